@@ -122,23 +122,20 @@ export function oncePerPair<Answer>(ask: (pair: FormatPair) => Promise<Answer>):
   };
 }
 
+interface Refusing {
+  ask: AskPair | undefined;
+  known: EarlierRow | undefined;
+  exists: boolean;
+  unconvertible: Unconvertible | undefined;
+}
+
 /**
  * Adds the service's refusal to the row if it is known in advance, which saves the upload. Rows for which earlier runs
  * may have left a job or a result at the service are left to a job.
  */
 export async function refuseRow(
   row: Omit<BatchItem, 'item'>,
-  {
-    ask,
-    known,
-    exists,
-    unconvertible,
-  }: {
-    ask: AskPair | undefined;
-    known: EarlierRow | undefined;
-    exists: boolean;
-    unconvertible: Unconvertible | undefined;
-  },
+  { ask, known, exists, unconvertible }: Refusing,
 ): Promise<Omit<BatchItem, 'item'>> {
   const { source, output, input, onExisting, done, kept, earlier, startedAs } = row;
   const hasJob = startedAs !== undefined && known?.status !== 'failed';

@@ -65,10 +65,10 @@ export function reportPage(folder: string): string {
 
 function settle({ folder, ui: asked, maxListed = 1_000 }: BatchReportOptions) {
   const uris = { csv: `${folder}report.csv`, json: `${folder}report.json`, html: reportPage(folder) };
-  const results = folder + runFiles.results;
   const ui = asked && isWebAddress(asked.url) ? asked : undefined;
   const [csv, json, html] = [shownPath(uris.csv), shownPath(uris.json), shownPath(uris.html)];
-  return { ui, uris, shown: { csv, json, html, results: shownPath(results) }, tally: new Tally(maxListed, ui) };
+  const shown = { csv, json, html, results: shownPath(folder + runFiles.results) };
+  return { ui, uris, shown, tally: new Tally(maxListed, ui) };
 }
 
 /** The CSV in pieces; tallies every row that passes. */

@@ -96,9 +96,14 @@ export async function* readEndedItems(
     yield* recordsOf(files, merged, { run, parse: parseBatchItemResult, signal });
     return;
   }
-  for (const part of await partsOf(files, run)) {
+  const folder = `${run.folder}${runFiles.parts}/`;
+  const parts: string[] = [];
+  for await (const { relative } of files.walk(folder, { maxDepth: 1 })) {
+    if (/^\d+\.jsonl$/.test(relative)) parts.push(relative);
+  }
+  for (const part of parts.sort((one, other) => Number.parseInt(one, 10) - Number.parseInt(other, 10))) {
     // The worker that wrote it may have been killed in the middle of its last line.
-    yield* recordsOf(files, part, { run, parse: parseBatchItemResult, mayBeTorn: true, signal });
+    yield* recordsOf(files, folder + part, { run, parse: parseBatchItemResult, mayBeTorn: true, signal });
   }
 }
 
@@ -110,15 +115,6 @@ export async function readPart(
   const uri = partUri(run.folder, part);
   if (!(await exists(files, uri))) return undefined;
   return recordsOf(files, uri, { run, parse: parseBatchItemResult, signal });
-}
-
-async function partsOf(files: FileStore, run: BatchRun): Promise<string[]> {
-  const folder = `${run.folder}${runFiles.parts}/`;
-  const names: string[] = [];
-  for await (const { relative } of files.walk(folder, { maxDepth: 1 })) {
-    if (/^\d+\.jsonl$/.test(relative)) names.push(relative);
-  }
-  return names.sort((one, other) => Number.parseInt(one, 10) - Number.parseInt(other, 10)).map((name) => folder + name);
 }
 
 export async function* recordsOf<Value>(

@@ -164,11 +164,11 @@ export async function mergeBatchResults(
   return { results, counts };
 
   async function* merged(): AsyncGenerator<string> {
-    const recent = new RecentParts(files, folder);
+    const find = recentParts(files, folder);
     let used = 0;
     for await (const { row } of readManifest(files, folder, { signal: writing.signal })) {
       const part = partOf.get(row.item);
-      const result = part === undefined ? withoutJob(row) : await recent.find(part, row.item);
+      const result = part === undefined ? withoutJob(row) : await find(part, row.item);
       if (part !== undefined) used += 1;
       counts[result.status] += 1;
       yield jsonLine(result);
@@ -191,24 +191,19 @@ async function indexParts(files: FileStore, folder: string, parts: number): Prom
   return partOf;
 }
 
-class RecentParts {
-  readonly #parts = new Map<number, Map<number, BatchItemResult>>();
-
-  constructor(
-    private readonly files: FileStore,
-    private readonly folder: string,
-  ) {}
-
-  async find(part: number, item: number): Promise<BatchItemResult> {
-    const results = this.#parts.get(part) ?? (await readBatchPart(this.files, this.folder, part));
-    this.#parts.delete(part);
-    this.#parts.set(part, results);
-    const [oldest] = this.#parts.keys();
-    if (this.#parts.size > partsInMemory && oldest !== undefined) this.#parts.delete(oldest);
+/** Finds results; the parts that were used last stay in memory. */
+function recentParts(files: FileStore, folder: string) {
+  const parts = new Map<number, Map<number, BatchItemResult>>();
+  return async (part: number, item: number): Promise<BatchItemResult> => {
+    const results = parts.get(part) ?? (await readBatchPart(files, folder, part));
+    parts.delete(part);
+    parts.set(part, results);
+    const [oldest] = parts.keys();
+    if (parts.size > partsInMemory && oldest !== undefined) parts.delete(oldest);
     const result = results.get(item);
-    if (!result) throw damagedParts(this.folder, `part ${part} changed while it was read`);
+    if (!result) throw damagedParts(folder, `part ${part} changed while it was read`);
     return result;
-  }
+  };
 }
 
 /** Keeps what earlier runs left open. */

@@ -105,17 +105,14 @@ export async function writeFile(
 
 /** The same text in pieces of a size that is worth a write. */
 export async function* inChunks(pieces: Iterable<string> | AsyncIterable<string>): AsyncGenerator<string, undefined> {
-  let waiting: string[] = [];
-  let characters = 0;
+  let waiting = '';
   for await (const piece of pieces) {
-    waiting.push(piece);
-    characters += piece.length;
-    if (characters < chunkCharacters) continue;
-    yield waiting.join('');
-    waiting = [];
-    characters = 0;
+    waiting += piece;
+    if (waiting.length < chunkCharacters) continue;
+    yield waiting;
+    waiting = '';
   }
-  yield waiting.join('');
+  yield waiting;
 }
 
 async function* encoded(text: AsyncIterable<string>): AsyncGenerator<Buffer> {

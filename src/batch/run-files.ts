@@ -140,15 +140,7 @@ export function parserOf<Output>(schema: z.ZodType<Output>): (line: Buffer) => O
   };
 }
 
-/** A record, the number of its line from 1, and the offsets of the line and of the next one. */
-interface PlacedRecord<Value> {
-  record: Value;
-  line: number;
-  start: number;
-  next: number;
-}
-
-interface RecordReading<Value> {
+export interface RecordReading<Value> {
   parse: (line: Buffer) => Value;
   /** The error to throw for a line that `parse` refuses. */
   damaged: (at: { line: number; start: number }, why: string, cause: unknown) => Error | Promise<Error>;
@@ -160,12 +152,12 @@ interface RecordReading<Value> {
   signal?: AbortSignal | undefined;
 }
 
-/** The records of a file of a run, one a line. */
+/** The records of a file of a run, one a line, each with its line's number from 1 and the offsets of it and the next one. */
 export async function* readRecords<Value>(
   files: FileStore,
   uri: string,
   { parse, damaged, mayBeTorn, skipsEmpty, from = 0, signal }: RecordReading<Value>,
-): AsyncGenerator<PlacedRecord<Value>, undefined> {
+) {
   let start = from;
   for await (const { number: line, bytes, terminated, end } of readLines(files.read(uri, { start, signal }))) {
     const next = from + end;

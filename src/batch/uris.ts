@@ -38,12 +38,10 @@ export function nameOf(uri: string): { name: string; ext: string } {
   return path.parse(lastSegment(uri));
 }
 
-/** Whether a file or folder is below a folder. */
 export function isInside(folder: string, uri: string): boolean {
   return uri.length > folder.length && uri.startsWith(folder);
 }
 
-/** The path from a folder to what is inside of it. */
 export function relativeTo(folder: string, uri: string): string {
   return decoded(uri.slice(folder.length));
 }

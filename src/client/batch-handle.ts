@@ -162,7 +162,9 @@ export class BatchHandle {
     if (state.results === undefined) {
       throw new InvalidRequestError(`Batch ${this.name} has no report: its items were inline. See its results.`);
     }
-    const { readBatchReport, writeBatchReport } = loadReports();
+    // Most programs that start a batch write no page.
+    // eslint-disable-next-line @typescript-eslint/no-require-imports -- import() takes the name of the built file, which tests of the sources lack
+    const { readBatchReport, writeBatchReport } = require('../batch/report/write-report') as typeof ReportModule;
     const options = { batch: this.name, folder: folderOf(state.results), state };
     return (await readBatchReport(this.files, options)) ?? (await writeBatchReport(this.files, options));
   }
@@ -214,12 +216,6 @@ export class BatchHandle {
   async setWindow(window: number): Promise<BatchState | undefined> {
     return tell<BatchState>(this.workflow, batchWindowSignal, [window]);
   }
-}
-
-/** Most programs that start a batch write no page. */
-function loadReports(): typeof ReportModule {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- import() takes the name of the built file, which tests of the sources lack
-  return require('../batch/report/write-report') as typeof ReportModule;
 }
 
 /** Whether the batch was certainly not started: after any other status, the server may have executed the request. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type * as PlanModule from '../batch/plan/plan-batch';
 import type { PlannedBatch } from '../batch/plan/planned-batch';
+import type { SourceSelection } from '../batch/sources/find-sources';
 import { asFolder, batchFolderOf, folderOf, resolveName, uriOfPath } from '../batch/uris';
 import {
   type ConversionBatchInput,
@@ -47,7 +48,7 @@ const planSchema = selectionSchema.extend({
 });
 
 /** Which files a batch converts, and where to. Paths start from the current folder. */
-export interface BatchPlanRequest {
+export interface BatchPlanRequest extends Omit<SourceSelection, 'sources' | 'filesFrom'> {
   /** The batch's name. The same name again converts what is new or has changed. */
   name: string;
   /** Files, folders, patterns such as `in/*.docx`, each as a path or URI; or else a `manifest`. */
@@ -62,11 +63,6 @@ export interface BatchPlanRequest {
   parameters?: ConversionParameters;
   /** Folder for the results, which mirror the folders of the sources. Default: beside each source. */
   out?: string;
-  /** Also search the folders of folders. Default: no. */
-  recursive?: boolean;
-  exclude?: readonly string[];
-  /** Only files changed since then, in milliseconds since the epoch. */
-  modifiedSince?: number;
   /** Default: `{dir}/{name}.{ext}`. */
   template?: string;
   /**

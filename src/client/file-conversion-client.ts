@@ -11,8 +11,7 @@ import type { PlannedBatch } from '../batch/plan/planned-batch';
 import { discardRun } from '../batch/runs/run-folders';
 import { hidesPayloads } from '../encryption/data-converter';
 import { findWorkflow } from '../history/find-workflow';
-import type { ConversionBatchInput } from '../shared/batch';
-import type { ConversionAcceptance, ConversionJobInput, ConversionJobResult } from '../shared/job';
+import type { ConversionAcceptance, ConversionJobResult } from '../shared/job';
 import { isOpen } from '../shared/job-outcome';
 import { acceptedUpdate, conversionBatchType, conversionJobType, defaultTaskQueue } from '../shared/names';
 import { defined } from '../shared/defined';
@@ -53,9 +52,9 @@ export interface FileConversionClientOptions {
 export interface PlannedBatchRequest
   extends Omit<BatchRequest, 'folder' | 'items'>, Omit<BatchPlanRequest, 'onUnknownOutcome' | 'resubmit' | 'dryRun'> {}
 
-interface StartOf {
+interface StartOf<Input> {
   workflowId: string;
-  app: string;
+  input: Input;
   shown: ReturnType<typeof shownJob>;
   options: StartOptions;
 }
@@ -185,9 +184,7 @@ export class FileConversionClient {
     const input = toJobInput(request, this.app);
     const isHidden = hidesPayloads(this.client.options.loadedDataConverter);
     const { workflowId = newWorkflowId(input.source, { isHidden }) } = options;
-    const shown = shownJob(input, options);
-    const start = await this.startOptions(conversionJobType, { workflowId, app: input.app, shown, options });
-    return { ...start, args: [input] as [ConversionJobInput] };
+    return this.startOptions(conversionJobType, { workflowId, input, shown: shownJob(input, options), options });
   }
 
   /**
@@ -198,11 +195,13 @@ export class FileConversionClient {
     const input = toBatchInput(request, this.app);
     const workflowId = request.name;
     const shown = shownBatch(input, { batchId: workflowId, tags: options.tags });
-    const start = await this.startOptions(conversionBatchType, { workflowId, app: input.app, shown, options });
-    return { ...start, args: [input] as [ConversionBatchInput] };
+    return this.startOptions(conversionBatchType, { workflowId, input, shown, options });
   }
 
-  private async startOptions(type: string, { workflowId, app, shown, options }: StartOf) {
+  private async startOptions<Input extends { app: string }>(
+    type: string,
+    { workflowId, input, shown, options }: StartOf<Input>,
+  ) {
     // A start that attaches would otherwise take another workflow's result for its own.
     const running = options.onRunning === 'attach' ? await findWorkflow(this.client, workflowId) : undefined;
     if (running && running.type !== type && isOpen(running)) {
@@ -210,8 +209,9 @@ export class FileConversionClient {
     }
     const { attributes, ...texts } = shown;
     const { taskQueue } = this;
-    const settable = await this.listing.settable();
-    return { workflowId, taskQueue, ...texts, ...toWorkflowOptions(options, { app, attributes, settable }) };
+    const started = { app: input.app, attributes, settable: await this.listing.settable() };
+    const args: [Input] = [input];
+    return { workflowId, taskQueue, ...texts, ...toWorkflowOptions(options, started), args };
   }
 
   /** The batch with this name; no request is sent before a method of it is called. */

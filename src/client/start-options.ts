@@ -55,7 +55,10 @@ const schema = z.looseObject({
     .optional(),
   memo: z
     .looseObject({})
-    .refine((memo) => !Object.keys(memo).some(isReserved), 'must have no name that begins with conversion')
+    .refine(
+      (memo) => !Object.keys(memo).some((name) => name.startsWith('conversion')),
+      'must have no name that begins with conversion',
+    )
     .optional(),
 });
 
@@ -97,8 +100,4 @@ export function toWorkflowOptions(
 
 function isFairnessKey(key: string): boolean {
   return Buffer.byteLength(key) <= 64;
-}
-
-function isReserved(name: string): boolean {
-  return name.startsWith('conversion');
 }

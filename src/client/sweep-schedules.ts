@@ -8,16 +8,15 @@ import {
   type ScheduleDescription,
   type ScheduleExecutionResult,
   type ScheduleHandle,
-  type WorkflowExecutionDescription,
 } from '@temporalio/client';
 import { z } from 'zod';
 import { asFolder } from '../batch/uris';
-import type { ConversionBatchInput, ConversionSweepInput } from '../shared/batch';
+import type { ConversionBatchInput, ConversionSweepInput, SweepPlan } from '../shared/batch';
 import { defined } from '../shared/defined';
 import { isOpen } from '../shared/job-outcome';
 import { conversionSweepType, defaultTaskQueue } from '../shared/names';
-import { parametersKey, type ConversionParameters } from '../shared/parameters';
-import { unconvertibleChoices, type Unconvertible } from '../shared/policies';
+import { parametersKey } from '../shared/parameters';
+import { unconvertibleChoices } from '../shared/policies';
 import { listingOptions, searchAttributes } from '../shared/search-attributes';
 import { toBatchInput } from './batch-request';
 import { endOf } from './conversion-handle';
@@ -46,27 +45,13 @@ const maxSettledForMs = 12 * 60 * minute;
 export type SweepTimes = { everyMs: number } | { cron: string; timeZone?: string };
 
 /** A program's request for a sweep schedule, with paths or `file:` URIs. */
-export interface SweepScheduleRequest extends Omit<ConversionBatchInput, 'app' | 'folder' | 'items'> {
+export interface SweepScheduleRequest
+  extends Omit<ConversionBatchInput, 'app' | 'folder' | 'items'>, Omit<SweepPlan, 'exclude' | 'settledForMs'> {
   /** Name of the schedule and of its batch, whose jobs are named `<name>/<item>`. */
   name: string;
   times: SweepTimes;
-  /** Folder whose files are converted. */
-  from: string;
-  /** Target format. */
-  to: string;
-  /** Sent to the service beside the formats. */
-  parameters?: ConversionParameters;
-  /** Folder for the results. */
-  out: string;
-  /** Folder of the batch's runs. */
-  batchFolder: string;
-  /** Extension of the result files, without the dot. Default: the format's name up to the first hyphen. */
-  extension?: string;
-  recursive?: boolean;
   /** Patterns of files and folders to exclude. */
   exclude?: readonly string[];
-  /** What becomes of a file that the service is known not to convert. Default: `fail`. */
-  unconvertible?: Unconvertible;
   /** A file modified within this time is left to the next sweep. Default: one minute. */
   settledForMs?: number;
   /** `skip`: drop the new sweep; `buffer`: queue one; `cancel`: cancel the running one first. Default: `skip`. */
@@ -227,7 +212,7 @@ export class SweepSchedules {
   }
 
   /** What is wrong with the last sweep, if anything: as of the list. */
-  async failures(name: string): Promise<Pick<ListedSweepSchedule, 'lastFailure' | 'retrying'>> {
+  async failures(name: string) {
     return this.failuresOf((await this.describe(name)).info.recentActions.at(-1));
   }
 
@@ -261,13 +246,18 @@ export class SweepSchedules {
     await (await this.find(name)).handle.delete();
   }
 
-  private async failuresOf(sweep: ScheduleExecutionResult | undefined) {
+  private async failuresOf(
+    sweep: ScheduleExecutionResult | undefined,
+  ): Promise<Pick<ListedSweepSchedule, 'lastFailure' | 'retrying'>> {
     if (!sweep) return {};
     const { workflowId, firstExecutionRunId } = sweep.action.workflow;
     const handle = this.client.workflow.getHandle(workflowId, firstExecutionRunId);
     try {
       const description = await handle.describe();
-      if (isOpen(description)) return retryingOf(description);
+      if (isOpen(description)) {
+        const { lastFailureType: code = 'TIMED_OUT', lastFailure: message } = readFailedBatchStep(description) ?? {};
+        return message === undefined ? {} : { retrying: { code, message } };
+      }
       await handle.result();
       return {};
     } catch (error) {
@@ -289,11 +279,6 @@ export class SweepSchedules {
     }
     throw new NoSuchScheduleError(`There is no schedule ${name} that converts files.`);
   }
-}
-
-function retryingOf(description: WorkflowExecutionDescription): Pick<ListedSweepSchedule, 'retrying'> {
-  const { lastFailureType: code = 'TIMED_OUT', lastFailure: message = '' } = readFailedBatchStep(description) ?? {};
-  return message === '' ? {} : { retrying: { code, message } };
 }
 
 function specOf(times: SweepTimes) {

@@ -17,7 +17,6 @@ import { defined } from '../shared/defined';
 import type { ConversionJobInput, ConversionJobResult, SourceContent } from '../shared/job';
 import { activityNames, conversionCallbackSignal, creditsRestoredSignal } from '../shared/names';
 
-/** Name of a job's step, by activity. */
 export const stepOfActivity: Readonly<Record<string, string>> = {
   [activityNames.uploadFile]: 'uploading',
   [activityNames.convertFile]: 'submitting',
@@ -47,16 +46,21 @@ export interface JobHistory {
   input: ConversionJobInput;
   timeline: TimelineEntry[];
   /** The last step other than a cleanup. */
-  lastStep?: { activity: string; entry: TimelineEntry; failure?: StepFailure; hasCallback: boolean };
+  lastStep?: {
+    activity: string;
+    entry: TimelineEntry;
+    failure?: Pick<StepFailure, 'reaction'>;
+    hasCallback: boolean;
+  };
   /** The jobs that this run started for its outputs: whether each is open, by their ids. */
   outputJobs: ReadonlyMap<string, boolean>;
   /** The conversion task that the job knows. */
-  task?: { taskId: string; finished: boolean; vcredits?: number };
-  /** What the service may have charged, in this run and in the earlier ones named in its input. */
+  task?: { taskId: string; vcredits?: number };
+  /**
+   * What the service may have charged, in this run and in the earlier ones named in its input; with what was uploaded,
+   * when the input asked for it.
+   */
   charge: EarlierRuns;
-  /** What was uploaded, when the job's input asked for it. */
-  source?: SourceContent;
-  cancelRequested?: { at: number; eventId: number };
   requests: number;
   result?: ConversionJobResult;
   failure?: { code: string; message: string; details?: unknown };
@@ -70,6 +74,8 @@ interface StepFailure {
   isOfTask: boolean;
   /** The service refused the request. */
   isOfRequest: boolean;
+  requests: number;
+  hasCallback: boolean;
 }
 
 type HistoryEvent = NonNullable<History['events']>[number];
@@ -98,7 +104,6 @@ class HistoryReader {
   private charge = new ChargeLedger();
   private source: SourceContent | undefined;
   private requests = 0;
-  private cancelRequested: JobHistory['cancelRequested'];
   private result: ConversionJobResult | undefined;
   private failure: JobHistory['failure'];
 
@@ -119,14 +124,7 @@ class HistoryReader {
       ),
       charge: { ...this.charge.summary(), ...(source && { source }) },
       requests: this.requests,
-      ...defined({
-        lastStep: this.last,
-        task: this.task,
-        source,
-        cancelRequested: this.cancelRequested,
-        result: this.result,
-        failure: this.failure,
-      }),
+      ...defined({ lastStep: this.last, task: this.task, result: this.result, failure: this.failure }),
     };
   }
 
@@ -143,10 +141,7 @@ class HistoryReader {
     if (event.workflowExecutionSignaledEventAttributes) {
       this.happened(at, signalText(event.workflowExecutionSignaledEventAttributes.signalName));
     }
-    if (event.workflowExecutionCancelRequestedEventAttributes) {
-      this.cancelRequested ??= { at, eventId: id };
-      this.happened(at, 'cancel requested');
-    }
+    if (event.workflowExecutionCancelRequestedEventAttributes) this.happened(at, 'cancel requested');
     // A reset: this history lacks what the previous run did after this point.
     if (event.workflowTaskFailedEventAttributes?.newRunId) this.charge.foundOpen();
     await this.readActivity(event, at, id);
@@ -218,8 +213,7 @@ class HistoryReader {
       this.task = undefined;
       this.last.hasCallback = false;
     }
-    if (activity === activityNames.checkTask)
-      this.task ??= { taskId: (input as CheckTaskInput).taskId, finished: false };
+    if (activity === activityNames.checkTask) this.task ??= { taskId: (input as CheckTaskInput).taskId };
   }
 
   private end(scheduledEventId: unknown, at: number, outcome: 'done' | 'failed' | 'cancelled'): Step | undefined {
@@ -260,23 +254,25 @@ class HistoryReader {
     }
   }
 
-  private knowTask({ taskId, finished, vcredits }: CheckTaskResult['report']): void {
-    this.task = defined({ taskId, finished, vcredits });
+  private knowTask({ taskId, vcredits }: CheckTaskResult['report']): void {
+    this.task = defined({ taskId, vcredits });
   }
 
-  private stepFailed(step: Step, { failure, isUnknown, requests, hasCallback }: ReadFailure): void {
+  private stepFailed(step: Step, failure: StepFailure): void {
     const { activity, entry } = step;
-    Object.assign(entry, { code: failure.code, message: failure.message, requests });
+    const { code, message, reaction, isOfTask, isOfRequest, requests, hasCallback } = failure;
+    const isUnknown = reaction === 'outcomeUnknown';
+    Object.assign(entry, { code, message, requests });
     this.requests += requests;
     if (activity !== activityNames.discardDownload && this.last) {
       this.last.failure = failure;
       if (activity === activityNames.convertFile) this.last.hasCallback = hasCallback;
     }
     if (activity === activityNames.convertFile && isUnknown) this.submitted(step, undefined);
-    if (activity === activityNames.convertFile && !isUnknown && failure.isOfRequest) this.charge.refused();
-    if (failure.isOfTask) this.charge.failedAtService();
-    if (failure.reaction === 'taskLost') this.charge.lost();
-    if (isUnknown || failure.isOfTask || failure.reaction === 'taskLost') this.task = undefined;
+    if (activity === activityNames.convertFile && !isUnknown && isOfRequest) this.charge.refused();
+    if (isOfTask) this.charge.failedAtService();
+    if (reaction === 'taskLost') this.charge.lost();
+    if (isUnknown || isOfTask || reaction === 'taskLost') this.task = undefined;
   }
 
   private async readEnd(event: HistoryEvent, at: number): Promise<void> {
@@ -317,36 +313,28 @@ class HistoryReader {
   }
 }
 
-interface ReadFailure {
-  failure: StepFailure;
-  isUnknown: boolean;
-  requests: number;
-  hasCallback: boolean;
-}
-
 /** Mirrors the workflow's own reading of failures: which ones prove that nothing ran. */
-function readStepFailure(error: Error | undefined): ReadFailure {
+function readStepFailure(error: Error | undefined): StepFailure {
   if (error instanceof TimeoutFailure) {
     const fence = readFence(error.lastHeartbeatDetails);
-    const isUnknown = fence !== undefined;
-    const message = error.cause?.message ?? `no answer from the worker (${error.timeoutType})`;
-    const reaction = isUnknown ? ('outcomeUnknown' as const) : ('fail' as const);
-    const failure = { code: `TIMEOUT_${error.timeoutType}`, message, reaction, isOfTask: false, isOfRequest: false };
-    return { failure, isUnknown, requests: isUnknown ? 1 : 0, hasCallback: fence?.callback === true };
+    return {
+      code: `TIMEOUT_${error.timeoutType}`,
+      message: error.cause?.message ?? `no answer from the worker (${error.timeoutType})`,
+      reaction: fence ? 'outcomeUnknown' : 'fail',
+      isOfTask: false,
+      isOfRequest: false,
+      requests: fence ? 1 : 0,
+      hasCallback: fence?.callback === true,
+    };
   }
   const isOurs = error instanceof ApplicationFailure;
   const details = (isOurs ? (error.details?.[0] ?? {}) : {}) as Partial<ActivityFailureDetails>;
-  const code = details.code ?? (isOurs ? error.type : undefined) ?? 'UNEXPECTED';
-  const reaction = details.reaction ?? 'fail';
   return {
-    failure: {
-      code,
-      message: error?.message ?? '',
-      reaction,
-      isOfTask: details.origin === 'task',
-      isOfRequest: details.origin === 'request',
-    },
-    isUnknown: reaction === 'outcomeUnknown',
+    code: details.code ?? (isOurs ? error.type : undefined) ?? 'UNEXPECTED',
+    message: error?.message ?? '',
+    reaction: details.reaction ?? 'fail',
+    isOfTask: details.origin === 'task',
+    isOfRequest: details.origin === 'request',
     requests: details.requests ?? 0,
     hasCallback: details.callback === true,
   };

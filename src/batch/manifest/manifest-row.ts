@@ -1,24 +1,15 @@
+import type { BatchItem } from '../../shared/batch';
 import { defined } from '../../shared/defined';
-import {
-  formatNameOf,
-  mergeParameters,
-  problemOfParameters,
-  readParameters,
-  type ConversionParameters,
-} from '../../shared/parameters';
+import { formatNameOf, mergeParameters, problemOfParameters, readParameters } from '../../shared/parameters';
 import { closestName } from '../../shared/wording';
 import type { Findings } from '../plan/findings';
 
 /** One row of a user's manifest, with all values as written. */
-export interface ManifestRow {
+export interface ManifestRow extends Pick<BatchItem, 'source' | 'output' | 'input' | 'parameters'> {
   /** From 1; the first line of a row with quoted line breaks. */
   line: number;
   /** What the manifest's format calls a column. */
   term: ColumnTerm;
-  source: string;
-  output: string;
-  input?: string;
-  parameters?: ConversionParameters;
   destination?: string;
 }
 

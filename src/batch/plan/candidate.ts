@@ -74,12 +74,7 @@ export interface ManifestSelection {
 /** The valid rows of a manifest; each error in another row becomes a finding. */
 export async function* candidatesOfManifest(
   { manifest, name, folder, to, input: defaultInput, parameters: common }: ManifestSelection,
-  {
-    files,
-    problems,
-    warnings,
-    signal,
-  }: { files: FileStore; problems: Findings; warnings: Findings; signal: AbortSignal | undefined },
+  { files, problems, warnings, signal }: Pick<SourceLookup, 'files' | 'problems' | 'warnings' | 'signal'>,
 ): AsyncGenerator<Candidate> {
   const chunks = typeof manifest === 'string' ? await openInput(files, manifest, signal) : manifest;
   if ('problem' in chunks) {

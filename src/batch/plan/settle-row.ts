@@ -8,10 +8,7 @@ import type { FileStore } from '../../storage/file-store';
 import { hashFile, sameContent } from '../contents';
 import type { ConversionOptions, Delivered, EarlierRow, Owed } from '../runs/earlier-results';
 
-export interface RepeatedRow extends ConversionOptions {
-  source: string;
-  destination: string;
-}
+export type RepeatedRow = ConversionOptions & Pick<BatchItem, 'source' | 'destination'>;
 
 export interface Repeating {
   files: FileStore;
@@ -108,13 +105,11 @@ export interface FormatPair {
   output: string;
 }
 
-export interface AskedPair extends FormatPair {
-  /** Something is at the destination that no run of the batch wrote. */
-  exists: boolean;
-}
-
-/** Why the service would refuse the row; undefined if it would not or is unknown. Asked for every row: `oncePerPair`. */
-export type AskPair = (pair: AskedPair) => Promise<Refusal | undefined>;
+/**
+ * Why the service would refuse the row; undefined if it would not or is unknown. Asked for every row: `oncePerPair`.
+ * `exists`: something is at the destination that no run of the batch wrote.
+ */
+export type AskPair = (pair: FormatPair & { exists: boolean }) => Promise<Refusal | undefined>;
 
 /** Keeps the answer for each pair of formats. */
 export function oncePerPair<Answer>(ask: (pair: FormatPair) => Promise<Answer>): (pair: FormatPair) => Promise<Answer> {
@@ -127,23 +122,20 @@ export function oncePerPair<Answer>(ask: (pair: FormatPair) => Promise<Answer>):
   };
 }
 
+interface Refusing {
+  ask: AskPair | undefined;
+  known: EarlierRow | undefined;
+  exists: boolean;
+  unconvertible: Unconvertible | undefined;
+}
+
 /**
  * Adds the service's refusal to the row if it is known in advance, which saves the upload. Rows for which earlier runs
  * may have left a job or a result at the service are left to a job.
  */
 export async function refuseRow(
   row: Omit<BatchItem, 'item'>,
-  {
-    ask,
-    known,
-    exists,
-    unconvertible,
-  }: {
-    ask: AskPair | undefined;
-    known: EarlierRow | undefined;
-    exists: boolean;
-    unconvertible: Unconvertible | undefined;
-  },
+  { ask, known, exists, unconvertible }: Refusing,
 ): Promise<Omit<BatchItem, 'item'>> {
   const { source, output, input, onExisting, done, kept, earlier, startedAs } = row;
   const hasJob = startedAs !== undefined && known?.status !== 'failed';
@@ -161,10 +153,8 @@ export function asAsked({ code, message }: Refusal, unconvertible: Unconvertible
 /** What the service says that it converts such files to, in short; undefined if it does not say. Asked often: `oncePerPair`. */
 export type AskAnswer = (pair: FormatPair) => Promise<string | undefined>;
 
-export interface SightedRow extends RepeatedRow {
-  /** Of the source, now. */
-  stamp: string;
-}
+/** With the stamp of its source, now. */
+export type SightedRow = RepeatedRow & { stamp: string };
 
 /** What a sweep sees of a row: a refusal holds until it sees something else. */
 export async function sight({ source, output, input, stamp }: SightedRow, askAnswer: AskAnswer): Promise<Sighting> {

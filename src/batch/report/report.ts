@@ -2,7 +2,6 @@ import {
   type BatchCounts,
   type BatchItem,
   type BatchItemResult,
-  type BatchItemStatus,
   type BatchState,
   type BatchStatus,
   type ConversionBatchResult,
@@ -72,7 +71,7 @@ export interface BatchReport {
   kept: number;
   /** Items with warnings from the service, and how many have each warning: at most 20 names, the rest under `other`. */
   serviceWarnings: { count: number; names: Record<string, number>; items: ListedItem[] };
-  /** The most frequent code first. */
+  /** The most frequent code first; equal counts by code. */
   failures: FailureGroup[];
   /** Inconsistencies that need to be looked at. */
   warnings: string[];
@@ -92,32 +91,16 @@ const maxListedWarnings = 10;
 
 /** Tallies a run's rows in memory that does not grow with their number, and keeps some of those that need attention. */
 export class Tally {
-  readonly counts: Record<BatchItemStatus | 'unfinished', number> = {
-    succeeded: 0,
-    failed: 0,
-    skipped: 0,
-    cancelled: 0,
-    unfinished: 0,
-  };
-  items = 0;
-  /** Of the skipped. */
-  unconvertible = 0;
-  vcredits = 0;
-  requests = 0;
-  /** Total sizes of the converted files and of their results. */
-  sourceBytes = 0;
-  outputBytes = 0;
+  readonly #counts = { items: 0, succeeded: 0, failed: 0, skipped: 0, cancelled: 0, unfinished: 0 };
+  #unconvertible = 0;
+  #vcredits = 0;
+  #requests = 0;
+  readonly #bytes = { source: 0, output: 0 };
   /** Of the items that succeeded. */
   readonly durations = new Durations();
-  /** Failed items for which nothing was sent again. */
-  kept = 0;
-  readonly chargedTwice: { count: number; items: ListedItem[] } = { count: 0, items: [] };
-  /** Items with warnings from the service, by warning name: at most 20 names. */
-  readonly warned: { count: number; names: Record<string, number>; items: ListedItem[] } = {
-    count: 0,
-    names: {},
-    items: [],
-  };
+  #kept = 0;
+  readonly #chargedTwice: BatchReport['possiblyChargedTwice'] = { count: 0, items: [] };
+  readonly #warned: BatchReport['serviceWarnings'] = { count: 0, names: {}, items: [] };
   readonly #groups = new Map<string, FailureGroup>();
   #listed = 0;
 
@@ -129,33 +112,60 @@ export class Tally {
 
   add(row: RunRow): void {
     const { result } = row;
-    this.items += 1;
-    this.counts[result?.status ?? 'unfinished'] += 1;
+    this.#counts.items += 1;
+    this.#counts[result?.status ?? 'unfinished'] += 1;
     if (!result) return;
-    this.vcredits += result.vcredits ?? 0;
-    this.requests += result.requests ?? 0;
+    this.#vcredits += result.vcredits ?? 0;
+    this.#requests += result.requests ?? 0;
     if (result.status === 'succeeded') {
-      this.sourceBytes += result.source?.bytes ?? 0;
-      this.outputBytes += result.output?.bytes ?? 0;
+      this.#bytes.source += result.source?.bytes ?? 0;
+      this.#bytes.output += result.output?.bytes ?? 0;
       if (result.durationMs !== undefined) this.durations.add(result.durationMs);
     }
-    if (result.status === 'skipped' && row.item.refused) this.unconvertible += 1;
+    if (result.status === 'skipped' && row.item.refused) this.#unconvertible += 1;
     if (result.status === 'failed') this.#addFailure(row, result);
-    if (result.kept) this.kept += 1;
+    if (result.kept) this.#kept += 1;
     if (result.possiblyChargedTwice === true) {
-      this.chargedTwice.count += 1;
-      if (this.chargedTwice.items.length < this.maxListed) this.chargedTwice.items.push(this.#item(row, result));
+      this.#chargedTwice.count += 1;
+      if (this.#chargedTwice.items.length < this.maxListed) this.#chargedTwice.items.push(this.#item(row, result));
     }
     if (hasAny(result.warnings)) {
-      this.warned.count += 1;
-      for (const name of Object.keys(result.warnings)) countCode(this.warned.names, cut(name));
-      if (this.warned.items.length < this.maxListed) this.warned.items.push(this.#item(row, result));
+      this.#warned.count += 1;
+      for (const name of Object.keys(result.warnings)) countCode(this.#warned.names, cut(name));
+      if (this.#warned.items.length < this.maxListed) this.#warned.items.push(this.#item(row, result));
     }
   }
 
-  /** The most frequent first; equal counts by code. */
-  get failures(): FailureGroup[] {
-    return [...this.#groups.values()].sort((a, b) => b.count - a.count || (a.code < b.code ? -1 : 1));
+  report(
+    batch: string,
+    { state, files }: { state: BatchState | ConversionBatchResult; files: BatchReport['files'] },
+  ): BatchReport {
+    const { ui, durations } = this;
+    return {
+      batch,
+      status: state.status,
+      startedAt: state.startedAt,
+      ...('durationMs' in state && { durationMs: state.durationMs }),
+      counts: this.#counts,
+      vcredits: this.#vcredits,
+      requests: this.#requests,
+      bytes: this.#bytes,
+      ...(durations.count > 0 && {
+        durations: {
+          medianMs: Math.round(durations.quantileMs(0.5)),
+          p95Ms: Math.round(durations.quantileMs(0.95)),
+          longestMs: durations.longestMs,
+        },
+      }),
+      possiblyChargedTwice: this.#chargedTwice,
+      ...(this.#unconvertible > 0 && { unconvertible: this.#unconvertible }),
+      kept: this.#kept,
+      serviceWarnings: this.#warned,
+      failures: [...this.#groups.values()].sort((a, b) => b.count - a.count || (a.code < b.code ? -1 : 1)),
+      warnings: disagreements(this.#counts, state),
+      files,
+      ...(ui && { links: { batch: workflowLink(ui, batch), jobs: jobsLink(ui, batch) } }),
+    };
   }
 
   /** Every code gets its share of the list: frequent codes that come first do not crowd out a rare one. */
@@ -206,46 +216,9 @@ function cut(message: string): string {
   return message.length > maxMessageLength ? `${message.slice(0, maxMessageLength)}…` : message;
 }
 
-export interface ReportSources {
-  batch: string;
-  state: BatchState | ConversionBatchResult;
-  files: BatchReport['files'];
-  ui: TemporalUi | undefined;
-}
-
-export function composeReport(tally: Tally, { batch, state, files, ui }: ReportSources): BatchReport {
-  const { items, counts, vcredits, requests, durations, kept, chargedTwice, warned, failures } = tally;
-  return {
-    batch,
-    status: state.status,
-    startedAt: state.startedAt,
-    ...('durationMs' in state && { durationMs: state.durationMs }),
-    counts: { items, ...counts },
-    vcredits,
-    requests,
-    bytes: { source: tally.sourceBytes, output: tally.outputBytes },
-    ...(durations.count > 0 && {
-      durations: {
-        medianMs: Math.round(durations.quantileMs(0.5)),
-        p95Ms: Math.round(durations.quantileMs(0.95)),
-        longestMs: durations.longestMs,
-      },
-    }),
-    possiblyChargedTwice: chargedTwice,
-    ...(tally.unconvertible > 0 && { unconvertible: tally.unconvertible }),
-    kept,
-    serviceWarnings: warned,
-    failures,
-    warnings: disagreements(tally, state),
-    files,
-    ...(ui && { links: { batch: workflowLink(ui, batch), jobs: jobsLink(ui, batch) } }),
-  };
-}
-
 /** For a batch that ended: where its own counts differ from its files. */
-function disagreements({ items, counts }: Tally, state: BatchState): string[] {
+function disagreements(found: BatchReport['counts'], state: BatchState): string[] {
   if (!hasEnded(state.status)) return [];
-  const found = { items, ...counts };
   const names = ['items', 'succeeded', 'failed', 'skipped', 'cancelled'] as const;
   return names
     .filter((name) => found[name] !== state[name])

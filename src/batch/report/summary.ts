@@ -40,7 +40,6 @@ function factsOf({ durationMs, vcredits, requests }: BatchReport): string {
   return `${capitalised([...took, counted(vcredits, 'vCredit'), counted(requests, 'request')].join(', '))}.`;
 }
 
-/** Says how many conversions may have been charged twice, if any. */
 export function chargedTwice(count: number): string[] {
   if (count === 0) return [];
   return [`${counted(count, 'conversion')} may have been charged twice: compare with the service's list of tasks.`];

@@ -9,7 +9,7 @@ import { parseBatchItem, parseBatchItemResult, readRecords, RunFileError, runFil
 import { exists } from '../runs/run-folders';
 import { csvHeader, csvLines } from './csv';
 import { renderPage } from './page/page';
-import { type BatchReport, composeReport, type RunRow, Tally } from './report';
+import { type BatchReport, type RunRow, Tally } from './report';
 
 export interface BatchReportOptions {
   /** The batch's name, which is its workflow id. */
@@ -28,7 +28,6 @@ export interface BatchReportOptions {
   writing?: Writing;
 }
 
-/** Rows converted to CSV at a time. */
 const rowsPerChunk = 500;
 
 /**
@@ -39,12 +38,12 @@ const rowsPerChunk = 500;
  */
 export async function writeBatchReport(files: FileStore, options: BatchReportOptions): Promise<BatchReport> {
   // Every command that watches the batch may write its report, so each needs temporary files of its own.
-  const { timeZone, writing = { jobKey: `batch-report ${randomUUID()}`, attempt: 1 } } = options;
+  const { batch, state, timeZone, writing = { jobKey: `batch-report ${randomUUID()}`, attempt: 1 } } = options;
   const { ui, uris, shown, tally } = settle(options);
   // Opened before anything is written: writing creates the folder.
   const rows = await openRun(files, options);
   await writeFile(files, uris.csv, csvOf(rows, { tally, ui }), { writing });
-  const report = composeReport(tally, { ...options, files: shown, ui });
+  const report = tally.report(batch, { state, files: shown });
   const page = renderPage(report, { bars: tally.durations.bars(24), timeZone });
   await writeFile(files, uris.html, [page], { writing });
   await writeFile(files, uris.json, [`${JSON.stringify(report, undefined, 2)}\n`], { writing });
@@ -53,24 +52,23 @@ export async function writeBatchReport(files: FileStore, options: BatchReportOpt
 
 /** The content of an existing report, computed again from the rows; undefined if one of its files is missing. */
 export async function readBatchReport(files: FileStore, options: BatchReportOptions): Promise<BatchReport | undefined> {
-  const { ui, uris, shown, tally } = settle(options);
+  const { uris, shown, tally } = settle(options);
   const there = await Promise.all([uris.csv, uris.html, uris.json].map((uri) => exists(files, uri)));
   if (there.includes(false)) return undefined;
   for await (const row of await openRun(files, options)) tally.add(row);
-  return composeReport(tally, { ...options, files: shown, ui });
+  return tally.report(options.batch, { state: options.state, files: shown });
 }
 
-/** URI of the page of a run's report. */
 export function reportPage(folder: string): string {
   return `${folder}report.html`;
 }
 
 function settle({ folder, ui: asked, maxListed = 1_000 }: BatchReportOptions) {
   const uris = { csv: `${folder}report.csv`, json: `${folder}report.json`, html: reportPage(folder) };
-  const results = folder + runFiles.results;
   const ui = asked && isWebAddress(asked.url) ? asked : undefined;
   const [csv, json, html] = [shownPath(uris.csv), shownPath(uris.json), shownPath(uris.html)];
-  return { ui, uris, shown: { csv, json, html, results: shownPath(results) }, tally: new Tally(maxListed, ui) };
+  const shown = { csv, json, html, results: shownPath(folder + runFiles.results) };
+  return { ui, uris, shown, tally: new Tally(maxListed, ui) };
 }
 
 /** The CSV in pieces; tallies every row that passes. */

@@ -83,9 +83,12 @@ export class EarlierResults {
   async #readLatest(run: BatchRun, signal?: AbortSignal): Promise<void> {
     const { rows, overwritten } = await this.#readRun(run, { signal });
     for (const row of rows.values()) this.#rows.set(row.destination, row);
-    const leftOut = await readLeftOut(this.files, run, signal);
-    this.#knowsLeftOut = leftOut !== undefined;
-    for await (const row of leftOut ?? []) this.#rows.set(row.destination, row);
+    const leftOut = run.folder + runFiles.leftOut;
+    // A version that did not record these rows may have planned the run.
+    this.#knowsLeftOut = await exists(this.files, leftOut);
+    const parse = parserOf<LeftOutRow>(leftOutSchema);
+    const rowsLeftOut = this.#knowsLeftOut ? recordsOf(this.files, leftOut, { run, parse, signal }) : [];
+    for await (const row of rowsLeftOut) this.#rows.set(row.destination, row);
     const replaced = overwritten.filter((destination) => !this.#rows.get(destination)?.delivered);
     await this.lookFurther(new Set(replaced), signal);
   }
@@ -164,7 +167,6 @@ export interface EarlierRow {
   refused?: Refusal;
 }
 
-const none: readonly number[] = [];
 /** Bounds the list for a batch that is terminated again and again. */
 const maxStartedAs = 20;
 
@@ -173,14 +175,14 @@ function plannedRow(item: BatchItem, { isOver }: { isOver: boolean }): EarlierRo
   const { destination, output, input, parameters, done, earlier, kept, refused, seen } = item;
   const options = defined({ output, input, parameters });
   const owed = kept && owedOf(kept, options);
-  const before = item.startedAs ?? none;
+  const before = item.startedAs ?? [];
   const others = before.filter((number) => number !== item.item);
   return defined({
     destination,
     options,
     delivered: done && { ...done, options },
     owed: owed ?? (earlier && { ...earlier, options }),
-    startedAs: done || kept ? none : isOver || refused ? before : [item.item, ...others].slice(0, maxStartedAs),
+    startedAs: done || kept ? [] : isOver || refused ? before : [item.item, ...others].slice(0, maxStartedAs),
     seen,
     refused: seen && refused,
   });
@@ -192,7 +194,7 @@ function endedRow(row: EarlierRow, { item, ...result }: BatchItemResult): Earlie
   if (status === 'succeeded') {
     const told = defined({ taskId, possiblyChargedTwice: possiblyChargedTwice === true || undefined, warnings });
     const delivered = source && file && { source, output: file, ...told, options };
-    return defined({ destination, options, status, startedAs: none, delivered });
+    return defined({ destination, options, status, startedAs: [], delivered });
   }
   const { delivered } = row;
   // Done before, refused, or never started: what the run was planned with still applies.
@@ -252,14 +254,3 @@ const leftOutSchema = z.object({
 
 /** A row of earlier runs that is not in this run although something is open; kept for a later run that has it again. */
 export type LeftOutRow = Omit<EarlierRow, 'status'>;
-
-/** Undefined if the run was planned by a version that did not record these rows. */
-async function readLeftOut(
-  files: FileStore,
-  run: BatchRun,
-  signal?: AbortSignal,
-): Promise<AsyncGenerator<LeftOutRow> | undefined> {
-  const uri = run.folder + runFiles.leftOut;
-  if (!(await exists(files, uri))) return undefined;
-  return recordsOf(files, uri, { run, parse: parserOf<LeftOutRow>(leftOutSchema), signal });
-}

@@ -4,7 +4,7 @@ import { StorageError } from '../../storage/errors';
 import type { FileStore } from '../../storage/file-store';
 import { shownPath } from '../../storage/file-uri';
 import { writeFile } from '../contents';
-import { parseBatchItem, parseBatchItemResult, partUri, readRecords, runFiles } from '../run-files';
+import { parseBatchItem, parseBatchItemResult, partUri, readRecords, type RecordReading, runFiles } from '../run-files';
 import { shownFolder, within } from '../uris';
 
 export interface BatchRun {
@@ -96,9 +96,14 @@ export async function* readEndedItems(
     yield* recordsOf(files, merged, { run, parse: parseBatchItemResult, signal });
     return;
   }
-  for (const part of await partsOf(files, run)) {
+  const folder = `${run.folder}${runFiles.parts}/`;
+  const parts: string[] = [];
+  for await (const { relative } of files.walk(folder, { maxDepth: 1 })) {
+    if (/^\d+\.jsonl$/.test(relative)) parts.push(relative);
+  }
+  for (const part of parts.sort((one, other) => Number.parseInt(one, 10) - Number.parseInt(other, 10))) {
     // The worker that wrote it may have been killed in the middle of its last line.
-    yield* recordsOf(files, part, { run, parse: parseBatchItemResult, mayBeTorn: true, signal });
+    yield* recordsOf(files, folder + part, { run, parse: parseBatchItemResult, mayBeTorn: true, signal });
   }
 }
 
@@ -112,22 +117,10 @@ export async function readPart(
   return recordsOf(files, uri, { run, parse: parseBatchItemResult, signal });
 }
 
-async function partsOf(files: FileStore, run: BatchRun): Promise<string[]> {
-  const folder = `${run.folder}${runFiles.parts}/`;
-  const names: string[] = [];
-  for await (const { relative } of files.walk(folder, { maxDepth: 1 })) {
-    if (/^\d+\.jsonl$/.test(relative)) names.push(relative);
-  }
-  return names.sort((one, other) => Number.parseInt(one, 10) - Number.parseInt(other, 10)).map((name) => folder + name);
-}
-
 export async function* recordsOf<Value>(
   files: FileStore,
   uri: string,
-  {
-    run,
-    ...reading
-  }: { run: BatchRun; parse: (line: Buffer) => Value; mayBeTorn?: true; signal: AbortSignal | undefined },
+  { run, ...reading }: { run: BatchRun } & Omit<RecordReading<Value>, 'damaged'>,
 ): AsyncGenerator<Value> {
   const damaged = ({ line }: { line: number }, why: string, cause: unknown) =>
     new DamagedRunError(

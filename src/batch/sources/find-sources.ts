@@ -70,7 +70,7 @@ interface Looking extends SourceLookup {
 }
 
 async function* inNamed(typed: string, looking: Looking & { recursive: boolean }): AsyncGenerator<FoundSource> {
-  const { files, cwd, problems, excluded } = looking;
+  const { files, cwd, recursive, problems, warnings, excluded } = looking;
   const uri = resolveName(typed, cwd);
   const named = shownAsWritten(typed);
   if (uri === undefined) {
@@ -85,23 +85,15 @@ async function* inNamed(typed: string, looking: Looking & { recursive: boolean }
   if (found.kind === 'none') {
     if (isPattern && found.reason === 'does not exist') yield* matching(named, { base, glob, looking });
     else problems.add('SOURCE_NOT_FOUND', `${named} ${found.reason}. Check the name and the folder.`);
-  } else if (found.kind === 'folder') yield* inFolder(asFolder(uri), named, looking);
-  else if (found.kind === 'other') {
+  } else if (found.kind === 'folder') {
+    const inside = walkFolder({ folder: asFolder(uri), shown: named, maxDepth: recursive ? Infinity : 1 }, looking);
+    const hint = recursive ? '' : ' To look into its folders too, add --recursive.';
+    yield* orElse(inside, () => warnings.add('NO_SOURCES', `${named} holds no files to convert.${hint}`));
+  } else if (found.kind === 'other') {
     problems.add('SOURCE_UNUSABLE', `${named} is not a regular file. Copy its contents into a file first.`);
   } else if (!excluded(lastSegment(uri), named)) {
     yield { uri: withoutSlash(uri), found, shown: named, dir: '', how: 'named' };
   }
-}
-
-async function* inFolder(
-  folder: string,
-  shown: string,
-  looking: Looking & { recursive: boolean },
-): AsyncGenerator<FoundSource> {
-  const { recursive, warnings } = looking;
-  const found = walkFolder({ folder, shown, maxDepth: recursive ? Infinity : 1 }, looking);
-  const hint = recursive ? '' : ' To look into its folders too, add --recursive.';
-  yield* orElse(found, () => warnings.add('NO_SOURCES', `${shown} holds no files to convert.${hint}`));
 }
 
 async function* orElse<Each>(all: AsyncIterable<Each>, whenNone: () => void): AsyncGenerator<Each> {
@@ -290,7 +282,6 @@ export function createExclusion(patterns: readonly string[]): Exclusion {
   };
 }
 
-/** A file that the user named, or that was found in a named folder. */
 export interface FoundSource {
   uri: string;
   /** Absent if it was not looked at yet. */

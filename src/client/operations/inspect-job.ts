@@ -158,7 +158,7 @@ export async function readJob(
 export async function readOutputs(
   client: Client,
   workflowId: string,
-  { input, outputJobs, source }: JobHistory,
+  { input, outputJobs, charge: uploaded }: JobHistory,
 ): Promise<InspectedOutput[]> {
   const { outputs = [] } = input;
   return Promise.all(
@@ -170,7 +170,7 @@ export async function readOutputs(
       const job = outputJobs.has(id) ? await readJob(client, id).catch(noJob) : undefined;
       if (!job) return { ...outputResult(output, id, { status: 'cancelled', charge: left.charge }), left };
       const { result, failure, charge, requests, task } = job.history;
-      const content = charge.source ?? source;
+      const content = charge.source ?? uploaded.source;
       const told = {
         ...charge,
         requests,
@@ -204,20 +204,19 @@ function standOf(
   pending: PendingStep | undefined,
   startedAt: number,
 ): { phase: JobPhase; since: number } {
-  if (!lastStep && hasOpen(outputJobs)) return { phase: 'converting', since: startedAt };
-  if (!lastStep) return { phase: 'uri' in input.source ? 'uploading' : 'submitting', since: startedAt };
+  const hasOpen = [...outputJobs.values()].includes(true);
+  if (!lastStep) {
+    const phase = hasOpen ? 'converting' : 'uri' in input.source ? 'uploading' : 'submitting';
+    return { phase, since: startedAt };
+  }
   const { activity, entry, failure, hasCallback } = lastStep;
-  const since = entry.endedAt ?? entry.at;
-  if (!pending && hasOpen(outputJobs)) return { phase: 'converting', since };
   if (pending) return { phase: phaseOf(entry.what), since: entry.at };
+  const since = entry.endedAt ?? entry.at;
+  if (hasOpen) return { phase: 'converting', since };
   if (failure?.reaction === 'awaitCredits') return { phase: 'awaitingCredits', since };
   if (failure?.reaction === 'outcomeUnknown' && hasCallback) return { phase: 'submitting', since };
   if (activity === activityNames.convertFile && entry.outcome === 'done') return { phase: 'converting', since };
   return { phase: phaseOf(entry.what), since };
-}
-
-function hasOpen(jobs: JobHistory['outputJobs']): boolean {
-  return [...jobs.values()].includes(true);
 }
 
 function phaseOf(what: string): JobPhase {

@@ -83,9 +83,7 @@ export function waitingOf({
   worker: 'answers' | 'silent' | 'none' | undefined;
 }): Waiting {
   const { app } = history.input;
-  if (description.status.name === 'PAUSED' || pending?.isPaused === true) {
-    return pausedInTemporal;
-  }
+  if (description.status.name === 'PAUSED' || pending?.isPaused === true) return pausedInTemporal;
   if (worker === 'none' || worker === 'silent') return withoutWorker(worker, description.taskQueue);
   const open = [...history.outputJobs].flatMap(([workflowId, isOpen]) => (isOpen ? [workflowId] : []));
   if (!pending && open.length > 0)
@@ -117,14 +115,11 @@ export function withoutWorker(worker: 'silent' | 'none', taskQueue: string): Wai
 export function waitingOfStep(pending: PendingStep, app: string): Waiting {
   const { step, underWay, nextAttemptAt, lastFailure, lastFailureType: code } = pending;
   // A timeout has no code.
-  if (code === undefined && (underWay || lastFailure === undefined)) {
-    if (underWay) {
-      return defined({
-        reason: 'attempt' as const,
-        waitsFor: `the attempt under way (${step})`,
-        because: unanswered[step],
-      });
-    }
+  if (code === undefined && underWay) {
+    const waitsFor = `the attempt under way (${step})`;
+    return defined({ reason: 'attempt' as const, waitsFor, because: unanswered[step] });
+  }
+  if (code === undefined && lastFailure === undefined) {
     return { reason: 'slot', waitsFor: `a worker that is free (${step})` };
   }
   const reason = code === undefined ? 'retry' : reasonOf(code);
@@ -145,11 +140,8 @@ const reasonOfClass: Partial<Record<ErrorClass, WaitReason>> = {
 };
 
 function reasonOf(code: string): WaitReason {
-  const known = reasonOfCode[code];
-  if (known) return known;
-  const row = lookUpErrorCode(code);
-  if (row) return reasonOfClass[row.class] ?? 'retry';
-  return /^HTTP_5\d\d$/.test(code) ? 'service' : 'retry';
+  const { class: kind } = lookUpErrorCode(code) ?? {};
+  return reasonOfCode[code] ?? (kind && reasonOfClass[kind]) ?? (/^HTTP_5\d\d$/.test(code) ? 'service' : 'retry');
 }
 
 const waitTexts: Partial<Record<WaitReason, (app: string) => string>> = {

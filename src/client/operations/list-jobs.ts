@@ -176,23 +176,15 @@ export function readListing(info: WorkflowExecutionInfo): ListedJob {
   });
 }
 
-function statusOf({ status, typedSearchAttributes }: WorkflowExecutionInfo): ListedStatus {
-  switch (status.name) {
-    case 'RUNNING':
-    case 'PAUSED':
-      return typedSearchAttributes.get(searchAttributes.status) === 'awaitingCredits' ? 'awaitingCredits' : 'running';
-    case 'COMPLETED':
-      return 'completed';
-    case 'CANCELLED':
-      return 'cancelled';
-    default:
-      return 'failed';
+function statusOf({ status: { name }, typedSearchAttributes }: WorkflowExecutionInfo): ListedStatus {
+  if (name === 'RUNNING' || name === 'PAUSED') {
+    return typedSearchAttributes.get(searchAttributes.status) === 'awaitingCredits' ? 'awaitingCredits' : 'running';
   }
+  return name === 'COMPLETED' ? 'completed' : name === 'CANCELLED' ? 'cancelled' : 'failed';
 }
 
 export type CountedBy = 'status' | 'code' | 'app' | 'batch';
 
-/** Jobs that share one value. */
 export interface JobGroup {
   /** Absent: jobs without a value, for example those of no batch. */
   value?: string;
@@ -228,24 +220,16 @@ export async function countJobs(client: Client, filter: JobFilter, by: CountedBy
     const job = readListing(info);
     // A job ended by Temporal cannot report a code.
     const isEnded = by === 'code' && ['TERMINATED', 'TIMED_OUT'].includes(info.status.name);
-    add(groups, job[by] ?? (isEnded ? info.status.name : undefined), job);
+    const value = job[by] ?? (isEnded ? info.status.name : undefined);
+    const none = { jobs: 0, vcredits: 0, possiblyChargedTwice: 0, newest: job.workflowId };
+    const group: JobGroup = groups.get(value) ?? defined({ value, ...none });
+    group.jobs += 1;
+    group.vcredits += job.vcredits ?? 0;
+    group.possiblyChargedTwice += Number(job.possiblyChargedTwice);
+    groups.set(value, group);
     total += 1;
   }
   return { groups: [...groups.values()].sort((one, other) => other.jobs - one.jobs), total };
-}
-
-function add(groups: Map<string | undefined, JobGroup>, value: string | undefined, job: ListedJob): void {
-  const group = groups.get(value) ?? {
-    ...(value !== undefined && { value }),
-    jobs: 0,
-    vcredits: 0,
-    possiblyChargedTwice: 0,
-    newest: job.workflowId,
-  };
-  group.jobs += 1;
-  group.vcredits += job.vcredits ?? 0;
-  group.possiblyChargedTwice += job.possiblyChargedTwice ? 1 : 0;
-  groups.set(value, group);
 }
 
 export const openStatuses = ['running', 'awaitingCredits'] as const satisfies readonly ListedStatus[];
@@ -256,14 +240,9 @@ export async function countOpenJobs(
   { app, taskQueue }: { app: string; taskQueue: string },
 ): Promise<Record<(typeof openStatuses)[number], number>> {
   const count = async (status: ListedStatus) => {
-    const conditions = [
-      `WorkflowType = ${quoted(conversionJobType)}`,
-      `TaskQueue = ${quoted(taskQueue)}`,
-      `ExecutionStatus = 'Running'`,
-      `${searchAttributes.app.name} = ${quoted(app)}`,
-      `${searchAttributes.status.name} = ${quoted(status)}`,
-    ];
-    return (await client.workflow.count(conditions.join(' AND '))).count;
+    const ofQueue = `WorkflowType = '${conversionJobType}' AND TaskQueue = ${quoted(taskQueue)} AND ExecutionStatus = 'Running'`;
+    const ofApp = `${searchAttributes.app.name} = ${quoted(app)} AND ${searchAttributes.status.name} = '${status}'`;
+    return (await client.workflow.count(`${ofQueue} AND ${ofApp}`)).count;
   };
   const [running, awaitingCredits] = await Promise.all([count('running'), count('awaitingCredits')]);
   return { running, awaitingCredits };

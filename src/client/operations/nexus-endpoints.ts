@@ -1,7 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { hasStatus, operatorOf, refusalOf } from '../grpc';
 
-/** Where a Nexus endpoint leads. */
 export interface EndpointTarget {
   namespace: string;
   taskQueue: string;

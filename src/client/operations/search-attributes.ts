@@ -3,7 +3,6 @@ import type { Client } from '@temporalio/client';
 import { searchAttributeNames, searchAttributeTypes } from '../../shared/search-attributes';
 import { hasStatus, operatorOf, refusalOf } from '../grpc';
 
-/** Names of the attributes, by outcome. */
 export interface RegisteredSearchAttributes {
   present: string[];
   added: string[];

@@ -12,17 +12,11 @@ export async function aliveWorkers(client: Client, taskQueue: string): Promise<s
   return (await readTaskQueue(client, taskQueue)).identities;
 }
 
-/** The pollers of a task queue, and the version for new work. Build ids; undefined: unversioned workers. */
-interface TaskQueueWorkers {
-  identities: string[];
-  builds: (string | undefined)[];
-  current: string | undefined;
-}
-
 /** Of `temporal.api.enums.v1.WorkerVersioningMode`. */
 const versioned = 2;
 
-export async function readTaskQueue(client: Client, taskQueue: string): Promise<TaskQueueWorkers> {
+/** The pollers of a task queue, and the version for new work. Build ids; undefined: unversioned workers. */
+export async function readTaskQueue(client: Client, taskQueue: string) {
   const { namespace } = client.options;
   const request = { namespace, taskQueue: { name: taskQueue } };
   const { pollers, versioningInfo } = await client.workflowService.describeTaskQueue(request);
@@ -70,22 +64,17 @@ const clockCheckIntervalMs = 50;
  * API returns the time, but a task queue shows when it was last polled: this polls an unused one.
  */
 export async function serverClock(client: Client): Promise<{ theirsMs: number; oursMs: number } | undefined> {
-  const { namespace } = client.options;
+  const request = { namespace: client.options.namespace, taskQueue: { name: clockQueue } };
   const identity = `${clockQueue} ${process.pid} ${Date.now()}`;
   const ending = new AbortController();
   const oursMs = Date.now();
   const polling = client.connection
-    .withAbortSignal(ending.signal, () =>
-      client.workflowService.pollWorkflowTaskQueue({ namespace, taskQueue: { name: clockQueue }, identity }),
-    )
+    .withAbortSignal(ending.signal, () => client.workflowService.pollWorkflowTaskQueue({ ...request, identity }))
     .catch(() => undefined);
   try {
     for (let check = 0; check < clockChecks; check += 1) {
       await sleep(clockCheckIntervalMs);
-      const { pollers } = await client.workflowService.describeTaskQueue({
-        namespace,
-        taskQueue: { name: clockQueue },
-      });
+      const { pollers } = await client.workflowService.describeTaskQueue(request);
       const theirsMs = toMilliseconds(pollers.find((poller) => poller.identity === identity)?.lastAccessTime);
       if (theirsMs !== undefined) return { theirsMs, oursMs };
     }

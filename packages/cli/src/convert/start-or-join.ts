@@ -110,8 +110,7 @@ async function readLeft(
 ): Promise<'running' | Known> {
   const { status, history } = await readJob(temporal, workflowId);
   const { charge } = history;
-  const content = charge.source ?? history.source;
-  const isSameContent = content === undefined || (await isStill(files, source, content));
+  const isSameContent = charge.source === undefined || (await isStill(files, source, charge.source));
   if (status === 'running') {
     if (isSameContent) return 'running';
     const id = shellWord(workflowId);

@@ -10,11 +10,7 @@ const entities: Readonly<Record<string, string>> = {
 
 /** Escaped HTML. Only this file creates it, so that nothing reaches the page unescaped. */
 export class Markup {
-  readonly text: string;
-
-  private constructor(text: string) {
-    this.text = text;
-  }
+  private constructor(readonly text: string) {}
 
   /** Tagged template: escapes values unless they are `Markup`, joins lists, and drops undefined and false. */
   static html = (parts: TemplateStringsArray, ...values: readonly Insertable[]): Markup => {

@@ -20,7 +20,6 @@ const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').upd
 /** Built outside the page's template: one more space would change the hash. */
 const styleElement = Markup.constant(`<style>${styles}</style>`);
 
-/** One self-contained HTML page. */
 export function renderPage(report: BatchReport, options: PageOptions): string {
   const page = html`<!doctype html>
     <html lang="en">

@@ -1,17 +1,10 @@
-import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { Accounts } from './accounts/accounts';
 import { addApp, rotateToken } from './accounts/accounts-file';
 import { ensureEmbeddedApp } from './accounts/embedded-app';
-import { columnsOf, openDatabase, type ServiceDatabase } from './shared/database';
+import { columnsOf, openDatabase } from './shared/database';
 import { taskSchema, TaskStore } from './tasks/task-store';
-
-export interface TaskFilter {
-  appId?: string | undefined;
-  status?: string | undefined;
-  limit: number;
-}
 
 const taskRowSchema = taskSchema.pick({
   id: true,
@@ -36,16 +29,10 @@ export type ServiceAdministration = Awaited<ReturnType<typeof openAdministration
  */
 export async function openAdministration(options: { dataDir: string; accountsFile?: string | undefined }) {
   const dataDir = path.resolve(options.dataDir);
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const accountsFile = options.accountsFile ?? path.join(dataDir, 'accounts.toml');
   const { app: embedded } = await ensureEmbeddedApp(dataDir);
-  const accounts = await Accounts.open({
-    apps: [embedded],
-    file: accountsFile,
-    // The first app that is added makes the file.
-    required: false,
-    log: () => undefined,
-  });
+  // The first app that is added makes the file.
+  const accounts = await Accounts.open({ apps: [embedded], file: accountsFile, required: false, log: () => undefined });
   const db = openDatabase(path.join(dataDir, 'service.db'));
   const store = new TaskStore(db);
   const { ledger } = store;
@@ -61,21 +48,19 @@ export async function openAdministration(options: { dataDir: string; accountsFil
     /** Null: unlimited. */
     setCredits: (appId: string, vcredits: number | null) => ledger.set(appId, vcredits),
     addCredits: (appId: string, vcredits: number) => ledger.add(appId, vcredits),
-    listTasks: (filter: TaskFilter) => listTasks(db, filter),
+    /** The newest first. */
+    listTasks: ({ appId, status, limit }: { appId?: string | undefined; status?: string | undefined; limit: number }) =>
+      z.array(taskRowSchema).parse(
+        db
+          .prepare(
+            `SELECT ${columnsOf(taskRowSchema)} FROM tasks WHERE (?1 IS NULL OR app = ?1) AND (?2 IS NULL OR status = ?2)
+             ORDER BY created_at DESC, rowid DESC LIMIT ?3`,
+          )
+          .all(appId ?? null, status ?? null, limit),
+      ),
     findTask: (id: string) => store.findAnywhere(id),
     /** Of a task that is completed and has a callback. */
     findCallback: (task: string) => store.callbacks.find(task),
     close: () => store.close(),
   };
-}
-
-/** The newest first. */
-function listTasks(db: ServiceDatabase, { appId, status, limit }: TaskFilter): TaskRow[] {
-  const rows = db
-    .prepare(
-      `SELECT ${columnsOf(taskRowSchema)} FROM tasks WHERE (?1 IS NULL OR app = ?1) AND (?2 IS NULL OR status = ?2)
-       ORDER BY created_at DESC, rowid DESC LIMIT ?3`,
-    )
-    .all(appId ?? null, status ?? null, limit);
-  return z.array(taskRowSchema).parse(rows);
 }

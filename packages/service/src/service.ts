@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
-import { fileLifetimeSeconds, type ServiceApp } from './accounts/account';
+import type { ServiceApp } from './accounts/account';
 import { Accounts } from './accounts/accounts';
 import { type CallbackOptions, CallbackQueue, checkCallbackOptions } from './callbacks/callback-queue';
 import { ConversionPool } from './engines/conversion-pool';
@@ -14,7 +14,7 @@ import { documentVersion } from './shared/api-version';
 import { lockDataDir, openDatabase } from './shared/database';
 import { checkLimits, serviceLimits, type ServiceLimits } from './shared/limits';
 import type { ServiceMetrics } from './shared/service-metrics';
-import { Cleanup } from './tasks/cleanup';
+import { startCleanup } from './tasks/cleanup';
 import { ConversionQueue } from './tasks/conversion-queue';
 import { EphemeralTasks } from './tasks/answer';
 import { TaskStore } from './tasks/task-store';
@@ -70,7 +70,16 @@ const closeSweepMs = 20;
  * survives `kill -9` and continues at the next start. Rejects when the address, the folder or an option cannot be used.
  */
 export async function startConversionService(options: ConversionServiceOptions): Promise<ConversionService> {
-  const { host, port, dataDir, catalog, limits, callbackSettings, log } = checkOptions(options);
+  const { host = '127.0.0.1', port = 0, metrics, log = () => undefined } = options;
+  if (!loopback.test(host) && options.allowRemote !== true) {
+    throw new Error(
+      `Other machines can reach ${host}. Leave host out to listen on 127.0.0.1, or allow it: allow_remote = "on" in [service], allowRemote in a program.`,
+    );
+  }
+  const dataDir = path.resolve(options.dataDir);
+  const catalog = new FormatCatalog({ engines: options.engines });
+  const limits = checkLimits(serviceLimits, options);
+  const callbackSettings = checkCallbackOptions(options.callbacks);
   const accounts = await Accounts.open({
     apps: options.apps,
     file: options.accountsFile ?? path.join(dataDir, 'accounts.toml'),
@@ -98,24 +107,13 @@ export async function startConversionService(options: ConversionServiceOptions):
   }
 
   async function startWithStore(store: TaskStore): Promise<ConversionService> {
-    const { metrics } = options;
-    const { conversionTimeoutMs, conversionConcurrency: concurrency } = limits;
     const files = new FileStore(dataDir, limits);
     await files.prepare();
-    const { cleanupIntervalMs: intervalMs, taskRetentionMs } = limits;
-    const cleanup = new Cleanup({ files, store, intervalMs, taskRetentionMs, log });
-    await cleanup.start();
+    const stopCleanup = await startCleanup({ files, store, limits, log });
     const folder = path.join(dataDir, 'conversions');
     const pool = new ConversionPool({ maxMemoryBytes: limits.maxConversionMemoryBytes, folder });
-    const queue = new ConversionQueue({
-      ...{ store, files, pool, catalog, concurrency, conversionTimeoutMs, metrics, log },
-      downloadLifetimeMs: (app) => accounts.find(app)?.downloadLifetimeMs ?? fileLifetimeSeconds * 1000,
-    });
-    const callbacks = new CallbackQueue({
-      ...{ store, settings: callbackSettings, metrics, log },
-      findAccount: (app) => accounts.find(app),
-      faultOf: (app) => faults.callbackFault(app),
-    });
+    const queue = new ConversionQueue({ store, files, pool, catalog, accounts, limits, metrics, log });
+    const callbacks = new CallbackQueue({ store, settings: callbackSettings, accounts, faults, metrics, log });
     accounts.use((all) => store.ledger.seed(all));
     const context = { store, ephemeral: new EphemeralTasks(), files, queue, catalog, limits };
     const versions = [documentVersion, ...accounts.extraApiVersions];
@@ -144,7 +142,7 @@ export async function startConversionService(options: ConversionServiceOptions):
 
     async function closeAll(): Promise<void> {
       await accounts.close();
-      await cleanup.stop();
+      await stopCleanup();
       const closed = server.close();
       // Requests in mode sync wait for conversions; now they are answered that the service shuts down.
       await Promise.all([queue.stop(), callbacks.stop()]);
@@ -158,22 +156,4 @@ export async function startConversionService(options: ConversionServiceOptions):
       unlock();
     }
   }
-}
-
-function checkOptions(options: ConversionServiceOptions) {
-  const host = options.host ?? '127.0.0.1';
-  if (!loopback.test(host) && options.allowRemote !== true) {
-    throw new Error(
-      `Other machines can reach ${host}. Leave host out to listen on 127.0.0.1, or allow it: allow_remote = "on" in [service], allowRemote in a program.`,
-    );
-  }
-  return {
-    host,
-    port: options.port ?? 0,
-    dataDir: path.resolve(options.dataDir),
-    catalog: new FormatCatalog({ engines: options.engines }),
-    limits: checkLimits(serviceLimits, options),
-    callbackSettings: checkCallbackOptions(options.callbacks),
-    log: options.log ?? (() => undefined),
-  };
 }

@@ -163,13 +163,11 @@ export class Ledger {
 /** vCredits of one conversion by format pair: `docx to pdf`, `docx to *`, `* to pdf` or `*`; the first that applies, in this order. */
 type PriceList = ReadonlyMap<string, number>;
 
-const defaultPrices: Readonly<Record<string, number>> = { '*': 1 };
-
 /** Every name that a request may use for a format: prices do not depend on what is installed. */
 const catalog = new FormatCatalog({ isHere: () => true });
 
 /** @throws Error with the key that is not a pair of formats. */
-export function createPriceList(prices: Readonly<Record<string, number>> = defaultPrices): PriceList {
+export function createPriceList(prices: Readonly<Record<string, number>> = { '*': 1 }): PriceList {
   return new Map(Object.entries(prices).map(([pair, vcredits]) => [normalizePair(pair), vcredits]));
 }
 

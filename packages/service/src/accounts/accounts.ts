@@ -22,26 +22,19 @@ interface AccountsOptions {
   log: Log;
 }
 
-interface State {
-  readonly accounts: readonly Account[];
-  readonly byId: ReadonlyMap<string, Account>;
-  readonly file: AccountsFile;
-}
+type State = Awaited<ReturnType<typeof load>>;
 
 /** The apps of the service. The accounts file may change while the service runs. */
 export class Accounts {
-  readonly #options: AccountsOptions;
-  #state: State;
-  #seen: string;
   #work: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #onChange: (accounts: readonly Account[]) => void = () => undefined;
 
-  private constructor(options: AccountsOptions, state: State, seen: string) {
-    this.#options = options;
-    this.#state = state;
-    this.#seen = seen;
-  }
+  private constructor(
+    private readonly options: AccountsOptions,
+    private state: State,
+    private seen: string,
+  ) {}
 
   /** @throws SettingsFileError with one line that names the key. */
   static async open(options: AccountsOptions): Promise<Accounts> {
@@ -51,19 +44,19 @@ export class Accounts {
 
   /** Every app that may use the service now. */
   get all(): readonly Account[] {
-    return this.#state.accounts;
+    return this.state.accounts;
   }
 
   get anonymous(): AccountsFile['anonymous'] {
-    return this.#state.file.anonymous;
+    return this.state.file.anonymous;
   }
 
   get extraApiVersions(): readonly string[] {
-    return this.#state.file.extraApiVersions;
+    return this.state.file.extraApiVersions;
   }
 
   find(appId: string): Account | undefined {
-    return this.#state.byId.get(appId);
+    return this.all.find((account) => account.appId === appId);
   }
 
   /** The app whose token the Authorization header carries (section "Authentication"), or what is wrong with it. */
@@ -97,7 +90,7 @@ export class Accounts {
   watch(): void {
     this.#timer = setInterval(() => {
       this.#work = this.#work.then(async () => {
-        if ((await fingerprint(this.#options.file)) !== this.#seen) await this.#reload();
+        if ((await fingerprint(this.options.file)) !== this.seen) await this.#reload();
       });
     }, watchIntervalMs).unref();
   }
@@ -108,14 +101,14 @@ export class Accounts {
   }
 
   async #reload(): Promise<boolean> {
-    const { file, log, required } = this.#options;
-    const before = this.#seen;
-    this.#seen = await fingerprint(file);
+    const { file, log, required } = this.options;
+    const before = this.seen;
+    this.seen = await fingerprint(file);
     try {
-      const state = await load(this.#options, required || before !== '');
+      const state = await load(this.options, required || before !== '');
       const versions = state.file.extraApiVersions.join() === this.extraApiVersions.join();
       this.#onChange(state.accounts);
-      this.#state = state;
+      this.state = state;
       log(
         `accounts reloaded: ${state.accounts.length} app(s)${versions ? '' : '; extra_api_versions waits for the next start'}`,
       );
@@ -127,14 +120,16 @@ export class Accounts {
   }
 }
 
-async function load(options: AccountsOptions, required: boolean): Promise<State> {
+async function load(options: AccountsOptions, required: boolean) {
   const text = await readSettingsFile(options.file, { kind: 'accounts', required });
   const file = parseAccountsFile(text, options.file);
-  const apps = [
-    ...options.apps.map((app) => (app.name === embeddedAppName ? completeEmbedded(app, file.embedded) : app)),
-    ...file.apps,
-  ];
-  const accounts: Account[] = apps.map(createAccount);
+  const embedded = {
+    ...file.embedded,
+    callbackDomains: file.embedded.callbackDomains ?? embeddedCallbackHosts,
+    privateCallbackHosts: file.embedded.privateCallbackHosts ?? embeddedCallbackHosts,
+  };
+  const given = options.apps.map((app) => (app.name === embeddedAppName ? { ...app, ...embedded } : app));
+  const accounts: Account[] = [...given, ...file.apps].map(createAccount);
   if (file.freeApp) {
     const free = createAccount({ name: freeAppId, appId: freeAppId, tokenSha256: hashToken(freeToken) });
     accounts.push({ ...free, freeApp: file.freeApp });
@@ -147,16 +142,7 @@ async function load(options: AccountsOptions, required: boolean): Promise<State>
       `${options.file}: apps.${twin.name}: the service has an app of this name or App ID already`,
     );
   }
-  return { accounts, byId: new Map(accounts.map((account) => [account.appId, account])), file };
-}
-
-function completeEmbedded(app: ServiceApp, settings: AccountsFile['embedded']): ServiceApp {
-  return {
-    ...app,
-    ...settings,
-    callbackDomains: settings.callbackDomains ?? embeddedCallbackHosts,
-    privateCallbackHosts: settings.privateCallbackHosts ?? embeddedCallbackHosts,
-  };
+  return { accounts, file };
 }
 
 /** Changes whenever the file does; empty when there is none. */

@@ -2,14 +2,14 @@ import { lookup } from 'node:dns/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseRetryAfter } from 'temporal-file-conversion/contract';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
-import type { Account } from '../accounts/account';
-import type { CallbackFault } from '../faults/faults';
+import type { Accounts } from '../accounts/accounts';
+import type { Faults } from '../faults/faults';
 import { inspectError, messageOf } from '../shared/caught';
 import { callbackLimits, type CallbackLimits, checkLimits } from '../shared/limits';
 import type { ServiceMetrics } from '../shared/service-metrics';
 import { responseJson } from '../tasks/answer';
 import { includeOf } from '../tasks/request-data';
-import type { CallbackDelivery, PendingCallback, TaskStore } from '../tasks/task-store';
+import type { PendingCallback, TaskStore } from '../tasks/task-store';
 import {
   type CallbackAnswer,
   callbackProblem,
@@ -35,16 +35,14 @@ export function checkCallbackOptions({ resolveHost, ...limits }: CallbackOptions
 interface QueueOptions {
   store: TaskStore;
   settings: Required<CallbackOptions>;
-  /** The app now, which may have changed since its request. */
-  findAccount: (app: string) => Account | undefined;
-  /** The fault of the first attempt of a callback of this app. */
-  faultOf: (app: string) => CallbackFault;
+  accounts: Accounts;
+  faults: Faults;
   metrics: ServiceMetrics | undefined;
   log: Log;
 }
 
 type Outcome =
-  | { kind: 'delivered' }
+  | { kind: 'delivered'; problem: null }
   /** Not to be tried again. `sent`: an attempt was made. */
   | { kind: 'refused'; problem: string; sent: boolean }
   | { kind: 'unanswered'; problem: string; retryAfterSeconds?: number | undefined };
@@ -68,20 +66,17 @@ const stopGraceMs = 1_000;
  * conversions.
  */
 export class CallbackQueue {
-  readonly #options: QueueOptions;
   readonly #underWay = new Map<string, { host: string; delivery: Promise<void> }>();
   readonly #stop = new AbortController();
   #woken = false;
   #stopped = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: QueueOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: QueueOptions) {}
 
   /** Begins with what an earlier process left pending. */
   start(): void {
-    this.#options.store.callbacks.listen(() => this.#wake());
+    this.options.store.callbacks.listen(() => this.#wake());
     this.#wake();
   }
 
@@ -90,11 +85,9 @@ export class CallbackQueue {
     this.#stopped = true;
     clearTimeout(this.#timer);
     const ended = Promise.allSettled([...this.#underWay.values()].map(({ delivery }) => delivery));
-    const grace = new AbortController();
-    await Promise.race([ended, sleep(stopGraceMs, undefined, { signal: grace.signal }).catch(() => undefined)]);
-    grace.abort();
-    this.#stop.abort();
+    const grace = setTimeout(() => this.#stop.abort(), stopGraceMs);
     await ended;
+    clearTimeout(grace);
   }
 
   /** Looks for work after the current task of the event loop, which may be in the transaction that adds a callback. */
@@ -115,16 +108,16 @@ export class CallbackQueue {
     const now = Date.now();
     try {
       this.#fillSlots(now);
-      const next = this.#options.store.callbacks.nextDueAfter(now);
+      const next = this.options.store.callbacks.nextDueAfter(now);
       pauseMs = next === undefined ? maxSleepMs : next - Date.now();
     } catch (error) {
-      this.#options.log(`callbacks can't be read, tries again: ${messageOf(error)}`, { level: 'error' });
+      this.options.log(`callbacks can't be read, tries again: ${messageOf(error)}`, { level: 'error' });
     }
     this.#timer = setTimeout(() => this.#wake(), Math.min(maxSleepMs, Math.max(1, pauseMs))).unref();
   }
 
   #fillSlots(now: number): void {
-    const { store } = this.#options;
+    const { store } = this.options;
     while (this.#underWay.size < concurrency) {
       const callback = store.callbacks.findDue(now, [...this.#underWay.keys()], this.#busyHosts());
       if (!callback) return;
@@ -143,7 +136,7 @@ export class CallbackQueue {
   }
 
   async #deliver(callback: PendingCallback): Promise<void> {
-    const { log } = this.#options;
+    const { log } = this.options;
     try {
       const outcome = await this.#attempt(callback);
       if (outcome) this.#record(callback, outcome);
@@ -159,8 +152,9 @@ export class CallbackQueue {
 
   /** Undefined: the service is stopping, and nobody knows whether the receiver got the callback. */
   async #attempt(callback: PendingCallback): Promise<Outcome | undefined> {
-    const { store, settings, findAccount } = this.#options;
-    const account = findAccount(callback.app);
+    const { store, settings, accounts } = this.options;
+    // It may have changed since its request.
+    const account = accounts.find(callback.app);
     const task = store.findAnywhere(callback.task);
     if (!account || !task) {
       return { kind: 'refused', problem: `the ${account ? 'task' : 'app'} is not there any more`, sent: false };
@@ -175,7 +169,9 @@ export class CallbackQueue {
         privateHosts: account.privateCallbackHosts,
         signal: this.#stop.signal,
       };
-      if (callback.attempts === 0 && (await this.#mistreat(callback.app, request))) return { kind: 'delivered' };
+      if (callback.attempts === 0 && (await this.#mistreat(callback.app, request))) {
+        return { kind: 'delivered', problem: null };
+      }
       return judge(await sendCallback(request, settings));
     } catch (error) {
       if (this.#stop.signal.aborted) return undefined;
@@ -186,34 +182,24 @@ export class CallbackQueue {
 
   /** Injects a fault: late, more than once, or not at all. Resolves to whether the callback is lost. */
   async #mistreat(app: string, request: CallbackRequest): Promise<boolean> {
-    const { lost, delayMs, copies } = this.#options.faultOf(app);
+    const { lost, delayMs, copies } = this.options.faults.callbackFault(app);
     if (delayMs > 0) await sleep(delayMs, undefined, { signal: this.#stop.signal, ref: false });
-    for (let copy = 1; copy < copies && !lost; copy += 1) await sendCallback(request, this.#options.settings);
+    for (let copy = 1; copy < copies && !lost; copy += 1) await sendCallback(request, this.options.settings);
     return lost;
   }
 
   #record({ task, url, completedAt, attempts: before }: PendingCallback, outcome: Outcome): void {
-    const { store, settings, metrics, log } = this.#options;
+    const { store, settings, metrics, log } = this.options;
     const now = Date.now();
     const attempts = before + (outcome.kind === 'refused' && !outcome.sent ? 0 : 1);
-    const record = (state: CallbackDelivery['state'], problem: string | null, nextAttemptAt: number | null = null) => {
-      const endedAt = state === 'pending' ? null : now;
-      store.callbacks.record(task, { state, attempts, nextAttemptAt, endedAt, problem });
-      metrics?.calledBack(state === 'pending' ? 'retried' : state);
-    };
-    if (outcome.kind === 'delivered') {
-      record('delivered', null);
-      return;
-    }
-    const { problem } = outcome;
-    if (outcome.kind === 'unanswered') {
-      const at = planRetry({ ...outcome, attempts, completedAt, now }, settings);
-      if (at !== undefined) {
-        record('pending', problem, at);
-        return;
-      }
-    }
-    record('failed', problem);
+    const { kind, problem } = outcome;
+    const retryAt = kind === 'unanswered' ? planRetry({ ...outcome, attempts, completedAt, now }, settings) : undefined;
+    const ended = kind === 'delivered' ? kind : 'failed';
+    const state = retryAt === undefined ? ended : 'pending';
+    const endedAt = retryAt === undefined ? now : null;
+    store.callbacks.record(task, { state, attempts, nextAttemptAt: retryAt ?? null, endedAt, problem });
+    metrics?.calledBack(state === 'pending' ? 'retried' : state);
+    if (state !== 'failed') return;
     // Only the origin: path and query may hold a secret of the receiver.
     const origin = URL.canParse(url) ? new URL(url).origin : 'a URL that cannot be read';
     log(`callback of task ${task} to ${origin} failed after ${attempts} attempt(s): ${problem}`, {
@@ -226,7 +212,7 @@ export class CallbackQueue {
 
 /** 2xx: received. 410: never wanted again. Anything else may be over at the next attempt. */
 function judge({ status, retryAfter }: CallbackAnswer): Outcome {
-  if (status >= 200 && status < 300) return { kind: 'delivered' };
+  if (status >= 200 && status < 300) return { kind: 'delivered', problem: null };
   if (status === 410) return { kind: 'refused', problem: 'HTTP 410', sent: true };
   const isRedirect = status >= 300 && status < 400;
   return {
@@ -236,18 +222,14 @@ function judge({ status, retryAfter }: CallbackAnswer): Outcome {
   };
 }
 
-interface FailedAttempt {
-  /** Attempts until now, this one included. */
-  readonly attempts: number;
-  readonly completedAt: number;
-  readonly now: number;
-  /** Waited for in full. */
-  readonly retryAfterSeconds?: number | undefined;
-}
-
-/** When to try again; undefined: never. The pause is jittered by up to half, so that callbacks that failed together spread out. */
+/** When to try again after so many attempts; undefined: never. A RETRY-AFTER is waited for in full; the pause is jittered by up to half, so that callbacks that failed together spread out. */
 export function planRetry(
-  { attempts, completedAt, now, retryAfterSeconds = 0 }: FailedAttempt,
+  {
+    attempts,
+    completedAt,
+    now,
+    retryAfterSeconds = 0,
+  }: { attempts: number; completedAt: number; now: number; retryAfterSeconds?: number | undefined },
   { maxAttempts, firstRetryMs, maxRetryMs, maxAgeMs }: Omit<CallbackLimits, 'timeoutMs'>,
   random: () => number = Math.random,
 ): number | undefined {

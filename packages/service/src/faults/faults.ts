@@ -104,19 +104,11 @@ type FaultOf<Kind extends Fault['kind']> = Extract<Fault, { kind: Kind }>;
 /** A fault that replaces the answer or a part of it. */
 export type AnswerFault = FaultOf<'error' | 'html' | 'rate_limit' | 'cut' | 'slow_download'>;
 
-/** What happens to one callback, all attempts of its delivery together. */
-export interface CallbackFault {
-  readonly lost: boolean;
-  /** Before the first attempt. */
-  readonly delayMs: number;
-  /** How often it is delivered, normally 1. */
-  readonly copies: number;
-}
-
 /** The app that a request or a callback belongs to. */
 export type FaultyApp = Pick<Account, 'name' | 'appId'>;
 
-const noCallbackFault: CallbackFault = { lost: false, delayMs: 0, copies: 1 };
+/** What happens to one callback, all attempts of its delivery together: the delay before the first one, and how often it is delivered. */
+const noCallbackFault = { lost: false, delayMs: 0, copies: 1 };
 
 /** The slow download concerns the one endpoint that answers with a file. */
 const fileEndpoint = 'download/url/get';
@@ -156,7 +148,7 @@ export class FaultRules {
   }
 
   /** Counts the callback for every fault that concerns it. */
-  ofCallback(app: FaultyApp): CallbackFault {
+  ofCallback(app: FaultyApp): typeof noCallbackFault {
     let { lost, delayMs, copies } = noCallbackFault;
     for (const fault of this.#happening(app, isCallbackFault)) {
       if (fault.kind === 'callback_lost') lost = true;
@@ -206,17 +198,12 @@ interface FaultsSource {
   log: Log;
 }
 
-type State = Awaited<ReturnType<typeof load>>;
-
 /** Faults that are injected on purpose, to rehearse what clients do about them. Without a file and without options: none. */
 export class Faults {
-  readonly #source: FaultsSource;
-  #state: State;
-
-  private constructor(source: FaultsSource, state: State) {
-    this.#source = source;
-    this.#state = state;
-  }
+  private constructor(
+    private readonly source: FaultsSource,
+    private state: Awaited<ReturnType<typeof load>>,
+  ) {}
 
   /** @throws SettingsFileError with one line that names the key. */
   static async open(source: FaultsSource): Promise<Faults> {
@@ -224,28 +211,28 @@ export class Faults {
   }
 
   get rules(): FaultRules {
-    return this.#state.rules;
+    return this.state.rules;
   }
 
   /** Says in one line that this service fails on purpose, if it does. */
   announce(): void {
-    if (this.rules.isOn) this.#source.log(`FAULTS ARE ON: this service fails on purpose, ${this.#state.summary}`);
+    if (this.rules.isOn) this.source.log(`FAULTS ARE ON: this service fails on purpose, ${this.state.summary}`);
   }
 
   /** Decides what happens to a callback of this app (by App ID). To be asked once for each callback, not for each attempt. */
-  callbackFault(appId: string): CallbackFault {
-    const app = this.#source.apps().find((each) => each.appId === appId);
+  callbackFault(appId: string): typeof noCallbackFault {
+    const app = this.source.apps().find((each) => each.appId === appId);
     return app ? this.rules.ofCallback(app) : noCallbackFault;
   }
 
   /** Reads the file again. Resolves to false, and changes nothing, if it is invalid. */
   async reload(): Promise<boolean> {
-    const { log } = this.#source;
+    const { log } = this.source;
     try {
-      const before = this.#state;
-      this.#state = await load(this.#source, before);
-      if (this.#state !== before && !this.rules.isOn) log('faults are off');
-      else if (this.#state !== before) this.announce();
+      const before = this.state;
+      this.state = await load(this.source, before);
+      if (this.state !== before && !this.rules.isOn) log('faults are off');
+      else if (this.state !== before) this.announce();
       return true;
     } catch (error) {
       log(`the faults stay as they were: ${messageOf(error)}`, { level: 'warn' });

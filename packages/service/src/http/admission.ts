@@ -18,14 +18,11 @@ declare module 'fastify' {
  * window for each class of endpoints; an anonymous address has one for everything, unknown paths and wrong methods included.
  */
 export class Admission {
-  readonly #accounts: Accounts;
   readonly #apps = new RateLimiter();
   readonly #anonymous = new RateLimiter();
   readonly #admitted = new WeakMap<FastifyRequest, Account>();
 
-  constructor(accounts: Accounts) {
-    this.#accounts = accounts;
-  }
+  constructor(private readonly accounts: Accounts) {}
 
   /** Admits the request of an app, or returns why not; either way it sets the rate-limit headers. */
   admit(
@@ -33,7 +30,7 @@ export class Admission {
     reply: FastifyReply,
     { endpoint, rateClass }: NonNullable<FastifyContextConfig['asked']>,
   ): TaskError | undefined {
-    const app = this.#accounts.authenticate(request.headers.authorization);
+    const app = this.accounts.authenticate(request.headers.authorization);
     if (app instanceof TaskError) return this.admitAnonymous(request, reply) ?? app;
     const { windowSeconds, [rateClass]: limit } = app.rateLimits;
     const { headers, refusal } = judge(this.#apps.take(`${app.appId}/${rateClass}`, { limit, windowSeconds }));
@@ -55,7 +52,7 @@ export class Admission {
 
   /** The same for a request that cannot be parsed: the headers of its answer, and an error if there were too many. */
   countAnonymous(ip: string) {
-    const { windowSeconds, requests: limit } = this.#accounts.anonymous;
+    const { windowSeconds, requests: limit } = this.accounts.anonymous;
     return judge(this.#anonymous.take(ip, { limit, windowSeconds }));
   }
 
@@ -81,16 +78,11 @@ function judge({ limit, remaining, resetSeconds, exceeded }: ReturnType<RateLimi
 
 /** Section "Limits": fixed windows, kept in memory. */
 
-interface Window {
-  endsAt: number;
-  used: number;
-}
-
 const maxWindows = 10_000;
 
 /** Counts requests by key. A window begins with the first request after the last one; its limit may change while it runs. */
 export class RateLimiter {
-  readonly #windows = new Map<string, Window>();
+  readonly #windows = new Map<string, { endsAt: number; used: number }>();
   readonly #now: () => number;
 
   /** `now` in milliseconds, from a clock that is never set back. */
@@ -102,7 +94,16 @@ export class RateLimiter {
   /** Counts one request. A request beyond the limit is not counted: it changes nothing. */
   take(key: string, { limit, windowSeconds }: { limit: number; windowSeconds: number }) {
     const now = this.#now();
-    const window = this.#windowAt(key, now, windowSeconds * 1000);
+    const endsAt = now + windowSeconds * 1000;
+    let window = this.#windows.get(key);
+    if (!window || now >= window.endsAt) {
+      window = { endsAt, used: 0 };
+      this.#windows.delete(key);
+      this.#windows.set(key, window);
+      if (this.#windows.size > maxWindows) this.#makeRoom(now);
+    }
+    // The window may have been shortened meanwhile.
+    window.endsAt = Math.min(window.endsAt, endsAt);
     const exceeded = window.used >= limit;
     if (!exceeded) window.used += 1;
     return {
@@ -113,20 +114,6 @@ export class RateLimiter {
       /** This request was one too many. */
       exceeded,
     };
-  }
-
-  #windowAt(key: string, now: number, lengthMs: number): Window {
-    const found = this.#windows.get(key);
-    if (found && now < found.endsAt) {
-      // The window may have been shortened meanwhile.
-      found.endsAt = Math.min(found.endsAt, now + lengthMs);
-      return found;
-    }
-    const window = { endsAt: now + lengthMs, used: 0 };
-    this.#windows.delete(key);
-    this.#windows.set(key, window);
-    if (this.#windows.size > maxWindows) this.#makeRoom(now);
-    return window;
   }
 
   /** Windows are in the order in which they began. */

@@ -64,8 +64,7 @@ type Asked<Name extends keyof typeof requestSchemas> = TaskRequest<z.output<(typ
 async function convertFile(request: Asked<'convertFile'>, context: ServiceContext): Promise<AnsweredTask> {
   const { app, data } = request;
   const { store, files, queue, catalog } = context;
-  const source = requireTask(data.connector, request, context, endpoints.uploadFile);
-  requireSuccessful(source);
+  const source = requireSuccessful(data.connector, request, context, endpoints.uploadFile);
   if (isExpired(source)) throw missingFile(source);
   await files.requireFile(source);
   requireRegistered(app, source);
@@ -115,8 +114,7 @@ function requireFreeConversion({ appId, freeApp }: Account, store: TaskStore): v
 /** `v1/download/url`: where to download the output of a conversion. */
 async function downloadUrl(request: Asked<'dependentTask'>, context: ServiceContext): Promise<AnsweredTask> {
   const { app, data, endpoint, origin } = request;
-  const converted = requireTask(data.connector, request, context, endpoints.convertFile);
-  requireSuccessful(converted);
+  const converted = requireSuccessful(data.connector, request, context, endpoints.convertFile);
   requireRegistered(app, converted);
   requireUnexpired(converted);
   await context.files.requireFile(converted);
@@ -139,8 +137,7 @@ async function downloadUrl(request: Asked<'dependentTask'>, context: ServiceCont
 
 /** `v1/download/url/get`: the bytes of a converted file. They are read to their end, even when the file is removed in between. */
 async function downloadUrlGet(request: Asked<'dependentTask'>, context: ServiceContext): Promise<Download> {
-  const link = requireTask(request.data.connector, request, context, endpoints.downloadUrl);
-  requireSuccessful(link);
+  const link = requireSuccessful(request.data.connector, request, context, endpoints.downloadUrl);
   requireRegistered(request.app, link);
   const converted = requireTask(link.connector ?? '', request, context);
   requireUnexpired(converted);
@@ -174,12 +171,10 @@ function taskResponse(request: Asked<'taskResponse'>, context: ServiceContext): 
 /** `v1/convert/status`: the progress of a conversion. */
 function convertStatus(request: Asked<'dependentTask'>, context: ServiceContext): AnsweredTask {
   const task = requireTask(request.data.connector, request, context, endpoints.convertFile);
-  return new EphemeralTask(request, resultJson({ output: { status: describeProgress(task, context) } }));
-}
-
-function describeProgress({ id, status, errorCode }: Task, { queue }: ServiceContext) {
-  if (status === 'completed') return errorCode === null ? 'successful' : 'failed';
-  return queue.isWaiting(id) ? 'waiting' : 'pending';
+  const ended = task.errorCode === null ? 'successful' : 'failed';
+  const progress = context.queue.isWaiting(task.id) ? 'waiting' : 'pending';
+  const output = { status: task.status === 'completed' ? ended : progress };
+  return new EphemeralTask(request, resultJson({ output }));
 }
 
 /** `v1/convert/formats`: the formats at one end; `format` narrows them to those that convert from or to it. */

@@ -94,8 +94,8 @@ function describeOperation(endpoint: Endpoint): Json {
   };
 }
 
-function answerOf(description: string, schema: Json): Json {
-  return { description, content: { 'application/json': { schema } } };
+function answerOf(description: string, schema: Json, headers?: Json): Json {
+  return { description, ...(headers && { headers: refsOf(headers) }), content: { 'application/json': { schema } } };
 }
 
 function describeSuccess(endpoint: Endpoint): Json {
@@ -103,21 +103,15 @@ function describeSuccess(endpoint: Endpoint): Json {
   if (!output) {
     return { description: 'The bytes of the file.', headers: refsOf(rateHeaders), content: { '*/*': {} } };
   }
-  return {
-    description: 'The task response. Errors of files and formats come with this status too, in result.error.',
-    headers: refsOf(rateHeaders),
-    content: { 'application/json': { schema: describeSchema(taskResponseOf(output), 'output') } },
-  };
+  const description = 'The task response. Errors of files and formats come with this status too, in result.error.';
+  return answerOf(description, describeSchema(taskResponseOf(output), 'output'), rateHeaders);
 }
 
 function describeRefusal(status: number): Json {
   const codes = Object.entries(errorCodes).filter(([, row]) => row.httpStatus === status);
   const headers = status === 429 ? { ...rateHeaders, 'RETRY-AFTER': {} } : rateHeaders;
-  return {
-    description: codes.map(([code, row]) => `\`${code}\`: ${row.message}`).join('\n\n'),
-    headers: refsOf(headers),
-    content: { 'application/json': { schema: describeSchema(refusalWith(codes.map(([code]) => code)), 'output') } },
-  };
+  const description = codes.map(([code, row]) => `\`${code}\`: ${row.message}`).join('\n\n');
+  return answerOf(description, describeSchema(refusalWith(codes.map(([code]) => code)), 'output'), headers);
 }
 
 function refsOf(headers: Json): Json {

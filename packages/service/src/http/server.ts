@@ -17,13 +17,7 @@ import { Admission } from './admission';
 import { addTaskRoutes } from './endpoints';
 import { addFormParsers } from './form';
 import { type RouteOptions, sendJson, sendRefusal } from './task-request';
-import {
-  describeSlowBody,
-  describeUnreadable,
-  pathOfUnknownMethod,
-  refuseConnection,
-  watchBody,
-} from './unreadable-request';
+import { describeUnreadable, pathOfUnknownMethod, refuseConnection, watchBody } from './unreadable-request';
 import { addUploadRoute } from './upload';
 
 /** The build makes it of `openapi.ts`; `src` and `dist` lie equally deep, so that this path is right from both. */
@@ -64,12 +58,9 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   server.server.on('checkExpectation', (request, response) => server.server.emit('request', request, response));
   server.server.on('connect', ({ socket }: IncomingMessage) => refuse(socket, new TaskError('POST_METHOD_ALLOWED')));
   server.addHook('onRequest', (request, reply, done) => {
-    const { bodyTimeoutMs } = limits;
-    const refuse = (): void => {
-      const error = new TaskError('INVALID_FIELD', { message: describeSlowBody(bodyTimeoutMs) });
-      void sendRefusal(reply.header('connection', 'close'), error, context);
-    };
-    watchBody(request, reply, { bodyTimeoutMs, refuse });
+    watchBody(request, limits.bodyTimeoutMs, (error) => {
+      if (!reply.sent) void sendRefusal(reply.header('connection', 'close'), error, context);
+    });
     done(admit(request, reply));
   });
   addFaultHooks(server, { faults, appOf: (request) => admission.appOf(request) });

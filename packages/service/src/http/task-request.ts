@@ -20,7 +20,7 @@ import {
   statusOf,
 } from '../tasks/answer';
 import type { ConversionQueue } from '../tasks/conversion-queue';
-import { type AnyTaskData, parseRequestData, WrongData } from '../tasks/request-data';
+import { answeringOf, type AnyTaskData, checkData, parseDataField } from '../tasks/request-data';
 import type { Task, TaskStore } from '../tasks/task-store';
 import type { Admission } from './admission';
 
@@ -96,13 +96,13 @@ export function readTaskRequest<Schema extends z.ZodType<AnyTaskData>>(
 ): TaskRequest<z.output<Schema>> {
   const { app } = asking;
   const caller = { ...asking, payload: field };
-  let known: AnyTaskData | undefined;
+  const sent = parseDataField(field, limits);
   try {
-    const data = (known = parseRequestData(field, schema, limits));
+    const data = checkData(sent, schema);
     if (data.app.toLowerCase() !== app.appId.toLowerCase()) throw new TaskError('INVALID_CREDENTIAL');
     return { ...caller, data };
   } catch (error) {
-    if (error instanceof WrongData) known = error.answering;
+    const known = answeringOf(sent);
     if (!known || !(error instanceof TaskError)) throw error;
     const { callback, ...others } = known;
     throw new RefusedTask(error, { ...caller, data: callbackProblem(callback, app) ? others : known });
@@ -183,12 +183,14 @@ export function requireTask(
   return task;
 }
 
-/** Throws unless the task has succeeded, so that its output can be used. */
-export function requireSuccessful(task: Task): void {
+/** The same, of a task that has succeeded, so that its output can be used. */
+export function requireSuccessful(...named: Parameters<typeof requireTask>): Task {
+  const task = requireTask(...named);
   if (task.status !== 'completed' || task.errorCode !== null) throw new TaskError('NOT_READY_DEPENDENT_TASK');
+  return task;
 }
 
 /** Section "Authentication": in development only files with a registered hash may be requested, and what was made of them. */
-export function requireRegistered({ registeredHashes }: Account, { fileSha256 }: Task): void {
+export function requireRegistered({ registeredHashes }: Account, { fileSha256 }: Pick<Task, 'fileSha256'>): void {
   if (registeredHashes && !registeredHashes.has(fileSha256 ?? '')) throw new TaskError('ONLY_DEVELOPMENT_REQUEST');
 }

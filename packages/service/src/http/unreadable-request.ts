@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { inspectError } from '../shared/caught';
 import { TaskError } from '../shared/task-error';
 import { errorJson, statusOf } from '../tasks/answer';
@@ -57,11 +57,7 @@ const leastBytes = 64 * 1024;
  * Gives up on a body that neither ends nor brings another 64 KiB within the time: `refuse` may answer, then the connection is
  * cut. A limit on the whole body would be one on the size of uploads, and one on silence alone allows a byte a minute.
  */
-export function watchBody(
-  { raw }: FastifyRequest,
-  reply: FastifyReply,
-  { bodyTimeoutMs, refuse }: { bodyTimeoutMs: number; refuse: () => void },
-): void {
+export function watchBody({ raw }: FastifyRequest, bodyTimeoutMs: number, refuse: (error: TaskError) => void): void {
   const { socket } = raw;
   let received = socket.bytesRead;
   const timer = setInterval(() => {
@@ -71,13 +67,10 @@ export function watchBody(
     }
     clearInterval(timer);
     if (raw.complete) return;
-    if (!reply.sent) refuse();
+    const message = `The body of the request came too slowly: it must end, or bring another ${leastBytes / 1024} KiB, every ${bodyTimeoutMs / 1000} s.`;
+    refuse(new TaskError('INVALID_FIELD', { message }));
     setTimeout(() => raw.destroy(), answerGraceMs);
   }, bodyTimeoutMs);
   timer.unref();
   raw.once('close', () => clearInterval(timer));
-}
-
-export function describeSlowBody(bodyTimeoutMs: number): string {
-  return `The body of the request came too slowly: it must end, or bring another ${leastBytes / 1024} KiB, every ${bodyTimeoutMs / 1000} s.`;
 }

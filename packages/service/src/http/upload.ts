@@ -2,6 +2,7 @@ import multipart, { type Multipart, type MultipartValue } from '@fastify/multipa
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { endpoints } from 'temporal-file-conversion/contract';
 import { extensionOf, sanitizeFileName } from '../files/file-name';
+import type { FileStore } from '../files/file-store';
 import { routesOf } from '../shared/api-version';
 import { inspectError } from '../shared/caught';
 import type { ServiceLimits } from '../shared/limits';
@@ -15,6 +16,7 @@ import {
   newTaskOf,
   readTaskRequest,
   RefusedTask,
+  requireRegistered,
   type RouteOptions,
   runTask,
   sendTask,
@@ -24,17 +26,13 @@ import {
 
 /** `v1/upload/file`: the file is streamed from the socket to the disk. */
 
-interface ReceivedFile {
-  /** Path of the bytes, not yet under the id of a task. */
-  readonly part: string;
-  readonly size: number;
-  readonly sha256: string;
+type ReceivedFile = Awaited<ReturnType<FileStore['receive']>> & {
   readonly fileName: string;
   /** What is wrong with its size. */
   readonly problem: TaskError | undefined;
   /** When the request came. */
   readonly receivedAt: number;
-}
+};
 
 export async function addUploadRoute(
   server: FastifyInstance,
@@ -157,7 +155,7 @@ async function keepUpload(
   const extension = extensionOf(name);
   const isAllowed = app.allowedExtensions?.has(extension) ?? true;
   if (!isAllowed || !catalog.ofExtension(extension)) throw new TaskError('NOT_VALID_EXTENSION', { subject: extension });
-  if (app.registeredHashes && !app.registeredHashes.has(sha256)) throw new TaskError('ONLY_DEVELOPMENT_REQUEST');
+  requireRegistered(app, { fileSha256: sha256 });
 
   const base = newTaskOf(request);
   const { id } = base;

@@ -62,8 +62,6 @@ const migrations: readonly string[] = [
 const maxBusyTries = 100;
 const busyPauseMs = 50;
 
-const versionSchema = z.object({ user_version: z.number() });
-
 export type ServiceDatabase = InstanceType<typeof Database>;
 
 /** Opens the database file, creating it or bringing it to the newest schema. */
@@ -169,5 +167,5 @@ function migrate(db: ServiceDatabase, file: string): void {
 }
 
 function versionOf(db: ServiceDatabase): number {
-  return versionSchema.parse(db.prepare('PRAGMA user_version').get()).user_version;
+  return z.object({ user_version: z.number() }).parse(db.prepare('PRAGMA user_version').get()).user_version;
 }

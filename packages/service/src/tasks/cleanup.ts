@@ -2,6 +2,7 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
 import type { FileStore, StoredFile } from '../files/file-store';
 import { messageOf } from '../shared/caught';
+import type { ServiceLimits } from '../shared/limits';
 import type { TaskStore } from './task-store';
 
 /** A request that was admitted before a file expired may not have opened it yet. */
@@ -10,76 +11,60 @@ const expiryGraceMs = 60_000;
 /** An upload has its id for a moment before its task is in the database. */
 const orphanGraceMs = 10 * 60_000;
 
-interface CleanupOptions {
-  files: FileStore;
-  store: TaskStore;
-  intervalMs: number;
-  taskRetentionMs: number;
-  log: Log;
-}
-
 /**
  * Removes what nobody can ask for any more: expired uploads and outputs, old tasks, and files without a task, left by a process that
- * died at the wrong moment. A file that a conversion or a download still needs stays.
+ * died at the wrong moment. A file that a conversion or a download still needs stays. Cleans up once before anything else runs, and
+ * then periodically, until the returned function is called.
  */
-export class Cleanup {
-  readonly #options: CleanupOptions;
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<void> = Promise.resolve();
-  #stopped = false;
+export async function startCleanup({
+  files,
+  store,
+  limits,
+  log,
+}: {
+  files: FileStore;
+  store: TaskStore;
+  limits: Pick<ServiceLimits, 'cleanupIntervalMs' | 'taskRetentionMs'>;
+  log: Log;
+}): Promise<() => Promise<void>> {
+  let stopped = false;
+  await clean(0);
+  let running = Promise.resolve();
+  const timer = setInterval(() => {
+    running = running
+      .then(() => clean(orphanGraceMs))
+      .catch((error: unknown) => log(`cleaning up failed, tries again: ${messageOf(error)}`));
+  }, limits.cleanupIntervalMs).unref();
+  return async () => {
+    stopped = true;
+    clearInterval(timer);
+    await running;
+  };
 
-  constructor(options: CleanupOptions) {
-    this.#options = options;
-  }
-
-  /** Cleans up once before anything else runs, and then periodically. */
-  async start(): Promise<void> {
-    await this.#clean({ orphanGraceMs: 0 });
-    this.#timer = setInterval(() => {
-      this.#running = this.#running.then(() => this.#cleanAgain());
-    }, this.#options.intervalMs);
-    this.#timer.unref();
-  }
-
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    clearInterval(this.#timer);
-    await this.#running;
-  }
-
-  async #cleanAgain(): Promise<void> {
-    try {
-      await this.#clean({ orphanGraceMs });
-    } catch (error) {
-      this.#options.log(`cleaning up failed, tries again: ${messageOf(error)}`);
-    }
-  }
-
-  async #clean(graces: { orphanGraceMs: number }): Promise<void> {
-    const { files, store, taskRetentionMs, log } = this.#options;
+  async function clean(graceMs: number): Promise<void> {
     const now = Date.now();
     let removedFiles = 0;
     for await (const stored of files.listUnused()) {
-      if (this.#stopped) return;
-      if (!this.#isObsolete(stored, { now, ...graces })) continue;
+      if (stopped) return;
+      if (!isObsolete(stored, now, graceMs)) continue;
       await files.discard(stored.file);
       removedFiles += 1;
     }
     let removedTasks = 0;
-    for (let removed = 1; removed > 0 && !this.#stopped;) {
-      removed = store.deleteCompletedBefore(now - taskRetentionMs, now - expiryGraceMs);
+    for (let removed = 1; removed > 0 && !stopped;) {
+      removed = store.deleteCompletedBefore(now - limits.taskRetentionMs, now - expiryGraceMs);
       removedTasks += removed;
       await breathe();
     }
     if (removedFiles + removedTasks > 0) log(`cleaned up: ${removedFiles} file(s), ${removedTasks} old task(s)`);
   }
 
-  #isObsolete({ id, modifiedAt }: StoredFile, { now, orphanGraceMs }: { now: number; orphanGraceMs: number }): boolean {
+  function isObsolete({ id, modifiedAt }: StoredFile, now: number, graceMs: number): boolean {
     // This process's own unfinished files are in use, and not listed.
     if (id === undefined) return true;
-    const task = this.#options.store.findAnywhere(id);
-    if (!task) return modifiedAt + orphanGraceMs <= now;
+    const task = store.findAnywhere(id);
+    if (!task) return modifiedAt + graceMs <= now;
     if (task.expiresAt === null || task.expiresAt + expiryGraceMs > now) return false;
-    return !this.#options.store.isNeeded(id);
+    return !store.isNeeded(id);
   }
 }

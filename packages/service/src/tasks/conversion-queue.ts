@@ -1,11 +1,14 @@
 import { EventEmitter } from 'node:events';
 import { endpoints, type KnownErrorCode } from 'temporal-file-conversion/contract';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
+import { fileLifetimeSeconds } from '../accounts/account';
+import type { Accounts } from '../accounts/accounts';
 import type { ConversionPool, PoolOutcome } from '../engines/conversion-pool';
 import { type FormatCatalog, requireFormat, requireRoute } from '../engines/formats';
 import { baseName } from '../files/file-name';
 import { type FileStore, missingFile } from '../files/file-store';
 import { messageOf } from '../shared/caught';
+import type { ServiceLimits } from '../shared/limits';
 import type { ServiceMetrics } from '../shared/service-metrics';
 import { TaskError } from '../shared/task-error';
 import { resultJson } from './answer';
@@ -27,11 +30,8 @@ interface QueueOptions {
   files: FileStore;
   pool: ConversionPool;
   catalog: FormatCatalog;
-  /** Conversions at a time. */
-  concurrency: number;
-  conversionTimeoutMs: number;
-  /** How long an output of this app (by App ID) can be downloaded. */
-  downloadLifetimeMs: (app: string) => number;
+  limits: ServiceLimits;
+  accounts: Accounts;
   metrics: ServiceMetrics | undefined;
   log: Log;
 }
@@ -41,20 +41,17 @@ interface QueueOptions {
  * output is on disk before the database says completed, and what a dead process left unfinished runs again.
  */
 export class ConversionQueue {
-  readonly #options: QueueOptions;
   readonly #waiting: string[] = [];
   readonly #converting = new Map<string, Promise<void>>();
   /** Emits the id of a task when it is completed. */
   readonly #ended = new EventEmitter().setMaxListeners(0);
   #stopped = false;
 
-  constructor(options: QueueOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: QueueOptions) {}
 
   /** Runs again what an earlier process accepted and did not complete; the number of such tasks. */
   recover(): number {
-    const unfinished = this.#options.store.listUnfinished();
+    const unfinished = this.options.store.listUnfinished();
     for (const id of unfinished) this.enqueue(id);
     return unfinished.length;
   }
@@ -86,13 +83,13 @@ export class ConversionQueue {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#waiting.length = 0;
-    await this.#options.pool.close();
+    await this.options.pool.close();
     await Promise.allSettled(this.#converting.values());
     for (const id of this.#ended.eventNames()) this.#ended.emit(id);
   }
 
   #startNext(): void {
-    while (!this.#stopped && this.#converting.size < this.#options.concurrency) {
+    while (!this.#stopped && this.#converting.size < this.options.limits.conversionConcurrency) {
       const id = this.#waiting.shift();
       if (id === undefined) return;
       const run = this.#run(id).finally(() => {
@@ -109,11 +106,11 @@ export class ConversionQueue {
     } catch (error) {
       // The disk or the database fails, which is not the conversion's fault. The task is still in the database and can wait.
       try {
-        this.#options.store.undoAttempt(id);
+        this.options.store.undoAttempt(id);
       } catch {
         // The same failure again.
       }
-      this.#options.log(`conversion ${id} could not be recorded, tries again: ${messageOf(error)}`);
+      this.options.log(`conversion ${id} could not be recorded, tries again: ${messageOf(error)}`);
       setTimeout(() => this.enqueue(id), retryDelayMs).unref();
       return;
     }
@@ -121,7 +118,7 @@ export class ConversionQueue {
   }
 
   async #convert(id: string): Promise<void> {
-    const { store, files, log } = this.#options;
+    const { store, files, log } = this.options;
     const task = store.findAnywhere(id);
     if (!task || task.status === 'completed') return;
     const startedAt = Date.now();
@@ -144,7 +141,7 @@ export class ConversionQueue {
 
   /** Converts, or ends with a code of the document. */
   async #attempt(task: Task, part: string): Promise<Ending> {
-    const { files } = this.#options;
+    const { files } = this.options;
     try {
       const outcome = await this.#convertFile(task, part);
       if (outcome.status === 'successful') await files.keepOutput(part, task.id);
@@ -159,7 +156,7 @@ export class ConversionQueue {
   }
 
   async #convertFile(task: Task, part: string): Promise<PoolOutcome> {
-    const { store, files, pool, catalog, conversionTimeoutMs } = this.#options;
+    const { store, files, pool, catalog, limits } = this.options;
     if (task.attempts >= maxAttempts) {
       const message = `The service ended ${maxAttempts} times during this conversion; it is not tried again.`;
       throw new TaskError('FAILED_CONVERT', { message });
@@ -178,19 +175,20 @@ export class ConversionQueue {
       inputFormat: input.name,
       outputFormat: output.name,
       parameters,
-      timeoutMs: conversionTimeoutMs,
+      timeoutMs: limits.conversionTimeoutMs,
     });
   }
 
   #complete({ id, app }: Task, ending: Exclude<Ending, { status: 'interrupted' }>, startedAt: number): void {
-    const { store, metrics, downloadLifetimeMs } = this.#options;
+    const { store, metrics, accounts } = this.options;
     const completedAt = Date.now();
     const seconds = (completedAt - startedAt) / 1_000;
     // Of a failed one too: some public clients look at the output alone.
     const output = { status: ending.status, duration: Math.round(seconds) };
     if (ending.status === 'successful') {
       const result = resultJson({ output: { connector: id, ...output }, warning: ending.warnings });
-      const file = { fileSize: ending.bytes, expiresAt: completedAt + downloadLifetimeMs(app) };
+      const lifetimeMs = accounts.find(app)?.downloadLifetimeMs ?? fileLifetimeSeconds * 1000;
+      const file = { fileSize: ending.bytes, expiresAt: completedAt + lifetimeMs };
       store.complete({ id, result, errorCode: null, ...file, completedAt });
       metrics?.converted({ code: undefined, seconds });
       return;

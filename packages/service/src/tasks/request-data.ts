@@ -66,30 +66,26 @@ const answeringSchema = z.object({
   callback: anyTask.callback.catch(undefined),
 }) satisfies z.ZodType<AnyTaskData>;
 
-/** Data that is a JSON object, but not valid. */
-export class WrongData extends TaskError {
-  constructor(
-    problem: TaskError,
-    /** The valid ones of the keys that say how to answer. */
-    readonly answering: AnyTaskData,
-  ) {
-    super(problem.code, { message: problem.message });
+/** Data that may not be valid, as far as it says how to answer; undefined when it is no JSON object. */
+export function answeringOf(data: unknown): AnyTaskData | undefined {
+  return answeringSchema.safeParse(data).data;
+}
+
+/** The JSON of the field `data`, which is still to be checked. */
+export function parseDataField(field: string, { maxDataDepth }: Pick<ServiceLimits, 'maxDataDepth'>): unknown {
+  requireShallow(field, maxDataDepth);
+  try {
+    return JSON.parse(field);
+  } catch {
+    throw fieldProblem('unknown', 'data', field === '' ? 'it is empty' : 'it is not JSON');
   }
 }
 
-/** The checked content of the field `data`; throws the document's error for the first thing that is wrong. */
-export function parseRequestData<Schema extends z.ZodType>(
-  field: string,
-  schema: Schema,
-  { maxDataDepth }: Pick<ServiceLimits, 'maxDataDepth'>,
-): z.output<Schema> {
-  requireShallow(field, maxDataDepth);
-  const value = parseJson(field);
-  const parsed = schema.safeParse(value);
+/** Throws the document's error for the first thing that is wrong. */
+export function checkData<Schema extends z.ZodType>(data: unknown, schema: Schema): z.output<Schema> {
+  const parsed = schema.safeParse(data);
   if (parsed.success) return parsed.data;
-  const problem = dataProblem(parsed.error.issues, value);
-  const answering = answeringSchema.safeParse(value);
-  throw answering.success ? new WrongData(problem, answering.data) : problem;
+  throw dataProblem(parsed.error.issues, data);
 }
 
 /** What the stored payload of a task asked for with its data key `include`. */
@@ -116,14 +112,6 @@ function requireShallow(json: string, maxDepth: number): void {
       const message = `The field data is nested more than ${maxDepth} levels deep.`;
       throw new TaskError('INVALID_FIELD', { message });
     }
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw fieldProblem('unknown', 'data', text === '' ? 'it is empty' : 'it is not JSON');
   }
 }
 

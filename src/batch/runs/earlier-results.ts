@@ -167,6 +167,8 @@ export interface EarlierRow {
   refused?: Refusal;
 }
 
+/** One for all rows, of which there may be a million. */
+const none: readonly number[] = [];
 /** Bounds the list for a batch that is terminated again and again. */
 const maxStartedAs = 20;
 
@@ -175,14 +177,14 @@ function plannedRow(item: BatchItem, { isOver }: { isOver: boolean }): EarlierRo
   const { destination, output, input, parameters, done, earlier, kept, refused, seen } = item;
   const options = defined({ output, input, parameters });
   const owed = kept && owedOf(kept, options);
-  const before = item.startedAs ?? [];
+  const before = item.startedAs ?? none;
   const others = before.filter((number) => number !== item.item);
   return defined({
     destination,
     options,
     delivered: done && { ...done, options },
     owed: owed ?? (earlier && { ...earlier, options }),
-    startedAs: done || kept ? [] : isOver || refused ? before : [item.item, ...others].slice(0, maxStartedAs),
+    startedAs: done || kept ? none : isOver || refused ? before : [item.item, ...others].slice(0, maxStartedAs),
     seen,
     refused: seen && refused,
   });
@@ -194,7 +196,7 @@ function endedRow(row: EarlierRow, { item, ...result }: BatchItemResult): Earlie
   if (status === 'succeeded') {
     const told = defined({ taskId, possiblyChargedTwice: possiblyChargedTwice === true || undefined, warnings });
     const delivered = source && file && { source, output: file, ...told, options };
-    return defined({ destination, options, status, startedAs: [], delivered });
+    return defined({ destination, options, status, startedAs: none, delivered });
   }
   const { delivered } = row;
   // Done before, refused, or never started: what the run was planned with still applies.

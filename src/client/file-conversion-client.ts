@@ -18,7 +18,7 @@ import { defined } from '../shared/defined';
 import { createLocalFiles } from '../storage/local-files';
 import { Stores, type StoresByScheme } from '../storage/stores';
 import type { FileStore } from '../storage/file-store';
-import { BatchHandle, BatchRunningError, isBatchRunning, isRefusedStart } from './batch-handle';
+import { BatchHandle, BatchRunningError, isRefusedStart } from './batch-handle';
 import {
   planRequestedBatch,
   selectionSchema,
@@ -151,17 +151,21 @@ export class FileConversionClient {
     checkRequest(z.looseObject({}), request, "This batch can't be started.");
     if ('items' in request) return this.startPlanned(request, options);
     const { name } = request;
-    if (options.onRunning === 'attach' && (await isBatchRunning(this.client, name)) === true)
-      return this.getBatch(name);
+    const attaches = options.onRunning === 'attach';
+    if (attaches && (await this.findRunning(conversionBatchType, name))) return this.getBatch(name);
     const { own: selection, rest: settings } = splitRequest(request, selectionSchema);
     const { resubmit, policies: { onUnknownOutcome } = {} } = settings;
     const plan = { name, ...selection, ...defined({ onUnknownOutcome, resubmit }) };
     const { run, rows, problems } = await planRequestedBatch(this.files, plan, { mayBeDone: true });
     if (!run) throw new RefusedPlanError(problems);
     try {
-      return await this.startPlanned({ ...settings, folder: run.folder, items: rows }, options);
+      // A start that attaches would not tell that another program was faster, and leave this run behind as the latest.
+      const start = { ...options, onRunning: 'fail' as const };
+      return await this.startPlanned({ ...settings, folder: run.folder, items: rows }, start);
     } catch (error) {
       if (isRefusedStart(error)) await discardRun(this.files, run.folder);
+      const isFaster = attaches && error instanceof BatchRunningError;
+      if (isFaster && (await this.findRunning(conversionBatchType, name))) return this.getBatch(name);
       throw error;
     }
   }
@@ -202,16 +206,20 @@ export class FileConversionClient {
     type: string,
     { workflowId, input, shown, options }: StartOf<Input>,
   ) {
-    // A start that attaches would otherwise take another workflow's result for its own.
-    const running = options.onRunning === 'attach' ? await findWorkflow(this.client, workflowId) : undefined;
-    if (running && running.type !== type && isOpen(running)) {
-      throw new InvalidRequestError(`workflowId: ${workflowId} is that of a running ${running.type}.`);
-    }
+    if (options.onRunning === 'attach') await this.findRunning(type, workflowId);
     const { attributes, ...texts } = shown;
     const { taskQueue } = this;
     const started = { app: input.app, attributes, settable: await this.listing.settable() };
     const args: [Input] = [input];
     return { workflowId, taskQueue, ...texts, ...toWorkflowOptions(options, started), args };
+  }
+
+  /** What a start with this id would attach to. Another workflow's result is not to be taken for its own. */
+  private async findRunning(type: string, workflowId: string) {
+    const found = await findWorkflow(this.client, workflowId);
+    if (!found || !isOpen(found)) return undefined;
+    if (found.type === type) return found;
+    throw new InvalidRequestError(`workflowId: ${workflowId} is that of a running ${found.type}.`);
   }
 
   /** The batch with this name; no request is sent before a method of it is called. */

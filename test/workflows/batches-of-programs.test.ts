@@ -114,6 +114,26 @@ describe('a batch of sources', () => {
     await batch.cancel();
     await rig.temporal.workflow.getHandle(name).terminate();
   });
+
+  it('is one batch with one run for programs that start it at the same moment and attach', async () => {
+    await put('a.md');
+    const starts = [1, 2, 3].map(() => rig.client.startBatch(request(), { onRunning: 'attach' }));
+    const batches = await Promise.all(starts);
+    for (const batch of batches) expect(await endsOf(batch)).toEqual(['succeeded']);
+    expect(await readdir(path.join(folder, 'runs', name))).toEqual(['run-0001']);
+    expect([...rig.stub.conversions.values()]).toHaveLength(1);
+  });
+
+  it('does not attach to a workflow of another kind that has its name', async () => {
+    await put('a.md');
+    const other = { workflowId: name, taskQueue: `none-${name}` };
+    const workflow = await rig.temporal.workflow.start('other', other);
+    await expect(rig.client.startBatch(request(), { onRunning: 'attach' })).rejects.toThrow(
+      `${name} is that of a running other`,
+    );
+    expect(await readdir(folder)).toEqual(['in']);
+    await workflow.terminate();
+  });
 });
 
 describe('a batch of inline items', () => {

@@ -11,6 +11,7 @@ import {
   type BatchHandle,
 } from 'temporal-file-conversion/internal/client/batch-handle';
 import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
+import { findWorkflow } from 'temporal-file-conversion/internal/history/find-workflow';
 import { defined } from 'temporal-file-conversion/internal/shared/defined';
 import type { FileStore } from 'temporal-file-conversion/internal/storage/file-store';
 import { counted, shellWord } from 'temporal-file-conversion/internal/shared/wording';
@@ -132,6 +133,7 @@ async function undertake(context: CommandContext, undertaking: Undertaking): Pro
   const rules = { settings, signal, isDry: false };
   const { tags = [], ...others } = settings;
   const input = defined({ ...others, unconvertible: undefined });
+  const plannedAt = Date.now();
   let planned = await planOrRefuse(context, rules, plan);
   // Before anything is started: most mistakes are found without a stack.
   if (!planned.run) return tellNothingToDo(context, name, planned);
@@ -175,6 +177,13 @@ async function undertake(context: CommandContext, undertaking: Undertaking): Pro
         throw error instanceof ServiceError ? notStarted(name, error, isRefused) : error;
       }
     };
+    const last = await stack.untilClosed(() => findWorkflow(stack.client, name));
+    if (last?.closeTime && last.closeTime.getTime() >= plannedAt) {
+      // The plan does not know how it ended.
+      await discardRun(files, planned.run.folder);
+      planned = await planOrRefuse(context, rules, plan);
+      if (!planned.run) return tellNothingToDo(context, name, planned);
+    }
     let batch = await start(planned.run);
     if (!batch) {
       output.say(`Batch ${name} is running already: watching it. What has changed since is converted afterwards.`);

@@ -120,7 +120,7 @@ describe('batch run that was interrupted, typed again after three sources change
 
     const again = startFileconv(args, options);
     const plan = path.join(stack.stateDir, 'batches/pictures/run-0002', runFiles.manifest);
-    while (!existsSync(plan)) await sleep(2);
+    while (!existsSync(plan) && again.child.exitCode === null) await sleep(2);
     again.child.kill('SIGSTOP');
     expect(await fileconv(['batch', 'watch', 'pictures'], options)).toMatchObject({ code: 0 });
     again.child.kill('SIGCONT');

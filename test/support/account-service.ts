@@ -32,6 +32,8 @@ export interface AccountService {
   /** Requests about formats, to whichever endpoint. */
   questions(): number;
   readonly userAgents: ReadonlySet<string>;
+  /** Conversions wait until the returned function is called. */
+  holdConversions(): () => void;
   close(): Promise<void>;
 }
 
@@ -102,6 +104,12 @@ export async function startAccountService(): Promise<AccountService> {
     count: (path) => seen.filter((each) => each === path).length,
     questions: () => seen.filter((each) => /^(convert\/(formats|graph)|format\/get)$/.test(each)).length,
     userAgents,
+    holdConversions: () => {
+      let release = (): void => undefined;
+      const held = new Promise<void>((resolve) => (release = resolve));
+      engine = engine.then(() => held);
+      return release;
+    },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

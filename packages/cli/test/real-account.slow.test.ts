@@ -9,7 +9,7 @@ import {
 } from '../../../test/support/account-service';
 import { endOfPng, formats, learn } from '../../../test/support/account-formats';
 import { until } from '../../../test/support/until';
-import { fileconv, filesBelow, linesOf, newFolder, parseJson, removeFolders } from './fileconv';
+import { fileconv, filesBelow, linesOf, newFolder, parseJson, removeFolders, startFileconv } from './fileconv';
 
 /** What commands make of a real account, before anything costs: formats, pairs and names as its pages tell them. */
 
@@ -179,17 +179,27 @@ it('takes no name of a format for an extension: files whose ending is none are s
 it('a batch that was joined ends with its report, whatever is refused of what has come since', async () => {
   await mkdir(path.join(folder, 'grows'));
   for (let n = 0; n < 30; n += 1) await writeFile(path.join(folder, 'grows', `${n}.png`), endOfPng);
-  const start = () => run('batch', 'run', 'grows', '--to', 'gif', '--out', 'gif', '--window', '1', '--json');
+  const start = (...args: string[]) => startFileconv(args, { cwd: folder, env: { ACCOUNT_TOKEN: accountToken } });
+  // A command waits for the stack that another one started for itself: to join, there must be one for both.
+  const stack = start('up', '--json');
+  await stack.untilJson();
+  const args = ['batch', 'run', 'grows', '--to', 'gif', '--out', 'gif', '--name', 'grows', '--window', '1'];
   const before = service.count('convert/file');
-  const first = start();
+  const release = service.holdConversions();
+  const first = start(...args);
   await until('the first job was submitted', () => service.count('convert/file') > before);
   await writeFile(path.join(folder, 'grows', 'late.md'), '# Late');
-  const joined = await start();
-  expect((await first).code).toBe(0);
-  const { counts, failures } = parseJson(joined.stdout) as Report;
-  expect([counts, joined.code]).toMatchObject([{ items: 31, failed: 1, cancelled: 0, unfinished: 0 }, 1]);
-  expect(failures).toMatchObject([{ code: 'NO_CONVERTER_INPUT_TO_OUTPUT', count: 1 }]);
+  const joined = start(...args);
+  await joined.until(/Batch grows is running already: watching it\./);
+  release();
+  expect((await first.ended).code).toBe(0);
+  const { code, stdout, stderr } = await joined.ended;
+  expect(linesOf(stdout)[0]).toBe('All 30 files are converted.');
+  expect(linesOf(stderr).at(-1)).toMatch(/^warning: 1 file of format md can't be converted: the service does not/);
+  expect(code).toBe(1);
   expect(service.count('convert/file') - before).toBe(30);
+  stack.child.kill('SIGINT');
+  await stack.ended;
 });
 
 it('a dry run needs no service: what could not be asked is said in one line', async () => {

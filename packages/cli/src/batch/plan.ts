@@ -43,8 +43,7 @@ export async function planOrRefuse(
     if (!signal.aborted) throw error;
     throw interrupted(error);
   });
-  // After a watched end the report already says what is left.
-  const checked = isJoined && planned.todo === 0 ? planned : withRefused(planned, settings.unconvertible);
+  const checked = withRefused(planned, { unconvertible: settings.unconvertible, isJoined });
   refuseProblems(context, checked);
   tellWarnings(context, checked);
   return checked;
@@ -78,16 +77,20 @@ function askPairs(
 }
 
 /** The plan with unsupported pairs among its warnings or, when there is nothing else to do, among its problems. */
-function withRefused(plan: PlannedBatch, unconvertible: Unconvertible = 'fail'): PlannedBatch {
+function withRefused(
+  plan: PlannedBatch,
+  { unconvertible = 'fail', isJoined }: { unconvertible: Unconvertible | undefined; isJoined: boolean },
+): PlannedBatch {
   const { refused, todo } = plan;
   if (refused.length === 0) return plan;
-  const isProblem = todo === 0 && unconvertible === 'fail';
+  const isNothingLeft = todo === 0 && unconvertible === 'fail';
   const fate = unconvertible === 'skip' ? ', and will be skipped' : ', and will fail without being uploaded';
   const found = refused.map((each): Finding => ({
     code: 'FORMAT_UNUSABLE',
-    message: tell(each, isProblem ? '' : fate),
+    message: tell(each, isNothingLeft ? '' : fate),
   }));
-  const kind = isProblem ? 'problems' : 'warnings';
+  // A batch that was watched to its end has a report to be told.
+  const kind = isNothingLeft && !isJoined ? 'problems' : 'warnings';
   const { count, listed } = plan[kind];
   return { ...plan, [kind]: { count: count + found.length, listed: [...listed, ...found] } };
 }

@@ -192,7 +192,10 @@ async function undertake(context: CommandContext, undertaking: Undertaking): Pro
       const { result, stall } = await watchBatch(context, { stack, batch: client.getBatch(name), signal });
       if (!result) return detached(context, { stack, name, stall });
       planned = await planOrRefuse(context, { ...rules, isJoined: true }, plan);
-      if (!planned.run) return await (await loadFinish()).finishBatch(context, { stack, name, result });
+      if (!planned.run) {
+        const code = await (await loadFinish()).finishBatch(context, { stack, name, result });
+        return planned.refused.length > 0 && settings.unconvertible !== 'skip' ? exitCodes.failed : code;
+      }
       batch = await start(planned.run);
       if (!batch)
         throw new CommandError('STATE_UNUSABLE', [

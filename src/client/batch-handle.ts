@@ -36,7 +36,7 @@ export class BatchRunningError extends Error {
 
   constructor(
     readonly batch: string,
-    options: ErrorOptions,
+    options?: ErrorOptions,
   ) {
     super(`Batch ${batch} is running. Wait for its end or cancel it, or choose another name.`, options);
   }

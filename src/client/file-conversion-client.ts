@@ -152,7 +152,11 @@ export class FileConversionClient {
     if ('items' in request) return this.startPlanned(request, options);
     const { name } = request;
     const attaches = options.onRunning === 'attach';
-    if (attaches && (await this.findRunning(conversionBatchType, name))) return this.getBatch(name);
+    if (await this.findRunning(conversionBatchType, name)) {
+      if (attaches) return this.getBatch(name);
+      // Were it to end meanwhile, the start would go by a plan that knows nothing of it.
+      throw new BatchRunningError(name);
+    }
     const { own: selection, rest: settings } = splitRequest(request, selectionSchema);
     const { resubmit, policies: { onUnknownOutcome } = {} } = settings;
     const plan = { name, ...selection, ...defined({ onUnknownOutcome, resubmit }) };

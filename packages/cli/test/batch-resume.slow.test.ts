@@ -94,7 +94,9 @@ describe('batch run that was interrupted, typed again after three sources change
     const before = async () => {
       expect(await fileconv(['batch', 'pause', 'pictures'], options)).toMatchObject({ code: 0, stderr: '' });
     };
-    const { ended: left, converted } = await interruptedRun(options, { before, flags: ['--json'] });
+    // One after the other, so that it is still under way when it is to be paused.
+    const flags = ['--json', '--window', '1'];
+    const { ended: left, converted } = await interruptedRun(options, { before, flags });
     expect(left).toMatchObject({ code: 130, stderr: '' });
     expect(parseJson(left.stdout)).toEqual({ batch: 'pictures', detached: true });
     await changeThree(cwd, converted);

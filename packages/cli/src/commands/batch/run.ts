@@ -13,6 +13,7 @@ import {
 import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
 import { findWorkflow } from 'temporal-file-conversion/internal/history/find-workflow';
 import { defined } from 'temporal-file-conversion/internal/shared/defined';
+import { isOpen } from 'temporal-file-conversion/internal/shared/job-outcome';
 import type { FileStore } from 'temporal-file-conversion/internal/storage/file-store';
 import { counted, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import { planOrRefuse, tellDryRun, type Planning } from '../../batch/plan';
@@ -184,7 +185,10 @@ async function undertake(context: CommandContext, undertaking: Undertaking): Pro
       planned = await planOrRefuse(context, rules, plan);
       if (!planned.run) return tellNothingToDo(context, name, planned);
     }
-    let batch = await start(planned.run);
+    const isRunning = last !== undefined && isOpen(last);
+    // Were it to end now, the start would go by a plan that knows nothing of it.
+    if (isRunning) await discardRun(files, planned.run.folder);
+    let batch = isRunning ? undefined : await start(planned.run);
     if (!batch) {
       output.say(`Batch ${name} is running already: watching it. What has changed since is converted afterwards.`);
       const unheeded = tellUnheeded({ name, flags, settings, earlier });

@@ -222,6 +222,36 @@ it('keeps no more files in flight than --parallel says, and converts them all', 
   expect(format).toBe('gif');
 });
 
+describe('on a machine without engines, as in the image of the worker', () => {
+  const hide = `const Module = require('node:module');
+const resolve = Module._resolveFilename;
+Module._resolveFilename = function (name, ...others) {
+  if (name === 'pandoc-wasm') throw Object.assign(new Error(name), { code: 'MODULE_NOT_FOUND' });
+  return resolve.call(this, name, ...others);
+};`;
+
+  it('the service that runs is asked what it converts; without one, what to install is said', async () => {
+    const folder = await folderWith({ 'a.md': '# A\n', 'b.mp4': 'b', 'hide.cjs': hide });
+    const without = {
+      FILECONV_SERVICE_ENGINES: 'pandoc',
+      NODE_OPTIONS: `--require="${path.join(folder, 'hide.cjs')}"`,
+    };
+    const options = { cwd: folder, env: { ...stack.env, ...without } };
+    expect(await fileconv(['convert', 'a.md', '--to', 'html'], options)).toMatchObject({ code: 0 });
+    const refused = await fileconv(['convert', 'b.mp4', '--to', 'html'], options);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain("b.mp4 can't be converted: the service");
+    const { findings } = parseJson((await fileconv(['doctor', '--json'], options)).stdout) as { findings: object[] };
+    expect(findings).toContainEqual({ part: 'engines', status: 'skipped', says: 'those of the service that runs' });
+    const alone = await fileconv(['convert', 'a.md', '--to', 'html', '--out', 'alone.html'], {
+      ...options,
+      env: without,
+    });
+    expect(alone.code).toBe(2);
+    expect(alone.stderr).toContain('a package is missing that converts md to html. Run: npm install pandoc-wasm');
+  });
+});
+
 it('leaves no escape codes in what is piped', async () => {
   const folder = await folderWith({ 'a.md': '# A', 'b.md': '# B' });
   const ended = await fileconv(['convert', 'a.md', 'b.md', '--to', 'html'], {

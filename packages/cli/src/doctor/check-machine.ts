@@ -8,11 +8,12 @@ import { fileSize } from 'temporal-file-conversion/internal/shared/wording';
 import { StorageError } from 'temporal-file-conversion/internal/storage/errors';
 import { filesOf } from '../batch/batch-folder';
 import type { CommandContext } from '../command-context';
-import { embeddedCatalog } from '../formats/lookup';
+import { embeddedCatalog, leavesEnginesToService } from '../formats/lookup';
 import { s3Endpoint } from '../stores';
-import { broken, ok, reasonOf, type Finding } from './finding';
+import { broken, ok, reasonOf, skipped, type Finding } from './finding';
 
 export async function checkEngines(context: CommandContext): Promise<Finding[]> {
+  if (await leavesEnginesToService(context)) return [skipped('engines', 'those of the service that runs')];
   const states = embeddedCatalog(context).engineStates();
   const versions = await Promise.all(states.filter(({ isHere }) => isHere).map(({ engine }) => versionsOf(engine)));
   const here = new Set(versions.flat());

@@ -10,6 +10,7 @@ import {
   embeddedCatalog,
   embeddedFormats,
   extensionFromName,
+  leavesEnginesToService,
   serviceFormats,
   type FormatLookup,
   type FormatPair,
@@ -63,14 +64,18 @@ interface FormatQuestion<T> {
   onFailure: (error: ConversionApiError, where: { app: string; baseUrl: string }) => T;
 }
 
-/** Asks the tables of the embedded service, or any other service; `onFailure` decides what becomes of a failed request. */
+/**
+ * Asks the tables of the embedded service where this machine has its engines, and otherwise the service; `onFailure` decides
+ * what becomes of a failed request.
+ */
 export async function askAboutFormats<T>(
   context: CommandContext,
   app: string,
   ask: (lookup: FormatLookup) => Promise<T>,
   { signal, onFailure }: FormatQuestion<T>,
 ): Promise<T> {
-  if (isEmbedded(context, app)) return ask(embeddedFormats(embeddedCatalog(context)));
+  if (isEmbedded(context, app) && !(await leavesEnginesToService(context)))
+    return ask(embeddedFormats(embeddedCatalog(context)));
   const { api, baseUrl } = await openApi(context, app);
   try {
     return await ask(serviceFormats(api, signal));

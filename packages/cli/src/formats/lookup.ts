@@ -1,8 +1,9 @@
 import { describeFormat, FormatCatalog } from 'temporal-file-conversion-service/internal/engines/formats';
 import type { Format } from 'temporal-file-conversion/contract';
-import type { CommandContext } from '../command-context';
 import type { ConversionApi } from 'temporal-file-conversion/internal/http/conversion-api';
 import { ConversionApiError } from 'temporal-file-conversion/internal/http/errors';
+import type { CommandContext } from '../command-context';
+import { embeddedServiceUrl } from '../service/embedded-service';
 
 export interface FormatPair {
   /** Of the file, in lower case, without the dot. */
@@ -39,6 +40,11 @@ export function extensionFromName(format: string): string {
 /** What the embedded service converts on this machine, with the engines that its configuration names. */
 export function embeddedCatalog({ config }: Pick<CommandContext, 'config'>): FormatCatalog {
   return new FormatCatalog({ engines: config.values.service.engines });
+}
+
+/** Whether an embedded service runs beside a machine without engines, as beside the image of the worker: it knows what it converts. */
+export async function leavesEnginesToService(context: CommandContext): Promise<boolean> {
+  return embeddedCatalog(context).list('outputs').length === 0 && (await embeddedServiceUrl(context)) !== undefined;
 }
 
 /** The same for a check. The tables come with this package, so no service has to run. */

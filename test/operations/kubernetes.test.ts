@@ -198,11 +198,24 @@ it('the page makes accounts that the service takes, for the app of the configura
   expect(apps[0]).toMatchObject({ callbackDomains: [hostname], privateCallbackHosts: [hostname] });
 });
 
-it('the page makes the secret from which the worker, and nobody else, takes the credentials of a store', () => {
+it('the page makes the secrets with credentials of stores and of Temporal, and who needs none of them gets none', () => {
   const page = readFileSync(path.join(root, 'docs/operations/kubernetes.md'), 'utf8');
-  const [, name = ''] = /create secret generic (\S+) --from-literal=AWS_ACCESS_KEY_ID=/.exec(page) ?? [];
-  const sources = parts.map((part) => pods[part].container['envFrom']);
-  expect(sources).toEqual([[{ secretRef: { name, optional: true } }], undefined, undefined]);
+  const secretOf = (variable: string) => {
+    const [, name = ''] = new RegExp(`create secret generic (\\S+) --from-literal=${variable}=`).exec(page) ?? [];
+    return { secretRef: { name, optional: true } };
+  };
+  const temporal = secretOf('TEMPORAL_API_KEY');
+  const sources = [...Object.values(pods), podOf('Job', 'fileconv-namespace-init')].map(
+    ({ container: { envFrom } }) => envFrom,
+  );
+  expect(sources).toEqual([[secretOf('AWS_ACCESS_KEY_ID'), temporal], [temporal], undefined, [temporal]]);
+});
+
+it('the service has memory for as many conversions as it runs at a time', async () => {
+  const { conversionConcurrency, maxConversionMemoryBytes } = (await configOf('service')).values.service;
+  const limits = z.object({ limits: z.object({ memory: z.string().regex(/^\d+Gi$/) }) });
+  const gibibytes = Number.parseInt(limits.parse(pods.service.container['resources']).limits.memory, 10);
+  expect((gibibytes - 1) * 1024 ** 3).toBeGreaterThanOrEqual(conversionConcurrency * maxConversionMemoryBytes);
 });
 
 it('images have the version of the package wherever they are named', () => {
@@ -216,17 +229,22 @@ it('images have the version of the package wherever they are named', () => {
   }
 });
 
-it('KEDA scales the worker by the queue and the server of the configuration', async () => {
+it('KEDA and the Worker Controller ask the queue, the namespace and the server of the configuration', async () => {
   const { temporal, worker } = (await configOf('worker')).values;
+  const { address: endpoint, namespace } = temporal;
   const [scaled] = resourcesOf('keda/scaled-object.yaml');
   expect(scaled).toMatchObject({
     apiVersion: 'keda.sh/v1alpha1',
     kind: 'ScaledObject',
     spec: {
       scaleTargetRef: { name: 'fileconv-worker' },
-      triggers: [{ type: 'temporal', metadata: { endpoint: temporal.address, taskQueue: worker.taskQueue } }],
+      triggers: [{ type: 'temporal', metadata: { endpoint, namespace, taskQueue: worker.taskQueue } }],
     },
   });
+  expect(controlled).toMatchObject([
+    { kind: 'Connection', spec: { hostPort: endpoint } },
+    { kind: 'WorkerDeployment', spec: { workerOptions: { temporalNamespace: namespace } } },
+  ]);
 });
 
 describe('the worker for Temporal’s Worker Controller', () => {

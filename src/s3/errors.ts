@@ -48,6 +48,8 @@ const wrongRegion: Diagnosis = {
   code: forGood,
   why: 'the bucket is in another region than the one that is set. Set the region of the bucket',
 };
+const cut: Diagnosis = { code: failed, why: 'the bytes stopped coming, or were damaged on their way', retryable: true };
+const contended: Diagnosis = { code: failed, why: 'another request writes to the same key', retryable: true };
 const slow: Diagnosis = { code: failed, why: 'the server asks for fewer requests', retryable: true };
 const uploadEnded: Diagnosis = {
   code: { read: 'STORAGE_FAILED', write: 'TEMPORARY_FILE_LOST' },
@@ -65,7 +67,7 @@ const diagnoses: Readonly<Record<string, Diagnosis>> = {
   InvalidObjectState: { code: forGood, why: 'the object is archived. Restore it first' },
   AccessDenied: {
     code: forGood,
-    why: 'these credentials may not do it. Allow s3:GetObject and s3:ListBucket to read, s3:PutObject and s3:AbortMultipartUpload to write',
+    why: 'these credentials may not do it. Allow s3:GetObject and s3:ListBucket to read, s3:PutObject and s3:AbortMultipartUpload too to write, and s3:DeleteObject too for the runs of batches',
   },
   InvalidAccessKeyId: badCredentials,
   SignatureDoesNotMatch: badCredentials,
@@ -88,7 +90,11 @@ const diagnoses: Readonly<Record<string, Diagnosis>> = {
   NoSuchUpload: uploadEnded,
   // Said instead while parts were on their way when it ended.
   InvalidPart: uploadEnded,
-  ConditionalRequestConflict: { code: failed, why: 'another request writes to the same key', retryable: true },
+  ConditionalRequestConflict: contended,
+  OperationAborted: contended,
+  RequestTimeout: cut,
+  IncompleteBody: cut,
+  BadDigest: cut,
   NotImplemented: {
     code: forGood,
     why: 'the server lacks what this needs: conditional writes, checksums in trailers and multipart uploads. Use another server, or on_existing = "overwrite"',
@@ -100,6 +106,7 @@ const diagnoses: Readonly<Record<string, Diagnosis>> = {
   SlowDown: slow,
   TooManyRequests: slow,
   ThrottlingException: slow,
+  'KMS.ThrottlingException': slow,
 };
 
 /** Of an answer without a body that names a code, as to HEAD. */

@@ -105,8 +105,10 @@ function createPlanner(client: S3Client): FileStore['prepareDestination'] {
     try {
       await prove(place);
       // A later attempt may have been here before: what stands there is looked at when the bytes are known.
-      if (attempt > 1 || onExisting === 'overwrite' || onExisting === 'rename') return { kind: 'write', uri };
-      if (!(await findObject(client, place))) return { kind: 'write', uri };
+      if (attempt > 1 || onExisting === 'overwrite') return { kind: 'write', uri };
+      // A free name is looked for in the end: that it may be is seen now.
+      const isFree = !(await findObject(client, place));
+      if (isFree || onExisting === 'rename') return { kind: 'write', uri };
     } catch (error) {
       throw destinationFailureOf(error, uri);
     }

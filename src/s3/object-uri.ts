@@ -1,3 +1,4 @@
+import { holdsCredentials, withoutSecrets } from '../shared/job';
 import { cannotUse } from '../storage/errors';
 
 /** An object, or with a key that is empty or ends with `/`, a folder of them. */
@@ -8,6 +9,7 @@ export interface ObjectPlace {
 
 /** `s3://bucket/some/key.md`; a character that URIs reserve is encoded in it, as in `a%20b.md`. */
 export function toPlace(uri: string): ObjectPlace {
+  if (holdsCredentials(uri)) throw cannotUse(withoutSecrets(uri), 'it holds a user name or a password. Take them out');
   const [, bucket, key] = /^s3:\/\/([^/?#]+)\/([^?#]*)$/is.exec(uri) ?? [];
   if (bucket === undefined || key === undefined) {
     throw cannotUse(uri, 'an s3: URI is s3://BUCKET/KEY, with ? and # written as %3F and %23');

@@ -83,32 +83,41 @@ interface ReadOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** The bytes of an object. What goes wrong comes by way of the stream. */
+/**
+ * The bytes of an object. What goes wrong comes by way of the stream. A body that is cut, as it is when it was not read for a
+ * while, is asked for again from where it was cut.
+ */
 export function readObject(
   client: S3Client,
   place: ObjectPlace,
-  { etag, start = 0, signal }: ReadOptions = {},
+  { etag: wanted, start = 0, signal }: ReadOptions = {},
 ): Readable {
   const { bucket: Bucket, key: Key } = place;
-  const range = start > 0 ? { Range: `bytes=${start}-` } : {};
-  const request = new GetObjectCommand({ Bucket, Key, ...range, ...(etag !== undefined && { IfMatch: etag }) });
+  let etag = wanted;
   return new ObjectBytes({
-    async open(ending) {
+    async open(passed, ending) {
+      const from = start + passed;
+      const range = from > 0 ? { Range: `bytes=${from}-` } : {};
+      const request = new GetObjectCommand({ Bucket, Key, ...range, ...(etag !== undefined && { IfMatch: etag }) });
       try {
         const abortSignal = signal ? AbortSignal.any([signal, ending]) : ending;
-        return (await client.send(request, { abortSignal })).Body as Readable;
+        const { Body, ETag } = await client.send(request, { abortSignal });
+        etag ??= ETag;
+        return Body as Readable;
       } catch (error) {
         // No byte is left from there on.
-        if (start > 0 && answerOf(error).status === 416) return Readable.from([]);
+        if (from > 0 && answerOf(error).status === 416) return Readable.from([]);
         throw error;
       }
     },
+    mayOpenAgain: () => etag !== undefined && signal?.aborted !== true,
     failureOf: (error) => (signal?.aborted ? (signal.reason as Error) : sourceFailureOf(error, toObjectUri(place))),
   });
 }
 
 interface BytesOptions {
-  readonly open: (ending: AbortSignal) => Promise<Readable>;
+  readonly open: (passed: number, ending: AbortSignal) => Promise<Readable>;
+  readonly mayOpenAgain: () => boolean;
   readonly failureOf: (error: unknown) => Error;
 }
 
@@ -117,6 +126,9 @@ class ObjectBytes extends Readable {
   readonly #options: BytesOptions;
   readonly #ending = new AbortController();
   #body: Readable | undefined;
+  #isOpening = false;
+  #passed = 0;
+  #passedBefore = 0;
 
   constructor(options: BytesOptions) {
     super({ highWaterMark: 512 * 1024 });
@@ -124,23 +136,36 @@ class ObjectBytes extends Readable {
   }
 
   override _construct(done: (error?: Error | null) => void): void {
-    const { open, failureOf } = this.#options;
-    open(this.#ending.signal).then(
-      (body) => {
-        this.#body = body;
-        body.on('data', (chunk: Buffer) => {
-          if (!this.push(chunk)) body.pause();
-        });
-        body.once('end', () => this.push(null));
-        body.once('error', (error) => this.destroy(failureOf(error)));
-        done();
-      },
-      (error: unknown) => done(failureOf(error)),
+    this.#open().then(
+      () => done(),
+      (error: unknown) => done(this.#options.failureOf(error)),
     );
   }
 
+  async #open(): Promise<void> {
+    this.#isOpening = true;
+    const body = await this.#options.open(this.#passed, this.#ending.signal);
+    this.#isOpening = false;
+    this.#body = body;
+    body.on('data', (chunk: Buffer) => {
+      this.#passed += chunk.length;
+      if (!this.push(chunk)) body.pause();
+    });
+    body.once('end', () => this.push(null));
+    body.once('error', (error) => {
+      this.#body = undefined;
+      const hasCome = this.#passed > this.#passedBefore;
+      this.#passedBefore = this.#passed;
+      if (!hasCome || !this.#options.mayOpenAgain()) this.destroy(this.#options.failureOf(error));
+      // Else when more is wanted.
+      else if (this.readableLength < this.readableHighWaterMark) this._read();
+    });
+  }
+
   override _read(): void {
-    this.#body?.resume();
+    if (this.#body) this.#body.resume();
+    else if (!this.#isOpening && !this.destroyed)
+      this.#open().catch((error: unknown) => this.destroy(this.#options.failureOf(error)));
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {

@@ -79,6 +79,9 @@ describe.each(Object.entries(steps))('%s', (step, act) => {
     ['PermanentRedirect', 301, forGood, false, /another region.*Set the region/],
     ['SlowDown', 503, 'STORAGE_FAILED', true, /fewer requests/],
     ['InternalError', 500, 'STORAGE_FAILED', true, /InternalError/],
+    ['RequestTimeout', 400, 'STORAGE_FAILED', true, /the bytes stopped coming/],
+    ['OperationAborted', 409, 'STORAGE_FAILED', true, /another request writes/],
+    ['KMS.ThrottlingException', 400, 'STORAGE_FAILED', true, /fewer requests/],
   ])('a server that answers %s', async (name, status, code, retryable, words) => {
     const failing = createServer((request, response) => {
       const body = `<Error><Code>${name}</Code><Message>It says so</Message></Error>`;
@@ -165,13 +168,30 @@ describe.each(Object.entries(steps))('%s', (step, act) => {
     expectClear(failure, words);
   });
 
-  it.each(['s3://', 's3:///a.md', 's3://bucket/a%.md', 's3://bucket/a.md?version=1'])(
-    '%s is no object',
-    async (uri) => {
-      const failure = await failureOf(act(createS3Files({ client: server.client }), uri));
-      expect(failure).toMatchObject({ code: 'UNSUPPORTED_URI', retryable: false });
-    },
-  );
+  it.each([
+    's3://',
+    's3:///a.md',
+    's3://bucket/a%.md',
+    's3://bucket/a.md?version=1',
+    `s3://AKID:${s3Secret}@bucket/a.md`,
+  ])('%s is no object', async (uri) => {
+    const failure = await failureOf(act(createS3Files({ client: server.client }), uri));
+    expect(failure).toMatchObject({ code: 'UNSUPPORTED_URI', retryable: false });
+    expect(inspect(failure, { depth: 9 })).not.toContain(s3Secret);
+  });
+});
+
+it('who may not see which names are taken is told before a result is to get the next free one', async () => {
+  const client = clientOf(server.endpoint, server.accessKey, s3Secret);
+  const store = createS3Files({ client });
+  const prepare = () =>
+    store.prepareDestination({ uri: `s3://${bucket}/free.pdf`, suggestedName: '', onExisting: 'rename' });
+  expect(await prepare()).toEqual({ kind: 'write', uri: `s3://${bucket}/free.pdf` });
+  // That this worker may write there is known by now.
+  client.config.signer = () => Promise.resolve({ sign: (request) => Promise.resolve(request) });
+  const failure = await failureOf(prepare());
+  expect(failure).toMatchObject({ code: 'DESTINATION_NOT_WRITABLE', retryable: false });
+  expectClear(failure, /may not do it\. Allow s3:GetObject and s3:ListBucket/);
 });
 
 it('a clock that is wrong is said once, and the next attempt goes by the clock of the server', async () => {

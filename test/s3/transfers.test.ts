@@ -4,6 +4,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   CreateMultipartUploadCommand,
   DeleteObjectCommand,
@@ -132,6 +133,39 @@ it.each([5, 10])('a body of exactly %i MiB is whole', async (mebibytes) => {
   const body = large.subarray(0, mebibytes * 1024 * 1024);
   await write({ body: Readable.from(chunksOf(body)), expectedSize: body.length });
   expect((await contentOf('a.pdf')).equals(body)).toBe(true);
+});
+
+describe('an object that is read with pauses', () => {
+  const requestHandler = { connectionTimeout: 1_000, socketTimeout: 300 };
+  const content = randomBytes(32 * 1024 * 1024);
+  const halfway = content.length / 2;
+
+  /** Its bytes, with a pause in the middle that is longer than a server is waited for. */
+  async function readPausing(inThePause: () => Promise<void>): Promise<Buffer> {
+    const client = clientOf(server.endpoint, server.accessKey, s3Secret, { requestHandler });
+    const chunks: Buffer[] = [];
+    let [passed, isPaused] = [0, false];
+    for await (const chunk of createS3Files({ client }).read(uriOf('paused.md')) as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      passed += chunk.length;
+      if (isPaused || passed < halfway) continue;
+      isPaused = true;
+      await inThePause();
+      await sleep(1_000);
+    }
+    return Buffer.concat(chunks);
+  }
+
+  beforeEach(() => put('paused.md', content));
+
+  it('is whole', async () => {
+    expect((await readPausing(() => Promise.resolve())).equals(content)).toBe(true);
+  });
+
+  it('is no mixture of two contents', async () => {
+    const reading = readPausing(() => put('paused.md', randomBytes(content.length)));
+    expect(await failureOf(reading)).toMatchObject({ code: 'SOURCE_CHANGED', retryable: true });
+  });
 });
 
 describe.each(ways)('a name that is taken while a large body comes %s', (_way, expectedSize) => {

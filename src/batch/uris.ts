@@ -116,14 +116,19 @@ interface Places {
 
 /** The folder that holds the runs of a batch: manifests, results, reports. Workers read and write it too. */
 export function batchFolderOf(name: string, { runs, out, sources = [], home }: Places): string {
-  return `${runs ?? inStore(out === undefined ? sources : [out]) ?? home}${encodeURIComponent(name)}/`;
+  const stored = out === undefined ? folderOfSources(sources) : isStored(out) && asFolder(resolveName(out, out) ?? out);
+  return `${runs ?? (stored ? `${stored}.fileconv/batches/` : home)}${encodeURIComponent(name)}/`;
 }
 
-function inStore(places: readonly (string | undefined)[]): string | undefined {
-  const stored = places.find((named) => named !== undefined && isUri(named) && !isLocal(named) && !isOfWeb(named));
+function folderOfSources(sources: readonly (string | undefined)[]): string | undefined {
+  const stored = sources.find(isStored);
   if (stored === undefined) return undefined;
   // The last folder before a pattern.
   const [typed = ''] = stored.split(/[*[{(]/, 1);
   const literal = resolveName(typed, stored) ?? typed;
-  return `${literal.endsWith('/') ? literal : folderOf(literal)}.fileconv/batches/`;
+  return literal.endsWith('/') ? literal : folderOf(literal);
+}
+
+function isStored(named: string | undefined): named is string {
+  return named !== undefined && isUri(named) && !isLocal(named) && !isOfWeb(named);
 }

@@ -19,6 +19,7 @@ import {
   formatLike,
   InvalidRequestError,
   jobOptions,
+  fileName,
   parametersSchema,
   text,
   toUri,
@@ -28,16 +29,16 @@ const format = formatLike('pdf');
 /** Of a batch's request, what is about its plan alone. */
 export const selectionSchema = z.strictObject({
   sources: z.array(text).min(1).optional(),
-  manifest: text.optional(),
+  manifest: fileName.optional(),
   to: z.union([format, z.array(format).min(1)], 'must be a format name such as pdf, or a list of them').optional(),
   input: format.optional(),
   parameters: parametersSchema.optional(),
-  out: text.optional(),
+  out: fileName.optional(),
   recursive: z.boolean().optional(),
   exclude: z.array(text).optional(),
   modifiedSince: z.number().optional(),
   template: text.optional(),
-  runs: text.optional(),
+  runs: fileName.optional(),
   signal: z.instanceof(AbortSignal).optional(),
 });
 const planSchema = selectionSchema.extend({
@@ -88,8 +89,8 @@ export async function planRequestedBatch(
   checkRequest(planSchema, request, "This batch can't be planned.");
   const { name, sources = [], manifest, out, runs, onUnknownOutcome, resubmit, dryRun, signal, template } = request;
   const what = whatToConvert(request);
-  const cwd = asFolder(uriOfPath(process.cwd()));
-  const folder = (path: string | undefined) => (path === undefined ? undefined : asFolder(toUri(path)));
+  const cwd = currentFolder();
+  const folder = (path: string | undefined) => (path === undefined ? undefined : asFolder(spelledUri(path)));
   const batchFolder = batchFolderOf(name, {
     runs: folder(runs),
     out,
@@ -122,16 +123,25 @@ function whatToConvert(request: BatchPlanRequest): PlanModule.PlanBatchOptions['
     if (value !== undefined) throw refusal(`${field}: is not for a manifest, which names its files itself`);
   }
   if (typeof to === 'object') throw refusal('to: a row of a manifest has one format');
-  const uri = toUri(manifest);
+  const uri = spelledUri(manifest);
   return { manifest: uri, name: manifest, folder: folderOf(uri), ...defined({ to, input, parameters }) };
 }
 
+function currentFolder(): string {
+  return asFolder(uriOfPath(process.cwd()));
+}
+
+/** Of a path or a URI, the one spelling of its URI in which batches compare files. */
+export function spelledUri(written: string): string {
+  return resolveName(written, currentFolder()) ?? toUri(written);
+}
+
 const itemSchema = z.strictObject({
-  source: text,
+  source: fileName,
   output: format,
   input: format.optional(),
   parameters: parametersSchema.optional(),
-  destination: z.string().regex(/[^/]$/, 'must be a file, not a folder'),
+  destination: fileName.regex(/[^/]$/, 'must be a file, not a folder'),
   onExisting: jobOptions.onExisting,
 });
 
@@ -181,7 +191,7 @@ export function toBatchInput(request: BatchRequest, defaultApp: string): Convers
   }
   return {
     app,
-    ...(folder !== undefined && { folder: asFolder(toUri(folder)) }),
+    ...(folder !== undefined && { folder: asFolder(spelledUri(folder)) }),
     items: typeof items === 'number' ? items : toInlineItems(items),
     ...defined({ window, onExisting, mode, policies, stopAfter, uiUrl: uiUrl && withoutCredentials(uiUrl) }),
     ...defined({ resubmit, historyLimit }),
@@ -189,11 +199,9 @@ export function toBatchInput(request: BatchRequest, defaultApp: string): Convers
 }
 
 function toInlineItems(items: readonly InlineItem[]): InlineItem[] {
-  const cwd = asFolder(uriOfPath(process.cwd()));
-  const spelled = (written: string) => resolveName(written, cwd) ?? toUri(written);
   const inline = items.map(({ source, output, input, parameters, destination, onExisting }) => ({
-    ...defined({ source: spelled(source), output, input, parameters }),
-    destination: spelled(destination),
+    ...defined({ source: spelledUri(source), output, input, parameters }),
+    destination: spelledUri(destination),
     ...defined({ onExisting }),
   }));
   const repeated = repeatedDestination(inline);

@@ -4,6 +4,8 @@ import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { charges, type EarlierRuns } from '../shared/charge';
 import {
+  credentialsProblem,
+  holdsCredentials,
   maxOutputs,
   sourceName,
   type ConversionJobInput,
@@ -14,6 +16,8 @@ import { isFormatName, parametersKey, problemOfParameters } from '../shared/para
 import { conversionModes, onExistingChoices, policies } from '../shared/policies';
 
 export const text = z.string().min(1);
+/** Of a path or a URI, which whoever sees the workflow sees too. */
+export const fileName = text.refine((uri) => !holdsCredentials(uri), credentialsProblem);
 
 export function formatLike(example: string) {
   return z.string().refine(isFormatName, `must be a format name such as ${example}`);
@@ -65,14 +69,19 @@ const requestSchema = z
   .strictObject({
     ...jobOptions,
     app: text.optional(),
-    source: z.union([text, z.strictObject({ uri: text }), z.strictObject({ connector: text, name: text.optional() })]),
+    source: z
+      .union([text, z.strictObject({ uri: text }), z.strictObject({ connector: text, name: text.optional() })])
+      .refine(
+        (source) => !holdsCredentials(typeof source === 'string' ? source : 'uri' in source ? source.uri : ''),
+        credentialsProblem,
+      ),
     output: targetFormat.optional(),
     outputs: z
       .array(
         z.strictObject({
           output: targetFormat,
           parameters: parametersSchema.optional(),
-          destination: text.optional(),
+          destination: fileName.optional(),
           earlier: earlierRuns.optional(),
           done: z.looseObject({}).optional(),
         }),
@@ -83,7 +92,7 @@ const requestSchema = z
       .optional(),
     input: formatLike('docx').optional(),
     parameters: parametersSchema.optional(),
-    destination: text.optional(),
+    destination: fileName.optional(),
     describeSource: z.boolean().optional(),
     earlier: earlierRuns.optional(),
   })

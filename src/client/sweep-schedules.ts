@@ -18,17 +18,9 @@ import { conversionSweepType, defaultTaskQueue } from '../shared/names';
 import { parametersKey } from '../shared/parameters';
 import { unconvertibleChoices } from '../shared/policies';
 import { listingOptions, searchAttributes } from '../shared/search-attributes';
-import { toBatchInput } from './batch-request';
+import { spelledUri, toBatchInput } from './batch-request';
 import { endOf } from './conversion-handle';
-import {
-  checkRequest,
-  InvalidRequestError,
-  parametersSchema,
-  splitRequest,
-  targetFormat,
-  text,
-  toUri,
-} from './job-request';
+import { checkRequest, InvalidRequestError, parametersSchema, splitRequest, targetFormat, text } from './job-request';
 import { readFailedBatchStep } from './operations/job-waiting';
 import { presentSearchAttributes } from './operations/search-attributes';
 
@@ -298,14 +290,14 @@ export function toSweepInput(request: SweepScheduleRequest, defaultApp: string):
   return {
     batch: request.name,
     plan: {
-      from: toUri(from),
+      from: spelledUri(from),
       to,
       ...(parametersKey(parameters) !== '' && { parameters }),
-      out: toUri(out),
+      out: spelledUri(out),
       ...defined({ extension, recursive: recursive === true || undefined, unconvertible }),
       ...(exclude && exclude.length > 0 && { exclude: [...exclude] }),
       settledForMs,
-      batchFolder: asFolder(toUri(batchFolder)),
+      batchFolder: asFolder(spelledUri(batchFolder)),
     },
     settings,
   };

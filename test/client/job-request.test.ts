@@ -28,6 +28,9 @@ describe('toJobInput', () => {
     [{ source: 'a.md', output: 'pdf', onExisting: 'replace' as 'fail' }, 'onExisting'],
     [{ source: 'a.md', output: 'pdf', parameters: { output: 'html' } }, 'parameters'],
     [{ source: 'a.md', output: 'pdf', token: 'secret' }, 'token'],
+    [{ source: 's3://me:secret@in/a.md', output: 'pdf' }, 'source: holds a user name'],
+    [{ source: { uri: 'https://me@example.com/a.md' }, output: 'pdf' }, 'source: holds a user name'],
+    [{ source: 'a.md', output: 'pdf', destination: 's3://me:secret@out/' }, 'destination: holds a user name'],
   ])('refuses %j and names the field', (request, field) => {
     expect(() => toJobInput(request, 'embedded')).toThrow(InvalidRequestError);
     expect(() => toJobInput(request, 'embedded')).toThrow(field);

@@ -1,0 +1,22 @@
+import { batchFolderOf } from '../../src/batch/uris';
+import { spelledUri } from '../../src/client/batch-request';
+
+describe('the folder of a batch', () => {
+  const folderOf = (out: string | undefined, sources: string[] = []) =>
+    batchFolderOf('n', { out, sources, home: 'file:///home/' });
+
+  it('is in the store of the results, whatever the name of their folder holds', () => {
+    expect(folderOf('s3://out/a(b)/[c]')).toBe('s3://out/a(b)/%5Bc%5D/.fileconv/batches/n/');
+    expect(folderOf('s3://out/a b/')).toBe('s3://out/a%20b/.fileconv/batches/n/');
+  });
+
+  it('is else below the last folder before a pattern of the sources', () => {
+    expect(folderOf(undefined, ['in/*.md', 's3://in/2026/a*/b.md'])).toBe('s3://in/2026/.fileconv/batches/n/');
+    expect(folderOf('out', ['s3://in/'])).toBe('file:///home/n/');
+  });
+});
+
+it('a program may write a URI as it likes: batches compare one spelling', () => {
+  expect(spelledUri('s3://archive/dt=2026-01-01/ü b/')).toBe(spelledUri('s3://archive/dt%3D2026-01-01/%C3%BC%20b/'));
+  expect(spelledUri('out/')).toBe(spelledUri(`${process.cwd()}/out/`));
+});

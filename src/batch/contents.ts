@@ -1,43 +1,90 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { SourceContent } from '../shared/job';
 import type { OnExisting } from '../shared/policies';
 import { systemErrorCode } from '../shared/system-error';
-import { StorageError } from '../storage/errors';
-import type { FileStore } from '../storage/file-store';
+import { StorageError, unseen } from '../storage/errors';
+import type { FileSnapshot, FileStore } from '../storage/file-store';
 import { peek } from './lines';
+import { isOfWeb } from './uris';
 
-/** Size and SHA-256 of a file; undefined if it cannot be read. */
+const mostReads = 3;
+
+/**
+ * Size and SHA-256 of a file; undefined if it cannot be read.
+ * @throws StorageError for a failure that may pass and has come several times: the content may be what it was.
+ */
 export async function hashFile(
   files: FileStore,
   uri: string,
   signal?: AbortSignal,
 ): Promise<{ bytes: number; sha256: string } | undefined> {
-  const hash = createHash('sha256');
-  let bytes = 0;
-  try {
-    for await (const chunk of files.read(uri, { signal }) as AsyncIterable<Buffer>) {
-      hash.update(chunk);
-      bytes += chunk.length;
+  for (let reads = 1; ; reads += 1) {
+    const hash = createHash('sha256');
+    let bytes = 0;
+    try {
+      for await (const chunk of files.read(uri, { signal }) as AsyncIterable<Buffer>) {
+        hash.update(chunk);
+        bytes += chunk.length;
+      }
+      return { bytes, sha256: hash.digest('hex') };
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (!(error instanceof StorageError)) throw error;
+      if (!error.retryable) return undefined;
+      if (reads === mostReads) throw error;
+      await sleep(reads * 500, undefined, { ...(signal && { signal }) });
     }
-  } catch (error) {
-    signal?.throwIfAborted();
-    if (!(error instanceof StorageError)) throw error;
-    return undefined;
   }
-  return { bytes, sha256: hash.digest('hex') };
 }
 
-/** The file's current content if it equals `content`, else undefined. The file is read only if its stamp differs. */
+/** What is at a source. A host of the web that does not answer must not stop the files of others. */
+export async function lookAtSource(files: FileStore, uri: string): Promise<FileSnapshot> {
+  try {
+    return await files.look(uri);
+  } catch (error) {
+    if (isAway(error, uri)) return { ...unseen(error), mayPass: true };
+    throw error;
+  }
+}
+
+function isAway(error: unknown, uri: string): error is StorageError {
+  return error instanceof StorageError && error.retryable && isOfWeb(uri);
+}
+
+interface Comparison {
+  content: SourceContent;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * The file's current content if it equals `content`, else undefined. The file is read only if its stamp differs. What a host of
+ * the web has counts as the same while it does not answer.
+ */
 export async function sameContent(
   files: FileStore,
   uri: string,
-  { content, signal }: { content: SourceContent; signal?: AbortSignal | undefined },
+  comparison: Comparison,
+): Promise<SourceContent | undefined> {
+  try {
+    return await compareContent(files, uri, comparison);
+  } catch (error) {
+    if (isAway(error, uri)) return comparison.content;
+    throw error;
+  }
+}
+
+async function compareContent(
+  files: FileStore,
+  uri: string,
+  { content, signal }: Comparison,
 ): Promise<SourceContent | undefined> {
   const before = await files.look(uri);
   if (before.kind !== 'file' || before.bytes !== content.bytes) return undefined;
   const { stamp } = before;
-  if (content.stamp === stamp) return content;
+  // Some hosts of the web tell no version.
+  if (stamp !== '' && content.stamp === stamp) return content;
   if ((await hashFile(files, uri, signal))?.sha256 !== content.sha256) return undefined;
   const after = await files.look(uri);
   return after.kind === 'file' && after.stamp === stamp ? { ...content, stamp } : undefined;

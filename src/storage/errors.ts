@@ -70,6 +70,10 @@ export function isEmpty(uri: string): StorageError {
 /** What a look tells of a file that cannot be looked at. @throws the failure itself if it may pass */
 export function notLookedAt(failure: StorageError): FileSnapshot {
   if (failure.retryable) throw failure;
+  return unseen(failure);
+}
+
+export function unseen(failure: StorageError): FileSnapshot & { kind: 'none' } {
   const reason = failure.message.slice(failure.message.indexOf(': ') + 2).replace(/\.$/, '');
   return { kind: 'none', reason: `cannot be looked at: ${reason}`, isLink: false };
 }

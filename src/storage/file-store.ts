@@ -78,8 +78,11 @@ export type FileSnapshot =
   | { readonly kind: 'folder'; readonly identity: string }
   /** Neither a file nor a folder, such as a named pipe. */
   | { readonly kind: 'other'; readonly identity: string }
-  /** Nothing, or nothing that can be looked at; `reason` continues a sentence that starts with the file's name. */
-  | { readonly kind: 'none'; readonly reason: string; readonly isLink: boolean };
+  /**
+   * Nothing, or nothing that can be looked at; `reason` continues a sentence that starts with the file's name. `mayPass`: another
+   * look may find it.
+   */
+  | { readonly kind: 'none'; readonly reason: string; readonly isLink: boolean; readonly mayPass?: true };
 
 export interface FoundFile {
   readonly kind: 'file';

@@ -8,6 +8,7 @@ import {
   folderOf,
   holdsControlCharacter,
   isInside,
+  isLocal,
   isOfWeb,
   isUri,
   nameOf,
@@ -88,7 +89,8 @@ function checkNames(uri: string): ResolvedDestination {
     const problem = `${JSON.stringify(shownPath(uri))} holds a control character. Remove it.`;
     return { code: 'DESTINATION_INVALID', problem };
   }
-  const tooLong = file.split('/').find((segment) => Buffer.byteLength(segment) > maxNameBytes);
+  const names = isLocal(uri) ? file.split('/') : [];
+  const tooLong = names.find((segment) => Buffer.byteLength(segment) > maxNameBytes);
   if (tooLong !== undefined) {
     const problem = `the name ${cutToBytes(tooLong, 60)}… is longer than ${maxNameBytes} bytes. Choose a shorter one.`;
     return { code: 'DESTINATION_INVALID', problem };

@@ -5,7 +5,7 @@ import { defined } from '../../shared/defined';
 import { StorageError } from '../../storage/errors';
 import type { FileSnapshot, FileStore, FoundFile } from '../../storage/file-store';
 import { shownPath } from '../../storage/file-uri';
-import { openInput } from '../contents';
+import { lookAtSource, openInput } from '../contents';
 import { type DestinationRules, notAName, type ResolvedDestination, resolveDestination } from '../destinations/resolve';
 import type { ColumnTerm } from '../manifest/manifest-row';
 import { readManifest } from '../manifest/read-manifest';
@@ -108,7 +108,7 @@ export async function lookAt(files: FileStore, candidate: Candidate, rules: Dest
   const resolved = resolveDestination(candidate, rules);
   try {
     const [source, destination] = await Promise.all([
-      candidate.found ?? files.look(candidate.source),
+      candidate.found ?? lookAtSource(files, candidate.source),
       'uri' in resolved ? files.look(resolved.uri) : undefined,
     ]);
     return { candidate, source, resolved, destination };
@@ -165,7 +165,8 @@ export function warnOf({ candidate, source, resolved, destination }: SeenCandida
   const where = whereIs(candidate, 'source') + candidate.shown;
   if (source.kind === 'none') {
     const reason = source.isLink ? 'is a symbolic link that leads nowhere' : source.reason;
-    warnings.add('SOURCE_NOT_FOUND', `${where} ${reason}. Its item will fail.`);
+    const fate = source.mayPass ? 'Its job will try again' : 'Its item will fail';
+    warnings.add('SOURCE_NOT_FOUND', `${where} ${reason}. ${fate}.`);
   } else if (source.kind === 'folder') warnings.add('SOURCE_UNUSABLE', `${where} is a folder. Its item will fail.`);
   else if (source.kind === 'other') warnings.add('SOURCE_UNUSABLE', `${where} is no regular file. Its item will fail.`);
   else if (source.bytes === 0) warnings.add('SOURCE_UNUSABLE', `${where} is empty. Its item will fail.`);

@@ -10,9 +10,9 @@ import { defaultPolicies, type Unconvertible } from '../../shared/policies';
 import type { FileStore } from '../../storage/file-store';
 import { type DestinationRules, defaultTemplate, parseTemplate } from '../destinations/resolve';
 import { EarlierResults } from '../runs/earlier-results';
-import { inChunks } from '../contents';
+import { inChunks, lookAtSource } from '../contents';
 import { jsonLine, mapOrdered, readLines } from '../lines';
-import { isLocal, shownFolder } from '../uris';
+import { isLocal, isOfWeb, shownFolder } from '../uris';
 import {
   candidatesOfManifest,
   candidatesOfSources,
@@ -160,6 +160,10 @@ class BatchPlanning {
       this.#problems.add('DESTINATION_INVALID', `${shownFolder(out)} is not a folder. Name a folder with --out.`);
       return undefined;
     }
+    if (out !== undefined && isOfWeb(out)) {
+      this.#problems.add('DESTINATION_INVALID', 'The web can only be read. Name a folder elsewhere with --out.');
+      return undefined;
+    }
     return { out, template, extensionOf, manifestFolder: 'manifest' in what ? what.folder : undefined };
   }
 
@@ -265,7 +269,7 @@ class BatchPlanning {
     if (mayRun && settledForMs !== undefined && stamp !== undefined && !repeated?.done && !repeated?.kept) {
       // One pause for all rows, started by the first row that needs it.
       await (this.#pause ??= this.#clock.sleep(settledForMs, signal));
-      const now = await files.look(source);
+      const now = await lookAtSource(files, source);
       if (now.kind !== 'file' || now.stamp !== stamp) return undefined;
     }
     earlier.take(destination);

@@ -132,6 +132,9 @@ interface RunWriting {
   signal: AbortSignal | undefined;
 }
 
+/** Texts of 64 Ki characters each. */
+const mostHeld = 256;
+
 /** Counts the rows of a plan, and writes them as a new run of the batch if there is anything to do. */
 export async function writeRun(
   rows: AsyncIterable<SettledRow>,
@@ -139,21 +142,29 @@ export async function writeRun(
 ): Promise<ReturnType<PlanCounts['summary']> & { run?: BatchRun }> {
   const counts = new PlanCounts();
   const lines = inChunks(manifestLines(rows, counts));
+  const isToDo = () => counts.told.todo > 0 || mayBeDone === true;
   try {
-    const first = await lines.next();
+    const held: string[] = [];
+    let next = await lines.next();
+    // Most batches that have nothing to do are known before anything is written.
+    while (!next.done && !isToDo() && held.length < mostHeld) {
+      held.push(next.value);
+      next = await lines.next();
+    }
     // Every problem is known before the first row arrives.
-    if (first.done === true || counts.told.rows === 0 || !canRun()) {
-      while ((await lines.next()).done !== true);
+    if (counts.told.rows === 0 || !canRun() || (next.done === true && !isToDo())) {
+      while (!next.done) next = await lines.next();
       return counts.summary();
     }
     const run = await claimRun(files, batchFolder);
     const writing = { jobKey: `plan ${randomUUID()}`, attempt: 1, signal };
     const nothingToDo = new Error('There is nothing to do.');
     const manifest = async function* () {
-      yield first.value;
+      yield* held;
+      if (next.value !== undefined) yield next.value;
       yield* lines;
       // The file gets its name only if this ends well.
-      if ((counts.told.todo === 0 && mayBeDone !== true) || !canRun()) throw nothingToDo;
+      if (!isToDo() || !canRun()) throw nothingToDo;
       await writeFile(files, run.folder + runFiles.leftOut, linesOf(leftOut()), { writing });
     };
     try {

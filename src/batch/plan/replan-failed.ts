@@ -3,7 +3,7 @@ import { defined } from '../../shared/defined';
 import { lastSegment, type SourceContent } from '../../shared/job';
 import { defaultPolicies } from '../../shared/policies';
 import type { FileStore } from '../../storage/file-store';
-import { hashFile } from '../contents';
+import { hashFile, lookAtSource } from '../contents';
 import { mapOrdered } from '../lines';
 import { type EarlierRow, EarlierResults } from '../runs/earlier-results';
 import { readItems } from '../runs/run-folders';
@@ -77,7 +77,7 @@ async function replanRow(
 ): Promise<SettledRow> {
   const { files } = repeating;
   const row = defined({ source, output, input, parameters, destination });
-  const [found, existing] = await Promise.all([files.look(source), files.look(destination)]);
+  const [found, existing] = await Promise.all([lookAtSource(files, source), files.look(destination)]);
   const seen = {
     bytes: found.kind === 'file' ? found.bytes : 0,
     exists: existing.kind !== 'none' || existing.isLink,
@@ -121,6 +121,6 @@ async function asItIsNow(
   { bytes, sha256, stamp }: SourceContent,
   uri: string,
 ): Promise<SourceContent> {
-  const now = await files.look(uri);
+  const now = await lookAtSource(files, uri);
   return defined({ bytes, sha256, stamp: now.kind === 'file' && now.stamp === stamp ? stamp : undefined });
 }

@@ -3,7 +3,7 @@ import picomatch from 'picomatch';
 import { lastSegment } from '../../shared/job';
 import { printable } from '../../shared/wording';
 import type { FileStore, FoundFile } from '../../storage/file-store';
-import { openInput } from '../contents';
+import { lookAtSource, openInput } from '../contents';
 import { notAName } from '../destinations/resolve';
 import { decodeText, peek, readLines } from '../lines';
 import type { Findings } from '../plan/findings';
@@ -81,9 +81,10 @@ async function* inNamed(typed: string, looking: Looking & { recursive: boolean }
   // In a URI a question mark begins a query.
   const isPattern = isGlob && (!isUri(named) || /[*[{(]/.test(named));
   const isPrefix = !isLocal(uri) && uri.endsWith('/');
-  const found = isPrefix ? ({ kind: 'folder' } as const) : await files.look(withoutSlash(uri));
+  const found = isPrefix ? ({ kind: 'folder' } as const) : await lookAtSource(files, withoutSlash(uri));
   if (found.kind === 'none') {
-    if (isPattern && found.reason === 'does not exist') yield* matching(named, { base, glob, looking });
+    if (found.mayPass) yield { uri, shown: named, dir: '', how: 'named' };
+    else if (isPattern && found.reason === 'does not exist') yield* matching(named, { base, glob, looking });
     else problems.add('SOURCE_NOT_FOUND', `${named} ${found.reason}. Check the name and the folder.`);
   } else if (found.kind === 'folder') {
     const inside = walkFolder({ folder: asFolder(uri), shown: named, maxDepth: recursive ? Infinity : 1 }, looking);

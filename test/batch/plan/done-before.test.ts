@@ -1,7 +1,9 @@
 import { appendFile, readFile, rename, rm, truncate, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { Readable } from 'node:stream';
 import { replanFailed } from '../../../src/batch/plan/replan-failed';
 import { DamagedRunError } from '../../../src/batch/runs/run-folders';
+import { StorageError } from '../../../src/storage/errors';
 import { createLocalFiles } from '../../../src/storage/local-files';
 import { addFiles, cleanUp, folderUri, makeTree } from '../folder';
 import { convertAll, listRuns, plan, readItems, runFolder, sha256, writeParts, writeResults } from './planning';
@@ -33,6 +35,36 @@ describe('a batch that is planned again', () => {
     const planned = await plan(cwd);
     expect(planned).toMatchObject({ rows: 3, done: 3, todo: 0, bytes: 0, formats: [], existing: { count: 0 } });
     expect(planned.run).toBeUndefined();
+    expect(await listRuns(cwd)).toEqual(['run-0001']);
+  });
+
+  it('writes nothing at all when nothing changed, for which it needs no permission to remove it', async () => {
+    const cwd = await convertedTree();
+    const files = createLocalFiles();
+    const refuse = () => Promise.reject(new Error('it wrote'));
+    const readOnly = { ...files, writeDestination: refuse, remove: refuse };
+    expect(await plan(cwd, { files: readOnly })).toMatchObject({ rows: 3, done: 3, todo: 0 });
+  });
+
+  it('does not take a file for changed that cannot be read for a while', async () => {
+    const cwd = await convertedTree();
+    await utimes(path.join(cwd, 'in/b.md'), 1, 1);
+    const files = createLocalFiles();
+    let failures = 0;
+    const failing = (most: number) => ({
+      ...files,
+      read: (...asked: Parameters<typeof files.read>) => {
+        if (!asked[0].endsWith('/in/b.md') || failures === most) return files.read(...asked);
+        failures += 1;
+        return new Readable({
+          read() {
+            this.destroy(new StorageError({ code: 'STORAGE_FAILED', message: 'cut', uri: asked[0], retryable: true }));
+          },
+        });
+      },
+    });
+    expect(await plan(cwd, { files: failing(2) })).toMatchObject({ done: 3, todo: 0 });
+    await expect(plan(cwd, { files: failing(Infinity) })).rejects.toThrow('cut');
     expect(await listRuns(cwd)).toEqual(['run-0001']);
   });
 

@@ -230,12 +230,13 @@ export async function saveSettings(files: FileStore, folder: string, settings: J
   await writeFile(files, folder + settingsFile, [`${JSON.stringify(settings, undefined, 2)}\n`], { writing });
 }
 
-/** Undefined when no run has been started. @throws CommandError when the file is damaged. */
+/** Undefined when no run has been started. @throws CommandError when the file is damaged, StorageError when it can't be read. */
 export async function readSettings(files: FileStore, folder: string): Promise<JobSettings | undefined> {
   try {
     return schema.parse(JSON.parse(await text(files.read(folder + settingsFile))));
   } catch (error) {
     if (error instanceof StorageError && error.code === 'SOURCE_NOT_FOUND') return undefined;
+    if (error instanceof StorageError) throw error;
     const problem = `${shownPath(folder + settingsFile)} can't be read: it was changed or damaged. Run the batch again with its whole command.`;
     throw new CommandError('STATE_UNUSABLE', [problem], { cause: error });
   }

@@ -1,0 +1,92 @@
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { createHttpsFiles } from '../../../src/storage/https/index';
+import { createLocalFiles } from '../../../src/storage/local-files';
+import { Stores } from '../../../src/storage/stores';
+import { cleanUp as closeServers, onCleanUp } from '../../storage/folder';
+import { addFiles, cleanUp, makeTree } from '../folder';
+import { messagesOf, plan, readItems, sha256, writeResults } from './planning';
+
+/** Batches of files of the web, whose hosts come and go. */
+
+afterEach(cleanUp);
+afterEach(closeServers);
+
+const https = createHttpsFiles({ plainHttp: true, allowedHosts: ['127.0.0.1'], stallMs: 500 });
+const files = new Stores({ file: createLocalFiles(), http: https });
+
+async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onCleanUp(() => {
+    server.close().closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/b.md`;
+}
+
+/** Ends a planned run as if each of its files had been converted. */
+async function convertAll(cwd: string, contents: readonly string[], run = 1): Promise<void> {
+  const items = await readItems(cwd, run);
+  const results = items.map(({ item, destination, done }, index) => {
+    const name = path.basename(destination);
+    const content = contents[index] ?? '';
+    return done
+      ? { item, status: 'skipped' as const }
+      : {
+          ...{ item, status: 'succeeded' as const },
+          source: { bytes: content.length, sha256: sha256(content) },
+          output: { uri: destination, name, bytes: name.length, sha256: sha256(name) },
+        };
+  });
+  await addFiles(
+    cwd,
+    Object.fromEntries(
+      items.map(({ destination }) => [`out/${path.basename(destination)}`, path.basename(destination)]),
+    ),
+  );
+  await writeResults(cwd, results, run);
+}
+
+it('one host that does not answer stops no other file, and its file is tried by a job', async () => {
+  const cwd = await makeTree({ 'a.md': 'a' });
+  const what = { sources: ['a.md', 'http://127.0.0.1:1/b.md'], to: 'pdf' };
+  const planned = await plan(cwd, { files, what });
+  expect(planned).toMatchObject({ rows: 2, todo: 2, problems: { count: 0 } });
+  expect(messagesOf(planned.warnings)).toEqual([
+    expect.stringMatching(
+      /^http:\/\/127\.0\.0\.1:1\/b\.md cannot be looked at: .*ECONNREFUSED.*\. Its job will try again\.$/,
+    ),
+  ]);
+});
+
+it('a file is not converted again because its host is away', async () => {
+  const cwd = await makeTree({ 'a.md': 'a' });
+  let status = 200;
+  const url = await serve((_request, response) => response.writeHead(status, { 'content-length': 1 }).end('b'));
+  const what = { sources: ['a.md', url], to: 'pdf' };
+  await plan(cwd, { files, what });
+  await convertAll(cwd, ['a', 'b']);
+  status = 503;
+  expect(await plan(cwd, { files, what })).toMatchObject({ rows: 2, done: 2, todo: 0 });
+});
+
+it('other content of the same length is seen also where a server tells no version', async () => {
+  const cwd = await makeTree({ 'a.md': 'a' });
+  let content = 'one';
+  const url = await serve((_request, response) => response.writeHead(200, { 'content-length': 3 }).end(content));
+  const what = { sources: [url], to: 'pdf' };
+  await plan(cwd, { files, what });
+  await convertAll(cwd, ['one']);
+  const again = await plan(cwd, { files, what, mayBeDone: true });
+  expect(again).toMatchObject({ done: 1, todo: 0, run: { number: 2 } });
+  await convertAll(cwd, ['one'], 2);
+  content = 'two';
+  expect(await plan(cwd, { files, what })).toMatchObject({ done: 0, todo: 1 });
+});
+
+it('the web is no place for results', async () => {
+  const cwd = await makeTree({ 'in/a.md': 'a' });
+  const planned = await plan(cwd, { files, out: 'https://example.com/out/' });
+  expect(messagesOf(planned.problems)).toEqual(['The web can only be read. Name a folder elsewhere with --out.']);
+});

@@ -225,8 +225,9 @@ it('keeps no more files in flight than --parallel says, and converts them all', 
 describe('on a machine without engines, as in the image of the worker', () => {
   const hide = `const Module = require('node:module');
 const resolve = Module._resolveFilename;
+const engines = ['sharp', 'pandoc-wasm', '@hyzyla/pdfium', '@e965/xlsx', '@myriaddreamin/typst-ts-node-compiler'];
 Module._resolveFilename = function (name, ...others) {
-  if (name === 'pandoc-wasm') throw Object.assign(new Error(name), { code: 'MODULE_NOT_FOUND' });
+  if (engines.includes(name)) throw Object.assign(new Error(name), { code: 'MODULE_NOT_FOUND' });
   return resolve.call(this, name, ...others);
 };`;
 

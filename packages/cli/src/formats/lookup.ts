@@ -1,4 +1,6 @@
+import { engines } from 'temporal-file-conversion-service/internal/engines/engines-table';
 import { describeFormat, FormatCatalog } from 'temporal-file-conversion-service/internal/engines/formats';
+import { isHere } from 'temporal-file-conversion-service/internal/engines/programs';
 import type { Format } from 'temporal-file-conversion/contract';
 import type { ConversionApi } from 'temporal-file-conversion/internal/http/conversion-api';
 import { ConversionApiError } from 'temporal-file-conversion/internal/http/errors';
@@ -42,9 +44,10 @@ export function embeddedCatalog({ config }: Pick<CommandContext, 'config'>): For
   return new FormatCatalog({ engines: config.values.service.engines });
 }
 
-/** Whether an embedded service runs beside a machine without engines, as beside the image of the worker: it knows what it converts. */
+/** Whether the engines were left out of this installation, as in the image of the worker, and an embedded service runs that may have them. */
 export async function leavesEnginesToService(context: CommandContext): Promise<boolean> {
-  return embeddedCatalog(context).list('outputs').length === 0 && (await embeddedServiceUrl(context)) !== undefined;
+  const isInstalled = engines.some(({ needs }) => needs.some((need) => 'npm' in need && isHere(need)));
+  return !isInstalled && (await embeddedServiceUrl(context)) !== undefined;
 }
 
 /** The same for a check. The tables come with this package, so no service has to run. */

@@ -94,6 +94,7 @@ export function readObject(
 ): Readable {
   const { bucket: Bucket, key: Key } = place;
   let etag = wanted;
+  let length: number | undefined;
   return new ObjectBytes({
     async open(passed, ending) {
       const from = start + passed;
@@ -101,23 +102,25 @@ export function readObject(
       const request = new GetObjectCommand({ Bucket, Key, ...range, ...(etag !== undefined && { IfMatch: etag }) });
       try {
         const abortSignal = signal ? AbortSignal.any([signal, ending]) : ending;
-        const { Body, ETag } = await client.send(request, { abortSignal });
+        const { Body, ETag, ContentLength } = await client.send(request, { abortSignal });
         etag ??= ETag;
+        length ??= ContentLength;
         return Body as Readable;
       } catch (error) {
         // No byte is left from there on.
-        if (from > 0 && answerOf(error).status === 416) return Readable.from([]);
+        if (start > 0 && passed === 0 && answerOf(error).status === 416) return Readable.from([]);
         throw error;
       }
     },
-    mayOpenAgain: () => etag !== undefined && signal?.aborted !== true,
+    // What fails when all has come is the checksum.
+    mayOpenAgain: (passed) => etag !== undefined && passed < (length ?? 0) && signal?.aborted !== true,
     failureOf: (error) => (signal?.aborted ? (signal.reason as Error) : sourceFailureOf(error, toObjectUri(place))),
   });
 }
 
 interface BytesOptions {
   readonly open: (passed: number, ending: AbortSignal) => Promise<Readable>;
-  readonly mayOpenAgain: () => boolean;
+  readonly mayOpenAgain: (passed: number) => boolean;
   readonly failureOf: (error: unknown) => Error;
 }
 
@@ -156,7 +159,7 @@ class ObjectBytes extends Readable {
       this.#body = undefined;
       const hasCome = this.#passed > this.#passedBefore;
       this.#passedBefore = this.#passed;
-      if (!hasCome || !this.#options.mayOpenAgain()) this.destroy(this.#options.failureOf(error));
+      if (!hasCome || !this.#options.mayOpenAgain(this.#passed)) this.destroy(this.#options.failureOf(error));
       // Else when more is wanted.
       else if (this.readableLength < this.readableHighWaterMark) this._read();
     });

@@ -168,6 +168,33 @@ describe('an object that is read with pauses', () => {
   });
 });
 
+it('an object that came whole but damaged is not taken for whole', async () => {
+  await put('damaged.md', large);
+  const client = clientOf(server.endpoint, server.accessKey, s3Secret);
+  client.middlewareStack.add(
+    (next) => async (args) => {
+      const answer = await next(args);
+      const output = answer.output as { Body?: Readable };
+      const body = output.Body;
+      if (body instanceof Readable) {
+        output.Body = Readable.from(
+          (async function* () {
+            yield* body;
+            throw new Error(
+              'Checksum mismatch: expected "a" but received "b" in response header "x-amz-checksum-sha256".',
+            );
+          })(),
+          { objectMode: false },
+        );
+      }
+      return answer;
+    },
+    { step: 'initialize' },
+  );
+  const reading = buffer(createS3Files({ client }).read(uriOf('damaged.md')));
+  expect(await failureOf(reading)).toMatchObject({ code: 'STORAGE_FAILED', retryable: true });
+});
+
 describe.each(ways)('a name that is taken while a large body comes %s', (_way, expectedSize) => {
   const arriving = () => ({ body: thenAwait(() => put('a.pdf', 'rival')), expectedSize });
 

@@ -14,12 +14,14 @@ interface EndedBatch {
   name: string;
   result: ConversionBatchResult;
   again?: boolean;
+  /** Files that have come since and can't be converted: they make it no success. */
+  unconvertible?: number;
 }
 
 /** Reports how a run ended, and writes its report if the batch has not done so. */
 export async function finishBatch(
   context: CommandContext,
-  { stack, name, result, again = false }: EndedBatch,
+  { stack, name, result, again = false, unconvertible = 0 }: EndedBatch,
 ): Promise<ExitCode> {
   const { output } = context;
   const files = filesOf(context);
@@ -36,9 +38,9 @@ export async function finishBatch(
   };
   const written = again || result.report === undefined ? undefined : await readBatchReport(files, options);
   const report = written ?? (await writeBatchReport(files, options));
-  if (output.json) output.printJson(report);
+  if (output.json) output.printJson({ ...report, ...(unconvertible > 0 && { unconvertible }) });
   else for (const line of summariseReport(report)) output.print(printable(line));
-  return exitCodeOf(report);
+  return unconvertible > 0 ? exitCodes.failed : exitCodeOf(report);
 }
 
 /** Something is left to do when files failed, or were not tried. */

@@ -5,7 +5,7 @@ import type { Format } from 'temporal-file-conversion/contract';
 import type { ConversionApi } from 'temporal-file-conversion/internal/http/conversion-api';
 import { ConversionApiError } from 'temporal-file-conversion/internal/http/errors';
 import type { CommandContext } from '../command-context';
-import { embeddedServiceUrl } from '../service/embedded-service';
+import { runningServiceUrl } from '../service/embedded-service';
 
 export interface FormatPair {
   /** Of the file, in lower case, without the dot. */
@@ -47,7 +47,7 @@ export function embeddedCatalog({ config }: Pick<CommandContext, 'config'>): For
 /** Whether the engines were left out of this installation, as in the image of the worker, and an embedded service runs that may have them. */
 export async function leavesEnginesToService(context: CommandContext): Promise<boolean> {
   const isInstalled = engines.some(({ needs }) => needs.some((need) => 'npm' in need && isHere(need)));
-  return !isInstalled && (await embeddedServiceUrl(context)) !== undefined;
+  return !isInstalled && (await runningServiceUrl(context)) !== undefined;
 }
 
 /** The same for a check. The tables come with this package, so no service has to run. */

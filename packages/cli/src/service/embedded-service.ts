@@ -18,10 +18,16 @@ const serviceRecord = recordFile('service.json', schema);
  * explicitly. Undefined without either: another user's service may listen at the default port.
  */
 export async function embeddedServiceUrl(context: CommandContext): Promise<string | undefined> {
-  const { values, origins } = context.config;
-  const running = (await readLiveStack(values.state.dir))?.service.url ?? (await runningOn(values.service.dataDir));
+  const { origins } = context.config;
+  const running = await runningServiceUrl(context);
   const isSpelledOut = ['service.host', 'service.port'].some((key) => origins[key] !== undefined);
   return running ?? (isSpelledOut ? configuredServiceUrl(context) : undefined);
+}
+
+/** Of the service that runs on the folders of this configuration. */
+export async function runningServiceUrl({ config }: Pick<CommandContext, 'config'>): Promise<string | undefined> {
+  const { state, service } = config.values;
+  return (await readLiveStack(state.dir))?.service.url ?? (await runningOn(service.dataDir));
 }
 
 export function configuredServiceUrl({ config }: Pick<CommandContext, 'config'>): string {

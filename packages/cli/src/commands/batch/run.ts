@@ -197,8 +197,9 @@ async function undertake(context: CommandContext, undertaking: Undertaking): Pro
       if (!result) return detached(context, { stack, name, stall });
       planned = await planOrRefuse(context, { ...rules, isJoined: true }, plan);
       if (!planned.run) {
-        const code = await (await loadFinish()).finishBatch(context, { stack, name, result });
-        return planned.refused.length > 0 && settings.unconvertible !== 'skip' ? exitCodes.failed : code;
+        const refused = settings.unconvertible === 'skip' ? [] : planned.refused;
+        const unconvertible = refused.reduce((sum, { rows }) => sum + rows, 0);
+        return await (await loadFinish()).finishBatch(context, { stack, name, result, unconvertible });
       }
       batch = await start(planned.run);
       if (!batch)

@@ -8,6 +8,7 @@ import type { ConversionJobInput, ConversionJobResult } from '../shared/job';
 import { parametersKey, type ConversionParameters } from '../shared/parameters';
 import { outcomeOfFailure, outcomeOfResult, isOpen, rowOfEarlier } from '../shared/job-outcome';
 import { runBeforeMemo } from '../shared/search-attributes';
+import { StorageError } from '../storage/errors';
 import type { FileStore } from '../storage/file-store';
 
 type Seen = Omit<SeenJob, 'job'>;
@@ -45,7 +46,13 @@ export async function lookAtJob({ client, files }: Seers, job: AwaitedJob, signa
     return isOpen(found) ? { runId: found.runId, isSame: false } : { ...(await endOf(client, found)), isSame: false };
   if (isOpen(same)) return { runId: same.runId, isSame: true };
   const end = await endOf(client, same);
-  return { ...end, isSame: true, ...(await compareFiles(files, { expected, outcome: end.outcome, signal })) };
+  try {
+    return { ...end, isSame: true, ...(await compareFiles(files, { expected, outcome: end.outcome, signal })) };
+  } catch (error) {
+    if (!(error instanceof StorageError) || !error.retryable) throw error;
+    // Other jobs do not wait until its files can be read: it counts as open until then.
+    return { runId: same.runId, isSame: true };
+  }
 }
 
 /** This run, or an earlier one under its id, that does what is expected. */

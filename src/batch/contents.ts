@@ -53,6 +53,16 @@ function isAway(error: unknown, uri: string): error is StorageError {
   return error instanceof StorageError && error.retryable && isOfWeb(uri);
 }
 
+/** The same as `hashFile` for a source; undefined also while a host of the web does not answer. */
+export async function hashSource(files: FileStore, uri: string, signal?: AbortSignal): ReturnType<typeof hashFile> {
+  try {
+    return await hashFile(files, uri, signal);
+  } catch (error) {
+    if (isAway(error, uri)) return undefined;
+    throw error;
+  }
+}
+
 interface Comparison {
   content: SourceContent;
   signal?: AbortSignal | undefined;

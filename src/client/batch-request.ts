@@ -41,7 +41,7 @@ export const selectionSchema = z.strictObject({
   runs: fileName.optional(),
   signal: z.instanceof(AbortSignal).optional(),
 });
-const planSchema = selectionSchema.extend({
+export const planSchema = selectionSchema.extend({
   name: text,
   onUnknownOutcome: z.enum(onUnknownOutcomeChoices).optional(),
   resubmit: z.literal(true).optional(),
@@ -153,7 +153,7 @@ const startSchema = z.strictObject({
     // Job ids put a slash between batch and item.
     .regex(/^[^\s/\p{Cc}]([^/\p{Cc}]*[^\s/\p{Cc}])?$/u, 'must be text without slashes, such as invoices-2026'),
   app: text.optional(),
-  folder: text.optional(),
+  folder: fileName.optional(),
   items: z.int('must be a list of items, or the number of rows of a planned batch').nonnegative(),
   window: z.int().min(1).max(maxWindow).optional(),
   stopAfter: z

@@ -21,6 +21,7 @@ import type { FileStore } from '../storage/file-store';
 import { BatchHandle, BatchRunningError, isRefusedStart } from './batch-handle';
 import {
   planRequestedBatch,
+  planSchema,
   selectionSchema,
   toBatchInput,
   type BatchPlanRequest,
@@ -152,16 +153,22 @@ export class FileConversionClient {
     if ('items' in request) return this.startPlanned(request, options);
     const { name } = request;
     const attaches = options.onRunning === 'attach';
-    if (await this.findRunning(conversionBatchType, name)) {
-      if (attaches) return this.getBatch(name);
-      // Were it to end meanwhile, the start would go by a plan that knows nothing of it.
-      throw new BatchRunningError(name);
-    }
     const { own: selection, rest: settings } = splitRequest(request, selectionSchema);
     const { resubmit, policies: { onUnknownOutcome } = {} } = settings;
     const plan = { name, ...selection, ...defined({ onUnknownOutcome, resubmit }) };
+    checkRequest(planSchema, plan, "This batch can't be planned.");
+    const last = await this.findOf(conversionBatchType, name);
+    if (last && isOpen(last)) {
+      if (attaches) return this.getBatch(name);
+      throw new BatchRunningError(name);
+    }
     const { run, rows, problems } = await planRequestedBatch(this.files, plan, { mayBeDone: true });
     if (!run) throw new RefusedPlanError(problems);
+    if ((await findWorkflow(this.client, name))?.runId !== last?.runId) {
+      // The plan does not know what another program has started meanwhile.
+      await discardRun(this.files, run.folder);
+      return this.startBatch(request, options);
+    }
     try {
       // A start that attaches would not tell that another program was faster, and leave this run behind as the latest.
       const start = { ...options, onRunning: 'fail' as const };
@@ -220,9 +227,13 @@ export class FileConversionClient {
 
   /** What a start with this id would attach to. Another workflow's result is not to be taken for its own. */
   private async findRunning(type: string, workflowId: string) {
+    const found = await this.findOf(type, workflowId);
+    return found && isOpen(found) ? found : undefined;
+  }
+
+  private async findOf(type: string, workflowId: string) {
     const found = await findWorkflow(this.client, workflowId);
-    if (!found || !isOpen(found)) return undefined;
-    if (found.type === type) return found;
+    if (!found || !isOpen(found) || found.type === type) return found;
     throw new InvalidRequestError(`workflowId: ${workflowId} is that of a running ${found.type}.`);
   }
 

@@ -20,7 +20,15 @@ import { unconvertibleChoices } from '../shared/policies';
 import { listingOptions, searchAttributes } from '../shared/search-attributes';
 import { spelledUri, toBatchInput } from './batch-request';
 import { endOf } from './conversion-handle';
-import { checkRequest, InvalidRequestError, parametersSchema, splitRequest, targetFormat, text } from './job-request';
+import {
+  checkRequest,
+  fileName,
+  InvalidRequestError,
+  parametersSchema,
+  splitRequest,
+  targetFormat,
+  text,
+} from './job-request';
 import { readFailedBatchStep } from './operations/job-waiting';
 import { presentSearchAttributes } from './operations/search-attributes';
 
@@ -57,11 +65,11 @@ const requestSchema = z.object({
     z.strictObject({ everyMs: z.int().min(minEveryMs).multipleOf(1000) }),
     z.strictObject({ cron: text, timeZone: text.optional() }),
   ]),
-  from: text,
+  from: fileName,
   to: targetFormat,
   parameters: parametersSchema.optional(),
-  out: text,
-  batchFolder: text,
+  out: fileName,
+  batchFolder: fileName,
   extension: text.optional(),
   recursive: z.boolean().optional(),
   exclude: z.array(text).optional(),

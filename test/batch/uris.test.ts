@@ -1,5 +1,6 @@
 import { batchFolderOf } from '../../src/batch/uris';
-import { spelledUri } from '../../src/client/batch-request';
+import { spelledUri, toBatchInput } from '../../src/client/batch-request';
+import { toSweepInput } from '../../src/client/sweep-schedules';
 
 describe('the folder of a batch', () => {
   const folderOf = (out: string | undefined, sources: string[] = []) =>
@@ -14,6 +15,15 @@ describe('the folder of a batch', () => {
     expect(folderOf(undefined, ['in/*.md', 's3://in/2026/a*/b.md'])).toBe('s3://in/2026/.fileconv/batches/n/');
     expect(folderOf('out', ['s3://in/'])).toBe('file:///home/n/');
   });
+});
+
+it('no program brings credentials into a batch', () => {
+  const secret = 's3://me:secret@in/a/';
+  const refused = /holds a user name or a password/;
+  expect(() => toBatchInput({ name: 'n', items: 3, folder: secret }, 'app')).toThrow(refused);
+  const sweep = { name: 'n', times: { everyMs: 60_000 }, from: 'in', to: 'pdf', out: 'out', batchFolder: 'runs' };
+  for (const field of ['from', 'out', 'batchFolder'])
+    expect(() => toSweepInput({ ...sweep, [field]: secret }, 'app')).toThrow(refused);
 });
 
 it('a program may write a URI as it likes: batches compare one spelling', () => {

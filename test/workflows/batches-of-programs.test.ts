@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { watch } from 'node:fs';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { partUri } from '../../src/batch/run-files';
@@ -12,6 +13,8 @@ import {
   type InlineItem,
 } from '../../src/client/index';
 import type { BatchItemResult, BatchState } from '../../src/shared/batch';
+import type { FileStore } from '../../src/storage/file-store';
+import { createLocalFiles } from '../../src/storage/local-files';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { until } from '../support/until';
 
@@ -108,11 +111,35 @@ describe('a batch of sources', () => {
     await put('a.md');
     const elsewhere = new FileConversionClient({ client: rig.temporal, taskQueue: `none-${name}`, app: 'stub' });
     const batch = await elsewhere.startBatch(request());
+    const run = path.join(folder, 'runs', name, 'run-0002');
+    const seen: string[] = [];
+    const watching = watch(path.dirname(run)).on('change', (_kind, file) => seen.push(String(file)));
     await expect(elsewhere.startBatch(request())).rejects.toThrow(BatchRunningError);
+    watching.close();
+    // Without a plan, which could be stale by its start.
+    expect(seen).toEqual([]);
     expect((await elsewhere.startBatch(request(), { onRunning: 'attach' })).name).toBe(name);
     expect(await readdir(path.join(folder, 'runs', name))).toEqual(['run-0001']);
     await batch.cancel();
     await rig.temporal.workflow.getHandle(name).terminate();
+  });
+
+  it('is planned again when another program has started and ended it meanwhile', async () => {
+    await put('a.md');
+    const files = createLocalFiles();
+    let other: Promise<unknown> | undefined;
+    const slow: FileStore = {
+      ...files,
+      async look(uri) {
+        const found = await files.look(uri);
+        if (uri.endsWith('/a.md')) await (other ??= rig.client.startBatch(request()).then((batch) => batch.result()));
+        return found;
+      },
+    };
+    const { temporal, taskQueue } = rig;
+    const late = new FileConversionClient({ client: temporal, taskQueue, app: 'stub', stores: { file: slow } });
+    expect(await endsOf(await late.startBatch(request()))).toEqual(['skipped']);
+    expect([...rig.stub.conversions.values()]).toHaveLength(1);
   });
 
   it('is one batch with one run for programs that start it at the same moment and attach', async () => {

@@ -165,7 +165,7 @@ export function warnOf({ candidate, source, resolved, destination }: SeenCandida
   const where = whereIs(candidate, 'source') + candidate.shown;
   if (source.kind === 'none') {
     const reason = source.isLink ? 'is a symbolic link that leads nowhere' : source.reason;
-    const fate = source.mayPass ? 'Its job will try again' : 'Its item will fail';
+    const fate = source.mayPass ? 'Its job will try again, unless it was converted before' : 'Its item will fail';
     warnings.add('SOURCE_NOT_FOUND', `${where} ${reason}. ${fate}.`);
   } else if (source.kind === 'folder') warnings.add('SOURCE_UNUSABLE', `${where} is a folder. Its item will fail.`);
   else if (source.kind === 'other') warnings.add('SOURCE_UNUSABLE', `${where} is no regular file. Its item will fail.`);

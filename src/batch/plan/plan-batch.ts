@@ -233,9 +233,13 @@ class BatchPlanning {
       this.#warnings.add('SOURCE_NOT_FOUND', `${candidate.shown} is gone since it was found. It is left out.`);
       return true;
     }
+    const changedSince = 'sources' in what ? what.modifiedSince : undefined;
+    if (changedSince !== undefined && source.kind === 'none' && source.mayPass) {
+      this.#warnings.add('SOURCE_NOT_FOUND', `${candidate.shown} ${source.reason}. It is left out.`);
+      return true;
+    }
     if (source.kind !== 'file') return false;
     const { modifiedAt } = source;
-    const changedSince = 'sources' in what ? what.modifiedSince : undefined;
     let reason: keyof LeftOut | undefined;
     if (changedSince !== undefined && modifiedAt < changedSince) reason = 'unmodified';
     else if (settledForMs !== undefined && Math.abs(this.#clock.now() - modifiedAt) < settledForMs)

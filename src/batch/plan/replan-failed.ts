@@ -3,7 +3,7 @@ import { defined } from '../../shared/defined';
 import { lastSegment, type SourceContent } from '../../shared/job';
 import { defaultPolicies } from '../../shared/policies';
 import type { FileStore } from '../../storage/file-store';
-import { hashFile, lookAtSource } from '../contents';
+import { hashFile, hashSource, lookAtSource } from '../contents';
 import { mapOrdered } from '../lines';
 import { type EarlierRow, EarlierResults } from '../runs/earlier-results';
 import { readItems } from '../runs/run-folders';
@@ -108,7 +108,7 @@ async function outcomeOf(
   if (status !== 'succeeded' && status !== 'skipped') return undefined;
   // Something was at the destination and was to stay: both files are described as they are now.
   const [source, output] = await Promise.all([
-    hashFile(files, row.source, signal),
+    hashSource(files, row.source, signal),
     hashFile(files, row.destination, signal),
   ]);
   if (!source || !output) return undefined;

@@ -83,8 +83,9 @@ async function* inNamed(typed: string, looking: Looking & { recursive: boolean }
   const isPrefix = !isLocal(uri) && uri.endsWith('/');
   const found = isPrefix ? ({ kind: 'folder' } as const) : await lookAtSource(files, withoutSlash(uri));
   if (found.kind === 'none') {
-    if (found.mayPass) yield { uri, shown: named, dir: '', how: 'named' };
-    else if (isPattern && found.reason === 'does not exist') yield* matching(named, { base, glob, looking });
+    if (found.mayPass) {
+      if (!excluded(lastSegment(uri), named)) yield { uri, shown: named, dir: '', how: 'named' };
+    } else if (isPattern && found.reason === 'does not exist') yield* matching(named, { base, glob, looking });
     else problems.add('SOURCE_NOT_FOUND', `${named} ${found.reason}. Check the name and the folder.`);
   } else if (found.kind === 'folder') {
     const inside = walkFolder({ folder: asFolder(uri), shown: named, maxDepth: recursive ? Infinity : 1 }, looking);

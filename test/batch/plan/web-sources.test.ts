@@ -1,11 +1,12 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import { replanFailed } from '../../../src/batch/plan/replan-failed';
 import { createHttpsFiles } from '../../../src/storage/https/index';
 import { createLocalFiles } from '../../../src/storage/local-files';
 import { Stores } from '../../../src/storage/stores';
 import { cleanUp as closeServers, onCleanUp } from '../../storage/folder';
-import { addFiles, cleanUp, makeTree } from '../folder';
+import { addFiles, cleanUp, folderUri, makeTree } from '../folder';
 import { messagesOf, plan, readItems, sha256, writeResults } from './planning';
 
 /** Batches of files of the web, whose hosts come and go. */
@@ -55,7 +56,7 @@ it('one host that does not answer stops no other file, and its file is tried by 
   expect(planned).toMatchObject({ rows: 2, todo: 2, problems: { count: 0 } });
   expect(messagesOf(planned.warnings)).toEqual([
     expect.stringMatching(
-      /^http:\/\/127\.0\.0\.1:1\/b\.md cannot be looked at: .*ECONNREFUSED.*\. Its job will try again\.$/,
+      /^http:\/\/127\.0\.0\.1:1\/b\.md cannot be looked at: .*ECONNREFUSED.*\. Its job will try again, unless it was converted before\.$/,
     ),
   ]);
 });
@@ -68,7 +69,23 @@ it('a file is not converted again because its host is away', async () => {
   await plan(cwd, { files, what });
   await convertAll(cwd, ['a', 'b']);
   status = 503;
-  expect(await plan(cwd, { files, what })).toMatchObject({ rows: 2, done: 2, todo: 0 });
+  const again = await plan(cwd, { files, what });
+  expect(again).toMatchObject({ rows: 2, done: 2, todo: 0 });
+  expect(messagesOf(again.warnings)).toEqual([expect.stringMatching(/unless it was converted before\.$/)]);
+  await writeResults(
+    cwd,
+    [1, 2].map((item) => ({ item, status: 'skipped' })),
+  );
+  expect(await replanFailed({ files, batchFolder: folderUri(cwd, '.batch') })).toMatchObject({ rows: 2, done: 1 });
+});
+
+it('a file that was left out is so too while its host is away', async () => {
+  const cwd = await makeTree({ 'a.md': 'a' });
+  const what = { sources: ['a.md', 'http://127.0.0.1:1/b.md'], to: 'pdf' };
+  expect(await plan(cwd, { files, what: { ...what, exclude: ['b.md'] } })).toMatchObject({ rows: 1 });
+  const since = await plan(cwd, { files, what: { ...what, modifiedSince: 1 } });
+  expect(since).toMatchObject({ rows: 1 });
+  expect(messagesOf(since.warnings)).toEqual([expect.stringMatching(/ECONNREFUSED.*\. It is left out\.$/)]);
 });
 
 it('other content of the same length is seen also where a server tells no version', async () => {

@@ -225,6 +225,8 @@ it('one word tells every batch of the app, and no other batch', async () => {
   const other = await rig.client.startBatch({ ...(await planRun(rig.folder, 1)).request, app: 'elsewhere' });
   const listed = `WorkflowType = 'conversionBatch' AND ConversionApp = '${app}' AND ConversionStatus = 'needsAttention'`;
   await until('both are listed', async () => (await rig.temporal.workflow.count(listed)).count === 2);
+  // What is refused after the word waits for the next one.
+  for (const handle of handles) await untilRefused(handle);
   account.mend();
   expect(await appReady(rig.temporal, { app })).toMatchObject({ signalled: 2, failed: 0 });
   const results = await Promise.all(handles.map((handle) => handle.result()));

@@ -11,6 +11,7 @@ import {
   parseJson,
   removeFolders,
   startFileconv,
+  withoutEverydayWaits,
 } from './fileconv';
 import { hasScript, onScreen } from './pseudo-terminal';
 import { startStack, type RunningStack } from './running-stack';
@@ -79,7 +80,7 @@ it('ends well, and leaves nothing behind, when the reader of standard output has
     encoding: 'utf8',
   });
   expect(stdout).toBe('<!DOCTYPE  0\n');
-  expect(linesOf(await readFile(path.join(cwd, 'stderr'), 'utf8'))).toEqual([
+  expect(linesOf(withoutEverydayWaits(await readFile(path.join(cwd, 'stderr'), 'utf8')))).toEqual([
     expect.stringMatching(/^a\.md → standard output/),
   ]);
   expect(await left()).toEqual([]);
@@ -95,7 +96,7 @@ it('fails in one line when standard output is on a full disk, and the same comma
   const cwd = await folderWith({ 'a.md': page('Full') });
   const ended = onFullDisk('convert a.md --to html --out -', cwd);
   expect(ended.status).toBe(1);
-  expect(linesOf(ended.stderr).slice(1)).toEqual([
+  expect(linesOf(withoutEverydayWaits(ended.stderr)).slice(1)).toEqual([
     expect.stringMatching(/^error: Standard output cannot be written: no space is left.*The same command again/),
   ]);
   expect(await left()).toHaveLength(1);

@@ -19,6 +19,7 @@ export interface Ended {
   code: number | null;
   signal: NodeJS.Signals | null;
   stdout: string;
+  /** Without everyday waits; `stderr()` has them. */
   stderr: string;
   ms: number;
 }
@@ -74,7 +75,7 @@ export function startFileconv(args: readonly string[], options: CommandOptions):
     child.once('close', (code, signal) => {
       clearTimeout(late);
       if (isLate) reject(new Error(`fileconv ${args.join(' ')} had not ended after ${timeoutMs} ms:\n${texts.stderr}`));
-      else resolve({ code, signal, ...texts, ms: Date.now() - startedAt });
+      else resolve({ code, signal, ...texts, stderr: withoutEverydayWaits(texts.stderr), ms: Date.now() - startedAt });
     });
   });
   async function untilTrue(isTrue: () => boolean, what: string): Promise<void> {
@@ -96,6 +97,14 @@ export function startFileconv(args: readonly string[], options: CommandOptions):
       return parseJson(texts.stdout);
     },
   };
+}
+
+const everydayWait =
+  /^(?!.*Come back).* (?:waits|has waited) for (?:the service to finish the conversion|the service's callback|the attempt under way|a worker that (?:is free|takes it|continues)).*\n/gm;
+
+/** What is left of standard error when nothing is wrong but the machine is busy: a job that stands still for 8 s is told. */
+export function withoutEverydayWaits(stderr: string): string {
+  return stderr.replace(everydayWait, '');
 }
 
 /** Runs `fileconv` to its end. */

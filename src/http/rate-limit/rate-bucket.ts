@@ -175,7 +175,7 @@ export class RateBucket {
       return isAlone ? 0 : ((this.#endOf(window) - nowMs) * ahead) / leftNow;
     }
     const windows = Math.floor((ahead - leftNow) / perWindow);
-    const next = live ? this.#endOf(window) : Math.max(nowMs, this.#blockedUntilMs);
+    const next = live ? this.#endOf(window) : decision.kind === 'wait' ? decision.untilMs : nowMs;
     return Math.max(0, next - nowMs) + windows * window.lengthMs;
   }
 

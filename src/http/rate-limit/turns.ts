@@ -17,6 +17,7 @@ export class Turns {
   /** Number of windows for which other workers are still expected to spend from this allowance. */
   #sharedFor = 0;
   #first: FirstTurn | undefined;
+  #refusedInARow = 0;
 
   /** One of so many requests of all workers is sent here. */
   get every(): number {
@@ -66,6 +67,7 @@ export class Turns {
   /** Compares the number that a request got with its turn. */
   answered(sent: Sent, window: RateWindow, { limit, remaining, resetMs, nowMs }: Told): void {
     const { ordinal = window.own, turn, isPatient, atMs } = sent;
+    this.#refusedInARow = 0;
     const number = limit - remaining;
     if (number > window.own) this.othersSeen(window);
     if (this.isAlone) return;
@@ -82,8 +84,13 @@ export class Turns {
     if (isPrompt || lead !== 0) this.#learn(lead);
   }
 
+  /**
+   * The workers are too fast together. Several refusals in a row have another reason, such as an outage; with a pace slowed
+   * down for each of them, a worker would send hardly anything for hours afterwards, and so learn nothing.
+   */
   refused(): void {
-    if (!this.isAlone) this.#learn(this.#every);
+    this.#refusedInARow += 1;
+    if (!this.isAlone && this.#refusedInARow <= mostTaught) this.#learn(this.#every);
   }
 
   /**
@@ -131,4 +138,6 @@ const drift = 0.02;
 const meetingGain = 0.2;
 /** From so many workers on, and this part of an allowance, their first requests would use up too much of it at once. */
 const many = 10;
+/** So many refusals in a row teach something. */
+const mostTaught = 3;
 const manyShare = 0.45;

@@ -91,6 +91,20 @@ describe('a fleet that shares 100 requests a minute', () => {
     expect(utilisation).toBeGreaterThanOrEqual(0.95);
   });
 
+  it.each([4, 20, 50])('of %i workers uses it again at once after an outage in which all are refused', (workers) => {
+    const away = { from: 5, windows: 30 };
+    const { utilisation, throttledShare } = runWorkers({
+      ...fleet,
+      workers,
+      isPatient: true,
+      away,
+      windows: 45,
+      ignoredWindows: 35,
+    });
+    expect(throttledShare).toBeLessThanOrEqual(0.01);
+    expect(utilisation).toBeGreaterThanOrEqual(0.8);
+  });
+
   it('leaves to a foreign client of the account what that takes, and uses the rest', () => {
     const { utilisation, throttledShare } = runWorkers({ ...fleet, workers: 20, foreignEveryMs: 2_000 });
     expect(throttledShare).toBeLessThanOrEqual(0.01);

@@ -20,6 +20,8 @@ export function runWorkers(options: {
   killedAfter?: { windows: number; workers: number };
   /** Somebody else sends a request this often, whatever the answer. */
   foreignEveryMs?: number;
+  /** The service is away for so many windows from the beginning of this one on. */
+  away?: { from: number; windows: number };
 }) {
   const { limit, windowSeconds, workers, windows, seed = 1, latencyMs = 4, round, isPatient = false } = options;
   const { slots = 50, takesMs = 0, writesHeadersLate = false } = options;
@@ -42,7 +44,7 @@ export function runWorkers(options: {
   for (const worker of all) simulation.at(startMs + random() * 300, () => worker.advance());
   const windowMs = windowSeconds * seconds;
   const endMs = startMs + windows * windowMs;
-  const { ignoredWindows = 0, killedAfter, foreignEveryMs } = options;
+  const { ignoredWindows = 0, killedAfter, foreignEveryMs, away } = options;
   let refusedToForeigner = 0;
   const askForeign = (everyMs: number): void => {
     if (service.answer(simulation.nowMs).throttled) refusedToForeigner += 1;
@@ -52,6 +54,11 @@ export function runWorkers(options: {
   if (killedAfter) {
     const killed = all.slice(0, killedAfter.workers);
     simulation.at(startMs + killedAfter.windows * windowMs, () => killed.forEach((worker) => worker.kill()));
+  }
+  if (away) {
+    const fromMs = startMs + away.from * windowMs;
+    simulation.at(fromMs, () => (service.isAway = true));
+    simulation.at(fromMs + away.windows * windowMs, () => (service.isAway = false));
   }
   simulation.runUntil(startMs + ignoredWindows * windowMs);
   const before = { served: service.served, throttled: service.throttled };

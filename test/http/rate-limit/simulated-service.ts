@@ -6,6 +6,8 @@ export class SimulatedService {
   #window = { endsAtMs: 0, used: 0 };
   served = 0;
   throttled = 0;
+  /** Refuses everything without a word about the reason, as a proxy does in front of a service that is away. */
+  isAway = false;
 
   constructor(
     readonly limit: number,
@@ -15,6 +17,10 @@ export class SimulatedService {
   ) {}
 
   answer(nowMs: number): RateHeaders {
+    if (this.isAway) {
+      this.throttled += 1;
+      return { throttled: true };
+    }
     if (nowMs >= this.#window.endsAtMs) this.#window = { endsAtMs: nowMs + this.windowMs, used: 0 };
     return this.#count(nowMs);
   }

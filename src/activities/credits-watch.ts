@@ -8,6 +8,8 @@ interface Shortage {
   restoredAt: number;
   nextProbeAt: number;
   pauseMs: number;
+  /** A job asks for all since the last refusal. Refusals of requests that were under way before say nothing new. */
+  isProbed: boolean;
 }
 
 const firstPauseMs = 20_000;
@@ -39,17 +41,20 @@ export class CreditsWatch {
       );
     }
     shortage.nextProbeAt = now + shortage.pauseMs;
+    shortage.isProbed = true;
   }
 
   /** Records a refusal for lack of vCredits. */
   insufficient(kind: string, restoredAt = 0): void {
     const before = this.#shortages.get(kind);
     const now = this.now();
-    const pauseMs = before ? Math.min(before.pauseMs * 2, longestPauseMs) : firstPauseMs;
+    const { pauseMs: lastMs = firstPauseMs, isProbed = false } = before ?? {};
+    const pauseMs = isProbed ? Math.min(lastMs * 2, longestPauseMs) : lastMs;
     this.#shortages.set(kind, {
       restoredAt: Math.max(restoredAt, before?.restoredAt ?? 0),
       nextProbeAt: now + pauseMs,
       pauseMs,
+      isProbed: false,
     });
   }
 

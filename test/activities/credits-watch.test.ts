@@ -21,6 +21,17 @@ it('a newer word lets jobs ask again at once', () => {
   expect(() => watch.probe(kind, now + 1)).not.toThrow();
 });
 
+it('requests that were under way together are refused without a longer pause for each', () => {
+  for (let job = 0; job < 10; job += 1) watch.insufficient(kind);
+  now += 20_000;
+  expect(() => watch.probe(kind)).not.toThrow();
+  watch.insufficient(kind);
+  now += 20_000;
+  expect(() => watch.probe(kind)).toThrow(KnownInsufficientError);
+  now += 20_000;
+  expect(() => watch.probe(kind)).not.toThrow();
+});
+
 it('without a word one job asks for all when the pause is over', () => {
   expect(() => watch.probe(kind)).toThrow(KnownInsufficientError);
   now += 20_000;

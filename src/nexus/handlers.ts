@@ -264,9 +264,9 @@ class CallerRequests {
   }
 }
 
-/** Two apps never share an id, whatever slashes app and key have. */
+/** Two keys never share an id, whatever slashes they and their apps have: jobs of outputs have their job's id, a slash and a format. */
 function jobIdOf(app: string, key: string): string {
-  return `nexus/${encodeURIComponent(app)}/${key}`;
+  return `nexus/${encodeURIComponent(app)}/${key.replace(/[%/]/g, encodeURIComponent)}`;
 }
 
 function targetOf({ app, key, workflowId }: StateInput): string | undefined {

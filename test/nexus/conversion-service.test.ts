@@ -49,7 +49,7 @@ async function newJob(): Promise<ConvertInput> {
 }
 
 const describeWorkflow = (id: string) => rig.temporal.workflow.getHandle(id).describe();
-const idOf = ({ key }: ConvertInput) => `nexus/invoices/${key}`;
+const idOf = ({ key }: ConvertInput) => `nexus/invoices/${key.replace('/', '%2F')}`;
 const conversionsOf = ({ key }: ConvertInput) =>
   [...rig.stub.conversions.values()].filter((name) => name === `${path.basename(key)}.md`).length;
 

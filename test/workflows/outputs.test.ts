@@ -113,6 +113,26 @@ it('fails when one of three fails, keeps the other files, and a retry submits th
   expect(statusesOf(outputs)).toEqual(['pdf succeeded', 'docx succeeded', 'html succeeded']);
 });
 
+it('whose outcome is unknown under policy fail names the job to retry, and that retry converts the one output', async () => {
+  let isCut = true;
+  onFormat('html', (seen, response, stub) => {
+    if (isCut) cut(response);
+    else stub.answerAsAlways(seen, response);
+  });
+  const job = await rig.client.start(await request({ policies: { onUnknownOutcome: 'fail' } }));
+  const { message } = await failureOf(job);
+  expect(message).toContain(`fileconv job retry ${job.workflowId} --resubmit`);
+  isCut = false;
+  // The output's own job can be retried too, as long as the service has the upload.
+  for (const workflowId of [`${job.workflowId}/html`, job.workflowId]) {
+    const inspection = await inspectJob(rig.temporal, workflowId);
+    const plan = planRetry(inspection, { resubmit: true });
+    if (plan.kind !== 'convert') throw new Error(plan.kind);
+    expect(await (await runAgain(rig.temporal, inspection, plan)).result()).toMatchObject({ status: 'succeeded' });
+  }
+  expect(submits().filter((format) => format !== 'html')).toHaveLength(2);
+});
+
 it('uploads again once for all of them when the service has lost the upload', async () => {
   let isLost = true;
   rig.stub.on('convert/file', (seen, response) => {

@@ -247,6 +247,26 @@ describe('a job that somebody resets by hand', () => {
     expect(rig.stub.count('convert/file')).toBe(2);
   });
 
+  it('of several outputs, to before they began, owns up for each of them, and their next jobs are marked', async () => {
+    const { source, policies, destination } = await request();
+    const outputs = ['pdf', 'html'].map((output) => ({ output, destination: destination.replace('pdf', output) }));
+    const job = await rig.client.start({ source, outputs, policies });
+    await job.result();
+    await expect(reset(job.workflowId, { to: 'start' })).rejects.toMatchObject({
+      code: 'DESTINATION_EXISTS',
+      details: { charge: 'maybe' },
+    });
+    for (const output of outputs) await rm(output.destination);
+    const ended = await inspectJob(rig.temporal, job.workflowId);
+    expect(planRetry(ended).kind).toBe('keep');
+    const again = planRetry(ended, { resubmit: true });
+    if (again.kind !== 'convert') throw new Error(`the plan is to ${again.kind}`);
+    expect(again.isMarked).toBe(true);
+    const retried = await (await runAgain(rig.temporal, ended, again)).result();
+    expect(retried.outputs?.map(({ possiblyChargedTwice }) => possiblyChargedTwice)).toEqual([true, true]);
+    expect(rig.stub.count('convert/file')).toBe(4);
+  });
+
   it('to behind its submit is not', async () => {
     const job = await rig.client.start({ ...(await request()), onExisting: 'overwrite' });
     await job.result();

@@ -163,7 +163,10 @@ export async function readOutputs(
   const { outputs = [] } = input;
   return Promise.all(
     outputs.map(async (output, index): Promise<InspectedOutput> => {
-      const { done, earlier: left = { charge: 'no' } } = output;
+      const { done, earlier = { charge: 'no' } } = output;
+      // Such a job submits nothing itself: it was reset, and its output may have been converted before.
+      const left: EarlierRuns =
+        uploaded.charge === 'maybe' && earlier.charge === 'no' ? { ...earlier, charge: 'maybe' } : earlier;
       if (done) return { ...done, left };
       const id = outputJobId(workflowId, outputs, index);
       // Its latest run, which somebody may have started by hand.

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { decideRepetition, type EarlierRuns } from '../../shared/charge';
 import { defined } from '../../shared/defined';
-import type { ConversionOutput, OnUnknownOutcome, OutputResult } from '../../shared/job';
+import type { ConversionJobInput, ConversionOutput, OnUnknownOutcome, OutputResult } from '../../shared/job';
 import type { ConversionHandle } from '../conversion-handle';
 import { FileConversionClient } from '../file-conversion-client';
 import type { InspectedOutput, JobInspection } from './inspect-job';
@@ -79,6 +79,14 @@ function withoutTask({ charge, possiblyChargedTwice }: EarlierRuns): EarlierRuns
   };
 }
 
+/** A job of a batch may share its upload with others; alone it uploads. */
+function withoutUpload(input: ConversionJobInput): Omit<ConversionJobInput, 'upload' | 'tellsUpload'> {
+  const alone = { ...input };
+  delete alone.upload;
+  delete alone.tellsUpload;
+  return alone;
+}
+
 /** Starts a new run of the job, with the same id and the record of its earlier runs. */
 export function runAgain(
   client: Client,
@@ -86,13 +94,15 @@ export function runAgain(
   plan: Extract<RetryPlan, { kind: 'fetch' | 'convert' }>,
 ): Promise<ConversionHandle> {
   const conversions = new FileConversionClient({ client, taskQueue });
-  const { policies, ...input } = history.input;
+  const { policies, source: first, ...input } = withoutUpload(history.input);
+  // What was left beside the destination is of the run that has ended.
+  const source = 'uri' in first ? first : defined({ connector: first.connector, name: first.name });
   // If the service has lost the task, paying again needs an explicit request.
   const { kind, earlier } = plan;
   const outputs = kind === 'convert' ? plan.outputs : undefined;
   const isFetched = kind === 'fetch' || outputs?.some((output) => output.earlier?.taskId !== undefined) === true;
   const decided = isFetched ? { ...policies, onUnknownOutcome: 'fail' as const } : policies;
   const again = outputs ? { outputs } : { earlier };
-  const request = { ...input, ...(decided && { policies: decided }), ...again };
+  const request = { ...input, source, ...(decided && { policies: decided }), ...again };
   return conversions.start(request, defined({ workflowId, batchId, tags }));
 }

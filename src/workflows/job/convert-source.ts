@@ -1,4 +1,4 @@
-import { CancellationScope, CancelledFailure, isCancellation, sleep, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, CancelledFailure, isCancellation, sleep } from '@temporalio/workflow';
 import { failureCodes, type ConvertFileInput, type ConvertFileResult, type TaskReport } from '../../shared/activities';
 import { defined } from '../../shared/defined';
 import { awaitConversion, awaitProof } from './await-conversion';
@@ -194,7 +194,7 @@ class Resubmissions {
     if (isForbidden) {
       throw progress.failed(
         failure,
-        `Policy onUnknownOutcome is "fail": nothing was submitted again. Look at the service whether the conversion ran; to convert all the same: fileconv job retry ${workflowInfo().workflowId} --resubmit`,
+        `Policy onUnknownOutcome is "fail": nothing was submitted again. Look at the service whether the conversion ran; to convert all the same: fileconv job retry ${this.job.retriedAs} --resubmit`,
       );
     }
     await this.next(failure);

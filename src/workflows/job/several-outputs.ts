@@ -55,7 +55,7 @@ export class SeveralOutputs {
   ) {
     const { workflowId } = workflowInfo();
     this.results = outputs.map((output, index) => {
-      const charge = output.earlier?.charge ?? 'no';
+      const charge = afterReset(output.earlier)?.charge ?? 'no';
       return (
         output.done ?? outputResult(output, outputJobId(workflowId, outputs, index), { status: 'running', charge })
       );
@@ -137,8 +137,7 @@ export class SeveralOutputs {
     const { name, leftovers } = this.job;
     const { app, input, onExisting, mode, policies } = this.job.input;
     const { output, parameters, destination } = asked;
-    // Before the reset the output's job may have submitted.
-    const earlier = known ?? (wasReset() ? { charge: 'maybe' as const } : undefined);
+    const earlier = afterReset(known);
     const { marker } = leftovers;
     const markedBy = marker && { ...marker, jobId: marker.jobId ?? workflowInfo().workflowId };
     const source = defined({ connector, name, marker: markedBy });
@@ -176,6 +175,11 @@ export class SeveralOutputs {
     );
     this.job.progress.enter('converting', `Waits for its outputs:\n\n${lines.join('\n')}`);
   }
+}
+
+/** Before a reset the output's job may have submitted. */
+function afterReset(earlier: EarlierRuns | undefined): EarlierRuns | undefined {
+  return wasReset() && (earlier?.charge ?? 'no') === 'no' ? { ...earlier, charge: 'maybe' } : earlier;
 }
 
 /** The failure of a job of which some outputs failed; undefined: none. */

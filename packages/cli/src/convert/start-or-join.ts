@@ -135,6 +135,13 @@ async function readLeft(
   return {
     outputs: outputs.map((output, index) => {
       const end = ends[index];
+      if (end?.status === 'running') {
+        const id = shellWord(end.workflowId);
+        throw new EarlierJobError(
+          'OUTCOME_UNKNOWN',
+          `output ${end.format} of job ${workflowId}, which has ended, still runs. Wait for it (fileconv job watch ${id}) or end it (fileconv job cancel ${id}), then convert again`,
+        );
+      }
       return { ...output, ...(end && end.status !== 'succeeded' && end.status !== 'skipped' && next(end.left)) };
     }),
   };

@@ -107,15 +107,38 @@ function lacksPackage({ message }: Error): string {
   return `${message.split('\n')[0] ?? ''}. The embedded service needs the optional packages of fileconv, and this installation was made without them: install it again without --omit=optional, or use the image of the service.`;
 }
 
-/** Recognised by name: most commands never load Temporal's client. */
+/** Recognised by what it looks like: most commands never load Temporal's client. */
 function isOfTemporal(error: unknown): error is Error {
-  return error instanceof Error && error.name === 'ServiceError';
+  return error instanceof Error && (error.name === 'ServiceError' || isGrpcStatus(error));
 }
 
-function lostTemporal({ message, cause }: Error): string {
-  const { details } = (cause ?? {}) as { details?: unknown };
-  const reason = typeof details === 'string' && details !== '' ? details : message;
-  return `Temporal does not answer as it should (${reason.split('\n')[0] ?? ''}). What it runs continues when it is back. What is broken: fileconv doctor`;
+/** What Temporal's raw calls throw, and the cause of what its client throws. */
+function isGrpcStatus(error: unknown): error is { code: number; details: string } {
+  const { code, details } = (error ?? {}) as { code?: unknown; details?: unknown };
+  return typeof code === 'number' && typeof details === 'string';
+}
+
+const missingRight = 'The credentials of this command lack the right to do that: ask who runs the server.';
+/** What a server refuses, and what to do about it, by the code of gRPC; with any other it has not answered. */
+const advice: Readonly<Record<number, string>> = {
+  3: '',
+  5: '',
+  6: '',
+  7: missingRight,
+  8: 'Try again in a minute.',
+  9: '',
+  12: 'The server is too old for that, or does not offer it.',
+  16: missingRight,
+};
+
+function lostTemporal(error: Error): string {
+  const status = [error, error.cause].find(isGrpcStatus);
+  const told = status === undefined || status.details === '' ? error.message : status.details;
+  const reason = told.split('\n')[0] ?? '';
+  const next = status && advice[status.code];
+  return next === undefined
+    ? `Temporal does not answer as it should (${reason}). What it runs continues when it is back. What is broken: fileconv doctor`
+    : [`Temporal refuses this (${reason}).`, next, 'What is set here: fileconv doctor'].filter(Boolean).join(' ');
 }
 
 const reasons: Readonly<Record<string, string>> = {

@@ -18,6 +18,14 @@ it('a Temporal that goes away is one line with its reason and what to type', () 
   expect(exitCode).toBe(exitCodes.failed);
 });
 
+it('what Temporal refuses is one line that says why', () => {
+  const refusal = Object.assign(new Error('7 PERMISSION_DENIED: no'), { code: 7, details: 'Request unauthorized.' });
+  expect(reported(refusal)).toEqual([
+    'error: Temporal refuses this (Request unauthorized.). The credentials of this command lack the right to do that: ask who runs the server. What is set here: fileconv doctor\n',
+    exitCodes.failed,
+  ]);
+});
+
 it('a package that was left out of the installation is one line that says how to get it', () => {
   const missing = Object.assign(new Error("Cannot find module 'sharp'\nRequire stack:\n- /a/b.js"), {
     code: 'MODULE_NOT_FOUND',

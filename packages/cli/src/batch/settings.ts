@@ -8,6 +8,7 @@ import {
   folderOf,
   isLocal,
   resolveName,
+  shownAsWritten,
   shownFolder,
   uriOfPath,
 } from 'temporal-file-conversion/internal/batch/uris';
@@ -133,7 +134,7 @@ function whatToConvert(sources: readonly string[], flags: RunFlags & { cwd: stri
     const isStdin = named === '-';
     return {
       manifest: isStdin ? process.stdin : uri,
-      name: named,
+      name: shownAsWritten(named),
       folder: isStdin ? folder : folderOf(uri),
       ...defined({ to: defaultTo, input, parameters }),
     };
@@ -170,7 +171,7 @@ export function defaultName(
   const identity = JSON.stringify([cwd, [...sources].sort(), to.join(), manifest ?? '', filesFrom ?? '', place]);
   const digest = createHash('sha256').update(identity).digest('hex');
   if (isHidden) return `batch-${digest.slice(0, 12)}`;
-  const stem = path.basename(path.resolve(cwd, first)).replace(/[^\p{L}\p{N}]+/gu, '-');
+  const stem = path.basename(path.resolve(cwd, shownAsWritten(first))).replace(/[^\p{L}\p{N}]+/gu, '-');
   const readable = Array.from(stem).slice(0, 40).join('');
   return [readable.replace(/^-+|-+$/g, '') || 'files', ...to, digest.slice(0, 6)].join('-');
 }

@@ -39,26 +39,30 @@ export async function hashFile(
   }
 }
 
-/** What is at a source. A host of the web that does not answer must not stop the files of others. */
-export async function lookAtSource(files: FileStore, uri: string): Promise<FileSnapshot> {
-  try {
-    return await files.look(uri);
-  } catch (error) {
-    if (isAway(error, uri)) return { ...unseen(error), mayPass: true };
-    throw error;
-  }
-}
-
-function isAway(error: unknown, uri: string): error is StorageError {
-  return error instanceof StorageError && error.retryable && isOfWeb(uri);
+/** What is at a source. */
+export function lookAtSource(files: FileStore, uri: string): Promise<FileSnapshot> {
+  return unlessAway(
+    uri,
+    () => files.look(uri),
+    (error) => ({ ...unseen(error), mayPass: true }),
+  );
 }
 
 /** The same as `hashFile` for a source; undefined also while a host of the web does not answer. */
-export async function hashSource(files: FileStore, uri: string, signal?: AbortSignal): ReturnType<typeof hashFile> {
+export function hashSource(files: FileStore, uri: string, signal?: AbortSignal): ReturnType<typeof hashFile> {
+  return unlessAway(
+    uri,
+    () => hashFile(files, uri, signal),
+    () => undefined,
+  );
+}
+
+/** A host of the web that does not answer must not stop the files of others: something counts instead of its answer. */
+async function unlessAway<T>(uri: string, ask: () => Promise<T>, instead: (error: StorageError) => T): Promise<T> {
   try {
-    return await hashFile(files, uri, signal);
+    return await ask();
   } catch (error) {
-    if (isAway(error, uri)) return undefined;
+    if (error instanceof StorageError && error.retryable && isOfWeb(uri)) return instead(error);
     throw error;
   }
 }
@@ -72,17 +76,12 @@ interface Comparison {
  * The file's current content if it equals `content`, else undefined. The file is read only if its stamp differs. What a host of
  * the web has counts as the same while it does not answer.
  */
-export async function sameContent(
-  files: FileStore,
-  uri: string,
-  comparison: Comparison,
-): Promise<SourceContent | undefined> {
-  try {
-    return await compareContent(files, uri, comparison);
-  } catch (error) {
-    if (isAway(error, uri)) return comparison.content;
-    throw error;
-  }
+export function sameContent(files: FileStore, uri: string, comparison: Comparison): Promise<SourceContent | undefined> {
+  return unlessAway<SourceContent | undefined>(
+    uri,
+    () => compareContent(files, uri, comparison),
+    () => comparison.content,
+  );
 }
 
 async function compareContent(

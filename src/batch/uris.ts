@@ -92,7 +92,8 @@ function inOneSpelling(uri: string): string | undefined {
     // The path of a web address means what it says, whatever it escapes; its query may be signed.
     if (isOfWeb(url.protocol)) return url.href;
     const [first = '', ...segments] = url.pathname.split('/');
-    return `${url.protocol}//${url.host}${[first, ...segments.map(decoded).map(encodeURIComponent)].join('/') || '/'}`;
+    const account = url.username && `${url.username}@`;
+    return `${url.protocol}//${account}${url.host}${[first, ...segments.map(decoded).map(encodeURIComponent)].join('/') || '/'}`;
   } catch {
     return undefined;
   }

@@ -218,7 +218,8 @@ export interface ConversionFailureDetails {
   outputs?: OutputResult[];
 }
 
-const credentials = /^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i;
+/** Of stores that we do not know, a user name alone may be the name of something else, such as a container. */
+const credentials = /^((?:file|https?|s3):\/\/)[^/?#]*@|^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*:[^/?#]*@/i;
 /** Completes the name of what is refused for them. */
 export const credentialsProblem = 'holds a user name or a password. Take them out.';
 
@@ -229,7 +230,7 @@ export function holdsCredentials(uri: string): boolean {
 
 /** A URI as it may be shown: the query of a signed URL is a secret, and so is a password. */
 export function withoutSecrets(uri: string): string {
-  return uri.replace(credentials, '$1').replace(/[?#].*$/s, '');
+  return uri.replace(credentials, '$1$2').replace(/[?#].*$/s, '');
 }
 
 /** The last segment of a URI, decoded where possible. */

@@ -75,7 +75,7 @@ export function notLookedAt(failure: StorageError): FileSnapshot {
 
 export function unseen(failure: StorageError): FileSnapshot & { kind: 'none' } {
   const reason = failure.message.slice(failure.message.indexOf(': ') + 2).replace(/\.$/, '');
-  return { kind: 'none', reason: `cannot be looked at: ${reason}`, isLink: false };
+  return { kind: 'none', reason: `cannot be looked at: ${reason}`, isLink: false, isUnseen: true };
 }
 
 export function alreadyExists(uri: string): StorageError {

@@ -79,10 +79,16 @@ export type FileSnapshot =
   /** Neither a file nor a folder, such as a named pipe. */
   | { readonly kind: 'other'; readonly identity: string }
   /**
-   * Nothing, or nothing that can be looked at; `reason` continues a sentence that starts with the file's name. `mayPass`: another
-   * look may find it.
+   * Nothing, for a `reason` that continues a sentence which starts with the file's name. `isUnseen`: it may be there, but cannot
+   * be looked at; `mayPass`: another look may find it.
    */
-  | { readonly kind: 'none'; readonly reason: string; readonly isLink: boolean; readonly mayPass?: true };
+  | {
+      readonly kind: 'none';
+      readonly reason: string;
+      readonly isLink: boolean;
+      readonly isUnseen?: true;
+      readonly mayPass?: true;
+    };
 
 export interface FoundFile {
   readonly kind: 'file';

@@ -140,7 +140,7 @@ export async function lookAtLocalFile(uri: string): Promise<FileSnapshot> {
     isLink = named.isSymbolicLink();
     return snapshotOf(isLink ? await stat(filePath, { bigint: true }) : named);
   } catch (error) {
-    return { kind: 'none', reason: reasonOf(error), isLink };
+    return { kind: 'none', isLink, ...whyNone(error) };
   }
 }
 
@@ -152,16 +152,19 @@ function snapshotOf(stats: BigIntStats): FileSnapshot {
   return { kind: 'file', identity, stamp: fileStamp(stats), bytes: Number(stats.size), modifiedAt };
 }
 
-function reasonOf(error: unknown): string {
+function whyNone(error: unknown): { reason: string; isUnseen?: true } {
   switch (systemCode(error)) {
     case 'ENOENT':
     case 'ENOTDIR':
     case 'ENAMETOOLONG':
-      return 'does not exist';
+      return { reason: 'does not exist' };
     case 'EACCES':
     case 'EPERM':
-      return 'may not be looked at by this user';
+      return { reason: 'may not be looked at by this user', isUnseen: true };
     default:
-      return `can't be looked at: ${error instanceof Error ? error.message : String(error)}`;
+      return {
+        reason: `can't be looked at: ${error instanceof Error ? error.message : String(error)}`,
+        isUnseen: true,
+      };
   }
 }

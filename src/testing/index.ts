@@ -179,6 +179,13 @@ const checks: Readonly<Record<string, FileStoreRule['check']>> = {
     assert.equal(await text(store.read(uriOf('a.md'), { start: 7 })), '');
     await fails(() => text(store.read(uriOf('missing.md'))), 'SOURCE_NOT_FOUND', false);
   },
+  async 'a URI names a file by what it escapes: batches percent-encode each segment of a path'({ store, uriOf, put }) {
+    const uri = uriOf('') + encodeURIComponent('ä b,(1).md');
+    await put('ä b,(1).md', 'content');
+    assert.equal((await store.look(uri)).kind, 'file');
+    assert.equal((await store.openSource(uri)).name, 'ä b,(1).md');
+    assert.equal(await text(store.read(uri)), 'content');
+  },
   async 'a walk finds every file below a folder once, in an order that stays'(subject) {
     const { store, uriOf } = subject;
     const names = await putTree(subject);

@@ -1,6 +1,7 @@
 import { batchFolderOf } from '../../src/batch/uris';
 import { spelledUri, toBatchInput } from '../../src/client/batch-request';
 import { toSweepInput } from '../../src/client/sweep-schedules';
+import { withoutSecrets } from '../../src/shared/job';
 
 describe('the folder of a batch', () => {
   const folderOf = (out: string | undefined, sources: string[] = []) =>
@@ -24,6 +25,17 @@ it('no program brings credentials into a batch', () => {
   const sweep = { name: 'n', times: { everyMs: 60_000 }, from: 'in', to: 'pdf', out: 'out', batchFolder: 'runs' };
   for (const field of ['from', 'out', 'batchFolder'])
     expect(() => toSweepInput({ ...sweep, [field]: secret }, 'app')).toThrow(refused);
+});
+
+it('a container before the host of a store that is not ours is no secret, and a password is', () => {
+  const azure = 'abfss://invoices@account.dfs.core.windows.net/a b.md';
+  expect(spelledUri(azure)).toBe('abfss://invoices@account.dfs.core.windows.net/a%20b.md');
+  expect(withoutSecrets(azure)).toBe(azure);
+  expect(withoutSecrets('sftp://me:secret@host/a?b')).toBe('sftp://host/a');
+  const start = (folder: string) => toBatchInput({ name: 'n', items: 3, folder }, 'app');
+  expect(start('sftp://archive@host/runs').folder).toBe('sftp://archive@host/runs/');
+  for (const uri of ['sftp://me:secret@host/', 's3://me@in/', 'https://me@host/a/'])
+    expect(() => start(uri)).toThrow(/holds a user name or a password/);
 });
 
 it('a program may write a URI as it likes: batches compare one spelling', () => {

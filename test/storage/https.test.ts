@@ -113,6 +113,21 @@ describe('what is refused', () => {
     }
   });
 
+  it('a body that drips is STORAGE_FAILED long before its end', async () => {
+    const { store, url } = await serve((request, response) => {
+      response.writeHead(200, { 'content-length': 1_000 });
+      if (request.headers.range) response.end('x'.repeat(1_000));
+      else {
+        const timer = setInterval(() => response.write('x'), 100);
+        response.once('close', () => clearInterval(timer));
+      }
+    });
+    const source = await store.openSource(`${url}/a.md`);
+    const failure = await failureOf(text(source.open()));
+    expect(failure).toMatchObject({ code: 'STORAGE_FAILED', retryable: true });
+    expect(failure.message).toMatch(/it comes too slowly: \d bytes in \d s\.$/);
+  });
+
   it('a body of another length than was seen is SOURCE_CHANGED, however much comes', async () => {
     const { store, url } = await serve((request, response) => {
       if (request.headers.range) response.writeHead(200, { 'content-length': 7 }).end('content');

@@ -117,7 +117,7 @@ async function assertThere(
 ): Promise<void> {
   const found = await files.look(uri);
   if (found.kind !== 'none') return;
-  if (found.reason === 'does not exist') throw new RunFileError(code, message);
+  if (!found.isUnseen) throw new RunFileError(code, message);
   throw new Error(`${shownPath(uri)} ${found.reason}.`);
 }
 

@@ -2,6 +2,7 @@ import path from 'node:path';
 import picomatch from 'picomatch';
 import { lastSegment } from '../../shared/job';
 import { printable } from '../../shared/wording';
+import { StorageError } from '../../storage/errors';
 import type { FileStore, FoundFile } from '../../storage/file-store';
 import { lookAtSource, openInput } from '../contents';
 import { notAName } from '../destinations/resolve';
@@ -60,7 +61,10 @@ export async function* findSources(selection: SourceSelection, lookup: SourceLoo
   for (const named of selection.sources) {
     lookup.signal?.throwIfAborted();
     if (named === '-') yield* listed('-', { ...lookup, excluded });
-    else yield* inNamed(named, { ...lookup, excluded, recursive: selection.recursive ?? false });
+    else {
+      const looking = { ...lookup, excluded, recursive: selection.recursive ?? false };
+      yield* orUnsupported(inNamed(named, looking), lookup.problems);
+    }
   }
   if (selection.filesFrom !== undefined) yield* listed(selection.filesFrom, { ...lookup, excluded });
 }
@@ -85,7 +89,7 @@ async function* inNamed(typed: string, looking: Looking & { recursive: boolean }
   if (found.kind === 'none') {
     if (found.mayPass) {
       if (!excluded(lastSegment(uri), named)) yield { uri, shown: named, dir: '', how: 'named' };
-    } else if (isPattern && found.reason === 'does not exist') yield* matching(named, { base, glob, looking });
+    } else if (isPattern && !found.isUnseen) yield* matching(named, { base, glob, looking });
     else problems.add('SOURCE_NOT_FOUND', `${named} ${found.reason}. Check the name and the folder.`);
   } else if (found.kind === 'folder') {
     const inside = walkFolder({ folder: asFolder(uri), shown: named, maxDepth: recursive ? Infinity : 1 }, looking);
@@ -95,6 +99,16 @@ async function* inNamed(typed: string, looking: Looking & { recursive: boolean }
     problems.add('SOURCE_UNUSABLE', `${named} is not a regular file. Copy its contents into a file first.`);
   } else if (!excluded(lastSegment(uri), named)) {
     yield { uri: withoutSlash(uri), found, shown: named, dir: '', how: 'named' };
+  }
+}
+
+/** A URI for which there is no store, or whose store can't list files, is a problem like any other of what was named. */
+async function* orUnsupported(found: AsyncIterable<FoundSource>, problems: Findings): AsyncGenerator<FoundSource> {
+  try {
+    yield* found;
+  } catch (error) {
+    if (!(error instanceof StorageError) || error.code !== 'UNSUPPORTED_URI') throw error;
+    problems.add('SOURCE_NOT_FOUND', error.message);
   }
 }
 
@@ -136,11 +150,11 @@ async function* matching(
 /** The files of a list. Missing ones become rows that fail: in a long list one lost file must not stop the rest. */
 async function* listed(name: string, looking: Looking): AsyncGenerator<FoundSource> {
   const { files, cwd, stdin, problems, excluded, signal } = looking;
-  const shownList = name === '-' ? 'Standard input' : name;
+  const shownList = name === '-' ? 'Standard input' : shownAsWritten(name);
   const chunks = name === '-' ? stdin : await openInput(files, resolveName(name, cwd) ?? name, signal);
   if (!chunks) throw new Error('No standard input was given.');
   if ('problem' in chunks) {
-    problems.add('SOURCE_NOT_FOUND', `${name} ${chunks.problem}`);
+    problems.add('SOURCE_NOT_FOUND', `${shownList} ${chunks.problem}`);
     return;
   }
   const paths = orElse(readPathList(chunks, shownList, looking), () =>

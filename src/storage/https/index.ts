@@ -22,13 +22,15 @@ export interface HttpsFilesOptions {
   plainHttp?: boolean | undefined;
   /** Larger files are refused. Default: 5 GiB. */
   maxBytes?: number | undefined;
-  /** The longest silence of a server. Default: 60,000. */
+  /** The longest silence of a server, and what it may take in all beyond 1 ms a byte. Default: 60,000. */
   stallMs?: number | undefined;
   resolve?: Resolve | undefined;
 }
 
 const mostRedirects = 5;
 const defaultMaxBytes = 5 * 1024 ** 3;
+/** Beyond `stallMs`, what a server takes for its bytes: one that drips must not hold a worker's slot for a day. */
+const leastBytesPerMs = 1;
 /** Extensions of what a server may rightly call a web page. */
 const pages = new Set(['', 'htm', 'html', 'xhtml', 'shtml', 'php', 'asp', 'aspx', 'jsp']);
 
@@ -76,13 +78,22 @@ export function createHttpsFiles({
       }
       const { etag, lastModified } = versionOf(answer);
       if (seen && (etag !== seen.etag || lastModified !== seen.lastModified)) throw changed(url);
-      let passed = 0;
+      let [passed, waitedMs, askedMs] = [0, 0, performance.now()];
       try {
         for await (const chunk of answer.body as AsyncIterable<Buffer>) {
           const skipped = Math.max(0, Math.min(chunk.length, start - passed));
           passed += chunk.length;
           if (passed > (seen?.size ?? maxBytes)) break;
+          waitedMs += performance.now() - askedMs;
+          if (waitedMs > stallMs + passed / leastBytesPerMs) {
+            throw refused(
+              url,
+              'STORAGE_FAILED',
+              `it comes too slowly: ${passed} bytes in ${Math.ceil(waitedMs / 1_000)} s.`,
+            );
+          }
           yield chunk.subarray(skipped);
+          askedMs = performance.now();
         }
       } catch (error) {
         throw connectionFailure(url, error);

@@ -99,7 +99,7 @@ const resultSchema = z.object({
 }) satisfies z.ZodType<BatchItemResult>;
 
 /** They were checked when the run was planned. */
-const parametersSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
+export const parametersSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
 
 export const itemSchema = z.object({
   item: z.int().positive(),

@@ -12,7 +12,7 @@ import type {
 import type { EarlierRuns } from '../../shared/charge';
 import { defined } from '../../shared/defined';
 import type { FileStore } from '../../storage/file-store';
-import { doneSchema, earlierSchema, keptSchema, parserOf, runFiles } from '../run-files';
+import { doneSchema, earlierSchema, keptSchema, parametersSchema, parserOf, runFiles } from '../run-files';
 import { exists, hasEnded, listRuns, readEndedItems, readItems, recordsOf, type BatchRun } from './run-folders';
 
 /** How many older runs are searched: a batch that runs every hour has thousands. */
@@ -244,7 +244,11 @@ function itemOf(workflowId: string): number | undefined {
   return Number.isSafeInteger(number) ? number : undefined;
 }
 
-const options = z.object({ output: z.string(), input: z.string().exactOptional() });
+const options = z.object({
+  output: z.string(),
+  input: z.string().exactOptional(),
+  parameters: parametersSchema.exactOptional(),
+});
 
 const leftOutSchema = z.object({
   destination: z.string(),

@@ -192,6 +192,21 @@ describe('rows that a run is planned without', () => {
     expect(await readFile(path.join(runFolder(cwd, 4), runFiles.leftOut), 'utf8')).toBe('');
   });
 
+  it('keep the parameters that they were converted with', async () => {
+    const cwd = await makeTree(files);
+    const converting = (dpi: number) => ({ sources: ['in'], to: 'pdf', parameters: { dpi } });
+    await plan(cwd, { what: converting(300) });
+    await writeResults(cwd, [{ item: 1, status: 'failed', ...accepted }]);
+    await addFiles(cwd, { 'in/c.md': 'c' });
+    await plan(cwd, { what: { ...converting(300), exclude: ['a.*'] } });
+    await addFiles(cwd, { 'in/d.md': 'd' });
+    await plan(cwd, { what: converting(300) });
+    expect((await itemOf(cwd, 'a.md', 3))?.earlier).toMatchObject({ taskId: 'task-1' });
+    await plan(cwd, { what: { ...converting(300), exclude: ['a.*'] } });
+    await plan(cwd, { what: converting(72) });
+    expect((await itemOf(cwd, 'a.md', 5))?.earlier).toEqual({ charge: 'maybe' });
+  });
+
   it('are looked for in older runs when the latest is of a version that did not write them down', async () => {
     const cwd = await endedWith(accepted);
     await addFiles(cwd, { 'in/c.md': 'c' });

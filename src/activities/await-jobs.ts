@@ -6,7 +6,7 @@ import type { AwaitedJob, AwaitJobsInput, AwaitJobsResult, SeenJob } from '../sh
 import { batchStep, type ActivityDependencies } from './activity-attempt';
 import { lookAtJob, type Seers } from './look-at-job';
 
-/** Jobs often end together: waiting briefly for more costs less than a new round for each. Grows with their number. */
+/** Jobs often end together: waiting briefly for more before each look costs less than a new round for each. Grows with their number. */
 const gatherMs = 200;
 const gatherMsPerJob = 3;
 /** The server limits long polls; any further jobs are polled in the next round. */
@@ -49,14 +49,9 @@ async function untilSomeEnd(
 ): Promise<SeenJob[]> {
   const deadline = performance.now() + patienceMs;
   for (let first = 0; ; first = (first + pollsAtATime) % jobs.length) {
+    await sleep(gatherMs + gatherMsPerJob * jobs.length, undefined, { signal }).catch(() => undefined);
     const ended = (await lookAtAll(seers, jobs, signal)).filter(hasEnded);
-    if (ended.length === jobs.length) return ended;
-    if (ended.length > 0) {
-      const open = jobs.length - ended.length;
-      await sleep(gatherMs + gatherMsPerJob * open, undefined, { signal }).catch(() => undefined);
-      return (await lookAtAll(seers, jobs, signal)).filter(hasEnded);
-    }
-    if (performance.now() >= deadline) return [];
+    if (ended.length > 0 || performance.now() >= deadline) return ended;
     await untilOneCloses(
       seers.client,
       [...jobs, ...jobs].slice(first, first + Math.min(pollsAtATime, jobs.length)),

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { RefusedPlanError } from '../batch/plan/findings';
 import { planBatch } from '../batch/plan/plan-batch';
-import type { RefusedCount } from '../batch/plan/planned-batch';
+import type { PlannedBatch, RefusedCount } from '../batch/plan/planned-batch';
 import { oncePerPair, type AskAnswer, type AskPair } from '../batch/plan/settle-row';
 import { removeOldRuns } from '../batch/runs/earlier-results';
+import { discardRun } from '../batch/runs/run-folders';
 import { asFolder } from '../batch/uris';
 import type { ConversionApi } from '../http/conversion-api';
 import { isOpen } from '../shared/job-outcome';
@@ -21,19 +22,27 @@ const maxWarnings = 20;
  */
 export function createPlanBatch({ files, api }: Pick<ActivityDependencies, 'files' | 'api'>) {
   return batchStep(async ({ app, batch, plan }: PlanSweepInput, { signal }, client): Promise<PlanSweepResult> => {
-    const running = await findWorkflow(client, batch);
-    if (running && isOpen(running)) return { batchRunning: true };
     const batchFolder = asFolder(plan.batchFolder);
-    const { run, rows, todo, kept, refused, done, leftOut, problems, warnings } = await planBatch({
-      ...planOptions(plan),
-      ...formatQuestions(() => api(app), signal),
-      files,
-      batchFolder,
-      // Nobody watches a sweep: whatever the policy of its jobs, the next one does not pay again for an unknown outcome.
-      onUnknownOutcome: 'fail',
-      signal,
-    });
-    if (problems.count > 0) throw new RefusedPlanError(problems);
+    const questions = formatQuestions(() => api(app), signal);
+    let planned: PlannedBatch | undefined;
+    while (!planned) {
+      const last = await findWorkflow(client, batch);
+      if (last && isOpen(last)) return { batchRunning: true };
+      planned = await planBatch({
+        ...planOptions(plan),
+        ...questions,
+        files,
+        batchFolder,
+        onUnknownOutcome: 'fail',
+        signal,
+      });
+      if (planned.problems.count > 0) throw new RefusedPlanError(planned.problems);
+      if (!planned.run || (await findWorkflow(client, batch))?.runId === last?.runId) break;
+      // The plan does not know what somebody has started meanwhile.
+      await discardRun(files, planned.run.folder);
+      planned = undefined;
+    }
+    const { run, rows, todo, kept, refused, done, leftOut, warnings } = planned;
     await removeOldRuns(files, batchFolder);
     return {
       batchRunning: false,

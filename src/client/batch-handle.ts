@@ -104,36 +104,42 @@ export class BatchHandle {
    */
   async *results({ signal }: { signal?: AbortSignal } = {}): AsyncGenerator<BatchItemResult> {
     const { workflowId, client } = this.workflow;
-    const started = await this.firstRun();
-    const { folder } = (await readStartInput(client, { workflowId })) as ConversionBatchInput;
+    // The name may be that of a later batch by the end.
+    const { firstRunId, ...started } = await this.runs();
+    let { runId } = started;
+    const { folder } = (await readStartInput(client, { workflowId, runId })) as ConversionBatchInput;
     const run = folder === undefined ? undefined : { number: 0, folder, part: 1 };
     const told = new Set<number>();
     for (;;) {
       signal?.throwIfAborted();
       // Asked before the results are read, so that none comes between.
-      const now = await this.firstRun();
-      const isOver = now.isOver || now.runId !== started.runId;
-      const news = run ? this.runNews(run, { isOver, signal }) : this.inlineNews(isOver);
+      const now = await this.runs();
+      const isThis = now.firstRunId === firstRunId;
+      if (isThis) ({ runId } = now);
+      const isOver = !isThis || now.isOver;
+      const end = isOver ? new BatchHandle(client.getHandle(workflowId, runId), this.files) : undefined;
+      const news = run ? this.runNews(run, { end, signal }) : this.inlineNews(end);
       for await (const each of news) {
         if (told.has(each.item)) continue;
         told.add(each.item);
         yield each;
       }
-      if (isOver) return;
+      if (end) return;
       await sleep(askEveryMs, undefined, { ...(signal && { signal }) });
     }
   }
 
-  /** The name may be that of a later batch by now. */
-  private async firstRun() {
+  /** The first and the latest run of the batch that has this name now. */
+  private async runs() {
     const described = await this.workflow.describe();
-    return { runId: described.raw.workflowExecutionInfo?.firstRunId ?? undefined, isOver: !isOpen(described) };
+    const firstRunId = described.raw.workflowExecutionInfo?.firstRunId ?? undefined;
+    return { firstRunId, runId: described.runId, isOver: !isOpen(described) };
   }
 
   /** The parts as they are written, then the rows that are in none. */
   private async *runNews(
     run: BatchRun & { part: number },
-    { isOver, signal }: { isOver: boolean; signal: AbortSignal | undefined },
+    { end, signal }: { end: BatchHandle | undefined; signal: AbortSignal | undefined },
   ): AsyncGenerator<BatchItemResult> {
     for (;;) {
       const results = await readPart(this.files, { run, part: run.part, signal });
@@ -141,14 +147,14 @@ export class BatchHandle {
       yield* results;
       run.part += 1;
     }
-    if (!isOver) return;
+    if (!end) return;
     // A batch that failed has no merged results, and says why.
-    if (!(await hasEnded(this.files, run))) await this.result();
+    if (!(await hasEnded(this.files, run))) await end.result();
     yield* readEndedItems(this.files, run, signal);
   }
 
-  private async *inlineNews(isOver: boolean): AsyncGenerator<BatchItemResult> {
-    if (isOver) yield* (await this.result()).itemResults ?? [];
+  private async *inlineNews(end: BatchHandle | undefined): AsyncGenerator<BatchItemResult> {
+    if (end) yield* (await end.result()).itemResults ?? [];
     // Without a worker that answers there is no news.
     else yield* await this.workflow.query<BatchItemResult[]>(batchResultsQuery).catch(() => []);
   }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type * as PlanModule from '../batch/plan/plan-batch';
 import type { PlannedBatch } from '../batch/plan/planned-batch';
 import type { SourceSelection } from '../batch/sources/find-sources';
-import { asFolder, batchFolderOf, folderOf, resolveName, uriOfPath } from '../batch/uris';
+import { asFolder, batchFolderOf, folderOf, resolveName, shownAsWritten, uriOfPath } from '../batch/uris';
 import {
   type ConversionBatchInput,
   type InlineItem,
@@ -124,7 +124,12 @@ function whatToConvert(request: BatchPlanRequest): PlanModule.PlanBatchOptions['
   }
   if (typeof to === 'object') throw refusal('to: a row of a manifest has one format');
   const uri = spelledUri(manifest);
-  return { manifest: uri, name: manifest, folder: folderOf(uri), ...defined({ to, input, parameters }) };
+  return {
+    manifest: uri,
+    name: shownAsWritten(manifest),
+    folder: folderOf(uri),
+    ...defined({ to, input, parameters }),
+  };
 }
 
 function currentFolder(): string {
@@ -173,7 +178,7 @@ const inlineSchema = startSchema.extend({
 
 /** A program's request for a batch that is planned, or of inline items: the workflow's input, with paths in place of URIs. */
 export interface BatchRequest extends Omit<ConversionBatchInput, 'app'> {
-  /** The batch's name and workflow id; its jobs are named `<name>/<item>`. */
+  /** The batch's name and workflow id; its jobs are named `<name>/<item>`, those of inline items `<name>/<digest>`. */
   name: string;
   /** Default: the client's app profile. */
   app?: string;

@@ -15,6 +15,7 @@ import type { ConversionAcceptance, ConversionJobResult } from '../shared/job';
 import { isOpen } from '../shared/job-outcome';
 import { acceptedUpdate, conversionBatchType, conversionJobType, defaultTaskQueue } from '../shared/names';
 import { defined } from '../shared/defined';
+import type * as Https from '../storage/https/index';
 import { createLocalFiles } from '../storage/local-files';
 import { Stores, type StoresByScheme } from '../storage/stores';
 import type { FileStore } from '../storage/file-store';
@@ -45,7 +46,7 @@ export interface FileConversionClientOptions {
   taskQueue?: string;
   /** App profile of requests that name none. Default: `embedded`. */
   app?: string;
-  /** Where batches are planned and their results read, by the scheme of their URIs, beside the store for `file:`. */
+  /** Where batches are planned and their results read, by the scheme of their URIs, beside those for `file:` and `https:`. */
   stores?: StoresByScheme;
 }
 
@@ -65,6 +66,13 @@ export interface AcceptedJob {
   acceptance: ConversionAcceptance;
 }
 
+/** Loaded for the first URI of a batch: most programs need no HTTP client. */
+function webFiles(): FileStore {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- import() takes the name of the built file, which tests of the sources lack
+  const { createHttpsFiles } = require('../storage/https/index') as typeof Https;
+  return createHttpsFiles();
+}
+
 /** Starts conversion jobs and batches, and returns handles to them. */
 export class FileConversionClient {
   private readonly client: Client;
@@ -78,7 +86,7 @@ export class FileConversionClient {
     this.listing = new Listing(options.client);
     this.taskQueue = options.taskQueue ?? defaultTaskQueue;
     this.app = options.app ?? 'embedded';
-    this.files = new Stores({ file: createLocalFiles(), ...options.stores });
+    this.files = new Stores({ file: createLocalFiles(), https: webFiles, ...options.stores });
   }
 
   /**
@@ -154,6 +162,8 @@ export class FileConversionClient {
     const { name } = request;
     const attaches = options.onRunning === 'attach';
     const { own: selection, rest: settings } = splitRequest(request, selectionSchema);
+    // What is wrong with the settings is said before a plan that may take long.
+    await this.batchStart({ ...settings, folder: 'file:///planned/', items: 0 }, { ...options, onRunning: 'fail' });
     const { resubmit, policies: { onUnknownOutcome } = {} } = settings;
     const plan = { name, ...selection, ...defined({ onUnknownOutcome, resubmit }) };
     checkRequest(planSchema, plan, "This batch can't be planned.");

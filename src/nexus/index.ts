@@ -14,7 +14,7 @@ export interface ConvertInput extends ConversionJobInput {
 
 /** Input of the operation `convertBatch`. */
 export interface ConvertBatchInput extends ConversionBatchInput {
-  /** The batch's name and workflow id; its jobs are named `<name>/<item>`. */
+  /** The batch's name and workflow id; its jobs are named `<name>/<item>`, those of inline items `<name>/<digest>`. */
   name: string;
 }
 

@@ -17,7 +17,7 @@ import type { Unconvertible } from './policies';
  * `item`. No two rows have the same destination, and no destination is outside the folder given for it.
  */
 export interface BatchItem {
-  /** Row number from 1; the item's workflow id is `<batch>/<item>`. */
+  /** Row number from 1; the item's workflow id is `<batch>/<item>`, of an inline item `<batch>/<digest of its destination>`. */
   item: number;
   /** URI that the worker can read. */
   source: string;
@@ -106,6 +106,8 @@ export interface ConversionBatchInput {
   uiUrl?: string;
   /** Also converts undelivered items that an earlier run may have been charged for, and marks them. Default: no. */
   resubmit?: true;
+  /** Of a sweep, which nobody watches: converts no such item, whatever the policy `onUnknownOutcome` of its jobs. */
+  paysOnce?: true;
   /** Number of events after which the batch continues as new. Default: when the server suggests it. */
   historyLimit?: number;
 }

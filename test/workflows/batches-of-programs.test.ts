@@ -186,6 +186,49 @@ describe('a batch of inline items', () => {
     expect(rig.stub.conversions.size).toBe(2);
   });
 
+  it('recognises its items wherever they stand when it is started again, with what was paid for them', async () => {
+    for (const file of ['a.md', 'b.md', 'c.md']) await put(file);
+    await mkdir(path.join(folder, 'out'));
+    // Found when it is paid for.
+    rig.stub.on('task/response', (seen, response) => {
+      const isSecond = rig.stub.conversions.get(String(seen.data['connector'])) === 'b.md';
+      void (isSecond ? writeFile(path.join(folder, 'out/b.pdf'), 'in the way') : Promise.resolve()).then(() =>
+        rig.stub.answerAsAlways(seen, response),
+      );
+    });
+    const first = await rig.client.startBatch(inline('a.md', 'b.md', 'c.md'));
+    expect(await endsOf(first)).toEqual(['succeeded', 'DESTINATION_EXISTS', 'succeeded']);
+    await rm(path.join(folder, 'out/b.pdf'));
+    rig.stub.on('task/response', (seen, response) => rig.stub.answerAsAlways(seen, response));
+    const second = await rig.client.startBatch(inline('b.md'));
+    expect((await second.result()).itemResults).toMatchObject([{ status: 'succeeded', charge: 'yes' }]);
+    const third = await rig.client.startBatch(inline('c.md', 'b.md', 'a.md'));
+    expect(await endsOf(third)).toEqual(['succeeded', 'succeeded', 'succeeded']);
+    expect([...rig.stub.conversions.values()].sort()).toEqual(['a.md', 'b.md', 'c.md']);
+  });
+
+  it('gives the results of the batch that was asked, though another one has got its name', async () => {
+    await put('a.md');
+    await put('b.md');
+    const first = await rig.client.startBatch(inline('gone.md'));
+    const results = rig.client.getBatch(name).results();
+    const pending = results.next();
+    await first.result();
+    const second = await rig.client.startBatch(inline('a.md', 'b.md'));
+    expect((await pending).value).toMatchObject({ item: 1, code: 'SOURCE_NOT_FOUND' });
+    expect(await allOf(results)).toEqual([]);
+    await second.result();
+  });
+
+  it('says what is wrong with its settings before it is planned', async () => {
+    const bad = { ...request(), sources: [path.join(folder, 'nowhere')] };
+    await expect(rig.client.startBatch({ ...bad, window: 0 })).rejects.toThrow(
+      /^This batch can't be started\. window: /,
+    );
+    const nothing = { ...bad, policies: null } as unknown as BatchRequest;
+    await expect(rig.client.startBatch(nothing)).rejects.toThrow(/^This batch can't be started\. policies: /);
+  });
+
   it('tells results while it runs, also after it has continued as new, and that what never started was cancelled', async () => {
     for (const file of ['a.md', 'b.md', 'c.md']) await put(file);
     const batch = await rig.client.startBatch({ ...inline('a.md', 'b.md', 'c.md'), window: 1, historyLimit: 1 });

@@ -182,6 +182,23 @@ describe('a sweep', () => {
     await batch.result();
   });
 
+  it('plans again when the batch has run by hand while it planned', async () => {
+    await put('a.md', '# A\n');
+    await utimes(path.join(rig.folder, 'in', 'a.md'), new Date('2026-01-01'), new Date('2026-01-01'));
+    const name = await schedule({ settledForMs: 5_000 });
+    const sweeping = sweep(name);
+    await until('it plans', async () => (await sweepsOf(name)).length === 1 && (await isPlanning(name)));
+    const [sources, out, runs] = [
+      [path.join(rig.folder, 'in')],
+      path.join(rig.folder, 'out'),
+      path.join(rig.folder, 'batches'),
+    ];
+    const batch = await rig.client.startBatch({ name, sources, to: 'pdf', out, runs, policies: quickPolicies });
+    expect(await batch.result()).toMatchObject({ succeeded: 1 });
+    expect(await sweeping).toMatchObject({ ...counts, todo: 0, done: 1 });
+    expect(rig.stub.conversions.size).toBe(1);
+  });
+
   it('tries a failed file again and says how many failed', async () => {
     await put('a.md', '# A\n');
     rig.stub.on('convert/file', (_seen, response) => {
@@ -283,6 +300,22 @@ describe('sweeps under policy resubmit', () => {
     expect(rig.stub.conversions.size).toBe(2);
     for (let again = 0; again < 3; again += 1) expect(await sweep(name)).toMatchObject({ ...counts, todo: 0, kept: 1 });
     expect(rig.stub.conversions.size).toBe(2);
+  });
+
+  it('do not pay again for a task of an earlier sweep that the service has lost', async () => {
+    await put('a.md', '# A\n');
+    await mkdir(path.join(rig.folder, 'out'), { recursive: true });
+    const inTheWay = path.join(rig.folder, 'out', 'a.pdf');
+    rig.stub.on('task/response', (seen, response) => {
+      void writeFile(inTheWay, '').then(() => answerCompleted(response, String(seen.data['connector'])));
+    });
+    const name = await schedule({ policies: { ...quickPolicies, onUnknownOutcome: 'resubmit' } });
+    expect(await sweep(name)).toMatchObject({ ...counts, todo: 1, failed: 1 });
+    await rm(inTheWay);
+    rig.stub.on('task/response', (_seen, response) => answerError(response, 404, 'FILE_NOT_EXISTS'));
+    expect(await sweep(name)).toMatchObject({ ...counts, todo: 1, failed: 1 });
+    expect(await sweep(name)).toMatchObject({ ...counts, todo: 0, kept: 1 });
+    expect(rig.stub.conversions.size).toBe(1);
   });
 });
 

@@ -7,7 +7,7 @@ import type { BatchState, ItemWaits } from '../../src/shared/batch';
 import { BatchDesk } from '../support/batch-desk';
 import { endBatch, planRun, runBatch, runsOf, sumOf } from '../support/batches';
 import { startRig, type ConversionRig } from '../support/conversion-worker';
-import { answerCompleted, answerOutput } from '../support/stub-service';
+import { answerCompleted, answerError, answerOutput } from '../support/stub-service';
 import { until } from '../support/until';
 
 /** Batches whose account the service refuses from one moment to the next, and takes again later. */
@@ -104,6 +104,33 @@ it('an app that is said to be ready and is not holds the same items again', asyn
   account.mend();
   await handle.appReady();
   expect((await endBatch(handle, run)).result).toMatchObject({ succeeded: 12, failed: 0 });
+});
+
+it('a refusal that was under way when the app was said to be ready holds nothing again', async () => {
+  const account = refuseAfter(0);
+  const late = { isOut: false };
+  rig.stub.on('upload/file', async (seen, response) => {
+    if (late.isOut || !seen.body.includes('Report 2\n')) rig.stub.answerAsAlways(seen, response);
+    else {
+      await until('the app is said to be ready', () => late.isOut);
+      answerError(response, 403, 'INVALID_CREDENTIAL');
+    }
+  });
+  const refuses = rig.stub.refuse;
+  rig.stub.refuse = (seen) => (seen.body.includes('Report 2\n') ? undefined : refuses(seen));
+  const run = await planRun(rig.folder, 4, { request: { window: 2 } });
+  const handle = await rig.client.startBatch(run.request);
+  await until('one is held, one under way', async () => {
+    const { needsAttention, inFlight } = await handle.state();
+    return needsAttention?.jobs === 1 && inFlight === 2 && rig.stub.count('upload/file') === 2;
+  });
+  account.mend();
+  await handle.appReady();
+  late.isOut = true;
+  const { result } = await endBatch(handle, run);
+  expect(result).toMatchObject({ status: 'completed', succeeded: 4, failed: 0 });
+  expect(result.requests).toBe(rig.stub.requests.length);
+  expect(rig.stub.conversions.size).toBe(4);
 });
 
 it('an item that waited for room when its account was refused is waited for no longer', async () => {
@@ -225,12 +252,12 @@ it('one word tells every batch of the app, and no other batch', async () => {
   const other = await rig.client.startBatch({ ...(await planRun(rig.folder, 1)).request, app: 'elsewhere' });
   const listed = `WorkflowType = 'conversionBatch' AND ConversionApp = '${app}' AND ConversionStatus = 'needsAttention'`;
   await until('both are listed', async () => (await rig.temporal.workflow.count(listed)).count === 2);
-  // What is refused after the word waits for the next one.
-  for (const handle of handles) await untilRefused(handle);
   account.mend();
   expect(await appReady(rig.temporal, { app })).toMatchObject({ signalled: 2, failed: 0 });
   const results = await Promise.all(handles.map((handle) => handle.result()));
   expect(results.map(({ succeeded }) => succeeded)).toEqual([2, 3]);
+  const running = `WorkflowType = 'conversionBatch' AND ConversionApp = '${app}' AND ExecutionStatus = 'Running'`;
+  await until('none is listed', async () => (await rig.temporal.workflow.count(running)).count === 0);
   expect(await appReady(rig.temporal, { app })).toMatchObject({ signalled: 0, failed: 0 });
   await other.cancel();
   await other.result();

@@ -52,7 +52,7 @@ describe.each(['with', 'without'])('fileconv app ready in a namespace %s search 
       await until('it is listed', async () => (await rig.temporal.workflow.count(listed)).count === 1);
       expect(await run('app', 'ready')).toMatchObject({
         code: 0,
-        stdout: 'No batch of app embedded waits for its account.\n',
+        stdout: 'No batch of app embedded is running.\n',
       });
     }
     const { stdout } = await run('batch', 'status', plan.name);
@@ -67,6 +67,8 @@ describe.each(['with', 'without'])('fileconv app ready in a namespace %s search 
     });
     expect(await batch.result()).toMatchObject({ succeeded: 5, failed: 0 });
     expect(rig.stub.conversions.size).toBe(5);
+    const running = `WorkflowType = 'conversionBatch' AND ExecutionStatus = 'Running'`;
+    await until('none is listed', async () => (await rig.temporal.workflow.count(running)).count === 0);
   });
 
   it('prints the same as one JSON document', async () => {

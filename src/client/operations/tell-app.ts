@@ -47,12 +47,14 @@ export async function hasJobs(client: Client, app: string): Promise<boolean | un
   return (await client.workflow.count(query)).count > 0;
 }
 
-/** Resumes every batch of an app whose account was refused; unlisted batches that need nothing ignore it. */
+/**
+ * Tells every running batch of an app that its account is accepted. Those that need nothing ignore it: also a batch that is
+ * not listed as waiting may have jobs that are just being refused.
+ */
 export function appReady(client: Client, { app }: { app: string }): Promise<Signalled> {
   return signalWaiting(client, {
     type: conversionBatchType,
     app,
-    status: 'needsAttention',
     signal: appReadySignal,
     reason: `the service accepts app ${app} again`,
   });
@@ -65,7 +67,8 @@ const checkIntervalMs = 200;
 interface WaitingSignal {
   type: string;
   app: string;
-  status: string;
+  /** Default: any. */
+  status?: string;
   /** Only workflows that are surely of this app, which the namespace needs the search attribute for. Default: false. */
   isListed?: boolean;
   signal: string;
@@ -74,7 +77,7 @@ interface WaitingSignal {
 }
 
 /**
- * Signals every running workflow of a type that is listed by an app and a status, by one batch operation of the server.
+ * Signals every running workflow of a type that is listed by an app, and a status, by one batch operation of the server.
  * Also those without search attributes, such as children of a user's workflow: the signal must not matter to others.
  */
 async function signalWaiting(client: Client, waiting: WaitingSignal): Promise<Signalled> {
@@ -100,7 +103,7 @@ async function startSignalling(
   const present = await presentSearchAttributes(client);
   const listed = [
     { by: searchAttributes.app.name, value: app },
-    { by: searchAttributes.status.name, value: status },
+    ...(status === undefined ? [] : [{ by: searchAttributes.status.name, value: status }]),
   ];
   const query = [
     `WorkflowType = '${type}'`,

@@ -57,17 +57,22 @@ export class BatchFlights {
 
   constructor(
     private readonly input: ConversionBatchInput,
-    /** Rows of items that an earlier run of the workflow started. */
-    private readonly rows: { at(byte: number): Promise<BatchItem> },
+    private readonly rows: {
+      /** The row of an item that an earlier run of the workflow started. */
+      at(byte: number): Promise<BatchItem>;
+      /** Unique in the batch; what the item's job is called behind the name of the batch. */
+      jobName(placed: { item: number; byte: number }): string;
+    },
     private readonly on: {
       ended: (result: BatchItemResult) => void;
-      /** The service refuses the account: nothing was decided about the item, whose flight is held. */
-      held: (item: number, refusal: { code: string; message: string }) => void;
+      /** Nothing was decided about the item, whose flight is held. Without a refusal it may be released at once. */
+      held: (item: number, refusal?: Refusal) => void;
     },
     uploads: CarriedUploads | undefined,
   ) {
     this.uploads = new SourceUploads(uploads);
-    const { onUnknownOutcome = defaultPolicies.onUnknownOutcome } = input.policies ?? {};
+    const { onUnknownOutcome: asked = defaultPolicies.onUnknownOutcome } = input.policies ?? {};
+    const onUnknownOutcome = input.paysOnce ? 'fail' : asked;
     this.rules = { onUnknownOutcome, resubmit: input.resubmit === true };
   }
 
@@ -135,6 +140,14 @@ export class BatchFlights {
     return released;
   }
 
+  /** The service takes the account again. */
+  appReady(): void {
+    for (const flight of this.flights.values()) {
+      const { kind } = flight.step;
+      if (kind !== 'held' && kind !== 'blocked') flight.isReadySince = true;
+    }
+  }
+
   /** For a batch that starts no more jobs. */
   giveUpHeld(): void {
     for (const flight of this.held()) {
@@ -189,7 +202,7 @@ export class BatchFlights {
       this.goOn(flight, { kind: 'starting' });
       return;
     }
-    flight.job = { workflowId: `${this.batchId}/${item}` };
+    flight.job = { workflowId: item === flight.item ? this.idOf(flight) : `${this.batchId}/${item}` };
     this.goOn(flight, { kind: 'looking', others });
   }
 
@@ -311,6 +324,7 @@ export class BatchFlights {
 
   private startAfter(flight: Flight, after: string | undefined): void {
     delete flight.job;
+    delete flight.isReadySince;
     this.goOn(flight, { kind: 'starting', ...(after !== undefined && { after }) });
   }
 
@@ -350,7 +364,10 @@ export class BatchFlights {
     flight.requests = (flight.requests ?? 0) + requests;
     if (next) flight.earlier = next;
     flight.step = { kind: 'held' };
-    this.on.held(flight.item, { code, message });
+    this.on.held(flight.item, flight.isReadySince ? undefined : { code, message });
+    if (flight.isReadySince) delete flight.isReadySince;
+    // A job of later says that the account is refused again.
+    else for (const other of this.flights.values()) delete other.isReadySince;
   }
 
   private end(flight: Flight, outcome: JobOutcome): void {
@@ -370,12 +387,12 @@ export class BatchFlights {
     });
   }
 
-  private idOf({ item }: Flight): string {
-    return `${this.batchId}/${item}`;
+  private idOf(flight: Flight): string {
+    return `${this.batchId}/${this.rows.jobName(flight)}`;
   }
 
-  private jobOf({ job, item }: Flight): { workflowId: string; runId?: string } {
-    return job ?? { workflowId: `${this.batchId}/${item}` };
+  private jobOf(flight: Flight): { workflowId: string; runId?: string } {
+    return flight.job ?? { workflowId: this.idOf(flight) };
   }
 
   /** Undefined when the row can't be read; the flight has ended then. */
@@ -389,6 +406,11 @@ export class BatchFlights {
     const { row, earlier } = flight;
     return itemJobInput(this.input, row, { earlier, upload: this.uploads.of(flight) });
   }
+}
+
+export interface Refusal {
+  code: string;
+  message: string;
 }
 
 interface Repeating {

@@ -24,7 +24,7 @@ import { searchAttributes, settableAttributes, type ListedBatchStatus } from '..
 import { shellWord } from '../../shared/wording';
 import { describeBatch } from './batch-details';
 import { listenTo, type ControlledBatch } from './batch-controls';
-import { BatchFlights } from './batch-flights';
+import { BatchFlights, type Refusal } from './batch-flights';
 import { checkBatchInput } from './batch-input';
 import { BatchReader, BatchRows } from './batch-reader';
 import { BatchResults } from './batch-results';
@@ -61,7 +61,8 @@ const longestDrainMs = 10_000;
 type StopReason = 'cancelled' | 'stopped';
 
 /**
- * Converts the items of a manifest, a window of them at a time, each in a `conversionJob` named `<workflow id>/<item>`.
+ * Converts the items of a manifest, a window of them at a time, each in a `conversionJob` named `<workflow id>/<item>`
+ * or, of inline items, `<workflow id>/<digest of the destination>`.
  *
  * Completes when every item has a final state, however many failed, also when cancelled by its signal or by Temporal.
  * Fails only when the batch itself can't work: an invalid input (`INVALID_BATCH`, `INVALID_JOB`), or run files that are
@@ -110,7 +111,7 @@ class ConversionBatch implements ControlledBatch {
     this.results = results;
     const on = {
       ended: (result: BatchItemResult) => this.land(result),
-      held: (item: number, refusal: { code: string; message: string }) => this.hold(item, refusal),
+      held: (item: number, refusal?: Refusal) => this.hold(item, refusal),
     };
     this.flights = new BatchFlights(input, rows, on, carried?.uploads);
     this.attention = new BatchAttention(carried?.attention);
@@ -191,6 +192,7 @@ class ConversionBatch implements ControlledBatch {
   /** What is held starts again, unless the batch is paused: then when it is resumed. */
   appReady(): void {
     this.refusals.allOver();
+    this.flights.appReady();
     this.wake();
   }
 
@@ -238,10 +240,12 @@ class ConversionBatch implements ControlledBatch {
     return refused ? { ...refused, app: this.input.app } : this.attention.needed;
   }
 
-  private hold(item: number, { code, message }: { code: string; message: string }): void {
-    const next = `When that is fixed: fileconv app ready --app ${shellWord(this.input.app)}`;
+  private hold(item: number, refusal: Refusal | undefined): void {
     this.attention.over(item);
-    this.refusals.waits(item, { code, message: `${message} ${next}` });
+    if (refusal) {
+      const next = `When that is fixed: fileconv app ready --app ${shellWord(this.input.app)}`;
+      this.refusals.waits(item, { ...refusal, message: `${refusal.message} ${next}` });
+    }
     this.wake();
   }
 
@@ -256,14 +260,17 @@ class ConversionBatch implements ControlledBatch {
   }
 
   private startJobs(): void {
-    if (this.isStartingNoMore() || this.isPaused || this.needsAttention()) return;
-    this.progress += this.flights.release(this.window);
-    while (this.flights.count < this.window && !this.results.isBehind) {
-      const item = this.reader.take();
-      if (!item) break;
-      this.progress += 1;
-      this.flights.start(item);
+    if (this.isStartingNoMore()) return;
+    if (!this.isPaused && !this.needsAttention()) {
+      this.progress += this.flights.release(this.window);
+      while (this.flights.count < this.window && !this.results.isBehind) {
+        const item = this.reader.take();
+        if (!item) break;
+        this.progress += 1;
+        this.flights.start(item);
+      }
     }
+    // A batch that starts nothing now learns here, after a new run, that nothing is left to start.
     this.reader.prefetch();
   }
 
@@ -374,7 +381,7 @@ class ConversionBatch implements ControlledBatch {
     upsertSearchAttributes([{ key: searchAttributes.status, value: listed }]);
   }
 
-  /** `fileconv app ready` finds batches by it. */
+  /** What the batch is listed as. */
   private listedStatus(): ListedBatchStatus {
     const status = this.status();
     return this.refusals.needed && (status === 'running' || status === 'paused') ? 'needsAttention' : status;

@@ -26,6 +26,8 @@ export interface CarriedFlight {
   requests?: number;
   /** When the job that `earlier` comes from ended, in milliseconds since the epoch. */
   foundAt?: number;
+  /** The app was said to be ready when this job may have started already, so a refusal of it says nothing: another job tries. */
+  isReadySince?: true;
 }
 
 /**
@@ -73,7 +75,7 @@ export function earlierOfNextJob(
 
 /** The next run did not start the job, so it has to wait for it. */
 export function carriedFlight(flight: Flight): CarriedFlight {
-  const { item, byte, startedAt, step, sourceGroup, job, earlier, requests, foundAt } = flight;
+  const { item, byte, startedAt, step, sourceGroup, job, earlier, requests, foundAt, isReadySince } = flight;
   return {
     item,
     byte,
@@ -84,5 +86,6 @@ export function carriedFlight(flight: Flight): CarriedFlight {
     ...(earlier && { earlier }),
     ...(requests !== undefined && { requests }),
     ...(foundAt !== undefined && { foundAt }),
+    ...(isReadySince && { isReadySince }),
   };
 }

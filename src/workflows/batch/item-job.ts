@@ -8,12 +8,15 @@ import { outcomeOfFailure } from '../../shared/job-outcome';
 
 /** The job of an item. */
 export function itemJobInput(
-  { app, mode, policies, onExisting }: ConversionBatchInput,
+  { app, mode, policies: asked, onExisting, paysOnce }: ConversionBatchInput,
   row: BatchItem,
   { earlier, upload }: { earlier: EarlierRuns | undefined; upload: SharedUpload | undefined },
 ): ConversionJobInput {
   const { source, output, input, parameters, destination } = row;
   const existing = row.onExisting ?? onExisting;
+  // Were the service to have lost the task, the job would submit again.
+  const isFetched = paysOnce && earlier?.taskId !== undefined;
+  const policies = isFetched ? { ...asked, onUnknownOutcome: 'fail' as const } : asked;
   return {
     app,
     source: { uri: source },

@@ -86,7 +86,7 @@ async function convert(input: ConversionSweepInput, plan: PlanSweepResult): Prom
  * other error it stays, since the server may have received the start.
  */
 async function startBatch({ batch, settings }: ConversionSweepInput, run: { folder: string; items: number }) {
-  const input = { ...settings, ...run };
+  const input = { ...settings, ...run, paysOnce: true as const };
   try {
     return await startChild<typeof conversionBatch>(conversionBatchType, {
       workflowId: batch,

@@ -19,8 +19,8 @@ interface Telling {
   tell: (client: Client, options: { app: string }) => Promise<Signalled>;
   singular: string;
   plural: string;
-  /** Completes "No job of app billing": `waits for vCredits`. */
-  wait: string;
+  /** Completes "No job of app billing", where nobody was told: `waits for vCredits`. */
+  isNot: string;
   /** Ends the message about an app that nobody knows: where to look. */
   hint: string;
 }
@@ -30,7 +30,7 @@ export function creditsRestored(context: CommandContext, flags: AppFlags): Promi
     tell: restoreCredits,
     singular: 'job',
     plural: 'jobs',
-    wait: 'waits for vCredits',
+    isNot: 'waits for vCredits',
     hint: 'What jobs wait for: fileconv job list --status awaitingCredits',
   });
 }
@@ -40,7 +40,7 @@ export function readyApp(context: CommandContext, flags: AppFlags): Promise<Exit
     tell: appReady,
     singular: 'batch',
     plural: 'batches',
-    wait: 'waits for its account',
+    isNot: 'is running',
     hint: 'What a batch waits for: fileconv batch status NAME',
   });
 }
@@ -48,7 +48,7 @@ export function readyApp(context: CommandContext, flags: AppFlags): Promise<Exit
 async function tellApp(
   context: CommandContext,
   { app = context.config.values.defaultApp }: AppFlags,
-  { tell, singular, plural, wait, hint }: Telling,
+  { tell, singular, plural, isNot, hint }: Telling,
 ): Promise<ExitCode> {
   const { config, output } = context;
   const isConfigured = app === embeddedApp || Object.hasOwn(config.values.apps, app);
@@ -64,7 +64,7 @@ async function tellApp(
     output.result(
       { app, ...told },
       signalled + failed === 0
-        ? `No ${singular} of app ${app} ${wait}.`
+        ? `No ${singular} of app ${app} ${isNot}.`
         : `${counted(signalled, singular, plural)} of app ${app} told to continue.${missed}`,
     );
     return failed === 0 ? exitCodes.ok : exitCodes.failed;

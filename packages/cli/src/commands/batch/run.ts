@@ -197,8 +197,7 @@ async function undertake(context: CommandContext, undertaking: Undertaking): Pro
       if (!result) return detached(context, { stack, name, stall });
       planned = await planOrRefuse(context, { ...rules, isJoined: true }, plan);
       if (!planned.run) {
-        const refused = settings.unconvertible === 'skip' ? [] : planned.refused;
-        const unconvertible = refused.reduce((sum, { rows }) => sum + rows, 0);
+        const unconvertible = settings.unconvertible === 'skip' ? 0 : unconvertibleRows(planned);
         return await (await loadFinish()).finishBatch(context, { stack, name, result, unconvertible });
       }
       batch = await start(planned.run);
@@ -254,9 +253,15 @@ function detached(
   return exitCodes.interrupted;
 }
 
-function tellNothingToDo({ output }: CommandContext, name: string, { rows, done, kept }: PlannedBatch): ExitCode {
+/** Of a batch with nothing to do. */
+function unconvertibleRows({ rows, done, kept }: PlannedBatch): number {
+  return rows - done - kept;
+}
+
+function tellNothingToDo({ output }: CommandContext, name: string, planned: PlannedBatch): ExitCode {
+  const { rows, done, kept } = planned;
   // Were these to fail, there would be a problem in place of a plan.
-  const unconvertible = rows - done - kept;
+  const unconvertible = unconvertibleRows(planned);
   if (output.json) {
     const counts = { items: rows, succeeded: 0, failed: kept, skipped: rows - kept, cancelled: 0, unfinished: 0 };
     output.printJson({

@@ -138,6 +138,6 @@ const drift = 0.02;
 const meetingGain = 0.2;
 /** From so many workers on, and this part of an allowance, their first requests would use up too much of it at once. */
 const many = 10;
+const manyShare = 0.45;
 /** So many refusals in a row teach something. */
 const mostTaught = 3;
-const manyShare = 0.45;

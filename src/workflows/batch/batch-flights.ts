@@ -8,7 +8,7 @@ import {
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { BatchItem, BatchItemResult, ConversionBatchInput } from '../../shared/batch';
+import type { ConversionBatchInput } from '../../shared/batch';
 import type { JobOutcome, PlacedItem, SeenJob } from '../../shared/batch-activities';
 import { jobSummary, type ConversionJobInput, type SharedUpload } from '../../shared/job';
 import { outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../../shared/job-outcome';
@@ -24,7 +24,16 @@ import {
 import { jobDetails } from '../../shared/temporal-ui';
 import type { conversionJob } from '../job/conversion-job';
 import { BatchLooks, BatchWaits } from './batch-waits';
-import { carriedFlight, earlierOfNextJob, type CarriedFlight, type Flight, type FlightStep } from './flight';
+import {
+  carriedFlight,
+  earlierOfNextJob,
+  type CarriedFlight,
+  type Flight,
+  type FlightEvents,
+  type FlightRows,
+  type FlightStep,
+  type Repeating,
+} from './flight';
 import { itemJobInput, itemJobPriority, lostJob, unreadable } from './item-job';
 import { SourceUploads, type CarriedUploads } from './source-uploads';
 
@@ -57,17 +66,8 @@ export class BatchFlights {
 
   constructor(
     private readonly input: ConversionBatchInput,
-    private readonly rows: {
-      /** The row of an item that an earlier run of the workflow started. */
-      at(byte: number): Promise<BatchItem>;
-      /** Unique in the batch; what the item's job is called behind the name of the batch. */
-      jobName(placed: { item: number; byte: number }): string;
-    },
-    private readonly on: {
-      ended: (result: BatchItemResult) => void;
-      /** Nothing was decided about the item, whose flight is held. Without a refusal it may be released at once. */
-      held: (item: number, refusal?: Refusal) => void;
-    },
+    private readonly rows: FlightRows,
+    private readonly on: FlightEvents,
     uploads: CarriedUploads | undefined,
   ) {
     this.uploads = new SourceUploads(uploads);
@@ -406,17 +406,4 @@ export class BatchFlights {
     const { row, earlier } = flight;
     return itemJobInput(this.input, row, { earlier, upload: this.uploads.of(flight) });
   }
-}
-
-export interface Refusal {
-  code: string;
-  message: string;
-}
-
-interface Repeating {
-  /** Milliseconds since the epoch. */
-  endedAt?: number;
-  isSameContent?: boolean;
-  /** The last run under the item's own id. */
-  after?: string | undefined;
 }

@@ -24,12 +24,12 @@ import { searchAttributes, settableAttributes, type ListedBatchStatus } from '..
 import { shellWord } from '../../shared/wording';
 import { describeBatch } from './batch-details';
 import { listenTo, type ControlledBatch } from './batch-controls';
-import { BatchFlights, type Refusal } from './batch-flights';
+import { BatchFlights } from './batch-flights';
 import { checkBatchInput } from './batch-input';
 import { BatchReader, BatchRows } from './batch-reader';
 import { BatchResults } from './batch-results';
 import { BatchAttention, BatchTally, type CarriedAttention, type BatchTotals } from './batch-tally';
-import type { CarriedFlight } from './flight';
+import type { AccountRefusal, CarriedFlight } from './flight';
 import { allResults, InlineItems, InlineResults } from './inline-items';
 import { mergeResults, unwrap, writeReport } from './run-end';
 import type { CarriedUploads } from './source-uploads';
@@ -111,7 +111,7 @@ class ConversionBatch implements ControlledBatch {
     this.results = results;
     const on = {
       ended: (result: BatchItemResult) => this.land(result),
-      held: (item: number, refusal?: Refusal) => this.hold(item, refusal),
+      held: (item: number, refusal?: AccountRefusal) => this.hold(item, refusal),
     };
     this.flights = new BatchFlights(input, rows, on, carried?.uploads);
     this.attention = new BatchAttention(carried?.attention);
@@ -240,7 +240,7 @@ class ConversionBatch implements ControlledBatch {
     return refused ? { ...refused, app: this.input.app } : this.attention.needed;
   }
 
-  private hold(item: number, refusal: Refusal | undefined): void {
+  private hold(item: number, refusal: AccountRefusal | undefined): void {
     this.attention.over(item);
     if (refusal) {
       const next = `When that is fixed: fileconv app ready --app ${shellWord(this.input.app)}`;

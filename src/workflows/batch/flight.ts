@@ -1,4 +1,4 @@
-import type { BatchItem } from '../../shared/batch';
+import type { BatchItem, BatchItemResult } from '../../shared/batch';
 import type { JobOutcome } from '../../shared/batch-activities';
 import { earlierOfNext, type EarlierRuns, type RepetitionRules } from '../../shared/charge';
 
@@ -48,6 +48,34 @@ export type FlightStep =
   | { kind: 'awaited' }
   | { kind: 'held' }
   | { kind: 'untold'; told: JobOutcome };
+
+/** Where the rows of flights come from. */
+export interface FlightRows {
+  /** The row of an item that an earlier run of the workflow started. */
+  at(byte: number): Promise<BatchItem>;
+  /** Unique in the batch; what the item's job is called behind the name of the batch. */
+  jobName(placed: { item: number; byte: number }): string;
+}
+
+export interface AccountRefusal {
+  code: string;
+  message: string;
+}
+
+export interface FlightEvents {
+  ended: (result: BatchItemResult) => void;
+  /** Nothing was decided about the item, whose flight is held. Without a refusal it may be released at once. */
+  held: (item: number, refusal?: AccountRefusal) => void;
+}
+
+/** What is known of the job that ended, for the row's next one. */
+export interface Repeating {
+  /** Milliseconds since the epoch. */
+  endedAt?: number;
+  isSameContent?: boolean;
+  /** The last run under the item's own id. */
+  after?: string | undefined;
+}
 
 /** The part of an outcome that is about charges, for the next job of the row. */
 function leftBy({ charge = 'maybe', taskId, source, possiblyChargedTwice }: JobOutcome): EarlierRuns {

@@ -24,37 +24,41 @@ export function createPlanBatch({ files, api }: Pick<ActivityDependencies, 'file
   return batchStep(async ({ app, batch, plan }: PlanSweepInput, { signal }, client): Promise<PlanSweepResult> => {
     const batchFolder = asFolder(plan.batchFolder);
     const questions = formatQuestions(() => api(app), signal);
-    let planned: PlannedBatch | undefined;
-    while (!planned) {
+    for (;;) {
       const last = await findWorkflow(client, batch);
       if (last && isOpen(last)) return { batchRunning: true };
-      planned = await planBatch({
+      const planned = await planBatch({
         ...planOptions(plan),
         ...questions,
         files,
         batchFolder,
+        // Nobody watches a sweep: whatever the policy of its jobs, the next one does not pay again for an unknown outcome.
         onUnknownOutcome: 'fail',
         signal,
       });
-      if (planned.problems.count > 0) throw new RefusedPlanError(planned.problems);
-      if (!planned.run || (await findWorkflow(client, batch))?.runId === last?.runId) break;
+      const { run, problems } = planned;
+      if (problems.count > 0) throw new RefusedPlanError(problems);
+      if (!run || (await findWorkflow(client, batch))?.runId === last?.runId) {
+        await removeOldRuns(files, batchFolder);
+        return resultOf(planned);
+      }
       // The plan does not know what somebody has started meanwhile.
-      await discardRun(files, planned.run.folder);
-      planned = undefined;
+      await discardRun(files, run.folder);
     }
-    const { run, rows, todo, kept, refused, done, leftOut, warnings } = planned;
-    await removeOldRuns(files, batchFolder);
-    return {
-      batchRunning: false,
-      ...(run && { run: { folder: run.folder, items: rows } }),
-      todo,
-      kept,
-      refused: refused.reduce((sum, { rows: some }) => sum + some, 0),
-      done,
-      unsettled: leftOut.unsettled,
-      warnings: [...refused.map(tellRefused), ...warnings.listed.map(({ message }) => message)].slice(0, maxWarnings),
-    };
   });
+}
+
+function resultOf({ run, rows, todo, kept, refused, done, leftOut, warnings }: PlannedBatch): PlanSweepResult {
+  return {
+    batchRunning: false,
+    ...(run && { run: { folder: run.folder, items: rows } }),
+    todo,
+    kept,
+    refused: refused.reduce((sum, { rows: some }) => sum + some, 0),
+    done,
+    unsettled: leftOut.unsettled,
+    warnings: [...refused.map(tellRefused), ...warnings.listed.map(({ message }) => message)].slice(0, maxWarnings),
+  };
 }
 
 function tellRefused({ first, rows, refusal }: RefusedCount): string {

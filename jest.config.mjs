@@ -5,7 +5,8 @@ if (!hasGo) console.warn('SKIPPED: all tests of S3, for Go is missing, which bui
 
 /** @type {import('jest').Config} */
 const config = {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/support/jest/environment.cjs',
+  runtime: '<rootDir>/test/support/jest/runtime.cjs',
   roots: ['<rootDir>/test', '<rootDir>/packages'],
   modulePathIgnorePatterns: ['/dist/'],
   // The sources of the packages, instead of what was built of them last.
@@ -15,8 +16,11 @@ const config = {
     '^temporal-file-conversion$': '<rootDir>/src/index',
     '^temporal-file-conversion-service/internal/(.*)$': '<rootDir>/packages/service/src/$1',
     '^temporal-file-conversion-(service|conformance)$': '<rootDir>/packages/$1/src/index',
+    // What is loaded when it is needed is named as it is called once it is compiled.
+    '^(\\.{1,2}/.*)\\.js$': '$1',
   },
-  // `npm test` leaves out what ends in .slow.test.ts; `npm run test:slow` runs that alone.
+  // What `npm test` leaves out; `npm run test:all` runs the slow ones too, `npm run test:nightly` the others.
+  testPathIgnorePatterns: ['\\.slow\\.test\\.ts$', '\\.nightly\\.test\\.ts$'],
   testMatch: ['**/*.test.ts', ...(hasGo ? [] : ['!**/test/s3/**', '!**/object*.test.ts'])],
   // swc only strips types here; `npm run lint` type-checks the tests.
   transform: { '^.+\\.ts$': ['@swc/jest', { jsc: { target: 'es2022', parser: { syntax: 'typescript' } } }] },

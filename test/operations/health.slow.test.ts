@@ -7,8 +7,8 @@ import {
   linesOf,
   newFolder,
   removeFolders,
-  startFileconv,
-  type RunningCommand,
+  startProcess,
+  type RunningProcess,
 } from '../../packages/cli/test/fileconv';
 import { parseCallbackKeys, createCallbackUrl } from '../../src/callbacks/callback-url';
 import { stubAppId, stubToken } from '../support/stub-service';
@@ -24,7 +24,7 @@ type Part = (typeof parts)[number];
 const callbackKey = 'health-callback-key-0123456789-abcdef';
 const refused: Record<string, Refusal> = {};
 const health = {} as Record<Part, string>;
-const running = {} as Record<Part, RunningCommand>;
+const running = {} as Record<Part, RunningProcess>;
 const urls = { callbacks: '', service: '' };
 let proxy: TemporalProxy;
 
@@ -47,7 +47,7 @@ beforeAll(async () => {
     health[part] = `http://${address}`;
     env[`FILECONV_${part.toUpperCase()}_HEALTH_ADDRESS`] = address;
   }
-  for (const part of parts) running[part] = startFileconv([part, '--json'], { cwd, env, timeoutMs: 300_000 });
+  for (const part of parts) running[part] = startProcess([part, '--json'], { cwd, env, timeoutMs: 300_000 });
   urls.callbacks = ((await running.callbacks.untilJson()) as { url: string }).url;
   urls.service = ((await running.service.untilJson()) as { url: string }).url;
   await running.worker.untilJson();

@@ -8,7 +8,7 @@ import type { ConversionHandle } from '../../src/client/conversion-handle';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { activityNames, creditsRestoredSignal } from '../../src/shared/names';
 import type { ConversionPolicies } from '../../src/shared/job';
-import { linesOf, startFileconv, type RunningCommand } from '../../packages/cli/test/fileconv';
+import { linesOf, startProcess, type RunningProcess } from '../../packages/cli/test/fileconv';
 import { quickPolicies } from '../support/conversion-worker';
 import { SecretTraces } from '../support/secret-traces';
 import { answerError, answerJson, cut, startStubService, type StubService } from '../support/stub-service';
@@ -27,7 +27,7 @@ type Line = z.infer<typeof lineSchema>;
 let folder: string;
 let stub: StubService;
 let temporal: Client;
-let receiver: RunningCommand;
+let receiver: RunningProcess;
 let worker: WorkerProcess;
 let workerText = '';
 let workerLines: Line[] = [];
@@ -39,7 +39,7 @@ beforeAll(async () => {
   stub = await startStubService();
   misbehave(stub);
   temporal = await testClient();
-  receiver = startFileconv(['callbacks', '--json'], {
+  receiver = startProcess(['callbacks', '--json'], {
     cwd: folder,
     timeoutMs: 120_000,
     env: {

@@ -7,7 +7,7 @@ import type { ConversionHandle } from '../../src/client/conversion-handle';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import type { ConversionPolicies } from '../../src/shared/job';
 import { freePort } from '../../packages/cli/src/dev-server';
-import { startFileconv, type RunningCommand } from '../../packages/cli/test/fileconv';
+import { startProcess, type RunningProcess } from '../../packages/cli/test/fileconv';
 import { quickPolicies } from '../support/conversion-worker';
 import { answerError, cut, startStubService, type StubService } from '../support/stub-service';
 import { testClient, testTemporalAddress } from '../support/temporal';
@@ -56,7 +56,7 @@ export async function startMeteredStack(): Promise<MeteredStack> {
     callbacks: `127.0.0.1:${await freePort()}`,
     service: `127.0.0.1:${await freePort()}`,
   };
-  const receiver = startFileconv(['callbacks', '--json'], {
+  const receiver = startProcess(['callbacks', '--json'], {
     cwd: folder,
     timeoutMs: 300_000,
     env: {
@@ -67,7 +67,7 @@ export async function startMeteredStack(): Promise<MeteredStack> {
       TEST_CALLBACK_KEY: callbackKey,
     },
   });
-  const service = startFileconv(['service', '--json'], {
+  const service = startProcess(['service', '--json'], {
     cwd: folder,
     timeoutMs: 300_000,
     env: { FILECONV_SERVICE_PORT: '0', FILECONV_SERVICE_METRICS_ADDRESS: addresses.service },
@@ -118,7 +118,7 @@ export async function startMeteredStack(): Promise<MeteredStack> {
   };
 }
 
-async function end({ child, ended }: RunningCommand): Promise<void> {
+async function end({ child, ended }: RunningProcess): Promise<void> {
   child.kill('SIGTERM');
   await ended;
 }

@@ -1,7 +1,26 @@
-import { rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
+import path from 'node:path';
 
-/** Stops the server that global-setup started in this very process, and removes the folder of the run. */
+/** Stops the server that global-setup started in this very process, and the stack that tests share, and removes the folder of the run. */
 export default async function endRun(): Promise<void> {
+  const folder = globalThis.testRunFolder;
+  if (folder) await stopSharedStack(path.join(folder, 'shared-stack/up.json'));
   await globalThis.testTemporalServer?.stop();
-  if (globalThis.testRunFolder) await rm(globalThis.testRunFolder, { recursive: true, force: true });
+  if (folder) await rm(folder, { recursive: true, force: true });
+}
+
+/** Started by the first test that asked for it, if any did. */
+async function stopSharedStack(said: string): Promise<void> {
+  const text = await readFile(said, 'utf8').catch(() => '');
+  if (text === '') return;
+  const { pid } = JSON.parse(text) as { pid: number };
+  try {
+    process.kill(pid, 'SIGINT');
+    for (;;) {
+      process.kill(pid, 0);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  } catch {
+    // It is over.
+  }
 }

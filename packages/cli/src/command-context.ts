@@ -1,3 +1,5 @@
+import type { Readable } from 'node:stream';
+import type { ReadStream } from 'node:tty';
 import type { ExitCode } from './command-error';
 import type { Environment } from './config/layers';
 import type { LoadedConfig } from './config/load-config';
@@ -9,8 +11,21 @@ export interface ProcessContext {
   env: Environment;
   cwd: string;
   homeDir: string;
-  stdout: OutputStream;
+  stdin: InputStream;
+  stdout: OutputStream & NodeJS.WritableStream;
   stderr: OutputStream;
+  process: HostProcess;
+}
+
+/** `process.stdin`, or what a test has in its place. */
+export type InputStream = Readable & Partial<Pick<ReadStream, 'isTTY'>>;
+
+/** What asks a command to end: the signals of its process, and the channel to the process that supervises it, if there is one. */
+export interface HostProcess {
+  on(event: NodeJS.Signals | 'disconnect', listener: () => void): unknown;
+  once(event: NodeJS.Signals | 'disconnect', listener: () => void): unknown;
+  readonly connected?: boolean | undefined;
+  send?: ((message: string) => unknown) | undefined;
 }
 
 export interface CommonOptions {

@@ -36,7 +36,9 @@ async function run(argv: readonly string[]): Promise<number> {
     env: process.env,
     cwd: process.cwd(),
     homeDir: homedir(),
+    stdin: process.stdin,
     stdout: process.stdout,
     stderr: process.stderr,
+    process,
   });
 }

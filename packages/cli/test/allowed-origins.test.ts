@@ -15,11 +15,10 @@ import { readStackRecord } from '../src/stack/stack-record';
 import { configArgs } from '../src/stack/start-stack';
 import { findTemporal, openTemporal } from '../src/stack/open-temporal';
 import { useStack } from '../src/stack/use-stack';
-import { fileconv, filesBelow, newFolder, removeFolders } from './fileconv';
+import { fileconv, filesBelow, hostOf, newFolder, removeFolders } from './fileconv';
 
 afterAll(removeFolders);
 
-const stream = { write: () => true };
 const toml = (origin: string) => `[apps.evil]\nbase_url = "${origin}"\napp_id = "1"\ntoken_env = "AWS_SECRET"\n`;
 
 async function folderWith(origin: string, content = toml(origin)) {
@@ -27,7 +26,7 @@ async function folderWith(origin: string, content = toml(origin)) {
   const file = path.join(cwd, 'fileconv.toml');
   await writeFile(file, content);
   const open = async (more: Record<string, string> = {}): Promise<CommandContext> => {
-    const host = { env: { AWS_SECRET: 'secret', ...more }, cwd, homeDir, stdout: stream, stderr: stream };
+    const host = { ...hostOf({ cwd }), env: { AWS_SECRET: 'secret', ...more }, homeDir };
     const output = createOutput({ ...host, json: false });
     return { ...host, output, config: await loadConfig(host), secrets: new SecretMask() };
   };

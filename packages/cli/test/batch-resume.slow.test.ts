@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { runFiles } from 'temporal-file-conversion/internal/batch/run-files';
 import { convertedPictures, countConvertRequests, folderWithPictures, writePicture } from './batch-pictures';
 import type { CommandOptions, Ended } from './fileconv';
-import { fileconv, linesOf, parseJson, removeFolders, startFileconv } from './fileconv';
+import { fileconv, linesOf, parseJson, removeFolders, startProcess } from './fileconv';
 import { startStack, type RunningStack } from './running-stack';
 
 afterAll(removeFolders);
@@ -17,7 +17,7 @@ async function interruptedRun(
   options: CommandOptions,
   { before, flags = [] }: { before?: () => Promise<void>; flags?: string[] } = {},
 ): Promise<{ ended: Ended; converted: number[] }> {
-  const command = startFileconv([...args, ...flags], options);
+  const command = startProcess([...args, ...flags], options);
   await convertedPictures(options.cwd, { total, wanted: 5 });
   await before?.();
   command.child.kill('SIGINT');
@@ -101,7 +101,7 @@ describe('batch run that was interrupted, typed again after three sources change
     expect(parseJson(left.stdout)).toEqual({ batch: 'pictures', detached: true });
     await changeThree(cwd, converted);
 
-    const again = startFileconv(args, options);
+    const again = startProcess(args, options);
     await again.until(/Batch pictures is running already: watching it\./);
     expect(await fileconv(['batch', 'resume', 'pictures'], options)).toMatchObject({ code: 0, stderr: '' });
     const ended = await again.ended;
@@ -120,7 +120,7 @@ describe('batch run that was interrupted, typed again after three sources change
     const { converted } = await interruptedRun(options, { flags: ['--window', '1'] });
     await changeThree(cwd, converted);
 
-    const again = startFileconv(args, options);
+    const again = startProcess(args, options);
     const plan = path.join(stack.stateDir, 'batches/pictures/run-0002', runFiles.manifest);
     while (!existsSync(plan) && again.child.exitCode === null) await sleep(2);
     again.child.kill('SIGSTOP');

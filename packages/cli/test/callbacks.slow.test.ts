@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createCallbackUrl, parseCallbackKeys } from '../../../src/callbacks/callback-url';
 import { testTemporalAddress } from '../../../test/support/temporal';
-import { fileconv, linesOf, startFileconv } from './fileconv';
+import { fileconv, linesOf, startProcess } from './fileconv';
 
 const unreachable = { TEMPORAL_ADDRESS: '127.0.0.1:1', FILECONV_CALLBACKS_PORT: '0' };
 
@@ -21,7 +21,7 @@ describe('fileconv callbacks', () => {
       FILECONV_CALLBACKS_PORT: '0',
       FILECONV_CALLBACKS_PUBLIC_BASE_URL: 'https://hooks.example.com/conversion',
     };
-    const running = startFileconv(['callbacks', '--json'], { cwd: folder, env });
+    const running = startProcess(['callbacks', '--json'], { cwd: folder, env });
     await running.untilJson();
     const { url } = JSON.parse(running.stdout()) as { url: string };
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
@@ -43,7 +43,7 @@ describe('fileconv callbacks', () => {
   it('answers 503 while Temporal is down, and says so without the URL', async () => {
     const key = 'a-key-from-a-variable-0123456789-abcdef';
     const env = { ...unreachable, FILECONV_CALLBACKS_KEY_ENV: 'HOOK_KEY', HOOK_KEY: key };
-    const running = startFileconv(['callbacks', '--json'], { cwd: folder, env });
+    const running = startProcess(['callbacks', '--json'], { cwd: folder, env });
     await running.untilJson();
     const { url } = JSON.parse(running.stdout()) as { url: string };
     const callback = createCallbackUrl(url, { workflowId: 'job', nonce: 'n' }, parseCallbackKeys(key).current);

@@ -9,7 +9,7 @@ import http2 from 'node:http2';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { testTemporalAddress } from '../../../test/support/temporal';
-import { fileconv, linesOf, newFolder, removeFolders, startFileconv, type Ended } from './fileconv';
+import { fileconv, linesOf, newFolder, removeFolders, startProcess, type Ended } from './fileconv';
 
 /** Temporal's own environment configuration, against a front of the server of this run that speaks TLS and asks for a client's certificate. */
 
@@ -84,7 +84,7 @@ it('a profile with a certificate reaches the server: commands and workers show i
   expect(await withProfile('mutual', 'job', 'list', '--status', 'failed')).toMatchObject({ code: 0 });
   expect(mutual.clients).toContain('fileconv-client');
   mutual.clients.length = 0;
-  const worker = startFileconv(['worker'], {
+  const worker = startProcess(['worker'], {
     cwd,
     env: {
       FILECONV_TEMPORAL_CONFIG_FILE: 'temporal.toml',

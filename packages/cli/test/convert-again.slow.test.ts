@@ -4,7 +4,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { until } from '../../../test/support/until';
 import { countConvertRequests } from './batch-pictures';
-import { fileconv, filesBelow, newFolder, removeFolders, startFileconv } from './fileconv';
+import { fileconv, filesBelow, newFolder, removeFolders, startProcess } from './fileconv';
 import { startStack, type RunningStack } from './running-stack';
 import { noisyPng } from './samples';
 
@@ -19,7 +19,7 @@ afterAll(async () => {
 
 const args = ['convert', 'a.png', '--to', 'gif'];
 const request = (folder: string, checkAfter = '50 ms') =>
-  startFileconv(args, { cwd: folder, env: { ...stack.env, FILECONV_POLICIES_FIRST_CHECK_AFTER: checkAfter } });
+  startProcess(args, { cwd: folder, env: { ...stack.env, FILECONV_POLICIES_FIRST_CHECK_AFTER: checkAfter } });
 const requests = () => countConvertRequests({ cwd: stack.stateDir, env: stack.env });
 const joined = expect.stringMatching(
   /^a\.png: job convert\/a\.png-\w{16} converts it already; waiting for that one\.\n$/,
@@ -82,7 +82,7 @@ describe('standard input', () => {
 
   async function piped(input: string, checkAfter = '50 ms') {
     const env = { ...stack.env, FILECONV_POLICIES_FIRST_CHECK_AFTER: checkAfter };
-    return startFileconv(['convert', '-', '--from', 'md', '--to', 'html', '--out', '-'], {
+    return startProcess(['convert', '-', '--from', 'md', '--to', 'html', '--out', '-'], {
       cwd: await newFolder(),
       env,
       input,

@@ -1,16 +1,13 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileconv, filesBelow, linesOf, newFolder, removeFolders } from './fileconv';
-import { startStack, type RunningStack } from './running-stack';
+import { sharedStack, type SharedStack } from './running-stack';
 
-let stack: RunningStack;
+let stack: SharedStack;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await sharedStack();
 });
-afterAll(async () => {
-  await stack.stop();
-  await removeFolders();
-});
+afterAll(removeFolders);
 
 async function docs(): Promise<string> {
   const folder = await newFolder();

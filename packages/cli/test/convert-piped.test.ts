@@ -14,16 +14,13 @@ import {
   withoutEverydayWaits,
 } from './fileconv';
 import { hasScript, onScreen } from './pseudo-terminal';
-import { startStack, type RunningStack } from './running-stack';
+import { sharedStack, type SharedStack } from './running-stack';
 
-let stack: RunningStack;
+let stack: SharedStack;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await sharedStack();
 });
-afterAll(async () => {
-  await stack.stop();
-  await removeFolders();
-});
+afterAll(removeFolders);
 
 /** What commands have left of what they piped. */
 const left = () => readdir(path.join(stack.stateDir, 'pipes')).catch(() => []);

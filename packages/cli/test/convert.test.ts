@@ -1,25 +1,28 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import sharp from 'sharp';
-import { fileconv, filesBelow, linesOf, newFolder, parseJson, removeFolders, startFileconv } from './fileconv';
-import { startStack, type RunningStack } from './running-stack';
+import { startRig, type ConversionRig } from '../../../test/support/conversion-worker';
 import { until } from '../../../test/support/until';
+import {
+  fileconv,
+  fileconvProcess,
+  filesBelow,
+  linesOf,
+  newFolder,
+  parseJson,
+  removeFolders,
+  startFileconv,
+} from './fileconv';
+import { envOfRig, sharedStack, type SharedStack } from './running-stack';
 import { noisyPng } from './samples';
 
-let stack: RunningStack;
+let stack: SharedStack;
 beforeAll(async () => {
-  // Without callbacks, so that a job that waits for its first check is sure to be under way.
-  stack = await startStack({ FILECONV_CALLBACKS_EMBEDDED: 'off' });
-  // A busy machine would be asked after again so late that commands say what they wait for.
-  stack.env['FILECONV_POLICIES_MAX_CHECK_INTERVAL'] = '1s';
+  stack = await sharedStack();
 });
-afterAll(async () => {
-  await stack.stop();
-  await removeFolders();
-});
+afterAll(removeFolders);
 
 async function folderWith(files: Record<string, string | Buffer>): Promise<string> {
   const folder = await newFolder();
@@ -240,13 +243,15 @@ Module._resolveFilename = function (name, ...others) {
       NODE_OPTIONS: `--require="${path.join(folder, 'hide.cjs')}"`,
     };
     const options = { cwd: folder, env: { ...stack.env, ...without } };
-    expect(await fileconv(['convert', 'a.md', '--to', 'html'], options)).toMatchObject({ code: 0 });
-    const refused = await fileconv(['convert', 'b.mp4', '--to', 'html'], options);
+    expect(await fileconvProcess(['convert', 'a.md', '--to', 'html'], options)).toMatchObject({ code: 0 });
+    const refused = await fileconvProcess(['convert', 'b.mp4', '--to', 'html'], options);
     expect(refused.code).toBe(2);
     expect(refused.stderr).toContain("b.mp4 can't be converted: the service");
-    const { findings } = parseJson((await fileconv(['doctor', '--json'], options)).stdout) as { findings: object[] };
+    const { findings } = parseJson((await fileconvProcess(['doctor', '--json'], options)).stdout) as {
+      findings: object[];
+    };
     expect(findings).toContainEqual({ part: 'engines', status: 'skipped', says: 'those of the service that runs' });
-    const alone = await fileconv(['convert', 'a.md', '--to', 'html', '--out', 'alone.html'], {
+    const alone = await fileconvProcess(['convert', 'a.md', '--to', 'html', '--out', 'alone.html'], {
       ...options,
       env: without,
     });
@@ -273,34 +278,45 @@ it('lets several commands use the stack at once', async () => {
 
 describe('Ctrl-C', () => {
   const names = ['a.png', 'b.png', 'c.png'];
-  const files = Object.fromEntries(names.map((name) => [name, noisyPng(8)]));
   const args = ['convert', ...names, '--to', 'gif', '--parallel', '1'];
-  /** Long enough for the second job to be under way when the command is interrupted. */
-  const env = () => ({ ...stack.env, FILECONV_POLICIES_FIRST_CHECK_AFTER: '3 seconds' });
+  let rig: ConversionRig;
+  let held: (() => void)[];
+
+  beforeEach(async () => {
+    rig = await startRig();
+    held = [];
+    rig.stub.on('task/response', (seen, response) => {
+      const answer = () => rig.stub.answerAsAlways(seen, response);
+      if (rig.stub.conversions.get(String(seen.data['connector'])) === 'a.png') answer();
+      else held.push(answer);
+    });
+  });
+  afterEach(() => rig.close());
+
+  /** Interrupts the command while its second job is under way. */
+  async function interrupted(more: string[]) {
+    const cwd = await folderWith(Object.fromEntries(names.map((name) => [name, noisyPng(8)])));
+    const command = startFileconv([...args, ...more], { cwd, env: envOfRig(rig) });
+    await until('the second is under way', () => held.length > 0);
+    command.interrupt();
+    return { cwd, ended: await command.ended };
+  }
 
   it('ends the command with 130 and says what becomes of the jobs, which is what then happens', async () => {
-    const folder = await folderWith(files);
-    const command = startFileconv(args, { cwd: folder, env: env() });
-    await command.until(/\[1\/3\] a\.png/);
-    await sleep(500);
-    command.child.kill('SIGINT');
-    const ended = await command.ended;
+    const { cwd, ended } = await interrupted([]);
     expect(ended.code).toBe(130);
-    expect(ended.stderr).toBe(
-      'Interrupted: 1 ended, 1 under way, 1 not started. Jobs under way continue without this command; their results will be where you asked for them.\nSee it continue: fileconv job list\n',
-    );
-    while (!existsSync(path.join(folder, 'b.gif'))) await sleep(50);
-    expect(existsSync(path.join(folder, 'c.gif'))).toBe(false);
+    expect(linesOf(ended.stderr).slice(-2)).toEqual([
+      'Interrupted: 1 ended, 1 under way, 1 not started. Jobs under way continue without this command; their results will be where you asked for them.',
+      'See it continue: fileconv job list',
+    ]);
+    held.forEach((answer) => answer());
+    await until('b is there', () => existsSync(path.join(cwd, 'b.gif')));
+    expect(existsSync(path.join(cwd, 'c.gif'))).toBe(false);
   });
 
   it('with --json tells what became of each file', async () => {
-    const folder = await folderWith(files);
-    const command = startFileconv([...args, '--json'], { cwd: folder, env: env() });
-    while (!existsSync(path.join(folder, 'a.gif'))) await sleep(50);
-    await sleep(1_000);
-    command.child.kill('SIGINT');
-    const ended = await command.ended;
-    expect(ended).toMatchObject({ code: 130, stderr: '' });
+    const { ended } = await interrupted(['--json']);
+    expect(ended.code).toBe(130);
     expect(parseJson(ended.stdout)).toMatchObject({
       files: [
         { file: 'a.png', status: 'converted' },
@@ -308,5 +324,6 @@ describe('Ctrl-C', () => {
         { file: 'c.png', status: 'notStarted' },
       ],
     });
+    held.forEach((answer) => answer());
   });
 });

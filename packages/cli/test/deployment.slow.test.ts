@@ -3,14 +3,14 @@ import type { Client } from '@temporalio/client';
 import { FileConversionClient } from '../../../src/client/file-conversion-client';
 import { testClient, testTemporalAddress } from '../../../test/support/temporal';
 import { until } from '../../../test/support/until';
-import { fileconv, newFolder, parseJson, removeFolders, startFileconv, type RunningCommand } from './fileconv';
+import { fileconv, newFolder, parseJson, removeFolders, startProcess, type RunningProcess } from './fileconv';
 
 describe('fileconv deployment', () => {
   const deploymentName = `test-${randomUUID()}`;
   let temporal: Client;
   let cwd: string;
   let env: Record<string, string>;
-  let worker: RunningCommand | undefined;
+  let worker: RunningProcess | undefined;
 
   beforeAll(async () => {
     temporal = await testClient();
@@ -39,7 +39,7 @@ describe('fileconv deployment', () => {
   });
 
   it('gives new work to the worker whose version is made the current one, and to no other', async () => {
-    worker = startFileconv(['worker'], { cwd, env: { ...env, FILECONV_WORKER_BUILD_ID: '0.2.0' } });
+    worker = startProcess(['worker'], { cwd, env: { ...env, FILECONV_WORKER_BUILD_ID: '0.2.0' } });
     await worker.until(/It is build 0\.2\.0 .*: fileconv deployment set-current 0\.2\.0/);
     const client = new FileConversionClient({ client: temporal, taskQueue: deploymentName });
     const job = await client.start({ source: '/no/such/file.md', output: 'pdf' });

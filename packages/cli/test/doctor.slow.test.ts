@@ -9,7 +9,7 @@ import { newNamespace } from '../../../test/support/namespace';
 import { startS3Server, type S3Server } from '../../../test/support/s3-server';
 import { answerError, answerJson, stubAppId, stubToken } from '../../../test/support/stub-service';
 import { testTemporalAddress } from '../../../test/support/temporal';
-import { fileconv, linesOf, newFolder, parseJson, permissionsHold, removeFolders, startFileconv } from './fileconv';
+import { fileconv, linesOf, newFolder, parseJson, permissionsHold, removeFolders, startProcess } from './fileconv';
 
 const schema = z.object({
   ok: z.boolean(),
@@ -178,7 +178,7 @@ describe('fileconv doctor', () => {
 
   it('sends a signed callback to the public URL, and tells another key from a receiver that is not there', async () => {
     const env = { ...healthy, ...key, FILECONV_CALLBACKS_PORT: '0' };
-    const receiver = startFileconv(['callbacks', '--json'], { cwd, env });
+    const receiver = startProcess(['callbacks', '--json'], { cwd, env });
     const { url } = z.object({ url: z.string() }).parse(await receiver.untilJson());
     const at = (publicUrl: string) => ({ ...key, FILECONV_CALLBACKS_PUBLIC_BASE_URL: publicUrl });
     const good = await examine(at(url));

@@ -1,14 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import os from 'node:os';
-import { PassThrough } from 'node:stream';
 import { loadConfig } from '../src/config/load-config';
 import { readEncryptionKeys } from '../src/keys/encryption-settings';
+import { hostOf } from './fileconv';
 import { SecretMask } from '../src/observability/secret-mask';
 import { createOutput } from '../src/output/output';
 
 const cwd = os.tmpdir();
-const streams = { stdout: new PassThrough(), stderr: new PassThrough() };
-
 it.each([
   ['with an id', (key: string, index: number) => `2026-1${index}:${key}`, true],
   ['without one, which is refused', (key: string) => key, false],
@@ -16,9 +14,10 @@ it.each([
   const keys = [randomBytes(32), randomBytes(32)].map((bytes) => bytes.toString('base64'));
   const env = { KEYS: keys.map(write).join('\n'), FILECONV_ENCRYPTION_KEY_ENV: 'KEYS' };
   const config = await loadConfig({ cwd, env, file: undefined });
-  const output = createOutput({ ...streams, env, json: false });
+  const host = { ...hostOf({ cwd }), env };
+  const output = createOutput({ ...host, json: false });
   const secrets = new SecretMask();
-  const isRead = await readEncryptionKeys({ ...streams, cwd, homeDir: cwd, env, output, config, secrets }).then(
+  const isRead = await readEncryptionKeys({ ...host, output, config, secrets }).then(
     () => true,
     () => false,
   );

@@ -5,8 +5,8 @@ import { Client, Connection } from '@temporalio/client';
 import { chromium } from 'playwright-core';
 import { z } from 'zod';
 import { findBrowser } from '../../../test/support/browser';
-import type { Ended, RunningCommand } from './fileconv';
-import { fileconv, linesOf, newFolder, parseJson, removeFolders, startFileconv } from './fileconv';
+import type { Ended, RunningProcess } from './fileconv';
+import { fileconv, linesOf, newFolder, parseJson, removeFolders, startProcess } from './fileconv';
 
 /** Encryption as an operator has it: by configuration, in every process of `fileconv up` and in every command. */
 
@@ -17,7 +17,7 @@ const record = z.object({
 });
 
 let cwd: string;
-let up: RunningCommand;
+let up: RunningProcess;
 let stack: z.infer<typeof record>;
 let workflowId: string;
 
@@ -28,7 +28,7 @@ beforeAll(async () => {
   await writeFile(path.join(cwd, 'fileconv.toml'), '[encryption]\nkey_file = "now.keys"\n');
   await writeFile(path.join(cwd, 'plain.toml'), '', { mode: 0o600 });
   await writeFile(path.join(cwd, 'budget-cuts.md'), '# Cuts\n');
-  up = startFileconv(['up', '--json'], { cwd });
+  up = startProcess(['up', '--json'], { cwd });
   stack = record.parse(await up.untilJson());
   const converted = await run('convert', 'budget-cuts.md', '--to', 'html', '--json');
   const { files } = z
@@ -126,17 +126,17 @@ it('a worker without the key waits for it, and says so without a stack; the job 
   const queue = { TEMPORAL_ADDRESS: stack.temporal.address, FILECONV_WORKER_TASK_QUEUE: 'lonely' };
   const serviceUrl = z.object({ service: z.object({ url: z.string() }) }).parse(parseJson(up.stdout())).service.url;
   const env = { ...queue, FILECONV_SERVICE_PORT: new URL(serviceUrl).port };
-  const blind = startFileconv(['worker'], { cwd, env: { ...env, FILECONV_ENCRYPTION_KEY_FILE: 'other.keys' } });
+  const blind = startProcess(['worker'], { cwd, env: { ...env, FILECONV_ENCRYPTION_KEY_FILE: 'other.keys' } });
   await blind.until(/Worker on task queue/);
   await writeFile(path.join(cwd, 'more-cuts.md'), '# Cuts\n');
-  const converting = startFileconv(['convert', 'more-cuts.md', '--to', 'html'], { cwd, env });
+  const converting = startProcess(['convert', 'more-cuts.md', '--to', 'html'], { cwd, env });
   await blind.until(/key 2026-11, which is not among the keys here \(other\)/);
   blind.child.kill('SIGTERM');
   const { stderr, stdout } = await blind.ended;
   expect(stdout + stderr).not.toMatch(/encryption-codec\.[jt]s/);
   const [, key = 'no key'] = (await readFile(path.join(cwd, 'other.keys'), 'utf8')).trim().split(':');
   expect(stdout + stderr).not.toContain(key);
-  const seeing = startFileconv(['worker'], { cwd, env });
+  const seeing = startProcess(['worker'], { cwd, env });
   expect(await converting.ended).toMatchObject({ code: 0 });
   seeing.child.kill('SIGTERM');
   await seeing.ended;
@@ -175,7 +175,7 @@ describe('the codec server', () => {
   );
 
   it('runs by itself, and ends when it is asked to', async () => {
-    const server = startFileconv(['codec-server', '--json'], {
+    const server = startProcess(['codec-server', '--json'], {
       cwd,
       env: { FILECONV_CODEC_PORT: '0', FILECONV_CODEC_UI_ORIGIN: 'https://temporal.example.com/namespaces' },
     });

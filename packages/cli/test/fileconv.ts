@@ -1,8 +1,11 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { EventEmitter } from 'node:events';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
+import { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { runCommandLine } from '../src/program';
 
 /** The built CLI: `npm test` builds it first. */
 export const mainFile = path.resolve(__dirname, '../dist/main.js');
@@ -24,9 +27,8 @@ export interface Ended {
   ms: number;
 }
 
-/** One `fileconv` that runs, as its own process. */
+/** One `fileconv` that runs. */
 export interface RunningCommand {
-  readonly child: ChildProcess;
   /** Rejects when it has not ended in time. */
   readonly ended: Promise<Ended>;
   stdout(): string;
@@ -35,6 +37,13 @@ export interface RunningCommand {
   until(pattern: RegExp): Promise<void>;
   /** The document that `--json` prints, as soon as it is whole. */
   untilJson(): Promise<unknown>;
+  /** Asks it to end: Ctrl-C by default. */
+  interrupt(signal?: NodeJS.Signals): void;
+}
+
+/** One that runs as a process of its own. */
+export interface RunningProcess extends RunningCommand {
+  readonly child: ChildProcess;
 }
 
 const isRoot = process.getuid?.() === 0;
@@ -51,9 +60,43 @@ export function commandEnv(extra: CommandOptions['env'] = {}): Record<string, st
   return { ...Object.fromEntries(inherited), FILECONV_POLICIES_FIRST_CHECK_AFTER: '50 ms', ...extra };
 }
 
+/**
+ * Starts a command in this process: what it reads and writes, and what asks it to end, are the test's. What needs a process, to be killed, for a
+ * terminal, or because it serves others (`up`, `service`, `worker`), is started by `startProcess`.
+ */
 export function startFileconv(args: readonly string[], options: CommandOptions): RunningCommand {
+  const { texts, ...host } = hostOf(options);
+  const ended = runCommandLine(args, host).then((code) => ({ code, signal: null }));
+  return watched(args, options, { texts, ended, interrupt: (signal) => void host.process.emit(signal) });
+}
+
+/** What a command in this process has in place of a process, and what it wrote. */
+export function hostOf({ cwd, env: extra, input }: Omit<CommandOptions, 'timeoutMs'>) {
+  const texts = { stdout: '', stderr: '' };
+  const into = (name: 'stdout' | 'stderr') =>
+    new Writable({
+      decodeStrings: false,
+      write(chunk: string | Buffer, _encoding, written) {
+        texts[name] += chunk.toString();
+        written();
+      },
+    });
+  const env = commandEnv(extra);
+  return {
+    cwd,
+    env,
+    homeDir: env['HOME'] ?? homedir(),
+    stdin: Readable.from(input === undefined ? [] : [Buffer.from(input)]),
+    stdout: into('stdout'),
+    stderr: into('stderr'),
+    process: new EventEmitter(),
+    texts,
+  };
+}
+
+/** Starts a command as a process of its own, in which file permissions hold. */
+export function startProcess(args: readonly string[], options: CommandOptions): RunningProcess {
   const command = [...(isRoot && permissionsHold ? setpriv : []), process.execPath, mainFile, ...args];
-  const startedAt = Date.now();
   const child = spawn(command[0] ?? '', command.slice(1), {
     cwd: options.cwd,
     env: commandEnv(options.env),
@@ -64,31 +107,48 @@ export function startFileconv(args: readonly string[], options: CommandOptions):
   const texts = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => (texts.stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (texts.stderr += text));
-  const { timeoutMs = 280_000 } = options;
-  let isLate = false;
-  const late = setTimeout(() => {
-    isLate = true;
-    child.kill('SIGKILL');
-  }, timeoutMs);
-  const ended = new Promise<Ended>((resolve, reject) => {
+  const ended = new Promise<Pick<Ended, 'code' | 'signal'>>((resolve, reject) => {
     child.once('error', reject);
-    child.once('close', (code, signal) => {
-      clearTimeout(late);
-      if (isLate) reject(new Error(`fileconv ${args.join(' ')} had not ended after ${timeoutMs} ms:\n${texts.stderr}`));
-      else resolve({ code, signal, ...texts, stderr: withoutEverydayWaits(texts.stderr), ms: Date.now() - startedAt });
-    });
+    child.once('close', (code, signal) => resolve({ code, signal }));
   });
+  const interrupt = (signal: NodeJS.Signals) => void child.kill(signal);
+  return { child, ...watched(args, options, { texts, ended, interrupt, onLate: () => child.kill('SIGKILL') }) };
+}
+
+interface Started {
+  texts: { stdout: string; stderr: string };
+  ended: Promise<Pick<Ended, 'code' | 'signal'>>;
+  interrupt: (signal: NodeJS.Signals) => void;
+  onLate?: () => void;
+}
+
+function watched(
+  args: readonly string[],
+  { timeoutMs = 280_000 }: CommandOptions,
+  { texts, ended, interrupt, onLate }: Started,
+): RunningCommand {
+  const startedAt = Date.now();
+  const command = `fileconv ${args.join(' ')}`;
+  let isOver = false;
+  const over = ended.finally(() => (isOver = true));
+  const late = new AbortController();
+  const inTime = Promise.race([
+    over.then((how) => ({ ...how, ...texts, stderr: withoutEverydayWaits(texts.stderr), ms: Date.now() - startedAt })),
+    sleep(timeoutMs, undefined, { signal: late.signal, ref: false }).then(() => {
+      onLate?.();
+      throw new Error(`${command} had not ended after ${timeoutMs} ms:\n${texts.stderr}`);
+    }),
+  ]).finally(() => late.abort());
+  // Of a command that a test leaves running nobody asks.
+  inTime.catch(() => undefined);
   async function untilTrue(isTrue: () => boolean, what: string): Promise<void> {
     while (!isTrue()) {
-      if (child.exitCode !== null || child.signalCode !== null) {
-        throw new Error(`fileconv ${args.join(' ')} ended without ${what}:\n${texts.stderr}`);
-      }
+      if (isOver) throw new Error(`${command} ended without ${what}:\n${texts.stderr}`);
       await sleep(20);
     }
   }
   return {
-    child,
-    ended,
+    ended: inTime,
     stdout: () => texts.stdout,
     stderr: () => texts.stderr,
     until: (pattern) => untilTrue(() => pattern.test(texts.stdout) || pattern.test(texts.stderr), String(pattern)),
@@ -96,6 +156,7 @@ export function startFileconv(args: readonly string[], options: CommandOptions):
       await untilTrue(() => /^\}$/m.test(texts.stdout), 'JSON');
       return parseJson(texts.stdout);
     },
+    interrupt: (signal = 'SIGINT') => interrupt(signal),
   };
 }
 
@@ -107,9 +168,14 @@ export function withoutEverydayWaits(stderr: string): string {
   return stderr.replace(everydayWait, '');
 }
 
-/** Runs `fileconv` to its end. */
+/** Runs `fileconv` to its end, in this process. */
 export function fileconv(args: readonly string[], options: CommandOptions): Promise<Ended> {
   return startFileconv(args, options).ended;
+}
+
+/** Runs `fileconv` to its end, as a process of its own. */
+export function fileconvProcess(args: readonly string[], options: CommandOptions): Promise<Ended> {
+  return startProcess(args, options).ended;
 }
 
 /** A new folder, removed with the test file's others by `removeFolders`. */

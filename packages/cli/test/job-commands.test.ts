@@ -152,7 +152,7 @@ describe('fileconv job watch', () => {
       env: { TEMPORAL_ADDRESS: testTemporalAddress() },
     });
     await watching.until(/waiting\./);
-    watching.child.kill('SIGINT');
+    watching.interrupt();
     const ended = await watching.ended;
     expect(ended.code).toBe(130);
     expect(ended.stderr).toContain(`Come back: fileconv job watch ${handle.workflowId}`);

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { z } from 'zod';
-import { fileconv, newFolder, removeFolders, startFileconv } from './fileconv';
+import { fileconv, newFolder, removeFolders, startProcess } from './fileconv';
 import { until } from '../../../test/support/until';
 
 afterAll(removeFolders);
@@ -12,7 +12,7 @@ describe('fileconv convert with a stack of its own', () => {
   it('ends cleanly at Ctrl-C while it waits for a job, and leaves the folder free for the next stack', async () => {
     const folder = await newFolder();
     await writeFile(path.join(folder, 'a.md'), '# A\n');
-    const command = startFileconv(['convert', 'a.md', '--to', 'html', '--json'], {
+    const command = startProcess(['convert', 'a.md', '--to', 'html', '--json'], {
       cwd: folder,
       env: { FILECONV_POLICIES_FIRST_CHECK_AFTER: '5 seconds' },
     });
@@ -34,7 +34,7 @@ describe('fileconv convert with a stack of its own', () => {
     const folder = await newFolder();
     await writeFile(path.join(folder, 'a.md'), '# A\n');
     const args = ['convert', 'a.md', '--to', 'html', '--json'];
-    const first = startFileconv(args, { cwd: folder, env: { FILECONV_POLICIES_FIRST_CHECK_AFTER: '5 seconds' } });
+    const first = startProcess(args, { cwd: folder, env: { FILECONV_POLICIES_FIRST_CHECK_AFTER: '5 seconds' } });
     const accepted = () =>
       readIfThere(path.join(folder, '.fileconv/logs/service.log')).split('md → html: successful').length - 1;
     await until('a conversion', () => accepted() === 1);

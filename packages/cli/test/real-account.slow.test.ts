@@ -10,7 +10,7 @@ import {
 } from '../../../test/support/account-service';
 import { endOfPng, formats, learn } from '../../../test/support/account-formats';
 import { until } from '../../../test/support/until';
-import { fileconv, filesBelow, linesOf, newFolder, parseJson, removeFolders, startFileconv } from './fileconv';
+import { fileconv, filesBelow, linesOf, newFolder, parseJson, removeFolders, startProcess } from './fileconv';
 
 /** What commands make of a real account, before anything costs: formats, pairs and names as its pages tell them. */
 
@@ -180,7 +180,7 @@ it('takes no name of a format for an extension: files whose ending is none are s
 it('a batch that was joined ends with its report, whatever is refused of what has come since', async () => {
   await mkdir(path.join(folder, 'grows'));
   for (let n = 0; n < 30; n += 1) await writeFile(path.join(folder, 'grows', `${n}.png`), endOfPng);
-  const start = (...args: string[]) => startFileconv(args, { cwd: folder, env: { ACCOUNT_TOKEN: accountToken } });
+  const start = (...args: string[]) => startProcess(args, { cwd: folder, env: { ACCOUNT_TOKEN: accountToken } });
   // A command waits for the stack that another one started for itself: to join, there must be one for both.
   const stack = start('up', '--json');
   await stack.untilJson();

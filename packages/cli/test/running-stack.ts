@@ -1,6 +1,22 @@
+import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { mkdir, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
-import { newFolder, startFileconv, type CommandOptions, type RunningCommand } from './fileconv';
+import type { ConversionRig } from '../../../test/support/conversion-worker';
+import { stubAppId, stubToken } from '../../../test/support/stub-service';
+import { testTemporalAddress } from '../../../test/support/temporal';
+import { until } from '../../../test/support/until';
+import {
+  commandEnv,
+  mainFile,
+  newFolder,
+  parseJson,
+  startProcess,
+  type CommandOptions,
+  type RunningProcess,
+} from './fileconv';
 
 const recordSchema = z.object({
   pid: z.int(),
@@ -9,10 +25,10 @@ const recordSchema = z.object({
   taskQueue: z.string(),
 });
 
-/** A `fileconv up` that commands of a test file share; they find it by `env`. */
+/** A `fileconv up` that commands find by `env`. */
 export interface RunningStack {
   record: z.infer<typeof recordSchema>;
-  up: RunningCommand;
+  up: RunningProcess;
   stateDir: string;
   /** What makes a command in any folder use this stack. */
   env: Record<string, string>;
@@ -22,22 +38,76 @@ export interface RunningStack {
 /** Nothing is left behind by a test that dies; the long forms of tests take longer. */
 const longestMs = process.env['FILECONV_TEST_ITEMS'] === undefined ? 1_800_000 : 7_200_000;
 
+/** Nobody stops it, or changes its environment. */
+export type SharedStack = Pick<RunningStack, 'record' | 'stateDir' | 'env'>;
+
+/** A stack of the file's own, where it is started with other settings, counted in, or killed. */
 export async function startStack(env: CommandOptions['env'] = {}): Promise<RunningStack> {
   const cwd = await newFolder();
   const stateDir = path.join(cwd, 'state');
   const own = { FILECONV_STATE_DIR: stateDir };
-  const up = startFileconv(['up', '--json'], { cwd, env: { ...own, ...env }, timeoutMs: longestMs });
-  const said = await up.untilJson();
-  const { data: record, error } = recordSchema.safeParse(said);
-  if (error) throw new Error(`fileconv up started no stack: ${JSON.stringify(said)}`, { cause: error });
+  const up = startProcess(['up', '--json'], { cwd, env: { ...own, ...env }, timeoutMs: longestMs });
+  const record = recordOf(await up.untilJson());
   return {
     record,
     up,
     stateDir,
     env: own,
     async stop() {
-      up.child.kill('SIGINT');
+      up.interrupt();
       await up.ended;
     },
+  };
+}
+
+/**
+ * The one stack of this run of jest, which the first file that asks for it starts and the end of the run stops. Its jobs poll: no callback ends
+ * what a test holds.
+ */
+export async function sharedStack(): Promise<SharedStack> {
+  const folder = path.join(tmpdir(), 'shared-stack');
+  const stateDir = path.join(folder, 'state');
+  const said = path.join(folder, 'up.json');
+  // Whoever makes the folder starts the stack.
+  const isFirst = (await mkdir(folder, { recursive: true })) !== undefined;
+  if (isFirst) startShared(folder, { FILECONV_STATE_DIR: stateDir, FILECONV_CALLBACKS_EMBEDDED: 'off' }, said);
+  let text = '';
+  await until('the shared stack is up', async () => {
+    text = await readFile(said, 'utf8').catch(() => '');
+    return /^\}$/m.test(text);
+  });
+  return { record: recordOf(parseJson(text)), stateDir, env: { FILECONV_STATE_DIR: stateDir } };
+}
+
+/** It outlives this process, one of jest's workers; global-teardown ends it. */
+function startShared(cwd: string, env: Record<string, string>, said: string): void {
+  const [stdout, stderr] = [openSync(said, 'w'), openSync(path.join(cwd, 'up.log'), 'w')];
+  const up = spawn(process.execPath, [mainFile, 'up', '--json'], {
+    cwd,
+    env: commandEnv(env),
+    detached: true,
+    stdio: ['ignore', stdout, stderr],
+  });
+  up.unref();
+  closeSync(stdout);
+  closeSync(stderr);
+}
+
+function recordOf(said: unknown): RunningStack['record'] {
+  const { data, error } = recordSchema.safeParse(said);
+  if (error) throw new Error(`fileconv up started no stack: ${JSON.stringify(said)}`, { cause: error });
+  return data;
+}
+
+/** What makes commands use the worker and the stub service of a rig, in which a test holds and releases what it likes. */
+export function envOfRig({ stub, taskQueue }: ConversionRig, app = 'stub'): Record<string, string> {
+  const profile = `FILECONV_APPS_${app.toUpperCase()}`;
+  return {
+    TEMPORAL_ADDRESS: testTemporalAddress(),
+    FILECONV_WORKER_TASK_QUEUE: taskQueue,
+    FILECONV_DEFAULT_APP: app,
+    [`${profile}_BASE_URL`]: stub.url,
+    [`${profile}_APP_ID`]: stubAppId,
+    [`${profile}_TOKEN`]: stubToken,
   };
 }

@@ -27,7 +27,7 @@ it('gives lines to paste, which read the token where the output is no terminal',
     .stdout()
     .split('\n')
     .filter((line) => line.startsWith('export '));
-  running.child.kill('SIGTERM');
+  running.interrupt('SIGTERM');
   await running.ended;
   const token = await tokenIn(folder);
   expect(inShell(lines.join('\n'))).toMatch(new RegExp(`^http://127\\.0\\.0\\.1:\\d+ [0-9a-f-]{36} ${token}$`));

@@ -2,33 +2,34 @@ import { existsSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import {
-  answerError,
-  answerRunning,
-  startStubService,
-  stubAppId,
-  stubToken,
-  type StubService,
-} from '../../../test/support/stub-service';
+import { startRig, type ConversionRig } from '../../../test/support/conversion-worker';
+import { answerError, answerOutput, answerRunning, type StubService } from '../../../test/support/stub-service';
 import { until } from '../../../test/support/until';
-import { fileconv, filesBelow, linesOf, newFolder, parseJson, removeFolders, startFileconv } from './fileconv';
-import { startStack, type RunningStack } from './running-stack';
+import {
+  fileconv,
+  filesBelow,
+  linesOf,
+  newFolder,
+  parseJson,
+  removeFolders,
+  startFileconv,
+  startProcess,
+} from './fileconv';
+import { envOfRig } from './running-stack';
 
 /** `fileconv convert --to pdf,docx,html`. */
 
-let stack: RunningStack;
+let rig: ConversionRig;
 let stub: StubService;
 let env: Record<string, string>;
 beforeAll(async () => {
-  stub = await startStubService();
-  const app = { BASE_URL: stub.url, APP_ID: stubAppId, TOKEN: stubToken };
-  const account = Object.fromEntries(Object.entries(app).map(([key, value]) => [`FILECONV_APPS_STUB_${key}`, value]));
-  stack = await startStack({ ...account, FILECONV_CALLBACKS_EMBEDDED: 'off' });
-  env = { ...stack.env, ...account };
+  rig = await startRig();
+  ({ stub } = rig);
+  stub.on('convert/graph', (_seen, response) => answerOutput(response, { is_match: true, is_reversable: true }));
+  env = envOfRig(rig);
 });
 afterAll(async () => {
-  await stack.stop();
-  await stub.close();
+  await rig.close();
   await removeFolders();
 });
 
@@ -99,7 +100,7 @@ it('waits, when it is typed again, for the job that has written one result and c
   });
   const args = ['convert', 'a.md', '--to', 'pdf,html', '--app', 'stub'];
   const before = { uploads: stub.count('upload/file'), submits: submits().length };
-  const killed = startFileconv(args, { cwd, env });
+  const killed = startProcess(args, { cwd, env });
   await until('the first result', () => held.length === 1 && existsSync(path.join(cwd, 'a.pdf')));
   killed.child.kill('SIGKILL');
   await killed.ended;

@@ -1,12 +1,9 @@
-import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import type { Command } from 'commander';
-import { z } from 'zod';
 import { buildCommands } from '../src/command-tree';
 import { createOutput } from '../src/output/output';
-import { commandEnv, mainFile, newFolder, parseJson, removeFolders } from './fileconv';
+import { fileconv, newFolder, removeFolders, type Ended } from './fileconv';
 
 /** What the shell learns of each command when Temporal can't be reached. */
 
@@ -57,18 +54,15 @@ const needsTemporal: [line: string, code: number][] = [
 /** They start and wait for it, run beside it, or have tests of their own: `worker` and `batch retry`. */
 const others = /^(up|worker|batch retry|callbacks|codec-server|formats|service( .*)?|config .*)$/;
 
-const endedSchema = z.array(z.object({ code: z.int(), stdout: z.string(), stderr: z.string() }));
-
 it('a command that can not reach Temporal ends with 1, one of batch with 3, and says so in one line', async () => {
   const cwd = await newFolder();
   await mkdir(path.join(cwd, 'in'));
   await writeFile(path.join(cwd, 'in/a.md'), '# A\n');
-  const all = await runAll(
-    cwd,
-    needsTemporal.map(([line]) => line.split(' ')),
-  );
+  const options = { cwd, env: { TEMPORAL_ADDRESS: address } };
+  // At a time: each waits for some seconds.
+  const all = await Promise.all(needsTemporal.map(([line]) => fileconv(line.split(' '), options)));
   const told = needsTemporal.map(([line], n) => {
-    const { code, stderr = '' } = all[n] ?? {};
+    const { code, stderr = '' }: Partial<Ended> = all[n] ?? {};
     return [line, code, line === 'doctor' ? line : stderr.replace(/^(.* at 127\.0\.0\.1:1)\b.*\n$/, '$1')];
   });
   const reason = `error: Temporal can't be reached at ${address}`;
@@ -88,24 +82,4 @@ function leaves(command: Command): string[] {
   return command.commands.flatMap((each) =>
     each.commands.length === 0 ? [each.name()] : leaves(each).map((name) => `${each.name()} ${name}`),
   );
-}
-
-/** All in one process, at a time: each waits for some seconds. */
-async function runAll(cwd: string, lines: string[][]): Promise<z.infer<typeof endedSchema>> {
-  const program = path.join(path.dirname(mainFile), 'program.js');
-  const script = `
-    const { runCommandLine } = require(${JSON.stringify(program)});
-    const run = async (argv) => {
-      const texts = { stdout: '', stderr: '' };
-      const stream = (name) => ({ write: (text) => ((texts[name] += text), true) });
-      const host = { env: process.env, cwd: ${JSON.stringify(cwd)}, homeDir: ${JSON.stringify(cwd)} };
-      const code = await runCommandLine(argv, { ...host, stdout: stream('stdout'), stderr: stream('stderr') });
-      return { code, ...texts };
-    };
-    Promise.all(${JSON.stringify(lines)}.map(run)).then((all) => {
-      process.stdout.write(JSON.stringify(all), () => process.exit());
-    });`;
-  const env = commandEnv({ TEMPORAL_ADDRESS: address });
-  const { stdout } = await promisify(execFile)(process.execPath, ['-e', script], { env, cwd, timeout: 280_000 });
-  return endedSchema.parse(parseJson(stdout));
 }

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { freePort } from '../src/dev-server';
-import { fileconv, linesOf, newFolder, parseJson, removeFolders, startFileconv } from './fileconv';
+import { fileconv, linesOf, newFolder, parseJson, removeFolders, startProcess } from './fileconv';
 import { childrenOf, isAlive, untilDead } from './processes';
 import { hasScript, openTerminal } from './pseudo-terminal';
 import { noisyPng } from './samples';
@@ -16,7 +16,7 @@ afterAll(removeFolders);
 describe('fileconv up', () => {
   onLinux('prints where everything is, serves commands, refuses a second one, and leaves nothing behind', async () => {
     const cwd = await newFolder();
-    const up = startFileconv(['up'], { cwd });
+    const up = startProcess(['up'], { cwd });
     await up.until(/Ctrl-C stops everything/);
     const shown = new Map(linesOf(up.stdout()).map((line) => line.split(/ {2,}/) as [string, string]));
     expect(shown.get('Temporal')).toMatch(/^127\.0\.0\.1:\d+ \(namespace default\)$/);
@@ -51,7 +51,7 @@ describe('fileconv up', () => {
 
   it('prints one JSON document with --json', async () => {
     const cwd = await newFolder();
-    const up = startFileconv(['up', '--json'], { cwd });
+    const up = startProcess(['up', '--json'], { cwd });
     await up.untilJson();
     up.child.kill('SIGTERM');
     const ended = await up.ended;
@@ -70,7 +70,7 @@ describe('fileconv up', () => {
   onLinux('starts its parts again when they are killed, and continues converting', async () => {
     const cwd = await newFolder();
     await writeFile(path.join(cwd, 'a.png'), noisyPng(8));
-    const up = startFileconv(['up'], { cwd });
+    const up = startProcess(['up'], { cwd });
     await up.until(/Ctrl-C stops everything/);
     const before = childrenOf(up.child.pid ?? 0);
     for (const part of ['worker', 'service']) process.kill(before.get(part) ?? 0, 'SIGKILL');
@@ -91,7 +91,7 @@ describe('fileconv up', () => {
   it('finds other ports when the usual ones are taken, and works beside other stacks', async () => {
     const taken = await Promise.all([7233, 8233, 8465].map(occupy));
     const [one, two] = await Promise.all([newFolder(), newFolder()]);
-    const stacks = [one, two].map((cwd) => startFileconv(['up', '--json'], { cwd }));
+    const stacks = [one, two].map((cwd) => startProcess(['up', '--json'], { cwd }));
     await Promise.all(stacks.map((up) => up.untilJson()));
     await Promise.all([one, two].map((cwd) => writeFile(path.join(cwd, 'a.png'), noisyPng(8))));
     const ended = await Promise.all([one, two].map((cwd) => fileconv(['convert', 'a.png', '--to', 'webp'], { cwd })));
@@ -122,7 +122,7 @@ describe('fileconv up', () => {
 
   onLinux('says who starts the stack when another has begun to and is not ready yet', async () => {
     const cwd = await newFolder();
-    const first = startFileconv(['up'], { cwd });
+    const first = startProcess(['up'], { cwd });
     while (!existsSync(path.join(cwd, '.fileconv/stack-holder.json'))) await sleep(10);
     // As slow as a download of Temporal would be.
     first.child.kill('SIGSTOP');
@@ -141,7 +141,7 @@ describe('fileconv up', () => {
 
   onLinux('starts a part again that is killed while it starts', async () => {
     const cwd = await newFolder();
-    const up = startFileconv(['up'], { cwd });
+    const up = startProcess(['up'], { cwd });
     const pid = up.child.pid ?? 0;
     for (const part of ['temporal', 'service', 'worker']) {
       while (!childrenOf(pid).has(part)) await sleep(5);
@@ -168,7 +168,7 @@ describe('fileconv up', () => {
 
   onLinux('stops what it has started when it is interrupted while it starts', async () => {
     const cwd = await newFolder();
-    const up = startFileconv(['up'], { cwd });
+    const up = startProcess(['up'], { cwd });
     const pid = up.child.pid ?? 0;
     while (childrenOf(pid).size === 0) await sleep(10);
     const parts = childrenOf(pid);
@@ -181,14 +181,14 @@ describe('fileconv up', () => {
 
   onLinux('leaves nothing but Temporal when it is killed itself, and the next one takes over from there', async () => {
     const cwd = await newFolder();
-    const up = startFileconv(['up'], { cwd });
+    const up = startProcess(['up'], { cwd });
     await up.until(/Ctrl-C stops everything/);
     const parts = childrenOf(up.child.pid ?? 0);
     up.child.kill('SIGKILL');
     await up.ended;
     await Promise.all(['worker', 'service'].map((part) => untilDead(parts.get(part) ?? 0)));
 
-    const next = startFileconv(['up'], { cwd });
+    const next = startProcess(['up'], { cwd });
     await next.until(/Ctrl-C stops everything/);
     expect(isAlive(parts.get('temporal') ?? 0)).toBe(true);
     next.child.kill('SIGINT');
@@ -208,7 +208,7 @@ describe('fileconv up', () => {
     };
     await writeFile(path.join(cwd, '.fileconv/stack.json'), JSON.stringify(record));
     await writeFile(path.join(cwd, 'a.png'), noisyPng(8));
-    const up = startFileconv(['up'], { cwd });
+    const up = startProcess(['up'], { cwd });
     await up.until(/Ctrl-C stops everything/);
     expect(await readFile(path.join(cwd, '.fileconv/stack.json'), 'utf8')).not.toContain('127.0.0.1:1"');
     const ended = await fileconv(['convert', 'a.png', '--to', 'webp'], { cwd });

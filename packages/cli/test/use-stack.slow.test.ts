@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../src/dev-server';
 import { testTemporalAddress } from '../../../test/support/temporal';
-import { fileconv, filesBelow, linesOf, newFolder, parseJson, removeFolders, startFileconv } from './fileconv';
+import { fileconv, filesBelow, linesOf, newFolder, parseJson, removeFolders, startProcess } from './fileconv';
 import { childrenOf, isAlive } from './processes';
 import { noisyPng } from './samples';
 
@@ -21,7 +21,7 @@ async function folderWithPictures(...names: string[]): Promise<string> {
 describe('without a running stack, convert', () => {
   onLinux('starts one, says so, and stops all of it', async () => {
     const cwd = await folderWithPictures('a.png');
-    const command = startFileconv(['convert', 'a.png', '--to', 'webp'], {
+    const command = startProcess(['convert', 'a.png', '--to', 'webp'], {
       cwd,
       env: { FILECONV_POLICIES_FIRST_CHECK_AFTER: '2 seconds' },
     });
@@ -54,7 +54,7 @@ describe('without a running stack, convert', () => {
   it('says on Ctrl-C that its jobs continue with the next stack, where they do', async () => {
     const cwd = await folderWithPictures('a.png');
     const env = { FILECONV_POLICIES_FIRST_CHECK_AFTER: '8 seconds', FILECONV_CALLBACKS_EMBEDDED: 'off' };
-    const command = startFileconv(['convert', 'a.png', '--to', 'webp', '--json'], { cwd, env });
+    const command = startProcess(['convert', 'a.png', '--to', 'webp', '--json'], { cwd, env });
     await untilJobRuns(cwd);
     command.child.kill('SIGINT');
     const ended = await command.ended;
@@ -62,7 +62,7 @@ describe('without a running stack, convert', () => {
     expect(parseJson(ended.stdout)).toMatchObject({ files: [{ file: 'a.png', status: 'unfinished' }] });
     expect((await filesBelow(cwd)).filter((name) => !name.startsWith('.'))).toEqual(['a.png']);
 
-    const up = startFileconv(['up'], { cwd });
+    const up = startProcess(['up'], { cwd });
     while (!existsSync(path.join(cwd, 'a.webp'))) await sleep(50);
     up.child.kill('SIGINT');
     expect((await up.ended).code).toBe(0);
@@ -71,7 +71,7 @@ describe('without a running stack, convert', () => {
 
   it('ends at once on Ctrl-C while the stack starts', async () => {
     const cwd = await folderWithPictures('a.png');
-    const command = startFileconv(['convert', 'a.png', '--to', 'webp'], { cwd });
+    const command = startProcess(['convert', 'a.png', '--to', 'webp'], { cwd });
     await command.until(/starting one for this command/);
     command.child.kill('SIGINT');
     const ended = await command.ended;
@@ -100,13 +100,13 @@ describe('with TEMPORAL_ADDRESS, convert', () => {
   it('uses the worker and the service that run, which end with 0 when they are asked to', async () => {
     const cwd = await folderWithPictures('a.png');
     const env = { ...external(), FILECONV_SERVICE_PORT: String(await freePort()) };
-    const service = startFileconv(['service', '--json'], { cwd, env });
+    const service = startProcess(['service', '--json'], { cwd, env });
     expect(await service.untilJson()).toEqual({
       url: `http://127.0.0.1:${env.FILECONV_SERVICE_PORT}`,
       appId: expect.any(String) as unknown,
       tokenFile: expect.stringContaining(cwd) as unknown,
     });
-    const worker = startFileconv(['worker', '--json'], { cwd, env });
+    const worker = startProcess(['worker', '--json'], { cwd, env });
     expect(await worker.untilJson()).toEqual({
       address: env.TEMPORAL_ADDRESS,
       namespace: 'default',
@@ -128,7 +128,7 @@ describe('with TEMPORAL_ADDRESS, convert', () => {
   it('uses the service of an `up` that works for the same Temporal', async () => {
     const cwd = await folderWithPictures('a.png');
     const env = external();
-    const up = startFileconv(['up', '--json'], { cwd, env });
+    const up = startProcess(['up', '--json'], { cwd, env });
     await up.untilJson();
     const ended = await fileconv(['convert', 'a.png', '--to', 'webp'], { cwd, env });
     expect(ended).toMatchObject({ code: 0, stderr: '' });
@@ -142,7 +142,7 @@ describe('the embedded service, with TEMPORAL_ADDRESS', () => {
     const cwd = await folderWithPictures('a.png');
     const { TEMPORAL_ADDRESS: address, ...rest } = { TEMPORAL_ADDRESS: testTemporalAddress(), ...onQueue() };
     const port = String(await freePort());
-    const up = startFileconv(['up'], { cwd, env: { ...rest, TEMPORAL_ADDRESS: address, FILECONV_SERVICE_PORT: port } });
+    const up = startProcess(['up'], { cwd, env: { ...rest, TEMPORAL_ADDRESS: address, FILECONV_SERVICE_PORT: port } });
     await up.until(/Ctrl-C stops everything/);
     const env = { ...rest, TEMPORAL_ADDRESS: address.replace('127.0.0.1', 'localhost') };
     const ended = await fileconv(['convert', 'a.png', '--to', 'webp'], { cwd, env });
@@ -187,7 +187,7 @@ describe('a worker', () => {
       FILECONV_APPS_MINE_APP_ID: '1',
       FILECONV_APPS_MINE_TOKEN: 'some-token',
     };
-    const worker = startFileconv(['worker'], { cwd, env });
+    const worker = startProcess(['worker'], { cwd, env });
     await worker.until(/Ctrl-C drains it/);
     worker.child.kill('SIGINT');
     expect((await worker.ended).code).toBe(0);

@@ -5,7 +5,7 @@ import { quickPolicies, startRig, type ConversionRig } from '../../../test/suppo
 import { answerError, answerRunning, stubAppId, stubToken } from '../../../test/support/stub-service';
 import { testTemporalAddress } from '../../../test/support/temporal';
 import { until } from '../../../test/support/until';
-import { fileconv, linesOf, newFolder, parseJson, removeFolders, startFileconv, type RunningCommand } from './fileconv';
+import { fileconv, linesOf, newFolder, parseJson, removeFolders, startProcess, type RunningProcess } from './fileconv';
 
 /** Commands that wait say why nothing moves, and what to type. */
 
@@ -43,13 +43,13 @@ async function start(): Promise<ConversionHandle> {
   return rig.client.start({ source, output: 'pdf', destination, policies: quickPolicies });
 }
 
-const command = (...args: string[]): RunningCommand => startFileconv(args, { cwd, env });
+const command = (...args: string[]): RunningProcess => startProcess(args, { cwd, env });
 const refuse = (endpoint: string, status: number, code: string, headers = {}) =>
   rig.stub.on(endpoint, (_seen, response) => answerError(response, status, code, headers));
 const neverDone = () =>
   rig.stub.on('task/response', (seen, response) => answerRunning(response, String(seen.data['connector'])));
 
-async function interrupted(running: RunningCommand): Promise<string> {
+async function interrupted(running: RunningProcess): Promise<string> {
   running.child.kill('SIGINT');
   const { code, stderr } = await running.ended;
   expect(code).toBe(130);
@@ -138,7 +138,7 @@ it('Ctrl-C ends a command whose question about formats the service does not answ
   ];
   for (const [endpoint, args, commandEnv, says] of commands) {
     const seen = rig.stub.count(endpoint);
-    const running = startFileconv(args, { cwd, env: commandEnv });
+    const running = startProcess(args, { cwd, env: commandEnv });
     await until('the question', () => rig.stub.count(endpoint) > seen);
     expect(linesOf(await interrupted(running)).at(-1)).toMatch(says);
   }
@@ -149,7 +149,7 @@ it('a service that does not answer: first the question about formats, then the u
   await writeFile(path.join(cwd, 'a.md'), '# A\n');
   const args = ['convert', 'a.md', '--to', 'pdf'];
   const impatient = { ...env, FILECONV_TIMEOUTS_HEADERS_SECONDS: '1' };
-  const running = startFileconv(args, { cwd, env: impatient });
+  const running = startProcess(args, { cwd, env: impatient });
   const doctor = `fileconv doctor --app ${app}`;
   await running.until(
     new RegExp(`warning: The conversion service of app ${app} does not answer the question about formats .*${doctor}`),

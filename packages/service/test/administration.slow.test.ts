@@ -2,7 +2,7 @@ import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { startFileconv } from '../../cli/test/fileconv';
+import { startProcess } from '../../cli/test/fileconv';
 import { startReceiver } from './callbacks/receiver';
 import { createDataDir, TestClient, tinySvg } from './support';
 
@@ -19,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 async function fileconv(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  return startFileconv(args, { cwd: folder }).ended;
+  return startProcess(args, { cwd: folder }).ended;
 }
 
 const newAppSchema = z.object({ name: z.string(), appId: z.string(), token: z.string() });
@@ -97,7 +97,7 @@ describe('fileconv service credits', () => {
 
 describe('a running service', () => {
   it('knows new apps, tokens and balances without a restart, and reads its accounts on SIGHUP', async () => {
-    const running = startFileconv(['service'], { cwd: folder, env: { FILECONV_SERVICE_PORT: '0' } });
+    const running = startProcess(['service'], { cwd: folder, env: { FILECONV_SERVICE_PORT: '0' } });
     await running.until(/Token file/);
     const url = /http:\/\/\S+/.exec(running.stdout())?.[0] ?? '';
     const { name, appId, token } = await addApp('billing', '--vcredits', '1');
@@ -140,7 +140,7 @@ describe('a running service', () => {
   it('calls back programs on this machine for its own app, and shows how far that is', async () => {
     const receiver = await startReceiver((response, count) => void response.writeHead(count === 1 ? 500 : 200).end());
     const env = { FILECONV_SERVICE_PORT: '0', FILECONV_SERVICE_CALLBACK_FIRST_RETRY_SECONDS: '0.05' };
-    const running = startFileconv(['service'], { cwd: folder, env });
+    const running = startProcess(['service'], { cwd: folder, env });
     await running.until(/Token file/);
     const [, url = ''] = /(http:\/\/\S+)/.exec(running.stdout()) ?? [];
     const [, appId = ''] = /App ID +(\S+)/.exec(running.stdout()) ?? [];

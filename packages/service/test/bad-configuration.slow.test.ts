@@ -4,7 +4,7 @@ import { connect, createServer } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../cli/src/dev-server';
-import { linesOf, newFolder, permissionsHold, removeFolders, startFileconv } from '../../cli/test/fileconv';
+import { linesOf, newFolder, permissionsHold, removeFolders, startProcess } from '../../cli/test/fileconv';
 
 /** A configuration that cannot be used: `fileconv service` names the key in one line, and never listens. */
 
@@ -210,7 +210,7 @@ describe('fileconv service says in one line, and never listens:', () => {
       const taken = takePort === true ? createServer().listen(port, '127.0.0.1') : undefined;
       if (taken) await once(taken, 'listening');
 
-      const command = startFileconv(['service'], {
+      const command = startProcess(['service'], {
         cwd: folder,
         env: { FILECONV_SERVICE_PORT: String(port), ...env },
         timeoutMs: 20_000,
@@ -231,7 +231,7 @@ describe('fileconv service says in one line, and never listens:', () => {
   it('and one that is good listens, so that the silence above says something', async () => {
     const folder = await newFolder();
     const port = await freePort();
-    const command = startFileconv(['service'], { cwd: folder, env: { FILECONV_SERVICE_PORT: String(port) } });
+    const command = startProcess(['service'], { cwd: folder, env: { FILECONV_SERVICE_PORT: String(port) } });
     const listened = listensUntil(command.ended, port);
     await command.until(/Token file/);
     await sleep(100);

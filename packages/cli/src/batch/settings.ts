@@ -77,10 +77,10 @@ export async function settleBatch(
   sources: readonly string[],
   flags: RunFlags,
 ): Promise<BatchSettings> {
-  const { config, cwd } = context;
+  const { config, cwd, stdin } = context;
   const app = flags.app ?? config.values.defaultApp;
   const out = flags.out === undefined ? undefined : folderUri(context, flags.out);
-  const what = whatToConvert(sources, { ...flags, cwd });
+  const what = whatToConvert(sources, { ...flags, cwd, stdin });
   const name = flags.name ?? defaultName(sources, { ...flags, cwd, out, isHidden: isEncrypting(context) });
   checkName(name);
   const files = filesOf(context);
@@ -101,13 +101,27 @@ export async function settleBatch(
       cwd: asFolder(uriOfPath(cwd)),
       ...defined({ out, template: flags.template }),
       extensionOf: (output) => extensions.get(output) ?? extensionFromName(output),
-      stdin: process.stdin,
+      stdin,
     },
   };
 }
 
-function whatToConvert(sources: readonly string[], flags: RunFlags & { cwd: string }): PlanBatchOptions['what'] {
-  const { cwd, to, from: input, param: parameters, manifest, recursive, exclude, modifiedSince, filesFrom } = flags;
+function whatToConvert(
+  sources: readonly string[],
+  flags: RunFlags & Pick<CommandContext, 'cwd' | 'stdin'>,
+): PlanBatchOptions['what'] {
+  const {
+    cwd,
+    stdin,
+    to,
+    from: input,
+    param: parameters,
+    manifest,
+    recursive,
+    exclude,
+    modifiedSince,
+    filesFrom,
+  } = flags;
   const [only = '', ...others] = sources;
   const isManifest = to === undefined && others.length === 0 && /\.(csv|jsonl)$/i.test(only);
   const named = manifest ?? (isManifest ? only : undefined);
@@ -133,7 +147,7 @@ function whatToConvert(sources: readonly string[], flags: RunFlags & { cwd: stri
     const uri = resolveName(named, folder) ?? named;
     const isStdin = named === '-';
     return {
-      manifest: isStdin ? process.stdin : uri,
+      manifest: isStdin ? stdin : uri,
       name: shownAsWritten(named),
       folder: isStdin ? folder : folderOf(uri),
       ...defined({ to: defaultTo, input, parameters }),

@@ -162,7 +162,7 @@ export function progressText(state: BatchState, perSecond: number | undefined): 
     perSecond === undefined || perSecond <= 0 || left === 0 || status !== 'running'
       ? ''
       : `${formatDuration(Math.ceil(left / perSecond) * 1_000)} left`,
-    vcredits > 0 ? `${formatCount(vcredits)} vCredits` : '',
+    vcredits > 0 ? `${formatCount(vcredits)} vCredit${vcredits === 1 ? '' : 's'}` : '',
   ];
   return parts.filter((part) => part !== '').join(', ');
 }

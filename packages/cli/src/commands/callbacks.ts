@@ -7,14 +7,14 @@ import { findTemporal } from '../stack/open-temporal';
 
 export async function callbacks(context: CommandContext): Promise<void> {
   const { config, output } = context;
-  const signal = untilAskedToEnd();
+  const signal = untilAskedToEnd(context);
   const { target } = await findTemporal(context);
   const { host, port, publicBaseUrl } = config.values.callbacks;
   const log = await openLog(context, { process: 'callbacks' });
   const receiver = await openReceiver(context, { target, port, log }).catch((error: unknown) => {
     throw portTaken(error, { host, port, whose: 'the receiver', variable: 'FILECONV_CALLBACKS_PORT' });
   });
-  reportReady();
+  reportReady(context);
   const address = target.connection.address;
   if (output.json) output.printJson({ url: receiver.url, publicBaseUrl: publicBaseUrl ?? null, address });
   else {

@@ -6,11 +6,11 @@ import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
 export async function codecServer(context: CommandContext): Promise<void> {
   const { config, output } = context;
   const { host, port, uiOrigin } = config.values.codec;
-  const signal = untilAskedToEnd();
+  const signal = untilAskedToEnd(context);
   const server = await openCodecServer(context, { port }).catch((error: unknown) => {
     throw portTaken(error, { host, port, whose: 'the codec server', variable: 'FILECONV_CODEC_PORT' });
   });
-  reportReady();
+  reportReady(context);
   if (output.json) output.printJson({ url: server.url, uiOrigin: uiOrigin ?? null });
   else {
     output.say(

@@ -21,7 +21,7 @@ export async function convert(
   const { to, from, out } = flags;
   const app = flags.app ?? config.values.defaultApp;
   const onExisting = flags.onExisting ?? config.values.policies.onExisting;
-  const signal = untilAskedToEnd();
+  const signal = untilAskedToEnd(context);
   const inputs = await findInputs(context, files, { ...flags, signal });
   const extensions = await settleFormats(context, app, { inputs, from, to, signal });
   const targets = [...extensions].map(([format, extension]): Target => ({ to: format, extension }));

@@ -16,7 +16,7 @@ export async function serviceCheck(context: CommandContext, flags: TargetFlags):
   const { output } = context;
   const target: Target = { ...(await chooseTarget(context, flags)), capabilities: { unverifiedCallback } };
   await requireAnswer(target);
-  const signal = untilAskedToEnd();
+  const signal = untilAskedToEnd(context);
   let checked = 0;
   const outcomes = await runRules(target, {
     signal,

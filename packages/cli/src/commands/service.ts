@@ -18,7 +18,7 @@ export async function service(context: CommandContext): Promise<void> {
   const settings = config.values.service;
   const log = await openLog(context, { process: 'service' });
   let reload = (): void => undefined;
-  const signal = untilAskedToEnd({ onHangUp: () => reload() });
+  const signal = untilAskedToEnd(context, { onHangUp: () => reload() });
   const health = await openHealth(context, 'service');
   const { metricsAddress } = settings;
   const metrics = metricsAddress === undefined ? undefined : await openServiceMetrics(metricsAddress);
@@ -30,7 +30,7 @@ export async function service(context: CommandContext): Promise<void> {
   reload = () => void running.reloadAccounts().then(() => running.reloadFaults());
   health?.begin(() => Promise.resolve(running.isUsable() ? undefined : 'its database does not answer'));
   await writeServiceRecord(settings.dataDir, running.url);
-  reportReady();
+  reportReady(context);
   const details = { url: running.url, appId: embedded.appId, tokenFile: embedded.tokenFile };
   output.result(details, await describeService(details, context.stdout.isTTY === true));
   await aborted(signal);

@@ -9,7 +9,7 @@ import { startStack } from '../stack/start-stack';
 export async function up(context: CommandContext): Promise<void> {
   const { output, config } = context;
   const stateDir = config.values.state.dir;
-  const signal = untilAskedToEnd();
+  const signal = untilAskedToEnd(context);
   const stack = await startStack(context, { startedBy: 'up', wait: false, signal }).catch(async (error: unknown) => {
     if (signal.aborted) throw new CommandError('INTERRUPTED', ['Interrupted while it started.'], { cause: error });
     if (!(error instanceof TemporalServerError && error.code === 'LOCK_HELD')) throw error;

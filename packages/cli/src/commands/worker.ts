@@ -24,7 +24,7 @@ const startCheckMs = 20;
 export async function worker(context: CommandContext, flags: { unversioned?: boolean }): Promise<void> {
   const { config, output, env } = context;
   const { values } = config;
-  const signal = untilAskedToEnd();
+  const signal = untilAskedToEnd(context);
   const { metricsAddress } = values.worker;
   const log = await openLog(context, { process: 'worker' });
   const news = runningOutput(context, log);
@@ -71,7 +71,7 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
   health?.begin(() =>
     conversionWorker.getState() === 'RUNNING' ? findObstacle() : Promise.resolve('it polls no task queue'),
   );
-  reportReady();
+  reportReady(context);
   const { taskQueue } = values.worker;
   const address = target.connection.address;
   if (output.json) {

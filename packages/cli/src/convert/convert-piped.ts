@@ -45,7 +45,7 @@ export async function convertPiped(
     : given;
   const { config, cwd } = context;
   const app = flags.app ?? config.values.defaultApp;
-  const signal = untilAskedToEnd();
+  const signal = untilAskedToEnd(context);
   const isFromStdin = files.includes(piped);
   const named = isFromStdin ? stdinAs(from ?? '') : await onlyInput(context, files, { ...flags, signal });
   const extensions = await settleFormats(context, app, { inputs: [named], from, to: [to], signal });
@@ -61,7 +61,7 @@ export async function convertPiped(
   const spooled = `stdin.${named.extension}`;
   const content = await (
     isFromStdin
-      ? spool(process.stdin, folder.file(spooled), { maxBytes: uploadLimit(context, app), signal })
+      ? spool(context.stdin, folder.file(spooled), { maxBytes: uploadLimit(context, app), signal })
       : stampOf(context, named)
   ).catch(async (error: unknown) => {
     await folder.remove();
@@ -75,11 +75,11 @@ export async function convertPiped(
     context.output.say(
       `An earlier command was ended before it could deliver this: its job has converted ${input.file}.`,
     );
-    return deliver(folder, result, signal);
+    return deliver(context, folder, { result, signal });
   }
   const settings = { ...flags, app, onExisting, signal, ...(isToStdout && { pipedFrom: result }) };
   const { exitCode, outcomes } = await convertOnStack(context, [job], settings);
-  if (isToStdout && exitCode === exitCodes.ok) return deliver(folder, result, signal);
+  if (isToStdout && exitCode === exitCodes.ok) return deliver(context, folder, { result, signal });
   if (outcomes.every(hasEnded)) await folder.remove();
   return exitCode;
 }
@@ -91,7 +91,7 @@ function onlyFormat({ to: [to = '', ...others] }: ConvertFlags): string {
   ]);
 }
 
-function refuseMisuse({ output }: CommandContext, files: readonly string[], { from, out }: ConvertFlags): void {
+function refuseMisuse({ output, stdin }: CommandContext, files: readonly string[], { from, out }: ConvertFlags): void {
   const usage = (problem: string) => new CommandError('USAGE', [problem]);
   if (out === piped && output.json)
     throw usage('--json and --out - would both write to standard output. Leave out one of them.');
@@ -102,7 +102,7 @@ function refuseMisuse({ output }: CommandContext, files: readonly string[], { fr
   if (out === undefined)
     throw usage('Say where the result of standard input goes: --out FILE, or --out - for standard output.');
   if (out.endsWith('/')) throw usage(`${out} is a folder. Name the file, for example --out ${out}stdin.pdf`);
-  if (process.stdin.isTTY)
+  if (stdin.isTTY)
     throw usage('Standard input is a terminal. Pipe a file into the command, or name one in place of -.');
 }
 
@@ -142,9 +142,13 @@ function hasEnded({ status, error }: FileOutcome): boolean {
   return status === 'converted' || status === 'skipped';
 }
 
-async function deliver(folder: PipeFolder, result: string, signal: AbortSignal): Promise<ExitCode> {
+async function deliver(
+  { stdout }: CommandContext,
+  folder: PipeFolder,
+  { result, signal }: { result: string; signal: AbortSignal },
+): Promise<ExitCode> {
   try {
-    await pipeline(createReadStream(result), process.stdout, { end: false, signal });
+    await pipeline(createReadStream(result), stdout, { end: false, signal });
   } catch (error) {
     if (signal.aborted) return exitCodes.interrupted;
     if (systemErrorCode(error) === 'ENOENT') {

@@ -1,8 +1,9 @@
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import type { ProcessContext } from '../command-context';
 import { eraseEcho } from '../output/output';
 
 /** Tells the process that started this one, if it supervises us, that we are ready. */
-export function reportReady(): void {
+export function reportReady({ process }: Pick<ProcessContext, 'process'>): void {
   if (process.connected) process.send?.('ready');
 }
 
@@ -10,15 +11,18 @@ export function reportReady(): void {
  * Aborts when this process is asked to end: SIGTERM, Ctrl-C, its terminal's end, or the death of the process that supervises it. With
  * `onHangUp` SIGHUP means that instead, unless a terminal's end would look the same.
  */
-export function untilAskedToEnd({ onHangUp }: { onHangUp?: () => void } = {}): AbortSignal {
+export function untilAskedToEnd(
+  { process, stdin, stderr }: Pick<ProcessContext, 'process' | 'stdin' | 'stderr'>,
+  { onHangUp }: { onHangUp?: () => void } = {},
+): AbortSignal {
   const controller = new AbortController();
   const end = () => controller.abort();
   process.once('SIGTERM', end);
   process.once('SIGINT', () => {
-    if (process.stderr.isTTY) process.stderr.write(eraseEcho);
+    if (stderr.isTTY) stderr.write(eraseEcho);
     end();
   });
-  if (onHangUp && !process.stdin.isTTY) process.on('SIGHUP', onHangUp);
+  if (onHangUp && !stdin.isTTY) process.on('SIGHUP', onHangUp);
   else process.once('SIGHUP', end);
   if (process.send) {
     process.once('disconnect', end);

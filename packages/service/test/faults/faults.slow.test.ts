@@ -1,6 +1,6 @@
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { newFolder, removeFolders, startFileconv } from '../../../cli/test/fileconv';
+import { newFolder, removeFolders, startProcess } from '../../../cli/test/fileconv';
 import { openAdministration } from '../../src';
 import { FaultRules, Faults, type FaultsOptions, faultsSchema } from '../../src/faults/faults';
 import { createApp, createDataDir, startTestService, type TestApp, TestClient, tinyPng } from '../support';
@@ -345,7 +345,7 @@ describe('faults.toml', () => {
 
   it('is read again by `fileconv service` on SIGHUP', async () => {
     const folder = await newFolder();
-    const command = startFileconv(['service'], { cwd: folder, env: { FILECONV_SERVICE_PORT: '0' } });
+    const command = startProcess(['service'], { cwd: folder, env: { FILECONV_SERVICE_PORT: '0' } });
     await command.until(/Token file/);
     await writeFile(path.join(folder, '.fileconv/service/faults.toml'), error);
     command.child.kill('SIGHUP');

@@ -59,7 +59,7 @@ export async function batchRun(
   const { unconvertible, policies } = settings;
   const repetition = { onUnknownOutcome: policies?.onUnknownOutcome, resubmit, unconvertible };
   if (flags.dryRun === true) {
-    const signal = untilAskedToEnd();
+    const signal = untilAskedToEnd(context);
     const plan = await planOrRefuse(context, { settings, signal, isDry: true }, (planning) =>
       planBatch({ ...planOptions, ...repetition, dryRun: true, ...planning }),
     );
@@ -114,7 +114,7 @@ async function findBatchFolder(context: CommandContext, name: string): Promise<s
 
 export async function batchWatch(context: CommandContext, name: string): Promise<ExitCode> {
   checkName(name);
-  const signal = untilAskedToEnd();
+  const signal = untilAskedToEnd(context);
   const stack = await openTemporal(context);
   try {
     const batch = clientOf(stack).getBatch(name);
@@ -130,7 +130,7 @@ export async function batchWatch(context: CommandContext, name: string): Promise
 async function undertake(context: CommandContext, undertaking: Undertaking): Promise<ExitCode> {
   const { name, settings, flags, plan, files, batchFolder: folder } = undertaking;
   const { output } = context;
-  const signal = untilAskedToEnd();
+  const signal = untilAskedToEnd(context);
   const rules = { settings, signal, isDry: false };
   const { tags = [], ...others } = settings;
   const input = defined({ ...others, unconvertible: undefined });

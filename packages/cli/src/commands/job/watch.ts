@@ -11,7 +11,7 @@ import { withJob } from './control';
 
 export async function jobWatch(context: CommandContext, workflowId: string): Promise<ExitCode> {
   const { output } = context;
-  const signal = untilAskedToEnd();
+  const signal = untilAskedToEnd(context);
   return withJob(context, workflowId, async (temporal, job) => {
     const handle = new ConversionHandle(temporal.client.workflow.getHandle(workflowId));
     const { source } = job.history.input;

@@ -1,0 +1,163 @@
+import { quickPolicies, startRig, type ConversionRig } from '../../../test/support/conversion-worker';
+import { answerOutput } from '../../../test/support/stub-service';
+import { until } from '../../../test/support/until';
+import { convertedPictures, folderWithPictures } from './batch-pictures';
+import { fileconv, linesOf, parseJson, removeFolders, startFileconv } from './fileconv';
+import { envOfRig } from './running-stack';
+
+/** `fileconv batch` beside a batch under way, whose conversions the service does not end before they are released. */
+
+let rig: ConversionRig;
+let release: () => void;
+
+beforeEach(async () => {
+  rig = await startRig();
+  let isHeld = true;
+  release = () => (isHeld = false);
+  rig.stub.on('convert/graph', (_seen, response) => answerOutput(response, { is_match: true, is_reversable: true }));
+  rig.stub.on('task/response', (seen, response) => {
+    if (!isHeld) rig.stub.answerAsAlways(seen, response);
+    else answerOutput(response, { entity: { id: seen.data['connector'], status: 'running' }, result: {} });
+  });
+});
+afterEach(() => rig.close());
+afterAll(removeFolders);
+
+const env = () => ({
+  ...envOfRig(rig),
+  FILECONV_POLICIES_MAX_CHECK_INTERVAL: `${quickPolicies.maxCheckInterval} ms`,
+});
+const batch = (cwd: string, ...args: string[]) => fileconv(['batch', ...args], { cwd, env: env() });
+const toGif = (name: string) => ['in', '--to', 'gif', '--out', 'out', '--name', name];
+
+/** A batch of four, one at a time, paused while the first is in flight. */
+async function pausedBatch(name: string) {
+  const cwd = await folderWithPictures(4);
+  const before = rig.stub.count('convert/file');
+  const command = startFileconv(['batch', 'run', ...toGif(name), '--window', '1'], { cwd, env: env() });
+  await until('the first is in flight', () => rig.stub.count('convert/file') > before);
+  const paused = await batch(cwd, 'pause', name);
+  expect(paused).toMatchObject({ code: 0, stderr: '' });
+  expect(paused.stdout).toBe(`Batch ${name} starts no more jobs. Continue: fileconv batch resume ${name}\n`);
+  return { cwd, command };
+}
+
+it('starts nothing while it is paused, tells where it stands, and continues with another window', async () => {
+  const { cwd, command } = await pausedBatch('pausing');
+  release();
+  await convertedPictures(cwd, { total: 4, wanted: 1 });
+  let state: unknown;
+  do state = parseJson((await batch(cwd, 'status', 'pausing', '--json')).stdout);
+  while (JSON.stringify(state).includes('"inFlight":1'));
+  expect(state).toMatchObject({ batch: 'pausing', status: 'paused', succeeded: 1, inFlight: 0, waiting: 3 });
+  expect((await batch(cwd, 'status', 'pausing')).stdout).toBe(
+    'Batch pausing: paused. 1 of 4, paused, 1 vCredit.\n  It waits for somebody who resumes it. Continue: fileconv batch resume pausing\n',
+  );
+  expect((await batch(cwd, 'list')).stdout).toMatch(/^pausing +running +\d{4}-/m);
+  const early = await batch(cwd, 'report', 'pausing');
+  expect(early).toMatchObject({ code: 2, stdout: '' });
+  expect(early.stderr).toContain('Watch it: fileconv batch watch pausing');
+
+  expect((await batch(cwd, 'window', 'pausing', '3')).stdout).toContain('up to 3 jobs in flight');
+  expect(parseJson((await batch(cwd, 'status', 'pausing', '--json')).stdout)).toMatchObject({ window: 3 });
+  expect(parseJson((await batch(cwd, 'resume', 'pausing', '--json')).stdout)).toMatchObject({ batch: 'pausing' });
+  const ended = await command.ended;
+  expect(ended.code).toBe(0);
+  expect(linesOf(ended.stdout)[0]).toBe('All 4 files are converted.');
+  const late = await batch(cwd, 'pause', 'pausing');
+  expect(late).toMatchObject({ code: 2, stdout: '' });
+  expect(late.stderr).toBe('error: Batch pausing has ended. See: fileconv batch report pausing\n');
+});
+
+it('that is cancelled stops the jobs in flight, and --finish lets them end', async () => {
+  const stopped = await pausedBatch('cancelled');
+  expect((await batch(stopped.cwd, 'cancel', 'cancelled')).code).toBe(0);
+  const ended = await stopped.command.ended;
+  expect(ended.code).toBe(1);
+  expect(ended.stdout).toMatch(/^Cancelled; 4 of 4 files not converted\./);
+  expect((await batch(stopped.cwd, 'status', 'cancelled')).stdout).toBe(
+    'Batch cancelled: cancelled. 4 of 4, 4 not converted, cancelled.\n',
+  );
+
+  const finished = await pausedBatch('finished');
+  expect((await batch(finished.cwd, 'cancel', 'finished', '--finish')).code).toBe(0);
+  release();
+  const last = await finished.command.ended;
+  expect(last.code).toBe(1);
+  expect(last.stdout).toMatch(/^Cancelled; 3 of 4 files not converted\./);
+  const again = await batch(finished.cwd, 'run', ...toGif('finished'));
+  expect(again).toMatchObject({ code: 0, stderr: 'Batch finished: 3 files to convert, 1 file done before.\n' });
+});
+
+it('says which flags it takes no notice of while it runs, and keeps what it was started with for a retry', async () => {
+  const { cwd, command } = await pausedBatch('unheeded');
+  const join = async (...args: string[]) => {
+    const joining = startFileconv(['batch', ...args], { cwd, env: env() });
+    await joining.until(/is running already/);
+    joining.interrupt();
+    return linesOf((await joining.ended).stderr).slice(1, -1);
+  };
+  const run = ['run', ...toGif('unheeded'), '--window'];
+  const unheeded = (flags: string, now: string) =>
+    `It continues as it was started: ${flags} only for what is left to do afterwards, while this command watches. To have that now: fileconv batch ${now}`;
+  const cancel = 'cancel unheeded --finish, and then this command again';
+  expect(await join('retry', 'unheeded', '--resubmit')).toEqual([unheeded('--resubmit holds', cancel)]);
+  expect(await join(...run, '9')).toEqual([unheeded('--window holds', 'window unheeded 9')]);
+  expect(await join(...run, '1')).toEqual([]);
+  const more = [...run, '1', '--mode', 'sync', '--stop-after', '5%', '--on-unknown-outcome', 'fail'];
+  expect(await join(...more)).toEqual([unheeded('--mode, --stop-after, --on-unknown-outcome hold', cancel)]);
+  expect(await join(...run, '1')).toEqual([]);
+
+  expect((await batch(cwd, 'cancel', 'unheeded')).code).toBe(0);
+  expect((await command.ended).code).toBe(1);
+});
+
+it('that somebody terminates ends each command that asks for it with 3 and what to type, which does the rest', async () => {
+  const { cwd, command } = await pausedBatch('terminated');
+  await rig.temporal.workflow.getHandle('terminated').terminate('by hand');
+  const says =
+    'error: batch terminated: ended without a result: by hand. Jobs in flight continue. What is left is done by: fileconv batch retry terminated';
+  const looks = [
+    batch(cwd, 'watch', 'terminated'),
+    batch(cwd, 'status', 'terminated'),
+    batch(cwd, 'report', 'terminated'),
+  ];
+  for (const ended of [await command.ended, ...(await Promise.all(looks))]) {
+    expect([ended.code, linesOf(ended.stderr).at(-1)]).toEqual([3, says]);
+  }
+  release();
+  expect(await batch(cwd, 'retry', 'terminated')).toMatchObject({ code: 0 });
+  expect(await convertedPictures(cwd, { total: 4, wanted: 4 })).toHaveLength(4);
+});
+
+it('can be watched and left again: Ctrl-C ends the watching with 130, and the end of the batch with its exit code', async () => {
+  const { cwd, command } = await pausedBatch('watched');
+  command.interrupt();
+  expect((await command.ended).code).toBe(130);
+  const watching = startFileconv(['batch', 'watch', 'watched'], { cwd, env: env() });
+  await watching.until(/Watching batch watched\./);
+  watching.interrupt();
+  const left = await watching.ended;
+  expect(left).toMatchObject({ code: 130, stdout: '' });
+  expect(linesOf(left.stderr).at(-1)).toBe(
+    'Detached from batch watched. It continues without this command. Come back: fileconv batch watch watched',
+  );
+
+  const toTheEnd = startFileconv(['batch', 'watch', 'watched', '--json'], {
+    cwd,
+    env: env(),
+  });
+  expect((await batch(cwd, 'window', 'watched', '4')).code).toBe(0);
+  expect((await batch(cwd, 'resume', 'watched')).code).toBe(0);
+  release();
+  const ended = await toTheEnd.ended;
+  expect(ended).toMatchObject({ code: 0, stderr: '' });
+  expect(parseJson(ended.stdout)).toMatchObject({ batch: 'watched', counts: { succeeded: 4 } });
+  const withUi = { ...env(), FILECONV_TEMPORAL_UI_URL: 'https://temporal.example.com' };
+  const report = await fileconv(['batch', 'report', 'watched', '--json'], { cwd, env: withUi });
+  expect(parseJson(report.stdout)).toMatchObject({
+    batch: 'watched',
+    counts: { items: 4, succeeded: 4 },
+    links: { batch: 'https://temporal.example.com/namespaces/default/workflows/watched' },
+  });
+});

@@ -1,0 +1,29 @@
+const { ModernFakeTimers } = require('@jest/fake-timers');
+const { TestEnvironment } = require('jest-environment-node');
+const { ModuleMocker } = require('jest-mock');
+
+/**
+ * Runs tests in the context of Node itself, where an error of a package or of Node is an `Error` of the tests, too; with `runtime.cjs`,
+ * which loads packages once for all files. What jest, or a test, sets among the globals is taken back at the end of its file.
+ */
+module.exports = class NodeContext extends TestEnvironment {
+  constructor(config, context) {
+    super(config, context);
+    this.globals = Object.getOwnPropertyDescriptors(globalThis);
+    this.variables = { ...process.env };
+    this.exit = process.exit;
+    this.global = globalThis;
+    this.moduleMocker = new ModuleMocker(globalThis);
+    this.fakeTimersModern = new ModernFakeTimers({ config: config.projectConfig, global: globalThis });
+  }
+
+  async teardown() {
+    await super.teardown();
+    process.exit = this.exit;
+    for (const name of Object.keys(process.env)) if (!(name in this.variables)) delete process.env[name];
+    Object.assign(process.env, this.variables);
+    for (const [name, descriptor] of Object.entries(this.globals)) {
+      if (descriptor.configurable) Object.defineProperty(globalThis, name, descriptor);
+    }
+  }
+};

@@ -1,9 +1,10 @@
 // Runs bench/<name>.ts: strips the types of bench and src with swc into a cache folder and runs that with plain node, so that
-// what is measured is the code as it stands, without a build and without a loader in the measured process.
+// what is measured is the code as it stands, without a loader in the measured process. Processes of their own run what is built.
 import { transformFileSync } from '@swc/core';
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { build } from '../scripts/build.mjs';
 
 const root = path.resolve(import.meta.dirname, '..');
 const out = path.join(root, 'node_modules/.cache/fileconv-bench');
@@ -15,6 +16,7 @@ if (!names.includes(`${name}.ts`)) {
   process.exit(2);
 }
 
+await build({ check: false });
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
 /** Where the code finds a package by its name, with its sources in place of what is built of them. */
@@ -28,7 +30,7 @@ function link(name, folder) {
 
 link('temporal-file-conversion', '.');
 link('temporal-file-conversion-service', 'packages/service');
-// Processes of its own run compiled code: npm run build. A copy, for they see no folder outside of this one.
+// A copy, for its processes see no folder outside of this one.
 cpSync(path.join(root, 'packages/service/dist'), path.join(out, 'packages/service/dist'), { recursive: true });
 for (const folder of [
   'src',

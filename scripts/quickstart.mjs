@@ -1,6 +1,5 @@
-// npm run quickstart [-- --keep-open]: builds what is not built, then converts the files of examples/ as a user would.
+// npm run quickstart [-- --keep-open]: builds what has changed, then converts the files of examples/ as a user would.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { build } from './build.mjs';
 
@@ -11,16 +10,7 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 
-// What the build writes last; a source is newer after a pull or an edit.
-const builtAt = timeOf('dist/workflow-bundle.json');
-const folders = ['src', 'packages/conformance/src', 'packages/service/src', 'packages/cli/src'];
-const sources = folders.flatMap((folder) =>
-  readdirSync(path.join(root, folder), { recursive: true }).map((file) => path.join(folder, file)),
-);
-if (Math.max(...sources.map(timeOf)) > builtAt) {
-  console.error('Building ...');
-  await build({ check: false });
-}
+await build({ check: false });
 
 const name = `quickstart-${new Date().toISOString().slice(0, 19).replaceAll(/\D/g, '')}`;
 const options = ['--out', 'converted', '--name', name, '--on-existing', 'overwrite'];
@@ -33,9 +23,4 @@ function fileconv(...args) {
   const main = path.join(root, 'packages/cli/bin/fileconv.js');
   const { status } = spawnSync(process.execPath, [main, ...args], { cwd: root, stdio: 'inherit' });
   return status ?? 1;
-}
-
-function timeOf(file) {
-  const whole = path.join(root, file);
-  return existsSync(whole) ? statSync(whole).mtimeMs : 0;
 }

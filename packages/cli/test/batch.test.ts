@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { convertedPictures, folderWithPictures, writePicture } from './batch-pictures';
+import { folderWithPictures, writePicture } from './batch-pictures';
 import { fileconv, linesOf, newFolder, parseJson, removeFolders, startFileconv } from './fileconv';
 import { hasScript, onScreen, screenOf } from './pseudo-terminal';
 import { sharedStack, type SharedStack } from './running-stack';

@@ -3,7 +3,15 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { badInputs, damagedPng, inFolder, type BadInput } from './bad-inputs';
 import type { Ended } from './fileconv';
-import { fileconv, filesBelow, linesOf, newFolder, parseJson, permissionsHold, removeFolders } from './fileconv';
+import {
+  fileconvProcess as fileconv,
+  filesBelow,
+  linesOf,
+  newFolder,
+  parseJson,
+  permissionsHold,
+  removeFolders,
+} from './fileconv';
 import { startStack, type RunningStack } from './running-stack';
 import { noisyPng } from './samples';
 

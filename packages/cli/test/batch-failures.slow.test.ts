@@ -2,7 +2,7 @@ import { chmod, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { convertedPictures, countConvertRequests, folderWithPictures, writePicture } from './batch-pictures';
-import { fileconv, linesOf, parseJson, permissionsHold, removeFolders } from './fileconv';
+import { fileconvProcess as fileconv, linesOf, parseJson, permissionsHold, removeFolders } from './fileconv';
 import { startStack, type RunningStack } from './running-stack';
 import { noisyPng } from './samples';
 

@@ -6,7 +6,7 @@ import { GetObjectCommand, paginateListObjectsV2, PutObjectCommand } from '@aws-
 import { formatCount } from '../../../src/shared/wording';
 import { startS3Server, type S3Server } from '../../../test/support/s3-server';
 import { countConvertRequests } from './batch-pictures';
-import { fileconv, linesOf, newFolder, removeFolders } from './fileconv';
+import { fileconvProcess as fileconv, linesOf, newFolder, removeFolders } from './fileconv';
 import { startStack, type RunningStack } from './running-stack';
 import { noisyPng } from './samples';
 

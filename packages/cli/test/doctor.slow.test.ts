@@ -9,7 +9,15 @@ import { newNamespace } from '../../../test/support/namespace';
 import { startS3Server, type S3Server } from '../../../test/support/s3-server';
 import { answerError, answerJson, stubAppId, stubToken } from '../../../test/support/stub-service';
 import { testTemporalAddress } from '../../../test/support/temporal';
-import { fileconv, linesOf, newFolder, parseJson, permissionsHold, removeFolders, startProcess } from './fileconv';
+import {
+  fileconvProcess as fileconv,
+  linesOf,
+  newFolder,
+  parseJson,
+  permissionsHold,
+  removeFolders,
+  startProcess,
+} from './fileconv';
 
 const schema = z.object({
   ok: z.boolean(),

@@ -7,7 +7,7 @@ import { newNamespace } from '../../../test/support/namespace';
 import { answerCompleted, answerError, cut } from '../../../test/support/stub-service';
 import { testTemporalAddress } from '../../../test/support/temporal';
 import { until } from '../../../test/support/until';
-import { fileconv, linesOf, newFolder, parseJson, removeFolders } from './fileconv';
+import { fileconv, fileconvProcess, linesOf, newFolder, parseJson, removeFolders } from './fileconv';
 
 const listSchema = z.object({
   jobs: z.array(z.looseObject({ workflowId: z.string(), status: z.string(), step: z.string().optional() })),
@@ -95,11 +95,11 @@ describe('fileconv job list', () => {
 
   it('shows the time of this machine beside UTC, where they differ', async () => {
     const there = { cwd, env: { ...env, TZ: 'Asia/Tokyo' } };
-    const { stdout } = await fileconv(['job', 'list', '--app', app], there);
+    const { stdout } = await fileconvProcess(['job', 'list', '--app', app], there);
     expect(stdout).toMatch(/^ID +STATUS +SUMMARY +SINCE \(HERE\) +SINCE \(UTC\) +CODE +VCREDITS$/m);
     const [, here = '', utc = ''] = /(20\S+ \S+) +(20\S+ \S+)/.exec(stdout) ?? [];
     expect(Date.parse(`${here}Z`) - Date.parse(`${utc}Z`)).toBe(9 * 3_600_000);
-    expect((await fileconv(['batch', 'list'], there)).stdout).toMatch(/^$|STARTED \(HERE\) +STARTED \(UTC\)/);
+    expect((await fileconvProcess(['batch', 'list'], there)).stdout).toMatch(/^$|STARTED \(HERE\) +STARTED \(UTC\)/);
   });
 
   it.each([

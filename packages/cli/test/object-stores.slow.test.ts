@@ -13,7 +13,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { z } from 'zod';
 import { s3Secret, startS3Server, type S3Server } from '../../../test/support/s3-server';
-import { fileconv, filesBelow, newFolder, parseJson, removeFolders } from './fileconv';
+import { fileconvProcess as fileconv, filesBelow, newFolder, parseJson, removeFolders } from './fileconv';
 import { startStack, type RunningStack } from './running-stack';
 
 /** Files that are on no disk of this machine: `fileconv up` has the configuration, the commands know nothing of it. */

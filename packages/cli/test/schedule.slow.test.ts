@@ -1,7 +1,7 @@
 import { mkdir, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { until } from '../../../test/support/until';
-import { fileconv, filesBelow, newFolder, parseJson, removeFolders } from './fileconv';
+import { fileconv, fileconvProcess, filesBelow, newFolder, parseJson, removeFolders } from './fileconv';
 import { startStack, type RunningStack } from './running-stack';
 
 describe('fileconv schedule', () => {
@@ -38,7 +38,7 @@ describe('fileconv schedule', () => {
     await until('it is listed', async () => (await find('scans')) !== undefined);
     expect(await find('scans')).toMatchObject({ isPaused: false, work: { everyMs: 3_600_000 } });
     expect((await schedule('list')).stdout).toMatch(/scans +│? *every 1 hour/);
-    const inTokyo = await fileconv(['schedule', 'list'], { cwd, env: { ...stack.env, TZ: 'Asia/Tokyo' } });
+    const inTokyo = await fileconvProcess(['schedule', 'list'], { cwd, env: { ...stack.env, TZ: 'Asia/Tokyo' } });
     expect(inTokyo.stdout).toMatch(/LAST \(HERE\) +LAST \(UTC\) +NEXT \(HERE\) +NEXT \(UTC\)/);
 
     const triggered = await schedule('trigger', 'scans');

@@ -18,7 +18,15 @@ it.each([
     `process.once("SIGTERM", () => { ${onTerm} });\nsetInterval(() => {}, 1000);\nprocess.send("ready");\n`,
   );
   const onRestart = () => undefined;
-  const part = await superviseProcess({ name: 'part', args: [program], env: {}, logFile, onRestart, stopTimeoutMs });
+  const part = await superviseProcess({
+    name: 'part',
+    args: [program],
+    cwd: folder,
+    env: {},
+    logFile,
+    onRestart,
+    stopTimeoutMs,
+  });
   await part.stop();
   expect(isAlive(part.pid ?? 0)).toBe(false);
   expect(await readFile(logFile, 'utf8')).toBe(said);
@@ -37,7 +45,15 @@ async function startUnlucky(ending: string, more: { isPatient?: boolean } = {}) 
   const restarts: string[] = [];
   const onRestart = (message: string) => void restarts.push(message);
   const logFile = path.join(folder, 'part.log');
-  const part = await superviseProcess({ name: 'part', args: [program], env: {}, logFile, onRestart, ...more });
+  const part = await superviseProcess({
+    name: 'part',
+    args: [program],
+    cwd: folder,
+    env: {},
+    logFile,
+    onRestart,
+    ...more,
+  });
   await part.stop();
   return restarts;
 }

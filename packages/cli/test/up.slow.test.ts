@@ -5,7 +5,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { freePort } from '../src/dev-server';
-import { fileconv, linesOf, newFolder, parseJson, removeFolders, startProcess } from './fileconv';
+import { fileconv, fileconvProcess, linesOf, newFolder, parseJson, removeFolders, startProcess } from './fileconv';
 import { childrenOf, isAlive, untilDead } from './processes';
 import { hasScript, openTerminal } from './pseudo-terminal';
 import { noisyPng } from './samples';
@@ -126,7 +126,7 @@ describe('fileconv up', () => {
     while (!existsSync(path.join(cwd, '.fileconv/stack-holder.json'))) await sleep(10);
     // As slow as a download of Temporal would be.
     first.child.kill('SIGSTOP');
-    const second = await fileconv(['up'], { cwd, env: { TZ: 'Asia/Tokyo' } });
+    const second = await fileconvProcess(['up'], { cwd, env: { TZ: 'Asia/Tokyo' } });
     first.child.kill('SIGCONT');
     expect(second.code).toBe(1);
     const time = String.raw`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`;

@@ -136,11 +136,12 @@ async function awaitLeftOverService({ config, output }: CommandContext, signal?:
 }
 
 async function startService(context: CommandContext, port: number, logs: string) {
-  const { env, output } = context;
+  const { cwd, env, output } = context;
   return openAt(context, { part: 'service', port }, async (servicePort) => {
     const process = await superviseProcess({
       name: 'conversion service',
       args: [mainFile, 'service', ...configArgs(context)],
+      cwd,
       env: { ...env, FILECONV_SERVICE_PORT: String(servicePort) },
       logFile: path.join(logs, 'service.log'),
       onRestart: (message) => output.warn(message),
@@ -181,12 +182,13 @@ async function startWorker(
   context: CommandContext,
   parts: { temporal: TemporalPart; serviceUrl: string; callbackUrl: string | undefined; logs: string },
 ): Promise<SupervisedProcess> {
-  const { config, env, output } = context;
+  const { config, cwd, env, output } = context;
   const embedded = await ensureEmbeddedApp(config.values.service.dataDir);
   return superviseProcess({
     name: 'worker',
     // With a version nobody would make it the current one.
     args: [mainFile, 'worker', '--unversioned', ...configArgs(context)],
+    cwd,
     env: {
       ...env,
       TEMPORAL_ADDRESS: parts.temporal.address,

@@ -82,6 +82,7 @@ interface SupervisedProcessOptions {
   name: string;
   /** A JavaScript file and its arguments. */
   args: readonly string[];
+  cwd: string;
   env: Readonly<Record<string, string | undefined>>;
   logFile: string;
   onRestart: (message: string) => void;
@@ -131,10 +132,11 @@ export async function superviseProcess(options: SupervisedProcessOptions): Promi
   };
 }
 
-function launch({ args, env, logFile }: SupervisedProcessOptions): ChildProcess {
+function launch({ args, cwd, env, logFile }: SupervisedProcessOptions): ChildProcess {
   const log = openSync(logFile, 'a');
   try {
     return spawn(process.execPath, [...args], {
+      cwd,
       env: { ...env },
       stdio: ['ignore', log, log, 'ipc'],
       // Ctrl-C at the terminal reaches only this process, which then stops the parts in their order.

@@ -5,7 +5,13 @@ import { createEncryptedDataConverter } from '../src/client';
 import { parseEncryptionKeys } from '../src/encryption/encryption-codec';
 import { FileConversionPlugin, type FileConversionPluginOptions } from '../src/plugin';
 import { searchAttributes } from '../src/shared/search-attributes';
-import { installQuietRuntime, quickPolicies, startRig, type ConversionRig } from './support/conversion-worker';
+import {
+  inThisThread,
+  installQuietRuntime,
+  quickPolicies,
+  startRig,
+  type ConversionRig,
+} from './support/conversion-worker';
 import { startStubService, stubAppId, stubToken } from './support/stub-service';
 import { testTemporalAddress } from './support/temporal';
 import { until } from './support/until';
@@ -14,6 +20,8 @@ import { until } from './support/until';
 
 let rig: ConversionRig;
 let connection: NativeConnection;
+const stepWorkflows = require.resolve('./support/step-workflows');
+let workflowBundle: { code: string };
 const taskQueues: string[] = [];
 const warnings: string[] = [];
 
@@ -24,6 +32,7 @@ beforeAll(async () => {
     }),
   );
   rig = await startRig({ worker: false });
+  workflowBundle = await bundleWorkflowCode({ workflowsPath: stepWorkflows, logger: new DefaultLogger('ERROR') });
   connection = await NativeConnection.connect({ address: testTemporalAddress() });
 });
 beforeEach(() => warnings.splice(0));
@@ -47,7 +56,7 @@ async function ownStub() {
 async function createWorker(options: Partial<WorkerOptions>): Promise<Worker> {
   const taskQueue = `alone-${randomUUID()}`;
   taskQueues.push(taskQueue);
-  return Worker.create({ connection, taskQueue, ...options });
+  return inThisThread(() => Worker.create({ connection, taskQueue, ...options }));
 }
 
 /** Starts a job by its type, as a client in any language does. */
@@ -61,13 +70,6 @@ async function convert({ options: { taskQueue } }: Worker, client: Client): Prom
 
 const namesTheLine = expect.stringContaining("export * from 'temporal-file-conversion/workflows'") as unknown;
 
-it('a worker with this plugin and nothing else converts a file', async () => {
-  const worker = await createWorker({ plugins: [createPlugin()] });
-  const workflowId = await worker.runUntil(() => convert(worker, rig.temporal));
-  expect((await rig.temporal.workflow.getHandle(workflowId).describe()).status.name).toBe('COMPLETED');
-  expect(warnings).toEqual([]);
-});
-
 it('also beside another plugin, whose code then joins the workflows', async () => {
   const other = { name: 'other', configureWorker: (options: WorkerOptions) => options };
   const worker = await createWorker({ plugins: [createPlugin(), other] });
@@ -75,12 +77,14 @@ it('also beside another plugin, whose code then joins the workflows', async () =
   expect(warnings).toEqual([]);
 });
 
-it('a client with the plugin lists and names a job that it starts by its type', async () => {
+it('a worker with this plugin and nothing else converts a file, and a client with it lists and names the job that it starts by its type', async () => {
   const plugin = createPlugin();
   const client = new Client({ connection: rig.temporal.connection, plugins: [plugin] });
   const worker = await createWorker({ plugins: [plugin] });
   const workflowId = await worker.runUntil(() => convert(worker, client));
+  expect(warnings).toEqual([]);
   const description = await client.workflow.getHandle(workflowId).describe();
+  expect(description.status.name).toBe('COMPLETED');
   expect(description.typedSearchAttributes.get(searchAttributes.app)).toBe('stub');
   expect(description.typedSearchAttributes.get(searchAttributes.status)).toBe('completed');
   expect(await description.staticSummary()).toMatch(/\.md → pdf$/);
@@ -114,17 +118,13 @@ it('gives its data converter to the worker and the client that have none', async
 });
 
 describe('a host that forgot the workflows is told in one line', () => {
-  const workflowsPath = require.resolve('./support/step-workflows');
-  const logger = new DefaultLogger('ERROR');
-
   it('by its workflowsPath', async () => {
-    const worker = await createWorker({ plugins: [createPlugin()], workflowsPath });
+    const worker = await createWorker({ plugins: [createPlugin()], workflowsPath: stepWorkflows });
     await worker.runUntil(Promise.resolve());
     expect(warnings).toEqual([namesTheLine]);
   });
 
   it('by its bundle', async () => {
-    const workflowBundle = await bundleWorkflowCode({ workflowsPath, logger });
     const plugin = createPlugin();
     const worker = await createWorker({ plugins: [plugin, plugin], workflowBundle });
     await worker.runUntil(Promise.resolve());
@@ -156,8 +156,7 @@ describe('a host that forgot the workflows is told in one line', () => {
 
 it("a user's workflow runs single steps with the policies of a job", async () => {
   await using stub = await ownStub();
-  const workflowsPath = require.resolve('./support/step-workflows');
-  const worker = await createWorker({ plugins: [createPlugin({ apps: stub.apps })], workflowsPath });
+  const worker = await createWorker({ plugins: [createPlugin({ apps: stub.apps })], workflowBundle });
   const { taskQueue } = worker.options;
   const uri = `file://${await rig.source('report.md')}`;
   const args = [{ app: 'stub', uri, outputs: ['pdf', 'docx'], policies: quickPolicies }];

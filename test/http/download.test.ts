@@ -96,16 +96,8 @@ describe('download', () => {
 
   it('fails in the stream when no chunk comes for bodyMs', async () => {
     const { baseUrl } = await serve((response) => response.writeHead(200, { 'content-length': 10 }).write('abc'));
-    const { body } = await connectTo(baseUrl, { bodyMs: 1000 }).download({ ticket });
+    const { body } = await connectTo(baseUrl, { bodyMs: 100 }).download({ ticket });
     expect(await failureOf(readAll(body))).toMatchObject({ code: 'REQUEST_TIMEOUT' });
-  });
-
-  it('does not time out while the reader is the slow one', async () => {
-    const bytes = Buffer.alloc(8_000_000);
-    const { baseUrl } = await serve((response) => response.end(bytes));
-    const { body } = await connectTo(baseUrl, { bodyMs: 1000 }).download({ ticket });
-    await new Promise((resolve) => setTimeout(resolve, 2500));
-    expect(await readAll(body)).toHaveLength(bytes.length);
   });
 
   it('makes the service wait while nobody reads, so that memory stays flat', async () => {

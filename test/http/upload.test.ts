@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { UploadSource } from '../../src/http/client';
+import { until } from '../support/until';
 import {
   appId,
   closeAll,
@@ -119,56 +120,29 @@ describe('uploadFile', () => {
     await expect(upload).rejects.toBe(broken);
   });
 
-  it('fails when the service stops reading for stallMs, and not while it reads slowly', async () => {
+  it('fails when the service stops reading for stallMs', async () => {
     const mebibyte = Buffer.alloc(1024 * 1024);
     const file = source(Array<Buffer>(32).fill(mebibyte), 32 * mebibyte.length);
     const stalled = await serveTcp((socket) => socket.pause());
-    const error = await failureOf(connectTo(stalled, { stallMs: 500 }).uploadFile({ file }));
+    const error = await failureOf(connectTo(stalled, { stallMs: 200 }).uploadFile({ file }));
     expect(error).toMatchObject({ code: 'REQUEST_TIMEOUT', mayHaveExecuted: true });
-    expect(error.message).toContain('no progress for 500 ms');
-
-    const slow = await serveRaw((request, response) => {
-      request.on('data', () => {
-        request.pause();
-        setTimeout(() => request.resume(), 8);
-      });
-      request.on('end', () => sendJson(response, receipt));
-    });
-    const startedAt = Date.now();
-    // What the kernel still holds for the slow reader counts as waiting for the answer, not as a stall.
-    await connectTo(slow, { stallMs: 2_000, headersMs: 20_000 }).uploadFile({ file });
-    expect(Date.now() - startedAt).toBeGreaterThan(2_000);
-  });
-
-  it('waits for a service that stops reading for longer than headersMs, but shorter than stallMs', async () => {
-    const mebibyte = Buffer.alloc(1024 * 1024);
-    const baseUrl = await serveRaw((request, response) => {
-      request.once('data', () => {
-        request.pause();
-        setTimeout(() => request.resume(), 2500);
-      });
-      request.on('end', () => sendJson(response, receipt));
-    });
-    const file = source(Array<Buffer>(32).fill(mebibyte), 32 * mebibyte.length);
-    expect(await connectTo(baseUrl, { headersMs: 500, stallMs: 10_000 }).uploadFile({ file })).toMatchObject({
-      size: 3,
-    });
+    expect(error.message).toContain('no progress for 200 ms');
   });
 
   it('fails when the source stops giving bytes for stallMs', async () => {
     const { baseUrl } = await serve((response) => sendJson(response, receipt));
     const file = { name: 'a', size: 9, open: () => new Readable({ read: () => undefined }) };
-    const error = await failureOf(connectTo(baseUrl, { stallMs: 300 }).uploadFile({ file }));
+    const error = await failureOf(connectTo(baseUrl, { stallMs: 50 }).uploadFile({ file }));
     expect(error.code).toBe('REQUEST_TIMEOUT');
   });
 
   it('fails when no answer comes within headersMs of the last byte', async () => {
     const { baseUrl } = await serve(() => undefined);
     const error = await failureOf(
-      connectTo(baseUrl, { headersMs: 300 }).uploadFile({ file: source([Buffer.from('abc')], 3) }),
+      connectTo(baseUrl, { headersMs: 50 }).uploadFile({ file: source([Buffer.from('abc')], 3) }),
     );
     expect(error).toMatchObject({ code: 'REQUEST_TIMEOUT', mayHaveExecuted: true });
-    expect(error.message).toContain('no answer within 300 ms');
+    expect(error.message).toContain('no answer within 50 ms');
   });
 
   it('closes the source and the connection when the signal is aborted', async () => {
@@ -191,11 +165,15 @@ describe('uploadFile', () => {
       connectionClosed = closing(request.socket);
       request.on('error', () => undefined).resume();
     });
-    const error = await failureOf(connectTo(baseUrl).uploadFile({ file, signal: AbortSignal.timeout(200) }));
+    const stop = new AbortController();
+    const uploading = connectTo(baseUrl).uploadFile({ file, signal: stop.signal });
+    await until('the upload is under way', () => connectionClosed !== undefined);
+    stop.abort();
+    const error = await failureOf(uploading);
     expect(error).toMatchObject({ code: 'REQUEST_ABORTED', mayHaveExecuted: true });
     await connectionClosed;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(opened.map(({ destroyed }) => destroyed)).toEqual([true]);
+    await until('the source is closed', () => opened.every(({ destroyed }) => destroyed));
+    expect(opened).toHaveLength(1);
   });
 
   it('reads the answer of a service that refuses before it has read the file', async () => {

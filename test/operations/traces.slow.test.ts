@@ -4,7 +4,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { bundleWorkflowCode, DefaultLogger, Worker } from '@temporalio/worker';
-import { fileconv, newFolder, parseJson, removeFolders, type Ended } from '../../packages/cli/test/fileconv';
+import { fileconvProcess, newFolder, parseJson, removeFolders, type Ended } from '../../packages/cli/test/fileconv';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { creditsRestoredSignal } from '../../src/shared/names';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
@@ -62,7 +62,8 @@ beforeAll(async () => {
     env: { ...tracing, FILECONV_LOG_LEVEL: 'debug' },
   });
   await writeFile(path.join(folder, 'a.md'), '# A\n');
-  converted = await fileconv(['convert', 'a.md', '--to', 'pdf', '--app', 'stub'], {
+  // A process of its own: traces are set up where a process begins.
+  converted = await fileconvProcess(['convert', 'a.md', '--to', 'pdf', '--app', 'stub'], {
     cwd: folder,
     env: {
       ...tracing,
@@ -217,7 +218,7 @@ it.each([
   const cwd = await newFolder();
   const hook = path.join(cwd, 'without-opentelemetry.cjs');
   await writeFile(hook, withoutPackages);
-  const ended = await fileconv(['worker'], {
+  const ended = await fileconvProcess(['worker'], {
     cwd,
     env: { ...env, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, NODE_OPTIONS: `--require ${JSON.stringify(hook)}` },
   });

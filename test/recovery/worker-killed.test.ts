@@ -41,10 +41,12 @@ interface RunningJob {
   /** Holds the job's output and nothing else. */
   folder: string;
   handle: ConversionHandle;
-  worker: WorkerProcess;
 }
 
-const isHeld = (app: string) => (job: RunningJob) => job.worker.isHolding(app);
+/** The worker that is to be killed. */
+let doomed: WorkerProcess;
+
+const isHeld = (app: string) => () => doomed.isHolding(app);
 
 const refusals = 4;
 
@@ -142,28 +144,24 @@ describe('after kill -9 of the worker and the start of another one', () => {
     const hold = Object.fromEntries(
       Object.entries(scenes).flatMap(([app, scene]) => (scene.hold ? [[app, scene.hold] as const] : [])),
     );
-    // Two queues, so that the jobs to be held come to the worker that holds them.
-    const queues = { plain: path.basename(folder), held: `${path.basename(folder)}-held` };
-    const plain = await startWorker({ taskQueue: queues.plain, folder, apps });
-    const holding = await startWorker({ taskQueue: queues.held, folder, apps, hold });
+    const taskQueue = path.basename(folder);
+    doomed = await startWorker({ taskQueue, folder, apps, hold });
 
     for (const [app, stub] of stubs) {
       const scene = scenes[app];
       if (!scene) continue;
       stub.output = randomBytes(scene.outputBytes ?? 100);
       scene.arrange?.(stub);
-      const [worker, taskQueue] = scene.hold ? [holding, queues.held] : [plain, queues.plain];
-      jobs.set(app, await startJob({ app, scene, stub, worker, taskQueue }));
+      jobs.set(app, await startJob({ app, scene, stub, taskQueue }));
     }
     await Promise.all(
       [...jobs].map(([app, job]) =>
         until(`job ${app} where it is to be killed`, () => scenes[app]?.reached(job) ?? false),
       ),
     );
-    await Promise.all([plain.kill(), holding.kill()]);
+    await doomed.kill();
     killed = true;
-    await startWorker({ taskQueue: queues.plain, folder, apps });
-    await startWorker({ taskQueue: queues.held, folder, apps });
+    await startWorker({ taskQueue, folder, apps });
 
     await Promise.all(
       [...jobs].map(async ([app, { handle }]) => {
@@ -190,10 +188,9 @@ describe('after kill -9 of the worker and the start of another one', () => {
     app: string;
     scene: Scene;
     stub: StubService;
-    worker: WorkerProcess;
     taskQueue: string;
   }): Promise<RunningJob> {
-    const { app, scene, stub, worker, taskQueue } = options;
+    const { app, scene, stub, taskQueue } = options;
     const source = randomBytes(scene.sourceBytes ?? 100);
     const sourceFile = path.join(folder, `${app}.bin`);
     await writeFile(sourceFile, source);
@@ -206,7 +203,7 @@ describe('after kill -9 of the worker and the start of another one', () => {
       destination: path.join(outFolder, `${app}.pdf`),
       policies: { ...quickPolicies, ...scene.policies },
     });
-    return { stub, source, folder: outFolder, handle, worker };
+    return { stub, source, folder: outFolder, handle };
   }
 
   function jobOf(app: string): RunningJob {
@@ -235,7 +232,7 @@ describe('after kill -9 of the worker and the start of another one', () => {
   }
 
   it('each conversion that a service ran is told by its job', async () => {
-    const taskQueues = [path.basename(folder), `${path.basename(folder)}-held`];
+    const taskQueues = [path.basename(folder)];
     const conversions = [...jobs.values()].flatMap(({ stub }) => conversionsOf(stub));
     // One of the two whose answer never came was sent again.
     expect(conversions).toHaveLength(Object.keys(scenes).length + 1);

@@ -37,15 +37,10 @@ function expectClear(failure: StorageError, words: RegExp): void {
   expect(inspect(failure, { depth: 9 })).not.toContain(s3Secret);
 }
 
-describe.each(Object.entries(steps))('%s', (step, act) => {
+/** The failures of all requests are told at one place, by whether a file is read or written. */
+describe.each(['read', 'write'] as const)('%s', (step) => {
+  const act = steps[step];
   const forGood = step === 'read' ? 'SOURCE_UNREADABLE' : 'DESTINATION_NOT_WRITABLE';
-
-  it('a bucket that is not there', async () => {
-    const store = createS3Files({ client: server.client });
-    const failure = await failureOf(act(store, 's3://no-such-bucket/a.md'));
-    expect(failure).toMatchObject({ code: step === 'read' ? 'SOURCE_NOT_FOUND' : forGood, retryable: false });
-    expectClear(failure, /no-such-bucket.*no such bucket/);
-  });
 
   it.each([
     ['a wrong secret', () => clientOf(server.endpoint, server.accessKey, `${s3Secret}x`)],
@@ -54,14 +49,6 @@ describe.each(Object.entries(steps))('%s', (step, act) => {
     const failure = await failureOf(act(createS3Files({ client: clientFor() }), `s3://${bucket}/a.md`));
     expect(failure).toMatchObject({ code: forGood, retryable: false });
     expectClear(failure, /does not accept the credentials\. Correct them/);
-  });
-
-  it('somebody who may not', async () => {
-    const client = clientOf(server.endpoint, server.accessKey, s3Secret);
-    client.config.signer = () => Promise.resolve({ sign: (request) => Promise.resolve(request) });
-    const failure = await failureOf(act(createS3Files({ client }), `s3://${bucket}/a.md`));
-    expect(failure).toMatchObject({ code: forGood, retryable: false });
-    expectClear(failure, /may not do it\. Allow s3:/);
   });
 
   it('nobody’s credentials', async () => {
@@ -83,49 +70,12 @@ describe.each(Object.entries(steps))('%s', (step, act) => {
     ['OperationAborted', 409, 'STORAGE_FAILED', true, /another request writes/],
     ['KMS.ThrottlingException', 400, 'STORAGE_FAILED', true, /fewer requests/],
   ])('a server that answers %s', async (name, status, code, retryable, words) => {
-    const failing = createServer((request, response) => {
-      const body = `<Error><Code>${name}</Code><Message>It says so</Message></Error>`;
-      request.resume().on('end', () => {
-        response.writeHead(status, { 'content-type': 'application/xml' });
-        response.end(request.method === 'HEAD' ? '' : body);
-      });
-    });
-    await new Promise<void>((resolve) => failing.listen(0, '127.0.0.1', resolve));
-    onCleanUp(() => {
-      failing.close().closeAllConnections();
-    });
-    const { port } = failing.address() as AddressInfo;
+    const { port } = await answering(status, (method) =>
+      method === 'HEAD' ? '' : `<Error><Code>${name}</Code><Message>It says so</Message></Error>`,
+    );
     const client = clientOf(`http://127.0.0.1:${port}`, 'AKID', s3Secret, { maxAttempts: 1 });
     const failure = await failureOf(act(createS3Files({ client }), `s3://${bucket}/a.md`));
     expect(failure).toMatchObject({ code, retryable });
-    expectClear(failure, words);
-  });
-
-  it.each([
-    [
-      'a web page',
-      200,
-      '<html><link></head></html>',
-      'STORAGE_FAILED',
-      /what answers is no S3 server\. See that it runs, and that the endpoint/,
-    ],
-    ['nothing it knows', 404, '', 'STORAGE_FAILED', /what answers is no S3 server/],
-    [
-      'two lines',
-      500,
-      '<Error><Code>Oops</Code><Message>one\nsecond</Message></Error>',
-      'STORAGE_FAILED',
-      /Oops: one\.$/,
-    ],
-  ])('another server, which answers a listing with %s', async (_what, status, body, code, words) => {
-    const other = createServer((_request, response) => void response.writeHead(status).end(body));
-    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
-    onCleanUp(() => other.close().closeAllConnections());
-    const { port } = other.address() as AddressInfo;
-    const client = clientOf(`http://127.0.0.1:${port}`, 'AKID', s3Secret, { maxAttempts: 1 });
-    const listed = createS3Files({ client }).walk('s3://bucket/')[Symbol.asyncIterator]();
-    const failure = await failureOf(listed.next());
-    expect(failure).toMatchObject({ code });
     expectClear(failure, words);
   });
 
@@ -167,6 +117,25 @@ describe.each(Object.entries(steps))('%s', (step, act) => {
     expect(failure).toMatchObject({ code: forGood, retryable: false });
     expectClear(failure, words);
   });
+});
+
+describe.each(Object.entries(steps))('%s', (step, act) => {
+  it('tells a bucket that is not there, and somebody who may not', async () => {
+    const client = clientOf(server.endpoint, server.accessKey, s3Secret);
+    const absent = await failureOf(act(createS3Files({ client }), 's3://no-such-bucket/a.md'));
+    expect(absent).toMatchObject({
+      code: step === 'read' ? 'SOURCE_NOT_FOUND' : 'DESTINATION_NOT_WRITABLE',
+      retryable: false,
+    });
+    expectClear(absent, /no-such-bucket.*no such bucket/);
+    client.config.signer = () => Promise.resolve({ sign: (request) => Promise.resolve(request) });
+    const forbidden = await failureOf(act(createS3Files({ client }), `s3://${bucket}/a.md`));
+    expect(forbidden).toMatchObject({
+      code: step === 'read' ? 'SOURCE_UNREADABLE' : 'DESTINATION_NOT_WRITABLE',
+      retryable: false,
+    });
+    expectClear(forbidden, /may not do it\. Allow s3:/);
+  });
 
   it.each([
     's3://',
@@ -179,6 +148,31 @@ describe.each(Object.entries(steps))('%s', (step, act) => {
     expect(failure).toMatchObject({ code: 'UNSUPPORTED_URI', retryable: false });
     expect(inspect(failure, { depth: 9 })).not.toContain(s3Secret);
   });
+});
+
+it.each([
+  [
+    'a web page',
+    200,
+    '<html><link></head></html>',
+    'STORAGE_FAILED',
+    /what answers is no S3 server\. See that it runs, and that the endpoint/,
+  ],
+  ['nothing it knows', 404, '', 'STORAGE_FAILED', /what answers is no S3 server/],
+  [
+    'two lines',
+    500,
+    '<Error><Code>Oops</Code><Message>one\nsecond</Message></Error>',
+    'STORAGE_FAILED',
+    /Oops: one\.$/,
+  ],
+])('another server, which answers a listing with %s', async (_what, status, body, code, words) => {
+  const { port } = await answering(status, () => body);
+  const client = clientOf(`http://127.0.0.1:${port}`, 'AKID', s3Secret, { maxAttempts: 1 });
+  const listed = createS3Files({ client }).walk('s3://bucket/')[Symbol.asyncIterator]();
+  const failure = await failureOf(listed.next());
+  expect(failure).toMatchObject({ code });
+  expectClear(failure, words);
 });
 
 it('who may not see which names are taken is told before a result is to get the next free one', async () => {
@@ -202,6 +196,18 @@ it('a clock that is wrong is said once, and the next attempt goes by the clock o
   expectClear(failure, /clock of this machine/);
   await steps.write(store, `s3://${bucket}/skewed.pdf`);
 });
+
+/** A server of this test that answers everything so. */
+async function answering(status: number, bodyOf: (method: string | undefined) => string): Promise<AddressInfo> {
+  const failing = createServer((request, response) => {
+    request.resume().on('end', () => {
+      response.writeHead(status, { 'content-type': 'application/xml' }).end(bodyOf(request.method));
+    });
+  });
+  await new Promise<void>((resolve) => failing.listen(0, '127.0.0.1', resolve));
+  onCleanUp(() => failing.close().closeAllConnections());
+  return failing.address() as AddressInfo;
+}
 
 /** For one test. Undefined: not set. */
 function withEnvironment(values: Readonly<Record<string, string | undefined>>): void {

@@ -4,7 +4,6 @@ import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   CreateMultipartUploadCommand,
   DeleteObjectCommand,
@@ -136,13 +135,23 @@ it.each([5, 10])('a body of exactly %i MiB is whole', async (mebibytes) => {
 });
 
 describe('an object that is read with pauses', () => {
-  const requestHandler = { connectionTimeout: 1_000, socketTimeout: 300 };
+  const requestHandler = { connectionTimeout: 10_000, socketTimeout: 300 };
   const content = randomBytes(32 * 1024 * 1024);
   const halfway = content.length / 2;
 
-  /** Its bytes, with a pause in the middle that is longer than a server is waited for. */
+  /** Its bytes, with a pause in the middle that lasts until the first connection has been cut for it. */
   async function readPausing(inThePause: () => Promise<void>): Promise<Buffer> {
     const client = clientOf(server.endpoint, server.accessKey, s3Secret, { requestHandler });
+    let cut: Promise<unknown> | undefined;
+    client.middlewareStack.add(
+      (next) => async (args) => {
+        const answer = await next(args);
+        const { body } = answer.response as { body: Readable };
+        cut ??= new Promise((resolve) => body.once('close', resolve));
+        return answer;
+      },
+      { step: 'deserialize', priority: 'low' },
+    );
     const chunks: Buffer[] = [];
     let [passed, isPaused] = [0, false];
     for await (const chunk of createS3Files({ client }).read(uriOf('paused.md')) as AsyncIterable<Buffer>) {
@@ -151,7 +160,7 @@ describe('an object that is read with pauses', () => {
       if (isPaused || passed < halfway) continue;
       isPaused = true;
       await inThePause();
-      await sleep(1_000);
+      await cut;
     }
     return Buffer.concat(chunks);
   }

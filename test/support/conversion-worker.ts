@@ -126,16 +126,16 @@ export async function startRig(
   };
 }
 
-/** What creates a worker whose workflows run in this thread; jest's own lines of a stack stay those of the sources. */
+/** Creates a worker whose workflows run in this thread; the lines of a stack that jest shows stay those of the sources. */
 export async function inThisThread(create: () => Promise<Worker>): Promise<Worker> {
-  const ofTests = Error.prepareStackTrace;
+  const traces = Error as { prepareStackTrace?: (error: unknown, frames: NodeJS.CallSite[]) => unknown };
+  const { prepareStackTrace: ofTests } = traces;
   process.env['TEMPORAL_DEBUG'] = '1';
   const worker = await create();
   delete process.env['TEMPORAL_DEBUG'];
-  const ofWorkflows = Error.prepareStackTrace;
+  const { prepareStackTrace: ofWorkflows } = traces;
   if (ofTests && ofWorkflows && ofTests !== ofWorkflows) {
-    Error.prepareStackTrace = (error, frames) =>
-      (error instanceof Error ? ofTests : ofWorkflows)(error, frames) as unknown;
+    traces.prepareStackTrace = (error, frames) => (error instanceof Error ? ofTests : ofWorkflows)(error, frames);
   }
   return worker;
 }

@@ -35,8 +35,12 @@ export default async function prepareRun(): Promise<void> {
     cliPath: cli.path,
     env: process.env,
     searchAttributes: searchAttributeTypes,
-    // Off by default; an operator's server may have it.
-    dynamicConfig: { 'frontend.WorkflowPauseEnabled': 'true' },
+    dynamicConfig: {
+      // Off by default; an operator's server may have it.
+      'frontend.WorkflowPauseEnabled': 'true',
+      // Without it the server looks after its timers once a second, so that a retry after 50 ms comes after a second.
+      'history.timerProcessorMaxTimeShift': '"10ms"',
+    },
     ...(withUi ? {} : { uiPort: false }),
   });
   if (server.uiUrl !== undefined) console.log(`Temporal UI of this run: ${server.uiUrl}`);

@@ -4,14 +4,11 @@ import { proxyActivities } from '@temporalio/workflow';
 export * from '../../src/workflows';
 
 export interface HostActivities {
-  /** Heartbeats each second. */
-  countSeconds(seconds: number): Promise<void>;
+  /** Beats once, and ends when the test says so. */
+  beatUntilTold(): Promise<string>;
 }
 
-export async function hostWorkflow(seconds: number): Promise<void> {
-  const { countSeconds } = proxyActivities<HostActivities>({
-    startToCloseTimeout: '5 minutes',
-    heartbeatTimeout: '30 seconds',
-  });
-  await countSeconds(seconds);
+export async function hostWorkflow(): Promise<string> {
+  const { beatUntilTold } = proxyActivities<HostActivities>({ startToCloseTimeout: '5 minutes' });
+  return beatUntilTold();
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Client, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import type { conversionService } from '../../src/nexus';
-import { installQuietRuntime } from './conversion-worker';
+import { installQuietRuntime, inThisThread } from './conversion-worker';
 import { newNamespace } from './namespace';
 import { testTemporalAddress } from './temporal';
 
@@ -36,12 +36,14 @@ export async function startNexusCaller(
   const endpoint = await newEndpoint(temporal, { namespace, taskQueue });
   const client = new Client({ connection: temporal.connection, namespace: await newNamespace(temporal) });
   const connection = await NativeConnection.connect({ address: testTemporalAddress() });
-  const worker = await Worker.create({
-    connection,
-    namespace: client.options.namespace,
-    taskQueue: 'callers',
-    workflowsPath: require.resolve('./nexus-caller-workflows'),
-  });
+  const worker = await inThisThread(() =>
+    Worker.create({
+      connection,
+      namespace: client.options.namespace,
+      taskQueue: 'callers',
+      workflowsPath: require.resolve('./nexus-caller-workflows'),
+    }),
+  );
   const running = worker.run();
   const start: NexusCaller['start'] = (operation, input) =>
     client.workflow.start('callConversion', {

@@ -8,7 +8,7 @@ export async function until(
   const holds = async () => condition();
   while (!(await holds().catch(falseIfUnanswered))) {
     if (Date.now() > deadline) throw new Error(`It did not come to this in ${timeoutMs} ms: ${what}.`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
 

@@ -120,8 +120,7 @@ describe('a batch of sources', () => {
     expect(seen).toEqual([]);
     expect((await elsewhere.startBatch(request(), { onRunning: 'attach' })).name).toBe(name);
     expect(await readdir(path.join(folder, 'runs', name))).toEqual(['run-0001']);
-    await batch.cancel();
-    await rig.temporal.workflow.getHandle(name).terminate();
+    await rig.temporal.workflow.getHandle(batch.name).terminate();
   });
 
   it('is planned again when another program has started and ended it meanwhile', async () => {

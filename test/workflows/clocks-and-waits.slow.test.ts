@@ -62,6 +62,28 @@ it.each(['upload/file', 'convert/file', 'task/response', 'download/url'])(
   },
 );
 
+describe('a pause', () => {
+  const past = new Date(Date.now() - 60_000).toUTCString();
+  const endpoints = ['upload/file', 'convert/file', 'task/response', 'download/url', 'download/url/get'];
+  const waits = [429, 503].flatMap((status) => ['0', past].map((wait) => [status, wait] as const));
+
+  it.each(waits)(
+    'that a %i orders with RETRY-AFTER %s is as short as it gets, and ends no job',
+    async (status, wait) => {
+      // What became of a submit that a 503 answered nobody knows.
+      const places = endpoints.filter((endpoint) => status === 429 || endpoint !== 'convert/file');
+      for (const endpoint of places) {
+        rig.stub.on(endpoint, (seen, response) => {
+          if (rig.stub.count(endpoint) > 1) rig.stub.answerAsAlways(seen, response);
+          else answerError(response, status, 'TOO_MANY_REQUESTS', { 'retry-after': wait });
+        });
+      }
+      expect(await (await start({})).result()).toMatchObject({ status: 'succeeded' });
+      expect(rig.stub.count('convert/file')).toBe(status === 429 ? 2 : 1);
+    },
+  );
+});
+
 it('a wait that the service orders beyond the credits deadline fails the job, and the message tells of the wait', async () => {
   rig.stub.on('convert/file', (_seen, response) =>
     answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '7200' }),

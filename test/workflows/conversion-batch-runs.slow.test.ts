@@ -1,7 +1,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { BatchItem } from '../../src/shared/batch';
-import { endBatch, planRun, runBatch, runsOf, type Run } from '../support/batches';
+import { endBatch, partsOf, planRun, runBatch, runsOf, type Run } from '../support/batches';
 import { startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerCompleted, answerOutput, answerRunning } from '../support/stub-service';
 import { until } from '../support/until';
@@ -48,6 +48,15 @@ async function doneBy(run: Run): Promise<(row: BatchItem) => BatchItem> {
     return status === 'succeeded' && source && output ? { ...row, done: { source, output } } : row;
   };
 }
+
+it('a batch of more items than one part of its results holds writes several', async () => {
+  const run = await planRun(rig.folder, 230, { request: { window: 40 } });
+  const { result } = await runBatch(rig.client, run);
+  expect(result).toMatchObject({ status: 'completed', succeeded: 230, failed: 0, vcredits: 230, window: 40 });
+  expect(result.requests).toBe(rig.stub.requests.length);
+  expect(rig.stub.count('convert/file')).toBe(230);
+  expect(await partsOf(run)).toEqual(['000001.jsonl', '000002.jsonl']);
+});
 
 describe('a batch that continues as a new run again and again', () => {
   it('loses nothing, converts nothing twice, and carries slow jobs from run to run', async () => {

@@ -2,7 +2,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { BatchFailedError, BatchRunningError } from '../../src/client/batch-handle';
 import { InvalidRequestError } from '../../src/client/job-request';
-import { endBatch, partsOf, planRun, runBatch, sumOf } from '../support/batches';
+import { endBatch, planRun, runBatch, sumOf } from '../support/batches';
 import { startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerCompleted, answerOutput } from '../support/stub-service';
 import { until } from '../support/until';
@@ -29,11 +29,11 @@ function holdConversions() {
 }
 
 it('converts every item of the manifest once, and tells what each cost', async () => {
-  const run = await planRun(rig.folder, 230, { request: { window: 40 } });
+  const run = await planRun(rig.folder, 8, { request: { window: 3 } });
   const { result, results } = await runBatch(rig.client, run);
-  expect(result).toMatchObject({ status: 'completed', succeeded: 230, failed: 0, vcredits: 230, window: 40 });
+  expect(result).toMatchObject({ status: 'completed', succeeded: 8, failed: 0, vcredits: 8, window: 3 });
   expect(result.requests).toBe(rig.stub.requests.length);
-  expect(rig.stub.count('convert/file')).toBe(230);
+  expect(rig.stub.count('convert/file')).toBe(8);
   expect(results[6]).toMatchObject({
     item: 7,
     status: 'succeeded',
@@ -42,14 +42,24 @@ it('converts every item of the manifest once, and tells what each cost', async (
     output: { bytes: 9, name: '7.pdf' },
     vcredits: 1,
   });
-  expect(await readFile(run.output(230), 'utf8')).toBe('converted');
-  expect(await partsOf(run)).toEqual(['000001.jsonl', '000002.jsonl']);
+  expect(await readFile(run.output(8), 'utf8')).toBe('converted');
+});
+
+it('reads on where its manifest has more rows than are read at a time, and tells each of them', async () => {
+  const output = { uri: 'file:///before.pdf', name: 'before.pdf', bytes: 1, sha256: 'a' };
+  const done = { source: { bytes: 1, sha256: 'a' }, output };
+  const open = new Set([7, 200, 201, 407]);
+  const run = await planRun(rig.folder, 407, { change: (row) => (open.has(row.item) ? row : { ...row, done }) });
+  const { result, results } = await runBatch(rig.client, run);
+  expect(result).toMatchObject({ status: 'completed', succeeded: 4, skipped: 403 });
+  expect(results.filter(({ status }) => status === 'succeeded').map(({ item }) => item)).toEqual([...open]);
+  expect(rig.stub.count('convert/file')).toBe(4);
 });
 
 it('fails exactly the bad items, and counts their codes', async () => {
-  const missing = new Set([3, 17]);
+  const missing = new Set([3, 7]);
   const empty = new Set([5]);
-  const run = await planRun(rig.folder, 30, {
+  const run = await planRun(rig.folder, 8, {
     change: (row) => {
       if (missing.has(row.item)) return { ...row, source: `${row.source}.gone` };
       return empty.has(row.item) ? { ...row, source: row.source.replace(/\d+\.md$/, 'empty.md') } : row;
@@ -57,100 +67,100 @@ it('fails exactly the bad items, and counts their codes', async () => {
   });
   await writeFile(path.join(rig.folder, 'sources', 'empty.md'), '');
   const { result, results } = await runBatch(rig.client, run);
-  expect(result).toMatchObject({ succeeded: 27, failed: 3, failures: { SOURCE_NOT_FOUND: 2, SOURCE_EMPTY: 1 } });
+  expect(result).toMatchObject({ succeeded: 5, failed: 3, failures: { SOURCE_NOT_FOUND: 2, SOURCE_EMPTY: 1 } });
   const failed = results.filter(({ status }) => status === 'failed');
   expect(failed.map(({ item, code }) => [item, code])).toEqual([
     [3, 'SOURCE_NOT_FOUND'],
     [5, 'SOURCE_EMPTY'],
-    [17, 'SOURCE_NOT_FOUND'],
+    [7, 'SOURCE_NOT_FOUND'],
   ]);
   expect(failed[0]?.message).toContain('3.md.gone');
 });
 
 it('never has more jobs in flight than the window, which can be changed while it runs', async () => {
   const gate = holdConversions();
-  const run = await planRun(rig.folder, 20, { request: { window: 3 } });
+  const run = await planRun(rig.folder, 8, { request: { window: 2 } });
   const handle = await rig.client.startBatch(run.request);
-  await until('the window is full', () => rig.stub.count('convert/file') === 3);
-  expect(await handle.state()).toMatchObject({ status: 'running', inFlight: 3, waiting: 17, window: 3 });
-  await handle.setWindow(7);
-  await until('the larger one is full', () => rig.stub.count('convert/file') === 7);
-  expect(sumOf(await handle.state())).toBe(20);
+  await until('the window is full', () => rig.stub.count('convert/file') === 2);
+  expect(await handle.state()).toMatchObject({ status: 'running', inFlight: 2, waiting: 6, window: 2 });
+  await handle.setWindow(5);
+  await until('the larger one is full', () => rig.stub.count('convert/file') === 5);
+  expect(sumOf(await handle.state())).toBe(8);
   await expect(handle.setWindow(501)).rejects.toBeInstanceOf(InvalidRequestError);
   // Whoever goes round the client changes nothing by a mistake.
   await rig.temporal.workflow.getHandle(run.name).signal('batchWindow', -1);
-  expect((await handle.state()).window).toBe(7);
+  expect(await handle.state()).toMatchObject({ inFlight: 5, waiting: 3, window: 5 });
   gate.open();
-  expect((await endBatch(handle, run)).result).toMatchObject({ status: 'completed', succeeded: 20, window: 7 });
+  expect((await endBatch(handle, run)).result).toMatchObject({ status: 'completed', succeeded: 8, window: 5 });
 });
 
 it('starts nothing while it is paused, and continues when it is resumed', async () => {
   const gate = holdConversions();
-  const run = await planRun(rig.folder, 12, { request: { window: 4 } });
+  const run = await planRun(rig.folder, 5, { request: { window: 2 } });
   const handle = await rig.client.startBatch(run.request);
-  await until('the window is full', () => rig.stub.count('convert/file') === 4);
+  await until('the window is full', () => rig.stub.count('convert/file') === 2);
   await handle.pause();
   gate.open();
   await until('those in flight have ended', async () => (await handle.state()).inFlight === 0);
-  expect(await handle.state()).toMatchObject({ status: 'paused', succeeded: 4, waiting: 8 });
+  expect(await handle.state()).toMatchObject({ status: 'paused', succeeded: 2, waiting: 3 });
   const query = `ConversionBatchId = '${run.name}' AND WorkflowType = 'conversionBatch' AND ConversionStatus = 'paused'`;
   await until('it is listed as paused', async () => (await rig.temporal.workflow.count(query)).count === 1);
-  expect(rig.stub.count('upload/file')).toBe(4);
+  expect(rig.stub.count('upload/file')).toBe(2);
   await handle.resume();
-  expect((await endBatch(handle, run)).result).toMatchObject({ status: 'completed', succeeded: 12 });
+  expect((await endBatch(handle, run)).result).toMatchObject({ status: 'completed', succeeded: 5 });
 });
 
 describe('a cancelled batch', () => {
   it.each([
-    ['lets the jobs in flight finish when it is asked to', 'finish', { succeeded: 3, cancelled: 7 }],
-    ['cancels the jobs in flight', 'cancel', { succeeded: 0, cancelled: 10 }],
+    ['lets the jobs in flight finish when it is asked to', 'finish', { succeeded: 2, cancelled: 3 }],
+    ['cancels the jobs in flight', 'cancel', { succeeded: 0, cancelled: 5 }],
   ] as const)('%s', async (_title, inFlight, counts) => {
     const gate = holdConversions();
-    const run = await planRun(rig.folder, 10, { request: { window: 3 } });
+    const run = await planRun(rig.folder, 5, { request: { window: 2 } });
     const handle = await rig.client.startBatch(run.request);
-    await until('the window is full', () => rig.stub.count('convert/file') === 3);
+    await until('the window is full', () => rig.stub.count('convert/file') === 2);
     await handle.cancel({ inFlight });
     await until('it stops', async () => (await handle.state()).status !== 'running');
     // Else a job could end before it hears that it is cancelled.
     if (inFlight === 'finish') gate.open();
     const { result, results } = await endBatch(handle, run);
     expect(result).toMatchObject({ status: 'cancelled', failed: 0, ...counts });
-    expect(results.filter(({ workflowId }) => workflowId !== undefined)).toHaveLength(3);
-    expect(rig.stub.count('convert/file')).toBe(3);
+    expect(results.filter(({ workflowId }) => workflowId !== undefined)).toHaveLength(2);
+    expect(rig.stub.count('convert/file')).toBe(2);
     expect(await handle.state()).toMatchObject({ status: 'cancelled', ...counts });
   });
 
   it('finishes first and cancels when it is asked a second time', async () => {
     holdConversions();
-    const run = await planRun(rig.folder, 5, { request: { window: 2 } });
+    const run = await planRun(rig.folder, 3, { request: { window: 2 } });
     const handle = await rig.client.startBatch(run.request);
     await until('the window is full', () => rig.stub.count('convert/file') === 2);
     await handle.cancel({ inFlight: 'finish' });
     await until('it stops', async () => (await handle.state()).status === 'stopping');
     await handle.cancel();
-    expect((await endBatch(handle, run)).result).toMatchObject({ status: 'cancelled', cancelled: 5 });
+    expect((await endBatch(handle, run)).result).toMatchObject({ status: 'cancelled', cancelled: 3 });
   });
 
   it("ends with its results after Temporal's own cancellation too", async () => {
     holdConversions();
-    const run = await planRun(rig.folder, 6, { request: { window: 2 } });
+    const run = await planRun(rig.folder, 3, { request: { window: 2 } });
     const handle = await rig.client.startBatch(run.request);
     await until('the window is full', () => rig.stub.count('convert/file') === 2);
     await rig.temporal.workflow.getHandle(run.name).cancel();
-    expect((await endBatch(handle, run)).result).toMatchObject({ status: 'cancelled', cancelled: 6 });
+    expect((await endBatch(handle, run)).result).toMatchObject({ status: 'cancelled', cancelled: 3 });
   });
 });
 
 it('counts a job that was terminated by hand as failed, one that was cancelled as cancelled, and ends', async () => {
   const gate = holdConversions();
-  const run = await planRun(rig.folder, 6, { request: { window: 3 } });
+  const run = await planRun(rig.folder, 4, { request: { window: 3 } });
   const handle = await rig.client.startBatch(run.request);
   await until('the window is full', () => rig.stub.count('convert/file') === 3);
   await rig.temporal.workflow.getHandle(`${run.name}/1`).terminate('by hand');
   await rig.temporal.workflow.getHandle(`${run.name}/2`).cancel();
   gate.open();
   const { result, results } = await endBatch(handle, run);
-  expect(result).toMatchObject({ succeeded: 4, failed: 1, cancelled: 1, failures: { TERMINATED: 1 } });
+  expect(result).toMatchObject({ succeeded: 2, failed: 1, cancelled: 1, failures: { TERMINATED: 1 } });
   expect(results.slice(0, 2)).toMatchObject([
     { item: 1, status: 'failed', code: 'TERMINATED' },
     { item: 2, status: 'cancelled', code: 'CANCELLED' },
@@ -158,21 +168,12 @@ it('counts a job that was terminated by hand as failed, one that was cancelled a
 });
 
 it('starts no more jobs after so many failures', async () => {
-  const run = await planRun(rig.folder, 40, {
+  const run = await planRun(rig.folder, 7, {
     change: (row) => (row.item <= 5 ? { ...row, source: `${row.source}.gone` } : row),
     request: { window: 1, stopAfter: { failures: 3 } },
   });
   const { result } = await runBatch(rig.client, run);
-  expect(result).toMatchObject({ status: 'stopped', failed: 3, succeeded: 0, cancelled: 37 });
-});
-
-it('starts no more jobs after such a share of failures, and does not judge by the first few', async () => {
-  const run = await planRun(rig.folder, 60, {
-    change: (row) => (row.item % 2 === 0 ? { ...row, source: `${row.source}.gone` } : row),
-    request: { window: 1, stopAfter: { percent: 50 } },
-  });
-  const { result } = await runBatch(rig.client, run);
-  expect(result).toMatchObject({ status: 'stopped', failed: 10, succeeded: 10, cancelled: 40 });
+  expect(result).toMatchObject({ status: 'stopped', failed: 3, succeeded: 0, cancelled: 4 });
 });
 
 it('ends at once with nothing to do', async () => {

@@ -13,7 +13,7 @@ describe('conversionJob', () => {
   let rig: ConversionRig;
 
   beforeEach(async () => {
-    rig = await startRig({ timeouts: { headersMs: 1_500 } });
+    rig = await startRig();
   });
 
   afterEach(async () => {
@@ -62,8 +62,13 @@ describe('conversionJob', () => {
     expect(result).not.toHaveProperty('source');
   });
 
-  it('tells size and hash of what it uploaded when the input asks for it', async () => {
-    const { source } = await rig.client.convert(await request({ describeSource: true }));
+  it('asks for an async conversion with entity and result, and tells size and hash of what it uploaded when its input says so', async () => {
+    const { source } = await rig.client.convert(await request({ input: 'md', describeSource: true }));
+    expect(rig.stub.requests[1]?.data).toMatchObject({
+      mode: 'async',
+      include: ['entity', 'result'],
+      parameters: { output: 'pdf', input: 'md' },
+    });
     const content = await readFile(await rig.source('report.md'));
     expect(source).toEqual({
       bytes: content.length,
@@ -72,27 +77,14 @@ describe('conversionJob', () => {
     });
   });
 
-  it('asks for an async conversion with entity and result', async () => {
-    await rig.client.convert(await request({ input: 'md' }));
-    expect(rig.stub.requests[1]?.data).toMatchObject({
-      mode: 'async',
-      include: ['entity', 'result'],
-      parameters: { output: 'pdf', input: 'md' },
-    });
-  });
-
-  it('leaves the result at the service when no destination is given', async () => {
-    const { source, policies } = await request();
-    const result = await rig.client.convert({ source, output: 'pdf', ...(policies && { policies }) });
+  it('continues from the connector of an earlier task without an upload, and leaves the result at the service without a destination', async () => {
+    const source = { connector: 'c0ffee', name: 'report.md' };
+    const result = await rig.client.convert({ source, output: 'pdf', policies: quickPolicies });
+    expect(rig.stub.count('upload/file')).toBe(0);
+    expect(rig.stub.requests[0]?.data['connector']).toBe('c0ffee');
     expect(result.output).toBeUndefined();
     expect(result.connector).toBeDefined();
     expect(rig.stub.count('download/url')).toBe(0);
-  });
-
-  it('continues from the connector of an earlier task without an upload', async () => {
-    await rig.client.convert(await request({ source: { connector: 'c0ffee', name: 'report.md' } }));
-    expect(rig.stub.count('upload/file')).toBe(0);
-    expect(rig.stub.requests[0]?.data['connector']).toBe('c0ffee');
   });
 
   it('names the result after the source when the destination is a folder', async () => {
@@ -109,7 +101,7 @@ describe('conversionJob', () => {
       if (polls > 12) answerCompleted(response, id);
       else answerOutput(response, { entity: { id, status: 'running' }, result: {} });
     });
-    const handle = await rig.client.start(await request());
+    const handle = await rig.client.start(await request({ policies: { maxCheckInterval: 20 } }));
     await handle.result();
     const { historyLength } = await handle.describe();
     expect(polls).toBe(13);
@@ -160,9 +152,9 @@ describe('conversionJob', () => {
         error: { code: 'INTERNAL_SERVER_ERROR', message: 'oops.' },
       }),
     );
-    const error = await failureOf({ policies: { maxResubmissions: 2 } });
+    const error = await failureOf({ policies: { maxResubmissions: 1 } });
     expect(error.code).toBe('INTERNAL_SERVER_ERROR');
-    expect(rig.stub.count('convert/file')).toBe(3);
+    expect(rig.stub.count('convert/file')).toBe(2);
   });
 
   it('keeps the code and the message of an error that the document does not list', async () => {
@@ -174,27 +166,23 @@ describe('conversionJob', () => {
     expect(error.message).toContain('only tea.');
   });
 
-  it.each(['INVALID_CREDENTIAL', 'FREE_PLAN_DISALLOWED', 'MISSING_REQUIRED_PARAMETER', 'NO_CONVERTER_INPUT_TO_OUTPUT'])(
-    'fails at once on %s, without a second convert request',
-    async (code) => {
-      rig.stub.on('convert/file', (_seen, response) => answerError(response, 403, code));
-      const error = await failureOf();
-      expect(error.code).toBe(code);
-      expect(rig.stub.count('convert/file')).toBe(1);
-    },
-  );
+  it('fails at once when the service refuses the conversion, without a second convert request', async () => {
+    rig.stub.on('convert/file', (_seen, response) => answerError(response, 403, 'INVALID_CREDENTIAL'));
+    expect((await failureOf()).code).toBe('INVALID_CREDENTIAL');
+    expect(rig.stub.count('convert/file')).toBe(1);
+  });
 
   it('waits the full RETRY-AFTER before it sends again, and then continues', async () => {
     const at: number[] = [];
     rig.stub.on('convert/file', (_seen, response) => {
       at.push(Date.now());
       if (at.length === 1)
-        answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '2', 'x-ratelimit-reset': '1' });
+        answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '1', 'x-ratelimit-reset': '0' });
       else answerRunning(response, 'task-1');
     });
     const result = await rig.client.convert(await request());
     const [first = 0, second = 0] = at;
-    expect(second - first).toBeGreaterThanOrEqual(2_000);
+    expect(second - first).toBeGreaterThanOrEqual(1_000);
     expect(result.possiblyChargedTwice).toBe(false);
     expect(result.requests).toBe(6);
   });
@@ -252,19 +240,12 @@ describe('conversionJob', () => {
   });
 
   describe('when the outcome of the submit is unknown', () => {
-    it.each([
-      ['the connection is cut before the answer', 'cut'],
-      ['the service answers 500', '500'],
-      ['no answer comes in time', 'silence'],
-      ['the answer is no document', 'html'],
-    ])('submits again under the policy resubmit and says so: %s', async (_title, kind) => {
+    it('submits again under the policy resubmit and says so', async () => {
       let submits = 0;
       rig.stub.on('convert/file', (_seen, response) => {
         submits += 1;
         if (submits > 1) answerRunning(response, 'task-2');
-        else if (kind === 'cut') cut(response);
-        else if (kind === '500') answerError(response, 500, 'INTERNAL_SERVER_ERROR');
-        else if (kind === 'html') response.end('<html>');
+        else cut(response);
       });
       const result = await rig.client.convert(await request());
       expect(result.possiblyChargedTwice).toBe(true);
@@ -315,7 +296,7 @@ describe('conversionJob', () => {
     rig.stub.on('task/response', (seen, response) =>
       answerOutput(response, { entity: { id: seen.data['connector'], status: 'running' }, result: {} }),
     );
-    const error = await failureOf({ policies: { conversionDeadline: 1_000 } });
+    const error = await failureOf({ policies: { conversionDeadline: 300 } });
     expect(error.code).toBe('CONVERSION_DEADLINE');
     expect(error.details?.taskId).toBeDefined();
   });

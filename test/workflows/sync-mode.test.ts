@@ -8,7 +8,7 @@ describe('a job in mode sync', () => {
   let rig: ConversionRig;
 
   beforeEach(async () => {
-    rig = await startRig({ timeouts: { headersMs: 500 } });
+    rig = await startRig({ timeouts: { headersMs: 100 } });
     rig.stub.on('convert/file', (_seen, response) => answerDone(response));
   });
 
@@ -47,7 +47,7 @@ describe('a job in mode sync', () => {
 
   it('waits for the answer as long as submitTimeout allows, not only as long as an answer takes elsewhere', async () => {
     rig.stub.on('convert/file', async (_seen, response) => {
-      await sleep(1_500);
+      await sleep(300);
       answerDone(response);
     });
     const result = await rig.client.convert(await request({ submitTimeout: '10 seconds' }));

@@ -1,10 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { endBatch, planRun } from '../support/batches';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
-import type { StubService } from '../support/stub-service';
+import { answerCompleted, answerRunning, type StubService } from '../support/stub-service';
 import { until } from '../support/until';
 
 /** Tokens that are replaced while jobs run, against a service that refuses a revoked one from one moment to the next. */
@@ -25,26 +24,41 @@ function revoke(stub: StubService, ...tokens: string[]): void {
   stub.refuse = ({ token }) => (tokens.includes(token) ? 'INVALID_CREDENTIAL' : undefined);
 }
 
+/** The service finishes so many conversions, and more when it is told so. */
+function letFinish(count: number) {
+  const finished = new Set<string>();
+  rig.stub.on('task/response', (seen, response) => {
+    const id = String(seen.data['connector']);
+    if (finished.size < count) finished.add(id);
+    if (finished.has(id)) answerCompleted(response, id);
+    else answerRunning(response, id);
+  });
+  return { letFinish: (more: number) => void (count = more) };
+}
+
 it('a new token in the file during a batch, and the old one revoked: no file fails, and each is converted once', async () => {
   const tokenFile = path.join(folder, 'token');
   await writeFile(tokenFile, 'first-token\n');
   rig = await startRig({ token: { tokenFile } });
-  const run = await planRun(rig.folder, 60, { request: { window: 10 } });
+  const gate = letFinish(2);
+  const run = await planRun(rig.folder, 8, { request: { window: 2 } });
   const handle = await rig.client.startBatch(run.request);
-  await until('some are converted', () => rig.stub.count('convert/file') >= 15);
+  await until('some are converted', () => rig.stub.conversions.size === 4);
   // As an editor does it: emptied, and written a moment later.
   await writeFile(tokenFile, '');
-  await sleep(300);
+  gate.letFinish(4);
+  await until('some more are converted', () => rig.stub.conversions.size === 6);
   await writeFile(tokenFile, 'other-token\n');
   revoke(rig.stub, 'first-token');
+  gate.letFinish(8);
   const { result } = await endBatch(handle, run);
-  expect(result).toMatchObject({ status: 'completed', succeeded: 60, failed: 0, possiblyChargedTwice: 0 });
-  expect(rig.stub.conversions.size).toBe(60);
+  expect(result).toMatchObject({ status: 'completed', succeeded: 8, failed: 0, possiblyChargedTwice: 0 });
+  expect(rig.stub.conversions.size).toBe(8);
   expect(new Set(rig.stub.requests.map(({ token }) => token))).toEqual(new Set(['first-token', 'other-token']));
   expect(rig.stub.requests.at(-1)?.token).toBe('other-token');
 });
 
-it.each(['upload/file', 'convert/file', 'task/response', 'download/url', 'download/url/get'])(
+it.each(['upload/file', 'convert/file', 'task/response', 'download/url/get'])(
   'after a refusal of the token by %s the function is asked again, and the same step continues with another one',
   async (endpoint) => {
     let [token, asked] = ['first-token', 0];
@@ -75,13 +89,16 @@ it('a service that refuses every token is asked once for each job, and the funct
     return 'token-of-the-vault';
   };
   rig = await startRig({ token: { token } });
+  const convert = async (name: string) =>
+    rig.client.convert({ source: await rig.source(name), output: 'pdf', policies: quickPolicies });
+  await convert('taken.md');
   revoke(rig.stub, 'token-of-the-vault');
-  const jobs = Array.from({ length: 20 }, async (_, index) =>
-    rig.client.convert({ source: await rig.source(`${index}.md`), output: 'pdf', policies: quickPolicies }),
-  );
-  const ends = await Promise.allSettled(jobs);
+  let arrived = 0;
+  // All are refused at one time, however busy the machine is.
+  rig.stub.onArrival('upload/file', () => ((arrived += 1), until('all have come', () => arrived === 8)));
+  const ends = await Promise.allSettled(Array.from({ length: 8 }, (_, index) => convert(`${index}.md`)));
   expect(ends).toEqual(ends.map(() => expect.objectContaining({ status: 'rejected' }) as unknown));
-  expect(rig.stub.refused).toHaveLength(20);
+  expect(rig.stub.refused).toHaveLength(8);
   expect(asked).toBeLessThan(6);
 });
 

@@ -14,7 +14,7 @@ import { FileConversionPlugin } from '../../src/plugin';
 import type { ConversionPolicies } from '../../src/shared/job';
 import { createConversionWorker } from '../../src/worker';
 import { endBatch, planRun, runsOf, type Run } from '../support/batches';
-import { installQuietRuntime, quickPolicies } from '../support/conversion-worker';
+import { inThisThread, installQuietRuntime, quickPolicies } from '../support/conversion-worker';
 import {
   answerCompleted,
   answerError,
@@ -93,7 +93,9 @@ afterAll(async () => {
 
 async function startWorker(buildId: string): Promise<void> {
   const version = { deploymentName, buildId };
-  const worker = await createConversionWorker({ connection, plugin, taskQueue, version, shutdownGraceMs: 1_000 });
+  const worker = await inThisThread(() =>
+    createConversionWorker({ connection, plugin, taskQueue, version, shutdownGraceMs: 1_000 }),
+  );
   workers.set(buildId, { worker, running: worker.run() });
 }
 

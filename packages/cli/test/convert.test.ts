@@ -5,16 +5,7 @@ import { pathToFileURL } from 'node:url';
 import sharp from 'sharp';
 import { startRig, type ConversionRig } from '../../../test/support/conversion-worker';
 import { until } from '../../../test/support/until';
-import {
-  fileconv,
-  fileconvProcess,
-  filesBelow,
-  linesOf,
-  newFolder,
-  parseJson,
-  removeFolders,
-  startFileconv,
-} from './fileconv';
+import { fileconv, filesBelow, linesOf, newFolder, parseJson, removeFolders, startFileconv } from './fileconv';
 import { envOfRig, sharedStack, type SharedStack } from './running-stack';
 import { noisyPng } from './samples';
 
@@ -225,39 +216,6 @@ it('keeps no more files in flight than --parallel says, and converts them all', 
   expect(ended.stderr).toBe('4 converted.\n');
   const { format } = await sharp(path.join(folder, '4.gif')).metadata();
   expect(format).toBe('gif');
-});
-
-describe('on a machine without engines, as in the image of the worker', () => {
-  const hide = `const Module = require('node:module');
-const resolve = Module._resolveFilename;
-const engines = ['sharp', 'pandoc-wasm', '@hyzyla/pdfium', '@e965/xlsx', '@myriaddreamin/typst-ts-node-compiler'];
-Module._resolveFilename = function (name, ...others) {
-  if (engines.includes(name)) throw Object.assign(new Error(name), { code: 'MODULE_NOT_FOUND' });
-  return resolve.call(this, name, ...others);
-};`;
-
-  it('the service that runs is asked what it converts; without one, what to install is said', async () => {
-    const folder = await folderWith({ 'a.md': '# A\n', 'b.mp4': 'b', 'hide.cjs': hide });
-    const without = {
-      FILECONV_SERVICE_ENGINES: 'pandoc',
-      NODE_OPTIONS: `--require="${path.join(folder, 'hide.cjs')}"`,
-    };
-    const options = { cwd: folder, env: { ...stack.env, ...without } };
-    expect(await fileconvProcess(['convert', 'a.md', '--to', 'html'], options)).toMatchObject({ code: 0 });
-    const refused = await fileconvProcess(['convert', 'b.mp4', '--to', 'html'], options);
-    expect(refused.code).toBe(2);
-    expect(refused.stderr).toContain("b.mp4 can't be converted: the service");
-    const { findings } = parseJson((await fileconvProcess(['doctor', '--json'], options)).stdout) as {
-      findings: object[];
-    };
-    expect(findings).toContainEqual({ part: 'engines', status: 'skipped', says: 'those of the service that runs' });
-    const alone = await fileconvProcess(['convert', 'a.md', '--to', 'html', '--out', 'alone.html'], {
-      ...options,
-      env: without,
-    });
-    expect(alone.code).toBe(2);
-    expect(alone.stderr).toContain('a package is missing that converts md to html. Run: npm install pandoc-wasm');
-  });
 });
 
 it('leaves no escape codes in what is piped', async () => {

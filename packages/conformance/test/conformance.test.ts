@@ -1,3 +1,4 @@
+import { errorCodes } from 'temporal-file-conversion/contract';
 import { checkRule, type Outcome, rules, Session, type Target } from '../src';
 import { startEmbeddedTarget } from './embedded-target';
 
@@ -20,5 +21,21 @@ describe.each([...new Set(rules.map(({ section }) => section))])('%s', (section)
   it.each(rules.filter((rule) => rule.section === section))('$rule', async (rule) => {
     const outcome: Outcome = await checkRule(rule, session, running.target);
     expect([outcome.status, outcome.why]).toEqual(['pass', undefined]);
+  });
+});
+
+describe('the table of error codes', () => {
+  it('holds the 24 codes of the document and the 20 that public clients know beside them', () => {
+    expect(Object.keys(errorCodes)).toHaveLength(44);
+  });
+
+  it('has no code that no rule provokes, but for the one in whose place the document has another', () => {
+    const provoked = rules.map(({ rule }) => rule).join('\n');
+    const others = Object.keys(errorCodes).filter((code) => !new RegExp(`\\b${code}\\b`).test(provoked));
+    expect(others).toEqual(['ONLY_DEVELOPMENT_FILE']);
+  });
+
+  it('says in one sentence of each code what is wrong', () => {
+    for (const { message } of Object.values(errorCodes)) expect(message).toMatch(/^[A-Z][^\n]*\.$/);
   });
 });

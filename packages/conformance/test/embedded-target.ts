@@ -38,7 +38,7 @@ development = { sha256 = ${JSON.stringify(registeredHashes)} }
 `;
 }
 
-const lifetimeSeconds = 1;
+const lifetimeSeconds = 0.01;
 const maxUploadBytes = 1024;
 const limitedRequests = 5;
 

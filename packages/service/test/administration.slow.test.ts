@@ -1,8 +1,8 @@
 import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { startProcess } from '../../cli/test/fileconv';
+import { until } from '../../../test/support/until';
+import { fileconv as runFileconv, fileconvProcess, startProcess } from '../../cli/test/fileconv';
 import { startReceiver } from './callbacks/receiver';
 import { createDataDir, TestClient, tinySvg } from './support';
 
@@ -18,9 +18,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-async function fileconv(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  return startProcess(args, { cwd: folder }).ended;
-}
+const fileconv = (...args: string[]) => runFileconv(args, { cwd: folder });
 
 const newAppSchema = z.object({ name: z.string(), appId: z.string(), token: z.string() });
 
@@ -60,10 +58,11 @@ describe('fileconv service apps', () => {
   });
 
   it('loses no app when several are added at once', async () => {
-    await Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => addApp(name)));
+    const names = ['a', 'b', 'c', 'd', 'e'];
+    await Promise.all(names.map((name) => fileconvProcess(['service', 'apps', 'add', name], { cwd: folder })));
     const { stdout } = await fileconv('service', 'apps', 'list', '--json');
     const { apps } = z.object({ apps: z.array(z.object({ name: z.string() })) }).parse(JSON.parse(stdout));
-    expect(apps.map(({ name }) => name).sort()).toEqual(['a', 'b', 'c', 'd', 'e', 'embedded']);
+    expect(apps.map(({ name }) => name).sort()).toEqual([...names, 'embedded']);
   });
 
   it.each([
@@ -130,7 +129,7 @@ describe('a running service', () => {
     expect((await convert()).error.code).toBe('INSUFFICIENT_VCREDITS');
     await writeFile(file, (await readFile(file, 'utf8')).replace('gold', 'free'));
     running.child.kill('SIGHUP');
-    for (let tries = 0; tries < 100 && (await client.post('format/get')).status !== 403; tries += 1) await sleep(20);
+    await until('the new plan holds', async () => (await client.post('format/get')).status === 403);
     expect((await client.post('format/get')).error.code).toBe('FREE_PLAN_DISALLOWED');
 
     running.child.kill('SIGTERM');

@@ -23,7 +23,7 @@ function clientOf(name: ClientName, account = { app: own.app.appId, token: own.t
 const files: [string, { name: string; data: string | Buffer }, string][] = [
   ['a picture', { name: 'dot.png', data: tinyPng }, 'webp'],
   ['a drawing', { name: 'logo.svg', data: tinySvg }, 'png'],
-  ['a document that takes some polls', { name: 'report.md', data: longMarkdown(15) }, 'docx'],
+  ['a document that takes some polls', { name: 'report.md', data: longMarkdown(8) }, 'docx'],
   ['a document into JSON', { name: 'note.md', data: '# Note' }, 'json-pandoc'],
 ];
 

@@ -26,17 +26,11 @@ const unknownConnector = '00000000-0000-4000-8000-000000000000';
 describe('a value of the wrong type', () => {
   const parameters = { output: 'pdf' };
   it.each([
-    ['convert/file', { mode: 5, parameters }, 'WRONG_TYPE_DATA_KEY', 'mode'],
-    ['convert/file', { mode: null, parameters }, 'WRONG_TYPE_DATA_KEY', 'mode'],
     ['convert/file', { mode: 'SYNC', parameters }, 'WRONG_VALUE_DATA_KEY', 'mode'],
-    ['convert/file', { include: [5], parameters }, 'WRONG_TYPE_DATA_KEY', 'include'],
     ['convert/file', { include: ['entity', null], parameters }, 'WRONG_TYPE_DATA_KEY', 'include'],
     ['convert/file', { include: ['entity', 'all'], parameters }, 'WRONG_VALUE_DATA_KEY', 'include'],
     ['convert/file', { include: null, parameters }, 'WRONG_TYPE_DATA_KEY', 'include'],
     ['convert/file', { callback: null, parameters }, 'WRONG_TYPE_DATA_KEY', 'callback'],
-    ['task/response', { parameters: { include: [5] } }, 'WRONG_TYPE_PARAMETER', 'include'],
-    ['task/response', { parameters: { include: ['all'] } }, 'WRONG_VALUE_PARAMETER', 'include'],
-    ['convert/formats', { connector: undefined, parameters: { sublist: 5 } }, 'WRONG_TYPE_PARAMETER', 'sublist'],
     ['convert/formats', { connector: undefined, parameters: { sublist: 'all' } }, 'WRONG_VALUE_PARAMETER', 'sublist'],
   ])('is told from a wrong value: %s with %j is %s [%s]', async (endpoint, data, code, name) => {
     const { status, error } = await client.post(endpoint, { connector: unknownConnector, ...data });
@@ -73,32 +67,12 @@ describe('a refusal', () => {
     expect([answer.body.code, answer.body.payload]).toEqual([code, expect.objectContaining(data)]);
   });
 
-  it('at 4xx says its code at the top level too, where clients of the first version look for it', async () => {
-    const answer = await client.post('task/response', { connector: unknownConnector });
-    const { code, message } = answer.error;
-    expect([answer.status, code]).toEqual([404, 'NO_CONNECTOR_DEPENDENT_TASK']);
-    expect([answer.body.code, answer.body.message]).toEqual([code, message]);
-  });
-
   it('at 200 says its code in the result, and at the top level when there is no result', async () => {
     const file = { name: 'empty.png', data: '' };
     const plain = await client.post('upload/file', {}, file);
     expect([plain.status, plain.error.code, plain.body.code]).toEqual([200, 'EMPTY_FILE', undefined]);
     const bare = await client.post('upload/file', { include: [] }, file);
     expect([bare.status, bare.body.result, bare.body.code]).toEqual([200, undefined, 'EMPTY_FILE']);
-  });
-
-  it('without a token, of an unknown path or of another method has its code at the top level too', async () => {
-    const asked: [string, RequestInit][] = [
-      ['/v1/task/response', { method: 'POST' }],
-      ['/v1/nothing', { method: 'POST' }],
-      ['/v1/task/response', { method: 'GET' }],
-    ];
-    for (const [path, init] of asked) {
-      const body = (await (await fetch(client.url + path, init)).json()) as { code?: string; result?: object };
-      expect(body).toMatchObject({ code: expect.any(String) as string, message: expect.any(String) as string });
-      expect(body.result).toMatchObject({ error: { code: body.code } });
-    }
   });
 
   it('of include itself takes the default', async () => {

@@ -1,22 +1,17 @@
+import { EventEmitter } from 'node:events';
 import net from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { hugePng } from '../engines/bombs';
+import type { FastifyRequest } from 'fastify';
+import { watchBody } from '../../src/http/unreadable-request';
+import type { TaskError } from '../../src/shared/task-error';
 import { parseAnswer, startTestService, type TestClient } from '../support';
 
-/** What one request may take: size, fields, depth and time. */
+/** What one request may take: size, fields, depth and time. That of headers stands in raw-http.test.ts. */
 
 let running: Awaited<ReturnType<typeof startTestService>>;
 let client: TestClient;
-const bodyTimeoutMs = 400;
 
 beforeAll(async () => {
-  running = await startTestService({
-    headersTimeoutMs: 400,
-    bodyTimeoutMs,
-    maxDataBytes: 512 * 1024,
-    maxFormFields: 5,
-    maxDataDepth: 10,
-  });
+  running = await startTestService({ maxDataBytes: 512 * 1024, maxFormFields: 5, maxDataDepth: 10 });
   client = running.client;
 });
 
@@ -25,7 +20,7 @@ afterAll(() => running.stop());
 const nested = (depth: number, [open, close]: [string, string]): string => open.repeat(depth) + close.repeat(depth);
 
 describe('the JSON of the field data', () => {
-  it.each(['convert/file', 'task/response', 'download/url', 'upload/file', 'format/get'])(
+  it.each(['task/response', 'upload/file'])(
     'is refused by %s when it is nested 100,000 levels deep, wherever',
     async (endpoint) => {
       const arrays = nested(100_000, ['[', ']']);
@@ -65,7 +60,9 @@ describe('the JSON of the field data', () => {
       await client.post('upload/file', { later: tooMuch }, { name: 'a.txt', data: 'a' }),
     ];
     const message = 'The field data is invalid: it is larger than 512 KiB.';
-    expect(answers.map(({ error }) => error)).toEqual(answers.map(() => ({ code: 'INVALID_FIELD', message })));
+    for (const { status, error } of answers) {
+      expect([status, error]).toEqual([400, { code: 'INVALID_FIELD', message }]);
+    }
   });
 });
 
@@ -78,85 +75,89 @@ describe('a form with more fields than max_form_fields', () => {
   });
 });
 
-describe('a client that is slow on purpose', () => {
-  it('loses the connection when its headers do not come', async () => {
-    const slow = new SlowClient(running.service.port);
-    slow.write('POST /v1/task/response HTTP/1.1\r\nhost: x\r\n');
-    await slow.closed(3_000);
-    expect(slow.received).toMatch(/^HTTP\/1.1 400 [^]*INVALID_FIELD[^]*too slowly/);
+describe('a client whose body comes byte by byte', () => {
+  it('is told so and loses the connection, whatever it asked', async () => {
+    const impatient = await startTestService({ bodyTimeoutMs: 100 });
+    const disposition = '--b\r\ncontent-disposition: form-data; name=';
+    const asked = [
+      ['task/response', 'application/x-www-form-urlencoded', 'data='],
+      ['task/response', 'multipart/form-data; boundary=b', `${disposition}"data"\r\n\r\n`],
+      ['upload/file', 'multipart/form-data; boundary=b', `${disposition}"file"; filename="a.txt"\r\n\r\n`],
+    ] as const;
+    const answers = await Promise.all(
+      asked.map(([endpoint, type, begin]) =>
+        dripUntilClosed(
+          impatient.service.port,
+          `POST /v1/${endpoint} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${impatient.client.token}\r\ncontent-type: ${type}\r\ncontent-length: 100000\r\n\r\n${begin}`,
+        ),
+      ),
+    );
+    for (const answer of answers) {
+      expect(answer).toMatch(/^HTTP\/1.1 400 [^]*"INVALID_FIELD"/);
+      expect(answer).toContain('came too slowly');
+    }
+    await impatient.stop();
   });
 
-  it.each([
-    ['task/response', 'application/x-www-form-urlencoded', 'data='],
-    ['task/response', 'multipart/form-data; boundary=b', '--b\r\ncontent-disposition: form-data; name="data"\r\n\r\n'],
-    [
-      'upload/file',
-      'multipart/form-data; boundary=b',
-      '--b\r\ncontent-disposition: form-data; name="file"; filename="a.txt"\r\n\r\n',
-    ],
-  ])(
-    'is told so by %s (%s) when its body comes byte by byte, and loses the connection',
-    async (endpoint, type, begin) => {
-      const slow = new SlowClient(running.service.port);
-      slow.write(
-        `POST /v1/${endpoint} HTTP/1.1\r\nhost: x\r\nauthorization: ${client.headers['authorization'] ?? ''}\r\ncontent-type: ${type}\r\ncontent-length: 100000\r\n\r\n${begin}`,
-      );
-      const drip = setInterval(() => slow.write('x'), 20);
-      await slow.closed(5_000);
-      clearInterval(drip);
-      expect(slow.received).toMatch(/^HTTP\/1.1 400 /);
-      expect(slow.received).toContain('"INVALID_FIELD"');
-      expect(slow.received).toContain('came too slowly');
-    },
-  );
+  describe('by a clock of its own', () => {
+    beforeEach(() => jest.useFakeTimers());
+    afterEach(() => jest.useRealTimers());
 
-  it('is no client whose large upload takes long, nor one that waits for its conversion', async () => {
-    const slow = new SlowClient(running.service.port);
-    const begin =
-      `--b\r\ncontent-disposition: form-data; name="data"\r\n\r\n{"app":"${client.app.appId}"}\r\n` +
-      '--b\r\ncontent-disposition: form-data; name="file"; filename="a.txt"\r\n\r\n';
-    const end = '\r\n--b--\r\n';
-    const chunks = 15;
-    const length = begin.length + chunks * 100_000 + end.length;
-    slow.write(
-      `POST /v1/upload/file HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: ${client.headers['authorization'] ?? ''}\r\ncontent-type: multipart/form-data; boundary=b\r\ncontent-length: ${length}\r\n\r\n${begin}`,
-    );
-    for (let count = 0; count < chunks; count += 1) {
-      slow.write('x'.repeat(100_000));
-      await sleep(bodyTimeoutMs / 5);
-    }
-    slow.write(end);
-    await slow.closed(5_000);
-    expect(slow.received).toMatch(/^HTTP\/1.1 200 /);
+    it('is no client whose large upload takes long, nor one that waits for its conversion', () => {
+      const { raw, refused } = watched(1_000);
+      for (let count = 0; count < 30; count += 1) {
+        raw.socket.bytesRead += 64 * 1024;
+        jest.advanceTimersByTime(1_000);
+      }
+      raw.complete = true;
+      jest.advanceTimersByTime(3_600_000);
+      expect(refused).toEqual([]);
+      expect(jest.getTimerCount()).toBe(0);
+    });
 
-    const started = Date.now();
-    const { output } = await client.convert({ name: 'a.png', data: hugePng(4_000) }, 'avif');
-    expect(Date.now() - started).toBeGreaterThan(bodyTimeoutMs * 2);
-    expect(output.status).toBe('successful');
+    it('is one whose upload brings less than 64 KiB in the time', () => {
+      const { raw, refused } = watched(1_000);
+      raw.socket.bytesRead += 64 * 1024;
+      jest.advanceTimersByTime(1_000);
+      raw.socket.bytesRead += 64 * 1024 - 1;
+      jest.advanceTimersByTime(999);
+      expect(refused).toEqual([]);
+      jest.advanceTimersByTime(1);
+      expect(refused).toEqual([expect.objectContaining({ code: 'INVALID_FIELD' })]);
+      expect(raw.destroyed).toBe(false);
+      // The answer has its time to be read.
+      jest.advanceTimersByTime(500);
+      expect(raw.destroyed).toBe(true);
+    });
   });
 });
 
-class SlowClient {
-  received = '';
-  readonly #socket: net.Socket;
-  readonly #closed: Promise<void>;
-
-  constructor(port: number) {
-    this.#socket = net.connect(port, '127.0.0.1');
-    this.#socket.on('data', (chunk) => (this.received += chunk.toString('latin1')));
-    this.#socket.on('error', () => undefined);
-    this.#closed = new Promise((resolve) => this.#socket.once('close', () => resolve()));
+/** A request as the watch sees it. */
+class FakeRequest extends EventEmitter {
+  complete = false;
+  destroyed = false;
+  readonly socket = { bytesRead: 0 };
+  destroy(): void {
+    this.destroyed = true;
   }
+}
 
-  write(text: string): void {
-    if (this.#socket.writable) this.#socket.write(text);
-  }
+function watched(bodyTimeoutMs: number): { raw: FakeRequest; refused: TaskError[] } {
+  const raw = new FakeRequest();
+  const refused: TaskError[] = [];
+  watchBody({ raw } as unknown as FastifyRequest, bodyTimeoutMs, (error) => refused.push(error));
+  return { raw, refused };
+}
 
-  async closed(deadlineMs: number): Promise<void> {
-    const late = sleep(deadlineMs).then(() => {
-      throw new Error(`The connection is still open after ${deadlineMs} ms; received: ${this.received}`);
-    });
-    await Promise.race([this.#closed, late]);
-    late.catch(() => undefined);
-  }
+/** What is answered to a request whose body never ends, until the connection is closed. */
+async function dripUntilClosed(port: number, begin: string): Promise<string> {
+  const socket = net.connect(port, '127.0.0.1');
+  let received = '';
+  socket.on('data', (chunk) => (received += chunk.toString('latin1')));
+  socket.on('error', () => undefined);
+  socket.write(begin);
+  const drip = setInterval(() => socket.writable && socket.write('x'), 20);
+  await new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  clearInterval(drip);
+  return received;
 }

@@ -1,6 +1,6 @@
 import { anyTime, createApp, parseAnswer, startTestService, type TestClient, tinyPng, tinySvg } from '../support';
 
-/** What the service makes of requests: authentication, the field `data`, include, states, and errors in the document's shape. */
+/** What the service makes of requests, beyond what the rules of the document say (packages/conformance/src/rules). */
 
 let running: Awaited<ReturnType<typeof startTestService>>;
 let client: TestClient;
@@ -60,15 +60,11 @@ describe('paths and methods', () => {
 
 describe('authentication', () => {
   it.each([
-    [undefined, 'MISSING_AUTHORIZATION_HEADER'],
-    ['Basic abc', 'INVALID_AUTHORIZATION_HEADER'],
     ['Bearer', 'INVALID_AUTHORIZATION_HEADER'],
     ['bearer wrong', 'INVALID_AUTHORIZATION_HEADER'],
-    ['Bearer wrong', 'INVALID_CREDENTIAL'],
     ['Bearer two words', 'INVALID_CREDENTIAL'],
   ])('refuses the header %s', async (authorization, code) => {
-    const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
-    const response = await fetch(`${client.url}/v1/task/response`, { method: 'POST', headers });
+    const response = await fetch(`${client.url}/v1/task/response`, { method: 'POST', headers: { authorization } });
     const { status, error } = await parseAnswer(response);
     expect([status, error.code]).toEqual([403, code]);
   });
@@ -120,8 +116,6 @@ describe('the field data', () => {
     ['{"app": ', 'INVALID_FIELD', 'it is not JSON'],
     ['', 'INVALID_FIELD', 'it is empty'],
     ['[]', 'WRONG_TYPE_FIELD', 'wrong type'],
-    ['"text"', 'WRONG_TYPE_FIELD', 'wrong type'],
-    ['null', 'WRONG_TYPE_FIELD', 'wrong type'],
   ])('must hold a JSON object, not %s', async (field, code, reason) => {
     const { status, error } = await client.postField('task/response', field);
     expect([status, error.code]).toEqual([400, code]);
@@ -153,21 +147,15 @@ describe('the field data', () => {
   });
 
   it.each([
-    [{ app: undefined }, 'MISSING_REQUIRED_DATA_KEY', 'app'],
-    [{ app: 7 }, 'WRONG_TYPE_DATA_KEY', 'app'],
     [{ app: 'mine' }, 'WRONG_VALUE_DATA_KEY', 'app'],
     [{ connector: undefined }, 'MISSING_REQUIRED_DATA_KEY', 'connector'],
     [{ connector: 7 }, 'WRONG_TYPE_DATA_KEY', 'connector'],
     [{ connector: '../../etc/passwd' }, 'WRONG_VALUE_DATA_KEY', 'connector'],
     [{ connector: null }, 'WRONG_TYPE_DATA_KEY', 'connector'],
-    [{ include: 'result' }, 'WRONG_TYPE_DATA_KEY', 'include'],
     [{ include: ['everything'] }, 'WRONG_VALUE_DATA_KEY', 'include'],
-    [{ mode: 'later' }, 'WRONG_VALUE_DATA_KEY', 'mode'],
     [{ callback: 7 }, 'WRONG_TYPE_DATA_KEY', 'callback'],
     [{ parameters: undefined }, 'MISSING_REQUIRED_DATA_KEY', 'parameters'],
     [{ parameters: [] }, 'WRONG_TYPE_DATA_KEY', 'parameters'],
-    [{ parameters: {} }, 'MISSING_REQUIRED_PARAMETER', 'output'],
-    [{ parameters: { output: 7 } }, 'WRONG_TYPE_PARAMETER', 'output'],
     [{ parameters: { output: '' } }, 'WRONG_VALUE_PARAMETER', 'output'],
     [{ parameters: { output: 'pdf', input: 7 } }, 'WRONG_TYPE_PARAMETER', 'input'],
     [{ parameters: { output: 'pdf', colour: 9 } }, 'INVALID_PARAMETER', 'colour'],
@@ -287,16 +275,6 @@ describe('the field data', () => {
 });
 
 describe('the answer', () => {
-  it('holds only the result by default, and exactly the items of include otherwise', async () => {
-    const connector = await client.upload('dot.png', tinyPng);
-    const plain = await client.post('task/response', { connector });
-    expect(Object.keys(plain.body)).toEqual(['result']);
-    const all = await client.post('task/response', { connector, include: ['result', 'payload', 'entity'] });
-    expect(Object.keys(all.body)).toEqual(['entity', 'payload', 'result']);
-    const none = await client.post('task/response', { connector, include: [] });
-    expect(none.body).toEqual({});
-  });
-
   it('gives back the payload exactly as it was sent, character by character', async () => {
     const sent = `{ "parameters":{"sublist":"inp\\u0075ts"},\n "include":["payload", "payload"],  "\\u0061pp":"${client.app.appId}"}`;
     const response = await client.send('convert/formats', { body: new URLSearchParams({ data: sent }) });

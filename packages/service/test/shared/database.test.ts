@@ -1,25 +1,31 @@
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { promisify } from 'node:util';
+import { createInterface } from 'node:readline';
 import { lockDataDir } from '../../src/shared/database';
 import { createDataDir } from '../support';
 
 const compiledDatabase = path.resolve(__dirname, '../../dist/shared/database.js');
-const run = promisify(execFile);
 
 it('a new database can be opened by several processes at once', async () => {
   const dataDir = await createDataDir();
-  // All wait for one moment, when each has loaded what it needs.
+  // All wait for one word, when each has loaded what it needs.
   const script = `const { openDatabase } = require(${JSON.stringify(compiledDatabase)});
-    while (Date.now() < Number(process.argv[2]));
-    try { openDatabase(process.argv[1]).close(); } catch (error) { console.log(error.message); }`;
+    console.log('ready');
+    process.stdin.on('data', (file) => {
+      try { openDatabase(String(file)).close(); console.log('opened'); } catch (error) { console.log(error.message); }
+    });`;
+  const opening = Array.from({ length: 5 }, () => {
+    const child = spawn(process.execPath, ['-e', script], { stdio: ['pipe', 'pipe', 'inherit'] });
+    return { child, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator]() };
+  });
+  const said = () => Promise.all(opening.map(async ({ lines }) => (await lines.next()).value as unknown));
+  expect(new Set(await said())).toEqual(new Set(['ready']));
   for (const round of ['1', '2', '3']) {
-    const file = path.join(dataDir, `${round}.db`);
-    const at = String(Date.now() + 2_000);
-    const opened = [1, 2, 3, 4, 5].map(() => run(process.execPath, ['-e', script, file, at]));
-    expect((await Promise.all(opened)).map(({ stdout }) => stdout)).toEqual(['', '', '', '', '']);
+    for (const { child } of opening) child.stdin.write(path.join(dataDir, `${round}.db`));
+    expect(await said()).toEqual(opening.map(() => 'opened'));
   }
+  for (const { child } of opening) child.kill();
   await rm(dataDir, { recursive: true });
 });
 

@@ -1,22 +1,7 @@
 import { startConversionService } from '../../src';
-import { createApp, createDataDir, longMarkdown, startTestService, tinyPng, tinySvg } from '../support';
+import { createApp, createDataDir, startTestService, tinyPng } from '../support';
 
 /** Options of the service, and the limits that keep it up. */
-
-describe('a conversion that takes longer than the time limit', () => {
-  it('ends with FAILED_CONVERT, and the service continues', async () => {
-    const { client, stop } = await startTestService({ conversionTimeoutMs: 5_000, conversionConcurrency: 1 });
-    const { body, error } = await client.convert({ name: 'long.md', data: longMarkdown(2_500) }, 'docx');
-    expect(body.entity?.status).toBe('completed');
-    expect(error).toEqual({
-      code: 'FAILED_CONVERT',
-      message: 'The conversion took longer than 5 s and was ended.',
-    });
-    const { output } = await client.convert({ name: 'logo.svg', data: tinySvg }, 'png');
-    expect(output.status).toBe('successful');
-    await stop();
-  });
-});
 
 describe('the queue', () => {
   it('works through more conversions than there are threads, in order', async () => {

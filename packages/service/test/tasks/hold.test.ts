@@ -32,7 +32,7 @@ async function convertLater(file: { name: string; data: string }, output: string
 }
 
 it('is that of a task for which no engine is free, though its own answer says running', async () => {
-  const first = await convertLater({ name: 'long.md', data: longMarkdown(200) }, 'docx');
+  const first = await convertLater({ name: 'long.md', data: longMarkdown(40) }, 'docx');
   const second = await convertLater({ name: 'logo.svg', data: tinySvg }, 'png');
   expect(second.entity).toMatchObject({ status: 'running', started_at: anyTime, completed_at: null });
   expect(await entityOf(first.id)).toMatchObject({ status: 'running', started_at: anyTime, completed_at: null });

@@ -12,8 +12,8 @@ import { createApp, createDataDir, type TestApp, TestClient } from '../support';
  * kill -9 again and again while two apps convert: nothing accepted is lost, nobody is charged wrongly, no file reaches the wrong
  * app. Small here; FILECONV_TEST_CONVERSIONS=200 FILECONV_TEST_KILLS=20 is the long form.
  */
-const conversions = Number(process.env['FILECONV_TEST_CONVERSIONS'] ?? 40);
-const kills = Number(process.env['FILECONV_TEST_KILLS'] ?? 4);
+const conversions = Number(process.env['FILECONV_TEST_CONVERSIONS'] ?? 24);
+const kills = Number(process.env['FILECONV_TEST_KILLS'] ?? 3);
 const lanes = 8;
 const initialVcredits = 100_000;
 const prices = { png: 3, webp: 2 };
@@ -138,7 +138,9 @@ it(
     let done = 0;
     const killer = async () => {
       for (; done < kills; done += 1) {
-        await sleep(100 + Math.random() * 500);
+        // Conversions that were accepted just now are on their way.
+        while (accepted.length < (conversions * (done + 0.5)) / kills) await sleep(5);
+        await sleep(Math.random() * 200);
         await kill();
         await spawnService();
       }

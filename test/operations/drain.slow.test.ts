@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
 import { freePort } from '../../packages/cli/src/dev-server';
-import { newFolder, removeFolders, startFileconv, type RunningCommand } from '../../packages/cli/test/fileconv';
+import { newFolder, removeFolders, startProcess, type RunningProcess } from '../../packages/cli/test/fileconv';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { stubAppId, stubToken } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
@@ -22,8 +22,8 @@ afterEach(async () => {
   await removeFolders();
 });
 
-async function startWorker(env: Record<string, string> = {}): Promise<RunningCommand> {
-  const worker = startFileconv(['worker', '--json'], {
+async function startWorker(env: Record<string, string> = {}): Promise<RunningProcess> {
+  const worker = startProcess(['worker', '--json'], {
     cwd: await newFolder(),
     timeoutMs: 30_000,
     env: {

@@ -1,9 +1,10 @@
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import path from 'node:path';
+import { promisify } from 'node:util';
 
 /** The variable PATH is that of whoever started the service, and decides nothing. */
 
-function found(searchPath: string): unknown {
+async function found(searchPath: string): Promise<unknown> {
   const compiled = JSON.stringify(path.resolve(__dirname, '../../dist/engines'));
   const script = `
     const { confinements } = require(${compiled} + '/confinement');
@@ -13,9 +14,10 @@ function found(searchPath: string): unknown {
       console.log(JSON.stringify({ confinements: confinements().map(({ name }) => name), versions }));
     });`;
   const env = { HOME: process.env['HOME'], PATH: searchPath };
-  return JSON.parse(execFileSync(process.execPath, ['-e', script], { env, encoding: 'utf8' }));
+  return JSON.parse((await promisify(execFile)(process.execPath, ['-e', script], { env })).stdout);
 }
 
-it('conversions are shut in, and programs tell their version, when PATH names no folder with programs', () => {
-  expect(found('/nonexistent')).toEqual(found('/usr/local/bin:/usr/bin:/bin'));
+it('conversions are shut in, and programs tell their version, when PATH names no folder with programs', async () => {
+  const [odd, usual] = await Promise.all([found('/nonexistent'), found('/usr/local/bin:/usr/bin:/bin')]);
+  expect(odd).toEqual(usual);
 });

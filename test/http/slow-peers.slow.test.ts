@@ -1,0 +1,44 @@
+import { Readable } from 'node:stream';
+import { closeAll, connectTo, readAll, sendJson, serve, serveRaw } from './loopback';
+
+/** Who reads slowly is waited for: longer than whoever gives nothing. */
+
+afterEach(closeAll);
+
+const mebibyte = Buffer.alloc(1024 * 1024);
+const file = { name: 'a.png', size: 32 * mebibyte.length, open: () => Readable.from(Array(32).fill(mebibyte)) };
+const receipt = { result: { output: { connector: 'up', name: 'a.png', size: 3 } } };
+const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+it('an upload does not fail while the service reads slowly', async () => {
+  const slow = await serveRaw((request, response) => {
+    request.on('data', () => {
+      request.pause();
+      setTimeout(() => request.resume(), 8);
+    });
+    request.on('end', () => sendJson(response, receipt));
+  });
+  const startedAt = Date.now();
+  // What the kernel still holds for the slow reader counts as waiting for the answer, not as a stall.
+  await connectTo(slow, { stallMs: 2_000, headersMs: 20_000 }).uploadFile({ file });
+  expect(Date.now() - startedAt).toBeGreaterThan(2_000);
+});
+
+it('an upload waits for a service that stops reading for longer than headersMs, but shorter than stallMs', async () => {
+  const baseUrl = await serveRaw((request, response) => {
+    request.once('data', () => {
+      request.pause();
+      void after(1_500).then(() => request.resume());
+    });
+    request.on('end', () => sendJson(response, receipt));
+  });
+  expect(await connectTo(baseUrl, { headersMs: 500, stallMs: 60_000 }).uploadFile({ file })).toMatchObject({ size: 3 });
+});
+
+it('a download does not time out while the reader is the slow one', async () => {
+  const bytes = Buffer.alloc(8_000_000);
+  const { baseUrl } = await serve((response) => response.end(bytes));
+  const { body } = await connectTo(baseUrl, { bodyMs: 1_000 }).download({ ticket: { connector: 'c' } });
+  await after(2_000);
+  expect(await readAll(body)).toHaveLength(bytes.length);
+});

@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Client } from '@temporalio/client';
+import { runFiles } from '../../src/batch/run-files';
+import { FileConversionClient } from '../../src/client/file-conversion-client';
+import { planRun } from '../support/batches';
+import { startStubService, type StubService } from '../support/stub-service';
+import { testClient } from '../support/temporal';
+import { until } from '../support/until';
+import { WorkerProcess } from '../support/worker-process';
+
+/** A report of many rows, which takes a while: the worker that writes it is killed with `kill -9`. */
+
+let folder: string;
+let temporal: Client;
+let stub: StubService;
+const workers: WorkerProcess[] = [];
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'fileconv-test-'));
+  temporal = await testClient();
+  stub = await startStubService();
+});
+
+afterEach(async () => {
+  await Promise.all(workers.map((worker) => worker.kill()));
+  await temporal.connection.close();
+  await stub.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function startWorker(taskQueue: string): Promise<WorkerProcess> {
+  const own = path.join(folder, `worker-${workers.length}`);
+  await mkdir(own);
+  const worker = await WorkerProcess.start({ taskQueue, folder: own, apps: { stub: stub.url } });
+  workers.push(worker);
+  return worker;
+}
+
+it('the report that a killed worker was in the middle of is written whole by another one', async () => {
+  const taskQueue = `test-${randomUUID()}`;
+  const client = new FileConversionClient({ client: temporal, taskQueue, app: 'stub' });
+  const rows = 40_000;
+  const run = await planRun(folder, 1, { request: { items: rows } });
+  const output = { uri: 'file:///before.pdf', name: 'before.pdf', bytes: 1, sha256: 'a' };
+  const done = { source: { bytes: 1, sha256: 'a' }, output };
+  const lines = Array.from({ length: rows }, (_, row) => JSON.stringify({ ...run.items[0], item: row + 1, done }));
+  await writeFile(path.join(run.folder, runFiles.manifest), `${lines.join('\n')}\n`);
+  const worker = await startWorker(taskQueue);
+  const handle = await client.startBatch(run.request);
+  const isTorn = async () => (await readdir(run.folder)).some((name) => /report.*\.part$/.test(name));
+  await until('it writes the report', isTorn);
+  await worker.kill();
+  expect(await isTorn()).toBe(true);
+  expect(await readdir(run.folder)).not.toContain('report.json');
+  await startWorker(taskQueue);
+  expect(await handle.result()).toMatchObject({ skipped: rows, report: expect.stringMatching(/html$/) as string });
+  expect((await readdir(run.folder)).sort()).toEqual([
+    'manifest.jsonl',
+    ...['report.csv', 'report.html', 'report.json'],
+    'results.jsonl',
+  ]);
+  expect((await readFile(path.join(run.folder, 'report.csv'), 'utf8')).split('\r\n')).toHaveLength(rows + 2);
+});

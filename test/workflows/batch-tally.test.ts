@@ -1,0 +1,33 @@
+import { BatchTally } from '../../src/workflows/batch/batch-tally';
+
+/** When a batch has failed too often to start more jobs. */
+
+function tallyOf({ succeeded = 0, failed = 0 }: { succeeded?: number; failed?: number }): BatchTally {
+  const tally = new BatchTally();
+  for (let item = 1; item <= succeeded; item += 1) tally.add({ item, status: 'succeeded' });
+  for (let item = 1; item <= failed; item += 1) tally.add({ item, status: 'failed', code: 'SOURCE_NOT_FOUND' });
+  return tally;
+}
+
+it('a number of failures is reached by that many, however many items have succeeded', () => {
+  expect(tallyOf({ succeeded: 100, failed: 2 }).exceeds({ failures: 3 })).toBe(false);
+  expect(tallyOf({ succeeded: 100, failed: 3 }).exceeds({ failures: 3 })).toBe(true);
+});
+
+it('a share of failures is not judged by the first few items', () => {
+  expect(tallyOf({ failed: 19 }).exceeds({ percent: 50 })).toBe(false);
+  expect(tallyOf({ succeeded: 9, failed: 10 }).exceeds({ percent: 50 })).toBe(false);
+  expect(tallyOf({ succeeded: 10, failed: 10 }).exceeds({ percent: 50 })).toBe(true);
+  expect(tallyOf({ succeeded: 11, failed: 10 }).exceeds({ percent: 50 })).toBe(false);
+});
+
+it('items that were not tried are no evidence', () => {
+  const tally = tallyOf({ succeeded: 20 });
+  tally.addPassedOver({ done: 5, kept: 30, refused: 30, failures: {}, possiblyChargedTwice: 0 });
+  expect(tally.totals).toMatchObject({ succeeded: 20, failed: 60, skipped: 5, kept: 30, refused: 30 });
+  expect(tally.exceeds({ failures: 1, percent: 1 })).toBe(false);
+});
+
+it('a batch without a limit never stops', () => {
+  expect(tallyOf({ failed: 1_000 }).exceeds(undefined)).toBe(false);
+});

@@ -29,7 +29,8 @@ const config = {
   reporters: ['default', '<rootDir>/test/support/slowest-files.mjs', '<rootDir>/test/support/engines-tested.mjs'],
   // A guard against what hangs, and no measure: machines differ threefold.
   testTimeout: 300_000,
-  maxWorkers: 3,
+  // More than two cores: tests wait for Temporal more than they compute.
+  maxWorkers: 5,
 };
 
 export default config;

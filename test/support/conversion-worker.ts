@@ -118,6 +118,8 @@ export async function startRig(
       const taskQueues = [taskQueue, ...otherTaskQueues];
       const untold = await untoldConversions(conversionsOf(stub), { client: temporal, taskQueues });
       await connection?.close();
+      // The SDK leaves it enabled, which every later promise of this process would pay for.
+      connection?.callContextStorage.disable();
       await temporal.connection.close();
       await stub.close();
       await rm(folder, { recursive: true, force: true });

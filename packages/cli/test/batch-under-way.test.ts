@@ -1,9 +1,9 @@
-import { quickPolicies, startRig, type ConversionRig } from '../../../test/support/conversion-worker';
+import { quickPolicies, type ConversionRig } from '../../../test/support/conversion-worker';
 import { answerOutput } from '../../../test/support/stub-service';
 import { until } from '../../../test/support/until';
 import { convertedPictures, folderWithPictures } from './batch-pictures';
 import { fileconv, linesOf, parseJson, removeFolders, startFileconv } from './fileconv';
-import { envOfRig } from './running-stack';
+import { envOfRig, startRigOfCommands } from './running-stack';
 
 /** `fileconv batch` beside a batch under way, whose conversions the service does not end before they are released. */
 
@@ -11,10 +11,9 @@ let rig: ConversionRig;
 let release: () => void;
 
 beforeEach(async () => {
-  rig = await startRig();
+  rig = await startRigOfCommands();
   let isHeld = true;
   release = () => (isHeld = false);
-  rig.stub.on('convert/graph', (_seen, response) => answerOutput(response, { is_match: true, is_reversable: true }));
   rig.stub.on('task/response', (seen, response) => {
     if (!isHeld) rig.stub.answerAsAlways(seen, response);
     else answerOutput(response, { entity: { id: seen.data['connector'], status: 'running' }, result: {} });

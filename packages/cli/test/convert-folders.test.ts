@@ -1,13 +1,17 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import type { ConversionRig } from '../../../test/support/conversion-worker';
 import { fileconv, filesBelow, linesOf, newFolder, removeFolders } from './fileconv';
-import { sharedStack, type SharedStack } from './running-stack';
+import { envOfRig, startRigOfCommands } from './running-stack';
 
-let stack: SharedStack;
+let rig: ConversionRig;
 beforeAll(async () => {
-  stack = await sharedStack();
+  rig = await startRigOfCommands();
 });
-afterAll(removeFolders);
+afterAll(async () => {
+  await rig.close();
+  await removeFolders();
+});
 
 async function docs(): Promise<string> {
   const folder = await newFolder();
@@ -20,7 +24,7 @@ async function docs(): Promise<string> {
 
 async function results(args: string[]): Promise<{ code: number | null; stderr: string[]; made: string[] }> {
   const cwd = await docs();
-  const { code, stderr } = await fileconv(['convert', ...args], { cwd, env: stack.env });
+  const { code, stderr } = await fileconv(['convert', ...args], { cwd, env: envOfRig(rig) });
   const made = (await filesBelow(cwd)).filter((name) => name.endsWith('.html'));
   return { code, stderr: linesOf(stderr), made };
 }
@@ -72,7 +76,7 @@ it.each([
 it('refuses a file of a folder that cannot be converted, and says how to leave it out', async () => {
   const cwd = await docs();
   await writeFile(path.join(cwd, 'docs/empty.md'), '');
-  expect(await fileconv(['convert', 'docs', '--to', 'html'], { cwd, env: stack.env })).toMatchObject({
+  expect(await fileconv(['convert', 'docs', '--to', 'html'], { cwd, env: envOfRig(rig) })).toMatchObject({
     code: 2,
     stderr: 'error: docs/empty.md is empty. There is nothing to convert. Leave it out with --exclude.\n',
   });

@@ -3,10 +3,10 @@ import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import sharp from 'sharp';
-import { startRig, type ConversionRig } from '../../../test/support/conversion-worker';
+import type { ConversionRig } from '../../../test/support/conversion-worker';
 import { until } from '../../../test/support/until';
 import { fileconv, filesBelow, linesOf, newFolder, parseJson, removeFolders, startFileconv } from './fileconv';
-import { envOfRig, sharedStack, type SharedStack } from './running-stack';
+import { envOfRig, sharedStack, startRigOfCommands, type SharedStack } from './running-stack';
 import { noisyPng } from './samples';
 
 let stack: SharedStack;
@@ -241,7 +241,7 @@ describe('Ctrl-C', () => {
   let held: (() => void)[];
 
   beforeEach(async () => {
-    rig = await startRig();
+    rig = await startRigOfCommands();
     held = [];
     rig.stub.on('task/response', (seen, response) => {
       const answer = () => rig.stub.answerAsAlways(seen, response);

@@ -4,8 +4,9 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
-import type { ConversionRig } from '../../../test/support/conversion-worker';
-import { stubAppId, stubToken } from '../../../test/support/stub-service';
+import { aliveWorkers } from '../../../src/client/operations/task-queue-workers';
+import { startRig, type ConversionRig } from '../../../test/support/conversion-worker';
+import { answerOutput, stubAppId, stubToken } from '../../../test/support/stub-service';
 import { testTemporalAddress } from '../../../test/support/temporal';
 import { until } from '../../../test/support/until';
 import {
@@ -97,6 +98,14 @@ function recordOf(said: unknown): RunningStack['record'] {
   const { data, error } = recordSchema.safeParse(said);
   if (error) throw new Error(`fileconv up started no stack: ${JSON.stringify(said)}`, { cause: error });
   return data;
+}
+
+/** A rig for commands, which a worker already polls: a command that finds none starts a stack. The service converts every pair of formats. */
+export async function startRigOfCommands(): Promise<ConversionRig> {
+  const rig = await startRig();
+  await until('the worker polls', async () => (await aliveWorkers(rig.temporal, rig.taskQueue)).length > 0);
+  rig.stub.on('convert/graph', (_seen, response) => answerOutput(response, { is_match: true, is_reversable: true }));
+  return rig;
 }
 
 /** What makes commands use the worker and the stub service of a rig, in which a test holds and releases what it likes. */

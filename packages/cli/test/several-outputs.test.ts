@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import { startRig, type ConversionRig } from '../../../test/support/conversion-worker';
-import { answerError, answerOutput, answerRunning, type StubService } from '../../../test/support/stub-service';
+import type { ConversionRig } from '../../../test/support/conversion-worker';
+import { answerError, answerRunning, type StubService } from '../../../test/support/stub-service';
 import { until } from '../../../test/support/until';
 import {
   fileconv,
@@ -15,7 +15,7 @@ import {
   startFileconv,
   startProcess,
 } from './fileconv';
-import { envOfRig } from './running-stack';
+import { envOfRig, startRigOfCommands } from './running-stack';
 
 /** `fileconv convert --to pdf,docx,html`. */
 
@@ -23,9 +23,8 @@ let rig: ConversionRig;
 let stub: StubService;
 let env: Record<string, string>;
 beforeAll(async () => {
-  rig = await startRig();
+  rig = await startRigOfCommands();
   ({ stub } = rig);
-  stub.on('convert/graph', (_seen, response) => answerOutput(response, { is_match: true, is_reversable: true }));
   env = envOfRig(rig);
 });
 afterAll(async () => {
@@ -136,13 +135,16 @@ it('tells which results are there when its job is cancelled', async () => {
   });
   const command = startFileconv(['convert', 'a.md', '--to', 'pdf,html', '--app', 'stub', '--json'], { cwd, env });
   await until('the first result', () => html !== '' && existsSync(path.join(cwd, 'a.pdf')));
-  const listed = await fileconv(['job', 'list', '--json'], { cwd, env });
-  const { jobs } = z
-    .object({ jobs: z.array(z.looseObject({ workflowId: z.string(), status: z.string() })) })
-    .parse(parseJson(listed.stdout));
-  const running = jobs.filter(({ status }) => status === 'running').map(({ workflowId }) => workflowId);
-  const [job = ''] = running.filter((id) => !id.endsWith('/html'));
-  expect(await fileconv(['job', 'cancel', job], { cwd, env })).toMatchObject({ code: 0 });
+  // Of this file's own task queue: other files run jobs in this namespace, too.
+  const query = `TaskQueue = '${rig.taskQueue}' AND WorkflowType = 'conversionJob' AND ExecutionStatus = 'Running'`;
+  let job: string | undefined;
+  await until('it is listed', async () => {
+    for await (const { workflowId } of rig.temporal.workflow.list({ query })) {
+      if (!workflowId.endsWith('/html')) job = workflowId;
+    }
+    return job !== undefined;
+  });
+  expect(await fileconv(['job', 'cancel', job ?? ''], { cwd, env })).toMatchObject({ code: 0 });
   const ended = await command.ended;
   expect(ended.code).toBe(1);
   const { files } = z

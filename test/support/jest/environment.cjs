@@ -1,7 +1,19 @@
+const { AsyncLocalStorage } = require('node:async_hooks');
 const process = require('node:process');
 const { ModernFakeTimers } = require('@jest/fake-timers');
 const { TestEnvironment } = require('jest-environment-node');
 const { ModuleMocker } = require('jest-mock');
+
+/** Those that are enabled: every promise pays for each of them, and jest and the SDK leave some behind with every file. */
+const storages = new Set();
+const { _enable: enable } = AsyncLocalStorage.prototype;
+// Newer versions of Node keep them without a hook.
+if (enable) {
+  AsyncLocalStorage.prototype._enable = function () {
+    storages.add(this);
+    enable.call(this);
+  };
+}
 
 /**
  * Runs tests in the context of Node itself, where an error of a package or of Node is an `Error` of the tests, too; with `runtime.cjs`,
@@ -20,6 +32,8 @@ module.exports = class NodeContext extends TestEnvironment {
 
   async teardown() {
     await super.teardown();
+    for (const storage of storages) storage.disable();
+    storages.clear();
     process.exit = this.exit;
     for (const name of Object.keys(process.env)) if (!(name in this.variables)) delete process.env[name];
     Object.assign(process.env, this.variables);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { FileConversionClient } from '../../../src/client/file-conversion-client';
+import { aliveWorkers } from '../../../src/client/operations/task-queue-workers';
 import { testClient, testTemporalAddress } from '../../../test/support/temporal';
 import { until } from '../../../test/support/until';
 import { fileconv, newFolder, parseJson, removeFolders, startProcess, type RunningProcess } from './fileconv';
@@ -46,6 +47,7 @@ describe('fileconv deployment', () => {
     await until('the version is known', async () => (await deployment('show')).stdout.includes('0.2.0'));
     expect((await deployment('show')).stdout).toContain('Workers without a version get new work.');
     expect((await job.describe()).historyLength).toBe(2);
+    await until('it polls', async () => (await aliveWorkers(temporal, deploymentName)).length > 0);
     const before = await fileconv(['doctor'], { cwd, env });
     expect(before.stdout).toMatch(
       /^broken +workers: .* wait for workers without a version, and only build 0\.2\.0 polls/m,

@@ -327,6 +327,15 @@ describe('whatever the service answers', () => {
   });
 });
 
+it('a request that is never answered is spent: the service may have counted it', () => {
+  const bucket = new RateBucket();
+  bucket.answered(bucket.sent(1_000), { throttled: false, limit: 11, remaining: 10, resetSeconds: 10 }, 1_000);
+  let spent = 0;
+  for (; spent < 20 && bucket.decide(2_000).kind === 'send'; spent += 1) bucket.lost(bucket.sent(2_000));
+  expect(spent).toBeGreaterThan(0);
+  expect(spent).toBeLessThanOrEqual(10);
+});
+
 describe('RETRY-AFTER', () => {
   it('is waited for in full even when RESET is shorter', () => {
     const bucket = new RateBucket();

@@ -11,6 +11,7 @@ import {
   readServerRecord,
   startTemporalServer,
 } from '../../src/dev-server';
+import { until } from '../../../../test/support/until';
 import type { RunningTemporalServer, StartOptions } from '../../src/dev-server';
 
 let folder: string;
@@ -186,11 +187,17 @@ exec ${cliPath} "$@"
     await expect(start({ cliPath: path.join(folder, 'none') })).rejects.toMatchObject({ code: 'START_FAILED' });
   });
 
-  it('is ended again when it does not answer in time', async () => {
+  /** A server that never answers; it writes its process id into a file. */
+  async function sleepingServer(): Promise<string> {
     const sleeper = path.join(folder, 'sleeper');
     await writeFile(sleeper, `#!/bin/sh\necho $$ > ${folder}/pid\necho waiting for godot\nexec sleep 60\n`, {
       mode: 0o755,
     });
+    return sleeper;
+  }
+
+  it('is ended again when it does not answer in time', async () => {
+    const sleeper = await sleepingServer();
     await expect(start({ cliPath: sleeper, timeoutMs: 500 })).rejects.toThrow(
       /did not answer on 127\.0\.0\.1:\d+ in 0\.5 s:\n {2}waiting for godot$/,
     );
@@ -200,8 +207,9 @@ exec ${cliPath} "$@"
   it('is ended again when the start is given up', async () => {
     const dbFilename = path.join(folder, 'temporal.db');
     const abort = new AbortController();
-    const starting = start({ dbFilename, signal: abort.signal });
-    setTimeout(() => abort.abort(new Error('no more')), 100);
+    const starting = start({ cliPath: await sleepingServer(), dbFilename, signal: abort.signal });
+    await until('it has begun', () => readServerRecord(dbFilename) !== undefined);
+    abort.abort(new Error('no more'));
     await expect(starting).rejects.toThrow('no more');
     expect(readServerRecord(dbFilename)).toBeUndefined();
   });

@@ -32,7 +32,13 @@ describe('a job that nobody could do', () => {
   it('waits until its deadline for a worker that has its app profile, and names those that this one has', async () => {
     const error = await failureOf({
       app: 'elsewhere',
-      policies: { ...quickPolicies, uploadDeadline: 3_000, retryInitialInterval: 2_000, retryMaximumInterval: 60_000 },
+      // The next attempt would come after the deadline, so that none is under way when it passes.
+      policies: {
+        ...quickPolicies,
+        uploadDeadline: 60_000,
+        retryInitialInterval: 90_000,
+        retryMaximumInterval: 90_000,
+      },
     });
     expect(error.code).toBe('UPLOAD_DEADLINE');
     expect(error.message).toContain('stub');

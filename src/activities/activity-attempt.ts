@@ -1,14 +1,23 @@
 import { Context } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
 import type { ConversionApi, RequestTurn } from '../http/conversion-api';
 import { ConversionApiError } from '../http/errors';
 import { defined } from '../shared/defined';
+import type { LastFailure } from '../shared/activities';
 import type { CallbackSubmission } from '../shared/job';
 import type { Stores } from '../storage/stores';
 import { AcknowledgedHeartbeat } from './acknowledged-heartbeat';
 import type { AppSlots, WaitSlots } from './app-slots';
 import type { CreditsWatch } from './credits-watch';
-import { toFailure, endedByRateLimit, isUnreadable, type FailureContext } from './failure';
+import {
+  toFailure,
+  endedByRateLimit,
+  isUnreadable,
+  saysMissing,
+  type FailureContext,
+  type MissingAnswers,
+} from './failure';
 import { readRetryPauses, type ConversionTimes } from './pauses';
 import type { WorkerMetrics } from './worker-metrics';
 
@@ -40,6 +49,8 @@ interface EarlierAttempts {
   turnedAway?: number;
   /** Latest consecutive attempts that received an unreadable response. */
   unreadable?: number;
+  /** Latest consecutive attempts that were answered that the task or its result is missing. */
+  missing?: MissingAnswers;
 }
 
 /**
@@ -59,18 +70,21 @@ function begin({ step, app }: Step) {
   const context = Context.current();
   const { info } = context;
   const previousDetails = (info.heartbeatDetails ?? {}) as EarlierAttempts;
-  const { throttled = 0, turnedAway = 0, unreadable = 0 } = previousDetails;
+  const { throttled = 0, turnedAway = 0, unreadable = 0, missing } = previousDetails;
   const heartbeat = new AcknowledgedHeartbeat(
     context,
     defined({
       throttled: throttled || undefined,
       turnedAway: turnedAway || undefined,
       unreadable: unreadable || undefined,
+      missing,
     }),
   );
   const startedAtMs = performance.now();
   const ageMs = () => performance.now() - startedAtMs;
   const { signal } = heartbeat;
+  // The workflow's deadlines use the server's clock; this machine's may be minutes off.
+  const serverNow = () => info.currentAttemptScheduledTimestampMs + ageMs();
   const failure: FailureContext = {
     step,
     app,
@@ -79,8 +93,8 @@ function begin({ step, app }: Step) {
     pauses: readRetryPauses(info.retryPolicy),
     requests: info.attempt - turnedAway - 1,
     unreadableInARow: unreadable + 1,
-    // The workflow's deadlines use the server's clock; this machine's may be minutes off.
-    serverNow: () => info.currentAttemptScheduledTimestampMs + ageMs(),
+    serverNow,
+    leftMs: () => info.scheduledTimestampMs + info.scheduleToCloseTimeoutMs - serverNow(),
   };
   const turn: RequestTurn = {
     signal,
@@ -91,7 +105,7 @@ function begin({ step, app }: Step) {
   };
   return {
     context,
-    earlier: { throttled, turnedAway, unreadable },
+    earlier: { throttled, turnedAway, unreadable, missing },
     /** 1 for the first. */
     number: info.attempt,
     /** Attempts that have sent something, including this one. */
@@ -142,6 +156,13 @@ export async function runAttempt<T>(
     else {
       const unreadable = isUnreadable(error) ? earlier.unreadable + 1 : 0;
       if (unreadable !== earlier.unreadable) heartbeat.add({ unreadable });
+      if (saysMissing(error)) {
+        const { answers = 0, since = failure.serverNow?.() ?? Date.now() } = earlier.missing ?? {};
+        failure.missing = { answers: answers + 1, since };
+      }
+      if (failure.missing !== earlier.missing) heartbeat.add({ missing: failure.missing });
+      const last = reasonOf(error);
+      if (last !== undefined) heartbeat.add({ last } satisfies LastFailure);
       heartbeat.tellWithFailure();
     }
     if (limitedBy === 'throttled') logThrottled(context, error);
@@ -153,6 +174,12 @@ export async function runAttempt<T>(
   } finally {
     heartbeat.stop();
   }
+}
+
+/** Empty for a "not yet", which explains nothing. */
+function reasonOf(error: unknown): string | undefined {
+  if (error instanceof ApplicationFailure || !(error instanceof Error)) return undefined;
+  return error.message.slice(0, 500);
 }
 
 /** Requests time out before Temporal's attempt does, which can then report why; the margin covers many at once. */

@@ -12,7 +12,7 @@ import {
 import { defined } from '../shared/defined';
 import { runAttempt, type ActivityDependencies } from './activity-attempt';
 import { build, withAdvice, type FailureContext } from './failure';
-import { firstCheckDelayMs, kindOf, nextCheckDelayMs } from './pauses';
+import { firstCheckDelayMs, kindOf, nextCheckDelayMs, withinDeadlineMs } from './pauses';
 
 /** Waits up to this long keep their slot: a retry by the server costs more and comes up to a second late. */
 const longestWaitInsideMs = 2_000;
@@ -36,6 +36,7 @@ export function createCheckTask(dependencies: ActivityDependencies) {
       const { heartbeat, signal, failure } = attempt;
       failure.taskId = input.taskId;
       failure.taskIsHint = input.fromCallback === true;
+      failure.isEarlierTask = input.isEarlier === true;
       const turn = attempt.countRequests();
       const known = attempt.previousDetails as CheckHeartbeat;
       let { notYetMs = 0 } = known;
@@ -50,6 +51,7 @@ export function createCheckTask(dependencies: ActivityDependencies) {
       let delayMs = failure.attempt === 1 ? firstCheckMs - elapsedMs() : 0;
       let said = 'no check yet';
       for (;;) {
+        delayMs = withinDeadlineMs(delayMs, failure.leftMs?.());
         if (delayMs > longestWaitInsideMs) {
           await heartbeat.recordLast({ dueMs: elapsedMs() + delayMs } satisfies CheckHeartbeat);
           const message = `${said}; next check in ${(delayMs / 1_000).toFixed(1)} s`;
@@ -116,7 +118,7 @@ export function taskFailure(error: { code: string; message: string }, context: F
   return build(context, {
     origin: 'task',
     code: error.code,
-    message: withAdvice(`the conversion failed with ${error.code}: ${error.message}`, known?.class, context),
+    message: withAdvice(`the conversion failed with ${error.code}: ${error.message}`, error.code, context),
     reaction: known === undefined ? 'fail' : reactions[known.class],
     unlisted: known === undefined,
   });

@@ -62,7 +62,13 @@ export function createConvertFile(dependencies: ActivityDependencies) {
       const raiseFence = async () => {
         // The last attempt before the deadline is always sent, whatever other jobs have learned.
         if (!isLast) credits.probe(kind, input.restoredAt);
-        await heartbeat.record({ phase: 'sending', ...marks } satisfies SendingFence);
+        try {
+          await heartbeat.record({ phase: 'sending', ...marks } satisfies SendingFence);
+        } catch (error) {
+          // Temporal may have stored the fence, though it did not say so. Nothing was sent.
+          await heartbeat.record({ phase: 'waiting' }).catch(() => heartbeat.beat());
+          throw error;
+        }
         heartbeat.start();
         if (attempt.ageMs() > longAgeMs) heartbeat.beat();
         failure.requests = requests;

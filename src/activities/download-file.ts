@@ -17,6 +17,7 @@ export function createDownloadFile(dependencies: ActivityDependencies) {
     runAttempt(dependencies, { step: 'download', app: input.app }, async (activity) => {
       const { number, heartbeat, signal, jobKey, failure } = activity;
       failure.taskId = input.taskId;
+      failure.isEarlierTask = input.mayBeDelivered === true;
       const turn = activity.countRequests();
       const isRoomAwaited = input.room?.isAwaited === true;
       failure.isRoomAwaited = isRoomAwaited;
@@ -29,7 +30,8 @@ export function createDownloadFile(dependencies: ActivityDependencies) {
       const service = api(input.app);
       const ticket = await service.downloadUrl({ connector: input.taskId, signal, turn });
       // Before others, or the request for the URL was in vain.
-      const stream = await service.download({ ticket, signal, turn: { ...turn, since: 0, maxWaitMs: ticketWaitMs } });
+      const patient = { ...turn, since: 0, maxWaitMs: ticketWaitMs };
+      const stream = await service.download({ ticket, output: input.output, signal, turn: patient });
       const expectedSize = ticket.size ?? stream.contentLength;
       failure.neededBytes = expectedSize;
       const stored = await files.writeDestination({

@@ -3,7 +3,7 @@ import { RefusedPlanError } from '../batch/plan/findings';
 import { RunFileError } from '../batch/run-files';
 import { DamagedRunError } from '../batch/runs/run-folders';
 import { endpoints } from '../contract/endpoints';
-import { lookUpErrorCode, type ErrorClass } from '../contract/error-codes';
+import { adviceOfOthers, lookUpErrorCode, type ErrorClass } from '../contract/error-codes';
 import { ConversionApiError, isClientErrorCode } from '../http/errors';
 import { TokenUnreadableError } from '../http/token-source';
 import {
@@ -17,7 +17,7 @@ import { defined } from '../shared/defined';
 import { StorageError } from '../storage/errors';
 import { SlotsTakenError } from './app-slots';
 import { KnownInsufficientError } from './credits-watch';
-import { nextCreditsCheckMs, nextPauseMs, type RetryPauses } from './pauses';
+import { nextCreditsCheckMs, nextPauseMs, withinDeadlineMs, type RetryPauses } from './pauses';
 
 export interface FailureContext {
   step: 'upload' | 'submit' | 'check' | 'download' | 'batch';
@@ -44,6 +44,12 @@ export interface FailureContext {
   mayHaveOtherToken?: boolean | undefined;
   /** Consecutive attempts with an unreadable response, if this one has one. Default: 1. */
   unreadableInARow?: number;
+  /** Consecutive answers that the accepted task, or its result, is missing, if this one is. Default: the first. */
+  missing?: MissingAnswers | undefined;
+  /** An earlier run of the job submitted the task. */
+  isEarlierTask?: boolean;
+  /** Milliseconds left until the activity's deadline. Default: unlimited. */
+  leftMs?: () => number;
   /** Milliseconds since the epoch by the Temporal server's clock. Default: this machine's clock. */
   serverNow?: () => number;
 }
@@ -61,8 +67,9 @@ export class UnknownSubmitError extends Error {
 const maxUnreadableAnswers = 5;
 /** Long enough for a token that is being written. */
 const otherTokenPauseMs = 1_000;
-/** A new download URL helps when the old one has expired, but not when the result is gone. */
-const maxExpiredDownloads = 3;
+/** Fewer answers may come from one node of the service that lags behind or restarts. */
+const leastMissingAnswers = 4;
+const leastMissingMs = 60_000;
 
 /**
  * Maps any error of an activity to a failure for Temporal and the workflow; no other code does this. Its type is the
@@ -78,7 +85,7 @@ export function toFailure(error: unknown, context: FailureContext): Error {
   const retry = (code: string, parts: Partial<FailureParts> = {}) =>
     build(context, { code, message, reaction: 'retry', cause, ...parts });
   if (error instanceof KnownInsufficientError) {
-    const told = withAdvice(`app ${context.app} had ${message}`, 'credits', context);
+    const told = withAdvice(`app ${context.app} had ${message}`, 'INSUFFICIENT_VCREDITS', context);
     return awaitCredits({ code: 'INSUFFICIENT_VCREDITS', message: told, cause }, context);
   }
   if (error instanceof SlotsTakenError) {
@@ -103,12 +110,24 @@ export function isUnreadable(error: unknown): boolean {
   return error instanceof ConversionApiError && error.code === 'UNREADABLE_RESPONSE';
 }
 
+/** Successive answers that a task or its result is missing: how many, and since when (milliseconds since the epoch). */
+export interface MissingAnswers {
+  answers: number;
+  since: number;
+}
+
+/** Whether the service answered that it has no such task, or no such result. */
+export function saysMissing(error: unknown): boolean {
+  const known = error instanceof ConversionApiError ? lookUpErrorCode(error.code)?.class : undefined;
+  return known === 'chain' || known === 'expired';
+}
+
 /** Whether a rate limit, reserved slots or known missing vCredits ended the attempt before it did anything. */
 export function endedByRateLimit(error: unknown): 'throttled' | 'turnedAway' | undefined {
   if (error instanceof KnownInsufficientError || error instanceof SlotsTakenError) return 'turnedAway';
   if (!(error instanceof ConversionApiError)) return undefined;
   if (error.code === 'RATE_LIMIT_WAIT') return 'turnedAway';
-  return lookUpErrorCode(error.code)?.class === 'rate' ? 'throttled' : undefined;
+  return classOf(error) === 'rate' ? 'throttled' : undefined;
 }
 
 function fromApiError(error: ConversionApiError, context: FailureContext): Error {
@@ -117,15 +136,15 @@ function fromApiError(error: ConversionApiError, context: FailureContext): Error
   const unlisted = known === undefined && !isClientErrorCode(error.code);
   const { code, httpStatus, endpoint } = error;
   const base = { origin: 'request', code, unlisted, cause: error, httpStatus, endpoint } as const;
-  const message = withAdvice(error.message, known?.class, context);
+  const message = withAdvice(error.message, error.code, context);
 
   // The callback named no task of this app, so the submit's outcome is still unknown.
-  if (context.taskIsHint === true && (known?.class === 'chain' || known?.class === 'caller')) {
+  if (context.taskIsHint === true && (known?.class === 'caller' || (known?.class === 'chain' && isGone(context)))) {
     return unknown(context, message, base);
   }
   // It is unknown whether the conversion runs: the workflow decides, nothing retries.
   if (context.step === 'submit' && error.mayHaveExecuted) {
-    return outcomeUnknown(context, error.message, base);
+    return outcomeUnknown(context, error.message, { ...base, orderedWaitMs: orderedWaitOf(error) });
   }
   if (context.mayHaveOtherToken === true) {
     return build(context, { ...base, message, reaction: 'retry', expected: true, delayMs: otherTokenPauseMs });
@@ -142,9 +161,8 @@ function reactionTo(
   context: FailureContext,
 ): Pick<FailureParts, 'reaction' | 'expected' | 'delayMs' | 'orderedWaitMs'> & { message?: string } {
   const isFile = error.endpoint === endpoints.downloadUrlGet;
-  // Ignores a RETRY-AFTER of 0, because the Temporal server takes a delay of 0 as the end of the attempts.
-  const orderedWaitMs = error.retryAfterSeconds ? error.retryAfterSeconds * 1_000 : undefined;
-  switch (known?.class ?? classOfClientCode(error)) {
+  const orderedWaitMs = orderedWaitOf(error);
+  switch (classOf(error)) {
     case 'rate': {
       const delayMs = orderedWaitMs ?? (context.pauses && nextPauseMs(context.pauses, context.refusals ?? 1));
       return { reaction: 'retry', expected: true, delayMs, orderedWaitMs };
@@ -154,12 +172,12 @@ function reactionTo(
     case 'credits':
       return { reaction: 'retry' };
     case 'chain':
-      return { reaction: reactionToBrokenChain(context) };
     case 'expired':
-      return { reaction: isFile && context.attempt < maxExpiredDownloads ? 'retry' : reactionToBrokenChain(context) };
+      if (isPaid(context)) return { reaction: reactionToMissing(error, context) };
+      return { reaction: context.step === 'submit' ? 'uploadAgain' : 'fail' };
     case 'server':
       // A task that completed with this error was not charged; the workflow limits the resubmissions.
-      return { reaction: context.step === 'submit' ? 'submitAgain' : 'retry' };
+      return { reaction: context.step === 'submit' ? 'submitAgain' : 'retry', delayMs: orderedWaitMs, orderedWaitMs };
     case 'unreadable': {
       // The service keeps the result, and a later run of the job can fetch it; each attempt transfers the file again.
       const hopeless = (isFile || !isPaid(context)) && (context.unreadableInARow ?? 1) >= maxUnreadableAnswers;
@@ -184,9 +202,26 @@ function isPaid({ step }: FailureContext): boolean {
   return step === 'check' || step === 'download';
 }
 
-function reactionToBrokenChain(context: FailureContext): JobReaction {
-  if (isPaid(context)) return 'taskLost';
-  return context.step === 'submit' ? 'uploadAgain' : 'fail';
+/**
+ * One such answer about an accepted task may be wrong a moment later, and a task that is given up is paid for in vain. So
+ * only several, over some time, count. Even then the task stays the job's own, and a later run asks for it once more.
+ */
+function reactionToMissing({ code, endpoint }: ConversionApiError, context: FailureContext): JobReaction | 'retry' {
+  // At the bytes, the connector is the link's, and each attempt asks for a new link.
+  const isOfLink = endpoint === endpoints.downloadUrlGet && code.endsWith('_DEPENDENT_TASK');
+  if (code === 'NOT_READY_DEPENDENT_TASK' || isOfLink || !isGone(context)) return 'retry';
+  return context.isEarlierTask === true ? 'taskLost' : 'fail';
+}
+
+function isGone({ missing, pauses, serverNow = Date.now }: FailureContext): boolean {
+  if (missing === undefined || missing.answers < leastMissingAnswers) return false;
+  // Shorter retries ask as often in less time.
+  return serverNow() - missing.since >= Math.min(leastMissingMs, pauses?.maximumMs ?? leastMissingMs);
+}
+
+/** Ignores a RETRY-AFTER of 0, because the Temporal server takes a delay of 0 as the end of the attempts. */
+function orderedWaitOf({ retryAfterSeconds }: ConversionApiError): number | undefined {
+  return retryAfterSeconds ? retryAfterSeconds * 1_000 : undefined;
 }
 
 /** The activity of a parked job retries by itself; any other parks the job. */
@@ -207,8 +242,10 @@ function unknown(context: FailureContext, message: string, parts: Partial<Failur
   return build(context, { ...parts, code, unlisted: false, message, reaction: 'outcomeUnknown' });
 }
 
-/** Classifies failures without a code of the document. */
-function classOfClientCode(error: ConversionApiError): 'rate' | 'transient' | 'unreadable' | 'final' {
+/** By the code or, for one that is not listed, by the HTTP status. */
+function classOf(error: ConversionApiError): ErrorClass | 'transient' | 'unreadable' | 'final' {
+  const known = lookUpErrorCode(error.code);
+  if (known) return known.class;
   switch (error.code) {
     case 'RATE_LIMIT_WAIT':
       return 'rate';
@@ -222,8 +259,8 @@ function classOfClientCode(error: ConversionApiError): 'rate' | 'transient' | 'u
       return 'unreadable';
     default: {
       const status = error.httpStatus ?? 0;
-      const comesFromProxy = error.code.startsWith('HTTP_') && (status >= 500 || status === 408 || status === 429);
-      return comesFromProxy ? 'transient' : 'final';
+      if (status === 429) return 'rate';
+      return status >= 500 || status === 408 ? 'transient' : 'final';
     }
   }
 }
@@ -248,21 +285,19 @@ function awaitRoom(error: StorageError, context: FailureContext): ApplicationFai
   return build(context, { ...parts, reaction: 'retry', expected: true, delayMs: pauseMs });
 }
 
-export function withAdvice(said: string, errorClass: ErrorClass | undefined, { app }: FailureContext): string {
+/** What was said, and what to do about a code of the document, or one that is neither of it nor ours. */
+export function withAdvice(said: string, code: string, context: FailureContext): string {
+  const known = lookUpErrorCode(code);
   // A program's own words may end without a full stop.
   const message = said.replace(/[^.!?]$/, '$&.');
-  switch (errorClass) {
-    case 'input':
-      return `${message} Check the file, or choose another format (\`fileconv formats\`).`;
-    case 'account':
-      return `${message} Check the account, the App ID and the token of app ${app} (\`fileconv config show\`).`;
-    case 'credits':
-      return `${message} Add vCredits to the account of app ${app}.`;
-    case 'caller':
-      return `${message} Correct the job's input and start it again.`;
-    default:
-      return said;
-  }
+  if (!known) return isOurs(code) ? said : `${message} ${adviceOfOthers}`;
+  // Of an accepted task, the job itself says how to get its result.
+  const { advice } = known.class === 'chain' && isPaid(context) ? {} : known;
+  return advice === undefined ? said : `${message} ${advice.replace('[APP]', context.app)}`;
+}
+
+function isOurs(code: string): boolean {
+  return isClientErrorCode(code) || code.startsWith('HTTP_');
 }
 
 interface FailureParts {
@@ -301,7 +336,9 @@ export function build(context: FailureContext, parts: FailureParts): Application
     neededBytes,
     callback: whenTrue(context.callback),
   });
-  const delayMs = parts.delayMs ?? (pauses && isRetried ? nextPauseMs(pauses, attempt) : undefined);
+  const pauseMs = parts.delayMs ?? (pauses && isRetried ? nextPauseMs(pauses, attempt) : undefined);
+  const delayMs =
+    orderedWaitMs === undefined && pauseMs !== undefined ? withinDeadlineMs(pauseMs, context.leftMs?.()) : pauseMs;
   const failure = ApplicationFailure.create({
     message,
     type: code,

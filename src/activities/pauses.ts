@@ -72,6 +72,16 @@ export function nextPauseMs({ initialMs, maximumMs }: RetryPauses, attempt: numb
   return Math.min(initialMs * 2 ** (attempt - 1), maximumMs);
 }
 
+/** Before a deadline: long enough for one more request. */
+const lastAttemptMs = 2_000;
+
+/** A pause that would end too close to the deadline is shortened, so that a last attempt comes just before it. */
+export function withinDeadlineMs(pauseMs: number, leftMs = Infinity): number {
+  const longestMs = leftMs - Math.min(lastAttemptMs, leftMs / 4);
+  // The last attempt itself: there is no time for another.
+  return pauseMs <= longestMs || leftMs <= lastAttemptMs ? pauseMs : Math.round(longestMs);
+}
+
 /** Caps the pauses for a failure where another worker may succeed at once; without pauses, uses the caps. */
 export function soonTaken({ initialMs, maximumMs }: RetryPauses = longest): RetryPauses {
   return { initialMs: Math.min(initialMs, longest.initialMs), maximumMs: Math.min(maximumMs, longest.maximumMs) };

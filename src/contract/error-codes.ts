@@ -31,10 +31,30 @@ interface ErrorCodeRow {
   readonly provesNothingRan: boolean;
   /** The service refuses the account or the app, and not one request: the next file would be refused as well. */
   readonly refusesAccount?: true;
+  /** What a person can do about it; `[APP]` stands for the app. Absent where the job waits by itself. */
+  readonly advice?: string;
 }
 
+const checkBaseUrl = "Check that the base URL of app [APP] is the service's (`fileconv config show`).";
+
+const adviceOfClass: Partial<Record<ErrorClass, string>> = {
+  caller: "Correct the job's input and start it again.",
+  input: 'Check the file, or choose another format (`fileconv formats`).',
+  account: 'Check the account, the App ID and the token of app [APP] (`fileconv config show`).',
+  credits: 'Add vCredits to the account of app [APP].',
+  chain: 'The service no longer has the upload: start the job again from the file.',
+  server: "Try again later; if it goes on, tell the service's operator.",
+};
+/** For a code that is not listed. */
+export const adviceOfOthers = "The code is not a documented one: ask the service's operator.";
+
 function row(httpStatus: number, errorClass: ErrorClass, message: string, provesNothingRan = true): ErrorCodeRow {
-  return { httpStatus, class: errorClass, message, provesNothingRan };
+  const advice = adviceOfClass[errorClass];
+  return { httpStatus, class: errorClass, message, provesNothingRan, ...(advice !== undefined && { advice }) };
+}
+
+function advised(advice: string, given: ErrorCodeRow): ErrorCodeRow {
+  return { ...given, advice };
 }
 
 function accountRow(httpStatus: number, message: string): ErrorCodeRow {
@@ -47,10 +67,9 @@ const table = {
   INVALID_FIELD: row(400, 'caller', 'The field [NAME] is invalid.'),
   INVALID_PARAMETER: row(400, 'caller', 'The parameter [NAME] is invalid.'),
   MISMATCH_DEPENDENT_TASK: row(400, 'chain', 'The task the connector refers to does not match the current task.'),
-  MISMATCH_VERSION_DEPENDENT_TASK: row(
-    400,
-    'caller',
-    'The API version of the dependent task differs from that of the current task.',
+  MISMATCH_VERSION_DEPENDENT_TASK: advised(
+    checkBaseUrl,
+    row(400, 'caller', 'The API version of the dependent task differs from that of the current task.'),
   ),
   MISSING_REQUIRED_DATA_KEY: row(400, 'caller', 'The data key [NAME] is required.'),
   MISSING_REQUIRED_FIELD: row(400, 'caller', 'The field [NAME] is required.'),
@@ -65,10 +84,10 @@ const table = {
   ONLY_DEVELOPMENT_REQUEST: row(403, 'account', 'In development only files with a registered hash are allowed.'),
   DOWNLOAD_EXPIRED: row(404, 'expired', 'The download of this converted file has expired.'),
   FILE_NOT_EXISTS: row(404, 'chain', 'The [NAME] file does not exist.'),
-  NOT_FOUND: row(404, 'caller', 'The API endpoint does not exist.'),
+  NOT_FOUND: advised(checkBaseUrl, row(404, 'caller', 'The API endpoint does not exist.')),
   NOT_READY_DEPENDENT_TASK: row(404, 'chain', 'The dependent task has not completed correctly.'),
   NO_CONNECTOR_DEPENDENT_TASK: row(404, 'chain', 'The connector does not belong to any other task.'),
-  POST_METHOD_ALLOWED: row(405, 'caller', 'Only POST is allowed.'),
+  POST_METHOD_ALLOWED: advised(checkBaseUrl, row(405, 'caller', 'Only POST is allowed.')),
   TOO_MANY_REQUESTS: row(429, 'rate', 'Rate limit exceeded; retry after [NAME] seconds.'),
   INTERNAL_SERVER_ERROR: row(500, 'server', 'Unexpected server failure.', false),
   // Beyond the document: authentication.
@@ -98,8 +117,14 @@ const table = {
     'The output format [NAME] is not of the form format or format-type.',
   ),
   // Beyond the document: callbacks.
-  INVALID_CALLBACK: row(400, 'caller', 'The callback is not a valid URL.'),
-  UNVERIFIED_DOMAIN_CALLBACK: accountRow(400, 'The domain of the callback is not verified for the app.'),
+  INVALID_CALLBACK: advised(
+    "Check the callback receiver's public URL (`fileconv config show`).",
+    row(400, 'caller', 'The callback is not a valid URL.'),
+  ),
+  UNVERIFIED_DOMAIN_CALLBACK: advised(
+    "Have the domain of the callback receiver's public URL verified for app [APP].",
+    accountRow(400, 'The domain of the callback is not verified for the app.'),
+  ),
 } satisfies Record<string, ErrorCodeRow>;
 
 /** A code in the table. A service may send others, which are kept verbatim. */

@@ -1,21 +1,21 @@
-/** 31 days; a longer wait is taken for a mistake of the service. */
-const maxPlausibleSeconds = 31 * 24 * 60 * 60;
+/** 31 days; a longer wait is taken for a mistake of the service, and this long is waited. */
+export const longestRetryAfterSeconds = 31 * 24 * 60 * 60;
 
 /**
  * Parses a RETRY-AFTER header (section "Limits"): integer seconds, or an HTTP date, which some gateways send. Returns
- * whole seconds, rounded up so that the wait is never too short; undefined for a negative or implausible value.
+ * whole seconds, rounded up so that the wait is never too short, at most the longest; undefined for anything else.
  */
 export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim() ?? '';
   const seconds = /^\+?\d+(\.\d*)?$/.test(text) ? Math.ceil(Number(text)) : secondsUntil(text, nowMs);
-  return seconds !== undefined && seconds >= 0 && seconds <= maxPlausibleSeconds ? seconds : undefined;
+  return seconds === undefined ? undefined : Math.min(seconds, longestRetryAfterSeconds);
 }
 
 /** Parses the wait of a FREE_APP_LIMITED, hours in its message that may come without a header. In whole seconds. */
 export function parseHours(message: string): number | undefined {
   const hours = /(?<![\d.-])(\d{1,3}(?:\.\d+)?)\s*hours?\b/i.exec(message)?.[1];
   const seconds = Math.ceil(Number(hours) * 60 * 60);
-  return seconds > 0 && seconds <= maxPlausibleSeconds ? seconds : undefined;
+  return seconds > 0 ? Math.min(seconds, longestRetryAfterSeconds) : undefined;
 }
 
 /** Requires the weekday of an HTTP date: `Date.parse` alone would accept many other texts. */

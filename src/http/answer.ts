@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
 import { taskResponseSchema, type Endpoint, type TaskResponse } from '../contract/endpoints';
 import { lookUpErrorCode } from '../contract/error-codes';
-import { parseHours } from '../contract/retry-after';
+import { longestRetryAfterSeconds, parseHours } from '../contract/retry-after';
 import { ConversionApiError, unreadableAnswer } from './errors';
 import type { Quote } from './quote';
 import { readRetryAfter } from './rate-limit/headers';
@@ -36,13 +36,16 @@ export function findRefusal(answer: RawAnswer, json: unknown, quote: Quote): Con
   const { endpoint, httpStatus, headers } = answer;
   const documented = findDocumentError(json);
   const retryAfterSeconds = httpStatus === 429 || httpStatus === 503 ? readRetryAfter(headers) : undefined;
+  const asked = headers['retry-after'] ?? '';
+  const shortened =
+    retryAfterSeconds === longestRetryAfterSeconds ? ` (RETRY-AFTER: ${quote(asked)}; 31 days are waited)` : '';
   if (documented) {
     const task = taskResponseSchema.safeParse(json).data ?? {};
     const taskId = openTask(task);
     const code = quote(documented.code);
     return new ConversionApiError({
       code,
-      message: `${endpoint}: the service answered ${code} (HTTP ${httpStatus}): ${quote(documented.message) || 'no explanation'}`,
+      message: `${endpoint}: the service answered ${code} (HTTP ${httpStatus}): ${quote(documented.message) || 'no explanation'}${shortened}`,
       endpoint,
       httpStatus,
       mayHaveExecuted: taskId !== undefined || mayHaveExecuted(documented, httpStatus, task),
@@ -56,7 +59,7 @@ export function findRefusal(answer: RawAnswer, json: unknown, quote: Quote): Con
   return new ConversionApiError({
     // A gateway's own 429 means the same as the document's: nothing was executed, retry later.
     code: httpStatus === 429 ? 'TOO_MANY_REQUESTS' : `HTTP_${httpStatus}`,
-    message: `${endpoint}: HTTP ${httpStatus} without an error of the document's shape${excerpt(answer, quote)}`,
+    message: `${endpoint}: HTTP ${httpStatus} without an error of the document's shape${excerpt(answer, quote)}${shortened}`,
     endpoint,
     httpStatus,
     mayHaveExecuted: httpStatus !== 429,
@@ -83,12 +86,12 @@ export function parseJson(text: string): unknown {
 
 /**
  * Whether the task may have run despite the error. A completed entity settles it: the task is over, and a failed task
- * is not charged. Otherwise the code's row decides; an unlisted code with a 5xx status leaves it open.
+ * is not charged. Otherwise the code's row decides; an unlisted code leaves it open if its status is 408 or 5xx.
  */
 function mayHaveExecuted(error: DocumentError, httpStatus: number, task: TaskResponse): boolean {
   if (httpStatus === 429 || task.entity?.status === 'completed') return false;
   const row = lookUpErrorCode(error.code);
-  return row ? !row.provesNothingRan : httpStatus >= 500;
+  return row ? !row.provesNothingRan : httpStatus >= 500 || httpStatus === 408;
 }
 
 /** The id of a task that was answered with an error but is not over, was charged or succeeded. */

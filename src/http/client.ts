@@ -76,7 +76,7 @@ export function createConversionApi(options: ConversionApiOptions): ConversionAp
       return { ...defined({ connector: file, name, size, expiresAt, url }), ...(hasAny(warnings) && { warnings }) };
     },
 
-    download: ({ ticket, ...options }) => openDownload(connection, ticket, options),
+    download: (options) => openDownload(connection, options),
 
     async formats({ sublist, format, signal }) {
       const parameters = defined({ sublist, format });

@@ -9,7 +9,7 @@ import { exchange, type ExchangeAnswer, type ExchangeRequest } from './exchange'
 import { frameData } from './multipart';
 import { packageVersion } from './package-version';
 import { createQuote, type Quote } from './quote';
-import { readRateHeaders } from './rate-limit/headers';
+import { readRateHeaders, readRetryAfter } from './rate-limit/headers';
 import { type Permit, RateGate, TurnedAway, type Turn } from './rate-limit/rate-gate';
 import { beginRequestSpan, type RequestTracer } from './request-spans';
 import { fixedToken, isSendable, type IssuedToken, type TokenSource } from './token-source';
@@ -49,6 +49,8 @@ const defaultTimeouts: ApiTimeouts = { connectMs: 10_000, headersMs: 60_000, bod
 const maxAnswerBytes = 16 * 1024 * 1024;
 /** Longer delays overflow Node's timers. */
 const longestTimerMs = 2 ** 31 - 1;
+/** Requests for other files wait at most this long for the RETRY-AFTER of a 503. */
+const longestHoldSeconds = 60;
 /** An error page is only quoted from. */
 const maxRefusalBytes = 64 * 1024;
 
@@ -143,6 +145,11 @@ export class ServiceConnection {
       throw error;
     }
     permit.answered(readRateHeaders(answer.httpStatus, answer.headers));
+    if (answer.httpStatus === 503) {
+      // Not of the document, so others are held back by it only for a while.
+      const pauseSeconds = readRetryAfter(answer.headers) ?? 0;
+      if (pauseSeconds > 0) this.#gate.block(endpoint, Math.min(pauseSeconds, longestHoldSeconds));
+    }
     return { ...answer, tokenRefused: () => this.#token.refused(token.version) };
   }
 

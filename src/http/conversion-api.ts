@@ -49,6 +49,15 @@ export interface RequestOptions {
   readonly turn?: RequestTurn | undefined;
 }
 
+export interface ResultOptions extends RequestOptions {
+  readonly ticket: DownloadTicket;
+  /**
+   * Target format. If the ticket has no size, the first bytes are compared with it: a proxy's page, or nothing, fails
+   * with UNREADABLE_RESPONSE. Default: only nothing does.
+   */
+  readonly output?: string | undefined;
+}
+
 export interface UploadOptions extends RequestOptions {
   readonly file: UploadSource;
   /** Bytes of the file handed to the connection so far. */
@@ -139,7 +148,7 @@ export interface ConversionApi {
   /** A ticket for the output of a completed conversion (`download/url`). Safe to repeat. */
   downloadUrl(options: RequestOptions & { connector: string }): Promise<DownloadTicket>;
   /** Opens the output's byte stream (`download/url/get`). Safe to repeat. The signal also ends the stream. */
-  download(options: RequestOptions & { ticket: DownloadTicket }): Promise<DownloadStream>;
+  download(options: ResultOptions): Promise<DownloadStream>;
   /** The supported input or output formats, optionally only those that pair with `format` (`convert/formats`). */
   formats(
     options: Pick<RequestOptions, 'signal'> & { sublist: 'inputs' | 'outputs'; format?: string | undefined },

@@ -1,12 +1,14 @@
 import { Readable } from 'node:stream';
 import { endpoints } from '../contract/endpoints';
+import { lookUpErrorCode } from '../contract/error-codes';
 import type { DownloadTarget } from './address';
 import { findRefusal, parseJson } from './answer';
 import { peek, type ServiceConnection } from './connection';
-import type { DownloadStream, DownloadTicket, RequestOptions } from './conversion-api';
+import type { DownloadStream, DownloadTicket, RequestOptions, ResultOptions } from './conversion-api';
 import { ConversionApiError, unreadableAnswer } from './errors';
 import type { ExchangeAnswer } from './exchange';
 import { frameData } from './multipart';
+import { checkedBytes, problemOfResult } from './result-check';
 
 const endpoint = endpoints.downloadUrlGet;
 const maxRedirects = 5;
@@ -17,8 +19,7 @@ const maxErrorBytes = 64 * 1024;
 /** Opens the byte stream of a converted file. Only the service is sent the token; redirects are followed without it. */
 export async function openDownload(
   connection: ServiceConnection,
-  ticket: DownloadTicket,
-  options: RequestOptions,
+  { ticket, output, ...options }: ResultOptions,
 ): Promise<DownloadStream> {
   let target = resolve(connection, ticket.url);
   let answer = await request(connection, ticket, target, options);
@@ -29,7 +30,7 @@ export async function openDownload(
     target = { ...resolve(connection, new URL(location, target.url).href), own: false };
     answer = await request(connection, ticket, target, options);
   }
-  return readDownload(connection, answer, target);
+  return readDownload(connection, answer, { ...target, size: ticket.size, output });
 }
 
 function resolve(connection: ServiceConnection, link: string | undefined): DownloadTarget {
@@ -62,7 +63,7 @@ function isRedirect({ httpStatus, headers }: ExchangeAnswer): boolean {
 async function readDownload(
   connection: ServiceConnection,
   answer: ExchangeAnswer,
-  { url, own }: DownloadTarget,
+  { url, own, size, output }: DownloadTarget & { size: number | undefined; output: string | undefined },
 ): Promise<DownloadStream> {
   const { httpStatus, headers, body } = answer;
   // HTTP 200 is the only status that carries the file; elsewhere a 204 or 206 would count as a success.
@@ -77,16 +78,60 @@ async function readDownload(
     throw unreadableAnswer(endpoint, 'the file came with a content encoding that was not asked for', { httpStatus });
   }
   body.once('close', () => connection.observer?.transferred({ direction: 'down', bytes: answer.receivedBytes() }));
+  const contentType = headers['content-type'];
   const length = headers['content-length'] === undefined ? {} : { contentLength: Number(headers['content-length']) };
-  if (!isJson(headers['content-type'])) return { body, ...length };
+  if (size === undefined && headers['content-length'] === undefined && !isChunked(headers['transfer-encoding'])) {
+    body.destroy();
+    throw unreadableAnswer(endpoint, 'the file came without a length, so nothing tells whether it is whole');
+  }
+  const checked = (whole: Readable): DownloadStream => ({
+    // The announced size tells more.
+    body: size === undefined ? streamOf(checkStart(whole, { contentType, output, origin: url.origin }), whole) : whole,
+    ...length,
+  });
+  if (!isJson(contentType)) return checked(body);
 
   const start = await peek(body, maxErrorBytes);
-  if (start.whole) {
+  // A body of the announced size is the file, whatever it holds.
+  if (start.whole && start.bytes.length !== size) {
     const json = parseJson(start.bytes.toString('utf8'));
     const error = findRefusal({ ...answer, endpoint, text: '' }, json, connection.quote);
-    if (error) throw error;
+    // A result in JSON may have such keys of its own.
+    if (error && (output?.startsWith('json') !== true || lookUpErrorCode(error.code))) throw error;
   }
-  return { body: rejoin(start, body), ...length };
+  return checked(streamOf(rejoin(start), body));
+}
+
+/** Fails before the first byte of what can't be the file. */
+async function* checkStart(
+  body: Readable,
+  { origin, ...kind }: { contentType: string | undefined; output: string | undefined; origin: string },
+): AsyncGenerator<Buffer> {
+  const start: Buffer[] = [];
+  let isChecked = false;
+  const check = (): void => {
+    const problem = problemOfResult({ start: Buffer.concat(start), ...kind });
+    if (problem !== undefined) throw unreadableAnswer(endpoint, `${problem} (${origin})`, { httpStatus: 200 });
+    isChecked = true;
+  };
+  let bytes = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (isChecked) yield chunk;
+    else if (start.push(chunk) && bytes >= checkedBytes) {
+      check();
+      yield* start;
+    }
+  }
+  if (isChecked) return;
+  check();
+  yield* start;
+}
+
+function isChunked(transferEncoding: string | string[] | undefined): boolean {
+  return String(transferEncoding ?? '')
+    .toLowerCase()
+    .includes('chunked');
 }
 
 /** A storage host's error page may repeat the signed link, so it is not quoted. */
@@ -104,19 +149,20 @@ function isJson(contentType: string | undefined): boolean {
   return /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(contentType ?? '');
 }
 
-function rejoin({ bytes, whole, rest }: Awaited<ReturnType<typeof peek>>, body: Readable): Readable {
-  async function* all(): AsyncGenerator<Buffer> {
-    if (bytes.length > 0) yield bytes;
-    if (whole) return;
-    for (;;) {
-      const next = await rest.next();
-      if (next.done) return;
-      yield next.value;
-    }
+async function* rejoin({ bytes, whole, rest }: Awaited<ReturnType<typeof peek>>): AsyncGenerator<Buffer> {
+  if (bytes.length > 0) yield bytes;
+  if (whole) return;
+  for (;;) {
+    const next = await rest.next();
+    if (next.done) return;
+    yield next.value;
   }
-  const joined = Readable.from(all(), { objectMode: false });
-  joined.on('error', () => undefined);
+}
+
+function streamOf(chunks: AsyncGenerator<Buffer>, body: Readable): Readable {
+  const stream = Readable.from(chunks, { objectMode: false });
+  stream.on('error', () => undefined);
   // Even if nothing was read: the connection must not stay open.
-  joined.once('close', () => body.destroy());
-  return joined;
+  stream.once('close', () => body.destroy());
+  return stream;
 }

@@ -107,6 +107,8 @@ export interface CheckTaskInput {
   maxCheckIntervalMs: number;
   /** The task id came from a callback, so the service may not know it. */
   fromCallback?: true;
+  /** An earlier run of the job submitted the task, so the service may have forgotten it. */
+  isEarlier?: true;
 }
 
 export interface CheckTaskResult {
@@ -157,6 +159,16 @@ export interface SendingFence {
 export function readFence(details: unknown): SendingFence | undefined {
   const fence = details as Partial<SendingFence> | null | undefined;
   return fence?.phase === 'sending' ? { ...fence, phase: 'sending' } : undefined;
+}
+
+/** In the details of every heartbeat after a failed attempt: a deadline that passes later does not hide why. */
+export interface LastFailure {
+  last?: string;
+}
+
+/** The last failure in unvalidated heartbeat details; undefined when there is none. */
+export function readLast(details: unknown): string | undefined {
+  return (details as LastFailure | null | undefined)?.last;
 }
 
 /** The activities of a conversion job, by their names in the history. */

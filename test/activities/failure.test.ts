@@ -9,7 +9,7 @@ import { temporal } from '@temporalio/proto';
 import { z } from 'zod';
 import { toFailure, UnknownAppError, type FailureContext } from '../../src/activities/failure';
 import { taskFailure } from '../../src/activities/check-task';
-import { endpoints } from '../../src/contract/endpoints';
+import { endpoints, type Endpoint } from '../../src/contract/endpoints';
 import { errorCodes } from '../../src/contract/error-codes';
 import { ConversionApiError } from '../../src/http/errors';
 import type { ActivityFailureDetails } from '../../src/shared/activities';
@@ -78,9 +78,9 @@ describe('toFailure', () => {
     ['INSUFFICIENT_VCREDITS', 'awaitCredits', 'awaitCredits', 'retry', 'awaitCredits'],
     ['TOO_MANY_REQUESTS', 'retry', 'retry', 'retry', 'retry'],
     ['FREE_APP_LIMITED', 'retry', 'retry', 'retry', 'retry'],
-    ['NO_CONNECTOR_DEPENDENT_TASK', 'fail', 'uploadAgain', 'taskLost', 'taskLost'],
-    ['NOT_READY_DEPENDENT_TASK', 'fail', 'uploadAgain', 'taskLost', 'taskLost'],
-    ['FILE_NOT_EXISTS', 'fail', 'uploadAgain', 'taskLost', 'taskLost'],
+    ['NO_CONNECTOR_DEPENDENT_TASK', 'fail', 'uploadAgain', 'retry', 'retry'],
+    ['NOT_READY_DEPENDENT_TASK', 'fail', 'uploadAgain', 'retry', 'retry'],
+    ['FILE_NOT_EXISTS', 'fail', 'uploadAgain', 'retry', 'retry'],
     ['SERVICE_UNREACHABLE', 'retry', 'retry', 'retry', 'retry'],
     ['A_CODE_OF_TOMORROW', 'fail', 'fail', 'retry', 'retry'],
   ])('%s', (code, ...verdicts) => {
@@ -125,12 +125,66 @@ describe('toFailure', () => {
     expect(failure).toMatchObject({ nextRetryDelay: 90_000, category: ApplicationFailureCategory.BENIGN });
   });
 
-  it('asks for a new download URL a few times, but not for a result that is gone', () => {
-    const old = apiError('DOWNLOAD_EXPIRED', { endpoint: endpoints.downloadUrlGet });
-    expect(verdict(toFailure(old, contextOf('download')))).toBe('retry');
-    expect(verdict(toFailure(old, contextOf('download', { attempt: 3 })))).toBe('taskLost');
-    const gone = apiError('DOWNLOAD_EXPIRED', { endpoint: endpoints.downloadUrl });
-    expect(verdict(toFailure(gone, contextOf('download')))).toBe('taskLost');
+  it('gives up an accepted task that the service misses only after several answers over a minute', () => {
+    const verdictOf = (code: string, endpoint: Endpoint, context: Partial<FailureContext>) =>
+      verdict(toFailure(apiError(code, { endpoint }), contextOf('download', { serverNow: () => 60_000, ...context })));
+    const overMinute = { missing: { answers: 4, since: 0 } };
+    for (const code of [
+      'NO_CONNECTOR_DEPENDENT_TASK',
+      'MISMATCH_DEPENDENT_TASK',
+      'FILE_NOT_EXISTS',
+      'DOWNLOAD_EXPIRED',
+    ]) {
+      const ask = (context: Partial<FailureContext>) => verdictOf(code, endpoints.downloadUrl, context);
+      expect(ask({ missing: { answers: 3, since: 0 } })).toBe('retry');
+      expect(ask({ missing: { answers: 40, since: 1 } })).toBe('retry');
+      // The first run keeps its task for a later one; that one may conclude that it is lost.
+      expect(ask(overMinute)).toBe('fail');
+      expect(ask({ ...overMinute, isEarlierTask: true })).toBe('taskLost');
+      // Who shortens the pauses is answered as often in less time.
+      const pauses = { initialMs: 50, maximumMs: 200 };
+      expect(ask({ pauses, missing: { answers: 4, since: 59_800 } })).toBe('fail');
+    }
+    // What is said of a link, or of a task that is not done, is never the end of the task.
+    const isEarlierTask = true;
+    const ever = { missing: { answers: 99, since: 0 }, isEarlierTask };
+    expect(verdictOf('NOT_READY_DEPENDENT_TASK', endpoints.downloadUrl, ever)).toBe('retry');
+    expect(verdictOf('NO_CONNECTOR_DEPENDENT_TASK', endpoints.downloadUrlGet, ever)).toBe('retry');
+    expect(verdictOf('DOWNLOAD_EXPIRED', endpoints.downloadUrlGet, ever)).toBe('taskLost');
+  });
+
+  it('reads a code that is not listed by its status', () => {
+    const of = (httpStatus: number, retryAfterSeconds?: number) => {
+      const error = apiError('A_CODE_OF_TOMORROW', { httpStatus, retryAfterSeconds });
+      return steps.map((step) => {
+        const failure = toFailure(error, contextOf(step));
+        return [verdict(failure), failure instanceof ApplicationFailure && failure.nextRetryDelay];
+      });
+    };
+    expect(of(429, 3)).toEqual(steps.map(() => ['retry', 3_000]));
+    expect(of(503, 3)).toEqual(steps.map(() => ['retry', 3_000]));
+    expect(of(408).map(([reaction]) => reaction)).toEqual(steps.map(() => 'retry'));
+    expect(of(400).map(([reaction]) => reaction)).toEqual(['fail', 'fail', 'retry', 'retry']);
+  });
+
+  it('obeys a RETRY-AFTER that comes with INTERNAL_SERVER_ERROR, and keeps one for a submit of unknown outcome', () => {
+    const error = apiError('INTERNAL_SERVER_ERROR', { httpStatus: 503, retryAfterSeconds: 4 });
+    expect(toFailure(error, contextOf('check'))).toMatchObject({ nextRetryDelay: 4_000 });
+    const open = apiError('INTERNAL_SERVER_ERROR', { httpStatus: 503, retryAfterSeconds: 4, mayHaveExecuted: true });
+    expect(toFailure(open, contextOf('submit'))).toMatchObject({
+      details: [{ reaction: 'outcomeUnknown', orderedWaitMs: 4_000 }],
+    });
+  });
+
+  it('advises what helps: for an endpoint that is missing to look at the base URL, for a code of nobody to ask', () => {
+    const said = (code: string, step: FailureContext['step'] = 'upload') =>
+      toFailure(apiError(code), contextOf(step)).message;
+    expect(said('NOT_FOUND')).toContain('base URL of app acme');
+    expect(said('POST_METHOD_ALLOWED')).toContain('base URL of app acme');
+    expect(said('INVALID_PARAMETER')).toContain("Correct the job's input");
+    expect(said('NO_CONNECTOR_DEPENDENT_TASK', 'submit')).toContain('start the job again from the file');
+    expect(said('INTERNAL_SERVER_ERROR')).toContain("tell the service's operator");
+    expect(said('A_CODE_OF_TOMORROW')).toContain('not a documented one');
   });
 
   it('gives up on a service that five times in a row answers nothing readable; of a conversion that is paid for only on its file', () => {

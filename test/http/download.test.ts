@@ -46,13 +46,33 @@ describe('download', () => {
     ['a JSON file with an error object of its own', JSON.stringify({ error: { code: 'minor', message: 'ok' } })],
     ['a JSON file longer than any error', JSON.stringify({ blocks: Array(40_000).fill('word') })],
     ['JSON that is none', '{"result": {"error": '],
-    ['nothing', ''],
   ])('takes %s for the converted file', async (_what, content) => {
     const { baseUrl } = await serve((response) =>
       response.writeHead(200, { 'content-type': 'application/json' }).end(content),
     );
     const { body } = await connectTo(baseUrl).download({ ticket });
     expect((await readAll(body)).toString()).toBe(content);
+  });
+
+  it('takes a body of the announced size for the file, even if it looks like an error, or like nothing', async () => {
+    const content = JSON.stringify({ code: 'NOT_FOUND', message: 'The API endpoint does not exist.' });
+    const { baseUrl } = await serve((response) =>
+      response.writeHead(200, { 'content-type': 'application/json' }).end(content),
+    );
+    const { body } = await connectTo(baseUrl).download({ ticket: { ...ticket, size: content.length }, output: 'pdf' });
+    expect((await readAll(body)).toString()).toBe(content);
+    const failure = await failureOf(connectTo(baseUrl).download({ ticket: { ...ticket, size: 4_711 } }));
+    expect(failure.code).toBe('NOT_FOUND');
+  });
+
+  it('takes JSON with a code of its own for a result in JSON', async () => {
+    const content = JSON.stringify({ code: 'ORDER_SHIPPED', message: 'It is on its way.' });
+    const { baseUrl } = await serve((response) =>
+      response.writeHead(200, { 'content-type': 'application/json' }).end(content),
+    );
+    const { body } = await connectTo(baseUrl).download({ ticket, output: 'json' });
+    expect((await readAll(body)).toString()).toBe(content);
+    expect((await failureOf(connectTo(baseUrl).download({ ticket, output: 'pdf' }))).code).toBe('ORDER_SHIPPED');
   });
 
   it('takes HTML for the converted file, which it can be', async () => {

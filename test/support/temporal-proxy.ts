@@ -8,6 +8,8 @@ export interface Refusal {
   message: string;
   /** The server does what it was asked; its answer is lost on the way. */
   isPassedOn?: boolean;
+  /** How often it is still answered. Default: always. */
+  times?: number;
 }
 
 export interface TemporalProxy {
@@ -29,7 +31,9 @@ export async function startTemporalProxy(
   });
   server.on('stream', (stream, headers) => {
     stream.on('error', () => undefined);
-    const refusal = refused[String(headers[':path']).split('/').pop() ?? ''];
+    const named = refused[String(headers[':path']).split('/').pop() ?? ''];
+    const refusal = named?.times === 0 ? undefined : named;
+    if (refusal?.times !== undefined) refusal.times -= 1;
     const refuse = ({ status, message }: Refusal) => {
       const grpc = { 'grpc-status': String(status), 'grpc-message': message };
       stream.respond({ ':status': 200, 'content-type': 'application/grpc', ...grpc }, { endStream: true });

@@ -146,17 +146,20 @@ const uploadsAgainOnce: Reaction = (refusal) => ({
   },
 });
 
-const asksForNewUrl: Reaction = (refusal) => ({
-  title: 'asks for a new download URL, and converts nothing again; fails at the third old one',
+const isMissing: Reaction = (refusal) => ({
+  title: 'is asked again; said several times, it ends the job, which keeps its task',
   async run() {
-    const [once, always3] = await Promise.all([
-      runJob({ ...refusal, times: 1, variant: 'once' }),
-      runJob({ ...refusal, times: always, variant: 'always' }),
+    const [twice, ever] = await Promise.all([
+      runJob({ ...refusal, times: 2, variant: 'twice' }),
+      runJob({ ...refusal, times: always, variant: 'ever' }),
     ]);
-    expect(once.result?.status).toBe('succeeded');
-    expect(once.requests).toEqual({ ...complete, 'download/url': 2, 'download/url/get': 2 });
-    expectFailure(always3, refusal);
-    expect(always3.requests).toEqual({ ...complete, 'download/url': 3, 'download/url/get': 3 });
+    expect(twice.result).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
+    expect(twice.requests).toMatchObject({ 'convert/file': 1, [refusal.at]: 3 });
+    expectFailure(ever, refusal);
+    expect(ever.failure?.details).toMatchObject({ charge: 'yes', taskId: expect.any(String) as string });
+    expect(ever.failure?.message).toContain('fileconv job retry');
+    expect(ever.requests).toMatchObject({ 'convert/file': 1 });
+    expect(ever.requests[refusal.at]).toBeGreaterThanOrEqual(4);
   },
 });
 
@@ -217,9 +220,16 @@ const refusedAccount: Cases = {
 /** The service's own word that it no longer has the task, or its result. */
 const lostLink: Cases = {
   'convert/file': uploadsAgainOnce,
-  'task/response': failsAtOnce,
+  'task/response': isMissing,
   task: uploadsAgainOnce,
-  'download/url': failsAtOnce,
+  'download/url': isMissing,
+};
+/** The task will be ready, or a new link will be known. */
+const isNotYet: Cases = {
+  ...lostLink,
+  'task/response': isAskedAgain,
+  'download/url': isAskedAgain,
+  'download/url/get': isAskedAgain,
 };
 const tooMany: Cases = {
   'upload/file': waitsRetryAfter,
@@ -254,10 +264,10 @@ const cases: Record<KnownErrorCode, Cases> = {
     'download/url': parks,
   },
   ONLY_DEVELOPMENT_REQUEST: refusedAccount,
-  DOWNLOAD_EXPIRED: { 'download/url/get': asksForNewUrl, 'download/url': failsAtOnce, task: uploadsAgainOnce },
+  DOWNLOAD_EXPIRED: { 'download/url/get': isMissing, 'download/url': isMissing, task: uploadsAgainOnce },
   FILE_NOT_EXISTS: lostLink,
   NOT_FOUND: wrongRequest,
-  NOT_READY_DEPENDENT_TASK: lostLink,
+  NOT_READY_DEPENDENT_TASK: isNotYet,
   NO_CONNECTOR_DEPENDENT_TASK: lostLink,
   POST_METHOD_ALLOWED: wrongRequest,
   TOO_MANY_REQUESTS: tooMany,

@@ -5,6 +5,7 @@ import type { ConversionFailedError } from '../../src/client/conversion-handle';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerJson } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
+import { startTemporalProxy, type Refusal } from '../support/temporal-proxy';
 
 /** Answers of a submit that Temporal can't be told: the conversion was accepted, so nothing may be sent again in silence. */
 
@@ -112,3 +113,27 @@ function answerWithId(id: string, { poisons = false } = {}): void {
   });
   rig.stub.on('task/response', (seen, response, stub) => stub.answerAsAlways(seen, response));
 }
+
+it('a fence whose acknowledgement is lost is taken back: nothing was sent, so nothing is unknown', async () => {
+  const refused: Record<string, Refusal> = {};
+  const proxy = await startTemporalProxy(testTemporalAddress(), refused);
+  const through = await startRig({ temporal: { address: proxy.address, namespace: 'default' } });
+  through.stub.on('upload/file', (seen, response) => {
+    const lostOnce = { status: 3, message: 'lost on the way back', isPassedOn: true, times: 1 };
+    refused['RecordActivityTaskHeartbeat'] = lostOnce;
+    through.stub.answerAsAlways(seen, response);
+  });
+  try {
+    const result = await through.client.convert({
+      source: await through.source('fence.md'),
+      output: 'pdf',
+      policies: { ...quickPolicies, onUnknownOutcome: 'fail' },
+    });
+    expect(refused['RecordActivityTaskHeartbeat']?.times).toBe(0);
+    expect(result).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
+    expect(through.stub.count('convert/file')).toBe(1);
+  } finally {
+    await through.close();
+    await proxy.close();
+  }
+});

@@ -44,6 +44,7 @@ export async function awaitConversion(
     firstCheckAfterMs: callback || isEarlier ? 0 : firstCheckAfterMs,
     maxCheckIntervalMs,
     fromCallback,
+    isEarlier,
   });
   const poll = () => {
     const deadlineMs = Math.max(conversionDeadlineMs + waits.waitedMs - waitedBefore - (Date.now() - submittedAt), 1);

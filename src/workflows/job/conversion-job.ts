@@ -166,10 +166,7 @@ class ConversionJob extends JobParts {
       ...this.leftovers.marked,
     };
     const summary = `to ${lastSegment(destination)}${destination.endsWith('/') ? '/' : ''}`;
-    const cleanUp = async () => {
-      const kept = `The converted file stays at the service as task ${report.connector} until it expires there.`;
-      return [kept, await this.leftovers.discard()].filter(Boolean).join(' ');
-    };
+    const cleanUp = () => this.leftovers.discard();
     const step = { phase: 'downloading', deadlineCode: failureCodes.downloadDeadline, cleanUp } as const;
     const downloaded = await runStep(this, step, () => {
       const deadlineMs = Math.max(this.room.deadline - Date.now(), 1);

@@ -181,7 +181,9 @@ class Resubmissions {
     if (this.count >= policies.maxResubmissions) throw progress.failed(failure);
     progress.enter('submitting', 'Waits a moment before it submits the conversion again.');
     const { retryInitialIntervalMs, retryMaximumIntervalMs } = policies;
-    const pauseMs = Math.min(retryInitialIntervalMs * 2 ** this.count, retryMaximumIntervalMs);
+    const backoffMs = Math.min(retryInitialIntervalMs * 2 ** this.count, retryMaximumIntervalMs);
+    const pauseMs = Math.max(backoffMs, failure.orderedWaitMs ?? 0);
+    if (pauseMs > policies.creditsDeadlineMs) throw progress.failed(failure);
     await sleep(pauseMs, { summary: 'before the next submit' });
     this.count += 1;
   }
@@ -194,7 +196,7 @@ class Resubmissions {
     if (isForbidden) {
       throw progress.failed(
         failure,
-        `Policy onUnknownOutcome is "fail": nothing was submitted again. Look at the service whether the conversion ran; to convert all the same: fileconv job retry ${this.job.retriedAs} --resubmit`,
+        `Policy onUnknownOutcome is "fail": nothing was submitted again. Look at the service whether the conversion ran; to convert all the same: fileconv job retry ${progress.retriedAs} --resubmit`,
       );
     }
     await this.next(failure);

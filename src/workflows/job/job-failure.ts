@@ -3,9 +3,11 @@ import {
   failureCodes,
   jobReactions,
   readFence,
+  readLast,
   type ActivityFailureDetails,
   type JobReaction,
 } from '../../shared/activities';
+import { formatDuration } from '../../shared/wording';
 
 /** Why a step of a job failed. */
 export interface JobFailure extends Omit<ActivityFailureDetails, 'unlisted' | 'reaction'> {
@@ -66,7 +68,7 @@ function readTimeout(failure: TimeoutFailure, deadlineCode: string, isSubmit: bo
       };
     }
   }
-  const last = failure.cause?.message;
+  const last = failure.cause?.message ?? readLast(failure.lastHeartbeatDetails);
   const why = last === undefined ? 'no worker took it, or the one that did is gone or too slow.' : `last: ${last}`;
   const message = `the deadline passed (${failure.timeoutType}); ${why}`;
   return { ...base, message, reaction: 'fail' };
@@ -75,8 +77,7 @@ function readTimeout(failure: TimeoutFailure, deadlineCode: string, isSubmit: bo
 function whyTooLate(failure: ApplicationFailure): string {
   const { orderedWaitMs } = detailsOf(failure);
   if (orderedWaitMs === undefined) return 'the deadline passed while it still had to be retried';
-  const minutes = Math.ceil(orderedWaitMs / 60_000);
-  return `the service orders a wait of ${minutes} minute${minutes === 1 ? '' : 's'}, which is longer than the deadlines allow`;
+  return `the service orders a wait of ${formatDuration(orderedWaitMs)}, which is longer than the deadlines allow`;
 }
 
 /** What an activity says about its failure; of one that is not ours, nothing. */

@@ -1,4 +1,4 @@
-import { isCancellation, workflowInfo } from '@temporalio/workflow';
+import { isCancellation } from '@temporalio/workflow';
 import { failureCodes, type DiscardDownloadInput } from '../../shared/activities';
 import { sourceName, type ConversionJobInput, type FolderMarker, type JobPhase } from '../../shared/job';
 import { shownTime } from '../../shared/wording';
@@ -38,13 +38,6 @@ export class JobParts {
     this.credits = new CreditsPark({ app: input.app, creditsDeadlineMs }, progress);
     this.room = new RoomWait({ destination: input.destination ?? '', deadlineMs: downloadDeadlineMs }, progress);
     this.leftovers = new Leftovers(input, this.activities);
-  }
-
-  /** The id of the job to retry: one of several outputs has no source but the upload of its job. */
-  get retriedAs(): string {
-    const { workflowId, parent } = workflowInfo();
-    const isOutput = 'connector' in this.input.source && parent && workflowId.startsWith(`${parent.workflowId}/`);
-    return isOutput ? parent.workflowId : workflowId;
   }
 }
 

@@ -60,13 +60,20 @@ export class JobProgress {
   /** In every log line. */
   private readonly logged: LogFields;
 
-  constructor(input: ConversionJobInput) {
+  constructor(private readonly input: ConversionJobInput) {
     this.summary = jobSummary(input);
     this.charge = new ChargeLedger(input.earlier);
     this.source = input.earlier?.source;
     this.logged = defined({ app: input.app, batchId: workflowInfo().parent?.workflowId });
     this.phase = 'uri' in input.source ? 'uploading' : 'submitting';
     this.describe('');
+  }
+
+  /** The job to retry: one of several outputs has no source but the upload of its job. */
+  get retriedAs(): string {
+    const { workflowId, parent } = workflowInfo();
+    const isOutput = 'connector' in this.input.source && parent && workflowId.startsWith(`${parent.workflowId}/`);
+    return isOutput ? parent.workflowId : workflowId;
   }
 
   /** `waitsFor`: what the job waits for, shown in the UI; when empty, the default text of the phase. */
@@ -139,9 +146,14 @@ export class JobProgress {
       charge,
       ...this.charged(),
     };
-    const note = possiblyChargedTwice ? 'An earlier submit may have been charged too.' : '';
+    const notes = [
+      // What is paid for is never given up in silence.
+      this.charge.taskId !== undefined &&
+        `The service accepted it as conversion task ${this.charge.taskId}. To fetch the result without converting again: fileconv job retry ${this.retriedAs}`,
+      possiblyChargedTwice && 'An earlier submit may have been charged too.',
+    ];
     return ApplicationFailure.create({
-      message: [`${this.summary}: ${message}`, advice, note].filter(Boolean).join(' '),
+      message: [`${this.summary}: ${message}`, advice, ...notes].filter(Boolean).join(' '),
       type: code,
       nonRetryable: true,
       details: [details],

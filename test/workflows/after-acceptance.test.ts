@@ -1,0 +1,135 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
+import path from 'node:path';
+import { ConversionFailedError } from '../../src/client/conversion-handle';
+import { inspectJob } from '../../src/client/operations/inspect-job';
+import { planRetry, runAgain } from '../../src/client/operations/retry-job';
+import type { ConversionPolicies } from '../../src/shared/job';
+import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { answerError, answerOutput } from '../support/stub-service';
+
+/** A conversion that the service has accepted is paid for: no answer but its own about the task gives it up. */
+
+let rig: ConversionRig;
+
+beforeEach(async () => {
+  rig = await startRig();
+});
+afterEach(() => rig.close());
+
+const destination = () => path.join(rig.folder, 'out', 'report.pdf');
+
+async function convert(policies: ConversionPolicies = {}) {
+  const handle = await rig.client.start({
+    source: await rig.source('report.md'),
+    output: 'pdf',
+    destination: destination(),
+    policies: { ...quickPolicies, ...policies },
+  });
+  const end = await handle.result().catch((error: unknown) => error);
+  return { workflowId: handle.workflowId, end };
+}
+
+/** As `fileconv job retry` does. */
+async function retry(workflowId: string) {
+  const job = await inspectJob(rig.temporal, workflowId);
+  const plan = planRetry(job);
+  if (plan.kind !== 'fetch') throw new Error(`the plan is ${plan.kind}`);
+  return (await runAgain(rig.temporal, job, plan)).result();
+}
+
+function answerTimes(endpoint: string, times: number, answer: (response: ServerResponse) => void): void {
+  let answers = 0;
+  rig.stub.on(endpoint, (seen, response) => {
+    answers += 1;
+    if (answers <= times) answer(response);
+    else rig.stub.answerAsAlways(seen, response);
+  });
+}
+
+const steps = ['task/response', 'download/url', 'download/url/get'] as const;
+const codes = ['NO_CONNECTOR_DEPENDENT_TASK', 'NOT_READY_DEPENDENT_TASK', 'MISMATCH_DEPENDENT_TASK'] as const;
+const places = steps.flatMap((step) => codes.map((code) => ({ step, code })));
+
+it.each(places)('$code once at $step delivers the file of one conversion', async ({ step, code }) => {
+  answerTimes(step, 1, (response) => answerError(response, 404, code));
+  expect((await convert({ onUnknownOutcome: 'fail' })).end).toMatchObject({ status: 'succeeded' });
+  expect(rig.stub.count('convert/file')).toBe(1);
+});
+
+const lasting = places.filter(({ code }) => code !== 'MISMATCH_DEPENDENT_TASK');
+
+it.each(lasting)('$code for ever at $step ends at last; a retry later delivers it without another', async (place) => {
+  const { step, code } = place;
+  rig.stub.on(step, (_seen, response) => answerError(response, 404, code));
+  const { workflowId, end } = await convert({ conversionDeadline: 800, downloadDeadline: 800 });
+  if (!(end instanceof ConversionFailedError)) throw new Error('the job did not fail');
+  const { taskId = '' } = end.details ?? {};
+  expect(end.message).toContain(`conversion task ${taskId}`);
+  expect(end.message).toContain(`fileconv job retry ${workflowId}`);
+  expect(end.message).toContain(code);
+  rig.stub.on(step, (seen, response) => rig.stub.answerAsAlways(seen, response));
+  expect(await retry(workflowId)).toMatchObject({ status: 'succeeded', taskId, possiblyChargedTwice: false });
+  expect(rig.stub.count('convert/file')).toBe(1);
+});
+
+describe('in place of the bytes of a result', () => {
+  const page = '<!DOCTYPE html><html><head><title>Maintenance</title></head><body>Back soon.</body></html>';
+  const whole = '%PDF-1.7 the converted file';
+  const answers: [string, (response: ServerResponse) => void][] = [
+    ['a web page', (response) => response.writeHead(200, { 'content-type': 'text/html' }).end(page)],
+    ['a web page of no type', (response) => response.writeHead(200).end(page)],
+    ['nothing', (response) => response.writeHead(200, { 'content-length': 0 }).end()],
+    ['an empty body in chunks', (response) => response.writeHead(200, { 'transfer-encoding': 'chunked' }).end()],
+    [
+      'half of it, without a length',
+      (response) => {
+        response.shouldKeepAlive = false;
+        response.useChunkedEncodingByDefault = false;
+        response.writeHead(200, { connection: 'close' }).end(whole.slice(0, 12));
+      },
+    ],
+  ];
+
+  beforeEach(() => {
+    rig.stub.output = Buffer.from(whole);
+    // Without a size, which would tell.
+    rig.stub.on('download/url', (_seen, response) => answerOutput(response, { connector: 'link', name: 'result' }));
+  });
+
+  it.each(answers)('%s is fetched again', async (_what, answer) => {
+    answerTimes('download/url/get', 2, answer);
+    expect((await convert()).end).toMatchObject({ status: 'succeeded' });
+    expect(await readFile(destination(), 'utf8')).toBe(whole);
+    expect(rig.stub.count('convert/file')).toBe(1);
+  });
+
+  it.each(answers.filter((_, index) => index % 2 === 0))(
+    '%s for ever is no file; a retry later delivers it without another conversion',
+    async (_, answer) => {
+      rig.stub.on('download/url/get', (_seen, response) => answer(response));
+      const { workflowId, end } = await convert();
+      expect(end).toMatchObject({ code: 'UNREADABLE_RESPONSE', details: { charge: 'yes' } });
+      expect(existsSync(destination())).toBe(false);
+      rig.stub.on('download/url/get', (seen, response) => rig.stub.answerAsAlways(seen, response));
+      expect(await retry(workflowId)).toMatchObject({ status: 'succeeded' });
+      expect(await readFile(destination(), 'utf8')).toBe(whole);
+      expect(rig.stub.count('convert/file')).toBe(1);
+    },
+  );
+});
+
+it('asks once more just before the deadline of the conversion, instead of giving up a pause earlier', async () => {
+  const polls: number[] = [];
+  rig.stub.on('task/response', (seen, response) => {
+    polls.push(Date.now());
+    answerOutput(response, { entity: { id: seen.data['connector'], status: 'running' }, result: {} });
+  });
+  const began = Date.now();
+  const { end } = await convert({ conversionDeadline: 5_000, firstCheckAfter: 2_500, maxCheckInterval: 60_000 });
+  expect(end).toMatchObject({ code: 'CONVERSION_DEADLINE' });
+  // The next pause would have ended after some 8 seconds.
+  expect(polls.length).toBeGreaterThanOrEqual(2);
+  expect((polls.at(-1) ?? 0) - began).toBeGreaterThan(2_900);
+});

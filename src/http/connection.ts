@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { Agent } from 'undici';
+import type { Agent } from 'undici';
 import type { Endpoint, RequestData } from '../contract/endpoints';
 import { createServiceAddress, type ServiceAddress } from './address';
 import { readAnswer, type ReadAnswer } from './answer';
@@ -8,6 +8,7 @@ import { type ClientErrorCode, ConversionApiError, isClientErrorCode, unreadable
 import { exchange, type ExchangeAnswer, type ExchangeRequest } from './exchange';
 import { frameData } from './multipart';
 import { packageVersion } from './package-version';
+import { createAgent } from '../network/proxy';
 import { createQuote, type Quote } from './quote';
 import { readRateHeaders, readRetryAfter } from './rate-limit/headers';
 import { type Permit, RateGate, TurnedAway, type Turn } from './rate-limit/rate-gate';
@@ -78,7 +79,7 @@ export class ServiceConnection {
     this.timeouts = { ...defaultTimeouts, ...timeouts };
     this.#token = typeof token === 'string' ? fixedToken(token) : token;
     this.quote = createQuote(this.#token);
-    this.#agent = new Agent({
+    this.#agent = createAgent({
       // One request at a time per connection, so that a failure belongs to exactly one request.
       pipelining: 1,
       connect: { timeout: this.timeouts.connectMs },

@@ -108,24 +108,19 @@ async function* checkStart(
   { origin, ...kind }: { contentType: string | undefined; output: string | undefined; origin: string },
 ): AsyncGenerator<Buffer> {
   const start: Buffer[] = [];
-  let isChecked = false;
-  const check = (): void => {
+  const assertResult = (): void => {
     const problem = problemOfResult({ start: Buffer.concat(start), ...kind });
     if (problem !== undefined) throw unreadableAnswer(endpoint, `${problem} (${origin})`, { httpStatus: 200 });
-    isChecked = true;
   };
-  let bytes = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (isChecked) yield chunk;
-    else if (start.push(chunk) && bytes >= checkedBytes) {
-      check();
-      yield* start;
-    }
+  const chunks = (body as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+  let next = await chunks.next();
+  for (let bytes = 0; next.done !== true && bytes < checkedBytes; next = await chunks.next()) {
+    start.push(next.value);
+    bytes += next.value.length;
   }
-  if (isChecked) return;
-  check();
+  assertResult();
   yield* start;
+  for (; next.done !== true; next = await chunks.next()) yield next.value;
 }
 
 function isChunked(transferEncoding: string | string[] | undefined): boolean {

@@ -1,5 +1,7 @@
 /** The store for `s3:` URIs: AWS, and servers that speak its API. Needs the package `@aws-sdk/client-s3`. */
+import { HttpsProxyAgent } from 'https-proxy-agent';
 import { DeleteObjectCommand, DeleteObjectsCommand, S3Client, UploadPartCommand } from '@aws-sdk/client-s3';
+import { proxyFor } from '../network/proxy';
 import { alreadyExists, cannotRead, isEmpty, isItsSource } from '../storage/errors';
 import { makeSafeName } from '../storage/file-name';
 import type { DestinationPlan, FileStore, SourceFile } from '../storage/file-store';
@@ -22,8 +24,15 @@ export interface S3FilesOptions {
 
 /** As many as a worker's activities may need at once; the SDK's 50 would have uploads wait for long downloads. */
 const agent = { keepAlive: true, maxSockets: 500 };
+const awsUrl = 'https://s3.amazonaws.com';
+
 /** With the time to connect, and the time without a byte. */
-const requestHandler = { connectionTimeout: 10_000, socketTimeout: 60_000, httpAgent: agent, httpsAgent: agent };
+function requestHandlerFor(endpoint: string) {
+  const proxy = URL.canParse(endpoint) ? proxyFor(new URL(endpoint)) : undefined;
+  const either = proxy ? new HttpsProxyAgent(proxy, agent) : agent;
+  return { connectionTimeout: 10_000, socketTimeout: 60_000, httpAgent: either, httpsAgent: either };
+}
+
 const ignore = (): void => undefined;
 /** The SDK would tell the terminal of every stream that failed; the failure itself says more. */
 const logger = { trace: ignore, debug: ignore, info: ignore, warn: ignore, error: ignore };
@@ -36,7 +45,7 @@ export function createS3Files({ endpoint, region, pathStyle, client: own }: S3Fi
       ...(endpoint !== undefined && { endpoint }),
       ...(region && { region }),
       forcePathStyle: pathStyle ?? endpoint !== undefined,
-      requestHandler,
+      requestHandler: requestHandlerFor(endpoint ?? awsUrl),
       logger,
     });
   return {

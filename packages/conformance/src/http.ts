@@ -3,7 +3,8 @@ import http from 'node:http';
 import https from 'node:https';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Agent, FormData, request } from 'undici';
+import { createAgent } from 'temporal-file-conversion/internal/network/proxy';
+import { FormData, request } from 'undici';
 import { Reply } from './reply';
 import type { SampleFile } from './target';
 import { Undecided } from './verdict';
@@ -31,7 +32,7 @@ const maxWaitMs = 120_000;
 /** Requests to one service, which honour its rate limits as section "Limits" asks of a client. */
 export class RawHttp {
   readonly #baseUrl: string;
-  readonly #agent = new Agent({ headersTimeout: timeoutMs, bodyTimeout: timeoutMs });
+  readonly #agent = createAgent({ connect: { timeout: 10_000 }, headersTimeout: timeoutMs, bodyTimeout: timeoutMs });
   readonly #closing = new AbortController();
   /** When a path may be requested again with an authorization, in milliseconds since 1970. */
   readonly #nextAt = new Map<string, number>();

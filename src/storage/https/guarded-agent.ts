@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup as systemLookup } from 'node:dns/promises';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
-import { Agent } from 'undici';
+import { createAgent, proxyFor } from '../../network/proxy';
 import { credentialsProblem, withoutSecrets } from '../../shared/job';
 import { systemErrorCode } from '../../shared/system-error';
 import { StorageError, cannotRead, type StorageErrorCode } from '../errors';
@@ -43,7 +43,7 @@ export function createGuard({ allowedHosts, plainHttp, stallMs, resolve = resolv
   };
 
   return {
-    dispatcher: new Agent({ connect: { lookup, timeout: 10_000 }, headersTimeout: stallMs, bodyTimeout: stallMs }),
+    dispatcher: createAgent({ connect: { lookup, timeout: 10_000 }, headersTimeout: stallMs, bodyTimeout: stallMs }),
     /** @throws StorageError for an address by number; a name is judged when it is resolved for a connection. */
     assertAllowed(url: URL): void {
       const { protocol, username, password, hostname } = url;
@@ -55,6 +55,13 @@ export function createGuard({ allowedHosts, plainHttp, stallMs, resolve = resolv
       }
       const host = hostname.replace(/^\[|\]$/g, '');
       if (isIP(host) !== 0) assertAddress(host, host);
+    },
+    /** A proxy resolves names by itself: what this machine knows of one is judged here, before it is asked. */
+    async assertBehindProxy(url: URL): Promise<void> {
+      const { hostname } = url;
+      if (!proxyFor(url) || allowedNames.has(hostname.toLowerCase())) return;
+      const found = await resolve(hostname).catch(() => []);
+      for (const { address } of found) assertAddress(hostname, address);
     },
   };
 }

@@ -154,6 +154,7 @@ async function get(
     let url = first;
     for (let redirects = 0; redirects <= mostRedirects; redirects += 1) {
       guard.assertAllowed(url);
+      await guard.assertBehindProxy(url);
       const answer = await request(url, { dispatcher, headers: sent, ...(signal && { signal }) });
       const { location } = answer.headers;
       if (![301, 302, 303, 307, 308].includes(answer.statusCode) || typeof location !== 'string') return answer;

@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { parseCallbackKeys, createCallbackUrl } from 'temporal-file-conversion/internal/callbacks/callback-url';
+import { createAgent } from 'temporal-file-conversion/internal/network/proxy';
 import { request } from 'undici';
 import { requireCallbacksAllowed } from '../allowed-origins';
 import type { CommandContext } from '../command-context';
@@ -64,7 +65,9 @@ async function checkHealth(url: string): Promise<Finding> {
 }
 
 async function statusOf(url: string, method: 'GET' | 'POST'): Promise<number> {
-  const { statusCode, body } = await request(url, { method, signal: AbortSignal.timeout(timeoutMs) });
+  const dispatcher = createAgent({ connect: { timeout: timeoutMs } });
+  const { statusCode, body } = await request(url, { method, dispatcher, signal: AbortSignal.timeout(timeoutMs) });
   await body.dump();
+  await dispatcher.close();
   return statusCode;
 }

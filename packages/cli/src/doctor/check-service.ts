@@ -5,6 +5,7 @@ import { findRefusal, parseJson } from 'temporal-file-conversion/internal/http/a
 import { frameData } from 'temporal-file-conversion/internal/http/multipart';
 import { createQuote } from 'temporal-file-conversion/internal/http/quote';
 import { readRateHeaders, type RateHeaders } from 'temporal-file-conversion/internal/http/rate-limit/headers';
+import { createAgent, proxyFor } from 'temporal-file-conversion/internal/network/proxy';
 import { request } from 'undici';
 import type { CommandContext } from '../command-context';
 import { readProfile, type ServiceProfile } from '../service/app-profiles';
@@ -23,7 +24,8 @@ export async function checkService(context: CommandContext, app: string): Promis
   } catch (error) {
     return [broken(part, reasonOf(error), `Correct the app's profile: ${configShow}`), ...others('needs the profile')];
   }
-  const { baseUrl, token } = profile;
+  const { token } = profile;
+  const baseUrl = profile.baseUrl + throughProxy(context, profile.baseUrl);
   let answer: Awaited<ReturnType<typeof ask>>;
   try {
     answer = await ask(context, profile);
@@ -70,22 +72,32 @@ function isAboutApp({ code, message }: { code: string; message: string }): boole
   return code.endsWith('_DATA_KEY') && /\bdata key app\b/i.test(message);
 }
 
+/** Only its host: a proxy's URL may hold a password. */
+function throughProxy({ env }: CommandContext, url: string): string {
+  const proxy = proxyFor(new URL(url), env);
+  return proxy ? ` (through the proxy ${proxy.host}, which the environment names)` : '';
+}
+
 async function ask({ config }: CommandContext, { baseUrl, appId, token }: ServiceProfile) {
   const endpoint = endpoints.taskResponse;
   const { contentType, body } = frameData({ app: appId, connector: randomUUID(), include: ['entity'] });
   const { connectSeconds, headersSeconds } = config.values.timeouts;
+  const dispatcher = createAgent({ connect: { timeout: connectSeconds * 1_000 } });
   const {
     statusCode,
     headers,
     body: answer,
   } = await request(createServiceAddress(baseUrl).endpointUrl(endpoint), {
     method: 'POST',
+    dispatcher,
     headers: { authorization: `Bearer ${token.trim()}`, 'content-type': contentType, accept: '*/*' },
     body,
     signal: AbortSignal.timeout(Math.min(connectSeconds + headersSeconds, 30) * 1_000),
   });
   const oursMs = Date.now();
-  return { raw: { endpoint, httpStatus: statusCode, headers, text: await answer.text() }, oursMs };
+  const text = await answer.text();
+  await dispatcher.close();
+  return { raw: { endpoint, httpStatus: statusCode, headers, text }, oursMs };
 }
 
 function describeLimit(

@@ -93,7 +93,9 @@ export async function connect(
   rest: Pick<StackInUse, 'taskQueue' | 'uiUrl'>,
 ): Promise<StackInUse> {
   const dataConverter = await openDataConverter(context);
-  const retries = { connectTimeout: connectTimeoutMs, interceptors: retriesThatEndQuietly() };
+  // gRPC would take the proxy for HTTPS for itself; `grpc_proxy` asks for one.
+  const channelArgs = context.env['grpc_proxy'] ? {} : { 'grpc.enable_http_proxy': 0 };
+  const retries = { channelArgs, connectTimeout: connectTimeoutMs, interceptors: retriesThatEndQuietly() };
   const connection = await Connection.connect({ ...target.connection, ...retries }).catch(async (error: unknown) => {
     throw await unreachable(context, target, error);
   });

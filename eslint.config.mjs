@@ -62,7 +62,7 @@ const noNodeInWorkflows = [
     message: 'Workflow code runs in a sandbox without Node.',
   },
   {
-    regex: '^(?!@temporalio/(workflow|common|common/lib/time)$)[^.].*',
+    regex: '^(?!(@temporalio/(workflow|common))$)[^.].*',
     message: 'Workflow code imports only @temporalio/workflow, @temporalio/common and shared types.',
     allowTypeImports: true,
   },

@@ -4,6 +4,7 @@ import { log } from '@temporalio/activity';
 import { SimplePlugin } from '@temporalio/plugin';
 import type { ClientOptions } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
+import type * as WorkerPackage from '@temporalio/worker';
 import type { BundleOptions, ReplayWorkerOptions, Worker, WorkerOptions } from '@temporalio/worker';
 import { createActivities } from './activities';
 import { AppSlots, logAttributes, WaitSlots, waitSlotsOf } from './activities/app-slots';
@@ -23,7 +24,7 @@ import type { CallbackSubmission } from './shared/job';
 import { createHttpsFiles } from './storage/https/index';
 import { createLocalFiles } from './storage/local-files';
 import { Stores, type StoresByScheme } from './storage/stores';
-import { bundleOfHost, lacksConversions, readingBundle, workflowCode } from './workflow-code';
+import { bundleOfHost, problemOfBundle, readingBundle, workflowCode } from './workflow-code';
 
 /** Address and credentials of an app profile's service. Jobs name a profile; none of this enters a workflow. */
 export interface AppProfile {
@@ -148,7 +149,8 @@ export class FileConversionPlugin extends SimplePlugin {
   override configureBundler(options: BundleOptions): BundleOptions {
     if (options.webpackConfigHook && this.readers.has(options.webpackConfigHook)) return options;
     const reading = readingBundle(options, (code) => {
-      if (lacksConversions(code)) options.logger?.warn(lackingWorkflows);
+      const problem = problemOfBundle(code);
+      if (problem !== undefined) options.logger?.warn(runsNone(problem));
     });
     if (reading.webpackConfigHook) this.readers.add(reading.webpackConfigHook);
     return reading;
@@ -185,8 +187,8 @@ export class FileConversionPlugin extends SimplePlugin {
     this.slots.use(worker.options.taskQueue, activitySlots(worker.options.tuner.activityTaskSlotSupplier));
     this.running += 1;
     try {
-      // Concurrently, because a worker ignores a `shutdown` that comes before it runs.
-      await Promise.all([next(worker), this.introduce(worker)]);
+      this.introduce(worker);
+      await next(worker);
     } catch (error) {
       // A worker that failed or was forced to end does not wait for requests in flight, and its own error is thrown.
       this.leave().catch(() => undefined);
@@ -201,18 +203,20 @@ export class FileConversionPlugin extends SimplePlugin {
   }
 
   /** Records metrics through the Temporal runtime, which exports them only if configured to. */
-  private async introduce(worker: Worker): Promise<void> {
+  private introduce(worker: Worker): void {
     const { namespace, taskQueue, workflowBundle, workflowsPath } = worker.options;
-    // Imported here, because clients also use the plugin, and may lack the worker package.
-    const { Runtime } = await import('@temporalio/worker');
+    // Loaded here, because clients also use the plugin, and may lack the worker package. Not by `import()`, which Jest refuses.
+    // eslint-disable-next-line @typescript-eslint/no-require-imports
+    const { Runtime } = require('@temporalio/worker') as typeof WorkerPackage;
     const { metricMeter, logger } = Runtime.instance();
     this.metrics.use(metricMeter, { namespace, taskQueue });
     if (this.seen.has(worker)) return;
     this.seen.add(worker);
-    const code = bundleOfHost(workflowBundle);
     const hasNone =
       workflowBundle === undefined && workflowsPath === undefined && this.settings.workflows === undefined;
-    if (hasNone || (code !== undefined && lacksConversions(code))) logger.warn(lackingWorkflows, { taskQueue });
+    const code = hasNone ? '' : bundleOfHost(workflowBundle);
+    const problem = code === undefined ? undefined : problemOfBundle(code);
+    if (problem !== undefined) logger.warn(runsNone(problem), { taskQueue });
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -267,8 +271,9 @@ export class FileConversionPlugin extends SimplePlugin {
   }
 }
 
-const lackingWorkflows =
-  "This worker runs no conversions: its workflows lack conversionJob. Add to its workflows file: export * from 'temporal-file-conversion/workflows'";
+function runsNone(problem: string): string {
+  return `This worker does not run conversions as it should: ${problem}`;
+}
 
 /** @throws TypeError, so that a mistake fails the worker and not each of its jobs. */
 function tokenOf(app: string, { token, tokenFile: file }: AppProfile): TokenSource {

@@ -1,12 +1,9 @@
-import assert from 'node:assert';
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import vm from 'node:vm';
 import type { BundleOptions, WorkerOptions } from '@temporalio/worker';
 import { z } from 'zod';
 import { encodedFailuresPath } from './encryption/data-converter';
-import { conversionJobType } from './shared/names';
+import { conversionWorkflowsVersion } from './workflows/version';
 
 type WorkflowCode = Pick<WorkerOptions, 'workflowBundle'> | Pick<WorkerOptions, 'workflowsPath' | 'bundlerOptions'>;
 
@@ -77,18 +74,13 @@ export function bundleOfHost(bundle: WorkerOptions['workflowBundle']): string | 
   return path.dirname(bundle.codePath) === built ? undefined : readFileSync(bundle.codePath, 'utf8');
 }
 
-/** Whether a bundle certainly can't run conversions. */
-export function lacksConversions(code: string): boolean {
-  // What the SDK gives to the workflows as they are loaded.
-  const globals = { AsyncLocalStorage, URL, URLSearchParams, TextEncoder, TextDecoder, AbortController, assert };
-  const context = vm.createContext({ ...globals, console: {}, __webpack_module_cache__: {} });
-  try {
-    vm.runInContext(code, context);
-    const names = vm.runInContext('Object.keys(__TEMPORAL__.importWorkflows())', context) as string[];
-    // A default export runs workflows of any type.
-    return !names.includes(conversionJobType) && !names.includes('default');
-  } catch {
-    // The SDK will tell what is wrong with it.
-    return false;
-  }
+/** Why a bundle does not run conversions as this version does; undefined if it does. */
+export function problemOfBundle(code: string): string | undefined {
+  const own = conversionWorkflowsVersion;
+  const name = own.slice(0, own.indexOf(' '));
+  const found = new RegExp(`${name} [\\w.+-]+`).exec(code)?.[0];
+  if (found === own) return undefined;
+  if (found !== undefined)
+    return `its workflow bundle holds ${found}, and the plugin is of ${own}. Bundle the workflows again.`;
+  return `its workflows lack conversionJob. Add to its workflows file: export * from '${name}'`;
 }

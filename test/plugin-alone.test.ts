@@ -1,10 +1,15 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Client } from '@temporalio/client';
+import { ExternalStorage, StorageDriverClaim, type Payload, type StorageDriver } from '@temporalio/common';
 import { DefaultLogger, NativeConnection, Worker, bundleWorkflowCode, type WorkerOptions } from '@temporalio/worker';
+import { service, serviceHandler } from 'nexus-rpc';
+import packageJson from '../package.json';
 import { createEncryptedDataConverter } from '../src/client';
+import { inspectJob } from '../src/client/operations/inspect-job';
 import { parseEncryptionKeys } from '../src/encryption/encryption-codec';
 import { FileConversionPlugin, type FileConversionPluginOptions } from '../src/plugin';
 import { searchAttributes } from '../src/shared/search-attributes';
+import { conversionWorkflowsVersion } from '../src/workflows/version';
 import {
   inThisThread,
   installQuietRuntime,
@@ -21,6 +26,7 @@ import { until } from './support/until';
 let rig: ConversionRig;
 let connection: NativeConnection;
 const stepWorkflows = require.resolve('./support/step-workflows');
+const foreignWorkflows = require.resolve('./support/nexus-caller-workflows');
 let workflowBundle: { code: string };
 const taskQueues: string[] = [];
 const warnings: string[] = [];
@@ -104,6 +110,72 @@ it('what a client names itself stays, and other workflows are none of its busine
   await Promise.all([own.terminate(), foreign.terminate()]);
 });
 
+it('the workflows carry the version of the package', () => {
+  const { name, version } = packageJson as { name: string; version: string };
+  expect(conversionWorkflowsVersion).toBe(`${name}/workflows ${version}`);
+});
+
+it('without a cache of workflows, each task of which then replays its job', async () => {
+  const worker = await createWorker({ plugins: [createPlugin()], maxCachedWorkflows: 0 });
+  await worker.runUntil(() => convert(worker, rig.temporal));
+});
+
+it('beside a plugin that brings activities and a Nexus service of its own', async () => {
+  const theirs = serviceHandler(service('greetings', {}), {});
+  const other = {
+    name: 'other',
+    configureWorker: (options: WorkerOptions): WorkerOptions => ({
+      ...options,
+      activities: { ...options.activities, greet: () => Promise.resolve('hello') },
+      nexusServices: [...(options.nexusServices ?? []), theirs],
+    }),
+  };
+  const ours = createPlugin({ nexus: { apps: ['stub'] }, workflows: true });
+  for (const plugins of [
+    [ours, other],
+    [other, ours],
+  ]) {
+    const worker = await createWorker({ plugins });
+    expect((worker.options as WorkerOptions).nexusServices?.map(({ definition }) => definition.name).sort()).toEqual([
+      'conversion',
+      'greetings',
+    ]);
+    expect([...worker.options.activities.keys()]).toEqual(expect.arrayContaining(['greet', 'conversion.uploadFile']));
+    await worker.runUntil(() => convert(worker, rig.temporal));
+  }
+});
+
+it('with every payload in external storage, the history of a job is still read', async () => {
+  const stored = new Map<string, Payload>();
+  const driver: StorageDriver = {
+    name: 'memory',
+    type: 'test.memory',
+    store: (_context, payloads) =>
+      Promise.resolve(
+        payloads.map((payload) => {
+          const key = randomUUID();
+          stored.set(key, payload);
+          return new StorageDriverClaim({ key });
+        }),
+      ),
+    retrieve: (_context, claims) =>
+      Promise.resolve(claims.map(({ claimData }) => stored.get(claimData['key'] ?? '') ?? {})),
+  };
+  const externalStorage = new ExternalStorage({ drivers: [driver], payloadSizeThreshold: 0 });
+  const dataConverter = { externalStorage };
+  await using stub = await ownStub();
+  const plugin = createPlugin({ dataConverter, apps: stub.apps });
+  const client = new Client({ connection: rig.temporal.connection, plugins: [plugin] });
+  const worker = await createWorker({ plugins: [plugin] });
+  taskQueues.pop();
+  const workflowId = await worker.runUntil(() => convert(worker, client));
+  expect(stored.size).toBeGreaterThan(5);
+  const { history } = await inspectJob(client, workflowId);
+  expect(history.input).toMatchObject({ app: 'stub', output: 'pdf' });
+  expect(history.result).toMatchObject({ status: 'succeeded' });
+  expect(history.charge).toMatchObject({ charge: 'yes' });
+});
+
 it('gives its data converter to the worker and the client that have none', async () => {
   const dataConverter = createEncryptedDataConverter(parseEncryptionKeys(`k1:${randomBytes(32).toString('base64')}`));
   await using stub = await ownStub();
@@ -119,16 +191,25 @@ it('gives its data converter to the worker and the client that have none', async
 
 describe('a host that forgot the workflows is told in one line', () => {
   it('by its workflowsPath', async () => {
-    const worker = await createWorker({ plugins: [createPlugin()], workflowsPath: stepWorkflows });
+    const worker = await createWorker({ plugins: [createPlugin()], workflowsPath: foreignWorkflows });
     await worker.runUntil(Promise.resolve());
     expect(warnings).toEqual([namesTheLine]);
   });
 
   it('by its bundle', async () => {
     const plugin = createPlugin();
-    const worker = await createWorker({ plugins: [plugin, plugin], workflowBundle });
+    const logger = new DefaultLogger('ERROR');
+    const foreign = await bundleWorkflowCode({ workflowsPath: foreignWorkflows, logger });
+    const worker = await createWorker({ plugins: [plugin, plugin], workflowBundle: foreign });
     await worker.runUntil(Promise.resolve());
     expect(warnings).toEqual([namesTheLine]);
+  });
+
+  it('by a bundle of another version', async () => {
+    const code = workflowBundle.code.replaceAll(conversionWorkflowsVersion, 'temporal-file-conversion/workflows 0.0.7');
+    const worker = await createWorker({ plugins: [createPlugin()], workflowBundle: { code } });
+    await worker.runUntil(Promise.resolve());
+    expect(warnings).toEqual([expect.stringContaining('holds temporal-file-conversion/workflows 0.0.7')]);
   });
 
   it('with activities and no workflows at all, unless others of its task queue run them', async () => {

@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks';
 import type { Context } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
-import { encodeToPayloads } from '@temporalio/common/lib/internal-non-workflow';
 import { ServiceError, isGrpcServiceError } from '@temporalio/client';
+import { encodePayload } from '../history/payloads';
 
 const callTimeoutMs = 5_000;
 /** gRPC status NOT_FOUND; the enum is in a package that we do not depend on. */
@@ -95,13 +95,13 @@ export class AcknowledgedHeartbeat {
   private async send(): Promise<void> {
     const { client, info } = this.context;
     const sentAt = momentNow();
-    const payloads = await encodeToPayloads(client.options.loadedDataConverter, this.details);
+    const payloads = await encodePayload(client.options.loadedDataConverter, this.details);
     try {
       const answer = await client.withDeadline(Date.now() + callTimeoutMs, () =>
         client.workflowService.recordActivityTaskHeartbeat({
           namespace: info.namespace,
           taskToken: info.taskToken,
-          details: { payloads: payloads ?? [] },
+          details: { payloads },
         }),
       );
       this.aliveAt = sentAt;

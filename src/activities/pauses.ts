@@ -1,6 +1,6 @@
 import path from 'node:path';
-import { msToNumber } from '@temporalio/common/lib/time';
 import type { RetryPolicy } from '@temporalio/common';
+import { durationMs } from '../shared/duration';
 
 const unlearnedFirstCheckMs = 2_000;
 const smallestDelayMs = 250;
@@ -64,7 +64,7 @@ export interface RetryPauses {
  */
 export function readRetryPauses(policy: RetryPolicy | undefined): RetryPauses | undefined {
   if (policy?.backoffCoefficient !== 1 || policy.initialInterval === undefined) return undefined;
-  return { initialMs: msToNumber(policy.initialInterval), maximumMs: msToNumber(policy.maximumInterval ?? Infinity) };
+  return { initialMs: durationMs(policy.initialInterval), maximumMs: durationMs(policy.maximumInterval ?? Infinity) };
 }
 
 /** The pause after this attempt, 1 for the first; doubles each time. */

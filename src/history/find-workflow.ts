@@ -1,6 +1,6 @@
 import type { Client, WorkflowClient, WorkflowExecutionDescription } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
-import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow';
+import { decodePayloads } from './payloads';
 
 /** Undefined when Temporal knows no such workflow; its latest run when `runId` is absent. */
 export async function findWorkflow(
@@ -28,5 +28,5 @@ export async function readStartInput(
     maximumPageSize: 1,
   });
   const payloads = history?.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads;
-  return (await decodeArrayFromPayloads(loadedDataConverter, payloads))[0];
+  return (await decodePayloads(loadedDataConverter, payloads))[0];
 }

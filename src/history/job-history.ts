@@ -1,10 +1,5 @@
 import { ApplicationFailure, TimeoutFailure, type LoadedDataConverter } from '@temporalio/common';
 import {
-  decodeArrayFromPayloads,
-  decodeOptionalFailureToOptionalError,
-} from '@temporalio/common/lib/internal-non-workflow';
-import type { History } from '@temporalio/common/lib/proto-utils';
-import {
   readFence,
   type ActivityFailureDetails,
   type CheckTaskInput,
@@ -16,6 +11,7 @@ import { ChargeLedger, type EarlierRuns } from '../shared/charge';
 import { defined } from '../shared/defined';
 import type { ConversionJobInput, ConversionJobResult, SourceContent } from '../shared/job';
 import { activityNames, conversionCallbackSignal, creditsRestoredSignal } from '../shared/names';
+import { decodeFailure, decodePayloads, type History } from './payloads';
 
 export const stepOfActivity: Readonly<Record<string, string>> = {
   [activityNames.uploadFile]: 'uploading',
@@ -167,7 +163,7 @@ class HistoryReader {
     }
     const failed = event.activityTaskFailedEventAttributes ?? event.activityTaskTimedOutEventAttributes;
     if (failed) {
-      const error = await decodeOptionalFailureToOptionalError(this.converter, failed.failure);
+      const error = await decodeFailure(this.converter, failed.failure);
       const step = this.end(failed.scheduledEventId, at, 'failed');
       if (step) this.stepFailed(step, readStepFailure(error));
     }
@@ -284,7 +280,7 @@ class HistoryReader {
     }
     const failed = event.workflowExecutionFailedEventAttributes;
     if (failed) {
-      const error = await decodeOptionalFailureToOptionalError(this.converter, failed.failure);
+      const error = await decodeFailure(this.converter, failed.failure);
       const isOurs = error instanceof ApplicationFailure;
       this.failure = {
         code: (isOurs ? error.type : undefined) ?? 'FAILED',
@@ -308,8 +304,8 @@ class HistoryReader {
     this.timeline.push({ at, what });
   }
 
-  private decode(payloads: Parameters<typeof decodeArrayFromPayloads>[1]): Promise<unknown[]> {
-    return decodeArrayFromPayloads(this.converter, payloads);
+  private decode(payloads: Parameters<typeof decodePayloads>[1]): Promise<unknown[]> {
+    return decodePayloads(this.converter, payloads);
   }
 }
 

@@ -16,6 +16,7 @@ export type {
   UploadFileInput,
   UploadFileResult,
 } from '../shared/activities';
+export { conversionWorkflowsVersion } from './version';
 export { conversionJob } from './job/conversion-job';
 export { conversionBatch } from './batch/conversion-batch';
 export { conversionSweep } from './sweep/conversion-sweep';

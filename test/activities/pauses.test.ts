@@ -1,4 +1,4 @@
-import { msToNumber } from '@temporalio/common/lib/time';
+import { durationMs } from '../../src/shared/duration';
 import { firstCheckDelayMs, nextCheckDelayMs, nextPauseMs, readRetryPauses } from '../../src/activities/pauses';
 import { defaultPolicies } from '../../src/shared/policies';
 
@@ -24,7 +24,7 @@ describe('firstCheckDelayMs', () => {
 
   it('is the documented default as long as nothing was learned', () => {
     const first = firstCheckDelayMs({ toldMs: undefined, learnedMs: undefined, maxMs, random: smallest });
-    expect(first).toBe(msToNumber(defaultPolicies.firstCheckAfter));
+    expect(first).toBe(durationMs(defaultPolicies.firstCheckAfter));
   });
 
   it('is what was learned, at most a tenth later, and never later than the longest pause', () => {

@@ -2,11 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import {
-  decodeArrayFromPayloads,
-  decodeOptionalFailureToOptionalError,
-} from '@temporalio/common/lib/internal-non-workflow';
-import type { History } from '@temporalio/common/lib/proto-utils';
+import { decodeFailure, decodePayloads, type History } from '../../src/history/payloads';
 import { runFiles } from '../../src/batch/run-files';
 import { readJobHistory } from '../../src/history/job-history';
 import type { BatchItem, BatchItemResult } from '../../src/shared/batch';
@@ -164,10 +160,10 @@ async function readAccount(
     activityTaskCompletedEventAttributes: done,
     activityTaskFailedEventAttributes: failed,
   } of history.events ?? []) {
-    const [value] = (await decodeArrayFromPayloads(converter, done?.result?.payloads)) as [unknown];
+    const [value] = (await decodePayloads(converter, done?.result?.payloads)) as [unknown];
     const { report } = (value ?? {}) as { report?: { taskId: string } };
     if (report) accepted.add(report.taskId);
-    const error = await decodeOptionalFailureToOptionalError(converter, failed?.failure);
+    const error = await decodeFailure(converter, failed?.failure);
     const { origin, taskId } = (error instanceof ApplicationFailure ? (error.details?.[0] ?? {}) : {}) as {
       origin?: string;
       taskId?: string;

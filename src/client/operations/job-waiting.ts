@@ -1,10 +1,10 @@
 import type { WorkflowExecutionDescription } from '@temporalio/client';
-import { msToNumber } from '@temporalio/common/lib/time';
 import { lookUpErrorCode, type ErrorClass } from '../../contract/error-codes';
 import { type JobHistory, stepOfActivity, toMilliseconds } from '../../history/job-history';
 import { failureCodes } from '../../shared/activities';
 import type { BatchActivities, SweepActivities } from '../../shared/batch-activities';
 import { defined } from '../../shared/defined';
+import { durationMs } from '../../shared/duration';
 import { activityNames } from '../../shared/names';
 import { defaultPolicies } from '../../shared/policies';
 
@@ -97,7 +97,7 @@ export function waitingOf({
     return {
       reason: 'callback',
       waitsFor: 'the callback that tells whether the submit with an unknown outcome ran',
-      ...(entry.endedAt !== undefined && { until: entry.endedAt + msToNumber(wait) }),
+      ...(entry.endedAt !== undefined && { until: entry.endedAt + durationMs(wait) }),
     };
   }
   if (activity === activityNames.convertFile && entry.outcome === 'done') {

@@ -1,8 +1,8 @@
-import { msToNumber } from '@temporalio/common/lib/time';
 import { ApplicationFailure } from '@temporalio/workflow';
 import { failureCodes } from '../../shared/activities';
 import { charges } from '../../shared/charge';
 import { maxOutputs, type ConversionJobInput, type OnExisting } from '../../shared/job';
+import { durationMs } from '../../shared/duration';
 import { problemOfParameters } from '../../shared/parameters';
 import {
   conversionModes,
@@ -60,7 +60,7 @@ function resolvePolicy(
   const value = chosen ?? policy.default;
   switch (policy.kind) {
     case 'duration':
-      return [`${name}Ms`, chosen === undefined && 'isLearned' in policy ? undefined : durationMs(value, field)];
+      return [`${name}Ms`, chosen === undefined && 'isLearned' in policy ? undefined : readDuration(value, field)];
     case 'count':
       if (!Number.isInteger(value) || (value as number) < 0) throw invalid(field, 'must be a whole number, 0 or more');
       return [name, value];
@@ -69,13 +69,8 @@ function resolvePolicy(
   }
 }
 
-function durationMs(value: unknown, field: string): number {
-  let milliseconds: number;
-  try {
-    milliseconds = msToNumber(value);
-  } catch {
-    milliseconds = Number.NaN;
-  }
+function readDuration(value: unknown, field: string): number {
+  const milliseconds = durationMs(value);
   if (!Number.isFinite(milliseconds) || milliseconds <= 0) {
     const told = JSON.stringify(value);
     throw invalid(field, `must be milliseconds above 0 or text such as '10 minutes', not ${told}`);

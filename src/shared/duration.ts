@@ -1,0 +1,23 @@
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+/** As Temporal's SDK reads them. */
+const units: readonly (readonly [RegExp, number])[] = [
+  [/^(milliseconds?|msecs?|ms)?$/, 1],
+  [/^(seconds?|secs?|s)$/, second],
+  [/^(minutes?|mins?|m)$/, minute],
+  [/^(hours?|hrs?|h)$/, hour],
+  [/^(days?|d)$/, day],
+  [/^(weeks?|w)$/, 7 * day],
+  [/^(years?|yrs?|y)$/, 365.25 * day],
+];
+
+/** Milliseconds of a number of them, or of text such as `10 minutes`; NaN for anything else. */
+export function durationMs(value: unknown): number {
+  if (typeof value !== 'string') return typeof value === 'number' ? value : Number.NaN;
+  const [, amount, unit = ''] = /^(-?\d*\.?\d+) *([a-z]*)$/i.exec(value) ?? [];
+  const found = units.find(([names]) => names.test(unit.toLowerCase()));
+  return Number(amount) * (found?.[1] ?? Number.NaN);
+}

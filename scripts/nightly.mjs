@@ -10,6 +10,7 @@ const parts = [
   ['npm', 'run', 'fleet', '--', '--items', '60', '--kills', '4'],
   ['npm', 'run', 'fuzz'],
   ['npm', 'run', 'check:installs'],
+  ['npm', 'run', 'check:sdks'],
 ].map((words) => words.join(' '));
 
 const failed = parts.filter((command) => {

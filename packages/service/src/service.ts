@@ -111,7 +111,11 @@ export async function startConversionService(options: ConversionServiceOptions):
     await files.prepare();
     const stopCleanup = await startCleanup({ files, store, limits, log });
     const folder = path.join(dataDir, 'conversions');
-    const pool = new ConversionPool({ maxMemoryBytes: limits.maxConversionMemoryBytes, folder });
+    const pool = new ConversionPool({
+      maxMemoryBytes: limits.maxConversionMemoryBytes,
+      maxWrittenBytes: Math.min(limits.maxWrittenBytes, limits.maxStoredBytes),
+      folder,
+    });
     const queue = new ConversionQueue({ store, files, pool, catalog, accounts, limits, metrics, log });
     const callbacks = new CallbackQueue({ store, settings: callbackSettings, accounts, faults, metrics, log });
     accounts.use((all) => store.ledger.seed(all));

@@ -36,6 +36,7 @@ describe('the configuration without a file', () => {
         conversionTimeoutSeconds: 120,
         conversionConcurrency: os.availableParallelism(),
         maxConversionMemoryBytes: 2_147_483_648,
+        maxWrittenBytes: 2_147_483_648,
         maxUploadBytes: 268_435_456,
         callbackTimeoutSeconds: 15,
         callbackMaxAttempts: 15,
@@ -157,7 +158,7 @@ describe('precedence', () => {
       env[variable] = value;
       expected.set(key, variable);
     }
-    expect(expected.size).toBe(87);
+    expect(expected.size).toBe(88);
     const loaded = await load(undefined, env);
     for (const row of describeConfig(loaded)) {
       if (!expected.has(row.key)) continue;

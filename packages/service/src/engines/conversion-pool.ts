@@ -3,9 +3,18 @@ import { constants, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { copyFile, lstat, mkdir, rename, rm } from 'node:fs/promises';
 import { constants as system, homedir } from 'node:os';
 import path from 'node:path';
+import { Readable } from 'node:stream';
 import { isOutOfSpace, messageOf, outOfSpaceMessage } from '../shared/caught';
 import { confinements } from './confinement';
-import { type ConversionOutcome, conversionOutcomeSchema, type ConversionRequest } from './conversion';
+import { showBytes } from '../shared/limits';
+import {
+  type ConversionOutcome,
+  conversionOutcomeSchema,
+  type ConversionRequest,
+  triesByEnd,
+  wroteTooMuch,
+} from './conversion';
+import { watchdogChannel, type WatchdogWord, watchdogWordSchema } from './watchdog-word';
 
 /** How long a process beyond the first waits for work before it ends and gives its memory back. */
 const idleTimeoutMs = 60_000;
@@ -17,6 +26,8 @@ export type PoolOutcome =
 
 interface PoolOptions {
   maxMemoryBytes: number;
+  /** To the disk, by one conversion. */
+  maxWrittenBytes: number;
   /** Where conversions work, on the disk of the files; what an earlier service left there is removed. */
   folder: string;
 }
@@ -97,21 +108,36 @@ export class ConversionPool {
     if (ending.by === 'answer') return ending.outcome;
     const failed = (message: string) => ({ worn: true, status: 'failed' as const, message });
     if (ending.by === 'timeout') {
-      return failed(`The conversion took longer than ${timeoutMs / 1000} s and was ended.`);
+      const message = `The conversion took longer than ${timeoutMs / 1000} s and was ended, the second time while no other ran. Split the file, or make it smaller.`;
+      return { ...failed(message), end: 'timedOut' };
     }
-    switch (ending.signal) {
-      // The watchdog of the process, the system's OOM killer, or V8 out of memory.
+    const { maxMemoryBytes, maxWrittenBytes } = this.#options;
+    const { word, said, signal } = ending;
+    if (word?.exceeded === 'disk') return failed(wroteTooMuch(maxWrittenBytes));
+    if (word ?? (signal === 'SIGABRT' && /memory/i.test(said))) {
+      const had = word ? `it had ${showBytes(word.bytes)}` : 'it got no more';
+      return failed(
+        `The conversion needs more than the ${showBytes(maxMemoryBytes)} of memory that it may use: ${had} and was ended. Split the file, or make it smaller.`,
+      );
+    }
+    switch (signal) {
       case 'SIGKILL':
+        return {
+          worn: true,
+          status: 'broken',
+          message: `Something on this machine killed the conversion ${triesByEnd.killed} times, perhaps for want of memory. Give it more memory, or lower conversion_concurrency.`,
+          end: 'killed',
+        };
       case 'SIGABRT':
-        return failed(
-          `The conversion needs more than the ${Math.floor(this.#options.maxMemoryBytes / 1024 / 1024)} MiB of memory that it may use and was ended. Split the file, or make it smaller.`,
-        );
       case 'SIGSEGV':
       case 'SIGBUS':
       case 'SIGILL':
       case 'SIGFPE':
       case 'SIGTRAP':
-        return failed(`The engine crashed on this file (${ending.signal}); the file may be damaged.`);
+        return {
+          ...failed(`The engine crashed on this file twice (${signal}); the file may be damaged.`),
+          end: 'crashed',
+        };
       default:
         return {
           worn: true,
@@ -136,12 +162,48 @@ const processFile = path.resolve(__dirname, '../../dist/engines/conversion-proce
 type ProcessEnding =
   | { by: 'answer'; outcome: ConversionOutcome }
   | { by: 'timeout' }
-  | { by: 'exit'; signal: NodeJS.Signals | null; reason: string };
+  | {
+      by: 'exit';
+      signal: NodeJS.Signals | null;
+      reason: string;
+      /** The end of what it printed. */
+      said: string;
+      /** Why its watchdog killed it. */
+      word?: WatchdogWord | undefined;
+    };
 
 /** Ends of a process that another one started in its place, as shells tell them too. */
 function signalOf(code: number | null): NodeJS.Signals | undefined {
   const names = Object.keys(system.signals) as NodeJS.Signals[];
   return names.find((name) => code === 128 + system.signals[name]);
+}
+
+/** A conversion may write less, which is looked at when it has: profiles and caches of programs need some. */
+const leastFileBytes = 64 * 1024 * 1024;
+
+/** In front of a command: a file that grows beyond the limit ends whatever writes it. */
+function limitOfFiles(bytes: number): string[] {
+  // In blocks of 512 bytes, as POSIX has it. Where the limit is lower already, it stays.
+  return ['/bin/sh', '-c', 'ulimit -f "$0" 2>/dev/null; exec "$@"', String(Math.ceil(bytes / 512))];
+}
+
+const keptLetters = 4_000;
+
+/** Reads a stream to its end, and tells the last of it. */
+function endOf(stream: unknown): () => string {
+  let text = '';
+  if (stream instanceof Readable) {
+    stream.setEncoding('utf8').on('data', (more: string) => (text = (text + more).slice(-keptLetters)));
+  }
+  return () => text;
+}
+
+function wordIn(text: string): WatchdogWord | undefined {
+  try {
+    return watchdogWordSchema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
 }
 
 /** A process that converts one file at a time. It sees its own folder, and of other files as little as the machine can arrange. */
@@ -155,7 +217,7 @@ class ConversionProcess {
   /** Set as soon as the process must not be used again. */
   #ended: Exclude<ProcessEnding, { by: 'answer' }> | undefined;
 
-  constructor({ maxMemoryBytes, folder }: PoolOptions) {
+  constructor({ maxMemoryBytes, maxWrittenBytes, folder }: PoolOptions) {
     this.#folder = mkdtempSync(path.join(folder, 'process-'));
     const [{ wrap, isSealed }] = confinements();
     this.#seenAs = isSealed ? '/conversions' : this.#folder;
@@ -164,25 +226,30 @@ class ConversionProcess {
     // V8 treats each growth of a large WebAssembly memory as memory pressure and marks the whole heap, and pandoc's memory grows in
     // small steps: with concurrent marking the first conversions take some 30 collections instead of 8.
     const node = [process.execPath, `--max-old-space-size=${heapMiB}`, '--no-concurrent-marking'];
-    const [execPath = '', ...execArgv] = wrap(node, this.#folder, this.#seenAs);
-    this.#child = fork(processFile, [String(maxMemoryBytes), String(isSealed ? 1 : process.pid)], {
+    const limited = [...limitOfFiles(Math.max(maxWrittenBytes, leastFileBytes)), ...node];
+    const [execPath = '', ...execArgv] = wrap(limited, this.#folder, this.#seenAs);
+    const parameters = [maxMemoryBytes, maxWrittenBytes, isSealed ? 1 : process.pid].map(String);
+    this.#child = fork(processFile, parameters, {
       execPath,
       execArgv,
       cwd: this.#folder,
       // Code that works on untrusted files gets nothing of the environment but HOME, where user fonts are.
       env: { HOME: homedir(), TMPDIR: this.#seenAs },
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc', 'pipe'],
       // A group of its own, with which the programs that it runs are killed. And Ctrl-C is for the service, which decides what
       // happens to its conversions.
       detached: true,
     });
+    const said = endOf(this.#child.stderr);
+    const word = endOf(this.#child.stdio[watchdogChannel]);
     this.#exited = new Promise((resolve) => {
       const end = (reason: string, signal: NodeJS.Signals | null = null): void => {
-        this.#ended ??= { by: 'exit', signal, reason };
+        this.#ended ??= { by: 'exit', signal, reason, said: said(), word: wordIn(word()) };
         this.#settle?.(this.#ended);
         resolve();
       };
-      this.#child.once('exit', (code, signal) =>
+      // When all that it said has been read too.
+      this.#child.once('close', (code, signal) =>
         end(signal ?? `exit code ${code ?? '?'}`, signal ?? signalOf(code) ?? null),
       );
       // Without a pid it did not start, and no exit follows.
@@ -198,7 +265,7 @@ class ConversionProcess {
         return;
       }
       // Only a document that took over its engine makes the process say anything else.
-      this.#ended = { by: 'exit', signal: null, reason: 'it did not answer as it should' };
+      this.#ended = { by: 'exit', signal: null, reason: 'it did not answer as it should', said: '' };
       this.#killGroup();
     });
   }

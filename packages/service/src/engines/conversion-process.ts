@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -12,18 +11,19 @@ import {
   type ConvertedFile,
   isWornOut,
   oneLine,
+  ProgramKilled,
   reasonOf,
+  wroteTooMuch,
 } from './conversion';
 import { engines } from './engines-table';
 
 /**
  * What a conversion process runs: one conversion at a time, each asked for and answered by a message. It is killed when one takes
- * too long, and kills itself when it needs too much memory. Each engine is loaded when it is first needed.
+ * too long, and kills itself when it needs too much memory or disk. Each engine is loaded when it is first needed.
  */
 
-const maxMemoryBytes = Number(process.argv[2]);
-/** Of the service; passed in, because that may be gone before anything here runs. */
-const parentPid = Number(process.argv[3]);
+/** The parent is the service; passed in, because that may be gone before anything here runs. */
+const [maxMemoryBytes = 0, maxWrittenBytes = 0, parentPid = 0] = process.argv.slice(2).map(Number);
 
 // The service ends this process, after it has marked the conversion as unfinished.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
@@ -35,9 +35,8 @@ console.error = () => undefined;
 console.log = () => undefined;
 console.warn = () => undefined;
 
-offerToOutOfMemoryKiller();
 const watchdog = new Worker(path.join(__dirname, 'process-watchdog.js'), {
-  workerData: { maxMemoryBytes, parentPid },
+  workerData: { maxMemoryBytes, maxWrittenBytes, parentPid },
 });
 watchdog.unref();
 
@@ -57,22 +56,15 @@ async function convert(request: ConversionRequest): Promise<ConversionOutcome> {
   }
 }
 
-/** When the machine runs out of memory, Linux should kill the conversion and nothing else. */
-function offerToOutOfMemoryKiller(): void {
-  try {
-    writeFileSync('/proc/self/oom_score_adj', '1000');
-  } catch {
-    // Not Linux.
-  }
-}
-
 async function writeDurably(file: string, converted: Converted | ConvertedFile): Promise<number> {
   if ('file' in converted) await rename(converted.file, file);
   const handle = await open(file, 'file' in converted ? 'r' : 'wx', 0o600);
   try {
     if ('data' in converted) await handle.writeFile(converted.data);
+    const { size } = await handle.stat();
+    if (size > maxWrittenBytes) throw new ConversionFailure(wroteTooMuch(maxWrittenBytes));
     await handle.sync();
-    return (await handle.stat()).size;
+    return size;
   } finally {
     await handle.close();
   }
@@ -83,11 +75,13 @@ function isWorn(): boolean {
   return isWornOut() || process.memoryUsage.rss() > maxMemoryBytes / 2;
 }
 
-function describeFailure(error: unknown): { status: 'failed' | 'broken'; message: string } {
+function describeFailure(error: unknown): { status: 'failed' | 'broken'; message: string; end?: 'killed' } {
   if (error instanceof ConversionFailure) return { status: 'failed', message: oneLine(error.message) };
   if (error instanceof RangeError)
     return { status: 'failed', message: 'The document is nested too deeply to be converted.' };
   if (isOutOfSpace(error)) return { status: 'broken', message: outOfSpaceMessage };
-  const { syscall } = inspectError(error);
+  if (error instanceof ProgramKilled) return { status: 'broken', message: error.message, end: 'killed' };
+  const { code, syscall } = inspectError(error);
+  if (code === 'EFBIG') return { status: 'failed', message: wroteTooMuch(maxWrittenBytes) };
   return { status: syscall === undefined ? 'failed' : 'broken', message: reasonOf(error) };
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { messageOf } from '../shared/caught';
+import { showBytes } from '../shared/limits';
 
 /**
  * What a submit may say beside its formats. Which of them a conversion takes depends on its engine and the format that it writes; a
@@ -57,9 +58,15 @@ export type ConversionRequest = Readonly<z.infer<typeof conversionRequestSchema>
 /** Warning names, each with how to resolve it. */
 export type Warnings = Record<string, string>;
 
+/**
+ * Ends of a conversion that may be the doing of the machine, each with how often a conversion is tried until the end is taken for its
+ * own doing, or told as a failure of the service.
+ */
+export const triesByEnd = { killed: 5, crashed: 2, timedOut: 2 } as const;
+
 /** What a process answers. `worn`: it must not convert again. */
 export const conversionOutcomeSchema = z.intersection(
-  z.object({ worn: z.boolean() }),
+  z.object({ worn: z.boolean(), end: z.enum(['killed', 'crashed', 'timedOut']).optional() }),
   z.discriminatedUnion('status', [
     z.object({ status: z.literal('successful'), bytes: z.number(), warnings: z.record(z.string(), z.string()) }),
     /** The input cannot be converted; the message is one line for its owner. */
@@ -85,6 +92,15 @@ export interface ConvertedFile {
 /** The input cannot be converted; the message is for the owner of the file. */
 export class ConversionFailure extends Error {
   override readonly name = 'ConversionFailure';
+}
+
+export function wroteTooMuch(maxBytes: number): string {
+  return `The conversion writes more than the ${showBytes(maxBytes)} that it may: the result would be too large. Split the file, or make it smaller.`;
+}
+
+/** A program was killed from outside: of a limit, and with the service, the whole conversion process dies. */
+export class ProgramKilled extends Error {
+  override readonly name = 'ProgramKilled';
 }
 
 /** What an engine says, on one line and short enough for a message. */

@@ -53,13 +53,8 @@ export async function convertOffice(request: ConversionRequest): Promise<Convert
     ...['--headless', '--norestore', '--nologo', '--nolockcheck', `--infilter=${readers[reader] ?? ''}`],
     ...['--convert-to', targetOf(request), '--outdir', folder, request.inputPath],
   ];
-  const run = async () => {
-    const once = await runProgram(file, parameters, request);
-    return once.code === startAgain ? runProgram(file, parameters, request) : once;
-  };
-  let ended = await run();
-  // Somebody else has killed it: of the limits the whole process dies.
-  if (ended.signal === 'SIGKILL') ended = await run();
+  const once = await runProgram(file, parameters, request);
+  const ended = once.code === startAgain ? await runProgram(file, parameters, request) : once;
   const extension = extensionOf(request.route.writer);
   const result = path.join(folder, `${path.basename(request.inputPath, path.extname(request.inputPath))}.${extension}`);
   if (ended.signal === null && existsSync(result)) return { file: result, warnings: {} };

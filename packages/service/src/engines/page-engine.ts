@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { ConversionFailure, type ConversionRequest, type Converted, type Parameters } from './conversion';
 import { readInput, readInputText } from './input';
 import { describeMissing } from './pandoc-engine';
-import { environmentOf, homeOf, pathOf, programs } from './programs';
+import { endOfProgram, environmentOf, homeOf, pathOf, programs } from './programs';
 
 /** A page as Chromium prints it, asked by its DevTools protocol over a pipe. The page has no address, no scripts and no network. */
 
@@ -95,7 +95,10 @@ function startBrowser(request: ConversionRequest, temporary: string) {
     for (const { reject } of waiting.values()) reject(gone);
   };
   child.once('error', (error) => end(error.message));
-  child.once('exit', (code, signal) => end(signal ?? `exit code ${code ?? '?'}`));
+  child.once('exit', (code, signal) => {
+    gone ??= endOfProgram('chromium', { code, signal, says: '' });
+    end(signal ?? `exit code ${code ?? '?'}`);
+  });
   commands.on('error', () => undefined);
   let unread = '';
   answers.setEncoding('utf8').on('data', (text: string) => {

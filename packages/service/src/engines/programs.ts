@@ -5,7 +5,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { ConversionFailure, type ConversionRequest, oneLine } from './conversion';
+import { ConversionFailure, type ConversionRequest, oneLine, ProgramKilled } from './conversion';
 import type { Engine, Need, Program } from './engine';
 
 /** Programs of the machine that convert. None of them comes with this package. */
@@ -126,7 +126,10 @@ export function environmentOf(request: Input): NodeJS.ProcessEnv {
 
 const keptLetters = 2_000;
 
-/** Runs a program to its end, in the group of this process, with which it is killed. `says`: the end of what it said. */
+/**
+ * Runs a program to its end, in the group of this process, with which it is killed. `says`: the end of what it said.
+ * @throws ProgramKilled, or an error EFBIG when it has written too large a file.
+ */
 export async function runProgram(file: string, parameters: readonly string[], request: Input) {
   return new Promise<{ code: number | null; signal: NodeJS.Signals | null; says: string }>((resolve, reject) => {
     const [cwd, env] = [workFolderOf(request), environmentOf(request)];
@@ -136,8 +139,23 @@ export async function runProgram(file: string, parameters: readonly string[], re
       stream.setEncoding('utf8').on('data', (text: string) => (says = (says + text).slice(-keptLetters)));
     }
     child.once('error', reject);
-    child.once('close', (code, signal) => resolve({ code, signal, says }));
+    child.once('close', (code, signal) => {
+      const ended = endOfProgram(file, { code, signal, says });
+      if (ended) reject(ended);
+      else resolve({ code, signal, says });
+    });
   });
+}
+
+/** An end that says nothing of the file that the program read; undefined for any other. */
+export function endOfProgram(
+  file: string,
+  { code, signal, says }: { code: number | null; signal: NodeJS.Signals | null; says: string },
+): Error | undefined {
+  const name = path.basename(file);
+  if (signal === 'SIGKILL' || code === 128 + 9) return new ProgramKilled(`Something on this machine killed ${name}.`);
+  if (signal !== 'SIGXFSZ' && code !== 128 + 25 && (code === 0 || !says.includes('File too large'))) return undefined;
+  return Object.assign(new Error(`${name} wrote too large a file.`), { code: 'EFBIG' });
 }
 
 /** What a program said of its failure, without paths, which mean nothing to the owner of the file. */

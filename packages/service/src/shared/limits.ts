@@ -43,6 +43,11 @@ export const serviceLimits = {
     default: 2 * GiB,
     least: 128 * MiB,
   },
+  maxWrittenBytes: {
+    key: 'max_written_bytes',
+    description: 'what one conversion may write to the disk, its result included; never more than `max_stored_bytes`',
+    default: 2 * GiB,
+  },
   maxUploadBytes: {
     key: 'max_upload_bytes',
     description: 'size of one file; the engines read no more',
@@ -155,6 +160,12 @@ function mapLimits<Name extends string>(
 ): Record<Name, number> {
   const names = Object.keys(limits) as Name[];
   return Object.fromEntries(names.map((name) => [name, map(limits[name], name)])) as Record<Name, number>;
+}
+
+/** For messages: whole MiB, or KiB, of what is not even. */
+export function showBytes(bytes: number): string {
+  if (bytes % MiB === 0 || bytes > 10 * MiB) return `${Math.ceil(bytes / MiB)} MiB`;
+  return bytes % 1024 === 0 ? `${bytes / 1024} KiB` : `${bytes} bytes`;
 }
 
 function unitOf(key: string): number {

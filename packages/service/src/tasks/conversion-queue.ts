@@ -3,6 +3,7 @@ import { endpoints, type KnownErrorCode } from 'temporal-file-conversion/contrac
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
 import { fileLifetimeSeconds } from '../accounts/account';
 import type { Accounts } from '../accounts/accounts';
+import { triesByEnd } from '../engines/conversion';
 import type { ConversionPool, PoolOutcome } from '../engines/conversion-pool';
 import { type FormatCatalog, requireFormat, requireRoute } from '../engines/formats';
 import { baseName } from '../files/file-name';
@@ -23,12 +24,18 @@ const retryDelayMs = 5_000;
 /** `broken` is the machine's fault: the same task may succeed when it is submitted again. */
 const codeOf = { failed: 'FAILED_CONVERT', broken: 'INTERNAL_SERVER_ERROR' } as const;
 
-type Ending = PoolOutcome | { status: 'failed'; message: string; code: KnownErrorCode };
+type Ending = PoolOutcome | { status: 'failed'; message: string; code: KnownErrorCode; end?: undefined };
+
+/** A task that waits. It was tried so often, and the machine may have ended it each time: it now runs while no other does. */
+interface Turn {
+  readonly id: string;
+  readonly tries: number;
+}
 
 interface QueueOptions {
   store: TaskStore;
   files: FileStore;
-  pool: ConversionPool;
+  pool: Pick<ConversionPool, 'convert' | 'close'>;
   catalog: FormatCatalog;
   limits: ServiceLimits;
   accounts: Accounts;
@@ -37,12 +44,13 @@ interface QueueOptions {
 }
 
 /**
- * The accepted conversions, first come, first served. The database holds the truth: a task is stored before it is queued, its
+ * The accepted conversions, first come, first served; one that is tried again comes last. The database holds the truth: a task is stored before it is queued, its
  * output is on disk before the database says completed, and what a dead process left unfinished runs again.
  */
 export class ConversionQueue {
-  readonly #waiting: string[] = [];
+  readonly #waiting: Turn[] = [];
   readonly #converting = new Map<string, Promise<void>>();
+  #oneIsAlone = false;
   /** Emits the id of a task when it is completed. */
   readonly #ended = new EventEmitter().setMaxListeners(0);
   #stopped = false;
@@ -57,9 +65,9 @@ export class ConversionQueue {
   }
 
   /** Queues a task that is already in the database. */
-  enqueue(id: string): void {
+  enqueue(id: string, tries = 0): void {
     if (this.#stopped) return;
-    this.#waiting.push(id);
+    this.#waiting.push({ id, tries });
     this.#startNext();
   }
 
@@ -90,19 +98,23 @@ export class ConversionQueue {
 
   #startNext(): void {
     while (!this.#stopped && this.#converting.size < this.options.limits.conversionConcurrency) {
-      const id = this.#waiting.shift();
-      if (id === undefined) return;
-      const run = this.#run(id).finally(() => {
-        this.#converting.delete(id);
+      const [turn] = this.#waiting;
+      const isAlone = (turn?.tries ?? 0) > 0;
+      if (!turn || this.#oneIsAlone || (isAlone && this.#converting.size > 0)) return;
+      this.#waiting.shift();
+      this.#oneIsAlone = isAlone;
+      const run = this.#run(turn).finally(() => {
+        this.#converting.delete(turn.id);
+        if (isAlone) this.#oneIsAlone = false;
         this.#startNext();
       });
-      this.#converting.set(id, run);
+      this.#converting.set(turn.id, run);
     }
   }
 
-  async #run(id: string): Promise<void> {
+  async #run({ id, tries }: Turn): Promise<void> {
     try {
-      await this.#convert(id);
+      if (await this.#convert(id, tries)) return;
     } catch (error) {
       // The disk or the database fails, which is not the conversion's fault. The task is still in the database and can wait.
       try {
@@ -117,16 +129,23 @@ export class ConversionQueue {
     this.#ended.emit(id);
   }
 
-  async #convert(id: string): Promise<void> {
+  /** Whether it is queued again. */
+  async #convert(id: string, tries: number): Promise<boolean> {
     const { store, files, log } = this.options;
     const task = store.findAnywhere(id);
-    if (!task || task.status === 'completed') return;
+    if (!task || task.status === 'completed') return false;
     const startedAt = Date.now();
     store.beginAttempt(id, startedAt);
     const outcome = await this.#attempt(task, files.newOutputPart(id));
     if (outcome.status === 'interrupted') {
       store.undoAttempt(id);
-      return;
+      return false;
+    }
+    if (outcome.end !== undefined && tries + 1 < triesByEnd[outcome.end]) {
+      store.undoAttempt(id);
+      log(`conversion ${id} ended without a result (${outcome.end}) and is tried again alone`, { taskId: id });
+      this.enqueue(id, tries + 1);
+      return true;
     }
     this.#complete(task, outcome, startedAt);
     const ending = outcome.status === 'successful' ? outcome.status : `${outcome.status}: ${outcome.message}`;
@@ -137,6 +156,7 @@ export class ConversionQueue {
       status: outcome.status,
       durationMs,
     });
+    return false;
   }
 
   /** Converts, or ends with a code of the document. */

@@ -1,7 +1,7 @@
 import { type IncludeItem, includeItems, type KnownErrorCode } from 'temporal-file-conversion/contract';
 import { z } from 'zod';
 import { type Parameters, parametersSchema } from '../engines/conversion';
-import type { ServiceLimits } from '../shared/limits';
+import { type ServiceLimits, showBytes } from '../shared/limits';
 import { TaskError } from '../shared/task-error';
 
 /** The one place that checks what the form field `data` carries ("Data keys"). */
@@ -160,12 +160,6 @@ export function tooMuchData(maxDataBytes: number): TaskError {
 
 export function tooManyFields(maxFormFields: number): TaskError {
   return new TaskError('INVALID_FIELD', { message: `The form has more than ${maxFormFields} fields.` });
-}
-
-function showBytes(bytes: number): string {
-  const MiB = 1024 * 1024;
-  if (bytes % MiB === 0) return `${bytes / MiB} MiB`;
-  return bytes % 1024 === 0 ? `${bytes / 1024} KiB` : `${bytes} bytes`;
 }
 
 /** The document's error for the first issue that a schema has found in the field `data`. */

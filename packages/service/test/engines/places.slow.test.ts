@@ -11,7 +11,11 @@ const ifShutIn = isSealed && isHere(programs.writer) ? it : it.skip;
 
 ifShutIn('a field of a document for its own path tells no folder of the server', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'places-'));
-  const pool = new ConversionPool({ maxMemoryBytes: 2 ** 31, folder: path.join(folder, 'conversions') });
+  const pool = new ConversionPool({
+    maxMemoryBytes: 2 ** 31,
+    maxWrittenBytes: 2 ** 31,
+    folder: path.join(folder, 'conversions'),
+  });
   const [inputPath, outputPath] = [path.join(folder, 'a.odt'), path.join(folder, 'a.rtf')];
   try {
     const field = '<text:file-name text:display="full">unknown</text:file-name>';

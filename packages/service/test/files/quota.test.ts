@@ -52,16 +52,26 @@ describe('uploads and outputs beyond max_stored_bytes', () => {
   });
 
   it('ends a conversion whose output has no room, keeps nothing of it, and continues', async () => {
-    const { client, dataDir, stop } = await startTestService({ maxStoredBytes: 4 * 1024 });
+    const { client, dataDir, stop } = await startTestService({ maxStoredBytes: 200 * 1024 });
+    const other = await client.upload('a.txt', kilobytes(198));
     const svg = tinySvg.replace('width="40" height="20"', 'width="4000" height="2000"');
     const connector = await client.upload('a.svg', svg);
     const refused = await client.post('convert/file', { connector, parameters: { output: 'png' } });
     expect(refused).toMatchObject(full);
-    expect(await filesIn(dataDir)).toEqual([connector]);
+    expect((await filesIn(dataDir)).sort()).toEqual([connector, other].sort());
     const { output } = await client.convert({ name: 'dot.png', data: tinyPng }, 'webp');
     expect(output.status).toBe('successful');
     await stop();
   });
+});
+
+it('an output that would have no room at any time is the mistake of the file', async () => {
+  const { client, stop } = await startTestService({ maxWrittenBytes: 4 * 1024 });
+  const svg = tinySvg.replace('width="40" height="20"', 'width="4000" height="2000"');
+  const { error } = await client.convert({ name: 'a.svg', data: svg }, 'png');
+  expect(error).toMatchObject({ code: 'FAILED_CONVERT' });
+  expect(error.message).toMatch(/writes more than the 4 KiB that it may/);
+  await stop();
 });
 
 describe('a disk with less than min_free_bytes', () => {

@@ -1,0 +1,121 @@
+import { execFileSync } from 'node:child_process';
+import { until } from '../../../../test/support/until';
+import { engineNames } from '../../src/engines/engine';
+import { createApp, startTestService, type TestClient } from '../support';
+import { hugePng } from './bombs';
+import { withPrograms } from './with-packages';
+
+/** Conversions that something on the machine ends: nothing of that is booked on the file. */
+
+const MiB = 1024 * 1024;
+
+/** Takes a second or more. */
+const slow = { name: 'slow.png', data: hugePng(1_500) };
+
+/** Processes of Node below this one that convert. */
+function conversionProcesses(): number[] {
+  const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' }).trim().split('\n');
+  const all = lines.map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? []);
+  const isBelow = (pid: string | undefined): boolean =>
+    pid === String(process.pid) || all.some((each) => each[1] === pid && isBelow(each[2]));
+  return all
+    .filter(
+      ([, pid, , args = '']) =>
+        args.startsWith(`${process.execPath} `) && args.includes('conversion-process.js') && isBelow(pid),
+    )
+    .map(([, pid]) => Number(pid));
+}
+
+async function signalTheOneThat(client: TestClient, connector: string, signal: NodeJS.Signals): Promise<number> {
+  let pid: number | undefined;
+  await until('it is being converted', async () => {
+    const { output } = await client.post('convert/status', { connector });
+    [pid] = conversionProcesses();
+    return output.status === 'pending' && pid !== undefined;
+  });
+  process.kill(pid ?? 0, signal);
+  return pid ?? 0;
+}
+
+async function submit(client: TestClient, file = slow, output = 'avif'): Promise<string> {
+  const connector = await client.upload(file.name, file.data);
+  const data = { connector, mode: 'async', include: ['entity'], parameters: { output } };
+  return (await client.post('convert/file', data)).body.entity?.id ?? '';
+}
+
+describe('a conversion process that something kills', () => {
+  it('in the middle of a conversion, ten times: each time the file is converted', async () => {
+    const { client, stop } = await startTestService({ conversionConcurrency: 1 });
+    for (let time = 0; time < 10; time += 1) {
+      const id = await submit(client);
+      const pid = await signalTheOneThat(client, id, 'SIGKILL');
+      await until('it is gone', () => !conversionProcesses().includes(pid));
+      expect((await client.waitForTask(id)).result).toMatchObject({ output: { status: 'successful' }, error: {} });
+    }
+    await stop();
+  });
+
+  it('each time that the file is tried: INTERNAL_SERVER_ERROR, which nobody pays for', async () => {
+    const testApp = createApp();
+    const app = { ...testApp.app, vcredits: 10, prices: { '*': 3 } };
+    const { client, logged, stop } = await startTestService({ conversionConcurrency: 1 }, { ...testApp, app });
+    const id = await submit(client);
+    let killed = 0;
+    await until('it is given up', async () => {
+      const { output } = await client.post('task/response', { connector: id });
+      if (output.entity?.status === 'completed') return true;
+      for (const pid of conversionProcesses()) {
+        process.kill(pid, 'SIGKILL');
+        killed += 1;
+      }
+      return false;
+    });
+    const { entity, result } = await client.waitForTask(id);
+    expect(result.error).toMatchObject({ code: 'INTERNAL_SERVER_ERROR' });
+    expect(result.error.message).toMatch(/^Something on this machine killed the conversion 5 times/);
+    expect(entity['vcredits']).toBe(0);
+    expect(killed).toBeGreaterThanOrEqual(5);
+    expect(logged.filter((line) => line.includes('(killed) and is tried again alone'))).toHaveLength(4);
+    await stop();
+  });
+});
+
+describe('a conversion that does not end in time', () => {
+  it('is tried once more, and converted if it was the machine that was slow', async () => {
+    const { client, stop } = await startTestService({ conversionConcurrency: 1, conversionTimeoutMs: 10_000 });
+    const id = await submit(client);
+    await signalTheOneThat(client, id, 'SIGSTOP');
+    expect((await client.waitForTask(id)).result).toMatchObject({ output: { status: 'successful' }, error: {} });
+    await stop();
+  });
+});
+
+describe('a conversion that needs more than it may', () => {
+  it('of memory says so with the figure, the first time', async () => {
+    const limits = { conversionConcurrency: 1, maxConversionMemoryBytes: 128 * MiB };
+    const { client, logged, stop } = await startTestService(limits);
+    const { error } = await client.convert({ name: 'large.png', data: hugePng(11_000) }, 'avif');
+    expect(error.code).toBe('FAILED_CONVERT');
+    expect(error.message).toMatch(
+      /needs more than the 128 MiB of memory that it may use: it had (1[3-9]\d|[2-9]\d\d) MiB/,
+    );
+    expect(logged.join()).not.toContain('tried again');
+    await stop();
+  });
+});
+
+withPrograms(['ffmpeg'], () => {
+  it('writes no more to the disk than it may, and says so with the figure', async () => {
+    const silence = execFileSync(
+      'ffmpeg',
+      ['-v', 'error', '-f', 'lavfi', '-i', 'anullsrc=r=44100', '-t', '3600', '-f', 'flac', '-'],
+      { maxBuffer: 2 ** 28 },
+    );
+    const limits = { conversionConcurrency: 1, maxStoredBytes: 100 * MiB };
+    const { client, stop } = await startTestService({ ...limits, engines: engineNames });
+    const { error } = await client.convert({ name: 'silence.flac', data: silence }, 'wav');
+    expect(error).toMatchObject({ code: 'FAILED_CONVERT' });
+    expect(error.message).toMatch(/writes more than the 100 MiB that it may/);
+    await stop();
+  });
+});

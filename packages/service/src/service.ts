@@ -16,7 +16,6 @@ import { checkLimits, serviceLimits, type ServiceLimits } from './shared/limits'
 import type { ServiceMetrics } from './shared/service-metrics';
 import { startCleanup } from './tasks/cleanup';
 import { ConversionQueue } from './tasks/conversion-queue';
-import { EphemeralTasks } from './tasks/answer';
 import { TaskStore } from './tasks/task-store';
 
 /** Where the service runs, for which apps, and with which limits. */
@@ -119,7 +118,7 @@ export async function startConversionService(options: ConversionServiceOptions):
     const queue = new ConversionQueue({ store, files, pool, catalog, accounts, limits, metrics, log });
     const callbacks = new CallbackQueue({ store, settings: callbackSettings, accounts, faults, metrics, log });
     accounts.use((all) => store.ledger.seed(all));
-    const context = { store, ephemeral: new EphemeralTasks(), files, queue, catalog, limits };
+    const context = { store, files, queue, catalog, limits };
     const versions = [documentVersion, ...accounts.extraApiVersions];
     const server = await createServer({ context, accounts, versions, faults, metrics, log });
     metrics?.watch({

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { FormatCatalog } from '../engines/formats';
 import type { ServiceDatabase } from '../shared/database';
@@ -77,6 +77,11 @@ export function createAccount({ name, appId, tokenSha256, ...options }: ServiceA
     downloadLifetimeMs: (options.downloadLifetimeSeconds ?? fileLifetimeSeconds) * 1000,
     rateLimits: { ...defaultRateLimits, ...options.rateLimits },
   };
+}
+
+/** None of its letters means anything on a command line, at its beginning neither. */
+export function newToken(): string {
+  return randomBytes(32).toString('hex');
 }
 
 export function hashToken(token: string): string {

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,7 +10,16 @@ import { documentVersion, taskPathOf } from '../shared/api-version';
 import { messageOf } from '../shared/caught';
 import { checkToml, SettingsFileError } from '../shared/checked-toml';
 import { tryLockFile } from '../shared/database';
-import { createPriceList, hashToken, type Plan, plans, type RateClass, rateClasses, type ServiceApp } from './account';
+import {
+  createPriceList,
+  hashToken,
+  newToken,
+  type Plan,
+  plans,
+  type RateClass,
+  rateClasses,
+  type ServiceApp,
+} from './account';
 import { embeddedAppName } from './embedded-app';
 
 /** The accounts of the service in a TOML file; `docs/service/accounts.md` describes it. */
@@ -182,7 +191,7 @@ export async function addApp(
   file: string,
   { name, plan, vcredits }: { name: string; plan: Plan; vcredits: number | undefined },
 ) {
-  const token = randomBytes(32).toString('base64url');
+  const token = newToken();
   const appId = randomUUID();
   await edit(file, (text) => {
     const { apps } = parseAccountsFile(text, file);
@@ -208,7 +217,7 @@ export async function rotateToken(file: string, { name, revoke }: { name: string
       `The token of "${name}" stands in embedded-app.token; replace it there, and start the service again`,
     );
   }
-  const token = randomBytes(32).toString('base64url');
+  const token = newToken();
   let appId = '';
   let validTokens = 1;
   await edit(file, (text) => {

@@ -1,10 +1,10 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { readOrCreateFile, replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
 import { z } from 'zod';
 import { messageOf } from '../shared/caught';
-import { hashToken, type ServiceApp } from './account';
+import { hashToken, newToken, type ServiceApp } from './account';
 
 /** No other app may have this name. */
 export const embeddedAppName = 'embedded';
@@ -28,7 +28,7 @@ export async function ensureEmbeddedApp(
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const tokenFile = path.join(folder, 'embedded-app.token');
   const appFile = path.join(folder, 'embedded-app.json');
-  const token = (await readOrCreateFile(tokenFile, () => `${randomBytes(32).toString('base64url')}\n`)).trim();
+  const token = (await readOrCreateFile(tokenFile, () => `${newToken()}\n`)).trim();
   if (token === '') {
     throw new Error(`${tokenFile}: is empty; write a token into it, or remove it and a new one is made`);
   }

@@ -12,17 +12,21 @@ import type { AnswerFault, Faults, FaultyApp } from './faults';
  */
 export function addFaultHooks(
   server: FastifyInstance,
-  { faults, appOf }: { faults: Faults; appOf: (request: FastifyRequest) => FaultyApp },
+  {
+    faults,
+    knownApp,
+  }: { faults: Faults; knownApp: (request: FastifyRequest) => { app: FaultyApp; refusal: TaskError | undefined } },
 ): void {
   const atAnswer = new WeakMap<FastifyRequest, AnswerFault>();
 
   server.addHook('onRequest', (request, reply, done) => {
     const { asked } = request.routeOptions.config;
-    if (!faults.rules.isOn || !asked) {
+    const { app, refusal } = faults.rules.isOn && asked ? knownApp(request) : {};
+    if (!asked || !app || refusal) {
       done();
       return;
     }
-    const { delayMs, answer } = faults.rules.ofRequest({ app: appOf(request), ...asked });
+    const { delayMs, answer } = faults.rules.ofRequest({ app, ...asked });
     void waitFor(delayMs, request).then((isThere) => {
       // Nobody waits for the answer any more, so the task does not run either.
       if (isThere) begin(request, reply, { answer, done });

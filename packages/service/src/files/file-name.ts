@@ -5,9 +5,9 @@ const maxLength = 200;
 /** The last part of a name from outside, without characters that could confuse a header, a terminal or a file system. */
 export function sanitizeFileName(name: string): string {
   const last = name.split(/[/\\]/).at(-1) ?? '';
-  const clean = last.replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069"<>|:*?]/gu, '_').trim();
-  const extension = extensionOf(clean);
-  const tail = extension === '' ? '' : `.${extension}`;
+  // Line ends, and what turns the direction of a text, among them.
+  const clean = last.replace(/[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"<>|:*?]/gu, '_').trim();
+  const tail = extensionOf(clean) === '' ? '' : clean.slice(clean.lastIndexOf('.'));
   const base = clean.slice(0, clean.length - tail.length);
   // By code points: half of a surrogate pair cannot be encoded in a header.
   const short = Array.from(base).slice(0, maxLength).join('');

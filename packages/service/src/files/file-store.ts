@@ -2,7 +2,6 @@ import { createHash, type Hash, randomUUID } from 'node:crypto';
 import { constants, createWriteStream, type ReadStream } from 'node:fs';
 import { access, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
-import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { endpoints } from 'temporal-file-conversion/contract';
 import { isTaskOf } from '../shared/api-version';
@@ -82,7 +81,10 @@ export class FileStore {
    * Writes a stream to disk without giving it its id yet. Nothing is left behind when the stream breaks or there is no room;
    * when `expectedBytes` have none, nothing is written at all.
    */
-  async receive(stream: Readable, expectedBytes = 0): Promise<{ part: string; size: number; sha256: string }> {
+  async receive(
+    stream: AsyncIterable<Buffer>,
+    expectedBytes = 0,
+  ): Promise<{ part: string; size: number; sha256: string }> {
     const part = path.join(this.#uploads, `${randomUUID()}${partSuffix}`);
     const hash = createHash('sha256');
     this.#hold(part);

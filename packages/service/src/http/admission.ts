@@ -14,17 +14,18 @@ declare module 'fastify' {
 }
 
 /**
- * Authentication and rate limits, decided before a body is read, so that an anonymous upload never touches the disk. An app has a
- * window for each class of endpoints; an anonymous address has one for everything, unknown paths and wrong methods included.
+ * Authentication and rate limits. Who has no token is refused before a body is read, so that an anonymous upload never touches the
+ * disk; an app is refused when its field `data` has been read, which says how to answer, and before a file is. An app has a window for
+ * each class of endpoints, unknown paths are of the class `info`; an anonymous address has one for everything.
  */
 export class Admission {
   readonly #apps = new RateLimiter();
   readonly #anonymous = new RateLimiter();
-  readonly #admitted = new WeakMap<FastifyRequest, Account>();
+  readonly #known = new WeakMap<FastifyRequest, KnownApp>();
 
   constructor(private readonly accounts: Accounts) {}
 
-  /** Admits the request of an app, or returns why not; either way it sets the rate-limit headers. */
+  /** Admits a request that names an app, or returns why not; either way it sets the rate-limit headers. */
   admit(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -32,15 +33,21 @@ export class Admission {
   ): TaskError | undefined {
     const app = this.accounts.authenticate(request.headers.authorization);
     if (app instanceof TaskError) return this.admitAnonymous(request, reply) ?? app;
+    this.#known.set(request, { app, refusal: this.#count(app, rateClass, reply) ?? refusalOf(app, endpoint) });
+    return undefined;
+  }
+
+  /** Counts a request that no endpoint takes; returns an error when there were too many. */
+  admitStray(request: FastifyRequest, reply: FastifyReply, rateClass: RateClass = 'info'): TaskError | undefined {
+    const app = this.accounts.authenticate(request.headers.authorization);
+    return app instanceof TaskError ? this.admitAnonymous(request, reply) : this.#count(app, rateClass, reply);
+  }
+
+  #count(app: Account, rateClass: RateClass, reply: FastifyReply): TaskError | undefined {
     const { windowSeconds, [rateClass]: limit } = app.rateLimits;
     const { headers, refusal } = judge(this.#apps.take(`${app.appId}/${rateClass}`, { limit, windowSeconds }));
     void reply.headers(headers);
-    if (refusal) return refusal;
-    if (app.plan === 'free') return new TaskError('FREE_PLAN_DISALLOWED');
-    if (app.freeApp?.disabledEndpoints.has(taskPathOf(endpoint)) === true)
-      return new TaskError('DISABLED_FOR_FREE_APP');
-    this.#admitted.set(request, app);
-    return undefined;
+    return refusal;
   }
 
   /** Counts a request that belongs to no app; returns an error when its address has sent too many. */
@@ -56,12 +63,31 @@ export class Admission {
     return judge(this.#anonymous.take(ip, { limit, windowSeconds }));
   }
 
-  /** The app of a request that was admitted. */
-  appOf(request: FastifyRequest): Account {
-    const app = this.#admitted.get(request);
-    if (!app) throw new TaskError('MISSING_AUTHORIZATION_HEADER');
-    return app;
+  /** Why nothing runs for the app of a request; undefined for one without an app too. */
+  refusalOf(request: FastifyRequest): TaskError | undefined {
+    return this.#known.get(request)?.refusal;
   }
+
+  /** Who sent a request that was admitted. */
+  knownApp(request: FastifyRequest): KnownApp {
+    const known = this.#known.get(request);
+    if (!known) throw new TaskError('MISSING_AUTHORIZATION_HEADER');
+    return known;
+  }
+}
+
+/** An app that has shown its token. */
+interface KnownApp {
+  readonly app: Account;
+  /** Why nothing runs for it, told when it is known how to answer. */
+  readonly refusal: TaskError | undefined;
+}
+
+function refusalOf({ plan, freeApp }: Account, endpoint: string): TaskError | undefined {
+  if (plan === 'free') return new TaskError('FREE_PLAN_DISALLOWED');
+  return freeApp?.disabledEndpoints.has(taskPathOf(endpoint)) === true
+    ? new TaskError('DISABLED_FOR_FREE_APP')
+    : undefined;
 }
 
 /** Every answer carries the headers of section "Limits"; RETRY-AFTER only the one that was too many. */

@@ -24,6 +24,7 @@ import {
   sendTask,
   type ServiceContext,
   type TaskRequest,
+  UnfinishedTask,
 } from './task-request';
 
 /** Every endpoint without a file in its request. */
@@ -92,7 +93,7 @@ async function convertFile(request: Asked<'convertFile'>, context: ServiceContex
   await queue.finished(task.id);
   const completed = store.findOfApp(task.id, app.appId);
   if (completed?.status === 'completed') return completed;
-  throw new TaskError('INTERNAL_SERVER_ERROR', {
+  throw new UnfinishedTask('INTERNAL_SERVER_ERROR', {
     message: `The service is shutting down; conversion ${task.id} continues when it starts again. Ask task/response for it.`,
   });
 }

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import path from 'node:path';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
+import type { RateClass } from '../accounts/account';
 import type { Accounts } from '../accounts/accounts';
 import { addFaultHooks } from '../faults/fault-hooks';
 import type { Faults } from '../faults/faults';
@@ -12,11 +13,11 @@ import type { ServiceLimits } from '../shared/limits';
 import type { ServiceMetrics } from '../shared/service-metrics';
 import { TaskError } from '../shared/task-error';
 import { statusOf } from '../tasks/answer';
-import { fieldProblem, tooManyFields, tooMuchData, unreadableForm } from '../tasks/request-data';
+import { tooMuchData, unreadableForm } from '../tasks/request-data';
 import { Admission } from './admission';
 import { addTaskRoutes } from './endpoints';
 import { addFormParsers } from './form';
-import { type RouteOptions, sendJson, sendRefusal } from './task-request';
+import { RefusedTask, type RouteOptions, sendJson, sendRefusal } from './task-request';
 import { describeUnreadable, pathOfUnknownMethod, refuseConnection, watchBody } from './unreadable-request';
 import { addUploadRoute } from './upload';
 
@@ -34,8 +35,8 @@ interface ServerOptions extends Pick<RouteOptions, 'context' | 'versions'> {
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const { context, accounts, versions, faults, metrics, log } = options;
   const admission = new Admission(accounts);
-  /** Every path that takes a POST. */
-  const paths = new Set<string>();
+  /** Every path that takes a POST, with its class. */
+  const paths = new Map<string, RateClass | undefined>();
   const { limits } = context;
   const server = fastify({
     bodyLimit: limits.maxDataBytes,
@@ -59,11 +60,12 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   server.server.on('connect', ({ socket }: IncomingMessage) => refuse(socket, new TaskError('POST_METHOD_ALLOWED')));
   server.addHook('onRequest', (request, reply, done) => {
     watchBody(request, limits.bodyTimeoutMs, (error) => {
-      if (!reply.sent) void sendRefusal(reply.header('connection', 'close'), error, context);
+      const refusal = admission.refusalOf(request) ?? error;
+      if (!reply.sent) void sendRefusal(reply.header('connection', 'close'), refusal, context);
     });
     done(admit(request, reply));
   });
-  addFaultHooks(server, { faults, appOf: (request) => admission.appOf(request) });
+  addFaultHooks(server, { faults, knownApp: (request) => admission.knownApp(request) });
   // Fastify's own log would contain the URL.
   server.addHook('onResponse', ({ routeOptions }, { statusCode: status, elapsedTime }, done) => {
     const { endpoint } = routeOptions.config.asked ?? {};
@@ -72,20 +74,23 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     done();
   });
   server.setErrorHandler((error, request, reply) => {
-    let cause = error;
+    let cause = error instanceof RefusedTask ? error.cause : error;
     try {
       const known = toTaskError(error, limits);
-      if (known) return sendRefusal(reply, known, context);
+      if (known) {
+        if (cause !== undefined && cause !== error) logFailure(request, cause);
+        // Without a readable field `data`, the refusal of an app is not told as a task.
+        const refusal = known instanceof RefusedTask ? undefined : admission.refusalOf(request);
+        return sendRefusal(reply, refusal ?? known, context);
+      }
     } catch (failure) {
       cause = failure;
     }
-    log(`${request.routeOptions.url ?? 'request'} failed: ${inspectError(cause).stack ?? String(cause)}`, {
-      level: 'error',
-    });
+    logFailure(request, cause);
     return sendRefusal(reply, new TaskError('INTERNAL_SERVER_ERROR'), context);
   });
-  server.addHook('onRoute', ({ url, method }) => {
-    if (method === 'POST') paths.add(url);
+  server.addHook('onRoute', ({ url, method, config }) => {
+    if (method === 'POST') paths.set(url, config?.asked?.rateClass);
   });
   addFormParsers(server);
   // The only answer that needs no token.
@@ -93,7 +98,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     sendJson(reply, 200, await readFile(descriptionFile, 'utf8')),
   );
   addTaskRoutes(server, { versions, admission, context });
-  await addUploadRoute(server, { versions, admission, context });
+  addUploadRoute(server, { versions, admission, context });
   return server;
 
   function admit(request: FastifyRequest, reply: FastifyReply): TaskError | undefined {
@@ -102,9 +107,13 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     return open === true ? admission.admitAnonymous(request, reply) : refuseUnknown(request, reply);
   }
 
+  function logFailure({ routeOptions }: FastifyRequest, cause: unknown): void {
+    log(`${routeOptions.url ?? 'request'} failed: ${inspectError(cause).stack ?? String(cause)}`, { level: 'error' });
+  }
+
   /** Unknown path or wrong method. */
   function refuseUnknown(request: FastifyRequest, reply: FastifyReply): TaskError {
-    const refusal = admission.admitAnonymous(request, reply);
+    const refusal = admission.admitStray(request, reply, paths.get(pathOf(request.url)));
     if (refusal) return refusal;
     const unknown = unknownPath(request.url);
     if (unknown) return unknown;
@@ -113,7 +122,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   }
 
   function unknownPath(url: string): TaskError | undefined {
-    return paths.has(url.split('?')[0] ?? '') ? undefined : new TaskError('NOT_FOUND');
+    return paths.has(pathOf(url)) ? undefined : new TaskError('NOT_FOUND');
   }
 
   function refuseUnreadable(error: Error & { rawPacket?: unknown }, socket: Socket): void {
@@ -134,12 +143,14 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   }
 }
 
+function pathOf(url: string): string {
+  return url.split('?')[0] ?? '';
+}
+
 /** The document's error for what went wrong, or undefined when it is the service's own fault. */
-function toTaskError(error: unknown, { maxDataBytes, maxFormFields }: ServiceLimits): TaskError | undefined {
+function toTaskError(error: unknown, { maxDataBytes }: ServiceLimits): TaskError | undefined {
   if (error instanceof TaskError) return error;
-  const { code, message = '', statusCode = 500 } = inspectError(error);
-  if (code === 'FST_FILES_LIMIT') return fieldProblem('wrongType', 'file');
-  if (code === 'FST_FIELDS_LIMIT' || code === 'FST_PARTS_LIMIT') return tooManyFields(maxFormFields);
+  const { message = '', statusCode = 500 } = inspectError(error);
   if (statusCode === 413) return tooMuchData(maxDataBytes);
   // A form that cannot be read: cut off, malformed.
   return statusCode >= 400 && statusCode < 500 ? unreadableForm(message) : undefined;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ReadStream } from 'node:fs';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Endpoint, errorCodes } from 'temporal-file-conversion/contract';
+import type { Endpoint } from 'temporal-file-conversion/contract';
 import type { z } from 'zod';
 import type { Account } from '../accounts/account';
 import { callbackProblem } from '../callbacks/send-callback';
@@ -10,15 +10,7 @@ import type { FileStore } from '../files/file-store';
 import { isTaskOf, versionOf } from '../shared/api-version';
 import type { ServiceLimits } from '../shared/limits';
 import { TaskError } from '../shared/task-error';
-import {
-  type AnsweredTask,
-  EphemeralTask,
-  type EphemeralTasks,
-  errorJson,
-  responseJson,
-  resultJson,
-  statusOf,
-} from '../tasks/answer';
+import { type AnsweredTask, EphemeralTask, errorJson, responseJson, resultJson, statusOf } from '../tasks/answer';
 import type { ConversionQueue } from '../tasks/conversion-queue';
 import { answeringOf, type AnyTaskData, checkData, parseDataField } from '../tasks/request-data';
 import type { Task, TaskStore } from '../tasks/task-store';
@@ -29,7 +21,6 @@ import type { Admission } from './admission';
 /** What every endpoint works with. */
 export interface ServiceContext {
   readonly store: TaskStore;
-  readonly ephemeral: EphemeralTasks;
   readonly files: FileStore;
   readonly queue: ConversionQueue;
   readonly catalog: FormatCatalog;
@@ -46,6 +37,8 @@ export interface RouteOptions {
 /** The app and the endpoint of a request, with the version that it names (`v1/convert/file`). */
 export interface Caller {
   readonly app: Account;
+  /** Why nothing runs for it. */
+  readonly refusal: TaskError | undefined;
   readonly endpoint: string;
   /** Of the service, as the caller knows it: `http://127.0.0.1:8465`. */
   readonly origin: string;
@@ -74,13 +67,15 @@ export class RefusedTask extends TaskError {
   constructor(
     error: TaskError,
     readonly request: AnyRequest,
+    /** What went wrong in the service. */
+    override readonly cause?: unknown,
   ) {
     super(error.code, { message: error.message });
   }
 }
 
 export function callerOf(request: FastifyRequest, endpoint: string, admission: Admission): Caller {
-  return { app: admission.appOf(request), endpoint, origin: originOf(request) };
+  return { ...admission.knownApp(request), endpoint, origin: originOf(request) };
 }
 
 function originOf({ protocol, host, socket }: FastifyRequest): string {
@@ -98,6 +93,7 @@ export function readTaskRequest<Schema extends z.ZodType<AnyTaskData>>(
   const caller = { ...asking, payload: field };
   const sent = parseDataField(field, limits);
   try {
+    if (asking.refusal) throw asking.refusal;
     const data = checkData(sent, schema);
     if (data.app.toLowerCase() !== app.appId.toLowerCase()) throw new TaskError('INVALID_CREDENTIAL');
     return { ...caller, data };
@@ -109,18 +105,24 @@ export function readTaskRequest<Schema extends z.ZodType<AnyTaskData>>(
   }
 }
 
-/** Runs a task whose data is valid; a refusal becomes a RefusedTask. */
+/** A task goes on after its request has ended, which was to wait for it. */
+export class UnfinishedTask extends TaskError {}
+
+/** Runs a task whose data is valid; whatever goes wrong becomes a RefusedTask. */
 export async function runTask<Result>(asked: AnyRequest, run: () => Result | Promise<Result>): Promise<Result> {
   try {
     const problem = callbackProblem(asked.data.callback, asked.app);
     if (problem) throw new TaskError(problem);
     return await run();
   } catch (error) {
-    throw error instanceof TaskError ? new RefusedTask(error, asked) : error;
+    if (error instanceof UnfinishedTask) throw error;
+    throw error instanceof TaskError
+      ? new RefusedTask(error, asked)
+      : new RefusedTask(new TaskError('INTERNAL_SERVER_ERROR'), asked, error);
   }
 }
 
-type Stores = Pick<ServiceContext, 'store' | 'ephemeral'>;
+type Stores = Pick<ServiceContext, 'store'>;
 
 export function sendTask(
   reply: FastifyReply,
@@ -130,30 +132,24 @@ export function sendTask(
 ): FastifyReply {
   if ('bytes' in task) {
     // The task itself goes to its callback alone.
-    keepEphemeral(new EphemeralTask(request, resultJson({})), request, stores);
+    keep(new EphemeralTask(request, resultJson({})), request, stores);
     return reply.headers(task.headers).send(task.bytes);
   }
-  if (task instanceof EphemeralTask) keepEphemeral(task, request, stores);
+  if (task instanceof EphemeralTask) keep(task, request, stores);
   return sendJson(reply, statusOf(task.errorCode), responseJson(task, request.data.include));
 }
 
 export function sendRefusal(reply: FastifyReply, refusal: TaskError, stores: Stores): FastifyReply {
-  // After a failure that proves nothing, nobody knows whether the task has ended.
-  if (!(refusal instanceof RefusedTask) || !errorCodes[refusal.code].provesNothingRan) {
-    return sendJson(reply, statusOf(refusal.code), errorJson(refusal));
-  }
+  if (!(refusal instanceof RefusedTask)) return sendJson(reply, statusOf(refusal.code), errorJson(refusal));
   const { request, code } = refusal;
   return sendTask(reply, new EphemeralTask(request, resultJson({ error: refusal }), code), request, stores);
 }
 
-/** A task with a callback must survive a restart. Of the others, nobody can ask for one whose id was not sent. */
-function keepEphemeral(task: EphemeralTask, { app, data }: AnyRequest, { store, ephemeral }: Stores): void {
-  const { callback } = data;
-  if (callback !== undefined && !callbackProblem(callback, app)) {
-    store.insert({ ...task.storedFor(app.appId), callback });
-  } else if (data.include.includes('entity')) {
-    ephemeral.remember(app.appId, task);
-  }
+/** As long as any other task. Nobody can ask for one whose id was not sent, so that most polls cost no write. */
+function keep(task: EphemeralTask, { app, data }: AnyRequest, { store }: Stores): void {
+  const callback = callbackProblem(data.callback, app) ? undefined : data.callback;
+  if (callback === undefined && !data.include.includes('entity')) return;
+  store.insert({ ...task.storedFor(app.appId), callback: callback ?? null });
 }
 
 /** With the bare content type, which a public client compares as a whole: without a serializer Fastify adds a charset. */
@@ -173,10 +169,10 @@ export function newTaskOf({ app, endpoint, payload, data }: AnyRequest) {
 export function requireTask(
   connector: string,
   { app, endpoint }: Pick<Caller, 'app' | 'endpoint'>,
-  { store, ephemeral }: Stores,
+  { store }: Stores,
   madeBy?: Endpoint,
 ): Task {
-  const task = store.findOfApp(connector, app.appId) ?? ephemeral.find(connector, app.appId);
+  const task = store.findOfApp(connector, app.appId);
   if (!task) throw new TaskError('NO_CONNECTOR_DEPENDENT_TASK');
   if (versionOf(task.endpoint) !== versionOf(endpoint)) throw new TaskError('MISMATCH_VERSION_DEPENDENT_TASK');
   if (madeBy && !isTaskOf(task, madeBy)) throw new TaskError('MISMATCH_DEPENDENT_TASK');

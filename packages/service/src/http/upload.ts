@@ -1,15 +1,14 @@
-import multipart, { type Multipart, type MultipartValue } from '@fastify/multipart';
+import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { endpoints } from 'temporal-file-conversion/contract';
 import { extensionOf, sanitizeFileName } from '../files/file-name';
 import type { FileStore } from '../files/file-store';
 import { routesOf } from '../shared/api-version';
-import { inspectError } from '../shared/caught';
-import type { ServiceLimits } from '../shared/limits';
 import { TaskError } from '../shared/task-error';
 import { type AnsweredTask, formatTime, resultJson } from '../tasks/answer';
-import { type AnyTaskData, fieldProblem, requestSchemas, tooMuchData, unreadableForm } from '../tasks/request-data';
-import { dataFieldOf, type FormField, requireDataField } from './form';
+import { type AnyTaskData, fieldProblem, requestSchemas, tooManyFields } from '../tasks/request-data';
+import { dataFieldOf, type FormField, multipart, readField, requireDataField } from './form';
+import { type FormPart, readParts } from './multipart';
 import {
   type Caller,
   callerOf,
@@ -34,31 +33,27 @@ type ReceivedFile = Awaited<ReturnType<FileStore['receive']>> & {
   readonly receivedAt: number;
 };
 
-export async function addUploadRoute(
-  server: FastifyInstance,
-  { versions, admission, context }: RouteOptions,
-): Promise<void> {
-  const { maxUploadBytes, maxDataBytes, maxFormFields } = context.limits;
-  const limits = { fileSize: maxUploadBytes, files: 1, fields: maxFormFields, parts: maxFormFields + 1 };
-  await server.register(async (scope) => {
-    scope.removeContentTypeParser('multipart/form-data');
-    await scope.register(multipart, { throwFileSizeLimit: false, limits: { ...limits, fieldSize: maxDataBytes } });
+export function addUploadRoute(server: FastifyInstance, { versions, admission, context }: RouteOptions): void {
+  void server.register((scope, _options, done) => {
+    scope.removeContentTypeParser(multipart);
+    scope.addContentTypeParser(multipart, (_request, payload, parsed) => parsed(null, payload));
     for (const { url, endpoint } of routesOf(endpoints.uploadFile, versions)) {
       scope.post(url, { config: { asked: { endpoint, rateClass: 'upload' } } }, async (request, reply) => {
         const { upload, task } = await receiveUpload(request, callerOf(request, endpoint, admission), context);
         return sendTask(reply, task, upload, context);
       });
     }
+    done();
   });
 }
 
 /**
  * Reads an upload and keeps its file. Whatever goes wrong, no file is left that is not kept. If `data` comes before the file and is
- * invalid, the file is not stored at all.
+ * invalid, or the app is refused, the file is not stored at all.
  */
 async function receiveUpload(request: FastifyRequest, caller: Caller, context: ServiceContext) {
   const { files, limits } = context;
-  const { maxUploadBytes } = limits;
+  const { maxUploadBytes, maxFormFields } = limits;
   const receivedAt = Date.now();
   // Unknown for a chunked body.
   const declared = Number(request.headers['content-length'] ?? 0);
@@ -66,80 +61,71 @@ async function receiveUpload(request: FastifyRequest, caller: Caller, context: S
   const readData = (field: string) => readTaskRequest(field, { ...caller, schema: requestSchemas.uploadFile, limits });
   const fields: FormField[] = [];
   let file: ReceivedFile | undefined;
+  let asked: TaskRequest<AnyTaskData> | undefined;
   try {
-    if (request.isMultipart()) {
-      for await (const part of readParts(request, limit)) {
-        // Whatever the parser's types say, a part may come without a name.
-        const name = (part.fieldname as string | undefined) ?? '';
-        if (part.type === 'field') {
-          fields.push({ name, isFile: false, value: fieldText(part, limits) });
-        } else if (name !== 'file') {
-          part.file.resume();
-          fields.push({ name, isFile: true, value: '' });
-        } else {
-          if (fields.some((field) => field.name === 'data')) {
-            const asked = readData(dataFieldIn(fields));
-            if (declared > limit + limits.maxDataBytes) throw new RefusedTask(tooLarge(limit, declared), asked);
-          }
-          const received = await files.receive(part.file, Math.min(declared, limit)).catch((error: unknown) => {
-            throw formProblem(error);
-          });
-          const problem = part.file.truncated ? tooLarge(limit, declared) : undefined;
-          file = { ...received, fileName: part.filename, problem, receivedAt };
-        }
+    for await (const part of partsOf(request)) {
+      if (part.name !== 'file') {
+        if (fields.length === maxFormFields) throw tooManyFields(maxFormFields);
+        fields.push(await readField(part, limits.maxDataBytes));
+        if (caller.refusal && part.name === 'data') readData(requireDataField(fields));
+        continue;
       }
+      if (caller.refusal) throw caller.refusal;
+      if (file) throw fieldProblem('wrongType', 'file', 'it is there more than once');
+      if (!part.fileName) throw nameless();
+      if (fields.some(({ name }) => name === 'data')) asked = readData(requireDataField(fields));
+      if (asked && declared > limit + limits.maxDataBytes) throw tooLarge(limit, declared);
+      const upTo = { bytes: limit, isOver: false };
+      const received = await files.receive(firstOf(part.bytes, upTo), Math.min(declared, limit));
+      const problem = upTo.isOver ? tooLarge(limit, declared) : undefined;
+      file = { ...received, fileName: part.fileName, problem, receivedAt };
+      if (upTo.isOver && asked) break;
     }
-    const upload = readData(request.isMultipart() ? dataFieldIn(fields) : dataFieldOf(request, limits));
+    const upload = readData(request.body instanceof Readable ? requireDataField(fields) : dataFieldOf(request, limits));
     if (!file) throw fieldProblem('missing', 'file');
     const received = file;
     return { upload, task: await runTask(upload, () => keepUpload(upload, received, context)) };
   } catch (error) {
-    // Drain the rest of the body, or the next request on this connection would wait behind it for ever.
-    request.raw.unpipe();
-    request.raw.resume();
-    throw error;
+    const isPlain = error instanceof TaskError && !(error instanceof RefusedTask);
+    throw asked && isPlain ? new RefusedTask(error, asked) : error;
   } finally {
+    // Whatever was not read, or the next request on this connection would wait behind it for ever.
+    request.raw.resume();
     // Already moved if it was kept.
     if (file) await files.discard(file.part);
   }
 }
 
-/** The parts of a form, in order; an unreadable form is the sender's mistake. */
-async function* readParts(request: FastifyRequest, maxFileBytes: number): AsyncGenerator<Multipart> {
-  try {
-    for await (const part of request.parts({ limits: { fileSize: maxFileBytes } })) {
-      // Where errors of Node's own come from another realm, the reader takes one for a part.
-      if (inspectError(part).stack !== undefined) throw formProblem(part);
-      yield part;
-    }
-  } catch (error) {
-    throw formProblem(error);
+/** None of a form of another kind: its fields have been read already. */
+async function* partsOf({ body, headers }: FastifyRequest): AsyncGenerator<FormPart> {
+  if (body instanceof Readable)
+    yield* readParts(body.iterator({ destroyOnReturn: false }), headers['content-type'] ?? '');
+}
+
+/** So many bytes at most. */
+async function* firstOf(all: AsyncIterable<Buffer>, upTo: { bytes: number; isOver: boolean }): AsyncGenerator<Buffer> {
+  let left = upTo.bytes;
+  for await (const chunk of all) {
+    upTo.isOver = chunk.length > left;
+    yield upTo.isOver ? chunk.subarray(0, left) : chunk;
+    if (upTo.isOver) return;
+    left -= chunk.length;
   }
 }
 
-/** Errors of the form reader have no code of any kind; those of the disk have a system call and are not the sender's fault. */
-function formProblem(error: unknown): unknown {
-  const { syscall, statusCode, message = '' } = inspectError(error);
-  if (error instanceof TaskError || syscall !== undefined || statusCode !== undefined) return error;
-  return unreadableForm(message);
-}
-
-function dataFieldIn(fields: readonly FormField[]): string {
-  // Without a file name the part counts as text.
-  if (fields.some(({ name }) => name === 'file')) throw fieldProblem('wrongType', 'file');
-  return requireDataField(fields);
-}
-
-/** The text of a form field; the form reader has parsed parts with a JSON content type. */
-function fieldText({ fieldname, value, valueTruncated }: MultipartValue, { maxDataBytes }: ServiceLimits): string {
-  if (valueTruncated) throw fieldname === 'data' ? tooMuchData(maxDataBytes) : fieldProblem('unknown', fieldname);
-  return typeof value === 'string' ? value : JSON.stringify(value);
+function nameless(): TaskError {
+  const example = 'Content-Disposition: form-data; name="file"; filename="report.docx" (curl: -F file=@report.docx)';
+  return fieldProblem('wrongType', 'file', `its part has no file name; send ${example}`);
 }
 
 /** Names the limit and the size in KB. The request, whose size is 0 when it does not say, is little larger than its file. */
 function tooLarge(limit: number, requestBytes: number): TaskError {
-  const reason = requestBytes === 0 ? undefined : `it has ${Math.ceil(requestBytes / 1024)} KB`;
-  return new TaskError('LIMIT_UPLOAD_SIZE', { subject: String(Math.floor(limit / 1024)), reason });
+  const reason = requestBytes === 0 ? undefined : `the request has ${inKB(requestBytes)} KB`;
+  return new TaskError('LIMIT_UPLOAD_SIZE', { subject: inKB(limit), reason });
+}
+
+function inKB(bytes: number): string {
+  return String(Number((bytes / 1024).toFixed(bytes < 100 * 1024 ? 1 : 0)));
 }
 
 /** Keeps a received file as the first task of a job. Takes over the file only when it does not throw. */
@@ -153,6 +139,10 @@ async function keepUpload(
   if (size === 0) throw new TaskError('EMPTY_FILE');
   const name = sanitizeFileName(fileName);
   const extension = extensionOf(name);
+  if (extension === '') {
+    const message = `The file name ${name} has no extension, which tells the format of the file.`;
+    throw new TaskError('NOT_VALID_EXTENSION', { message });
+  }
   const isAllowed = app.allowedExtensions?.has(extension) ?? true;
   if (!isAllowed || !catalog.ofExtension(extension)) throw new TaskError('NOT_VALID_EXTENSION', { subject: extension });
   requireRegistered(app, { fileSha256: sha256 });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type IncludeItem, type KnownErrorCode, lookUpErrorCode } from 'temporal-file-conversion/contract';
 import { z } from 'zod';
 import type { TaskError } from '../shared/task-error';
-import { completeTask, type NewTask, type Task } from './task-store';
+import type { NewTask, Task } from './task-store';
 
 /** Composes "Task response body". Stored JSON is sent as the text it is, so that nothing in it can change. */
 
@@ -140,35 +140,4 @@ export class EphemeralTask implements AnsweredTask {
     const { id, endpoint, status, payload, result, errorCode, createdAt, startedAt, completedAt } = this;
     return { id, app, endpoint, status, payload, result, errorCode, createdAt, startedAt, completedAt };
   }
-}
-
-const maxRemembered = 2_000;
-const maxRememberedLength = 16 * 1024 * 1024;
-
-/**
- * The ephemeral tasks whose id a client has seen. They can be monitored like any other, as long as there is room. They are not in the
- * database, because then every poll would cost a write, and do not survive a restart.
- */
-export class EphemeralTasks {
-  readonly #tasks = new Map<string, { app: string; task: EphemeralTask }>();
-  #length = 0;
-
-  remember(app: string, task: EphemeralTask): void {
-    this.#tasks.set(task.id, { app, task });
-    this.#length += lengthOf(task);
-    for (const [id, { task: oldest }] of this.#tasks) {
-      if (this.#tasks.size <= maxRemembered && this.#length <= maxRememberedLength) return;
-      this.#tasks.delete(id);
-      this.#length -= lengthOf(oldest);
-    }
-  }
-
-  find(id: string, app: string): Task | undefined {
-    const found = this.#tasks.get(id);
-    return found?.app === app ? completeTask(found.task.storedFor(app)) : undefined;
-  }
-}
-
-function lengthOf({ payload, result }: EphemeralTask): number {
-  return payload.length + result.length;
 }

@@ -15,7 +15,7 @@ const anyTask = {
   callback: z.string().optional(),
 };
 
-const connector = z.guid();
+const connector = z.guid().toLowerCase();
 const formatParameter = z.string().min(1);
 const noParameters = z.strictObject({}).optional();
 

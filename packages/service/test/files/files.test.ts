@@ -43,6 +43,8 @@ describe('upload/file', () => {
     ['.png', 'file.png'],
     ['line\u0000break\n.png', /^line.*\.png$/],
     [`${'x'.repeat(400)}.png`, /^x{200}\.png$/],
+    ['Holiday.PNG', 'Holiday.PNG'],
+    ['right\u200fto\u202eleft\u2028line\u2029.png', 'right_to_left_line_.png'],
   ])('stores a file named %j under its task id and nowhere else', async (name, expected) => {
     const before = await uploads();
     const { output } = await client.post('upload/file', {}, { name, data: tinyPng });
@@ -55,7 +57,11 @@ describe('upload/file', () => {
 
   it.each([
     ['EMPTY_FILE', { name: 'a.png', data: '' }, 'empty'],
-    ['LIMIT_UPLOAD_SIZE', { name: 'a.png', data: 'x'.repeat(maxUploadBytes + 1) }, 'larger than 64 KB: it has 65 KB.'],
+    [
+      'LIMIT_UPLOAD_SIZE',
+      { name: 'a.png', data: 'x'.repeat(maxUploadBytes + 1) },
+      'larger than 64 KB: the request has 64.',
+    ],
     ['NOT_VALID_EXTENSION', { name: 'a.exe', data: 'x' }, 'exe'],
     ['NOT_VALID_EXTENSION', { name: 'noextension', data: 'x' }, 'extension'],
   ])('answers %s at HTTP 200 and keeps nothing', async (code, file, subject) => {
@@ -85,7 +91,7 @@ describe('upload/file', () => {
     expect(response.statusCode).toBe(200);
     expect(body.result.error).toEqual({
       code: 'LIMIT_UPLOAD_SIZE',
-      message: 'The uploaded file is larger than 64 KB: it has 3145728 KB.',
+      message: 'The uploaded file is larger than 64 KB: the request has 3145728 KB.',
     });
   });
 

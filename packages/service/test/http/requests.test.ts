@@ -274,6 +274,41 @@ describe('the field data', () => {
   });
 });
 
+describe('an upload', () => {
+  const head = (name: string, more = ''): string =>
+    `--b\r\nContent-Disposition: form-data; name=${name}\r\n${more}\r\n`;
+  const send = async (body: string) =>
+    parseAnswer(
+      await client.send('upload/file', { body, headers: { 'content-type': 'multipart/form-data; boundary=b' } }),
+    );
+  const field = () => JSON.stringify({ app: client.app.appId });
+
+  it.each([
+    ['"file"', 'Content-Type: application/octet-stream\r\n'],
+    ['"file"', ''],
+    ['"file"; filename=""', ''],
+  ])('whose part is name=%s is told that its file name is missing', async (name, more) => {
+    const { status, error } = await send(`${head('"data"')}${field()}\r\n${head(name, more)}x\r\n--b--`);
+    expect([status, error.code]).toEqual([400, 'WRONG_TYPE_FIELD']);
+    expect(error.message).toMatch(/^The field file has the wrong type: its part has no file name; send /);
+  });
+
+  it('with two files is refused', async () => {
+    const file = `${head('file; filename=a.md')}x\r\n`;
+    const { error } = await send(`${head('data')}${field()}\r\n${file}${file}--b--`);
+    expect(error.message).toBe('The field file has the wrong type: it is there more than once.');
+  });
+
+  it('whose data is of the type JSON keeps it character by character, and takes no JSON text that holds it', async () => {
+    const payload = `{"app": "${client.app.appId}", "include": ["payload"], "include": [ "payload" ] }`;
+    const form = (data: string) =>
+      `${head('data', 'Content-Type: application/json\r\n')}${data}\r\n${head('file; filename=a.md')}x\r\n--b--`;
+    const init = { body: form(payload), headers: { 'content-type': 'multipart/form-data; boundary=b' } };
+    expect(await (await client.send('upload/file', init)).text()).toBe(`{"payload":${payload}}`);
+    expect((await send(form(JSON.stringify(payload)))).error.code).toBe('WRONG_TYPE_FIELD');
+  });
+});
+
 describe('the answer', () => {
   it('gives back the payload exactly as it was sent, character by character', async () => {
     const sent = `{ "parameters":{"sublist":"inp\\u0075ts"},\n "include":["payload", "payload"],  "\\u0061pp":"${client.app.appId}"}`;

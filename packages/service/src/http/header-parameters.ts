@@ -1,0 +1,54 @@
+/** Parameters of Content-Type and Content-Disposition, in the forms that clients and proxies write. */
+
+/** By name, in lower case; of two with one name the first. */
+export function parametersIn(header: string): ReadonlyMap<string, string> {
+  const parameters = new Map<string, string>();
+  // Only a quote or a backslash is escaped by a backslash: old browsers send whole Windows paths.
+  for (const [, name = '', quoted, bare = ''] of header.matchAll(
+    /;\s*([^\s=;"]+)\s*=\s*(?:"((?:\\["\\]|[^"])*)"|([^;\s]*))/g,
+  )) {
+    const value = quoted?.replace(/\\(["\\])/g, '$1') ?? bare;
+    if (!parameters.has(name.toLowerCase())) parameters.set(name.toLowerCase(), value);
+  }
+  return parameters;
+}
+
+/** The name of a file: `filename*` before `filename` (RFC 6266). Undefined when the part is no file. */
+export function fileNameIn(disposition: string): string | undefined {
+  const parameters = parametersIn(disposition);
+  const usual = parameters.get('filename');
+  return extendedValue(parameters.get('filename*')) ?? (usual === undefined ? undefined : decodeWords(usual));
+}
+
+/** `UTF-8''Gr%C3%B6%C3%9Fe.md` (RFC 5987); undefined for what is none. */
+function extendedValue(value = ''): string | undefined {
+  const [, charset = '', encoded = ''] = /^([\w-]+)'[^']*'(.*)$/s.exec(value) ?? [];
+  return decodeBytes(
+    charset,
+    encoded.replace(/%([0-9a-f]{2})/gi, (_all, hex: string) => String.fromCharCode(parseInt(hex, 16))),
+  );
+}
+
+/** `=?utf-8?B?R3LDtsOfZS5tZA==?=` (RFC 2047), as .NET and mail programs write names beyond ASCII. */
+function decodeWords(value: string): string {
+  return value.replace(
+    /=\?([\w-]+)\?([bq])\?([^?\s]*)\?=(?:\s+(?==\?))?/gi,
+    (all, charset: string, kind: string, text: string) => {
+      const quoted = (): string =>
+        text
+          .replace(/_/g, ' ')
+          .replace(/=([0-9a-f]{2})/gi, (_all, hex: string) => String.fromCharCode(parseInt(hex, 16)));
+      const bytes = kind.toLowerCase() === 'b' ? Buffer.from(text, 'base64').toString('latin1') : quoted();
+      return decodeBytes(charset, bytes) ?? all;
+    },
+  );
+}
+
+/** A text whose letters are bytes in that character set. */
+function decodeBytes(charset: string, bytes: string): string | undefined {
+  try {
+    return new TextDecoder(charset, { fatal: true }).decode(Buffer.from(bytes, 'latin1'));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,102 @@
+import { createCallbackApp, startReceiver } from '../callbacks/receiver';
+import { createApp, createDataDir, parseAnswer, startTestService, TestClient, tinyPng } from '../support';
+
+/** An app that is refused asks for tasks too: each is completed with an error, and can be asked for like any other. */
+
+const limits = { upload: 0, submit: 0, poll: 1, info: 0, download: 0 };
+const free = createCallbackApp();
+const apps = {
+  FREE_PLAN_DISALLOWED: { ...free, app: { ...free.app, plan: 'free' as const } },
+  TOO_MANY_REQUESTS: ((app) => ({
+    ...app,
+    app: { ...app.app, name: 'busy', rateLimits: { windowSeconds: 600, ...limits } },
+  }))(createCallbackApp()),
+};
+const asking = createApp('asking');
+const include = ['entity', 'payload', 'result'];
+
+let running: Awaited<ReturnType<typeof startTestService>>;
+let receiver: Awaited<ReturnType<typeof startReceiver>>;
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+  running = await startTestService({ apps: [...Object.values(apps).map(({ app }) => app), asking.app] }, asking);
+});
+
+afterAll(async () => {
+  await running.stop();
+  await receiver.close();
+});
+
+describe.each(Object.entries(apps))('an app refused with %s', (code, app) => {
+  const status = code === 'TOO_MANY_REQUESTS' ? 429 : 403;
+  const clientOf = () => new TestClient(running.client.url, app);
+
+  it.each([
+    ['convert/file', { connector: crypto.randomUUID(), parameters: { output: 'pdf' } }, undefined],
+    ['format/get', { parameters: { format: 'pdf' } }, undefined],
+    ['format/get', { parameters: { nonsense: 5 } }, undefined],
+    ['upload/file', {}, { name: 'dot.png', data: tinyPng }],
+  ])('is given the task of %s that its include asks for', async (endpoint, data, file) => {
+    const answer = await clientOf().post(endpoint, { ...data, include }, file);
+    expect([answer.status, answer.error.code]).toEqual([status, code]);
+    expect(answer.body.entity).toMatchObject({ endpoint: `v1/${endpoint}`, status: 'completed' });
+    expect(answer.body.payload).toEqual({ app: app.app.appId, ...data, include });
+    expect(running.service.isUsable()).toBe(true);
+  });
+
+  it('is called back', async () => {
+    const before = receiver.received.length;
+    const data = { parameters: { format: 'pdf' }, callback: `${receiver.url}${code}` };
+    await clientOf().post('format/get', data);
+    const received = await receiver.count(before + 1);
+    expect(received.at(-1)).toMatchObject({
+      path: `/${code}`,
+      body: expect.stringContaining(`"code":"${code}"`) as string,
+    });
+  });
+
+  it('is told the same when its request can not be read', async () => {
+    const answer = await parseAnswer(await clientOf().send('format/get', { body: new URLSearchParams({ data: '{' }) }));
+    expect([answer.status, answer.body.code]).toEqual([status, code]);
+  });
+});
+
+it('a task of monitoring, of a format, of a refusal, and one that named its connector in capitals, are there after a restart', async () => {
+  const dataDir = await createDataDir();
+  const app = createApp('kept');
+  const first = await startTestService({ dataDir }, app);
+  const asked = async (endpoint: string, data: Record<string, unknown>) =>
+    (await first.client.post(endpoint, { ...data, include: ['entity'] })).body.entity;
+  const uploaded = await first.client.upload('dot.PNG', tinyPng);
+  const entities = [
+    await asked('task/response', { connector: uploaded.toUpperCase() }),
+    await asked('format/get', { parameters: { format: 'pdf' } }),
+    await asked('convert/file', { connector: uploaded, parameters: { output: 'nonsense' } }),
+  ];
+  await first.service.close();
+  const second = await startTestService({ dataDir }, app);
+  for (const entity of entities) {
+    const { output } = await second.client.post('task/response', { connector: entity?.id });
+    expect(output.entity).toEqual(entity);
+  }
+  await second.stop();
+});
+
+it('a request that no endpoint takes counts in the window of its app, which its answer shows', async () => {
+  const send = async (pathname: string, method: string) => {
+    const response = await fetch(`${running.client.url}/${pathname}`, { method, headers: running.client.headers });
+    return [response.status, response.headers.get('x-ratelimit-limit')];
+  };
+  expect(await send('v1/nothing', 'POST')).toEqual([404, '1000000']);
+  expect(await send('v1/upload/file', 'GET')).toEqual([405, '100000']);
+});
+
+it('a failure of the service is a task as well', async () => {
+  const { client, stop } = await startTestService({ maxStoredBytes: 1 });
+  const { status, body } = await client.post('upload/file', { include }, { name: 'dot.png', data: tinyPng });
+  expect([status, body.code]).toEqual([500, 'INTERNAL_SERVER_ERROR']);
+  const { output } = await client.post('task/response', { connector: body.entity?.id });
+  expect(output.entity).toEqual(body.entity);
+  await stop();
+});

@@ -30,6 +30,19 @@ export type ParameterName = keyof typeof parameterSchemas;
 export const parametersSchema = z.object(parameterSchemas).partial();
 export type Parameters = z.infer<typeof parametersSchema>;
 
+/** Width and height of paper, in inches. */
+export const papers: Readonly<Record<NonNullable<Parameters['page_size']>, readonly [width: number, height: number]>> =
+  {
+    a3: [11.69, 16.54],
+    a4: [8.27, 11.69],
+    a5: [5.83, 8.27],
+    letter: [8.5, 11],
+    legal: [8.5, 14],
+  };
+
+export const millimetresPerInch = 25.4;
+export const pointsPerInch = 72;
+
 /** The pages of a document that `pages` names, counted from 0, each once and in their order; none when it has none of them. */
 export function choosePages(pages: string | undefined, count: number): number[] {
   const all = Array.from({ length: count }, (_, index) => index);

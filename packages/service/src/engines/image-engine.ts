@@ -41,7 +41,7 @@ export async function convertImage(request: ConversionRequest, input: Buffer): P
     const source = sharp(input, { limitInputPixels: maxPixels, animated: paged.has(writer) });
     const metadata = await source.metadata();
     if (writer === 'pdf') {
-      const { picturesToPdf } = await import('./pdf-engine.js');
+      const { picturesToPdf } = await import('./picture-pages.js');
       return { data: await picturesToPdf(request, input, metadata), warnings: {} };
     }
     const { width: was, height } = metadata;

@@ -3,23 +3,21 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { z } from 'zod';
-import { ConversionFailure, type ConversionRequest, type Converted, type Parameters } from './conversion';
+import {
+  ConversionFailure,
+  type ConversionRequest,
+  type Converted,
+  millimetresPerInch,
+  papers,
+  type Parameters,
+} from './conversion';
 import { readInput, readInputText } from './input';
 import { describeMissing } from './pandoc-engine';
 import { endOfProgram, environmentOf, homeOf, pathOf, programs } from './programs';
 
 /** A page as Chromium prints it, asked by its DevTools protocol over a pipe. The page has no address, no scripts and no network. */
 
-const millimetresPerInch = 25.4;
 const usualMargin = 10;
-/** Width and height in inches. */
-const papers: Readonly<Record<NonNullable<Parameters['page_size']>, readonly [number, number]>> = {
-  a3: [11.69, 16.54],
-  a4: [8.27, 11.69],
-  a5: [5.83, 8.27],
-  letter: [8.5, 11],
-  legal: [8.5, 14],
-};
 
 /** A page that forwards would be left, at a moment of its own, for one that may not be loaded. */
 const forwarding = /<meta\b[^>]*\bhttp-equiv\s*=\s*["']?refresh\b[^>]*>/gi;

@@ -29,6 +29,43 @@ export function part(node: Node, index: number): unknown {
   return Array.isArray(node.c) ? node.c[index] : undefined;
 }
 
+export function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** The text of any part of a document, without its markup and its attributes. */
+export function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value)) return isAttributes(value) ? '' : value.map(textOf).join('');
+  if (!isNode(value)) return '';
+  return value.c === undefined ? ' ' : textOf(value.c);
+}
+
+/** The text that a reader of a document sees. */
+export function shownText(document: unknown): string {
+  const shown = rewrite(isObject(document) ? document['blocks'] : [], (node) => {
+    if (!isNode(node)) return undefined;
+    if (unseen.has(node.t)) return ' ';
+    if (node.t === 'Link') return shownText({ blocks: part(node, 1) });
+    return inlines.has(node.t) ? undefined : [shownText({ blocks: node.c }), ' '];
+  });
+  return textOf(shown);
+}
+
+const unseen = new Set(['Image', 'Math', 'RawBlock', 'RawInline']);
+/** What stands within words. */
+const inlines = new Set([
+  'Str',
+  'Emph',
+  'Strong',
+  'Strikeout',
+  'Superscript',
+  'Subscript',
+  'SmallCaps',
+  'Underline',
+  'Span',
+]);
+
 /** The URL of a target `[url, title]`. */
 export function firstOf(value: unknown): string {
   const first: unknown = Array.isArray(value) ? value[0] : undefined;

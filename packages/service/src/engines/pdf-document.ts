@@ -5,10 +5,14 @@ import {
   isAttributes,
   isNode,
   isObject,
+  listOf,
   type Node,
   part,
   rewrite,
+  textOf,
 } from './pandoc-document';
+import { layTables, type Page } from './table-layout';
+import { breakWords } from './text-width';
 
 /**
  * Makes a pandoc document (JSON) fit for typst. pandoc writes some parts of a document into the typst source as code (raw
@@ -21,6 +25,7 @@ export type PdfDocument = Readonly<ReturnType<typeof preparePdfDocument>>;
 interface Preparation {
   readonly media: ReadonlyMap<string, Uint8Array>;
   readonly keepReferences: boolean;
+  readonly page: Page;
   readonly anchors: ReadonlySet<string>;
   readonly usedAnchors: Set<string>;
   /** The images to typeset, by the path under which the document names them. */
@@ -29,7 +34,7 @@ interface Preparation {
   readonly missing: string[];
 }
 
-const keptMetadata = new Set(['title', 'subtitle', 'author', 'date', 'abstract', 'keywords', 'lang']);
+const keptMetadata = new Set(['title', 'subtitle', 'author', 'date', 'keywords', 'lang']);
 const language = /^[A-Za-z]{2,3}(-[A-Za-z]{2,8})*$/;
 const safeIdentifier = /^[\w:.-]+$/;
 /** `c++` and `c#` are classes of code blocks; a backtick would end the block in typst. */
@@ -40,12 +45,15 @@ const safeLength = /^[\d.e-]+(%|px|in|cm|mm|pt|em)?$/;
 const anchored = new Set(['Header', 'Div', 'Span', 'Figure']);
 
 /** `keepReferences: false` drops internal links and all images, for a document that does not typeset otherwise. */
-export function preparePdfDocument(json: string, options: Pick<Preparation, 'media' | 'keepReferences'>) {
+export function preparePdfDocument(json: string, options: Pick<Preparation, 'media' | 'keepReferences' | 'page'>) {
   const document = JSON.parse(json) as Record<string, unknown>;
   const [images, missing] = [new Map<string, Uint8Array>(), new Array<string>()];
   const preparation = { ...options, anchors: anchorsIn(document), usedAnchors: new Set<string>(), images, missing };
   const meta = prepareMetadata(document['meta'], preparation);
-  const prepared = { ...document, meta, blocks: prepare(document['blocks'], preparation) };
+  // Beside the title, an abstract would be cut off at the end of the page.
+  const all = [...abstractOf(document['meta']), ...listOf(document['blocks'])];
+  const blocks = layTables(prepare(all, preparation), options.page);
+  const prepared = { ...document, meta, blocks };
   /** `hasMetadata`: a title, an author, a language and the like, of which something stands around the text. */
   return { json: JSON.stringify(prepared), hasMetadata: Object.keys(meta).length > 0, images, missing };
 }
@@ -56,6 +64,14 @@ function prepareMetadata(meta: unknown, preparation: Preparation): Record<string
     keptMetadata.has(key) && (key !== 'lang' || language.test(textOf(value)));
   const kept = Object.entries(meta).filter(([key, value]) => isKept(key, value));
   return Object.fromEntries(kept.map(([key, value]) => [key, prepare(value, preparation)]));
+}
+
+function abstractOf(meta: unknown): unknown[] {
+  const abstract = isObject(meta) ? meta['abstract'] : undefined;
+  if (!isNode(abstract)) return [];
+  const heading = { t: 'Para', c: [{ t: 'Strong', c: [{ t: 'Str', c: 'Abstract' }] }] };
+  const blocks = abstract.t === 'MetaBlocks' ? abstract.c : [{ t: 'Para', c: [{ t: 'Str', c: textOf(abstract) }] }];
+  return [heading, { t: 'BlockQuote', c: abstract.t === 'MetaInlines' ? [{ t: 'Para', c: abstract.c }] : blocks }];
 }
 
 function prepare(value: unknown, preparation: Preparation): unknown {
@@ -72,6 +88,11 @@ function prepareNode(node: Node, preparation: Preparation): unknown {
       return { t: 'Plain', c: [] };
     case 'RawInline':
       return plainSpan([]);
+    case 'Str':
+      return { t: 'Str', c: breakWords(String(node.c)) };
+    case 'Code':
+    case 'CodeBlock':
+      return { t: node.t, c: [prepare(part(node, 0), preparation), breakWords(String(part(node, 1)))] };
     case 'Cite':
       // typst fails on a citation without its bibliography, and no bibliography comes with one file.
       return plainSpan(prepare(part(node, 1), preparation));
@@ -124,10 +145,6 @@ function withoutEmptyRows(section: unknown): unknown[] {
   return listOf(section).map((part) => (Array.isArray(part) ? part.filter((row) => !isEmptyRow(row)) : part));
 }
 
-function listOf(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
 function prepareAttributes(attributes: Attributes, { anchors, usedAnchors }: Preparation): Attributes {
   const [id, classes, pairs] = attributes;
   const keepId = anchors.has(id) && !usedAnchors.has(id);
@@ -172,12 +189,4 @@ function decodeAnchor(anchor: string): string {
   } catch {
     return anchor;
   }
-}
-
-/** The text in metadata, without its markup. */
-function textOf(value: unknown): string {
-  if (typeof value === 'string') return value;
-  if (Array.isArray(value)) return value.map(textOf).join('');
-  if (isNode(value)) return textOf(value.c);
-  return '';
 }

@@ -1,45 +1,40 @@
-import path from 'node:path';
-import type { NodeCompiler } from '@myriaddreamin/typst-ts-node-compiler';
-import type { Metadata } from 'sharp';
-import { z } from 'zod';
-import { messageOf } from '../shared/caught';
 import {
   ConversionFailure,
   type ConversionRequest,
   type Converted,
-  loadEngine,
+  millimetresPerInch,
   oneLine,
+  papers,
   type Parameters,
+  pointsPerInch,
   type Warnings,
 } from './conversion';
+import { describeMissingGlyphs } from './missing-glyphs';
 import { describeMissing, inputNameFor, readDocument, runPandoc } from './pandoc-engine';
 import { type PdfDocument, preparePdfDocument } from './pdf-document';
-
-const diagnosticsSchema = z.array(z.object({ message: z.string() }));
-
-/** Rounds of typst's global cache that an unused result survives. */
-const cacheRounds = 10;
-
-/** typst reads only files below its workspace. This folder does not exist: all it contains are the images mapped into it. */
-const workspace = path.join(__dirname, 'typst-workspace');
-
-let typesetter: NodeCompiler | undefined;
-
-/** Without the time of its making, the same document becomes the same bytes each time. */
-const undated = '#set document(date: none)\n';
+import { shownText } from './pandoc-document';
+import { checkPdf } from './pdf-check';
+import type { Page } from './table-layout';
+import { paperOf, typeset } from './typesetter';
 
 /** Makes a PDF: pandoc reads the document, typst typesets it. */
 export async function convertToPdf(request: ConversionRequest, input: Buffer): Promise<Converted> {
   const read = await readDocument(request, input, { to: 'json', options: { 'extract-media': 'media' } });
   const json = Buffer.from(read.data).toString('utf8');
-  const document = preparePdfDocument(json, { media: read.media, keepReferences: true });
+  const page = pageOf(request.parameters);
+  const document = preparePdfDocument(json, { media: read.media, keepReferences: true, page });
   const written = await writeTypst(document, inputNameFor(request), request.parameters);
   const warnings: Warnings = { ...read.warnings, ...written.warnings, ...describeMissing(document.missing) };
   const first = await typeset(written.source, document.images);
-  if (first.pdf) return { data: first.pdf, warnings };
+  const glyphs = await describeMissingGlyphs(shownText(JSON.parse(document.json)));
+  Object.assign(warnings, glyphs.warnings);
+  if (first.pdf) {
+    Object.assign(warnings, await checkPdf(first.pdf, { text: glyphs.shown, isSet: true }));
+    return { data: first.pdf, warnings };
+  }
 
   // One broken image or label makes typst fail: better a PDF without them than none.
-  const simple = preparePdfDocument(json, { media: new Map(), keepReferences: false });
+  const simple = preparePdfDocument(json, { media: new Map(), keepReferences: false, page });
   const rewritten = await writeTypst(simple, inputNameFor(request), request.parameters);
   const second = await typeset(rewritten.source, simple.images);
   if (!second.pdf) throw new ConversionFailure(`The document could not be typeset as PDF: ${oneLine(second.reason)}`);
@@ -48,54 +43,33 @@ export async function convertToPdf(request: ConversionRequest, input: Buffer): P
   return { data: second.pdf, warnings };
 }
 
-/** `reason`: why there is no PDF. */
-async function typeset(
-  source: string,
-  images: ReadonlyMap<string, Uint8Array>,
-): Promise<{ pdf?: Uint8Array; reason: string }> {
-  const compiler = await loadTypesetter();
-  compiler.resetShadow();
-  for (const [name, data] of images) compiler.mapShadow(path.join(workspace, name), Buffer.from(data));
-  try {
-    const compiled = compiler.compile({ mainFileContent: undated + source });
-    if (!compiled.result) {
-      const error = compiled.takeDiagnostics();
-      const messages = error ? diagnosticsSchema.parse(compiler.fetchDiagnostics(error)) : [];
-      return { reason: messages.map(({ message }) => message).join('; ') || 'typst gives no reason' };
-    }
-    return { pdf: compiler.pdf(compiled.result), reason: '' };
-  } catch (error) {
-    return { reason: messageOf(error) };
-  } finally {
-    compiler.resetShadow();
-    compiler.evictCache(cacheRounds);
-  }
-}
-
-/** One compiler a process: it keeps fonts loaded, so that a second PDF takes milliseconds. */
-async function loadTypesetter(): Promise<NodeCompiler> {
-  if (!typesetter) {
-    const { NodeCompiler: compilers } = await loadEngine(
-      '@myriaddreamin/typst-ts-node-compiler',
-      () => import('@myriaddreamin/typst-ts-node-compiler'),
-    );
-    typesetter = compilers.create({ workspace });
-  }
-  return typesetter;
-}
-
 const placeholder = 'thetextofthedocument';
 
 /** What pandoc writes before and after the text of a document without metadata, by what it is asked for: always the same. */
 const frames = new Map<string, { before: string; after: string }>();
 
+/** Of pandoc's template for typst. */
+const usualMarginInches = 1.25;
+
+/** What pandoc's own template keeps on one page, and typst prints over the foot of the page when it is longer. */
+const breakable = `#show figure: set block(breakable: true)
+#show terms.item: it => block[#text(weight: "bold")[#it.term] #block(inset: (left: 1.5em, top: -0.4em))[#it.description]]`;
+
 /** The page that is asked for, as pandoc's template for typst wants it. */
-function layoutOf({ page_size: size = 'a4', margin }: Parameters) {
+export function layoutOf({ page_size: size = 'a4', margin }: Parameters) {
   const variables = {
+    'header-includes': breakable,
     papersize: paperOf(size),
     ...(margin !== undefined && { margin: { x: `${margin}mm`, y: `${margin}mm` } }),
   };
   return { standalone: true, variables };
+}
+
+/** The same, in points. */
+function pageOf({ page_size: size = 'a4', margin }: Parameters): Page {
+  const [width, height] = papers[size];
+  const inches = margin === undefined ? usualMarginInches : margin / millimetresPerInch;
+  return { width: width * pointsPerInch, height: height * pointsPerInch, margin: inches * pointsPerInch };
 }
 
 /**
@@ -126,55 +100,4 @@ async function makeFrame({ json }: PdfDocument, inputName: string, layout: Recor
 async function run(json: string, inputName: string, options: Record<string, unknown>) {
   const { data, warnings } = await runPandoc({ from: 'json', to: 'typst', input: json, inputName, options });
   return { source: Buffer.from(data).toString('utf8'), warnings };
-}
-
-const pointsPerInch = 72;
-const millimetresPerInch = 25.4;
-/** Of a picture that does not say how large it is on paper. */
-const usualDensity = 96;
-
-/** A PDF with a page for each picture of a file: as large as the picture, or of a size that is asked for. */
-export async function picturesToPdf(
-  { parameters, title }: ConversionRequest,
-  input: Buffer,
-  metadata: Metadata,
-): Promise<Uint8Array> {
-  const { default: sharp } = await loadEngine('sharp', () => import('sharp'));
-  const images = new Map<string, Uint8Array>();
-  const pages: string[] = [];
-  for (let page = 0; page < (metadata.pages ?? 1); page += 1) {
-    // What needs no change keeps every bit.
-    const isJpeg = metadata.format === 'jpeg' && (metadata.orientation ?? 1) === 1;
-    const name = `${page}.${isJpeg ? 'jpg' : 'png'}`;
-    const { data, info } = isJpeg
-      ? { data: input, info: metadata }
-      : await sharp(input, { page }).autoOrient().png({ compressionLevel: 6 }).toBuffer({ resolveWithObject: true });
-    images.set(name, data);
-    pages.push(pageOf(name, info, { density: metadata.density, parameters }));
-  }
-  const { pdf, reason } = await typeset(
-    [`#set document(title: ${JSON.stringify(title)})`, ...pages].join('\n'),
-    images,
-  );
-  if (pdf) return pdf;
-  throw new ConversionFailure(`The picture could not be put into a PDF: ${oneLine(reason)}`);
-}
-
-function pageOf(
-  name: string,
-  { width, height }: { width: number; height: number },
-  { density = usualDensity, parameters }: { density?: number | undefined; parameters: Parameters },
-): string {
-  const margin = ((parameters.margin ?? 0) / millimetresPerInch) * pointsPerInch;
-  if (parameters.page_size !== undefined) {
-    const paper = paperOf(parameters.page_size);
-    return `#page(paper: "${paper}", flipped: ${width > height}, margin: ${margin}pt)[#align(center + horizon, image("${name}", width: 100%, height: 100%, fit: "contain"))]`;
-  }
-  const points = (pixels: number) => (pixels / Math.max(density, usualDensity / 2)) * pointsPerInch + 2 * margin;
-  return `#page(width: ${points(width)}pt, height: ${points(height)}pt, margin: ${margin}pt)[#image("${name}", width: 100%, height: 100%)]`;
-}
-
-/** As typst calls it. */
-function paperOf(size: NonNullable<Parameters['page_size']>): string {
-  return size.replace(/^(?=letter|legal)/, 'us-');
 }

@@ -6,6 +6,7 @@ import {
   type ConversionRequest,
   type Converted,
   loadEngine,
+  pointsPerInch,
   reasonOf,
   type Warnings,
 } from './conversion';
@@ -13,7 +14,24 @@ import { encodePicture, loadSharp, maxPixels } from './image-engine';
 
 /** As sharp as a printed page needs to be to be read on a screen. */
 const defaultDpi = 150;
-const pointsPerInch = 72;
+
+/** What of PDFium is used here, and its wrapper has no words for. */
+interface Pdfium {
+  readonly HEAPU8: Uint8Array;
+  readonly wasmExports: { malloc: (size: number) => number; free: (place: number) => void };
+  _FPDF_ClosePage: (page: number) => void;
+  _FPDFText_LoadPage: (page: number) => number;
+  _FPDFText_ClosePage: (text: number) => void;
+  _FPDFText_CountRects: (text: number, start: number, count: number) => number;
+  _FPDFText_GetRect: (text: number, index: number, left: number, top: number, right: number, bottom: number) => number;
+}
+
+/** The parts of the wrapper that it keeps for itself. */
+export function pdfiumOf(page: PDFiumPage): { pdfium: Pdfium; handle: number } {
+  const wrapped: unknown = page;
+  const { module: pdfium, pageIdx: handle } = wrapped as { module: Pdfium; pageIdx: number };
+  return { pdfium, handle };
+}
 
 let library: Awaited<ReturnType<typeof PDFiumLibrary.init>> | undefined;
 

@@ -1,7 +1,8 @@
 import { preparePdfDocument } from '../../src/engines/pdf-document';
 import { tinyPng } from '../support';
 
-const none = { media: new Map<string, Uint8Array>(), keepReferences: true };
+const a4 = { width: 595, height: 842, margin: 90 };
+const none = { media: new Map<string, Uint8Array>(), keepReferences: true, page: a4 };
 const noAttributes = ['', [], []];
 const text = [{ t: 'Str', c: 'text' }];
 
@@ -84,5 +85,89 @@ describe('a document on its way to PDF', () => {
     });
     expect([...images.keys()]).toEqual(['/images/0.png', '/images/1.png', '/images/2.svg']);
     expect(missing).toEqual(['a.png', 'data:image/png;base64,aGk=']);
+  });
+});
+
+describe('a table on its way to PDF', () => {
+  const cell = (value: string) => [
+    noAttributes,
+    { t: 'AlignDefault' },
+    1,
+    1,
+    [{ t: 'Plain', c: [{ t: 'Str', c: value }] }],
+  ];
+  const row = (values: string[]) => [noAttributes, values.map(cell)];
+  const table = (rows: string[][], headRows = 1) => {
+    const columns = (rows[0] ?? []).map(() => [{ t: 'AlignDefault' }, { t: 'ColWidthDefault' }]);
+    const [head, body] = [rows.slice(0, headRows).map(row), rows.slice(headRows).map(row)];
+    return {
+      t: 'Table',
+      c: [noAttributes, [null, []], columns, [noAttributes, head], [[noAttributes, 0, [], body]], [noAttributes, []]],
+    };
+  };
+  const kinds = (blocks: unknown[]) => (blocks as { t: string }[]).map(({ t }) => t);
+  const widthsOf = (block: unknown) => {
+    const { c } = block as { c: [unknown, unknown, [unknown, { c?: number }][]] };
+    return c[2].map(([, width]) => width.c);
+  };
+
+  it('that fits keeps the widths that typst finds', () => {
+    const { document } = prepare([
+      table([
+        ['a', 'b'],
+        ['1', '2'],
+      ]),
+    ]);
+    expect(document.blocks).toEqual([
+      table([
+        ['a', 'b'],
+        ['1', '2'],
+      ]),
+    ]);
+  });
+
+  it('gives each column room for its longest word, and long lines what is left', () => {
+    const { document } = prepare([
+      table([
+        ['id', 'text'],
+        ['IDENTIFIER-0001', 'many words '.repeat(40)],
+      ]),
+    ]);
+    const [id = 0, words = 0] = widthsOf(document.blocks[0]);
+    expect(id).toBeGreaterThan(0.2);
+    expect(words).toBeGreaterThan(id);
+    expect(id + words).toBeLessThanOrEqual(1);
+  });
+
+  it('with too many columns gets smaller letters, then a page on its side, then a larger one', () => {
+    const many = (columns: number) =>
+      table([Array.from({ length: columns }, (_, x) => `column-${x}`), Array.from({ length: columns }, () => '1')]);
+    const small = prepare([many(9)]).document.blocks;
+    expect(kinds(small)).toEqual(['Table']);
+    expect(JSON.stringify(small)).toMatch(/"typst:text:size","[789]pt"/);
+    const turned = prepare([many(16)]).document.blocks;
+    expect(kinds(turned)).toEqual(['RawBlock', 'Table', 'RawBlock']);
+    expect(turned[0]).toEqual({ t: 'RawBlock', c: ['typst', '#page(width: 842pt, height: 595pt, margin: 42pt)['] });
+    const [, width] = /width: (\d+)/.exec(JSON.stringify(prepare([many(60)]).document.blocks[0])) ?? [];
+    expect(Number(width)).toBeGreaterThan(842);
+  });
+
+  it('within a list has its words broken rather than over each other', () => {
+    const wide = table([Array.from({ length: 40 }, (_, x) => `column-${x}`)], 0);
+    const { document } = prepare([{ t: 'BulletList', c: [[wide]] }]);
+    expect(JSON.stringify(document.blocks)).toContain('c\u200bo\u200bl');
+  });
+
+  it('loses no row to a head that is too tall to be repeated', () => {
+    const { document } = prepare([
+      table(
+        Array.from({ length: 30 }, (_, y) => [`row ${y}`]),
+        20,
+      ),
+    ]);
+    const { c } = document.blocks[0] as {
+      c: [unknown, unknown, unknown, [unknown, unknown[]], [unknown, unknown, unknown, unknown[]][]];
+    };
+    expect([c[3][1].length, c[4][0]?.[3].length]).toEqual([0, 30]);
   });
 });

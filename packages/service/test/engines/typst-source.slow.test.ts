@@ -28,13 +28,13 @@ const documents = {
 const program = `
   const { runPandoc } = require('./pandoc-engine.js');
   const { preparePdfDocument } = require('./pdf-document.js');
-  const { writeTypst } = require('./pdf-engine.js');
+  const { layoutOf, writeTypst } = require('./pdf-engine.js');
   const text = ({ data }) => Buffer.from(data).toString('utf8');
   const read = async (input) => {
     const json = text(await runPandoc({ from: 'markdown', to: 'json', input, inputName: 'a.md' }));
-    return preparePdfDocument(json, { media: new Map(), keepReferences: true });
+    return preparePdfDocument(json, { media: new Map(), keepReferences: true, page: { width: 595, height: 842, margin: 90 } });
   };
-  const options = { standalone: true, variables: { papersize: 'a4' } };
+  const options = layoutOf({});
   (async () => {
     const written = {};
     for (const [name, markdown] of Object.entries(${JSON.stringify(documents)})) {

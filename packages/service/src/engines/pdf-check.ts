@@ -1,0 +1,105 @@
+import type { PDFiumPage } from '@hyzyla/pdfium';
+import type { Warnings } from './conversion';
+import { pdfiumOf, textOfPage, withPdf } from './pdf-reader';
+import { isHere } from './programs';
+import { lostWords, someWords } from './words';
+
+/** A PDF that was made here, read back: what of the text is not on its pages, leaves them, or is printed over other text. */
+
+interface Box {
+  readonly left: number;
+  readonly top: number;
+  readonly right: number;
+  readonly bottom: number;
+}
+
+/** Edges of letters that touch are no overlap. */
+const [tolerance, overlap] = [3, 0.4];
+
+/** `text`: what should be in it; `isSet`: nothing of it stands outside of a page or over other text on purpose. */
+export async function checkPdf(pdf: Uint8Array, { text, isSet }: { text: string; isSet: boolean }): Promise<Warnings> {
+  if (!isHere({ npm: '@hyzyla/pdfium' })) return {};
+  return withPdf(Buffer.from(pdf), (document) => {
+    const pages = Array.from({ length: document.getPageCount() }, (_, number) => readPage(document.getPage(number)));
+    const lost = lostWords(text, pages.map((page) => page.text).join('\n'));
+    const warnings: Warnings = {};
+    if (lost.length > 0) {
+      warnings['TEXT_LOST'] = `Not on the pages of the PDF: ${someWords(lost)} of the document.`;
+    }
+    return Promise.resolve(isSet ? { ...warnings, ...describePlaces(pages) } : warnings);
+  });
+}
+
+interface PageRead {
+  readonly text: string;
+  /** How many pieces of text leave the page, or lie on top of another. */
+  readonly outside: number;
+  readonly overlapping: number;
+}
+
+function describePlaces(pages: readonly PageRead[]): Warnings {
+  const warnings: Warnings = {};
+  const tell = (name: string, of: (page: PageRead) => number, says: string) => {
+    const numbers = pages.flatMap((page, index) => (of(page) > 0 ? [index + 1] : []));
+    if (numbers.length === 0) return;
+    const shown = numbers.slice(0, 5).join(', ') + (numbers.length > 5 ? ' and others' : '');
+    const count = pages.reduce((sum, page) => sum + of(page), 0);
+    warnings[name] =
+      `${count} piece(s) of text ${says}, on page ${shown}. Split wide tables and long lines, or choose a larger page_size.`;
+  };
+  tell('TEXT_OUTSIDE_PAGE', ({ outside }) => outside, 'leave the page');
+  tell('TEXT_OVERLAPS', ({ overlapping }) => overlapping, 'are printed over other text');
+  return warnings;
+}
+
+function readPage(page: PDFiumPage): PageRead {
+  const { originalWidth: width, originalHeight: height } = page.getOriginalSize();
+  const text = textOfPage(page);
+  const boxes = boxesOf(page);
+  const outside = boxes.filter(
+    ({ left, right, top, bottom }) =>
+      left < -tolerance || right > width + tolerance || bottom < -tolerance || top > height + tolerance,
+  ).length;
+  boxes.sort((one, other) => other.top - one.top);
+  const overlapping = boxes.filter((box, index) => {
+    for (let next = index + 1; next < boxes.length; next += 1) {
+      const other = boxes[next];
+      if (!other || other.top <= box.bottom) return false;
+      if (shared(box, other) > overlap * Math.min(areaOf(box), areaOf(other))) return true;
+    }
+    return false;
+  }).length;
+  const { pdfium, handle } = pdfiumOf(page);
+  pdfium._FPDF_ClosePage(handle);
+  return { text, outside, overlapping };
+}
+
+function areaOf({ left, right, top, bottom }: Box): number {
+  return (right - left) * (top - bottom);
+}
+
+function shared(one: Box, other: Box): number {
+  const width = Math.min(one.right, other.right) - Math.max(one.left, other.left);
+  const height = Math.min(one.top, other.top) - Math.max(one.bottom, other.bottom);
+  return width > 0 && height > 0 ? width * height : 0;
+}
+
+/** Of each piece of text on a page. */
+function boxesOf(page: PDFiumPage): Box[] {
+  const { pdfium, handle } = pdfiumOf(page);
+  const text = pdfium._FPDFText_LoadPage(handle);
+  const memory = pdfium.wasmExports.malloc(64);
+  try {
+    const count = pdfium._FPDFText_CountRects(text, 0, -1);
+    const boxes: Box[] = [];
+    for (let index = 0; index < count; index += 1) {
+      if (!pdfium._FPDFText_GetRect(text, index, memory, memory + 8, memory + 16, memory + 24)) continue;
+      const [left = 0, top = 0, right = 0, bottom = 0] = new Float64Array(pdfium.HEAPU8.buffer, memory, 4);
+      if (right > left && top > bottom) boxes.push({ left, top, right, bottom });
+    }
+    return boxes;
+  } finally {
+    pdfium.wasmExports.free(memory);
+    pdfium._FPDFText_ClosePage(text);
+  }
+}

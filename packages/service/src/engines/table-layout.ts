@@ -1,0 +1,223 @@
+import { type Attributes, isAttributes, isNode, listOf, type Node, part, rewrite, textOf } from './pandoc-document';
+import { breakWords, type Extent, extentOf } from './text-width';
+
+/**
+ * Gives the tables of a document (pandoc's JSON) columns in which every word has room. typst shares a line among columns, whatever
+ * stands in them: a word that is wider than its column is printed over the next. What does not fit is set smaller; then on a page
+ * that lies on its side; then on a page as wide as the table, in the proportions of the others.
+ */
+
+/** In points. */
+export interface Page {
+  readonly width: number;
+  readonly height: number;
+  readonly margin: number;
+}
+
+interface Setting {
+  readonly size: number;
+  readonly inset: number;
+}
+
+const usualSetting: Setting = { size: 11, inset: 6 };
+const smallSettings: readonly Setting[] = [
+  { size: 9, inset: 4 },
+  { size: 8, inset: 3 },
+  { size: 7, inset: 2 },
+];
+const smallest: Setting = { size: 7, inset: 2 };
+/** Of a page that lies on its side, unless a margin is asked for. */
+const marginOfWide = 42;
+/** PDF viewers show no larger page. */
+const maxPageWidth = 14_400;
+const indent = 18;
+
+/** Blocks with their tables laid out for a page; `isAtTop`: what does not fit may get pages of its own. */
+export function layTables(blocks: unknown, page: Page, isAtTop = true): unknown[] {
+  const room = page.width - 2 * page.margin;
+  return listOf(blocks).flatMap((block) => {
+    if (!isNode(block)) return [block];
+    if (block.t === 'Table') return layTable(block, page, isAtTop);
+    const [first, second] = [part(block, 0), part(block, 1)];
+    if (block.t === 'Div') {
+      const inside = layTables(second, page, isAtTop);
+      // A page cannot stand within a block, and the block is nothing but a place that links lead to.
+      return inside.some(isOpening) ? [{ t: 'Div', c: [first, []] }, ...inside] : [{ t: 'Div', c: [first, inside] }];
+    }
+    const narrower = { ...page, width: page.width - indent };
+    const within = (items: unknown) => listOf(items).map((item) => layTables(item, narrower, false));
+    if (room < indent) return [block];
+    if (block.t === 'BlockQuote') return [{ t: block.t, c: layTables(block.c, narrower, false) }];
+    if (block.t === 'BulletList') return [{ t: block.t, c: within(block.c) }];
+    if (block.t === 'OrderedList') return [{ t: block.t, c: [first, within(second)] }];
+    if (block.t === 'Figure') return [{ t: block.t, c: [first, second, layTables(part(block, 2), page, false)] }];
+    if (block.t === 'DefinitionList') {
+      const items = listOf(block.c).map((item) => {
+        const [term, definitions] = listOf(item);
+        return [term, within(definitions)];
+      });
+      return [{ t: block.t, c: items }];
+    }
+    return [block];
+  });
+}
+
+function layTable(table: Node, page: Page, isAtTop: boolean): unknown[] {
+  const room = page.width - 2 * page.margin;
+  const [attributes, caption, columns, ...parts] = listOf(table.c);
+  const sections = withoutTallHead(parts);
+  const extents = extentsOf(table);
+  if (extents.length === 0) return [table];
+  const laid = (setting: Setting, widths: readonly (number | undefined)[], inRoom: number): Node => {
+    const specs = listOf(columns).map((column, index) => {
+      const width = widths[index];
+      const whole = width === undefined ? { t: 'ColWidthDefault' } : { t: 'ColWidth', c: floor(width / inRoom) };
+      return [listOf(column)[0], whole];
+    });
+    const all = [withSetting(attributes, setting), caption, specs];
+    const layCells = (value: unknown) => layTablesOfCells(value, widths, { page, setting });
+    return { t: 'Table', c: [...all, ...sections.map(layCells)] };
+  };
+  const needed = (setting: Setting, of: (extent: Extent) => number) =>
+    extents.reduce((sum, extent) => sum + of(extent) * setting.size + 2 * setting.inset, 0);
+  const given = listOf(columns).map((column) => widthGiven(column, room));
+  const suits = ({ min }: Extent, index: number) =>
+    (given[index] ?? Infinity) >= min * usualSetting.size + 2 * usualSetting.inset;
+  if (given.every((width) => width !== undefined) && extents.every(suits)) return [laid(usualSetting, given, room)];
+  if (needed(usualSetting, ({ max }) => max) <= room) return [laid(usualSetting, [], room)];
+  const fitting = [usualSetting, ...smallSettings].find((setting) => needed(setting, ({ min }) => min) <= room);
+  if (fitting) return [laid(fitting, share(extents, fitting, room), room)];
+  if (!isAtTop) return [breakAllWords(laid(smallest, share(extents, smallest, room), room))];
+
+  const margin = Math.min(page.margin, marginOfWide);
+  const [width, height] = [Math.max(page.width, page.height), Math.min(page.width, page.height)];
+  const onSide = smallSettings.find((setting) => needed(setting, ({ min }) => min) <= width - 2 * margin);
+  const setting = onSide ?? smallest;
+  const wide = Math.min(maxPageWidth, Math.max(width, needed(setting, ({ min }) => min) + 2 * margin));
+  const wideRoom = wide - 2 * margin;
+  const widePage = { width: wide, height: (height * wide) / width, margin };
+  const opening = `#page(width: ${widePage.width}pt, height: ${widePage.height}pt, margin: ${margin}pt)[`;
+  const inside = laid(setting, share(extents, setting, wideRoom), wideRoom);
+  return [typst(opening), inside, typst(']')];
+}
+
+/** For columns without room for their words: better broken than over each other. */
+function breakAllWords(table: Node): unknown {
+  return rewrite(table, (each) =>
+    isNode(each) && each.t === 'Str' ? { t: 'Str', c: breakWords(String(each.c), 1, 1) } : undefined,
+  );
+}
+
+const maxHeadRows = 5;
+const maxHeadLetters = 1_000;
+
+/** The rows of a head that would leave a page, on which it stands as a whole, little room for others: they become rows like them. */
+function withoutTallHead([head, bodies, foot]: readonly unknown[]): unknown[] {
+  const rows = listOf(listOf(head)[1]);
+  const isTall = rows.length > maxHeadRows || textOf(rows).length > maxHeadLetters;
+  const [first, ...others] = listOf(bodies);
+  if (!isTall || !Array.isArray(first)) return [head, bodies, foot];
+  const [attributes, headColumns, heads, cells] = listOf(first);
+  const body = [attributes, headColumns, heads, [...rows, ...listOf(cells)]];
+  return [[listOf(head)[0], []], [body, ...others], foot];
+}
+
+function typst(code: string): Node {
+  return { t: 'RawBlock', c: ['typst', code] };
+}
+
+function isOpening(block: unknown): boolean {
+  return isNode(block) && block.t === 'RawBlock';
+}
+
+function floor(share: number): number {
+  return Math.floor(share * 10_000) / 10_000;
+}
+
+function withSetting(attributes: unknown, { size, inset }: Setting): unknown {
+  if (!isAttributes(attributes) || size === usualSetting.size) return attributes;
+  const [id, classes, pairs]: Attributes = attributes;
+  return [id, classes, [...pairs, ['typst:text:size', `${size}pt`], ['typst:inset', `${inset}pt`]]];
+}
+
+function widthGiven(column: unknown, room: number): number | undefined {
+  const width = listOf(column)[1];
+  return isNode(width) && typeof width.c === 'number' && width.c > 0 ? width.c * room : undefined;
+}
+
+/** Every column gets room for its longest word, and of what is left as much as its lines are longer than that. */
+function share(extents: readonly Extent[], { size, inset }: Setting, room: number): number[] {
+  const least = extents.map(({ min }) => min * size + 2 * inset);
+  const left = room - sum(least);
+  if (left < 0) return least.map((width) => (width * room) / sum(least));
+  const wanted = sum(extents.map(({ min, max }) => (max - min) * size));
+  return extents.map(({ min, max }, index) => {
+    const more = wanted === 0 ? 0 : ((max - min) * size * Math.min(left, wanted)) / wanted;
+    return (least[index] ?? 0) + more;
+  });
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+/** Tables in cells of a table, for the columns that they stand in. */
+function layTablesOfCells(
+  value: unknown,
+  widths: readonly (number | undefined)[],
+  { page, setting }: { page: Page; setting: Setting },
+): unknown {
+  if (!holdsTable(value)) return value;
+  const smallest = Math.min(...widths.map((width) => width ?? page.width / 2));
+  const width = Math.max(indent, smallest - 2 * setting.inset);
+  const lay = (each: unknown): unknown => {
+    if (!Array.isArray(each)) return each;
+    const [attributes, alignment, rowSpan, columnSpan, blocks] = listOf(each);
+    if (!isAttributes(attributes) || typeof rowSpan !== 'number' || each.length !== 5) return each.map(lay);
+    const inside = layTables(blocks, { width, height: page.height, margin: 0 }, false);
+    return [attributes, alignment, rowSpan, columnSpan, inside];
+  };
+  return lay(value);
+}
+
+function holdsTable(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(holdsTable);
+  return isNode(value) && (value.t === 'Table' || holdsTable(value.c));
+}
+
+/** Of each column, in em. */
+function extentsOf({ c }: Node): Extent[] {
+  const [, , specs, ...sections] = listOf(c);
+  const columns = listOf(specs).length;
+  const extents = Array.from({ length: columns }, () => ({ min: 0, max: 0 }));
+  for (const rows of rowsOf(sections)) {
+    /** How many rows below this one a cell above still covers, by column. */
+    let covered = Array.from({ length: columns }, () => 0);
+    for (const row of rows) {
+      let column = 0;
+      const next = covered.map((rest) => Math.max(0, rest - 1));
+      for (const cell of row) {
+        while ((covered[column] ?? 0) > 0) column += 1;
+        const [, , rowSpan, columnSpan, blocks] = listOf(cell);
+        const spans = typeof columnSpan === 'number' && columnSpan > 0 ? columnSpan : 1;
+        const { min, max } = extentOf(blocks, extentsOf);
+        for (let end = column + spans; column < end; column += 1) {
+          const extent = extents[column];
+          if (!extent) continue;
+          extent.min = Math.max(extent.min, min / spans);
+          extent.max = Math.max(extent.max, max / spans);
+          next[column] = (typeof rowSpan === 'number' ? rowSpan : 1) - 1;
+        }
+      }
+      covered = next;
+    }
+  }
+  return extents;
+}
+
+/** The rows of head, bodies and foot. */
+function rowsOf([head, bodies, foot]: readonly unknown[]): unknown[][][] {
+  const cells = (rows: unknown) => listOf(rows).map((row) => listOf(listOf(row)[1]));
+  const inBodies = listOf(bodies).map((body) => [...cells(listOf(body)[2]), ...cells(listOf(body)[3])]);
+  return [cells(listOf(head)[1]), ...inBodies, cells(listOf(foot)[1])];
+}

@@ -1,0 +1,139 @@
+import { isNode, isObject, type Node, part } from './pandoc-document';
+
+/** How wide text is before it is set, as far as letters tell: enough to know whether it has room. */
+
+/** How wide something is, in em: its longest word, and its longest line. */
+export interface Extent {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** Of blocks or inlines of a document (pandoc's JSON); `columnsOf`: of a table within. */
+export function extentOf(value: unknown, columnsOf: (table: Node) => readonly Extent[]): Extent {
+  const extent = { min: 0, max: 0 };
+  let [word, line] = [0, 0];
+  const endWord = () => {
+    extent.min = Math.max(extent.min, word);
+    word = 0;
+  };
+  const endLine = () => {
+    endWord();
+    extent.max = Math.max(extent.max, line);
+    line = 0;
+  };
+  const add = (text: string) => {
+    for (const letter of text) {
+      const width = widthOf(letter);
+      if (/\s|\u200b/.test(letter)) endWord();
+      // Lines of Chinese, Japanese and Korean end between any two letters.
+      else if (width === 1) {
+        endWord();
+        extent.min = Math.max(extent.min, width);
+      } else word += width;
+      line += width;
+      if (letter === '\n') endLine();
+    }
+  };
+  const walk = (each: unknown): void => {
+    if (Array.isArray(each)) each.forEach(walk);
+    else if (isNode(each)) walkNode(each);
+    else if (isObject(each)) Object.values(each).forEach(walk);
+  };
+  const walkNode = (node: Node): void => {
+    switch (node.t) {
+      case 'Str': {
+        add(String(node.c));
+        return;
+      }
+      case 'Space':
+      case 'SoftBreak': {
+        add(' ');
+        return;
+      }
+      case 'LineBreak': {
+        endLine();
+        return;
+      }
+      case 'Code':
+      case 'CodeBlock':
+      case 'Math':
+        add(String(part(node, 1)));
+        if (node.t === 'CodeBlock') endLine();
+        return;
+      case 'Note': {
+        add('1');
+        return;
+      }
+      case 'Table': {
+        const columns = columnsOf(node);
+        extent.min = Math.max(
+          extent.min,
+          columns.reduce((sum, { min }) => sum + min + 1, 0),
+        );
+        extent.max = Math.max(
+          extent.max,
+          columns.reduce((sum, { max }) => sum + max + 1, 0),
+        );
+        return;
+      }
+      case 'Image':
+        extent.max = Math.max(extent.max, usualImage);
+        return;
+      case 'Para':
+      case 'Plain':
+      case 'Header':
+        walk(node.c);
+        {
+          endLine();
+          return;
+        }
+      case 'BulletList':
+      case 'OrderedList':
+      case 'BlockQuote':
+        word += listIndent;
+        line += listIndent;
+        walk(node.c);
+        {
+          endLine();
+          return;
+        }
+      default:
+        walk(node.c);
+    }
+  };
+  walk(value);
+  endLine();
+  return { min: extent.min * allowance, max: extent.max * allowance };
+}
+
+/** In em. */
+const [usualImage, listIndent] = [8, 2];
+/** Bold letters, and others than those of the usual font, are wider. */
+const allowance = 1.08;
+
+function widthOf(letter: string): number {
+  if (/[a-z0-9 ]/.test(letter)) return letter === 'm' || letter === 'w' ? 0.82 : 0.53;
+  if (/[.,:;!'|()[\]\-/\u00ad]/.test(letter)) return 0.36;
+  if (/[MW@%]/.test(letter)) return 0.95;
+  if (/[A-Z]/.test(letter)) return 0.72;
+  return /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60\u{1f000}-\u{3fffd}]/u.test(letter)
+    ? 1
+    : 0.66;
+}
+
+/** Longer words are no words, but numbers, keys and the like, and would leave the page. */
+const longestWord = 40;
+const pieceLetters = 10;
+const letters = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+/** Lines of these scripts end between any two letters, or where a dictionary says. */
+const withoutSpaces = /[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uac00-\ud7a3]/;
+
+/** Text in which a line can end within what is longer than a word. Nothing of it is seen: no hyphen becomes part of a number. */
+export function breakWords(text: string, longest = longestWord, piece = pieceLetters): string {
+  if (text.length <= longest) return text;
+  return text.replace(new RegExp(`[^\\s\\u200b]{${longest + 1},}`, 'g'), (word) => {
+    if (withoutSpaces.test(word)) return word;
+    const all = Array.from(letters.segment(word), ({ segment }) => segment);
+    return all.map((letter, index) => (index > 0 && index % piece === 0 ? `\u200b${letter}` : letter)).join('');
+  });
+}

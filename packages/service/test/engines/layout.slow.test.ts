@@ -1,0 +1,115 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { startTestService, type TestClient } from '../support';
+
+/** Documents as typst lays them out: all of their text is on the pages, and readable, or a warning says what is not. */
+
+let running: Awaited<ReturnType<typeof startTestService>>;
+let client: TestClient;
+
+beforeAll(async () => {
+  running = await startTestService({ conversionConcurrency: 1 });
+  client = running.client;
+});
+
+afterAll(() => running.stop());
+
+async function laidOut(name: string, data: string) {
+  const pdf = await client.convertToBytes({ name, data }, 'pdf');
+  const { bytes } = await client.convertToBytes({ name: 'a.pdf', data: pdf.bytes }, 'txt');
+  return { pages: bytes.toString('utf8').split('\f'), warning: pdf.warning };
+}
+
+const rows = Array.from({ length: 300 }, (_, index) => index + 1);
+
+describe('a table longer than a page', () => {
+  const csv = ['No,Name,Amount', ...rows.map((row) => `${row},Row number ${row},${row}.50`)].join('\n');
+  const markdown = ['| No | Name |', '|---|---|', ...rows.map((row) => `| ${row} | Row number ${row} |`)].join('\n');
+  const html = `<div><table><tr><th>No</th><th>Name</th></tr>${rows.map((row) => `<tr><td>${row}</td><td>Row number ${row}</td></tr>`).join('')}</table></div>`;
+
+  it.each([
+    ['a.csv', csv],
+    ['a.md', markdown],
+    ['a.html', html],
+  ])('is continued on the next, with its head: %s', async (name, data) => {
+    const { pages, warning } = await laidOut(name, data);
+    expect(pages.length).toBeGreaterThan(6);
+    expect(pages.every((page) => page.trim().startsWith('No Name'))).toBe(true);
+    expect(rows.filter((row) => !pages.some((page) => page.includes(`Row number ${row}`)))).toEqual([]);
+    expect(warning).toEqual({});
+  });
+});
+
+describe('what pandoc would keep on one page', () => {
+  const words = (word: string) => `${word} words `.repeat(1_500);
+  it.each([
+    ['a definition', `<dl><dt>Term</dt><dd>${words('definition')}</dd></dl>`],
+    ['a figure', `<figure><p>${words('figure')}</p></figure>`],
+    [
+      'an abstract',
+      `<html><head><title>T</title><meta name="abstract" content="${words('abstract')}"></head><body>b</body></html>`,
+    ],
+    ['a cell', `<table><tr><td>${words('cell')}</td><td>c</td></tr></table>`],
+    ['the head of a table', `<table><tr><th>${words('head')}</th><th>c</th></tr><tr><td>a</td><td>b</td></tr></table>`],
+  ])('goes on, on the next: %s', async (_title, html) => {
+    const { pages, warning } = await laidOut('a.html', html);
+    expect(pages.length).toBeGreaterThan(2);
+    expect(warning).toEqual({});
+  });
+});
+
+describe('a table wider than a page', () => {
+  it('stands on a page that is wide enough', async () => {
+    const columns = Array.from({ length: 100 }, (_, column) => column);
+    const csv = rows.slice(0, 60).map((row) => columns.map((column) => `value-${row}-${column}`).join(','));
+    const { pages, warning } = await laidOut('a.csv', csv.join('\n'));
+    expect(pages.join('')).toContain('value-60-99');
+    expect(warning).toEqual({});
+  });
+
+  it('in a list or a cell stays within it', async () => {
+    const wide = `<table><tr>${rows
+      .slice(0, 30)
+      .map((row) => `<td>word${row}</td>`)
+      .join('')}</tr></table>`;
+    const { warning } = await laidOut(
+      'a.html',
+      `<ul><li>${wide}</li></ul><table><tr><td>${wide}</td><td>b</td></tr></table>`,
+    );
+    expect(warning).toEqual({});
+  });
+});
+
+describe('a word longer than a line', () => {
+  it('is broken, without a sign', async () => {
+    const iban = '1234567890'.repeat(30);
+    const { pages, warning } = await laidOut('a.html', `<p>${iban}</p><pre>${iban}</pre><ul><li>${iban}</li></ul>`);
+    expect(
+      pages
+        .join('')
+        .replace(/[\s\u200b]/g, '')
+        .split(iban).length,
+    ).toBe(4);
+    expect(warning).toEqual({});
+  });
+});
+
+describe('letters that no font of the machine has', () => {
+  it('are counted and named, with what to install', async () => {
+    // The hieroglyphs of Anatolia are in no font that a machine has by chance.
+    const { warning } = await laidOut('a.html', '<p>Right, and \u{14400}\u{14401}\u{14400}.</p>');
+    expect(warning).toEqual({
+      GLYPHS_MISSING: expect.stringMatching(
+        /^No font of this machine has 3 character\(s\) .*: others \(\u{14400} \u{14401}\)\. Run: apt-get install fonts-/u,
+      ) as string,
+    });
+  });
+});
+
+describe('an ordinary document', () => {
+  it('is laid out without a warning', async () => {
+    const markdown = await readFile(path.resolve(__dirname, '../../../../docs/service/engines.md'), 'utf8');
+    const { warning } = await laidOut('a.md', markdown);
+    expect(warning).toEqual({});
+  });
+});

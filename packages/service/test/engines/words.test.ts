@@ -1,0 +1,39 @@
+import { lostWords } from '../../src/engines/words';
+
+/** What a text lost on its way to the pages of a PDF, and what only looks like a loss. */
+
+describe('words of a text that its pages lack', () => {
+  it('are named as often as they are lacking', () => {
+    expect(lostWords('pay the invoice, pay it twice', 'Pay the')).toEqual(['PAY', 'INVOICE', 'IT', 'TWICE']);
+  });
+
+  it.each([
+    ['a hyphen at the end of a line', 'invoices', 'in-\r\nvoices'],
+    ['a hyphen that PDFium marks', 'invoices', 'in\ufffevoices'],
+    [
+      'a hyphen at the end of a page, before its number and its notes',
+      'invoices today',
+      'in\ufffe7\nA note\nvoices today',
+    ],
+    ['ligatures', 'efficient office', 'e\ufb03cient o\ufb03ce'],
+    ['capitals', 'Straße', 'STRASSE'],
+    ['accents of their own', 'é naïve', 'e\u0301 nai\u0308ve'],
+    [
+      'soft hyphens and breaks within a word',
+      'data\u00adbase 12345678901234567890',
+      'database 1234567890\u200b1234567890',
+    ],
+    [
+      'a number longer than a page is wide',
+      '1234567890'.repeat(9),
+      `${'1234567890'.repeat(5)}\n7\n${'1234567890'.repeat(4)}`,
+    ],
+    ['other quotes and dashes', '"a" -- b\'s', '“a” – b’s'],
+    ['lines of Chinese that a page ends', '你好世界', '你好\n1\n世界'],
+    ['Hebrew from right to left, letter by letter', 'שלום', 'םולש'],
+    ['scripts that are set in another order', 'नमस्ते สวัสดี', ''],
+    ['heads that are printed on each page', 'No Name 1 a', 'No Name 1 a No Name'],
+  ])('are not those with %s', (_title, text, pages) => {
+    expect(lostWords(text, pages)).toEqual([]);
+  });
+});

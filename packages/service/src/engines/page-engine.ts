@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { z } from 'zod';
@@ -13,20 +13,28 @@ import {
 } from './conversion';
 import { readInput, readInputText } from './input';
 import { describeMissing } from './pandoc-engine';
-import { endOfProgram, environmentOf, homeOf, pathOf, programs } from './programs';
+import { endOfProgram, environmentOf, homeOf, pathOf, programs, workFolderOf } from './programs';
 
 /** A page as Chromium prints it, asked by its DevTools protocol over a pipe. The page has no address, no scripts and no network. */
 
 const usualMargin = 10;
+
+/** What a page shows beside its text, by its address, and the pictures of its styles. */
+const shownFiles =
+  /<(?:img|image|source|input|embed|iframe|object|video|link\b(?=[^>]*\bstylesheet\b))\b[^>]*?\s(?:src|data|href|xlink:href|poster)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))|\burl\(\s*["']?([^"')]+)/gi;
+
+/** Files beside the page. Chromium does not ask for them: the page has no address that theirs could be relative to. */
+function filesBeside(html: string): string[] {
+  const addresses = Array.from(html.matchAll(shownFiles), (found) => found.slice(1).find(Boolean)?.trim() ?? '');
+  return addresses.filter((address) => address !== '' && !/^(?:[a-z][a-z\d+.-]*:|\/\/|#)/i.test(address));
+}
 
 /** A page that forwards would be left, at a moment of its own, for one that may not be loaded. */
 const forwarding = /<meta\b[^>]*\bhttp-equiv\s*=\s*["']?refresh\b[^>]*>/gi;
 
 export async function printPage(request: ConversionRequest): Promise<Converted> {
   const { text, warnings } = readInputText(await readInput(request), request.inputFormat);
-  // Of its sockets, whose paths must be short.
-  const temporary = await mkdtemp('/tmp/page-');
-  const browser = startBrowser(request, temporary);
+  const browser = startBrowser(request);
   try {
     const { targetId } = await browser.ask('Target.createTarget', { url: 'about:blank' }, targetSchema);
     await browser.enter(targetId);
@@ -40,11 +48,11 @@ export async function printPage(request: ConversionRequest): Promise<Converted> 
     await browser.ask('Page.setDocumentContent', { frameId: frameTree.frame.id, html });
     await loaded;
     const { data } = await browser.ask('Page.printToPDF', layoutOf(request.parameters), printSchema);
-    const missing = browser.requested.filter((url) => !url.startsWith('data:') && url !== 'about:blank');
+    const asked = browser.requested.filter((url) => !url.startsWith('data:') && !url.startsWith('about:'));
+    const missing = [...asked, ...filesBeside(html)];
     return { data: Buffer.from(data, 'base64'), warnings: { ...warnings, ...describeMissing(missing) } };
   } finally {
     await browser.close();
-    await rm(temporary, { recursive: true, force: true });
   }
 }
 
@@ -70,7 +78,11 @@ const messageSchema = z.object({
   error: z.object({ message: z.string() }).optional(),
 });
 
-function startBrowser(request: ConversionRequest, temporary: string) {
+/** Of its sockets, whose paths must be short: its working folder, which goes with the conversion however that ends. */
+const shortPath = '/proc/self/cwd';
+
+function startBrowser(request: ConversionRequest) {
+  const temporary = existsSync(shortPath) ? shortPath : homeOf(request);
   // Its own sandbox wants namespaces, which root and processes that are shut in already don't get.
   const isShutIn = process.getuid?.() === 0 || process.ppid === 1;
   const child = spawn(
@@ -78,10 +90,16 @@ function startBrowser(request: ConversionRequest, temporary: string) {
     [
       ...['--headless', '--remote-debugging-pipe', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run'],
       ...['--disable-extensions', '--disable-background-networking', '--disable-crash-reporter', '--disable-breakpad'],
+      // The protocol's switch for scripts leaves out frames that a page makes, and no host rule stops WebRTC's own packets.
+      ...['--blink-settings=scriptEnabled=false', '--force-webrtc-ip-handling-policy=disable_non_proxied_udp'],
       ...['--host-resolver-rules=MAP * ~NOTFOUND', `--user-data-dir=${path.join(homeOf(request), 'browser')}`],
       ...(isShutIn ? ['--no-sandbox'] : []),
     ],
-    { env: { ...environmentOf(request), TMPDIR: temporary }, stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] },
+    {
+      cwd: workFolderOf(request),
+      env: { ...environmentOf(request), TMPDIR: temporary },
+      stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
+    },
   );
   const [, , , commands, answers] = child.stdio as unknown as [null, null, null, Writable, Readable];
   const waiting = new Map<number, { resolve: (result: unknown) => void; reject: (error: Error) => void }>();

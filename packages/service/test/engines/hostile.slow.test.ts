@@ -1,5 +1,6 @@
+import { createSocket } from 'node:dgram';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -231,6 +232,20 @@ withPrograms(['chromium'], () => {
     expect(text).toContain('before');
     expect(text).not.toMatch(/TheSecret|scripted/);
     expect([red, requests]).toEqual([0, []]);
+  });
+
+  it('runs no script in a frame that allows itself scripts, sends no packet, and leaves nothing in /tmp', async () => {
+    const before = readdirSync('/tmp');
+    const packets: string[] = [];
+    const listener = createSocket('udp4', (message) => packets.push(message.toString('latin1')));
+    await new Promise<void>((resolve) => listener.bind(0, '127.0.0.1', resolve));
+    const script = `document.body.innerHTML = 'scripted'; const c = new RTCPeerConnection({ iceServers: [{ urls: 'stun:127.0.0.1:${listener.address().port}' }] }); c.createDataChannel('a'); c.createOffer().then((offer) => c.setLocalDescription(offer))`;
+    const page = `<p>before</p><iframe sandbox="allow-scripts" srcdoc="<p>framed</p><script>${script}</script>"></iframe>`;
+    const { text } = await read(await convert('chromium', page, ['html', 'pdf', 'pdf']));
+    listener.close();
+    expect(text).toContain('framed');
+    expect([text.includes('scripted'), packets]).toEqual([false, []]);
+    expect(readdirSync('/tmp').filter((name) => /^page-|[cC]hromium/.test(name) && !before.includes(name))).toEqual([]);
   });
 });
 

@@ -205,9 +205,12 @@ withPrograms(['chromium'], () => {
 
   it('prints pictures that are in the page, and warns of those that are not', async () => {
     const inside = `data:image/svg+xml;base64,${Buffer.from(tinySvg).toString('base64')}`;
-    const data = `<p>Größe</p><img src="${inside}"><img src="chart.png"><img src="https://example.com/x.png">`;
+    const data = `<p>Größe</p><img src="${inside}"><img src="chart.png"><img src="https://example.com/x.png">
+      <link rel="stylesheet" href="print.css"><link rel="icon" href="icon.png"><p style="background: url('paper.jpg')"></p>`;
     const { bytes, warning } = await client.convertToBytes({ name: 'page.html', data }, 'pdf');
     expect(await textOf(bytes)).toBe('Größe\n');
-    expect(warning['RESOURCE_NOT_FOUND']).toMatch(/Left out, .*https:\/\/example\.com\/x\.png/);
+    expect(warning['RESOURCE_NOT_FOUND']).toMatch(
+      /Left out, .*: https:\/\/example\.com\/x\.png, chart\.png, print\.css, paper\.jpg\./,
+    );
   });
 });

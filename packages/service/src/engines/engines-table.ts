@@ -86,6 +86,7 @@ const table: Readonly<Record<EngineName, Omit<Engine, 'name'>>> = {
     needs: [pdfium],
     families: [
       { reads: codecs('pdf'), writes: codecs('txt=text'), takes: ['pages'] },
+      { reads: codecs('pdf'), writes: codecs('pdf'), needs: [typst, sharp], takes: ['pages'] },
       {
         reads: codecs('pdf'),
         writes: codecs('avif jpg=jpeg webp'),
@@ -94,7 +95,10 @@ const table: Readonly<Record<EngineName, Omit<Engine, 'name'>>> = {
       },
       { reads: codecs('pdf'), writes: codecs('png tiff'), needs: [sharp], takes: ['pages', 'dpi', 'width'] },
     ],
-    load: async () => ofBytes((await import('./pdf-reader.js')).convertPdf),
+    load: async () => {
+      const [{ convertPdf }, { copyPdf }] = await Promise.all([import('./pdf-reader.js'), import('./pdf-pages.js')]);
+      return ofBytes((request, input) => (request.route.writer === 'pdf' ? copyPdf : convertPdf)(request, input));
+    },
   },
   sheets: {
     title: 'spreadsheets: what is in their cells, not how it looks',

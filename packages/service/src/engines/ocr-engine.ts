@@ -1,10 +1,18 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Sharp } from 'sharp';
-import { ConversionFailure, type ConversionRequest, type Converted, type ConvertedFile } from './conversion';
+import {
+  ConversionFailure,
+  type ConversionRequest,
+  type Converted,
+  type ConvertedFile,
+  type Warnings,
+} from './conversion';
 import { loadSharp, maxPixels } from './image-engine';
 import { readInput } from './input';
-import { pagesOfPdf, renderPage, textOfPage, withPdf } from './pdf-reader';
+import { hasNotes, pageWithForms } from './pdf-forms';
+import { assemble, copyPdf } from './pdf-pages';
+import { pageNumbers, renderPage, textOfPage, withPdf } from './pdf-reader';
 import { lastLine, pathOf, programs, runProgram, workFolderOf } from './programs';
 
 /** What print needs to be read. */
@@ -16,19 +24,51 @@ export async function recognise(request: ConversionRequest): Promise<Converted |
   const input = await readInput(request);
   const isPdf = request.route.reader === 'pdf';
   if (request.route.writer === 'pdf') {
-    const pages = isPdf ? await drawnPages(request, input) : await picturesIn(input);
-    return { file: await runTesseract(request, pages, 'pdf'), warnings: {} };
+    if (isPdf) return recognisePdf(request, input);
+    return { file: await runTesseract(request, await picturesIn(input), 'pdf'), warnings: {} };
   }
   const texts = isPdf ? await textsOfPdf(request, input) : await textsOf(request, await picturesIn(input));
   const text = `${texts.map((each) => each.trim()).join(`\n\n${pageEnd}`)}\n`;
   return { data: new TextEncoder().encode(text), warnings: {} };
 }
 
+/** Pages that hold text stay as they are, unless a language is named; the others become pictures whose text can be searched. */
+async function recognisePdf(request: ConversionRequest, input: Buffer): Promise<Converted | ConvertedFile> {
+  const isAsked = request.parameters.ocr_language !== undefined;
+  const pages = await withPdf(input, (document) => {
+    const numbers = pageNumbers(document, request);
+    const all = numbers.map((number) => {
+      const page = document.getPage(number);
+      const { originalWidth: width, originalHeight: height } = page.getOriginalSize();
+      return { number, width, height, hasText: textOfPage(page) !== '', hasNotes: hasNotes(document, number) };
+    });
+    return Promise.resolve(all);
+  });
+  if (!isAsked && pages.every(({ hasText }) => hasText)) return copyPdf(request, input);
+  // What was put on a page cannot be taken over with it.
+  const drawn = pages.flatMap(({ hasText, hasNotes }, index) => (isAsked || !hasText || hasNotes ? [index] : []));
+  const recognised = await runTesseract(request, await drawnPages(request, input, drawn), 'pdf');
+  const pictures = drawn.filter((index) => pages[index]?.hasText).length;
+  const warnings: Warnings = {};
+  if (pictures > 0) {
+    warnings['PAGES_ARE_PICTURES'] =
+      `${pictures} page(s) that hold text are pictures now, with the text that was read in them. Leave ocr_language out to keep pages with text as they are.`;
+  }
+  if (drawn.length === pages.length) return { file: recognised, warnings };
+  const files = new Map([['original.pdf', new Uint8Array(input)]]).set('recognised.pdf', await readFile(recognised));
+  const placed = pages.map((page, index) => {
+    const at = drawn.indexOf(index);
+    return at === -1 ? { ...page, file: 'original.pdf' } : { ...page, file: 'recognised.pdf', number: at };
+  });
+  return { data: await assemble(placed, files), warnings };
+}
+
 /** The text that a page holds, or else the text in its picture. */
 async function textsOfPdf(request: ConversionRequest, input: Buffer): Promise<string[]> {
-  const texts = await withPdf(input, (document) =>
-    Promise.resolve(pagesOfPdf(document, request).map((page) => textOfPage(page))),
-  );
+  const texts = await withPdf(input, (document) => {
+    const pages = pageNumbers(document, request).map((number) => pageWithForms(document, number));
+    return Promise.resolve(pages.map(textOfPage));
+  });
   const scanned = texts.flatMap((text, index) => (text === '' ? [index] : []));
   if (scanned.length === 0) return texts;
   const found = await textsOf(request, await drawnPages(request, input, scanned));
@@ -40,13 +80,13 @@ async function textsOf(request: ConversionRequest, pages: readonly Sharp[]): Pro
   return text.split(pageEnd).slice(0, pages.length);
 }
 
-async function drawnPages(request: ConversionRequest, input: Buffer, only?: readonly number[]): Promise<Sharp[]> {
+async function drawnPages(request: ConversionRequest, input: Buffer, only: readonly number[]): Promise<Sharp[]> {
   return withPdf(input, async (document) => {
     const pages: Sharp[] = [];
-    for (const [index, page] of pagesOfPdf(document, request).entries()) {
-      if (only?.includes(index) ?? true) {
-        pages.push(await renderPage(page, { parameters: { dpi: defaultDpi, ...request.parameters } }));
-      }
+    for (const [index, number] of pageNumbers(document, request).entries()) {
+      if (!only.includes(index)) continue;
+      const page = pageWithForms(document, number);
+      pages.push(await renderPage(page, { parameters: { dpi: defaultDpi, ...request.parameters } }));
     }
     return pages;
   });

@@ -1,6 +1,7 @@
 import type { PDFiumPage } from '@hyzyla/pdfium';
 import type { Warnings } from './conversion';
-import { pdfiumOf, textOfPage, withPdf } from './pdf-reader';
+import { textOfPage, withPdf } from './pdf-reader';
+import { pdfiumOf } from './pdfium';
 import { isHere } from './programs';
 import { lostWords, someWords } from './words';
 

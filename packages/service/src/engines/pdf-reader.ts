@@ -10,48 +10,32 @@ import {
   reasonOf,
   type Warnings,
 } from './conversion';
+import { describeForms, pageWithForms } from './pdf-forms';
 import { encodePicture, loadSharp, maxPixels } from './image-engine';
 
 /** As sharp as a printed page needs to be to be read on a screen. */
 const defaultDpi = 150;
-
-/** What of PDFium is used here, and its wrapper has no words for. */
-interface Pdfium {
-  readonly HEAPU8: Uint8Array;
-  readonly wasmExports: { malloc: (size: number) => number; free: (place: number) => void };
-  _FPDF_ClosePage: (page: number) => void;
-  _FPDFText_LoadPage: (page: number) => number;
-  _FPDFText_ClosePage: (text: number) => void;
-  _FPDFText_CountRects: (text: number, start: number, count: number) => number;
-  _FPDFText_GetRect: (text: number, index: number, left: number, top: number, right: number, bottom: number) => number;
-}
-
-/** The parts of the wrapper that it keeps for itself. */
-export function pdfiumOf(page: PDFiumPage): { pdfium: Pdfium; handle: number } {
-  const wrapped: unknown = page;
-  const { module: pdfium, pageIdx: handle } = wrapped as { module: Pdfium; pageIdx: number };
-  return { pdfium, handle };
-}
 
 let library: Awaited<ReturnType<typeof PDFiumLibrary.init>> | undefined;
 
 /** Makes pictures or text of the pages of a PDF. */
 export async function convertPdf(request: ConversionRequest, input: Buffer): Promise<Converted> {
   return withPdf(input, async (document) => {
-    const pages = pagesOfPdf(document, request);
-    return request.route.writer === 'text' ? textOf(pages) : picturesOf(request, pages);
+    const numbers = pageNumbers(document, request);
+    const isText = request.route.writer === 'text';
+    const forms = describeForms(document, numbers, isText);
+    const pages = numbers.map((number) => pageWithForms(document, number));
+    const { data, warnings } = isText ? textOf(pages) : await picturesOf(request, pages);
+    return { data, warnings: { ...forms, ...warnings } };
   });
 }
 
-/** The pages that are asked for. */
-export function pagesOfPdf(
-  document: PDFiumDocument,
-  { parameters }: Pick<ConversionRequest, 'parameters'>,
-): PDFiumPage[] {
+/** The pages that are asked for, counted from 0. */
+export function pageNumbers(document: PDFiumDocument, { parameters }: Pick<ConversionRequest, 'parameters'>): number[] {
   const count = document.getPageCount();
   const numbers = choosePages(parameters.pages, count);
   if (numbers.length === 0) throw new ConversionFailure(`The PDF has ${count} page(s), and none that is asked for.`);
-  return numbers.map((number) => document.getPage(number));
+  return numbers;
 }
 
 export function textOfPage(page: PDFiumPage): string {

@@ -1,5 +1,6 @@
 import sharp from 'sharp';
 import { startTestService, type TestClient, tinySvg } from '../support';
+import { filledForm } from './pdfs';
 
 /** Pictures, and the pages of PDFs: what is in them, and what a submit may say beside its formats. */
 
@@ -117,6 +118,64 @@ describe('pages of a PDF', () => {
       code: 'FAILED_CONVERT',
       message: expect.stringMatching(/^The file is not a PDF/) as string,
     });
+  });
+});
+
+describe('what was filled into a form, typed or stamped on a page', () => {
+  it.each([true, false])(
+    'is in its text, and what no text shows is told (pictures of its own: %s)',
+    async (appearances) => {
+      const { bytes, warning } = await client.convertToBytes(
+        { name: 'form.pdf', data: filledForm({ appearances }) },
+        'txt',
+      );
+      expect(bytes.toString()).toMatch(/^Name:\n(?=[^]*Filled Jones)(?=[^]*Typed note)[^]*Stamped/);
+      expect(warning).toEqual({ FORM_MARKS_LOST: expect.stringMatching(/^1 box\(es\) .*: agree\./) as string });
+    },
+  );
+
+  it.each(['png', 'jpg', 'tiff'])('is drawn on its picture: %s', async (format) => {
+    const picture = sharp(await converted('form.pdf', filledForm(), format, { dpi: 72 }));
+    const darkest = async (left: number, top: number, width: number, height: number) => {
+      const { channels } = await sharp(
+        await picture.clone().extract({ left, top, width, height }).png().toBuffer(),
+      ).stats();
+      return channels.slice(0, 3).map(({ min }) => min);
+    };
+    // The name, the tick, and the white of red below the stamp.
+    expect(Math.max(...(await darkest(100, 80, 200, 20)))).toBeLessThan(100);
+    expect(Math.max(...(await darkest(105, 145, 10, 10)))).toBeLessThan(100);
+    expect(near(await darkest(250, 265, 40, 30), { r: 255, g: 0, b: 0 })).toBe(true);
+  });
+});
+
+describe('a PDF that is to become a PDF', () => {
+  it('is copied bit by bit, and said to be one', async () => {
+    const pdf = await converted('a.md', 'Some text', 'pdf');
+    const { bytes, warning } = await client.convertToBytes({ name: 'a.pdf', data: pdf }, 'pdf');
+    expect(bytes.equals(pdf)).toBe(true);
+    expect(Object.keys(warning)).toEqual(['ALREADY_PDF']);
+  });
+
+  it('without text says what would read it', async () => {
+    const { warning } = await client.convertToBytes(
+      { name: 'a.pdf', data: await converted('a.svg', tinySvg, 'pdf') },
+      'pdf',
+    );
+    expect(warning).toEqual({ NO_TEXT: expect.stringMatching(/^1 of 1 page\(s\) hold no text/) as string });
+  });
+
+  it('gives the pages that are asked for, with their text and what was filled in', async () => {
+    const words = 'word '.repeat(2_000);
+    const long = await converted('a.html', `<p>First ${words}</p><h1>Last</h1>`, 'pdf');
+    const last = await converted('a.pdf', long, 'pdf', { pages: '2-99' });
+    const text = (await converted('a.pdf', last, 'txt')).toString();
+    expect([text.includes('First'), text.includes('Last')]).toEqual([false, true]);
+    const form = await converted('form.pdf', filledForm(), 'pdf', { pages: 1 });
+    const { channels } = await sharp(await converted('form.pdf', form, 'png', { dpi: 72 }))
+      .extract({ left: 105, top: 145, width: 10, height: 10 })
+      .stats();
+    expect(channels[0]?.min).toBeLessThan(100);
   });
 });
 

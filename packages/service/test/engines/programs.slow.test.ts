@@ -6,6 +6,7 @@ import sharp from 'sharp';
 import { findProgram, programs } from '../../src/engines/programs';
 import { engineNames } from '../../src/engines/engine';
 import { startTestService, type TestClient, tinySvg } from '../support';
+import { filledForm, textAndScan } from './pdfs';
 import { withPrograms } from './with-packages';
 
 /** Programs of the machine, each where it is: Debian's libreoffice-writer-nogui and so on, ffmpeg, tesseract-ocr, chromium. */
@@ -182,6 +183,28 @@ withPrograms(['tesseract'], () => {
   it('makes a PDF that can be searched, where its language is named', async () => {
     const searchable = await converted('scan.png', await scan(), 'pdf', { ocr_language: 'eng' });
     expect(await textOf(searchable)).toMatch(/quick brown fox/);
+  });
+
+  it('reads the pages of a PDF that are pictures, and leaves those with text as they are', async () => {
+    const { data: jpeg, info } = await sharp(await scan())
+      .jpeg()
+      .toBuffer({ resolveWithObject: true });
+    const mixed = textAndScan('Typed words', { jpeg, width: info.width, height: info.height });
+    const { bytes, warning } = await client.convertToBytes({ name: 'mixed.pdf', data: mixed }, 'pdf');
+    const [first, second] = (await textOf(bytes)).split('\f');
+    expect(first?.trim()).toBe('Typed words');
+    expect(second).toMatch(/quick brown fox/);
+    expect(warning).toEqual({});
+  });
+
+  it('copies a PDF with text, and makes pictures of it only where a language is named, with what was filled in', async () => {
+    const form = filledForm();
+    const copy = await client.convertToBytes({ name: 'form.pdf', data: form }, 'pdf');
+    expect(copy.bytes.equals(form)).toBe(true);
+    expect(Object.keys(copy.warning)).toEqual(['ALREADY_PDF']);
+    const read = await client.convertToBytes({ name: 'form.pdf', data: form }, 'pdf', { ocr_language: 'eng' });
+    expect(await textOf(read.bytes)).toMatch(/Filled Jones[^]*Typed note/);
+    expect(read.warning['PAGES_ARE_PICTURES']).toMatch(/^1 page/);
   });
 
   it('names the package of a language that is not here', async () => {

@@ -1,0 +1,82 @@
+import type { PDFiumDocument, PDFiumPage } from '@hyzyla/pdfium';
+import type { Warnings } from './conversion';
+import { pdfiumOf } from './pdfium';
+
+/** Forms and notes of a PDF: what was filled in, typed on or stamped stands beside its pages, and PDFium draws and reads pages. */
+
+/** A page that holds all that was put on it. */
+export function pageWithForms(document: PDFiumDocument, number: number): PDFiumPage {
+  const page = document.getPage(number);
+  const { pdfium, handle } = pdfiumOf(page);
+  if (pdfium._FPDFPage_GetAnnotCount(handle) === 0) return page;
+  // Values without a picture of their own get one.
+  const form = document.initializeFormFields();
+  pdfium._FORM_OnAfterLoadPage(handle, form);
+  pdfium._FPDFPage_Flatten(handle, 0);
+  pdfium._FORM_OnBeforeClosePage(handle, form);
+  pdfium._FPDF_ClosePage(handle);
+  return document.getPage(number);
+}
+
+/** Something was put on a page that is not of it. */
+export function hasNotes(document: PDFiumDocument, number: number): boolean {
+  return annotationsOf(document.getPage(number)).some(({ kind }) => kind !== link);
+}
+
+const [link, formField] = [2, 20];
+/** Of forms that Adobe's programs alone show. */
+const xfa = 2;
+const maxNameBytes = 512;
+
+/** What of the forms on these pages is not shown; `isText`: as text. */
+export function describeForms(document: PDFiumDocument, numbers: readonly number[], isText: boolean): Warnings {
+  const warnings: Warnings = {};
+  const ticked: string[] = [];
+  for (const number of numbers) {
+    const page = document.getPage(number);
+    const { pdfium, file } = pdfiumOf(page);
+    if (pdfium._FPDF_GetFormType(file) === xfa) {
+      warnings['FORM_LOST'] =
+        'The form is of a kind (XFA) that only programs of Adobe show; what was filled in is not in the result. Print it to PDF there, and convert that.';
+    }
+    if (isText) ticked.push(...tickedOn(document, page));
+  }
+  if (ticked.length > 0) {
+    const names = ticked.slice(0, 5).join(', ') + (ticked.length > 5 ? ', …' : '');
+    warnings['FORM_MARKS_LOST'] =
+      `${ticked.length} box(es) of the form are ticked, which text does not show: ${names}. Convert to a picture to see them.`;
+  }
+  return warnings;
+}
+
+/** The names of ticked boxes. */
+function tickedOn(document: PDFiumDocument, page: PDFiumPage): string[] {
+  const { pdfium, handle } = pdfiumOf(page);
+  const fields = annotationsOf(page).filter(({ kind }) => kind === formField);
+  if (fields.length === 0) return [];
+  const form = document.initializeFormFields();
+  pdfium._FORM_OnAfterLoadPage(handle, form);
+  const memory = pdfium.wasmExports.malloc(maxNameBytes);
+  try {
+    return fields.flatMap(({ index }) => {
+      const field = pdfium._FPDFPage_GetAnnot(handle, index);
+      const isTicked = pdfium._FPDFAnnot_IsChecked(form, field) === 1;
+      const bytes = isTicked ? pdfium._FPDFAnnot_GetFormFieldName(form, field, memory, maxNameBytes) : 0;
+      pdfium._FPDFPage_CloseAnnot(field);
+      const name = Buffer.from(pdfium.HEAPU8.subarray(memory, memory + Math.max(0, Math.min(bytes, maxNameBytes) - 2)));
+      return isTicked ? [name.toString('utf16le')] : [];
+    });
+  } finally {
+    pdfium.wasmExports.free(memory);
+  }
+}
+
+function annotationsOf(page: PDFiumPage): { kind: number; index: number }[] {
+  const { pdfium, handle } = pdfiumOf(page);
+  return Array.from({ length: pdfium._FPDFPage_GetAnnotCount(handle) }, (_, index) => {
+    const annotation = pdfium._FPDFPage_GetAnnot(handle, index);
+    const kind = pdfium._FPDFAnnot_GetSubtype(annotation);
+    pdfium._FPDFPage_CloseAnnot(annotation);
+    return { kind, index };
+  });
+}

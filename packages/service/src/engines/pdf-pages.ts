@@ -1,0 +1,71 @@
+import type { PDFiumDocument } from '@hyzyla/pdfium';
+import { ConversionFailure, type ConversionRequest, type Converted, oneLine, type Warnings } from './conversion';
+import { hasNotes, pageWithForms } from './pdf-forms';
+import { pageNumbers, renderPage, textOfPage, withPdf } from './pdf-reader';
+import { installCommand, isHere, programs } from './programs';
+import { typeset } from './typesetter';
+
+/** Pages of a PDF as a PDF again: what is one already needs no conversion. */
+
+/** A page of a file that is put into a PDF; `number`: of a PDF, counted from 0. */
+interface PlacedPage {
+  readonly file: string;
+  readonly number?: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Of a page that can't be taken over with what was put on it. */
+const pictureDpi = 200;
+export const alreadyPdf =
+  'The file is a PDF with text already, and was copied as it is. Name the language of its pictures (ocr_language) to have them read.';
+
+/** The file itself, or the pages of it that are asked for. */
+export async function copyPdf(request: ConversionRequest, input: Buffer): Promise<Converted> {
+  return withPdf(input, (document) => copyPages(request, input, document));
+}
+
+async function copyPages(request: ConversionRequest, input: Buffer, document: PDFiumDocument): Promise<Converted> {
+  const numbers = pageNumbers(document, request);
+  const warnings: Warnings = {};
+  const empty = numbers.filter((number) => textOfPage(document.getPage(number)) === '').length;
+  if (empty > 0) {
+    const install = isHere(programs.tesseract) ? '' : ` To have it read, run: ${installCommand([programs.tesseract])}`;
+    warnings['NO_TEXT'] = `${empty} of ${numbers.length} page(s) hold no text, as scanned ones do.${install}`;
+  }
+  if (request.parameters.pages === undefined) {
+    return { data: input, warnings: { ...warnings, ...(empty === 0 && { ALREADY_PDF: alreadyPdf }) } };
+  }
+  const files = new Map<string, Uint8Array>([['original.pdf', input]]);
+  const placed: PlacedPage[] = [];
+  for (const number of numbers) placed.push(await placePage(document, number, files));
+  return { data: await assemble(placed, files), warnings };
+}
+
+/** A page as it is, or a picture of it if something was put on it. */
+async function placePage(
+  document: PDFiumDocument,
+  number: number,
+  files: Map<string, Uint8Array>,
+): Promise<PlacedPage> {
+  const page = document.getPage(number);
+  const { originalWidth: width, originalHeight: height } = page.getOriginalSize();
+  if (!hasNotes(document, number)) return { file: 'original.pdf', number, width, height };
+  const picture = await renderPage(pageWithForms(document, number), { parameters: { dpi: pictureDpi } });
+  files.set(`${number}.png`, await picture.png().toBuffer());
+  return { file: `${number}.png`, width, height };
+}
+
+/** A PDF of pages of others. */
+export async function assemble(
+  pages: readonly PlacedPage[],
+  files: ReadonlyMap<string, Uint8Array>,
+): Promise<Uint8Array> {
+  const source = pages.map(({ file, number, width, height }) => {
+    const page = number === undefined ? '' : `, page: ${number + 1}`;
+    return `#page(width: ${width}pt, height: ${height}pt, margin: 0pt)[#image("${file}"${page}, width: 100%, height: 100%)]`;
+  });
+  const { pdf, reason } = await typeset(source.join('\n'), files);
+  if (pdf) return pdf;
+  throw new ConversionFailure(`The pages could not be put into a PDF: ${oneLine(reason)}`);
+}

@@ -1,0 +1,29 @@
+import type { PDFiumPage } from '@hyzyla/pdfium';
+
+/** What of PDFium is used here, and its wrapper has no words for. */
+interface Pdfium {
+  readonly HEAPU8: Uint8Array;
+  readonly wasmExports: { malloc: (size: number) => number; free: (place: number) => void };
+  _FORM_OnAfterLoadPage: (page: number, form: number) => void;
+  _FORM_OnBeforeClosePage: (page: number, form: number) => void;
+  _FPDFAnnot_GetFormFieldName: (form: number, field: number, place: number, bytes: number) => number;
+  _FPDFAnnot_GetSubtype: (annotation: number) => number;
+  _FPDFAnnot_IsChecked: (form: number, field: number) => number;
+  _FPDFPage_CloseAnnot: (annotation: number) => void;
+  _FPDFPage_Flatten: (page: number, usage: number) => number;
+  _FPDFPage_GetAnnot: (page: number, index: number) => number;
+  _FPDFPage_GetAnnotCount: (page: number) => number;
+  _FPDFText_ClosePage: (text: number) => void;
+  _FPDFText_CountRects: (text: number, start: number, count: number) => number;
+  _FPDFText_GetRect: (text: number, index: number, left: number, top: number, right: number, bottom: number) => number;
+  _FPDFText_LoadPage: (page: number) => number;
+  _FPDF_ClosePage: (page: number) => void;
+  _FPDF_GetFormType: (file: number) => number;
+}
+
+/** The parts of the wrapper that it keeps for itself. */
+export function pdfiumOf(page: PDFiumPage): { pdfium: Pdfium; file: number; handle: number } {
+  const wrapped: unknown = page;
+  const { module, documentIdx, pageIdx } = wrapped as { module: Pdfium; documentIdx: number; pageIdx: number };
+  return { pdfium: module, file: documentIdx, handle: pageIdx };
+}

@@ -38,8 +38,6 @@ export default async function prepareRun(): Promise<void> {
     dynamicConfig: {
       // Off by default; an operator's server may have it.
       'frontend.WorkflowPauseEnabled': 'true',
-      // Without it the server looks after its timers once a second, so that a retry after 50 ms comes after a second.
-      'history.timerProcessorMaxTimeShift': '"10ms"',
     },
     ...(withUi ? {} : { uiPort: false }),
   });

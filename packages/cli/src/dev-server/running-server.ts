@@ -41,7 +41,7 @@ export async function adoptTemporalServer(
 ): Promise<RunningTemporalServer | undefined> {
   const { pid, address, uiUrl, namespace = 'default' } = options;
   const dbFilename = path.resolve(options.dbFilename);
-  const stillRuns = async () => (await commandLineOf(pid))?.includes(dbFilename) ?? false;
+  const stillRuns = async () => (await commandLineOf(pid))?.includes(databaseMark(dbFilename)) ?? false;
   if (!(await stillRuns())) return undefined;
   if (!(await answers(address, namespace, answerTimeoutMs))) return undefined;
 
@@ -80,6 +80,11 @@ export function writeServerRecord(dbFilename: string, record: ServerRecord): voi
 
 export function removeServerRecord(dbFilename: string): void {
   rmSync(recordFile(dbFilename), { force: true });
+}
+
+/** A setting that the server does not know: its command line tells whose it is, whatever folder it runs in. */
+export function databaseMark(dbFilename: string): string {
+  return `fileconv.database=${JSON.stringify(dbFilename)}`;
 }
 
 function recordFile(dbFilename: string): string {

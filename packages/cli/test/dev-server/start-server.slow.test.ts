@@ -1,10 +1,11 @@
 import { Client, Connection } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { createServer } from 'node:net';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import {
+  adoptTemporalServer,
   defaultCacheDir,
   freePort,
   obtainTemporalCli,
@@ -45,6 +46,15 @@ async function withClient<T>(address: string, use: (client: Client) => Promise<T
   } finally {
     await connection.close();
   }
+}
+
+/** Where a process listens. */
+async function portsOf(pid: number): Promise<number[]> {
+  const links = await Promise.all((await readdir(`/proc/${pid}/fd`)).map((fd) => readlink(`/proc/${pid}/fd/${fd}`)));
+  const tables = await Promise.all(['tcp', 'tcp6'].map((name) => readFile(`/proc/net/${name}`, 'utf8')));
+  const rows = tables.flatMap((table) => table.split('\n')).map((line) => line.trim().split(/\s+/));
+  const listening = rows.filter(([, , , state, ...rest]) => state === '0A' && links.includes(`socket:[${rest[5]}]`));
+  return listening.map(([, local = '']) => parseInt(local.split(':')[1] ?? '', 16));
 }
 
 function isAlive(pid: number): boolean {
@@ -110,6 +120,26 @@ describe('a Temporal server with a database file', () => {
     await start({ dbFilename });
   });
 
+  it.each(['project #1', 'offers?', 'a%20b', '"quoted"', "it's \\ odd"])(
+    'keeps it in its folder, also one called %s, whose name means something else in a URI',
+    async (name) => {
+      const dbFilename = path.join(folder, name, '.fileconv/temporal.db');
+      for (const isFirst of [true, false]) {
+        const server = await start({ dbFilename });
+        const record = { ...readServerRecord(dbFilename), pid: server.pid, address: server.address };
+        expect(await adoptTemporalServer({ ...record, dbFilename })).toMatchObject({ pid: server.pid });
+        await expect(start({ dbFilename })).rejects.toMatchObject({ code: 'DATABASE_IN_USE' });
+        await withClient(server.address, async ({ workflow }) => {
+          if (isFirst) await workflow.start('x', { workflowId: 'kept', taskQueue: 'nobody', args: [] });
+          expect((await workflow.getHandle('kept').describe()).status.name).toBe('RUNNING');
+        });
+        await server.stop();
+      }
+      expect(await readdir(folder)).toEqual([name]);
+      expect(await readdir(path.dirname(dbFilename))).toContain('temporal.db');
+    },
+  );
+
   it('fails with the server’s own words when the file is no database', async () => {
     const dbFilename = path.join(folder, 'temporal.db');
     await writeFile(dbFilename, 'not a database');
@@ -133,6 +163,28 @@ describe('a Temporal server', () => {
     // The server greets a moment after it answers.
     while ((await readFile(logFile, 'utf8')) === '') await new Promise((resolve) => setTimeout(resolve, 20));
     expect(await readFile(logFile, 'utf8')).toContain('Temporal CLI 1.9.1');
+  });
+
+  it('answers no web page at any of its ports: a request that a browser sends unasked starts no workflow', async () => {
+    const server = await start({ uiPort: undefined });
+    const answers: string[] = [];
+    for (const port of await portsOf(server.pid)) {
+      const url = `http://127.0.0.1:${port}/api/v1/namespaces/default/workflows/from-a-page`;
+      const headers = { 'content-type': 'text/plain', origin: 'https://evil.example' };
+      const body = JSON.stringify({ workflowType: { name: 'conversionJob' }, taskQueue: { name: 'file-conversion' } });
+      // A port for gRPC closes the connection.
+      const answer = await fetch(url, { method: 'POST', headers, body }).catch(() => undefined);
+      if (answer) answers.push(`${answer.status} ${await answer.text()}`);
+    }
+    expect(answers.filter((answer) => answer.includes('Host not allowed'))).toHaveLength(1);
+    expect(answers.filter((answer) => answer.startsWith('2'))).toEqual([]);
+    await withClient(server.address, async ({ workflow }) => {
+      await expect(workflow.getHandle('from-a-page').describe()).rejects.toThrow('not found');
+      // gRPC and the UI, which asks by gRPC, go on.
+      await workflow.start('conversionJob', { workflowId: 'asked', taskQueue: 'nobody', args: [] });
+    });
+    const asked = `${server.uiUrl}/api/v1/namespaces/default/workflows/asked`;
+    await until('the UI, which connects after it has begun to listen, shows it', async () => (await fetch(asked)).ok);
   });
 
   it('tells that it ended; a second stop changes nothing', async () => {

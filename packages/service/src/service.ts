@@ -8,7 +8,7 @@ import { type CallbackOptions, CallbackQueue, checkCallbackOptions } from './cal
 import { ConversionPool } from './engines/conversion-pool';
 import { FormatCatalog } from './engines/formats';
 import { Faults, type FaultsOptions } from './faults/faults';
-import { FileStore } from './files/file-store';
+import { FileStore, refuseForeignFolder } from './files/file-store';
 import { createServer } from './http/server';
 import { documentVersion } from './shared/api-version';
 import { lockDataDir, openDatabase } from './shared/database';
@@ -94,6 +94,7 @@ export async function startConversionService(options: ConversionServiceOptions):
     log,
   });
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  await refuseForeignFolder(dataDir);
   const unlock = lockDataDir(path.join(dataDir, 'service.lock'), dataDir);
   let store: TaskStore | undefined;
   try {

@@ -211,6 +211,7 @@ describe('fileconv service says in one line, and never listens:', () => {
       const folder = await newFolder();
       const dataDir = path.join(folder, '.fileconv', 'service');
       await mkdir(dataDir, { recursive: true });
+      await fileconv(['config', 'allow'], { cwd: folder });
       if (accounts !== undefined) await writeFile(path.join(dataDir, 'accounts.toml'), accounts);
       if (faults !== undefined) await writeFile(path.join(dataDir, 'faults.toml'), faults);
       await prepare?.(dataDir);

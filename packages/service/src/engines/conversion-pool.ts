@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { constants, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { constants, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { copyFile, lstat, mkdir, rename, rm } from 'node:fs/promises';
 import { constants as system, homedir } from 'node:os';
 import path from 'node:path';
@@ -18,6 +18,10 @@ import { watchdogChannel, type WatchdogWord, watchdogWordSchema } from './watchd
 
 /** How long a process beyond the first waits for work before it ends and gives its memory back. */
 const idleTimeoutMs = 60_000;
+
+/** Their folders; whatever else lies beside them is somebody else's, and stays. */
+const processPrefix = 'process-';
+const ownFolderName = new RegExp(`^${processPrefix}\\w{6}$`);
 
 export type PoolOutcome =
   | ConversionOutcome
@@ -45,8 +49,11 @@ export class ConversionPool {
 
   constructor(options: PoolOptions) {
     this.#options = options;
-    rmSync(options.folder, { recursive: true, force: true });
     mkdirSync(options.folder, { recursive: true, mode: 0o700 });
+    if (lstatSync(options.folder).isSymbolicLink()) throw new Error(`${options.folder} is a link; remove it`);
+    for (const name of readdirSync(options.folder).filter((each) => ownFolderName.test(each))) {
+      rmSync(path.join(options.folder, name), { recursive: true, force: true });
+    }
   }
 
   /** Converts one file. Never throws: whatever happens to the process is an outcome. */
@@ -218,7 +225,7 @@ class ConversionProcess {
   #ended: Exclude<ProcessEnding, { by: 'answer' }> | undefined;
 
   constructor({ maxMemoryBytes, maxWrittenBytes, folder }: PoolOptions) {
-    this.#folder = mkdtempSync(path.join(folder, 'process-'));
+    this.#folder = mkdtempSync(path.join(folder, processPrefix));
     const [{ wrap, isSealed }] = confinements();
     this.#seenAs = isSealed ? '/conversions' : this.#folder;
     // Half of it for JavaScript: most of the memory of engines is outside its heap.

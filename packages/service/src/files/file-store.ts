@@ -1,6 +1,6 @@
 import { createHash, type Hash, randomUUID } from 'node:crypto';
 import { constants, createWriteStream, type ReadStream } from 'node:fs';
-import { access, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
+import { access, lstat, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { endpoints } from 'temporal-file-conversion/contract';
@@ -10,6 +10,10 @@ import type { ServiceLimits } from '../shared/limits';
 import { TaskError } from '../shared/task-error';
 
 const partSuffix = '.part';
+
+const uuid = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}';
+/** Of what the store writes. Whatever else lies in its folders is somebody else's, and stays. */
+const ownName = new RegExp(`^${uuid}(\\.${uuid})?(\\${partSuffix})?$`);
 
 /** How often the disk is asked for its free space while an upload is written. */
 const freeSpaceCheckBytes = 32 * 1024 * 1024;
@@ -49,12 +53,11 @@ export class FileStore {
   async prepare(): Promise<void> {
     for (const folder of [this.#uploads, this.#outputs]) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
+      if ((await lstat(folder)).isSymbolicLink())
+        throw new Error(`${folder} is a link; name the folder that it leads to`);
       // Better now than at the first upload.
       await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
-      for (const name of await readdir(folder)) {
-        const file = path.join(folder, name);
-        this.#count(file, (await stat(file)).size);
-      }
+      for (const file of await ownFiles(folder)) this.#count(file, (await lstat(file)).size);
     }
   }
 
@@ -156,9 +159,9 @@ export class FileStore {
   /** The files that are neither being written nor read. */
   async *listUnused(): AsyncGenerator<StoredFile> {
     for (const folder of [this.#uploads, this.#outputs]) {
-      for (const name of await readdir(folder)) {
-        const file = path.join(folder, name);
-        const entry = await stat(file).catch(() => undefined);
+      for (const file of await ownFiles(folder)) {
+        const name = path.basename(file);
+        const entry = await lstat(file).catch(() => undefined);
         if (!entry || this.#inUse.has(file)) continue;
         yield { file, id: name.endsWith(partSuffix) ? undefined : name, modifiedAt: entry.mtimeMs };
       }
@@ -209,6 +212,25 @@ export class FileStore {
 
   #requireUnder(total: number): void {
     if (total > this.#limits.maxStoredBytes) throw outOfSpace();
+  }
+}
+
+async function ownFiles(folder: string): Promise<string[]> {
+  return (await readdir(folder)).filter((name) => ownName.test(name)).map((name) => path.join(folder, name));
+}
+
+/**
+ * A data folder that somebody has named by mistake: it holds a folder of a name that the service uses, and no database of it.
+ */
+export async function refuseForeignFolder(dataDir: string): Promise<void> {
+  const names = await readdir(dataDir);
+  if (names.includes('service.db')) return;
+  for (const name of names.filter((each) => ['uploads', 'outputs', 'conversions'].includes(each))) {
+    const held = await readdir(path.join(dataDir, name)).catch(() => [name]);
+    if (held.length === 0) continue;
+    throw new Error(
+      `${dataDir} is no data folder of this service: it has files in ${name}, and no service.db. Name a new folder.`,
+    );
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import http from 'node:http';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -164,5 +164,59 @@ describe('old tasks', () => {
     const { error } = await shorter.client.post('task/response', { connector: first.output });
     expect(error.code).toBe('NO_CONNECTOR_DEPENDENT_TASK');
     await shorter.service.close();
+  });
+});
+
+describe('what somebody else has put there', () => {
+  it('stays: only files of the names that the service gives are its own', async () => {
+    const foreign = [
+      'uploads/invoice.pdf',
+      'uploads/half.part',
+      'outputs/report',
+      'conversions/mine/a',
+      'conversions/process-of-ours/a',
+    ];
+    const { service } = await start();
+    await service.close();
+    for (const name of foreign) {
+      await mkdir(path.dirname(path.join(dataDir, name)), { recursive: true });
+      await writeFile(path.join(dataDir, name), 'mine');
+      await utimes(path.join(dataDir, name), 0, 0);
+    }
+    await mkdir(path.join(dataDir, 'conversions/process-Ab12_z'));
+    const again = await start({ cleanupIntervalMs: 10 });
+    const orphan = path.join(dataDir, 'uploads', `${randomUUID()}.part`);
+    await writeFile(orphan, '');
+    await eventually(() => !existsSync(orphan));
+    for (const name of foreign) expect([name, existsSync(path.join(dataDir, name))]).toEqual([name, true]);
+    expect(existsSync(path.join(dataDir, 'conversions/process-Ab12_z'))).toBe(false);
+    await again.service.close();
+  });
+
+  it.each(['uploads', 'outputs', 'conversions'])(
+    'is not even looked at in a folder that was never the service’s: %s',
+    async (name) => {
+      await mkdir(path.join(dataDir, name));
+      const mine = path.join(dataDir, name, randomUUID());
+      await writeFile(mine, 'mine');
+      await expect(start()).rejects.toThrow(
+        `${dataDir} is no data folder of this service: it has files in ${name}, and no service.db.`,
+      );
+      expect(await readdir(dataDir)).toEqual([name]);
+      expect(existsSync(mine)).toBe(true);
+    },
+  );
+
+  it.each(['uploads', 'outputs', 'conversions'])('is not reached through a link: %s', async (name) => {
+    const elsewhere = await createDataDir();
+    const mine = path.join(elsewhere, randomUUID());
+    await writeFile(mine, 'mine');
+    const { service } = await start();
+    await service.close();
+    await rm(path.join(dataDir, name), { recursive: true });
+    await symlink(elsewhere, path.join(dataDir, name));
+    await expect(start()).rejects.toThrow(`${path.join(dataDir, name)} is a link`);
+    expect(existsSync(mine)).toBe(true);
+    await rm(elsewhere, { recursive: true });
   });
 });

@@ -31,6 +31,8 @@ export interface HostProcess {
 export interface CommonOptions {
   json?: boolean;
   config?: string;
+  /** Of a command that only looks at the configuration, or allows it. */
+  mayBeUnallowed?: boolean;
 }
 
 export interface CommandContext extends ProcessContext {
@@ -46,7 +48,9 @@ export async function openContext(host: ProcessContext, options: CommonOptions):
   const { loadConfig } = await import('./config/load-config.js');
   const config = await loadConfig({ cwd: host.cwd, env: host.env, file: options.config });
   for (const warning of config.warnings) output.warn(warning);
-  return { ...host, output, config, secrets: new SecretMask() };
+  const context = { ...host, output, config, secrets: new SecretMask() };
+  if (options.mayBeUnallowed !== true) await (await import('./allowed.js')).requireAllowed(context);
+  return context;
 }
 
 export type Runner = (options: CommonOptions, run: (context: CommandContext) => Promise<ExitCode>) => Promise<void>;

@@ -24,7 +24,7 @@ const exitCodeOf = {
   DESTINATION_UNUSABLE: exitCodes.usage,
   FORMAT_UNUSABLE: exitCodes.usage,
   UNKNOWN_APP: exitCodes.usage,
-  ORIGIN_NOT_ALLOWED: exitCodes.usage,
+  NOT_ALLOWED: exitCodes.usage,
   ACCOUNT_REFUSED: exitCodes.failed,
   SERVICE_UNREACHABLE: exitCodes.failed,
   SERVICE_UNUSABLE: exitCodes.failed,

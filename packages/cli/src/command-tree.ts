@@ -287,11 +287,11 @@ function addConfig(program: Command, act: Act): void {
     'print every effective value and where it came from; secrets are masked',
     'fileconv config show',
     'fileconv config show --config other.toml',
-  ).action(act(async () => (await import('./commands/config.js')).configShow));
+  ).action(act(async () => (await import('./commands/config.js')).configShow, { mayBeUnallowed: true }));
   command(
     config,
     'allow',
-    'allow the configuration file of this folder to send tokens to the services that it names',
+    'trust this folder: the addresses, secrets and paths that its fileconv.toml names, and its state folder',
     'fileconv config allow',
-  ).action(act(async () => (await import('./commands/config.js')).configAllow));
+  ).action(act(async () => (await import('./commands/config.js')).configAllow, { mayBeUnallowed: true }));
 }

@@ -57,7 +57,8 @@ export function commandEnv(extra: CommandOptions['env'] = {}): Record<string, st
   const inherited = Object.entries(process.env).filter(
     ([name]) => !/^(TEMPORAL_|FILECONV_|NO_COLOR$|FORCE_COLOR$)/.test(name) || name === 'TEMPORAL_CLI_PATH',
   );
-  return { ...Object.fromEntries(inherited), FILECONV_POLICIES_FIRST_CHECK_AFTER: '50 ms', ...extra };
+  const own = { XDG_CONFIG_HOME: path.join(tmpdir(), 'config'), FILECONV_POLICIES_FIRST_CHECK_AFTER: '50 ms' };
+  return { ...Object.fromEntries(inherited), ...own, ...extra };
 }
 
 /**

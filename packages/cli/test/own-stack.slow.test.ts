@@ -69,6 +69,7 @@ async function listJobsOf({ pid, temporal }: { pid: number; temporal: string }) 
   };
   await mkdir(path.join(cwd, '.fileconv'));
   await writeFile(path.join(cwd, '.fileconv/stack.json'), JSON.stringify(record));
+  await fileconv(['config', 'allow'], { cwd });
   return fileconv(['job', 'list'], { cwd });
 }
 

@@ -35,7 +35,9 @@ afterAll(async () => {
   await removeFolders();
 });
 
-const run = (...args: string[]) => fileconv(args, { cwd: folder, env: { ACCOUNT_TOKEN: accountToken } });
+const account = { ACCOUNT_TOKEN: accountToken, FILECONV_CONFIG: 'fileconv.toml' };
+
+const run = (...args: string[]) => fileconv(args, { cwd: folder, env: account });
 
 it.each([
   ['a target that the service does not know', 'nosuch', 'The service knows no format nosuch.'],
@@ -180,7 +182,7 @@ it('takes no name of a format for an extension: files whose ending is none are s
 it('a batch that was joined ends with its report, whatever is refused of what has come since', async () => {
   await mkdir(path.join(folder, 'grows'));
   for (let n = 0; n < 30; n += 1) await writeFile(path.join(folder, 'grows', `${n}.png`), endOfPng);
-  const start = (...args: string[]) => startProcess(args, { cwd: folder, env: { ACCOUNT_TOKEN: accountToken } });
+  const start = (...args: string[]) => startProcess(args, { cwd: folder, env: account });
   // A command waits for the stack that another one started for itself: to join, there must be one for both.
   const stack = start('up', '--json');
   await stack.untilJson();
@@ -216,7 +218,7 @@ it('a batch that was joined ends with its report, whatever is refused of what ha
 });
 
 it('a dry run needs no service: what could not be asked is said in one line', async () => {
-  const env = { ACCOUNT_TOKEN: accountToken, FILECONV_APPS_ACCOUNT_BASE_URL: 'http://127.0.0.1:9' };
+  const env = { ...account, FILECONV_APPS_ACCOUNT_BASE_URL: 'http://127.0.0.1:9' };
   const ended = await fileconv(['batch', 'run', 'dot.png', '--to', 'webp', '--dry-run'], { cwd: folder, env });
   expect(linesOf(ended.stderr)).toEqual([
     expect.stringMatching(/^warning: The formats could not be checked beforehand: .*can't be reached/),

@@ -207,6 +207,7 @@ describe('fileconv up', () => {
       taskQueue: 'file-conversion',
     };
     await writeFile(path.join(cwd, '.fileconv/stack.json'), JSON.stringify(record));
+    await fileconv(['config', 'allow'], { cwd });
     await writeFile(path.join(cwd, 'a.png'), noisyPng(8));
     const up = startProcess(['up'], { cwd });
     await up.until(/Ctrl-C stops everything/);

@@ -157,10 +157,11 @@ describe('the embedded service, with TEMPORAL_ADDRESS', () => {
     const cwd = await newFolder();
     const checked = await fileconv(['doctor', '--json'], { cwd, env: { TEMPORAL_ADDRESS: testTemporalAddress() } });
     expect(checked.stdout).toContain(`No conversion service runs on ${cwd}/.fileconv/service.`);
-    // A file that a killed service left, or that came with the folder, names no place either.
+    // A file that a killed service left names no place either.
     await mkdir(path.join(cwd, '.fileconv/service'), { recursive: true });
     const record = { pid: process.pid, pidNamespace: '', url: 'http://evil.example' };
     await writeFile(path.join(cwd, '.fileconv/service/service.json'), JSON.stringify(record));
+    await fileconv(['config', 'allow'], { cwd });
     const checkedAgain = await fileconv(['service', 'check'], { cwd });
     expect(checkedAgain).toMatchObject({ code: 1 });
     expect(checkedAgain.stderr).toContain('No conversion service runs on');

@@ -9,12 +9,21 @@ import {
 } from 'temporal-file-conversion/internal/batch/uris';
 import type { FileStore } from 'temporal-file-conversion/internal/storage/file-store';
 import { Stores } from 'temporal-file-conversion/internal/storage/stores';
+import { makeStateFolders } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { configuredStores } from '../stores';
 
-/** Where commands find the files of a batch. */
-export const filesOf = (context: CommandContext): FileStore => new Stores(configuredStores(context));
+/** Where commands find, and leave, the files of a batch. */
+export function filesOf(context: CommandContext): FileStore {
+  const stores = new Stores(configuredStores(context));
+  const { writeDestination } = stores;
+  stores.writeDestination = async (options) => {
+    await makeStateFolders(context);
+    return writeDestination(options);
+  };
+  return stores;
+}
 
 /** A folder as it was typed, as a URI that ends with `/`. @throws CommandError */
 export function folderUri({ cwd }: Pick<CommandContext, 'cwd'>, typed: string): string {

@@ -43,15 +43,21 @@ type CommandFunction = (context: CommandContext, ...args: never[]) => Ending;
 type Ending = Promise<ExitCode> | Promise<void>;
 
 /** The action of a command, whose function is loaded only when it runs. */
-export type Act = (load: () => Promise<CommandFunction>) => (...args: unknown[]) => Promise<void>;
+export type Act = (
+  load: () => Promise<CommandFunction>,
+  rules?: Pick<CommonOptions, 'mayBeUnallowed'>,
+) => (...args: unknown[]) => Promise<void>;
 
 export function createAct(run: Runner): Act {
-  return (load) =>
+  return (load, rules) =>
     (...args) => {
       // The parser adds the command itself.
       const given = args.slice(0, -1);
       const options = given.at(-1) as CommonOptions;
-      return run(options, async (context) => (await (await load())(context, ...(given as never[]))) ?? exitCodes.ok);
+      return run(
+        { ...options, ...rules },
+        async (context) => (await (await load())(context, ...(given as never[]))) ?? exitCodes.ok,
+      );
     };
 }
 

@@ -1,6 +1,5 @@
-import { allow, foreignRecipients } from '../allowed-origins';
+import { allow } from '../allowed';
 import type { CommandContext } from '../command-context';
-import { CommandError } from '../command-error';
 import { writtenDuration } from '../config/duration';
 import type { LoadedConfig } from '../config/load-config';
 import { camelCase, keysOfSection, type sectionSchemas } from '../config/schema';
@@ -51,11 +50,13 @@ export function describeConfig(loaded: LoadedConfig): ConfigRow[] {
 
 export async function configAllow(context: CommandContext): Promise<void> {
   const { output, config } = context;
-  if (config.file === undefined) {
-    throw new CommandError('INPUT_UNUSABLE', ['There is no fileconv.toml here. Change to its folder.']);
-  }
-  const allowed = foreignRecipients(context);
-  if (allowed.length > 0) await allow(context, allowed);
-  const told = allowed.map(({ file, origin, what }) => `${file} may send ${what} to ${origin}.`);
-  output.result({ allowed }, told.join('\n') || `${config.file} sends no secret beyond this machine.`);
+  const { doors, folders } = await allow(context);
+  const told = [
+    ...doors.map(({ key, value }) => `${config.file ?? ''} may say ${key} = ${value}.`),
+    ...folders.map((folder) => `${folder} may be used: jobs in it that have not ended go on.`),
+  ];
+  output.result(
+    { file: config.file ?? null, allowed: doors, folders },
+    told.join('\n') || 'Nothing here needs to be allowed.',
+  );
 }

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { ensureEmbeddedApp, SettingsFileError, startConversionService } from 'temporal-file-conversion-service';
 import { callbackLimits, optionsOf, serviceLimits } from 'temporal-file-conversion-service/internal/shared/limits';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import { makeStateFolders } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError, explainFolder, explainStateFolder, portTaken } from '../command-error';
 import type { Config } from '../config/load-config';
@@ -43,6 +44,7 @@ export async function service(context: CommandContext): Promise<void> {
   async function start() {
     const bySpelling = new Map(Object.entries(settings).map(([name, value]) => [snakeCase(name), value]));
     const settingOf = (key: string) => bySpelling.get(key);
+    await makeStateFolders(context);
     const app = await ensureEmbeddedApp(settings.dataDir);
     const started = await startConversionService({
       dataDir: settings.dataDir,

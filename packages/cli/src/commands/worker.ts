@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { NativeConnection, type Worker } from '@temporalio/worker';
 import { FileConversionPlugin } from 'temporal-file-conversion/internal/plugin';
 import { createConversionWorker } from 'temporal-file-conversion/internal/worker';
+import { defined } from 'temporal-file-conversion/internal/shared/defined';
+import { stateFolderIfAny } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { embeddedApp } from '../config/schema';
@@ -39,7 +41,7 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
     ...(nexus && { nexus }),
     ...(callbacks && { callbacks }),
     stores: configuredStores(context),
-    stateDir: values.state.dir,
+    ...defined({ stateDir: await stateFolderIfAny(context) }),
     ...(tracing && { tracer: tracing.tracer }),
     timeouts: {
       connectMs: values.timeouts.connectSeconds * 1_000,

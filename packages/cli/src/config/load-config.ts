@@ -2,6 +2,7 @@ import { lstatSync } from 'node:fs';
 import path from 'node:path';
 import type { ConversionPolicies } from 'temporal-file-conversion/internal/shared/job';
 import { resolveTokenSources, type AppProfile } from './app-token';
+import { doorsOf, type Door } from './doors';
 import { ConfigError } from './errors';
 import { emptyLayer, readConfigFile, readEnvironment, toTable } from './layers';
 import type { Environment, Layer, Origin } from './layers';
@@ -43,6 +44,8 @@ export interface LoadedConfig {
   file?: string;
   /** The file was found in the folder; nobody named it. */
   isFound?: true;
+  /** What a file that was found opens: it counts only once it is allowed. */
+  doors: readonly Door[];
 }
 
 /**
@@ -73,7 +76,11 @@ export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConf
     }
   }
   if (checked.success) {
-    problems.push(...ownAddressProblems(checked.data, values), ...codecProblems(checked.data, values));
+    problems.push(
+      ...ownAddressProblems(checked.data, values),
+      ...codecProblems(checked.data, values),
+      ...storeProblems(checked.data, values),
+    );
   }
   const [first, ...others] = problems;
   if (first !== undefined || !checked.success) throw new ConfigError([first ?? 'unusable configuration', ...others]);
@@ -84,19 +91,38 @@ export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConf
   };
   const apps = appsOf(checked.data, resolvePath);
   for (const app of Object.values(apps)) {
-    const { protocol, hostname } = new URL(app.baseUrl);
-    if (protocol === 'http:' && !isLoopback(hostname)) {
+    if (isPlainHttpElsewhere(app.baseUrl)) {
       const { where } = values.get(`apps.${app.name}.base_url`)?.origin ?? { where: 'configuration' };
       warnings.push(`${where}: apps.${app.name}.base_url is plain http: the token travels unencrypted; use https`);
     }
   }
+  const isFound = file !== undefined && namedFile(options) === undefined;
   return {
     values: toConfig(checked.data, apps, resolvePath),
+    doors: isFound
+      ? doorsOf({ folder: path.dirname(file), values: ofFile(checked.data, { values, resolvePath }) })
+      : [],
     origins: Object.fromEntries([...values].map(([key, { origin }]) => [key, origin])),
     warnings,
     ...(file !== undefined && { file }),
-    ...(file !== undefined && namedFile(options) === undefined && { isFound: true as const }),
+    ...(isFound && { isFound }),
   };
+}
+
+/** What the file says, as far as no variable says otherwise: checked, by dotted key. */
+function ofFile(
+  checked: FileValues,
+  { values, resolvePath }: Pick<Layer, 'values'> & { resolvePath: ResolvePath },
+): Map<string, unknown> {
+  const keys = [...values].filter(([, { origin }]) => origin.source === 'file').map(([key]) => key);
+  return new Map(
+    keys.map((key) => {
+      const names = key.split('.');
+      let value: unknown = checked;
+      for (const name of names) value = (value as Record<string, unknown>)[name];
+      return [key, isPath(names.at(-1) ?? '') && typeof value === 'string' ? resolvePath(key, value) : value];
+    }),
+  );
 }
 
 function namedFile({ env, file }: Pick<LoadConfigOptions, 'env' | 'file'>): string | undefined {
@@ -174,6 +200,17 @@ function codecProblems({ codec }: FileValues, values: Layer['values']): string[]
   if (hasToken || isLoopback(codec.host)) return [];
   const message = `is ${codec.host}, which other machines can reach; use 127.0.0.1, or have them know a token: token_env or token_file in [codec]`;
   return [problemLine('codec.host', message, values)];
+}
+
+/** Requests to a store are signed, not encrypted, and carry a session's token. */
+function storeProblems({ s3: { endpoint } }: FileValues, values: Layer['values']): string[] {
+  if (endpoint === undefined || !isPlainHttpElsewhere(endpoint)) return [];
+  return [problemLine('s3.endpoint', `is ${endpoint}, plain http to another machine; use https`, values)];
+}
+
+function isPlainHttpElsewhere(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol === 'http:' && !isLoopback(hostname);
 }
 
 /** Policies that were set explicitly. Defaults are the workflow's own, so that a job's input shows only what is special about it. */

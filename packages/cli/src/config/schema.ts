@@ -301,6 +301,51 @@ function policySchema(policy: Policy): z.ZodType {
   }
 }
 
+/**
+ * What the value of a key can open: another machine that is asked or listened for (`address`), a variable (`secret`), whom this machine
+ * trusts (`trust`), a file elsewhere (`path`), or whatever a further file says (`content`).
+ */
+type DoorKind = 'address' | 'secret' | 'trust' | 'path' | 'content';
+
+/**
+ * The keys that open a door, which a file that was found, not named, may do only once it is allowed. `apps.NAME.base_url` stands as
+ * `apps.base_url`; paths are known by their names.
+ */
+const doors: Readonly<Record<string, DoorKind>> = {
+  'temporal.address': 'address',
+  'temporal.config_file': 'content',
+  'temporal.ui_url': 'address',
+  'worker.nexus_apps': 'trust',
+  'worker.metrics_address': 'address',
+  'worker.health_address': 'address',
+  'service.host': 'address',
+  'service.allow_remote': 'trust',
+  'service.metrics_address': 'address',
+  'service.health_address': 'address',
+  'callbacks.host': 'address',
+  'callbacks.public_base_url': 'address',
+  'callbacks.embedded_base_url': 'address',
+  'callbacks.key_env': 'secret',
+  'callbacks.metrics_address': 'address',
+  'callbacks.health_address': 'address',
+  'metrics.remote': 'trust',
+  'encryption.key_env': 'secret',
+  'codec.host': 'address',
+  'codec.ui_origin': 'address',
+  'codec.token_env': 'secret',
+  's3.endpoint': 'address',
+  'https.allowed_hosts': 'trust',
+  'https.plain_http': 'trust',
+  'apps.base_url': 'address',
+  'apps.token_env': 'secret',
+};
+
+export function doorOf(key: string): DoorKind | undefined {
+  const [section = '', ...rest] = key.split('.');
+  const name = rest.at(-1) ?? '';
+  return doors[`${section}.${name}`] ?? (isPath(name) ? 'path' : undefined);
+}
+
 /** A path is made absolute, by the place where it was written. */
 export function isPath(key: string): boolean {
   return key === 'dir' || key.endsWith('_dir') || key.endsWith('_file');

@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { toUri } from 'temporal-file-conversion/internal/client/job-request';
 import { parametersKey } from 'temporal-file-conversion/internal/shared/parameters';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import { makeStateFolders } from '../allowed';
 import { filesOf } from '../batch/batch-folder';
 import type { CommandContext } from '../command-context';
 import {
@@ -55,6 +56,7 @@ export async function convertPiped(
     const writtenByUs = !temporalTarget(context).isNamed;
     await checkJobs([{ input: named, results: [{ to, destination: kept }] }], { cwd, onExisting, writtenByUs });
   }
+  await makeStateFolders(context);
   const folder = await PipeFolder.create(path.join(config.values.state.dir, 'pipes')).catch((error: unknown) => {
     throw explainStateFolder(config.values.state.dir, error);
   });

@@ -113,12 +113,15 @@ async function startOnce(options: StartOptions): Promise<RunningTemporalServer> 
 
   // A bare name is looked for on PATH; any other is meant from here, not from the database's folder.
   const program = options.cliPath.includes(path.sep) ? path.resolve(options.cliPath) : options.cliPath;
+  // The database holds names of files, and failures: for its owner alone. The server makes it, and takes no file that is there already.
+  const umask = process.umask(0o077);
   const child = spawn(program, argumentsOf(options, { port, uiPort, dbFilename }), {
     stdio: ['ignore', log.handle.fd, log.handle.fd],
     detached: options.ownProcessGroup ?? false,
     ...(dbFilename !== undefined && { cwd: path.dirname(dbFilename) }),
     env: { ...goRuntime, ...options.env },
   });
+  process.umask(umask);
   if (child.pid !== undefined && dbFilename !== undefined) {
     writeServerRecord(dbFilename, { pid: child.pid, address, uiUrl });
   }
@@ -246,7 +249,8 @@ async function openServerLog(wanted?: string) {
   const file = wanted ?? path.join(folder ?? '', 'temporal.log');
   await mkdir(path.dirname(file), { recursive: true });
   await rename(file, `${file}.previous`).catch(() => undefined);
-  const handle = await open(file, 'a');
+  // Exclusively, so that no link is followed.
+  const handle = await open(file, 'ax', 0o600);
   return {
     handle,
     async tail(): Promise<string[]> {

@@ -2,7 +2,6 @@ import type { KeyObject } from 'node:crypto';
 import { parseCallbackKeys, createCallbackUrl } from 'temporal-file-conversion/internal/callbacks/callback-url';
 import { createAgent } from 'temporal-file-conversion/internal/network/proxy';
 import { request } from 'undici';
-import { requireCallbacksAllowed } from '../allowed-origins';
 import type { CommandContext } from '../command-context';
 import { callbackSettings } from '../keys/callback-settings';
 import { readLiveStack } from '../stack/stack-record';
@@ -22,11 +21,6 @@ export async function checkCallbacks(context: CommandContext): Promise<Finding> 
   }
   const url = callbacks.publicBaseUrl;
   const start = `Start the receiver (fileconv callbacks) behind ${url}, or correct callbacks.public_base_url: fileconv config show`;
-  try {
-    await requireCallbacksAllowed(context);
-  } catch (error) {
-    return broken(part, reasonOf(error), 'Allow it, or correct callbacks.public_base_url: fileconv config show');
-  }
   let key: KeyObject | undefined;
   try {
     const given = (await callbackSettings(context))?.key;

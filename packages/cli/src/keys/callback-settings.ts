@@ -8,21 +8,17 @@ import {
 import type { CallbackReceiver } from 'temporal-file-conversion/internal/callbacks/receiver';
 import type { CallbackSettings } from 'temporal-file-conversion/internal/plugin';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
-import { requireCallbacksAllowed } from '../allowed-origins';
+import { makeStateFolders } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError, explainStateFolder } from '../command-error';
 import type { TemporalTarget } from '../config/temporal-connection';
 import { createTemporalObstacle, openHealth } from '../observability/health';
 import { openDataConverter, readConfiguredSecret } from './encryption-settings';
 
-/**
- * Key and URL of the callbacks that a worker asks services for; undefined when the configuration names no URL.
- * @throws CommandError `ORIGIN_NOT_ALLOWED`
- */
+/** Key and URL of the callbacks that a worker asks services for; undefined when the configuration names no URL. */
 export async function callbackSettings(context: CommandContext): Promise<CallbackSettings | undefined> {
   const { publicBaseUrl, embeddedBaseUrl } = context.config.values.callbacks;
   if (publicBaseUrl === undefined && embeddedBaseUrl === undefined) return undefined;
-  await requireCallbacksAllowed(context);
   const { current } = await readKeys(context);
   return { key: current, ...(publicBaseUrl !== undefined && { publicBaseUrl }) };
 }
@@ -91,7 +87,9 @@ async function readKeys(context: CommandContext): Promise<CallbackKeys> {
   }
 }
 
-async function ownKey({ config, secrets }: CommandContext): Promise<{ text: string; place: string }> {
+async function ownKey(context: CommandContext): Promise<{ text: string; place: string }> {
+  const { config, secrets } = context;
+  await makeStateFolders(context);
   const file = path.join(config.values.state.dir, 'callbacks.key');
   try {
     const text = await ensureCallbackKeyFile(file);

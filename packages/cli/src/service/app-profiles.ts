@@ -1,7 +1,7 @@
 import { ensureEmbeddedApp } from 'temporal-file-conversion-service/internal/accounts/embedded-app';
 import type { ConversionApi } from 'temporal-file-conversion/internal/http/conversion-api';
 import type { AppProfile as PluginAppProfile } from 'temporal-file-conversion/internal/plugin';
-import { requireAppAllowed, requireServiceAllowed } from '../allowed-origins';
+import { makeStateFolders } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError, explainStateFolder } from '../command-error';
 import { readAppToken, type AppProfile } from '../config/app-token';
@@ -16,8 +16,7 @@ export function configuredApps(
   onWarning = (message: string) => context.output.warn(message),
 ): Record<string, CheckedProfile> {
   const profiles = Object.values(context.config.values.apps).map((app) => {
-    const requireAllowed = () => requireAppAllowed(context, app);
-    return [app.name, checkedProfile(context, app, { requireAllowed, onWarning })] as const;
+    return [app.name, profileOf(context, app, onWarning)] as const;
   });
   return Object.fromEntries(profiles);
 }
@@ -29,17 +28,18 @@ export function isEmbedded({ config }: CommandContext, app: string): boolean {
 
 export async function embeddedProfile(context: CommandContext, baseUrl: string): Promise<CheckedProfile> {
   const { service, state } = context.config.values;
+  await makeStateFolders(context);
   const { appId, tokenFile } = await ensureEmbeddedApp(service.dataDir).catch((error: unknown) => {
     throw explainStateFolder(state.dir, error);
   });
   const app = { name: embeddedApp, baseUrl, appId, token: { from: 'file' as const, file: tokenFile } };
-  return checkedProfile(context, app, { requireAllowed: () => requireServiceAllowed(context, baseUrl) });
+  return profileOf(context, app);
 }
 
-function checkedProfile(
+function profileOf(
   { config, env, secrets }: CommandContext,
   app: AppProfile,
-  { requireAllowed, onWarning }: { requireAllowed: () => Promise<void>; onWarning?: (message: string) => void },
+  onWarning?: (message: string) => void,
 ): CheckedProfile {
   const { name, baseUrl, appId, token } = app;
   const { embeddedBaseUrl } = config.values.callbacks;
@@ -47,7 +47,6 @@ function checkedProfile(
     baseUrl,
     appId,
     async token() {
-      await requireAllowed();
       const text = await readAppToken(app, env, onWarning);
       secrets.hide(text);
       return text;
@@ -96,7 +95,7 @@ export async function openApi(context: CommandContext, app: string): Promise<{ a
 }
 
 /** @throws CommandError `SERVICE_UNREACHABLE` when none runs. */
-export async function runningEmbedded(context: CommandContext): Promise<CheckedProfile> {
+async function runningEmbedded(context: CommandContext): Promise<CheckedProfile> {
   const url = await embeddedServiceUrl(context);
   if (url !== undefined) return embeddedProfile(context, url);
   const { dataDir } = context.config.values.service;

@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
 import type { ConnectionOptions } from '@temporalio/client';
-import { requireStackAllowed, requireTemporalAllowed } from '../allowed-origins';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { temporalTarget, type TemporalTarget } from '../config/temporal-connection';
@@ -71,12 +70,10 @@ export async function withTemporal<T>(
 export async function findTemporal(
   context: CommandContext,
 ): Promise<{ target: TemporalTarget; isLocal: boolean; stack: StackRecord | undefined }> {
-  await requireTemporalAllowed(context);
   const target = temporalTarget(context);
   const isLocal = !target.isNamed;
   const stack = isLocal ? await readStackRecord(context.config.values.state.dir) : undefined;
   if (!stack) return { target, isLocal, stack };
-  requireStackAllowed(context, stack);
   const { address } = stack.temporal;
   return { target: { ...target, connection: { address } }, isLocal, stack };
 }

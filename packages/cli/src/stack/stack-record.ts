@@ -22,10 +22,7 @@ export function recordFile<Value>(name: string, schema: z.ZodType<Value>) {
   };
 }
 
-/**
- * The parts of a stack are on its own machine; a record that came with a folder must not lead elsewhere. Optional parts with another
- * URL are left out.
- */
+/** The parts of a stack are on its own machine. Optional parts with another URL are left out. */
 const ownUrl = z.url({ protocol: /^http$/ }).refine((url) => isLoopback(new URL(url).hostname));
 
 const recordSchema = z.object({
@@ -33,7 +30,7 @@ const recordSchema = z.object({
   pid: z.int(),
   /** `up`: others may use it; `command`: it ends with the command that started it. */
   startedBy: z.enum(['up', 'command']),
-  /** May be on another machine, if the stack was started for that Temporal: see `requireStackAllowed`. */
+  /** May be on another machine, if the stack was started for that Temporal. */
   temporal: z.object({ address: z.string(), namespace: z.string(), uiUrl: ownUrl.optional() }),
   service: z.object({ url: ownUrl }),
   callbacks: z.object({ url: ownUrl }).optional().catch(undefined),

@@ -5,7 +5,7 @@ import type { CallbackReceiver } from 'temporal-file-conversion/internal/callbac
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
 import { makeFolder } from 'temporal-file-conversion/internal/storage/folders';
 import { z } from 'zod';
-import { requireCallbacksAllowed, requireTemporalAllowed } from '../allowed-origins';
+import { makeStateFolders } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { explainStateFolder, isPortTaken } from '../command-error';
 import type { Config } from '../config/load-config';
@@ -14,6 +14,7 @@ import { acquireProcessLock, defaultCacheDir, freePort, portNear } from '../dev-
 import { openReceiver } from '../keys/callback-settings';
 import { isEncrypting, openCodecServer } from '../keys/encryption-settings';
 import { openLog } from '../observability/log';
+import { boundLogs, openLogFile } from '../observability/log-file';
 import { recordFile, removeStackHolder, removeStackRecord, writeStackHolder, writeStackRecord } from './stack-record';
 import type { StackRecord } from './stack-record';
 import { superviseProcess, superviseTemporal, type SupervisedProcess, type TemporalPart } from './supervise';
@@ -46,8 +47,7 @@ const stopMarginMs = 10_000;
  * @throws TemporalServerError `LOCK_HELD` with `wait: false`, or whatever keeps a part from starting.
  */
 export async function startStack(context: CommandContext, options: StartStackOptions): Promise<Stack> {
-  await requireTemporalAllowed(context);
-  await requireCallbacksAllowed(context);
+  await makeStateFolders(context);
   const { values } = context.config;
   const stateDir = values.state.dir;
   const logs = path.join(stateDir, 'logs');
@@ -66,6 +66,7 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     await writeStackHolder(stateDir, options.startedBy);
     started.push(() => removeStackHolder(stateDir));
     options.onStart?.();
+    started.push(boundLogs(logs));
     const ports = await claimPorts(context, options.startedBy);
     started.push(() => ports.release());
     let temporal: TemporalPart | undefined = undefined;
@@ -157,7 +158,7 @@ async function startReceiver(
 ): Promise<CallbackReceiver> {
   const { connection, isNamed } = temporalTarget(context);
   const target = { connection: { ...connection, address: temporal.address }, namespace: temporal.namespace, isNamed };
-  const file = createWriteStream(path.join(logs, 'callbacks.log'), { flags: 'a' });
+  const file = createWriteStream('', { fd: openLogFile(path.join(logs, 'callbacks.log')) });
   const write = await openLog(context, { process: 'callbacks', stream: file });
   const log: Log = (message, details) => {
     write(message, details);

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { searchAttributeTypes } from 'temporal-file-conversion/internal/shared/search-attributes';
 import type { CommandContext } from '../command-context';
@@ -15,6 +15,7 @@ import {
   TemporalServerError,
 } from '../dev-server';
 import type { StartOptions } from '../dev-server';
+import { openLogFile } from '../observability/log-file';
 import { aborted } from './parent-process';
 
 const firstDelayMs = 250;
@@ -133,7 +134,7 @@ export async function superviseProcess(options: SupervisedProcessOptions): Promi
 }
 
 function launch({ args, cwd, env, logFile }: SupervisedProcessOptions): ChildProcess {
-  const log = openSync(logFile, 'a');
+  const log = openLogFile(logFile);
   try {
     return spawn(process.execPath, [...args], {
       cwd,

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { aliveWorkers } from 'temporal-file-conversion/internal/client/operations/task-queue-workers';
-import { requireStackAllowed, requireTemporalAllowed } from '../allowed-origins';
 import type { CommandContext } from '../command-context';
 import { interrupted } from '../command-error';
 import { temporalTarget, type TemporalTarget } from '../config/temporal-connection';
@@ -16,7 +15,6 @@ const lockRetryMs = 200;
  * @throws CommandError `INTERRUPTED` when the signal aborts before it is there.
  */
 export async function useStack(context: CommandContext, signal: AbortSignal): Promise<StackInUse> {
-  await requireTemporalAllowed(context);
   const target = temporalTarget(context);
   try {
     return await (target.isNamed ? useExternal : useLocal)(context, target, signal);
@@ -53,10 +51,7 @@ async function useLocal(context: CommandContext, target: TemporalTarget, signal:
     const stack = await startUnlessHeld(context, signal);
     if (stack) return ownStack(context, stack, target);
     const record = await runningUp(stateDir);
-    if (record) {
-      requireStackAllowed(context, record);
-      return connectTo(context, record, target);
-    }
+    if (record) return connectTo(context, record, target);
     // A stack that is starting writes its record soon; one that stops, or runs for another command, releases its lock.
     if (attempt === 2) output.say(`Another fileconv command holds the stack of ${stateDir}; waiting for it.`);
     await sleep(lockRetryMs, undefined, { signal });

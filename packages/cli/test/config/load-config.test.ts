@@ -126,7 +126,7 @@ describe('precedence', () => {
     for (const { key } of describeConfig(defaults)) {
       if (key === 'default_app') continue;
       const value = /_base_url$|ui_(origin|url)$|s3\.endpoint/.test(key)
-        ? 'http://x/text'
+        ? 'https://x/text'
         : /\.(metrics|health)_address$/.test(key)
           ? '127.0.0.1:11'
           : /^(encryption|codec)\.(key|token)_|host|dir|queue|address|namespace|profile|config_file|accounts_file|faults_file|key_env|key_file|deployment_name|build_id|region/.test(

@@ -12,6 +12,7 @@ import type { Unconvertible } from 'temporal-file-conversion/internal/shared/pol
 import type { FileStore } from 'temporal-file-conversion/internal/storage/file-store';
 import { batchFolder, filesOf, folderUri } from '../../batch/batch-folder';
 import { checkName, defaultName } from '../../batch/settings';
+import { makeStateFolders } from '../../allowed';
 import type { CommandContext } from '../../command-context';
 import { CommandError, explaining } from '../../command-error';
 import { chosenPolicies } from '../../config/load-config';
@@ -52,6 +53,8 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
   const app = flags.app ?? config.values.defaultApp;
   const extensions = await settleFormats(context, app, { inputs: [], from: undefined, to: [flags.to] });
   const policies = chosenPolicies(config, {});
+  // Its sweeps leave their reports there.
+  await makeStateFolders(context);
   return withTemporal(context, async ({ client, taskQueue, uiUrl }) => {
     const request = defined({
       name,

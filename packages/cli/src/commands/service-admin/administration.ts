@@ -1,14 +1,16 @@
 import { formatTime, openAdministration, SettingsFileError } from 'temporal-file-conversion-service';
 import type { ServiceAdministration, TaskRow } from 'temporal-file-conversion-service';
+import { makeStateFolders } from '../../allowed';
 import type { CommandContext } from '../../command-context';
 import { CommandError, explaining } from '../../command-error';
 import { formatTable } from '../../output/text';
 
 async function administer<Result>(
-  { config }: CommandContext,
+  context: CommandContext,
   work: (administration: ServiceAdministration) => Result | Promise<Result>,
 ): Promise<Result> {
-  const { dataDir, accountsFile } = config.values.service;
+  const { dataDir, accountsFile } = context.config.values.service;
+  await makeStateFolders(context);
   let administration: ServiceAdministration | undefined;
   try {
     administration = await openAdministration({ dataDir, accountsFile });

@@ -1,0 +1,183 @@
+import { createHash, createHmac, randomBytes, randomUUID } from 'node:crypto';
+import { lstat, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { isPartialName } from 'temporal-file-conversion/internal/storage/partial-file';
+import { makeFolder } from 'temporal-file-conversion/internal/storage/folders';
+import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import { readIfExists, readOrCreateFile, replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
+import { z } from 'zod';
+import { CommandError, explainStateFolder } from './command-error';
+import { isBelow, type Door } from './config/doors';
+import type { Environment } from './config/layers';
+import type { LoadedConfig } from './config/load-config';
+
+/** A person's permission for a value of a configuration file that was found. */
+const schema = z.array(z.object({ file: z.string(), key: z.string(), value: z.string() }));
+
+interface Context {
+  config: LoadedConfig;
+  env: Environment;
+  homeDir: string;
+}
+
+/**
+ * Refuses what may have come with the folder, as a clone's files do, until its user has allowed it: values of a configuration file by
+ * which it reaches out of the folder, and state folders, whose jobs a worker would run.
+ * @throws CommandError `NOT_ALLOWED`
+ */
+export async function requireAllowed(context: Context): Promise<void> {
+  const { file = '', doors } = context.config;
+  const allowed = doors.length === 0 ? [] : await readAllowed(context);
+  const isAllowed = (door: Door) =>
+    allowed.some((each) => each.file === file && each.key === door.key && each.value === door.value);
+  const wanted = doors.filter((door) => !isAllowed(door)).map(({ key, value }) => `${key} = ${value}`);
+  const problems = wanted.length === 0 ? [] : [`${file}, which nobody has named, wants ${wanted.join(', ')}.`];
+  for (const folder of unnamedFolders(context)) {
+    if (!(await isMissingOrEmpty(folder)) && !(await isOwn(context, folder)))
+      problems.push(`${folder} was not made here: it may have come with the folder, and holds jobs that would run.`);
+  }
+  if (problems.length === 0) return;
+  const next = 'Look at it, and if you trust it: fileconv config allow';
+  throw new CommandError('NOT_ALLOWED', [`Nothing was done: ${problems.join(' ')} ${next}`]);
+}
+
+/** Allows what `requireAllowed` refuses, and nothing that the file no longer says. */
+export async function allow(context: Context): Promise<{ doors: readonly Door[]; folders: string[] }> {
+  const { file, doors } = context.config;
+  if (file !== undefined && context.config.isFound) {
+    const others = (await readAllowed(context)).filter((each) => each.file !== file);
+    const now = [...others, ...doors.map((door) => ({ file, ...door }))];
+    await mkdir(ownFolder(context), { recursive: true });
+    await replaceFile(allowedFile(context), `${JSON.stringify(now, undefined, 2)}\n`, { mode: 0o600 });
+  }
+  const folders: string[] = [];
+  for (const folder of unnamedFolders(context)) {
+    if ((await isMissingOrEmpty(folder)) || (await isOwn(context, folder))) continue;
+    await refuseLinks(folder);
+    await sign(context, folder);
+    folders.push(folder);
+  }
+  return { doors, folders };
+}
+
+/**
+ * Makes the folders that hold state, for their owner alone; call it before anything is written there. One that its user has named is
+ * left to whoever writes there.
+ */
+export async function makeStateFolders(context: Context): Promise<void> {
+  for (const folder of unnamedFolders(context)) {
+    await makeOwn(context, folder).catch((error: unknown) => {
+      throw explainStateFolder(folder, error);
+    });
+  }
+}
+
+/** The state folder, for what is worth no folder of its own; undefined while nobody has made or named one. */
+export async function stateFolderIfAny(context: Context): Promise<string | undefined> {
+  const { dir } = context.config.values.state;
+  return unnamedFolders(context).includes(dir) && (await isMissingOrEmpty(dir)) ? undefined : dir;
+}
+
+/** Several processes may make it at once. It appears with its signature, so that none takes it for a stranger's. */
+async function makeOwn(context: Context, folder: string): Promise<void> {
+  if (!(await isMissingOrEmpty(folder))) return;
+  await makeFolder(path.dirname(folder));
+  const made = `${folder}.${randomUUID()}.part`;
+  await mkdir(made, { mode: 0o700 });
+  try {
+    await sign(context, made);
+    await rename(made, folder);
+  } catch (error) {
+    await rm(made, { recursive: true, force: true });
+    const code = systemErrorCode(error);
+    // A volume that is mounted there stays where it is.
+    if (code === 'EBUSY') await sign(context, folder);
+    else if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error;
+  }
+}
+
+/** The folders with state of which nobody has said that they are to be used. */
+function unnamedFolders({ config: { values, origins, isFound } }: Context): string[] {
+  const isNamed = (key: string) => origins[key] !== undefined && !(isFound && origins[key].source === 'file');
+  const { dir } = values.state;
+  const { dataDir } = values.service;
+  const isApart = path.relative(dir, dataDir).startsWith('..');
+  return [...(isNamed('state.dir') ? [] : [dir]), ...(isApart && !isNamed('service.data_dir') ? [dataDir] : [])];
+}
+
+async function isMissingOrEmpty(folder: string): Promise<boolean> {
+  try {
+    return (await readdir(folder)).length === 0;
+  } catch (error) {
+    if (systemErrorCode(error) === 'ENOENT') return true;
+    // What stands there is told by whoever needs it.
+    if (systemErrorCode(error) === 'ENOTDIR') return true;
+    throw explainStateFolder(folder, error);
+  }
+}
+
+/**
+ * A folder is this user's own by a signature in it: of its inode and its birth, which no copy has, with a key that only the user has.
+ */
+async function isOwn(context: Context, folder: string): Promise<boolean> {
+  const { name, text } = await signatureOf(context, folder);
+  return (await readIfExists(path.join(folder, name)).catch(() => undefined)) === text;
+}
+
+async function sign(context: Context, folder: string): Promise<void> {
+  const { name, text } = await signatureOf(context, folder);
+  await rm(path.join(folder, name), { force: true });
+  await writeFile(path.join(folder, name), text, { flag: 'wx', mode: 0o600 });
+}
+
+async function signatureOf(context: Context, folder: string): Promise<{ name: string; text: string }> {
+  const key = await ownKey(context);
+  const { ino, birthtimeNs } = await stat(folder, { bigint: true });
+  const signed = createHmac('sha256', key).update(`${ino} ${birthtimeNs}`).digest('hex');
+  // Each of several users has a signature of its own.
+  return { name: `.owner-${createHash('sha256').update(key).digest('hex').slice(0, 8)}`, text: `${signed}\n` };
+}
+
+async function ownKey(context: Context): Promise<string> {
+  const folder = ownFolder(context);
+  try {
+    await mkdir(folder, { recursive: true });
+    return await readOrCreateFile(path.join(folder, 'folders.key'), () => `${randomBytes(32).toString('base64url')}\n`);
+  } catch (error) {
+    const problem = `${folder} cannot be written to, where fileconv remembers the folders that it makes. Name the state folder yourself: export FILECONV_STATE_DIR=PATH`;
+    throw new CommandError('STATE_UNUSABLE', [problem], { cause: error });
+  }
+}
+
+/** Of a folder that is to be trusted: what is written through a link lands elsewhere. */
+async function refuseLinks(folder: string): Promise<void> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  // A job's own marker leads nowhere.
+  const link = entries.find((entry) => entry.isSymbolicLink() && !isPartialName(entry.name));
+  const isItself = (await lstat(folder)).isSymbolicLink() && !isBelow(path.dirname(folder), folder);
+  if (link === undefined && !isItself) return;
+  const found = link === undefined ? folder : path.join(link.parentPath, link.name);
+  throw new CommandError('NOT_ALLOWED', [
+    `${found} is a link: what fileconv writes there would land elsewhere. Remove it, or remove ${folder}.`,
+  ]);
+}
+
+async function readAllowed(context: Context): Promise<z.infer<typeof schema>> {
+  const file = allowedFile(context);
+  try {
+    return schema.parse(JSON.parse((await readIfExists(file)) ?? '[]'));
+  } catch (error) {
+    const problem = `${file} can't be read. Remove it, and allow again.`;
+    throw new CommandError('STATE_UNUSABLE', [problem], { cause: error });
+  }
+}
+
+function allowedFile(context: Context): string {
+  return path.join(ownFolder(context), 'allowed.json');
+}
+
+/** The user's own: a file beside the configuration could come along with it. */
+function ownFolder({ env, homeDir }: Context): string {
+  const { XDG_CONFIG_HOME: chosen } = env;
+  return path.join(chosen === undefined || chosen === '' ? path.join(homeDir, '.config') : chosen, 'fileconv');
+}

@@ -1,0 +1,42 @@
+import { constants, copyFileSync, openSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
+import path from 'node:path';
+import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import { CommandError } from '../command-error';
+
+/** A log file to append to, for its owner alone. A link is not followed: it could lead to any file of the user. */
+export function openLogFile(file: string): number {
+  try {
+    return openSync(file, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
+  } catch (error) {
+    if (systemErrorCode(error) !== 'ELOOP') throw error;
+    const problem = `${file} is a link, and no log is written through one. Remove it, and start again.`;
+    throw new CommandError('STATE_UNUSABLE', [problem], { cause: error });
+  }
+}
+
+/** A log and the one before it take twice that. */
+export const maxLogBytes = 16 * 1024 * 1024;
+const checkMs = 60_000;
+
+/** Keeps the logs of a folder small, for as long as the returned function is not called. */
+export function boundLogs(folder: string, intervalMs = checkMs): () => void {
+  cutLogs(folder);
+  const timer = setInterval(() => cutLogs(folder), intervalMs).unref();
+  return () => clearInterval(timer);
+}
+
+/** What has grown too long becomes the log before; whoever writes goes on at the beginning, for it appends. */
+function cutLogs(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    const file = path.join(folder, name);
+    try {
+      if (!name.endsWith('.log') || statSync(file).size <= maxLogBytes) continue;
+      rmSync(`${file}.previous`, { force: true });
+      copyFileSync(file, `${file}.previous`, constants.COPYFILE_EXCL);
+      truncateSync(file);
+    } catch (error) {
+      // No room for a copy: then there is none for a longer log either.
+      if (['ENOSPC', 'EDQUOT'].includes(systemErrorCode(error) ?? '')) truncateSync(file);
+    }
+  }
+}

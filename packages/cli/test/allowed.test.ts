@@ -1,0 +1,240 @@
+import { cp, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { openContext } from '../src/command-context';
+import { loadConfig } from '../src/config/load-config';
+import { appKeys, doorOf, keysOfSection } from '../src/config/schema';
+import { readStackRecord } from '../src/stack/stack-record';
+import { configArgs } from '../src/stack/start-stack';
+import { fileconv, filesBelow, hostOf, newFolder, removeFolders } from './fileconv';
+
+afterAll(removeFolders);
+
+/** A folder of a clone, and its user's own configuration. */
+async function cloned(files: Readonly<Record<string, string>>) {
+  const [cwd, config] = [await newFolder(), await newFolder()];
+  for (const [name, content] of Object.entries(files)) {
+    await mkdir(path.dirname(path.join(cwd, name)), { recursive: true });
+    await writeFile(path.join(cwd, name), content);
+  }
+  const own = { XDG_CONFIG_HOME: config, AWS_SECRET: 'secret', TEMPORAL_API_KEY: 'secret' };
+  const run = (args: string[], env: Record<string, string> = {}) =>
+    fileconv(args, { cwd, env: { ...own, ...env }, timeoutMs: 60_000 });
+  const open = (env: Record<string, string> = {}) => openContext(hostOf({ cwd, env: { ...own, ...env } }), {});
+  return { cwd, config, run, open };
+}
+
+const commands = [
+  ['convert', 'a.md', '--to', 'html'],
+  ...[['up'], ['worker'], ['callbacks'], ['service'], ['codec-server'], ['doctor'], ['formats'], ['job', 'list']],
+  ...[
+    ['batch', 'run', 'a.md', '--to', 'html', '--out', 'out'],
+    ['batch', 'list'],
+    ['schedule', 'list'],
+  ],
+  ['service', 'apps', 'list'],
+];
+
+const asksFor = (file: string, wanted: string) =>
+  `error: Nothing was done: ${file}, which nobody has named, wants ${wanted}. Look at it, and if you trust it: fileconv config allow\n`;
+
+const profile = '[apps.a]\napp_id = "1"\ntoken_file = "t"\nbase_url';
+
+it.each([
+  ['the address of a service', 'apps.a.base_url', `${profile} = "https://evil.example"`, 'https://evil.example'],
+  [
+    'a variable',
+    'apps.a.token_env',
+    `${profile} = "http://127.0.0.1:1"`.replace('token_file = "t"', 'token_env = "AWS_SECRET"'),
+    'AWS_SECRET',
+  ],
+  ['the address of Temporal', 'temporal.address', '[temporal]\naddress = "evil.example:7233"', 'evil.example:7233'],
+  ['the address of a store', 's3.endpoint', '[s3]\nendpoint = "https://evil.example"', 'https://evil.example'],
+  [
+    'an origin that may decrypt',
+    'codec.ui_origin',
+    '[codec]\nui_origin = "https://evil.example"',
+    'https://evil.example',
+  ],
+  [
+    'where callbacks go',
+    'callbacks.public_base_url',
+    '[callbacks]\npublic_base_url = "https://evil.example/a"',
+    'https://evil.example/a',
+  ],
+  ['where a service is', 'service.host', '[service]\nhost = "evil.example"', 'evil.example'],
+  ['to be reached by others', 'service.allow_remote', '[service]\nallow_remote = "on"', 'on'],
+  ['hosts that are not public', 'https.allowed_hosts', '[https]\nallowed_hosts = ["10.0.0.0/8", "b"]', '10.0.0.0/8, b'],
+])(
+  'a configuration that lies in a folder opens nothing until it is allowed, by value: %s',
+  async (_what, key, toml, value) => {
+    const { cwd, run } = await cloned({ 'fileconv.toml': `${toml}\n`, 'a.md': '# A\n' });
+    const file = path.join(cwd, 'fileconv.toml');
+    for (const args of commands) {
+      expect(await run(args)).toMatchObject({ code: 2, stdout: '', stderr: asksFor(file, `${key} = ${value}`) });
+    }
+    expect(await readdir(cwd)).toEqual(['a.md', 'fileconv.toml']);
+
+    expect(await run(['config', 'allow'])).toMatchObject({ code: 0, stdout: `${file} may say ${key} = ${value}.\n` });
+    expect((await run(['service', 'apps', 'list'])).code).toBe(0);
+    await writeFile(
+      file,
+      `${toml.replace('evil.example', 'other.example').replace('"on"', '"off"').replace('AWS_', 'GIT_').replace('"b"', '"c"')}\n`,
+    );
+    expect((await run(['service', 'apps', 'list'])).code).toBe(toml.includes('allow_remote') ? 0 : 2);
+  },
+);
+
+it('one that somebody has named, values of the environment, and this machine need no allowance', async () => {
+  const { cwd, open } = await cloned({ 'fileconv.toml': `${profile} = "https://evil.example"\n` });
+  const file = path.join(cwd, 'fileconv.toml');
+  await expect(open()).rejects.toThrow('apps.a.base_url');
+  await expect(open({ FILECONV_CONFIG: file })).resolves.toBeDefined();
+  await expect(open({ FILECONV_APPS_A_BASE_URL: 'https://mine.example' })).resolves.toBeDefined();
+  await writeFile(
+    file,
+    '[temporal]\naddress = "[::1]:7233"\n[service]\nhost = "::1"\n[worker]\nmetrics_address = "127.0.0.1:9464"\n',
+  );
+  await expect(open()).resolves.toBeDefined();
+});
+
+it("what Temporal's own configuration says is allowed with the file that names it, and not after it has changed", async () => {
+  const { cwd, open, run } = await cloned({
+    'fileconv.toml': '[temporal]\nconfig_file = "temporal.toml"\n',
+    'temporal.toml': '[profile.default]\naddress = "127.0.0.1:1"\n',
+  });
+  await expect(open()).rejects.toThrow('temporal.config_file');
+  await run(['config', 'allow']);
+  await expect(open()).resolves.toBeDefined();
+  await writeFile(path.join(cwd, 'temporal.toml'), '[profile.default]\naddress = "evil.example:7233"\n');
+  await expect(open()).rejects.toThrow('temporal.config_file');
+});
+
+it('a path leads out of the folder by its dots, as an absolute one, and by a link that is on its way', async () => {
+  const { cwd, open } = await cloned({ 'keys/a.key': '' });
+  await symlink(await newFolder(), path.join(cwd, 'link'));
+  const problemOf = async (toml: string) => {
+    await writeFile(path.join(cwd, 'fileconv.toml'), toml);
+    return open().then(
+      () => undefined,
+      (error: unknown) => /wants (\S+) =/.exec(String(error))?.[1],
+    );
+  };
+  expect(await problemOf('[state]\ndir = "../elsewhere"')).toBe('state.dir');
+  expect(await problemOf('[state]\ndir = "link/not/yet"')).toBe('state.dir');
+  expect(await problemOf('[service]\ndata_dir = "/tmp"')).toBe('service.data_dir');
+  expect(await problemOf('[callbacks]\nkey_file = "link/key"')).toBe('callbacks.key_file');
+  expect(
+    await problemOf('[callbacks]\nkey_file = "keys/a.key"\n[service]\ndata_dir = "data"\n[state]\ndir = "..state"'),
+  ).toBeUndefined();
+});
+
+it('every key that could open something is one of those', () => {
+  const all = [...keysOfSection].flatMap(([section, keys]) => keys.map((key) => `${section}.${key}`));
+  const harmless = [...all, ...appKeys.map((key) => `apps.NAME.${key}`)].filter((key) => doorOf(key) === undefined);
+  const isNumber = /_(seconds|bytes|attempts|days|depth|fields|concurrency|activities|resubmissions)$|\.port$/;
+  expect(harmless.filter((key) => !key.startsWith('policies.') && !isNumber.test(key))).toEqual([
+    ...['temporal.namespace', 'temporal.profile', 'worker.task_queue', 'worker.common_limit'],
+    ...['worker.deployment_name', 'worker.build_id', 'service.engines', 'callbacks.embedded'],
+    ...['log.level', 'log.format', 's3.region', 's3.path_style', 'apps.NAME.app_id'],
+  ]);
+});
+
+it('no file sends the requests of a store unencrypted to another machine', async () => {
+  const { cwd, open } = await cloned({ 'fileconv.toml': '[s3]\nendpoint = "http://minio.example:9000"\n' });
+  const named = { FILECONV_CONFIG: path.join(cwd, 'fileconv.toml') };
+  await expect(open(named)).rejects.toThrow(
+    's3.endpoint is http://minio.example:9000, plain http to another machine; use https',
+  );
+});
+
+const stateLine = (folder: string) =>
+  `error: Nothing was done: ${folder} was not made here: it may have come with the folder, and holds jobs that would run. Look at it, and if you trust it: fileconv config allow\n`;
+
+it('a state folder that came with a clone is not touched until it is allowed', async () => {
+  const { cwd, run } = await cloned({ 'a.md': '# A\n', '.fileconv/temporal.db': 'jobs', '.fileconv/stack.json': '{}' });
+  const folder = path.join(cwd, '.fileconv');
+  for (const args of commands)
+    expect(await run(args)).toMatchObject({ code: 2, stdout: '', stderr: stateLine(folder) });
+  expect(await readdir(folder)).toEqual(['stack.json', 'temporal.db']);
+
+  expect(await run(['config', 'allow'])).toMatchObject({
+    code: 0,
+    stdout: `${folder} may be used: jobs in it that have not ended go on.\n`,
+  });
+  expect((await run(['service', 'apps', 'list'])).code).toBe(0);
+});
+
+it('nor is one whose links would carry logs and files elsewhere: it is not even allowed', async () => {
+  const { cwd, run } = await cloned({ '.fileconv/temporal.db': '' });
+  const elsewhere = await newFolder();
+  await writeFile(path.join(elsewhere, '.bashrc'), 'mine');
+  await writeFile(path.join(elsewhere, 'invoice'), 'mine');
+  const folder = path.join(cwd, '.fileconv');
+  for (const [link, target] of [
+    ['logs/worker.log', '.bashrc'],
+    ['service/uploads', ''],
+  ] as const) {
+    await mkdir(path.dirname(path.join(folder, link)), { recursive: true });
+    await symlink(path.join(elsewhere, target), path.join(folder, link));
+    expect(await run(['service'])).toMatchObject({ code: 2, stderr: stateLine(folder) });
+    expect(await run(['config', 'allow'])).toMatchObject({
+      code: 2,
+      stderr: `error: ${path.join(folder, link)} is a link: what fileconv writes there would land elsewhere. Remove it, or remove ${folder}.\n`,
+    });
+    await rm(path.join(folder, link));
+  }
+  expect(await readFile(path.join(elsewhere, '.bashrc'), 'utf8')).toBe('mine');
+  expect(await filesBelow(elsewhere)).toEqual(['.bashrc', 'invoice']);
+});
+
+it('a state folder that was made here is known again, also once it has moved; a copy of it is not', async () => {
+  const { cwd, run } = await cloned({});
+  const make = ['service', 'apps', 'add', 'billing'];
+  expect((await run(make)).code).toBe(0);
+  expect((await stat(path.join(cwd, '.fileconv'))).mode & 0o777).toBe(0o700);
+  expect((await run(['service', 'apps', 'list'])).stdout).toContain('billing');
+  await rename(path.join(cwd, '.fileconv'), path.join(cwd, 'moved'));
+  await cp(path.join(cwd, 'moved'), path.join(cwd, '.fileconv'), { recursive: true });
+  expect(await run(['service', 'apps', 'list'])).toMatchObject({
+    code: 2,
+    stderr: stateLine(path.join(cwd, '.fileconv')),
+  });
+  await rm(path.join(cwd, '.fileconv'), { recursive: true });
+  await rename(path.join(cwd, 'moved'), path.join(cwd, '.fileconv'));
+  expect((await run(['service', 'apps', 'list'])).stdout).toContain('billing');
+});
+
+it('one that is empty, as a mounted volume is at first, or that the environment names, is used', async () => {
+  const { cwd, run } = await cloned({});
+  await mkdir(path.join(cwd, '.fileconv'));
+  expect((await run(['service', 'apps', 'list'])).code).toBe(0);
+  const other = await cloned({ 'elsewhere/temporal.db': '' });
+  expect((await other.run(['service', 'apps', 'list'], { FILECONV_STATE_DIR: 'elsewhere' })).code).toBe(0);
+});
+
+it('where nothing can be remembered, it says to name the folder', async () => {
+  const { run, config } = await cloned({});
+  await writeFile(path.join(config, 'fileconv'), '');
+  const ended = await run(['service', 'apps', 'list']);
+  expect(ended.code).toBe(1);
+  expect(ended.stderr).toContain(`${config}/fileconv cannot be written to`);
+  expect(ended.stderr).toContain('export FILECONV_STATE_DIR=PATH');
+});
+
+it('a record of a stack is believed without a link of it that leads to another machine', async () => {
+  const state = await newFolder();
+  const record = { pid: process.pid, startedBy: 'up', taskQueue: 'q', service: { url: 'http://127.0.0.1:1' } };
+  const stack = { ...record, temporal: { namespace: 'default', address: '127.0.0.1:1' } };
+  await writeFile(
+    path.join(state, 'stack.json'),
+    JSON.stringify({ ...stack, callbacks: { url: 'http://0.0.0.0:8466' } }),
+  );
+  expect(await readStackRecord(state)).toEqual({ ...stack, callbacks: undefined });
+});
+
+it('the parts of a stack trust a configuration no more than the command that starts them', async () => {
+  const { cwd } = await cloned({ 'fileconv.toml': '' });
+  const file = path.join(cwd, 'fileconv.toml');
+  expect(configArgs({ config: await loadConfig({ cwd, env: {} }) })).toEqual([]);
+  expect(configArgs({ config: await loadConfig({ cwd, env: { FILECONV_CONFIG: file } }) })).toEqual(['--config', file]);
+});

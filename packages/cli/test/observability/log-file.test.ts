@@ -1,0 +1,49 @@
+import { closeSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { symlink, truncate } from 'node:fs/promises';
+import path from 'node:path';
+import { boundLogs, maxLogBytes, openLogFile } from '../../src/observability/log-file';
+import { until } from '../../../../test/support/until';
+import { newFolder, removeFolders } from '../fileconv';
+
+afterAll(removeFolders);
+
+it('a log is its owner’s alone, and appended to', async () => {
+  const file = path.join(await newFolder(), 'worker.log');
+  for (const line of ['a', 'b']) {
+    const fd = openLogFile(file);
+    writeSync(fd, line);
+    closeSync(fd);
+  }
+  expect(readFileSync(file, 'utf8')).toBe('ab');
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+it('no log is written through a link, to whatever it leads', async () => {
+  const folder = await newFolder();
+  const [bashrc, log] = [path.join(folder, '.bashrc'), path.join(folder, 'worker.log')];
+  writeFileSync(bashrc, 'mine');
+  await symlink(bashrc, log);
+  expect(() => openLogFile(log)).toThrow(`${log} is a link, and no log is written through one.`);
+  expect(readFileSync(bashrc, 'utf8')).toBe('mine');
+});
+
+it('a log that has grown too long becomes the one before, while its writer goes on', async () => {
+  const folder = await newFolder();
+  const [file, other] = [path.join(folder, 'worker.log'), path.join(folder, 'other.txt')];
+  writeFileSync(file, 'first\n');
+  writeFileSync(other, '');
+  for (const each of [file, other]) await truncate(each, maxLogBytes + 1);
+  const fd = openLogFile(file);
+  const stop = boundLogs(folder, 10);
+  try {
+    writeSync(fd, 'after\n');
+    expect(readFileSync(file, 'utf8')).toBe('after\n');
+    expect(statSync(`${file}.previous`).size).toBe(maxLogBytes + 1);
+    expect(statSync(other).size).toBe(maxLogBytes + 1);
+    await truncate(file, maxLogBytes + 2);
+    await until('it is cut again', () => statSync(`${file}.previous`).size === maxLogBytes + 2);
+  } finally {
+    stop();
+    closeSync(fd);
+  }
+});

@@ -51,7 +51,9 @@ export function buildCommands(output: Output, run: Runner): Command {
     'start Temporal, the conversion service and a worker on this machine; Ctrl-C stops them',
     'fileconv up',
     'fileconv up --json > stack.json',
-  ).action(act(async () => (await import('./commands/up.js')).up));
+  )
+    .option('--no-ui', 'without the Temporal UI, which a web page could reach by DNS rebinding')
+    .action(act(async () => (await import('./commands/up.js')).up));
   command(
     program,
     'convert',

@@ -1,4 +1,5 @@
 import type * as Https from 'temporal-file-conversion/internal/storage/https/index';
+import { confine } from 'temporal-file-conversion/internal/storage/confine';
 import { createLocalFiles } from 'temporal-file-conversion/internal/storage/local-files';
 import type { StoresByScheme } from 'temporal-file-conversion/internal/storage/stores';
 import type * as S3 from 'temporal-file-conversion/s3';
@@ -6,7 +7,11 @@ import type { CommandContext } from './command-context';
 
 /* eslint-disable @typescript-eslint/no-require-imports -- a store, and what it takes to load it, waits for its first URI */
 
-export function configuredStores(context: Pick<CommandContext, 'config' | 'env'>): StoresByScheme {
+/** `roots`: folders that `file:` URIs may lead to; none: any. */
+export function configuredStores(
+  context: Pick<CommandContext, 'config' | 'env'>,
+  { roots = [] }: { roots?: readonly string[] } = {},
+): StoresByScheme {
   const { s3, https } = context.config.values;
   const plainHttp = https.plainHttp === 'on';
   const web = () => {
@@ -14,7 +19,7 @@ export function configuredStores(context: Pick<CommandContext, 'config' | 'env'>
     return createHttpsFiles({ ...https, plainHttp });
   };
   return {
-    file: createLocalFiles(),
+    file: roots.length === 0 ? createLocalFiles() : confine(createLocalFiles(), roots),
     https: web,
     ...(plainHttp && { http: web }),
     s3() {

@@ -67,6 +67,15 @@ describe('fileconv up', () => {
     expect(ended).toMatchObject({ code: 0, stderr: '' });
   });
 
+  it('runs without the Temporal UI, and says so nowhere, with --no-ui', async () => {
+    const up = startProcess(['up', '--no-ui'], { cwd: await newFolder() });
+    await up.until(/Ctrl-C stops everything/);
+    up.child.kill('SIGTERM');
+    const { code, stdout } = await up.ended;
+    expect(code).toBe(0);
+    expect(stdout).not.toContain('Temporal UI');
+  });
+
   onLinux('starts its parts again when they are killed, and continues converting', async () => {
     const cwd = await newFolder();
     await writeFile(path.join(cwd, 'a.png'), noisyPng(8));

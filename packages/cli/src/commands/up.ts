@@ -6,15 +6,17 @@ import { aborted, untilAskedToEnd } from '../stack/parent-process';
 import { readStackHolder, readStackRecord, type StackRecord } from '../stack/stack-record';
 import { startStack } from '../stack/start-stack';
 
-export async function up(context: CommandContext): Promise<void> {
+export async function up(context: CommandContext, { ui }: { ui?: boolean }): Promise<void> {
   const { output, config } = context;
   const stateDir = config.values.state.dir;
   const signal = untilAskedToEnd(context);
-  const stack = await startStack(context, { startedBy: 'up', wait: false, signal }).catch(async (error: unknown) => {
-    if (signal.aborted) throw new CommandError('INTERRUPTED', ['Interrupted while it started.'], { cause: error });
-    if (!(error instanceof TemporalServerError && error.code === 'LOCK_HELD')) throw error;
-    throw new CommandError('STACK_RUNNING', [await describeHolder(stateDir)], { cause: error });
-  });
+  const stack = await startStack(context, { startedBy: 'up', wait: false, ui, signal }).catch(
+    async (error: unknown) => {
+      if (signal.aborted) throw new CommandError('INTERRUPTED', ['Interrupted while it started.'], { cause: error });
+      if (!(error instanceof TemporalServerError && error.code === 'LOCK_HELD')) throw error;
+      throw new CommandError('STACK_RUNNING', [await describeHolder(stateDir)], { cause: error });
+    },
+  );
   try {
     output.result(stack.record, describe(stack.record, stateDir));
     await aborted(signal);

@@ -6,6 +6,7 @@ import { defined } from 'temporal-file-conversion/internal/shared/defined';
 import { stateFolderIfAny } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
+import type { Config } from '../config/load-config';
 import { embeddedApp } from '../config/schema';
 import type { TemporalTarget } from '../config/temporal-connection';
 import { callbackSettings } from '../keys/callback-settings';
@@ -40,7 +41,7 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
     apps,
     ...(nexus && { nexus }),
     ...(callbacks && { callbacks }),
-    stores: configuredStores(context),
+    stores: configuredStores(context, { roots: rootsOf(values) }),
     ...defined({ stateDir: await stateFolderIfAny(context) }),
     ...(tracing && { tracer: tracing.tracer }),
     timeouts: {
@@ -121,6 +122,11 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
     await tracing?.close();
     await health?.close();
   }
+}
+
+/** Reports of batches, and what is piped, lie in the state folder. */
+function rootsOf({ worker: { roots }, state }: Config): string[] {
+  return roots.length === 0 ? [] : [...roots, state.dir];
 }
 
 /** A worker that is asked to end while it starts ignores that until it runs. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, realpathSync } from 'node:fs';
-import path from 'node:path';
+import { readFileSync } from 'node:fs';
+import { leadsInto } from 'temporal-file-conversion/internal/storage/confine';
 import { doorOf } from './schema';
 import { isLoopback, isLoopbackAddress } from './value-types';
 
@@ -18,14 +18,16 @@ interface DoorQuestion {
 }
 
 /** The doors of the values: each key that the schema counts among them, if its value opens something. */
-export function doorsOf({ values, folder }: DoorQuestion): Door[] {
-  return [...values].flatMap(([key, value]) => {
-    const opened = openedBy(key, value, folder);
-    return opened === undefined ? [] : [{ key, value: opened }];
-  });
+export async function doorsOf({ values, folder }: DoorQuestion): Promise<Door[]> {
+  const doors: Door[] = [];
+  for (const [key, value] of values) {
+    const opened = await openedBy(key, value, folder);
+    if (opened !== undefined) doors.push({ key, value: opened });
+  }
+  return doors;
 }
 
-function openedBy(key: string, value: unknown, folder: string): string | undefined {
+async function openedBy(key: string, value: unknown, folder: string): Promise<string | undefined> {
   const shown = Array.isArray(value) ? value.join(', ') : String(value);
   switch (doorOf(key)) {
     case undefined:
@@ -37,7 +39,7 @@ function openedBy(key: string, value: unknown, folder: string): string | undefin
     case 'trust':
       return shown === '' || shown === 'off' ? undefined : shown;
     case 'path':
-      return isBelow(folder, shown) ? undefined : shown;
+      return (await leadsInto([folder], shown)) ? undefined : shown;
     case 'content':
       return `${shown} (SHA-256 ${contentHash(shown)})`;
   }
@@ -47,21 +49,6 @@ function openedBy(key: string, value: unknown, folder: string): string | undefin
 function isOnThisMachine(address: string): boolean {
   if (/^https?:/.test(address)) return isLoopback(new URL(address).hostname);
   return isLoopback(address) || isLoopbackAddress(address);
-}
-
-/** Whether a path, of which the end may be missing yet, really lies in the folder, whatever links are on its way. */
-export function isBelow(folder: string, file: string): boolean {
-  const relative = path.relative(realpathSync(folder), realPathOf(file));
-  return relative !== '..' && !relative.startsWith(`..${path.sep}`) && !path.isAbsolute(relative);
-}
-
-function realPathOf(file: string): string {
-  try {
-    return realpathSync(file);
-  } catch {
-    const parent = path.dirname(file);
-    return parent === file ? file : path.join(realPathOf(parent), path.basename(file));
-  }
 }
 
 function contentHash(file: string): string {

@@ -100,7 +100,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConf
   return {
     values: toConfig(checked.data, apps, resolvePath),
     doors: isFound
-      ? doorsOf({ folder: path.dirname(file), values: ofFile(checked.data, { values, resolvePath }) })
+      ? await doorsOf({ folder: path.dirname(file), values: ofFile(checked.data, { values, resolvePath }) })
       : [],
     origins: Object.fromEntries([...values].map(([key, { origin }]) => [key, origin])),
     warnings,
@@ -120,7 +120,7 @@ function ofFile(
       const names = key.split('.');
       let value: unknown = checked;
       for (const name of names) value = (value as Record<string, unknown>)[name];
-      return [key, isPath(names.at(-1) ?? '') && typeof value === 'string' ? resolvePath(key, value) : value];
+      return [key, resolved(key, value, resolvePath)];
     }),
   );
 }
@@ -149,6 +149,11 @@ function problemLine(key: string, message: string, values: Layer['values']): str
   return `${key} ${message}`;
 }
 
+function resolved(key: string, value: unknown, resolvePath: ResolvePath): unknown {
+  if (key === 'worker.roots') return (value as string[]).map((root) => resolvePath(key, root));
+  return isPath(key.split('.').at(-1) ?? '') && typeof value === 'string' ? resolvePath(key, value) : value;
+}
+
 /** Makes a path of this key absolute, by the place where it was written. */
 type ResolvePath = (key: string, value: string) => string;
 
@@ -156,7 +161,7 @@ function toConfig(values: FileValues, apps: Record<string, AppProfile>, resolveP
   const sections = Object.keys(sectionSchemas).map((name) => {
     const entries = Object.entries(values[name as keyof typeof sectionSchemas]).map(([key, value]) => [
       camelCase(key),
-      isPath(key) && typeof value === 'string' ? resolvePath(`${name}.${key}`, value) : value,
+      resolved(`${name}.${key}`, value, resolvePath),
     ]);
     return [name, Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as object];
   });

@@ -109,6 +109,11 @@ export const sectionSchemas = {
       description: 'app profiles that callers of the Nexus service may use; without any it is not served',
       see: '[Nexus](embedding/nexus.md)',
     }),
+    roots: names().prefault([]).meta({
+      description:
+        'folders that `file:` URIs of jobs may lead to, with the state folder; without any all that the worker’s user may use',
+      shown: 'list of paths',
+    }),
     ...ownAddresses,
     deployment_name: deploymentName()
       .prefault(defaultDeploymentName)

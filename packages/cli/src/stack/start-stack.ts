@@ -30,6 +30,8 @@ interface StartStackOptions {
   startedBy: StackRecord['startedBy'];
   /** `false`: throw when another process runs the stack. Default: wait until it has ended. */
   wait?: boolean;
+  /** `false`: without the Temporal UI. */
+  ui?: boolean | undefined;
   /** Called once nobody else holds the stack, before anything is started. */
   onStart?: () => void;
   signal?: AbortSignal;
@@ -80,7 +82,7 @@ export async function startStack(context: CommandContext, options: StartStackOpt
       dbFilename: path.join(stateDir, 'temporal.db'),
       logFile: path.join(logs, 'temporal.log'),
       port: ports.temporal,
-      uiPort: ports.temporalUi,
+      uiPort: options.ui === false ? false : ports.temporalUi,
       uiCodecEndpoint: codec?.url,
       signal: options.signal,
     });

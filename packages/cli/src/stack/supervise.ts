@@ -215,7 +215,8 @@ interface SuperviseTemporalOptions {
   logFile: string;
   /** For a server that is started; a left-over one keeps its own. */
   port: number;
-  uiPort: number;
+  /** `false`: no UI. */
+  uiPort: number | false;
   /** For the UI; a left-over server keeps what it was started with. */
   uiCodecEndpoint: string | undefined;
   /** Ends the start; not what has started. */
@@ -252,9 +253,9 @@ export async function superviseTemporal(
       return await start({ port, uiPort });
     } catch (error) {
       // Another program may take a port before the server does; then any two free ports will do.
-      const [portNow, uiPortNow] = [await portNear(port), await portNear(uiPort)];
+      const [portNow, uiPortNow] = [await portNear(port), uiPort && (await portNear(uiPort))];
       if (!(error instanceof TemporalServerError) || (portNow === port && uiPortNow === uiPort)) throw error;
-      return start({});
+      return start(uiPort === false ? { uiPort } : {});
     }
   };
   const onRestart = () => output.warn(restartNews('Temporal', logFile));

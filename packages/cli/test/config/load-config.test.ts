@@ -27,6 +27,7 @@ describe('the configuration without a file', () => {
         shutdownGraceSeconds: 30,
         commonLimit: 'off',
         nexusApps: [],
+        roots: [],
         deploymentName: 'file-conversion',
       },
       service: {
@@ -129,7 +130,7 @@ describe('precedence', () => {
         ? 'https://x/text'
         : /\.(metrics|health)_address$/.test(key)
           ? '127.0.0.1:11'
-          : /^(encryption|codec)\.(key|token)_|host|dir|queue|address|namespace|profile|config_file|accounts_file|faults_file|key_env|key_file|deployment_name|build_id|region/.test(
+          : /^(encryption|codec)\.(key|token)_|host|dir|roots|queue|address|namespace|profile|config_file|accounts_file|faults_file|key_env|key_file|deployment_name|build_id|region/.test(
                 key,
               )
             ? 'text'

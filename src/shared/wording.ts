@@ -56,8 +56,11 @@ export function fileSize(bytes: number): string {
   return `${unit === 0 ? value : value.toFixed(1)} ${units[unit] ?? 'B'}`;
 }
 
-/** Line breaks and escape codes in a file name or a service's response would corrupt a terminal or a page. */
-const controlCharacters = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
+/**
+ * Line breaks and escape codes in a file name or a service's response would corrupt a terminal or a page, and marks of direction show
+ * `exe.pdf` where `fdp.exe` stands.
+ */
+const controlCharacters = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
 /** The text on one line, with control characters escaped: `\x1b`. */
 export function printable(text: string): string {
@@ -65,6 +68,13 @@ export function printable(text: string): string {
     const code = character.charCodeAt(0);
     return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16)}`;
   });
+}
+
+/** The same for JSON, which has an escape for each of them; its own line breaks stay. */
+export function printableJson(json: string): string {
+  return json.replace(controlCharacters, (character) =>
+    character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /** The known name closest to a misspelled one; `undefined` when none is close. */

@@ -1,4 +1,5 @@
 import { createOutput, eraseEcho, type Output, type OutputStream } from '../src/output/output';
+import { formatTable } from '../src/output/text';
 import { screenOf } from './pseudo-terminal';
 
 function stream(terminal: Partial<OutputStream> = {}) {
@@ -115,5 +116,29 @@ describe('elsewhere', () => {
     output.warn('careful');
     output.fail('no');
     expect(stderr.text()).toBe('warning: careful\nerror: no\n');
+  });
+});
+
+describe('names and messages from outside', () => {
+  const hostile = 'a\u202efdp.exe\u200f\u2028\u009b31m\u0007';
+  it('are shown without what a terminal would act on, wherever they are printed', () => {
+    const [stdout, stderr] = [stream(terminal), stream({ ...terminal, columns: 200 })];
+    const output = createOutput({ json: false, stdout, stderr, env: {} });
+    output.print(`${output.colors.green('ok')} ${hostile}\n${formatTable(['CODE'], [[hostile]])}`);
+    output.say(hostile);
+    output.warn(hostile);
+    output.fail(hostile);
+    output.live([hostile]);
+    const shown = 'a\\u202efdp.exe\\u200f\\u2028\\x9b31m\\x07';
+    expect(stdout.text()).toContain(`${escape}[32mok${escape}[39m ${shown}\nCODE\n${shown}\n`);
+    expect(stderr.text().split(shown)).toHaveLength(5);
+    expect(stdout.text() + stderr.text()).not.toMatch(/[\p{Cf}\u0080-\u009f\u2028]/u);
+  });
+
+  it('are the same in JSON, which has escapes for them', () => {
+    const stdout = stream(terminal);
+    createOutput({ json: true, stdout, stderr: stream(), env: {} }).printJson({ [hostile]: hostile });
+    expect(JSON.parse(stdout.text())).toEqual({ [hostile]: hostile });
+    expect(stdout.text()).not.toMatch(/[\p{Cf}\u0080-\u009f\u2028]/u);
   });
 });

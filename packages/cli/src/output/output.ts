@@ -1,6 +1,7 @@
 import type { WriteStream } from 'node:tty';
 import { createColors } from 'picocolors';
-import { fit, printableLines } from './text';
+import { printable, printableJson } from 'temporal-file-conversion/internal/shared/wording';
+import { fit, printableColored, printableLines } from './text';
 
 /** Where a command writes, and how: results to stdout, everything else to stderr. */
 export interface Output {
@@ -58,14 +59,15 @@ export function createOutput({ json, stdout, stderr, env }: OutputOptions): Outp
   function note(text: string): void {
     stderr.write(`${clearing()}${text}\n`);
   }
-  function print(text: string): void {
+  const print = (text: string) => write(printableColored(text));
+  function write(text: string): void {
     const before = clearing();
     // On a terminal in one write, so that no echo of a Ctrl-C comes between the two.
     if (before !== '' && stdout.isTTY !== true) stderr.write(before);
     stdout.write(`${stdout.isTTY === true ? before : ''}${text}\n`);
   }
   function printJson(value: unknown): void {
-    print(JSON.stringify(value, undefined, 2));
+    write(printableJson(JSON.stringify(value, undefined, 2)));
   }
   return {
     json,
@@ -88,7 +90,9 @@ export function createOutput({ json, stdout, stderr, env }: OutputOptions): Outp
     live(lines) {
       if (!isLive) return;
       // More lines than the terminal has could not be taken back.
-      const wanted = lines.slice(0, Math.max(1, sizeOr(24, stderr.rows) - 1)).map((line) => fit(line, columns()));
+      const wanted = lines
+        .slice(0, Math.max(1, sizeOr(24, stderr.rows) - 1))
+        .map((line) => fit(printable(line), columns()));
       if (wanted.length === shown.length && wanted.every((line, index) => line === shown[index])) return;
       // One write for the whole picture, so that it does not flicker.
       stderr.write(clearing() + wanted.map((line) => `${stderrColors.dim(line)}\n`).join(''));

@@ -4,6 +4,14 @@ export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n');
 }
 
+const escape = '\u001b';
+
+/** The same for lines that we have coloured. */
+export function printableColored(text: string): string {
+  const parts = text.split(new RegExp(`(${escape}\\[\\d+m)`));
+  return parts.map((part, index) => (index % 2 === 0 ? printableLines(part) : part)).join('');
+}
+
 let segmenter: Intl.Segmenter | undefined;
 
 function graphemesOf(text: string): string[] {
@@ -43,7 +51,7 @@ export function fitMiddle(text: string, columns: number): string {
   return fit(head.join(''), columns - columnsOf(tail)) + tail;
 }
 
-/** A table without borders, easy to copy or to cut into columns. A cell may have several lines. */
+/** A table without borders, easy to copy or to cut into columns. A cell may have several lines, and any text. */
 export function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [head, ...rows].flatMap(linesOf);
   const widths = head.map((_, column) =>
@@ -54,7 +62,7 @@ export function formatTable(head: readonly string[], rows: readonly (readonly st
 }
 
 function linesOf(row: readonly string[]): string[][] {
-  const cells = row.map((cell) => cell.split('\n'));
+  const cells = row.map((cell) => printableLines(cell).split('\n'));
   const height = Math.max(...cells.map(({ length }) => length));
   return Array.from({ length: height }, (_, line) => cells.map((cell) => cell[line] ?? ''));
 }

@@ -48,7 +48,7 @@ function jobRow(job: ListedJob): string[] {
     job.step ?? job.status,
     printable(job.summary),
     ...timeCells(job.since),
-    codes.filter((code) => code !== undefined).join(', '),
+    printable(codes.filter((code) => code !== undefined).join(', ')),
     job.vcredits === undefined ? '' : String(job.vcredits),
   ];
 }

@@ -158,7 +158,8 @@ describe('toFailure', () => {
       const error = apiError('A_CODE_OF_TOMORROW', { httpStatus, retryAfterSeconds });
       return steps.map((step) => {
         const failure = toFailure(error, contextOf(step));
-        return [verdict(failure), failure instanceof ApplicationFailure && failure.nextRetryDelay];
+        const delay: unknown = failure instanceof ApplicationFailure ? failure.nextRetryDelay : undefined;
+        return [verdict(failure), delay] as const;
       });
     };
     expect(of(429, 3)).toEqual(steps.map(() => ['retry', 3_000]));

@@ -7,13 +7,14 @@ import {
   leftOf,
   merge,
   place,
+  spentByOthers,
   type RateWindow,
   type Sent,
   type Told,
   update,
   type WindowFields,
 } from './rate-window';
-import { Turns } from './turns';
+import { mostAtFirst, Turns } from './turns';
 
 export type { Decision, Sent } from './rate-window';
 
@@ -151,7 +152,7 @@ export class RateBucket {
     this.#window = window;
     if (mine && theirs) merge(mine, theirs);
     // What other workers seemed to spend was spent here.
-    if (window.limit - window.remaining <= window.own) this.#turns.nobodyElse();
+    if (spentByOthers(window) <= 0) this.#turns.nobodyElse();
   }
 
   /** Estimated wait of a request with `ahead` others before it in line. */
@@ -210,12 +211,17 @@ export class RateBucket {
   #openAsTold(sent: Sent, told: Told): RateWindow {
     const { limit, remaining, resetMs, nowMs } = told;
     const { lengthMs: usualMs = 0 } = this.#usual ?? {};
+    // The first look at all may come in the middle of a window, spent by whom nobody knows, perhaps by this very app.
+    const isFirst = this.#window === undefined;
     const lengthMs = Math.max(1, resetMs + Math.min(nowMs - sent.atMs, patienceMs), usualMs);
     this.#scouts.add(sent);
     this.#turns.windowOpened();
     const window = this.#begin({ limit, remaining, endsAtMs: nowMs + resetMs, beganMs: sent.atMs, lengthMs });
     window.isPresumed = false;
     window.underWay -= 1;
+    const before = limit - remaining - window.own;
+    // So little may also be the first requests of others who have just begun.
+    if (isFirst && before > mostAtFirst) window.before = before;
     return window;
   }
 
@@ -271,7 +277,7 @@ export class RateBucket {
       window.remaining = 0;
     }
     // Other workers spent the rest.
-    if (window.own < window.limit) this.#turns.othersSeen(window);
+    if (window.own + window.before < window.limit) this.#turns.othersSeen(window);
     window.endsAtMs = Math.min(window.endsAtMs, nowMs);
     // Those who were refused together don't come back together.
     this.#planFirst(window, this.#turns.every * this.#random());

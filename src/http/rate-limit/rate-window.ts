@@ -11,6 +11,8 @@ export interface RateWindow {
   readonly lengthMs: number;
   /** Requests sent here, including the first. */
   own: number;
+  /** What was spent before the first answer that tells of any window: by whom, nobody knows. */
+  before: number;
   underWay: number;
   lastSentMs: number;
   /** Which of all workers' requests in this window the last one sent here is: as told, or as far as can be guessed. */
@@ -62,8 +64,13 @@ export const promptMs = 1_000;
 
 export function createWindow(fields: WindowFields): RateWindow {
   const { limit, remaining, beganMs } = fields;
-  const counts = { own: 0, underWay: 0, lastSentMs: beganMs, number: limit - remaining, hasPatient: false };
+  const counts = { own: 0, before: 0, underWay: 0, lastSentMs: beganMs, number: limit - remaining, hasPatient: false };
   return { ...fields, ...counts, isPresumed: true };
+}
+
+/** What others have certainly spent. */
+export function spentByOthers({ limit, remaining, before, own }: RateWindow): number {
+  return limit - remaining - before - own;
 }
 
 export function place(sent: Sent, window: RateWindow): void {
@@ -79,6 +86,7 @@ export function merge(window: RateWindow, other: RateWindow): void {
   window.remaining = Math.max(0, Math.min(window.remaining, other.remaining) - other.underWay);
   window.endsAtMs = Math.min(window.endsAtMs, other.endsAtMs);
   window.own += other.own;
+  window.before = Math.min(window.before, other.before);
   window.number = Math.max(window.number, other.number);
   window.hasPatient ||= other.hasPatient;
 }

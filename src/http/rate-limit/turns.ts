@@ -1,4 +1,4 @@
-import { dueNumber, lastNumber, promptMs, type RateWindow, type Sent, type Told } from './rate-window';
+import { dueNumber, lastNumber, promptMs, spentByOthers, type RateWindow, type Sent, type Told } from './rate-window';
 
 /** The first request of a window that many workers share: its number, and when it is due. */
 interface FirstTurn {
@@ -38,9 +38,11 @@ export class Turns {
     this.#sharedFor = 0;
   }
 
-  othersSeen({ limit, remaining, own }: RateWindow): void {
+  othersSeen(window: RateWindow): void {
+    const { limit } = window;
+    const own = Math.max(1, window.own);
     // Half of those who begin with it have still to show.
-    const seen = (2 * (limit - remaining)) / Math.max(1, own) - 1;
+    const seen = (2 * (spentByOthers(window) + own)) / own - 1;
     if (this.isAlone) this.#every = Math.max(1, Math.min(mostAtFirst, limit / 4, seen));
     this.#sharedFor = sharedWindows;
   }
@@ -69,7 +71,7 @@ export class Turns {
     const { ordinal = window.own, turn, isPatient, atMs } = sent;
     this.#refusedInARow = 0;
     const number = limit - remaining;
-    if (number > window.own) this.othersSeen(window);
+    if (number > window.own + window.before) this.othersSeen(window);
     if (this.isAlone) return;
     const isPrompt = nowMs - atMs <= promptMs;
     if (isPrompt) window.number = number + this.#every * (window.own - ordinal);
@@ -130,7 +132,7 @@ function clamp(value: number, most: number): number {
 /** How many windows other workers are expected for after they were last seen. */
 const sharedWindows = 5;
 /** Whoever joins late sees what the others have spent, and does not know how many they are. */
-const mostAtFirst = 20;
+export const mostAtFirst = 20;
 /** Neighbours in the timetable may change places. */
 const tolerance = 1;
 const gain = 0.5;

@@ -381,6 +381,19 @@ describe('where others spend too', () => {
     expect([0, 7, 14].map((ahead) => bucket.estimateWaitMs(ahead, 2_000))).toEqual([0, 2_000, 4_000]);
   });
 
+  it("what was spent before the first look at all is nobody's: a worker that starts in a window does not slow down for itself", () => {
+    const bucket = new RateBucket();
+    const look = (remaining: number, nowMs: number) =>
+      bucket.answered(bucket.sent(nowMs), { throttled: false, limit: 1_000, remaining, resetSeconds: 10 }, nowMs);
+    look(900, 0);
+    expect(bucket.isAlone).toBe(true);
+    look(899, 10);
+    expect(bucket.isAlone).toBe(true);
+    // Between two answers it falls by more than was sent here.
+    look(850, 20);
+    expect(bucket.isAlone).toBe(false);
+  });
+
   it('a worker that sees no more than the beginning of each window keeps its share', () => {
     const bucket = new RateBucket();
     for (let window = 0; window < 10; window += 1) {

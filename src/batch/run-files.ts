@@ -114,7 +114,12 @@ export const itemSchema = z.object({
   kept: keptSchema.exactOptional(),
   refused: z.object({ code: z.string(), message: z.string(), isSkipped: marked.exactOptional() }).exactOptional(),
   seen: z
-    .object({ stamp: z.string(), source: sourceContent.exactOptional(), answer: z.string().exactOptional() })
+    .object({
+      stamp: z.string(),
+      source: sourceContent.exactOptional(),
+      answer: z.string().exactOptional(),
+      times: z.int().positive().exactOptional(),
+    })
     .exactOptional(),
   startedAs: z.array(z.int().positive()).exactOptional(),
   done: doneSchema.exactOptional(),

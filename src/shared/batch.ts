@@ -66,6 +66,8 @@ export interface Sighting {
   source?: SourceContent;
   /** Stands for the formats that the service said it converts the source to; absent if it did not say. */
   answer?: string;
+  /** How often the service has refused it so. */
+  times?: number;
 }
 
 /** What an earlier run converted, and its result. */

@@ -264,17 +264,19 @@ class BatchPlanning {
     const repeated = known && (await repeatRow(asked, known, { files, rules, signal }));
     const isSent = mayRun && !repeated?.done && !repeated?.kept && !repeated?.earlier;
     const sighted = isSent && askAnswer && stamp !== undefined ? { ...asked, stamp } : undefined;
-    const seen = sighted && askAnswer && (await sight(sighted, askAnswer));
-    const refusal = sighted && seen && known && (await repeatRefusal(sighted, seen, { known, files, signal }));
-    if (refusal) {
+    const now = sighted && askAnswer && (await sight(sighted, askAnswer));
+    const before = sighted && now && known && (await repeatRefusal(sighted, now, { known, files, signal }));
+    if (before?.refused) {
       earlier.take(destination);
-      return { item: { ...asked, ...refusal, refused: asAsked(refusal.refused, unconvertible) }, bytes, exists };
+      const refused = asAsked(before.refused, unconvertible);
+      return { item: { ...asked, seen: before.seen, refused }, bytes, exists };
     }
+    const seen = before?.seen ?? now;
     if (mayRun && settledForMs !== undefined && stamp !== undefined && !repeated?.done && !repeated?.kept) {
       // One pause for all rows, started by the first row that needs it.
       await (this.#pause ??= this.#clock.sleep(settledForMs, signal));
-      const now = await lookAtSource(files, source);
-      if (now.kind !== 'file' || now.stamp !== stamp) return undefined;
+      const settled = await lookAtSource(files, source);
+      if (settled.kind !== 'file' || settled.stamp !== stamp) return undefined;
     }
     earlier.take(destination);
     const planned: Omit<BatchItem, 'item'> = { ...asked, ...repeated };

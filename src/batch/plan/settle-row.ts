@@ -162,12 +162,18 @@ export async function sight({ source, output, input, stamp }: SightedRow, askAns
   return defined({ stamp, answer });
 }
 
-/** The refusal of an earlier run that still holds: neither the source nor what the service converts has changed. */
+/** A service that was short of something may refuse a file that it converts another day. */
+const refusalsBelieved = 3;
+
+/**
+ * The refusals of earlier runs that still hold: neither the source nor what the service converts has changed. Undefined
+ * if there is none; without `refused` if there were too few to be believed.
+ */
 export async function repeatRefusal(
   row: SightedRow,
   now: Sighting,
   { known, files, signal }: { known: EarlierRow; files: FileStore; signal: AbortSignal | undefined },
-): Promise<{ refused: Refusal; seen: Sighting } | undefined> {
+): Promise<{ refused?: Refusal; seen: Sighting } | undefined> {
   const { seen, refused, options } = known;
   if (!seen || !refused || !hasOptions(row, options)) return undefined;
   const { source, answer = now.answer } = seen;
@@ -175,7 +181,9 @@ export async function repeatRefusal(
   const isSame =
     now.stamp === seen.stamp ||
     (source !== undefined && (await sameContent(files, row.source, { content: source, signal })) !== undefined);
-  return isSame ? { refused, seen: { ...seen, stamp: now.stamp } } : undefined;
+  if (!isSame) return undefined;
+  const sighting = { ...seen, stamp: now.stamp };
+  return (seen.times ?? 1) < refusalsBelieved ? { seen: sighting } : { refused, seen: sighting };
 }
 
 /** The extension of a URI in lower case; empty if there is none. */

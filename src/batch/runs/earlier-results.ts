@@ -223,7 +223,7 @@ function refusalOf(
 ): Pick<EarlierRow, 'seen' | 'refused'> {
   const isOfFile = status === 'failed' && lookUpErrorCode(code)?.class === 'input';
   if (!isOfFile || charge !== 'no' || possiblyChargedTwice === true) return {};
-  return { seen: defined({ ...seen, source }), refused: { code, message } };
+  return { seen: defined({ ...seen, source, times: (seen.times ?? 0) + 1 }), refused: { code, message } };
 }
 
 /** Undefined if nothing can have been charged and nothing is marked. Runs of old versions do not say: then `maybe`. */

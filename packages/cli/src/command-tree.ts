@@ -278,6 +278,10 @@ function addService(program: Command, act: Act): void {
     .option('--token-file <file>', 'file that holds the app token')
     .option('--token <token>', 'the app token itself, which then shows in the process list')
     .option('--allow-plain-http', 'send the token unencrypted to another machine')
+    .option(
+      '--with <need=profile...>',
+      'accounts that some rules need, by app profile: second-app, free-plan-app, no-credits-app, priced-app; with a number, rate-limited-app=slow:5 (requests), short-uploads-app, short-downloads-app (seconds), small-uploads-app (bytes); and other-version=v2',
+    )
     .action(act(async () => (await import('./commands/service-check.js')).serviceCheck));
 }
 

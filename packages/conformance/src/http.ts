@@ -12,7 +12,7 @@ import { Undecided } from './verdict';
 /** Raw HTTP: our own client, which forgives some mistakes, is not involved. */
 
 export interface RawRequest {
-  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS';
   /** Below the base URL, without a slash in front. */
   readonly path: string;
   /** Undefined: no Authorization header. */

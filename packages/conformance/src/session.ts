@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { endpoints } from 'temporal-file-conversion/contract';
+import { type Endpoint, endpoints } from 'temporal-file-conversion/contract';
+import type { FormData } from 'undici';
 import { createForm, exchangeRaw, RawHttp, type RawRequest } from './http';
 import { isObject, type Reply } from './reply';
 import {
@@ -10,13 +11,14 @@ import {
   type Credentials,
   lossyOutput,
   sample,
+  sampleInput,
   type SampleFile,
   sampleOutput,
   slowOutput,
   slowSample,
   type Target,
 } from './target';
-import { ensure, Undecided } from './verdict';
+import { ensure, ensureAccepted, ensureOneOf, Undecided } from './verdict';
 
 export interface Asked {
   /** Default: the target's own app. */
@@ -41,6 +43,7 @@ export interface Started {
 }
 
 const taskDeadlineMs = 120_000;
+const overdueMs = 10_000;
 const pollMs = 100;
 const everything = ['entity', 'payload', 'result'];
 
@@ -114,6 +117,36 @@ export class Session {
   /** The connector of an uploaded sample. */
   uploaded(): Promise<string> {
     return this.#once('uploaded', () => this.uploadedConnector());
+  }
+
+  /** For every endpoint a request that it carries out; a body can be sent once. */
+  validRequests(): Promise<{ path: string; body: () => FormData }[]> {
+    return this.#once('valid requests', async () => {
+      const [connector, converted] = [await this.uploaded(), (await this.converted()).connector];
+      const link = (await this.linked()).text('result.output.connector');
+      const data: Record<Endpoint, object> = {
+        [endpoints.uploadFile]: {},
+        [endpoints.convertFile]: { connector, parameters: { output: sampleOutput } },
+        [endpoints.taskResponse]: { connector },
+        [endpoints.convertStatus]: { connector: converted },
+        [endpoints.downloadUrl]: { connector: converted },
+        [endpoints.downloadUrlGet]: { connector: link },
+        [endpoints.convertFormats]: { parameters: { sublist: 'inputs' } },
+        [endpoints.formatGet]: { parameters: { format: sampleInput } },
+        [endpoints.convertGraph]: { parameters: { input: sampleInput, output: sampleOutput } },
+      };
+      const requests = Object.entries(data).map(([path, keys]) => ({
+        path,
+        body: () =>
+          createForm(
+            JSON.stringify({ app: this.own.appId, ...keys }),
+            path === endpoints.uploadFile ? sample : undefined,
+          ),
+      }));
+      for (const { path, body } of requests)
+        ensureAccepted(await this.raw({ path, body: body() }), `${path}, with the token`);
+      return requests;
+    });
   }
 
   /** The field `data` of a request to `task/response`. */
@@ -205,17 +238,30 @@ export class Session {
   finished(): Promise<Reply> {
     return this.#once('finished', async () => {
       const { connector } = await this.started();
-      const deadline = Date.now() + taskDeadlineMs;
+      let deadline = Date.now() + taskDeadlineMs;
+      let isOver = false;
       for (;;) {
         const reply = await this.monitor(connector);
-        if (reply.at('result.output.entity.status') === 'completed') return reply;
+        const status = reply.at('result.output.entity.status');
+        if (status === 'completed') return reply;
+        ensureOneOf(status, ['hold', 'running'], 'the status of a task that is monitored');
         ensure(
           Date.now() < deadline,
-          `the task is not completed after ${taskDeadlineMs / 1_000} s: ${reply.describe()}`,
+          `the task is not completed ${isOver ? `${overdueMs / 1_000} s after convert/status said that it had ended` : `after ${taskDeadlineMs / 1_000} s`}: ${reply.describe()}`,
         );
+        if (!isOver && (await this.#hasEnded(connector))) {
+          isOver = true;
+          deadline = Date.now() + overdueMs;
+        }
         await sleep(pollMs);
       }
     });
+  }
+
+  /** As `convert/status` has it, which may be seconds before the task is completed. */
+  async #hasEnded(connector: string): Promise<boolean> {
+    const reply = await this.post(endpoints.convertStatus, { connector });
+    return ['successful', 'failed'].includes(reply.text('result.output.status') ?? '');
   }
 
   /** `task/response`. */
@@ -223,10 +269,20 @@ export class Session {
     return this.post(endpoints.taskResponse, { connector, ...data });
   }
 
+  /** What the first rule that needs it sees fail, the others cannot see: one breach is told once. */
   #once<Value>(name: string, run: () => Promise<Value>): Promise<Value> {
-    const done = (this.#done.get(name) as Promise<Value> | undefined) ?? run();
-    this.#done.set(name, done);
-    return done;
+    const done = this.#done.get(name) as Promise<Value> | undefined;
+    if (!done) {
+      const first = run();
+      this.#done.set(name, first);
+      return first;
+    }
+    return done.catch((error: unknown) => {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw error instanceof Undecided
+        ? error
+        : new Undecided(`another rule found what this one needs broken: ${reason}`);
+    });
   }
 }
 

@@ -25,7 +25,12 @@ export interface AlteringProxy {
 
 const hopByHop = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'date', 'host']);
 
-export async function startAlteringProxy(serviceUrl: string, alter: Alteration): Promise<AlteringProxy> {
+export async function startAlteringProxy(
+  serviceUrl: string,
+  alter: Alteration,
+  /** Put in place of what a request has, if the service behind is to be asked with another. */
+  authorization?: (path: string) => string | undefined,
+): Promise<AlteringProxy> {
   const agent = new Agent();
   const server = createServer({ maxHeaderSize: 1024 * 1024 }, (incoming, outgoing) => {
     const chunks: Buffer[] = [];
@@ -63,7 +68,12 @@ export async function startAlteringProxy(serviceUrl: string, alter: Alteration):
   async function forward(asked: { method: string; path: string; headers: IncomingHttpHeaders; body: Buffer }) {
     const received = await request(serviceUrl + asked.path, {
       method: asked.method as 'POST',
-      headers: withoutHopByHop(asked.headers),
+      headers: {
+        ...withoutHopByHop(asked.headers),
+        ...(authorization?.(asked.path.slice(1)) !== undefined && {
+          authorization: authorization(asked.path.slice(1)),
+        }),
+      },
       body: asked.body.length === 0 ? null : asked.body,
       dispatcher: agent,
     });

@@ -22,7 +22,7 @@ interface Breach {
 }
 
 /** Breaches that don't touch each other, in one run. */
-const together: readonly (readonly [what: string, breaches: readonly Breach[]])[] = [
+const together: (readonly [what: string, breaches: readonly Breach[]])[] = [
   [
     'of requests',
     [
@@ -98,6 +98,13 @@ const together: readonly (readonly [what: string, breaches: readonly Breach[]])[
   [
     'of the top level',
     [
+      {
+        section: 'Endpoints',
+        rule: 'A request with any other method fails with POST_METHOD_ALLOWED',
+        alter: (answer) => {
+          if (answer.asked.method === 'HEAD') answer.status = 200;
+        },
+      },
       {
         section: 'Beyond: requests',
         rule: 'A refusal at 4xx has its code and message at the top level too',
@@ -335,6 +342,61 @@ const together: readonly (readonly [what: string, breaches: readonly Breach[]])[
   ],
 ];
 
+together.push([
+  'that look right',
+  [
+    {
+      section: 'Endpoints',
+      rule: 'A request with any other method fails with POST_METHOD_ALLOWED',
+      alter: (answer) => {
+        if (answer.asked.method === 'OPTIONS') Object.assign(answer, { status: 204, json: undefined });
+      },
+    },
+    {
+      section: 'Data keys',
+      rule: 'connector is not sent to upload tasks, which start jobs',
+      alter: (answer) => {
+        const { path, data } = answer.asked;
+        if (path !== 'v1/upload/file' || !('connector' in data)) return;
+        const output = { connector: randomUUID(), name: 'a.png', size: 1, expires_at: '2030-01-01 00:00:00' };
+        Object.assign(answer, { status: 200, json: { result: { output, error: {}, warning: {} } } });
+      },
+    },
+    {
+      section: 'Entity keys',
+      rule: 'vcredits is absent or 0 while a task is not completed',
+      alter: (answer) => {
+        const entity = part(monitored(answer), 'entity');
+        if (['hold', 'running'].includes(String(entity['status']))) entity['vcredits'] = 3;
+      },
+    },
+    {
+      section: 'Entity keys',
+      rule: 'id is unique',
+      alter: ({ json }) => {
+        const entity = part(json, 'entity');
+        if (entity['endpoint'] === 'v1/task/response') entity['id'] = '5a0a3b9e-7a5c-4a8e-9d53-0d3a1a3a3a3a';
+      },
+    },
+    {
+      section: 'Task response body',
+      rule: 'payload is exactly what was sent in the field data',
+      alter: ({ json }) => {
+        if (json && isObject(json['payload'])) {
+          json['payload'] = Object.fromEntries(Object.entries(json['payload']).sort().reverse());
+        }
+      },
+    },
+    {
+      section: 'Limits',
+      rule: 'Every response carries X-RATELIMIT-RESET, the seconds until the limit resets',
+      alter: ({ headers }) => {
+        if ('x-ratelimit-reset' in headers) headers['x-ratelimit-reset'] = String(Math.ceil(Date.now() / 1_000) + 60);
+      },
+    },
+  ],
+]);
+
 /** Rules that wait for something to expire; with them each run takes five seconds. */
 const slow: readonly Capability[] = ['shortUploadsApp', 'shortDownloadsApp', 'rateLimitedApp'];
 
@@ -380,6 +442,55 @@ it('RETRY-AFTER that is missing on a 429 is named, with what can no longer be se
   ]);
   const undecided = outcomes.filter(({ status, why }) => status === 'skipped' && why === 'RETRY-AFTER is missing');
   expect(undecided).toHaveLength(2);
+});
+
+it('a service that asks some endpoints for no token is told which', async () => {
+  const { token } = running.target;
+  const open = ['v1/convert/file', 'v1/download/url/get'];
+  const proxy = await startAlteringProxy(
+    running.target.baseUrl,
+    () => undefined,
+    (path) => (open.includes(path) ? `Bearer ${token}` : undefined),
+  );
+  const outcomes = await runRules({ ...running.target, baseUrl: proxy.url, capabilities: {} });
+  await proxy.close();
+  const failed = outcomes.filter(({ status }) => status === 'fail');
+  expect(failed.map(({ rule, why }) => [rule, why])).toEqual([
+    [
+      'A request without an Authorization header is refused, on every endpoint',
+      `what takes no Authorization header is ${JSON.stringify(open)}, not []`,
+    ],
+    [
+      'A header other than Bearer with the app token is refused',
+      `what takes Authorization: Bearer wrong-token is ${JSON.stringify(open)}, not []`,
+    ],
+  ]);
+});
+
+it.each<[string, Alteration, string]>([
+  [
+    'never completed',
+    (answer) => {
+      const task = monitored(answer);
+      if (part(task, 'payload')['mode'] !== 'async') return;
+      part(task, 'entity')['status'] = 'running';
+    },
+    'A task that finishes well becomes completed',
+  ],
+  [
+    'in a state of its own',
+    (answer) => {
+      const entity = part(monitored(answer), 'entity');
+      if (part(monitored(answer), 'payload')['mode'] === 'async' && entity['status'] === 'completed')
+        entity['status'] = 'done';
+    },
+    'A task that finishes well becomes completed',
+  ],
+])('one breach of polling, a task that is %s, is one rule', async (_what, alter, rule) => {
+  const outcomes = await runAltered(alter, []);
+  expect(failedIn(outcomes)).toEqual([['States', rule]]);
+  const others = outcomes.filter(({ why }) => why?.startsWith('another rule found what this one needs broken'));
+  expect(others.length).toBeGreaterThan(0);
 });
 
 it('nothing is named when nothing is altered', async () => {

@@ -1,4 +1,11 @@
-import { findObstacle, runRules, type Outcome, type Target } from 'temporal-file-conversion-conformance';
+import {
+  type Capabilities,
+  type Capability,
+  findObstacle,
+  type Outcome,
+  runRules,
+  type Target,
+} from 'temporal-file-conversion-conformance';
 import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import { CommandError, exitCodes, type ExitCode } from '../command-error';
@@ -14,7 +21,8 @@ const unverifiedCallback = { url: 'https://callback.invalid/' };
 /** `fileconv service check`: the conformance suite against any service. Exit code 0 only when no rule fails. */
 export async function serviceCheck(context: CommandContext, flags: TargetFlags): Promise<ExitCode> {
   const { output } = context;
-  const target: Target = { ...(await chooseTarget(context, flags)), capabilities: { unverifiedCallback } };
+  const capabilities = { unverifiedCallback, ...(await namedCapabilities(context, flags.with ?? [])) };
+  const target: Target = { ...(await chooseTarget(context, flags)), capabilities };
   await requireAnswer(target);
   const signal = untilAskedToEnd(context);
   let checked = 0;
@@ -37,10 +45,64 @@ export async function serviceCheck(context: CommandContext, flags: TargetFlags):
     { baseUrl: target.baseUrl, ...totals, rules: outcomes },
     formatTable(['RESULT', 'SOURCE', 'RULE', 'WHY'], rows),
   );
-  output.say(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped: ${target.baseUrl}`);
+  const checkedRules = totals.passed + totals.failed;
+  output.say(
+    `${checkedRules} of ${outcomes.length} rules checked at ${target.baseUrl}: ${totals.passed} passed, ${totals.failed} failed.`,
+  );
+  for (const line of describeSkipped(outcomes)) output.say(line);
   if (signal.aborted) return exitCodes.interrupted;
   return totals.failed === 0 ? exitCodes.ok : exitCodes.failed;
 }
+
+/** What the skipped rules need, each with how many need it. */
+function describeSkipped(outcomes: readonly Outcome[]): string[] {
+  const reasons = outcomes.flatMap(({ status, why = '' }) => (status === 'skipped' ? [why] : []));
+  const needs = reasons.filter((why) => why.startsWith('needs '));
+  const names = [...new Set(needs)].map(
+    (need) => `${need.slice('needs '.length)} (${needs.filter((each) => each === need).length})`,
+  );
+  const undecided = reasons.length - needs.length;
+  return [
+    ...(needs.length > 0 ? [`${needs.length} need ${names.join(', ')}. Name them with --with; see --help.`] : []),
+    ...(undecided > 0 ? [`${undecided} could not be decided; the column WHY says why.`] : []),
+  ];
+}
+
+/** What `--with` takes: accounts by their app profiles, some with a number that the service has been told too. */
+const named = {
+  'second-app': ['secondApp'],
+  'free-plan-app': ['freePlanApp'],
+  'no-credits-app': ['noCreditsApp'],
+  'priced-app': ['pricedApp'],
+  'rate-limited-app': ['rateLimitedApp', 'requests'],
+  'short-uploads-app': ['shortUploadsApp', 'seconds'],
+  'short-downloads-app': ['shortDownloadsApp', 'seconds'],
+  'small-uploads-app': ['smallUploadsApp', 'maxBytes'],
+} as const satisfies Record<string, readonly [capability: Capability, number?: string]>;
+
+async function namedCapabilities(context: CommandContext, given: readonly string[]): Promise<Partial<Capabilities>> {
+  const found: Record<string, unknown> = {};
+  for (const text of given) {
+    const [, need = '', profile = '', number] = /^([\w-]+)=([^:]+)(?::(\d+(?:\.\d+)?))?$/.exec(text) ?? [];
+    if (need === 'other-version' && /^v\d+$/.test(profile)) {
+      found['otherVersion'] = { segment: profile };
+      continue;
+    }
+    const [capability, key] = Object.hasOwn(named, need) ? named[need as keyof typeof named] : [];
+    if (capability === undefined || (key === undefined) !== (number === undefined)) {
+      throw usage(`--with ${text}: give one of ${withForms.join(', ')}.`);
+    }
+    const { appId, token } = await readProfile(context, profile);
+    found[capability] = { appId, token, ...(key !== undefined && { [key]: Number(number) }) };
+  }
+  return found;
+}
+
+/** As a person types them. */
+const withForms = [
+  ...Object.entries(named).map(([need, [, key]]) => `${need}=PROFILE${key === undefined ? '' : ':NUMBER'}`),
+  'other-version=v2',
+];
 
 async function requireAnswer(target: Target): Promise<void> {
   const obstacle = await findObstacle(target);
@@ -62,6 +124,7 @@ export interface TargetFlags {
   tokenFile?: string;
   token?: string;
   allowPlainHttp?: boolean;
+  with?: string[];
 }
 
 /**

@@ -10,6 +10,7 @@ import { exceedLimit } from './errors';
 /** "Limits": the rate-limit headers, and what happens when the limit is exceeded. */
 
 const wholeNumber = /^\d+$/;
+const longestWindowSeconds = 366 * 24 * 60 * 60;
 
 /** Answers of every kind: successes, refusals of each status, and a request without a valid token. */
 async function anyReplies(session: Session): Promise<[string, Reply][]> {
@@ -30,6 +31,9 @@ function headerRule(name: string, meaning: string): Checks {
     [`Every response carries ${name}, ${meaning}`]: async (session) => {
       for (const [kind, reply] of await anyReplies(session)) {
         ensureMatches(reply.header(name), wholeNumber, `${name} of ${kind}`);
+        // A point in time, in seconds since 1970, is none.
+        const isTime = name === 'X-RATELIMIT-RESET' && Number(reply.header(name)) > longestWindowSeconds;
+        ensure(!isTime, `${name} of ${kind} is ${reply.header(name) ?? ''}: no window takes as many seconds`);
       }
     },
   };

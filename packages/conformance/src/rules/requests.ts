@@ -70,6 +70,8 @@ export const requestRules = [
     ),
     async 'connector is not sent to upload tasks, which start jobs'(session) {
       ensureAccepted(await session.upload(), 'an upload without a connector');
+      const connector = await session.uploaded();
+      ensureRefused(await session.upload({}, { connector }), 'an upload with a connector');
     },
     'include is an array of strings: anything else is of the wrong type': refuses('include', including, [
       wrongDataKey,

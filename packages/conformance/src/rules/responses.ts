@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { endpoints, includeItems } from 'temporal-file-conversion/contract';
+import { createForm } from '../http';
 import { isObject } from '../reply';
 import { type Check, inSection, restated } from '../rule';
 import type { Session } from '../session';
@@ -86,16 +87,25 @@ export const responseRules = [
       const connector = await session.uploaded();
       const asked = { connector, include: ['payload'], parameters: { include: ['entity'] } };
       const sent = { parameters: asked.parameters, app: session.own.appId, include: asked.include, connector };
-      ensureEqual((await session.monitor(connector, sent)).at('payload'), sent, 'payload');
       const { reply, sent: conversion } = await session.converted();
-      ensureEqual(reply.at('payload'), { app: session.own.appId, ...conversion }, 'payload');
+      for (const [answer, data] of [
+        [await session.raw({ path: endpoints.taskResponse, body: createForm(JSON.stringify(sent)) }), sent],
+        [reply, { app: session.own.appId, ...conversion }],
+      ] as const) {
+        ensureEqual(answer.at('payload'), data, 'payload');
+        // In the order in which they were sent.
+        ensureEqual(JSON.stringify(answer.at('payload')), JSON.stringify(data), 'the JSON of payload');
+      }
     },
   }),
   ...inSection('Entity keys', {
     'id is a uuid': ofEntities(({ id }, endpoint) => ensureMatches(id, uuid, `id of ${endpoint}`)),
     async 'id is unique'(session) {
       const seen = new Set<unknown>();
-      for (const [endpoint, entity] of [...(await entities(session)), ...(await entities(session)).slice(0, 1)]) {
+      // What is done once in a run has the same id the second time.
+      const isNew = ([endpoint]: [string, unknown]) =>
+        [endpoints.uploadFile, endpoints.taskResponse].some((each) => each === endpoint);
+      for (const [endpoint, entity] of [...(await entities(session)), ...(await entities(session)).filter(isNew)]) {
         const id = isObject(entity) ? entity['id'] : undefined;
         ensure(!seen.has(id), `${endpoint}: another task has the id ${show(id)} too`);
         seen.add(id);
@@ -126,6 +136,12 @@ export const responseRules = [
     'vcredits is a whole number, 0 or more, where it is present': ofEntities(({ vcredits }, endpoint) =>
       ensure(vcredits === undefined || isCount(vcredits), `vcredits of ${endpoint} is ${show(vcredits)}`),
     ),
+    async 'vcredits is absent or 0 while a task is not completed'(session) {
+      const { accepted, early } = await session.seenRunning();
+      for (const vcredits of [accepted.at('entity.vcredits'), early.at('result.output.entity.vcredits')]) {
+        ensureEqual(vcredits ?? 0, 0, 'vcredits of a running task');
+      }
+    },
     ...restated(['States', 'Limits'], {
       async 'vcredits is present when a task consumes vCredits and completes successfully'(session) {
         const { reply } = await session.convert({ as: session.capability('pricedApp') });

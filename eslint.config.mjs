@@ -39,7 +39,8 @@ function boundary(folder, refused, { leastUp = 1 } = {}) {
 /** What each package may import of the others: nothing that is not named here, and nothing by a path. */
 const packageArrows = {
   conformance: 'temporal-file-conversion/(contract$|internal/(network/proxy|shared/secret-spellings)$)',
-  service: 'temporal-file-conversion/(contract$|internal/(shared/(log|windows-1252)|storage/replace-file)$)',
+  service:
+    'temporal-file-conversion/(contract$|internal/(network/addresses|shared/(log|windows-1252)|storage/replace-file)$)',
   cli: 'temporal-file-conversion',
 };
 

@@ -1,5 +1,6 @@
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
 import { Agent, Pool, ProxyAgent } from 'undici';
+import { blockList, isIn, reachOf } from './addresses';
 
 export type ProxyVariables = Readonly<Record<string, string | undefined>>;
 
@@ -44,21 +45,12 @@ function names(entry: string, { host, port }: { host: string; port: string }): b
   if (ofPort !== undefined && ofPort !== port) return false;
   const [network = '', bits] = bare.split('/');
   if (bits !== undefined && isIP(network) !== 0) {
-    if (isIP(host) !== isIP(network)) return false;
-    const list = new BlockList();
-    const family = isIP(network) === 6 ? 'ipv6' : 'ipv4';
-    list.addSubnet(network, Number(bits), family);
-    return list.check(host, family);
+    return isIP(host) === isIP(network) && isIn(blockList([bare]), host);
   }
   const domain = bare.replace(/^\*?\./, '');
   return host === domain || (isIP(host) === 0 && host.endsWith(`.${domain}`));
 }
 
 function isLoopback(host: string): boolean {
-  return (
-    host === 'localhost' ||
-    host.endsWith('.localhost') ||
-    host === '::1' ||
-    (isIP(host) === 4 && host.startsWith('127.'))
-  );
+  return host === 'localhost' || host.endsWith('.localhost') || reachOf(host) === 'loopback';
 }

@@ -2,7 +2,6 @@ import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { FileStore } from '../../src/storage/file-store';
-import { isPublic } from '../../src/storage/https/guarded-agent';
 import { createHttpsFiles, type HttpsFilesOptions } from '../../src/storage/https/index';
 import { cleanUp, failureOf, onCleanUp } from './folder';
 
@@ -151,29 +150,6 @@ describe('what is refused', () => {
 });
 
 describe('where it connects', () => {
-  it.each([
-    ['0.0.0.0', '10.1.2.3', '100.64.0.1', '127.0.0.1', '127.9.9.9', '169.254.169.254', '172.31.0.1', '192.168.1.1'],
-    [
-      '198.18.0.1',
-      '224.0.0.1',
-      '240.0.0.1',
-      '255.255.255.255',
-      '::',
-      '::1',
-      'fe80::1',
-      'fc00::1',
-      'fd12::1',
-      'ff02::1',
-    ],
-    ['::ffff:127.0.0.1', '::ffff:8.8.8.8', '64:ff9b::7f00:1', '2002:7f00:1::', '2001:0:7f00::', '2001:db8::1', 'name'],
-  ])('%s and others of its kind are not public', (...addresses) => {
-    expect(addresses.filter(isPublic)).toEqual([]);
-  });
-
-  it('addresses of the internet are public', () => {
-    expect(['8.8.8.8', '100.128.0.1', '172.32.0.1', '2606:4700::1'].filter((each) => !isPublic(each))).toEqual([]);
-  });
-
   it('no connection is made to an address that is not public, however it is written or found', async () => {
     const { port, connections } = await serve(answering('content'));
     const resolve = () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]);

@@ -9,6 +9,7 @@ import { ConversionPool } from './engines/conversion-pool';
 import { FormatCatalog } from './engines/formats';
 import { Faults, type FaultsOptions } from './faults/faults';
 import { FileStore, refuseForeignFolder } from './files/file-store';
+import { isLoopbackName } from './http/host-name';
 import { createServer } from './http/server';
 import { documentVersion } from './shared/api-version';
 import { lockDataDir, openDatabase } from './shared/database';
@@ -58,8 +59,6 @@ export interface ConversionService {
   close(): Promise<void>;
 }
 
-const loopback = /^(127(\.\d{1,3}){3}|::1|localhost)$/;
-
 /** How long close() waits for requests in progress before it closes their connections. */
 const closeGraceMs = 10_000;
 const closeSweepMs = 20;
@@ -70,7 +69,8 @@ const closeSweepMs = 20;
  */
 export async function startConversionService(options: ConversionServiceOptions): Promise<ConversionService> {
   const { host = '127.0.0.1', port = 0, metrics, log = () => undefined } = options;
-  if (!loopback.test(host) && options.allowRemote !== true) {
+  const allowRemote = options.allowRemote === true;
+  if (!isLoopbackName(host) && !allowRemote) {
     throw new Error(
       `Other machines can reach ${host}. Leave host out to listen on 127.0.0.1, or allow it: allow_remote = "on" in [service], allowRemote in a program.`,
     );
@@ -121,7 +121,7 @@ export async function startConversionService(options: ConversionServiceOptions):
     accounts.use((all) => store.ledger.seed(all));
     const context = { store, files, queue, catalog, limits };
     const versions = [documentVersion, ...accounts.extraApiVersions];
-    const server = await createServer({ context, accounts, versions, faults, metrics, log });
+    const server = await createServer({ context, accounts, versions, allowRemote, faults, metrics, log });
     metrics?.watch({
       waiting: () => queue.counts.waiting,
       converting: () => queue.counts.converting,

@@ -1,10 +1,11 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup as systemLookup } from 'node:dns/promises';
-import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
 import { createAgent, proxyFor } from '../../network/proxy';
 import { credentialsProblem, withoutSecrets } from '../../shared/job';
 import { systemErrorCode } from '../../shared/system-error';
 import { StorageError, cannotRead, type StorageErrorCode } from '../errors';
+import { blockList, isIn, reachOf } from '../../network/addresses';
 
 /** The addresses of a name; replaceable for tests. */
 export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
@@ -24,7 +25,7 @@ export function createGuard({ allowedHosts, plainHttp, stallMs, resolve = resolv
   const allowedNames = new Set(allowedHosts.filter((host) => !isNumeric(host)).map((host) => host.toLowerCase()));
   const allowedAddresses = blockList(allowedHosts.filter(isNumeric));
   const assertAddress = (host: string, address: string) => {
-    if (isPublic(address) || isIn(allowedAddresses, address)) return;
+    if (reachOf(address) === 'public' || isIn(allowedAddresses, address)) return;
     throw new PrivateAddressError(host, address);
   };
 
@@ -77,52 +78,6 @@ export class PrivateAddressError extends Error {
 }
 
 const resolveBySystem: Resolve = (hostname) => systemLookup(hostname, { all: true });
-
-const special = blockList([
-  '0.0.0.0/8',
-  '10.0.0.0/8',
-  '100.64.0.0/10',
-  '127.0.0.0/8',
-  '169.254.0.0/16',
-  '172.16.0.0/12',
-  '192.0.0.0/24',
-  '192.0.2.0/24',
-  '192.88.99.0/24',
-  '192.168.0.0/16',
-  '198.18.0.0/15',
-  '198.51.100.0/24',
-  '203.0.113.0/24',
-  '224.0.0.0/3',
-  // Tunnels to IPv4, which may lead anywhere, and what is kept for protocols and documents.
-  '2001::/23',
-  '2001:db8::/32',
-  '2002::/16',
-  '3fff::/20',
-]);
-/** The one part of IPv6 that is routed in the internet; IPv4 addresses in the form of IPv6 are outside of it. */
-const globalUnicast = blockList(['2000::/3']);
-
-/** Whether everybody in the internet can reach the address: it is not of a network that only its own machines see. */
-export function isPublic(address: string): boolean {
-  if (isIP(address) === 6 && !globalUnicast.check(address, 'ipv6')) return false;
-  return isIP(address) !== 0 && !isIn(special, address);
-}
-
-function isIn(list: BlockList, address: string): boolean {
-  return list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
-}
-
-/** Of addresses and networks such as `10.0.0.0/8`. */
-function blockList(networks: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const network of networks) {
-    const [address = '', bits] = network.split('/');
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-    if (bits === undefined) list.addAddress(address, family);
-    else list.addSubnet(address, Number(bits), family);
-  }
-  return list;
-}
 
 export function refused(url: URL, code: StorageErrorCode, why: string): StorageError {
   return cannotRead(withoutSecrets(String(url)), {

@@ -159,7 +159,7 @@ describe('precedence', () => {
       env[variable] = value;
       expected.set(key, variable);
     }
-    expect(expected.size).toBe(88);
+    expect(expected.size).toBe(89);
     const loaded = await load(undefined, env);
     for (const row of describeConfig(loaded)) {
       if (!expected.has(row.key)) continue;

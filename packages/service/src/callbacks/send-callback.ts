@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { once } from 'node:events';
 import { isIP, type LookupFunction } from 'node:net';
-import * as ipaddr from 'ipaddr.js';
+import { reachOf } from 'temporal-file-conversion/internal/network/addresses';
 import { Client } from 'undici';
 import type { Account } from '../accounts/account';
 
@@ -32,15 +32,6 @@ export class RefusedAddressError extends Error {
   override readonly name = 'RefusedAddressError';
 }
 
-/** What an operator may open for a host. Link-local addresses, where clouds keep their metadata, are never among them. */
-const openableRanges: ReadonlySet<string> = new Set(['loopback', 'private', 'uniqueLocal']);
-
-/** Metadata of a cloud at an address that is private and not link-local. */
-const metadataAddress = ipaddr.parse('fd00:ec2::254').toString();
-
-/** All public IPv6 addresses are in this range. */
-const globalIpv6 = ipaddr.parseCIDR('2000::/3');
-
 /**
  * The addresses to connect to, all of them public, or private where the operator allows that for this host. A single address that
  * may not be called rules out the host: no honest name points both ways.
@@ -57,20 +48,12 @@ export async function resolveCallbackHost(
   if (addresses.length === 0) throw new Error('the name of the host has no address');
   const privateAllowed = matchesDomain(url.hostname, privateHosts);
   for (const { address } of addresses) {
-    const range = rangeOf(address);
-    if (range === 'public' || (privateAllowed && openableRanges.has(range))) continue;
-    throw new RefusedAddressError(`the host has the address ${address} (${range}), which is not called`);
+    const reach = reachOf(address);
+    // What is special is never called, also where an operator has opened the host.
+    if (reach === 'public' || (privateAllowed && reach !== 'special')) continue;
+    throw new RefusedAddressError(`the host has the address ${address} (${reach}), which is not called`);
   }
   return addresses;
-}
-
-/** `public`, or the name of a special range. An IPv4-mapped IPv6 address counts as the IPv4 address. */
-function rangeOf(address: string): string {
-  const parsed = ipaddr.process(address);
-  const range = parsed.range();
-  if (parsed.toString() === metadataAddress) return 'metadata';
-  if (range !== 'unicast') return range;
-  return parsed.kind() === 'ipv6' && !parsed.match(globalIpv6) ? 'reserved' : 'public';
 }
 
 export interface CallbackRequest {

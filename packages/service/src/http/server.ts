@@ -17,6 +17,7 @@ import { tooMuchData, unreadableForm } from '../tasks/request-data';
 import { Admission } from './admission';
 import { addTaskRoutes } from './endpoints';
 import { addFormParsers } from './form';
+import { refuseHost } from './host-name';
 import { RefusedTask, type RouteOptions, sendJson, sendRefusal } from './task-request';
 import { describeUnreadable, pathOfUnknownMethod, refuseConnection, watchBody } from './unreadable-request';
 import { addUploadRoute } from './upload';
@@ -26,6 +27,8 @@ const descriptionFile = path.resolve(__dirname, '../../dist/openapi.json');
 
 interface ServerOptions extends Pick<RouteOptions, 'context' | 'versions'> {
   accounts: Accounts;
+  /** Whether a request may name any host. */
+  allowRemote: boolean;
   faults: Faults;
   metrics: ServiceMetrics | undefined;
   log: Log;
@@ -33,7 +36,7 @@ interface ServerOptions extends Pick<RouteOptions, 'context' | 'versions'> {
 
 /** The HTTP server: admission, forms, errors and routes. */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
-  const { context, accounts, versions, faults, metrics, log } = options;
+  const { context, accounts, versions, allowRemote, faults, metrics, log } = options;
   const admission = new Admission(accounts);
   /** Every path that takes a POST, with its class. */
   const paths = new Map<string, RateClass | undefined>();
@@ -103,6 +106,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
 
   function admit(request: FastifyRequest, reply: FastifyReply): TaskError | undefined {
     const { asked, open } = request.routeOptions.config;
+    const otherHost = allowRemote ? undefined : refuseHost(request.headers.host);
+    if (otherHost) return admission.admitAnonymous(request, reply) ?? otherHost;
     if (asked) return admission.admit(request, reply, asked);
     return open === true ? admission.admitAnonymous(request, reply) : refuseUnknown(request, reply);
   }

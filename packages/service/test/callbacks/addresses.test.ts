@@ -39,7 +39,7 @@ describe('an address', () => {
       '240.0.0.1',
     ],
     ...['::', 'fe80::1', 'fec0::1', '::7f00:1', '64:ff9b::7f00:1', '2002:7f00:1::', '2001::1', 'fd00:ec2::254'],
-    ...['::ffff:169.254.169.254', '::ffff:0.0.0.0', 'ff02::1', '2001:db8::1'],
+    ...['168.63.129.16', '::ffff:93.184.215.14', 'fd20:ce::254', '::ffff:169.254.169.254', '::ffff:0.0.0.0', 'ff02::1', '2001:db8::1'],
   ];
 
   it.each([...opened, ...neverCalled])('%s is refused by default', async (address) => {
@@ -54,7 +54,7 @@ describe('an address', () => {
     await expect(judge([{ address, family: 0 }], { open: true })).rejects.toThrow(address);
   });
 
-  it.each(['93.184.215.14', '2606:2800:21f:cb07::1', '::ffff:93.184.215.14'])('%s is public', async (address) => {
+  it.each(['93.184.215.14', '2606:2800:21f:cb07::1'])('%s is public', async (address) => {
     expect(await judge([{ address, family: 0 }])).toEqual([{ address, family: 0 }]);
   });
 

@@ -12,7 +12,7 @@ let client: TestClient;
 const maxUploadBytes = 64 * 1024;
 
 beforeAll(async () => {
-  running = await startTestService({ maxUploadBytes });
+  running = await startTestService({ maxUploadBytes, allowRemote: true });
   client = running.client;
 });
 

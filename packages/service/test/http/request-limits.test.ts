@@ -88,7 +88,7 @@ describe('a client whose body comes byte by byte', () => {
       asked.map(([endpoint, type, begin]) =>
         dripUntilClosed(
           impatient.service.port,
-          `POST /v1/${endpoint} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${impatient.client.token}\r\ncontent-type: ${type}\r\ncontent-length: 100000\r\n\r\n${begin}`,
+          `POST /v1/${endpoint} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${impatient.client.token}\r\ncontent-type: ${type}\r\ncontent-length: 100000\r\n\r\n${begin}`,
         ),
       ),
     );

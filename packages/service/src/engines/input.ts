@@ -1,6 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { readFile, stat } from 'node:fs/promises';
 import { latin1ToWindows1252 } from 'temporal-file-conversion/internal/shared/windows-1252';
+import { entriesOf } from './archive';
 import { ConversionFailure, type ConversionRequest, type Warnings } from './conversion';
 
 /** What engines read: the bytes of a file, its text, or a zip archive. */
@@ -164,8 +165,6 @@ export function count(text: string, pattern: RegExp): number {
 const maxUnpackedBytes = 512 * 1024 * 1024;
 
 const archiveStart = Buffer.from('PK');
-const directoryEntry = Buffer.from('PK\x01\x02', 'latin1');
-const directoryEnd = Buffer.from('PK\x05\x06', 'latin1');
 /** Of the container that office programs put encrypted documents into, and in which older ones wrote all of theirs. */
 const compoundFileStart = Buffer.from('d0cf11e0a1b11ae1', 'hex');
 
@@ -182,7 +181,8 @@ export function requireArchive({ inputFormat }: Pick<ConversionRequest, 'inputFo
       `The file is not a ${name} document: it is no zip archive, so it is damaged or has the wrong extension.`,
     );
   }
-  const bytes = declaredUnpackedBytes(input);
+  // By the archive's directory; 0 for what is no readable archive.
+  const bytes = entriesOf(input).reduce((sum, { unpackedBytes }) => sum + unpackedBytes, 0);
   if (bytes <= maxUnpackedBytes) return;
   const [size, limit] = [bytes, maxUnpackedBytes].map((count) => Math.ceil(count / 1024 / 1024));
   throw new ConversionFailure(`The ${name} document unpacks to ${size} MiB; the engines take at most ${limit} MiB.`);
@@ -190,18 +190,4 @@ export function requireArchive({ inputFormat }: Pick<ConversionRequest, 'inputFo
 
 function startsWith(input: Buffer, start: Buffer): boolean {
   return input.subarray(0, start.length).equals(start);
-}
-
-/** Bytes of all entries unpacked, by the archive's directory; 0 for what is no readable archive. */
-function declaredUnpackedBytes(archive: Buffer): number {
-  const end = archive.lastIndexOf(directoryEnd);
-  if (end === -1 || end + 22 > archive.length) return 0;
-  let total = 0;
-  let at = archive.readUInt32LE(end + 16);
-  while (at + 46 <= end && archive.subarray(at, at + 4).equals(directoryEntry)) {
-    total += archive.readUInt32LE(at + 24);
-    // The header, its name, its extra field and its comment.
-    at += 46 + archive.readUInt16LE(at + 28) + archive.readUInt16LE(at + 30) + archive.readUInt16LE(at + 32);
-  }
-  return total;
 }

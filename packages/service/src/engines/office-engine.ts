@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { describeUnprinted } from './completeness';
 import { ConversionFailure, type ConversionRequest, type ConvertedFile, wearOut } from './conversion';
 import { readInput, requireArchive } from './input';
 import { homeOf, lastLine, pathOf, programs, runProgram, workFolderOf } from './programs';
@@ -38,9 +39,10 @@ let files = 0;
 
 export async function convertOffice(request: ConversionRequest): Promise<ConvertedFile> {
   const { reader } = request.route;
-  if (zipped.has(reader)) requireArchive(request, await readInput(request));
+  const input = await readInput(request);
+  if (zipped.has(reader)) requireArchive(request, input);
   // LibreOffice takes anything for RTF, and prints an empty page.
-  if (reader === 'rtf' && !(await readInput(request)).toString('latin1', 0, 1_000).trimStart().startsWith('{\\rt')) {
+  if (reader === 'rtf' && !input.toString('latin1', 0, 1_000).trimStart().startsWith('{\\rt')) {
     throw new ConversionFailure('The file is not an RTF document, so it is damaged or has the wrong extension.');
   }
   files += 1;
@@ -57,7 +59,10 @@ export async function convertOffice(request: ConversionRequest): Promise<Convert
   const ended = once.code === startAgain ? await runProgram(file, parameters, request) : once;
   const extension = extensionOf(request.route.writer);
   const result = path.join(folder, `${path.basename(request.inputPath, path.extname(request.inputPath))}.${extension}`);
-  if (ended.signal === null && existsSync(result)) return { file: result, warnings: {} };
+  if (ended.signal === null && existsSync(result)) {
+    const warnings = extension === 'pdf' ? await describeUnprinted(request, input, await readFile(result)) : {};
+    return { file: result, warnings };
+  }
   if (ended.signal !== null) wearOut();
   const reason = ended.signal ?? lastLine(ended.says, request).replace(/^Error: /, '');
   throw new ConversionFailure(

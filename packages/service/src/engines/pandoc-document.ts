@@ -47,7 +47,7 @@ export function shownText(document: unknown): string {
     if (!isNode(node)) return undefined;
     if (unseen.has(node.t)) return ' ';
     if (node.t === 'Link') return shownText({ blocks: part(node, 1) });
-    return inlines.has(node.t) ? undefined : [shownText({ blocks: node.c }), ' '];
+    return inlines.has(node.t) ? undefined : [' ', shownText({ blocks: node.c }), ' '];
   });
   return textOf(shown);
 }

@@ -8,8 +8,10 @@ import {
   type Warnings,
   wearOut,
 } from './conversion';
+import { describeUnread } from './completeness';
 import { readInputText, requireArchive } from './input';
-import { embedImages, pageWriters, plainTextDocument } from './pandoc-document';
+import { embedImages, pageWriters, plainTextDocument, shownText } from './pandoc-document';
+import { readableWord } from './word-document';
 
 /** Formats that are zip archives: a damaged file usually is not one. */
 const zipped = new Set(['docx', 'odt', 'epub', 'pptx', 'xlsx', 'ods']);
@@ -71,8 +73,14 @@ export async function readDocument(
   if (zipped.has(reader)) requireArchive(request, input);
   const { warnings, ...prepared } = await prepare(request, input, to);
   try {
-    const read = await runPandoc({ ...prepared, to, inputName: inputNameFor(request), options });
-    return { ...read, warnings: { ...warnings, ...read.warnings } };
+    const inputName = inputNameFor(request);
+    const read = await runPandoc({ ...prepared, to, inputName, options });
+    const readAgain = async () => {
+      const { data } = to === 'json' ? read : await runPandoc({ ...prepared, to: 'json', inputName });
+      return shownText(JSON.parse(Buffer.from(data).toString('utf8')));
+    };
+    const unread = await describeUnread(request, input, { output: read.data, readAgain });
+    return { ...read, warnings: { ...warnings, ...read.warnings, ...unread } };
   } catch (error) {
     if (!(error instanceof ConversionFailure)) throw error;
     const { inputFormat, outputFormat } = request;
@@ -93,6 +101,7 @@ async function prepare(
     const { json, warnings } = await spreadsheetDocument(input, writer, reader);
     return { from: 'json', input: json, warnings };
   }
+  if (reader === 'docx') return { from: reader, input: readableWord(input), warnings: {} };
   if (zipped.has(reader)) return { from: reader, input, warnings: {} };
   const { text, warnings } = readInputText(input, inputFormat);
   if (reader === 'plain-text') return { from: 'json', input: plainTextDocument(text), warnings };

@@ -14,6 +14,8 @@ import { describeMissing, inputNameFor, readDocument, runPandoc } from './pandoc
 import { type PdfDocument, preparePdfDocument } from './pdf-document';
 import { shownText } from './pandoc-document';
 import { checkPdf } from './pdf-check';
+import type { Program } from './engine';
+import { installCommand, isHere, programs } from './programs';
 import type { Page } from './table-layout';
 import { paperOf, typeset } from './typesetter';
 
@@ -27,10 +29,11 @@ export async function convertToPdf(request: ConversionRequest, input: Buffer): P
   const warnings: Warnings = { ...read.warnings, ...written.warnings, ...describeMissing(document.missing) };
   const first = await typeset(written.source, document.images);
   const glyphs = await describeMissingGlyphs(shownText(JSON.parse(document.json)));
-  Object.assign(warnings, glyphs.warnings);
+  Object.assign(warnings, glyphs.warnings, describeLayout(request, input));
   if (first.pdf) {
-    Object.assign(warnings, await checkPdf(first.pdf, { text: glyphs.shown, isSet: true }));
-    return { data: first.pdf, warnings };
+    const { TEXT_LOST, ...found } = await checkPdf(first.pdf, { text: glyphs.shown, isSet: true });
+    const lost = [warnings['TEXT_LOST'], TEXT_LOST].filter(Boolean).join(' ');
+    return { data: first.pdf, warnings: { ...warnings, ...found, ...(lost !== '' && { TEXT_LOST: lost }) } };
   }
 
   // One broken image or label makes typst fail: better a PDF without them than none.
@@ -41,6 +44,31 @@ export async function convertToPdf(request: ConversionRequest, input: Buffer): P
   warnings['PDF_SIMPLIFIED'] =
     `Images and links within the document were left out, because it does not typeset with them: ${oneLine(first.reason)}`;
   return { data: second.pdf, warnings };
+}
+
+/** What prints documents that have a look of their own. */
+const printers: Readonly<Record<string, Program>> = {
+  docx: programs.writer,
+  odt: programs.writer,
+  rtf: programs.writer,
+  pptx: programs.impress,
+  xlsx: programs.calc,
+  ods: programs.calc,
+  html: programs.chromium,
+};
+
+function describeLayout({ route: { reader }, inputFormat, parameters }: ConversionRequest, input: Buffer): Warnings {
+  const printer = printers[reader];
+  const hasLook = reader !== 'html' || /<style|\sstyle\s*=|stylesheet/i.test(input.toString('latin1'));
+  if (!printer || !hasLook) return {};
+  const options = Object.keys(parameters).join(' and ');
+  const instead = isHere(printer)
+    ? options === ''
+      ? ''
+      : ` Leave out ${options} to have it printed as it looks.`
+    : ` To have it printed as it looks, run: ${installCommand([printer])}`;
+  const message = `The PDF is set anew from the structure of the ${inputFormat} file: its fonts, colours and pages are not kept.${instead}`;
+  return { LAYOUT_NOT_KEPT: message };
 }
 
 const placeholder = 'thetextofthedocument';

@@ -75,7 +75,8 @@ function layTable(table: Node, page: Page, isAtTop: boolean): unknown[] {
       return [listOf(column)[0], whole];
     });
     const all = [withSetting(attributes, setting), caption, specs];
-    const layCells = (value: unknown) => layTablesOfCells(value, widths, { page, setting });
+    const narrowest = Math.min(inRoom / extents.length, ...widths.map((width) => width ?? inRoom));
+    const layCells = (value: unknown) => layTablesOfCells(value, { ...page, width: narrowest - 2 * setting.inset });
     return { t: 'Table', c: [...all, ...sections.map(layCells)] };
   };
   const needed = (setting: Setting, of: (extent: Extent) => number) =>
@@ -161,20 +162,15 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-/** Tables in cells of a table, for the columns that they stand in. */
-function layTablesOfCells(
-  value: unknown,
-  widths: readonly (number | undefined)[],
-  { page, setting }: { page: Page; setting: Setting },
-): unknown {
+/** Tables in cells of a table, for the width that a cell has. */
+function layTablesOfCells(value: unknown, { width: room, height }: Page): unknown {
   if (!holdsTable(value)) return value;
-  const smallest = Math.min(...widths.map((width) => width ?? page.width / 2));
-  const width = Math.max(indent, smallest - 2 * setting.inset);
+  const width = Math.max(indent, room);
   const lay = (each: unknown): unknown => {
     if (!Array.isArray(each)) return each;
     const [attributes, alignment, rowSpan, columnSpan, blocks] = listOf(each);
     if (!isAttributes(attributes) || typeof rowSpan !== 'number' || each.length !== 5) return each.map(lay);
-    const inside = layTables(blocks, { width, height: page.height, margin: 0 }, false);
+    const inside = layTables(blocks, { width, height, margin: 0 }, false);
     return [attributes, alignment, rowSpan, columnSpan, inside];
   };
   return lay(value);

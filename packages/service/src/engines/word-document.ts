@@ -1,0 +1,187 @@
+import { entriesOf, textOfEntry, withEntries } from './archive';
+
+/** Word's files as they are: their texts, and tables that pandoc would read without some of their cells. */
+
+export interface WordTexts {
+  /** Of the document, its notes and its text boxes. */
+  readonly body: string;
+  readonly headers: string;
+  readonly comments: string;
+  readonly commentCount: number;
+}
+
+const partNames = /^word\/(document|footnotes|endnotes|comments|header|footer)\d*\.xml$/;
+const tag = /<(\/?)(?:(\w+):)?(\w+)([^<>]*?)(\/?)>|([^<]+)/g;
+
+/** All that Word's file holds to be read, whoever reads it. */
+export function wordTexts(archive: Buffer): WordTexts {
+  const texts = { body: '', headers: '', comments: '' };
+  let commentCount = 0;
+  for (const [part, xml] of partsOf(archive)) {
+    const text = `${textOfPart(xml)}\n`;
+    if (part === 'header' || part === 'footer') texts.headers += text;
+    else if (part === 'comments') {
+      texts.comments += text;
+      commentCount += xml.match(/<\w+:comment[\s>]/g)?.length ?? 0;
+    } else texts.body += text;
+  }
+  return { ...texts, commentCount };
+}
+
+function partsOf(archive: Buffer): [part: string, xml: string, name: string][] {
+  return entriesOf(archive).flatMap((entry): [string, string, string][] => {
+    const [, part] = partNames.exec(entry.name) ?? [];
+    const xml = part === undefined ? undefined : textOfEntry(archive, entry);
+    return part === undefined || xml === undefined ? [] : [[part, xml, entry.name]];
+  });
+}
+
+/** What is in a file twice, was deleted, or stays hidden. */
+const unseen = new Set(['Fallback', 'del', 'moveFrom', 'rt']);
+/** What ends a word. */
+const ends = new Set(['p', 'tab', 'br', 'cr', 'tc', 'txbxContent', 'noBreakHyphen']);
+/** Fields whose results every program makes anew. */
+const madeAnew =
+  /^\s*(TOC|INDEX|PAGE|NUMPAGES|SECTIONPAGES|PAGEREF|DATE|TIME|SAVEDATE|PRINTDATE|CREATEDATE|EDITTIME|FILENAME|FILESIZE|STYLEREF|DOCPROPERTY|AUTHOR|TITLE|LASTSAVEDBY|REVNUM|NUMWORDS|NUMCHARS|=)/i;
+
+function textOfPart(xml: string): string {
+  let text = '';
+  let skipped = 0;
+  let isText = false;
+  let isCode = false;
+  let isHidden = false;
+  const fields: { code: string; isResult: boolean }[] = [];
+  const isMadeAnew = () => fields.some(({ code, isResult }) => isResult && madeAnew.test(code));
+  for (const [, closing, prefix, name = '', attributes = '', empty, content] of xml.matchAll(tag)) {
+    if (content !== undefined) {
+      const [field] = fields.slice(-1);
+      if (isCode && field) field.code += content;
+      else if (isText && skipped === 0 && !isHidden && !isMadeAnew()) text += decode(content);
+      continue;
+    }
+    const isEnd = closing === '/';
+    const isEmpty = empty === '/';
+    if (unseen.has(name) && prefix !== 'm' && !isEmpty) skipped += isEnd ? -1 : 1;
+    else if (name === 't') isText = !isEnd && !isEmpty && prefix !== 'm' && prefix !== 'a';
+    else if (name === 'instrText') isCode = !isEnd && !isEmpty;
+    else if (name === 'vanish' || name === 'webHidden') isHidden ||= !/val="(0|false)"/.test(attributes);
+    else if (name === 'r') isHidden = false;
+    else if (name === 'fldChar') {
+      if (attributes.includes('fldCharType="begin"')) fields.push({ code: '', isResult: false });
+      else if (attributes.includes('fldCharType="end"')) fields.pop();
+      else fields.splice(-1, 1, { code: fields.at(-1)?.code ?? '', isResult: true });
+    } else if (name === 'fldSimple' && !isEmpty) {
+      if (isEnd) fields.pop();
+      else fields.push({ code: /instr="([^"]*)"/.exec(attributes)?.[1] ?? '', isResult: true });
+    } else if (ends.has(name)) text += ' ';
+  }
+  return text;
+}
+
+const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+function decode(text: string): string {
+  return text.replace(/&(?:#x([\da-f]+)|#(\d+)|(\w+));/gi, (whole, hex?: string, decimal?: string, name?: string) => {
+    const code = hex === undefined ? Number(decimal) : parseInt(hex, 16);
+    if (name !== undefined) return entities[name] ?? whole;
+    return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
+  });
+}
+
+interface OpenTable {
+  /** Where its grid stands, or has to stand. */
+  grid: { start: number; end: number } | undefined;
+  widths: string[];
+  firstRow: number;
+  /** Columns of each row. */
+  rows: number[];
+  endOfFirstRow: number;
+}
+
+interface Edit {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** Around text that pandoc leaves out with them: fields, directions of writing, marks of other programs. */
+const wrappers = /<\/?\w+:(?:fldSimple|dir|bdo|customXml)(?=[\s/>])[^<>]*>/g;
+/** Text with its reading above it: pandoc leaves out both. */
+const ruby = /<(\w+:)ruby>[^]*?<\1rubyBase>([^]*?)<\/\1rubyBase><\/\1ruby>/g;
+
+/**
+ * A file of which pandoc reads all: its tables have as many columns in their first rows as in all, for pandoc cuts longer rows, and a
+ * width of each column.
+ */
+export function readableWord(archive: Buffer): Buffer {
+  const changed = new Map<string, string>();
+  for (const [part, original, name] of partsOf(archive)) {
+    if (part === 'header' || part === 'footer' || part === 'comments') continue;
+    const xml = original.replace(wrappers, '').replace(ruby, '</$1r>$2<$1r>');
+    const edits = editsOfTables(xml);
+    if (edits.length === 0 && xml === original) continue;
+    let whole = '';
+    let at = 0;
+    for (const { start, end, text } of edits.sort((one, other) => one.start - other.start)) {
+      whole += xml.slice(at, start) + text;
+      at = end;
+    }
+    changed.set(name, whole + xml.slice(at));
+  }
+  return withEntries(archive, changed);
+}
+
+const tableTag = /<(\/?)(\w+:)(tbl|tblGrid|gridCol|tr|tc|gridSpan|gridBefore)(?=[\s/>])([^<>]*?)(\/?)>/g;
+const usualWidth = '1000';
+
+function editsOfTables(xml: string): Edit[] {
+  const edits: Edit[] = [];
+  const open: OpenTable[] = [];
+  for (const found of xml.matchAll(tableTag)) {
+    const [whole, closing, prefix = '', name, attributes = '', empty] = found;
+    const end = found.index + whole.length;
+    const isStart = closing !== '/';
+    const table = open.at(-1);
+    if (name === 'tbl' && isStart) {
+      open.push({ grid: undefined, widths: [], firstRow: -1, rows: [], endOfFirstRow: -1 });
+    }
+    if (!table) continue;
+    const value = Number(/val="(\d+)"/.exec(attributes)?.[1] ?? 1);
+    const last = table.rows.length - 1;
+    const count = (columns: number) => (table.rows[last] = (table.rows[last] ?? 0) + columns);
+    if (name === 'tblGrid') {
+      if (isStart) table.grid ??= { start: found.index, end };
+      else if (table.grid) table.grid.end = end;
+    } else if (name === 'gridCol') table.widths.push(/:w="(\d+)"/.exec(attributes)?.[1] ?? '');
+    else if (name === 'tr' && isStart) {
+      if (table.firstRow === -1) table.firstRow = found.index;
+      table.rows.push(0);
+      if (empty === '/') table.rows.pop();
+    } else if (name === 'tr' && table.endOfFirstRow === -1) table.endOfFirstRow = found.index;
+    else if (name === 'tc' && isStart) count(1);
+    else if (name === 'gridSpan') count(value - 1);
+    else if (name === 'gridBefore') count(value);
+    else if (name === 'tbl' && !isStart) edits.push(...editsOfTable(open.pop(), prefix));
+  }
+  return edits;
+}
+
+function editsOfTable(table: OpenTable | undefined, prefix: string): Edit[] {
+  if (!table || table.endOfFirstRow === -1) return [];
+  const { grid, widths, rows, firstRow, endOfFirstRow } = table;
+  const columns = Math.max(...rows);
+  const lacking = columns - (rows[0] ?? 0);
+  const isWhole = widths.length >= columns && widths.every((width) => width !== '' && width !== '0');
+  const edits: Edit[] = [];
+  if (!isWhole || lacking > 0) {
+    const all = Array.from({ length: Math.max(columns, widths.length) }, (_, column) => widths[column] ?? '');
+    const specs = all.map((width) => `<${prefix}gridCol ${prefix}w="${Number(width) > 0 ? width : usualWidth}"/>`);
+    const place = grid ?? { start: firstRow, end: firstRow };
+    edits.push({ ...place, text: `<${prefix}tblGrid>${specs.join('')}</${prefix}tblGrid>` });
+  }
+  if (lacking > 0) {
+    const cell = `<${prefix}tc><${prefix}tcPr/><${prefix}p/></${prefix}tc>`;
+    edits.push({ start: endOfFirstRow, end: endOfFirstRow, text: cell.repeat(lacking) });
+  }
+  return edits;
+}

@@ -1,0 +1,105 @@
+import { engineNames, engineNamesOfNpm } from '../../src/engines/engine';
+import { startTestService, type TestClient } from '../support';
+import { entriesOf, textOfEntry } from '../../src/engines/archive';
+import { cell, docx, everything, para, row, run, table } from './docx';
+import { withPrograms } from './with-packages';
+
+/** No word of an office file is lost without a warning, whoever converts it. */
+
+/** What stands in `everything`, one word of each place. */
+const shown =
+  'Report boldfaced Inserted ContentControl MergedName ReferredText Noted FootnoteText EndnoteText Commented BoxedWords AncientBox Directed Marked RubyBase Outer Inner1 Inner2 Short BeyondTheFirstRow Wide0x0 Wide3x13 Customer0 Customer24 Paragraph0 Paragraph3 שלום'.split(
+    ' ',
+  );
+
+async function textIn(client: TestClient, bytes: Buffer, format: string): Promise<string> {
+  const text = format === 'pdf' ? (await client.convertToBytes({ name: 'a.pdf', data: bytes }, 'txt')).bytes : bytes;
+  const entries = entriesOf(text).filter(({ name }) => name.endsWith('ml'));
+  const all = entries.length > 0 ? entries.map((entry) => textOfEntry(text, entry)).join('') : text.toString('utf8');
+  // Words that a line, a tag or a mark of bold letters splits are whole.
+  return all.replace(/<[^<>]*>|[\s\u200b\ufffe*+|=\\-]|\{\\b |\\textbf\{|\}/g, '');
+}
+
+describe('a Word document with one of everything, without the programs of a machine', () => {
+  let running: Awaited<ReturnType<typeof startTestService>>;
+  beforeAll(async () => {
+    running = await startTestService({ conversionConcurrency: 1, engines: engineNamesOfNpm });
+  });
+  afterAll(() => running.stop());
+
+  it.each(['txt', 'html', 'md', 'rst', 'tex', 'odt', 'epub', 'pdf'])(
+    'is all in its %s, or warned of',
+    async (format) => {
+      const data = everything();
+      const { bytes, warning } = await running.client.convertToBytes({ name: 'a.docx', data }, format);
+      const text = await textIn(running.client, bytes, format);
+      expect(shown.filter((word) => !text.includes(word))).toEqual([]);
+      expect(warning['HEADERS_LOST']).toMatch(/2 word\(s\) \(HEADEDCONFIDENTIAL, FOOTEDPAGE\)/);
+      expect(warning['COMMENTS_LOST']).toMatch(/^1 comment/);
+      expect(warning).not.toHaveProperty('TEXT_LOST');
+      expect(Object.keys(warning).includes('LAYOUT_NOT_KEPT')).toBe(format === 'pdf');
+    },
+  );
+
+  it('of twenty pages is all in its PDF', async () => {
+    const { bytes, warning } = await running.client.convertToBytes(
+      { name: 'a.docx', data: everything({ pages: 20 }) },
+      'pdf',
+    );
+    const text = await textIn(running.client, bytes, 'pdf');
+    expect([...shown, 'Customer499', 'Paragraph79'].filter((word) => !text.includes(word))).toEqual([]);
+    expect(warning).not.toHaveProperty('TEXT_LOST');
+  });
+
+  it('has its words counted that pandoc leaves out', async () => {
+    const lost = para(
+      `<w:r><w:pict><v:group><v:shape><v:textbox><w:txbxContent>${para('Grouped box')}</w:txbxContent></v:textbox></v:shape></v:group></w:pict></w:r>`,
+    );
+    const { warning } = await running.client.convertToBytes(
+      { name: 'a.docx', data: docx(para('Kept') + lost) },
+      'html',
+    );
+    expect(warning).toEqual({ TEXT_LOST: 'Not in the result: 2 word(s) (GROUPED, BOX) of the document.' });
+  });
+
+  it.each([
+    ['no grid', (xml: string) => xml.replace(/<w:tblGrid>.*?<\/w:tblGrid>/, '')],
+    ['an empty grid', (xml: string) => xml.replace(/<w:tblGrid>.*?<\/w:tblGrid>/, '<w:tblGrid/>')],
+    ['a grid without widths', (xml: string) => xml.replace(/<w:gridCol [^>]*>/g, '<w:gridCol/>')],
+    ['a grid that is too short', (xml: string) => xml.replace(/<w:gridCol [^>]*>/, '')],
+  ])('with a table of %s has all of its cells', async (_title, spoil) => {
+    const merged = table(
+      3,
+      row(cell('A1'), cell('B1C1', '<w:gridSpan w:val="2"/>')),
+      row(cell('A2'), cell('B2'), cell('C2')),
+    );
+    const ragged = table(
+      3,
+      row(cell('H1')),
+      row(cell('a1'), cell('b1'), cell(table(1, row(cell('n1')), row(cell('n2'), cell('n3'))) + para(''))),
+    );
+    const data = docx(spoil(merged) + para('') + spoil(ragged));
+    const { bytes, warning } = await running.client.convertToBytes({ name: 'a.docx', data }, 'html');
+    const cells = bytes.toString('utf8').match(/\b([A-C][12]C?1?|[abn][1-3]|H1)\b(?=<)/g);
+    expect(cells).toEqual(['A1', 'B1C1', 'A2', 'B2', 'C2', 'H1', 'a1', 'b1', 'n1', 'n2', 'n3']);
+    expect(warning).toEqual({});
+  });
+});
+
+withPrograms(['writer'], () => {
+  it('of a Word document with one of everything all is printed, or warned of', async () => {
+    const { client, stop } = await startTestService({ conversionConcurrency: 1, engines: engineNames });
+    const { bytes, warning } = await client.convertToBytes({ name: 'a.docx', data: everything({ pages: 20 }) }, 'pdf');
+    const text = await textIn(client, bytes, 'pdf');
+    expect(
+      [...shown, 'HeadedConfidential', 'Customer499', 'Paragraph79'].filter((word) => !text.includes(word)),
+    ).toEqual([]);
+    expect(warning).not.toHaveProperty('TEXT_LOST');
+    expect(warning['COMMENTS_LOST']).toMatch(/^1 comment/);
+    // LibreOffice shows its own words for a reference that leads nowhere.
+    const broken = docx(para(`<w:fldSimple w:instr=" REF gone ">${run('ReferredText')}</w:fldSimple>`));
+    const lost = await client.convertToBytes({ name: 'a.docx', data: broken }, 'pdf');
+    expect(lost.warning['TEXT_LOST']).toBe('Not on the pages of the PDF: 1 word(s) (REFERREDTEXT) of the document.');
+    await stop();
+  });
+});

@@ -20,7 +20,7 @@ const pictures = codecs('avif gif jpg=jpeg png svg tiff webp');
 /** What pandoc reads, or what is read here and handed to it as a document of its own. */
 const documents = codecs(
   `adoc=asciidoc bib=biblatex bib-bibtex=bibtex creole csv djot docx epub epub-epub2=epub fb2 html ipynb json-csl=csljson
-  json-pandoc=json man man-mdoc=mdoc md=markdown md-commonmark=commonmark md-gfm=gfm md-mmd=markdown_mmd
+  json-pandoc=json man man-mdoc=mdoc md=github-markdown md-commonmark=commonmark md-gfm=gfm md-mmd=markdown_mmd md-pandoc=markdown
   md-phpextra=markdown_phpextra md-strict=markdown_strict muse native ods odt opml org pod pptx ris rst rtf t2t tex=latex textile tsv
   txt=plain-text txt-markdown=markdown typ=typst wiki=mediawiki wiki-dokuwiki=dokuwiki wiki-jira=jira wiki-tikiwiki=tikiwiki
   wiki-twiki=twiki wiki-vimwiki=vimwiki xlsx xml-docbook=docbook xml-endnote=endnotexml xml-jats=jats xml-pandoc=xml`,
@@ -114,8 +114,8 @@ const table: Readonly<Record<EngineName, Omit<Engine, 'name'>>> = {
         reads: documents,
         writes: codecs(
           `adoc=asciidoc bib=biblatex bib-bibtex=bibtex djot docx epub=epub3 epub-epub2=epub2 fb2 html=html5 html-html4=html4
-          html-revealjs=revealjs html-slidy=slidy icml ipynb json-csl=csljson json-pandoc=json man md=markdown
-          md-commonmark=commonmark md-gfm=gfm md-markua=markua md-mmd=markdown_mmd md-phpextra=markdown_phpextra
+          html-revealjs=revealjs html-slidy=slidy icml ipynb json-csl=csljson json-pandoc=json man md=gfm
+          md-commonmark=commonmark md-gfm=gfm md-markua=markua md-mmd=markdown_mmd md-pandoc=markdown md-phpextra=markdown_phpextra
           md-strict=markdown_strict ms muse native odt opml org pptx rst rtf tex=latex tex-beamer=beamer tex-context=context
           texi=texinfo textile txt=plain txt-ansi=ansi txt-bbcode=bbcode txt-markdown=markdown txt-vimdoc=vimdoc typ=typst
           wiki=mediawiki wiki-dokuwiki=dokuwiki wiki-jira=jira wiki-xwiki=xwiki wiki-zimwiki=zimwiki xml-docbook=docbook5

@@ -49,6 +49,7 @@ const rows: readonly Row[] = [
   ['md-gfm', 'md markdown', 'Markdown (GitHub)', 'document markup'],
   ['md-markua', 'md', 'Markua', 'document markup'],
   ['md-mmd', 'md markdown', 'Markdown (MultiMarkdown)', 'document markup'],
+  ['md-pandoc', 'md markdown', 'Markdown (Pandoc)', 'document markup'],
   ['md-phpextra', 'md', 'Markdown (PHP Extra)', 'document markup'],
   ['md-strict', 'md markdown', 'Markdown (original)', 'document markup'],
   ['ms', 'ms', 'roff ms', 'document markup'],

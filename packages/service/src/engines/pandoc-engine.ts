@@ -10,6 +10,8 @@ import {
 } from './conversion';
 import { describeUnread } from './completeness';
 import { readInputText, requireArchive } from './input';
+import { readMarkdown } from './markdown';
+import { withWholePipeTables, withWholeWikiTables } from './markup-tables';
 import { embedImages, pageWriters, plainTextDocument, shownText } from './pandoc-document';
 import { readableWord } from './word-document';
 
@@ -92,7 +94,7 @@ export async function readDocument(
 
 /** What pandoc reads of an input: itself, its text (pandoc takes everything for UTF-8), or a document that is made of it here. */
 async function prepare(
-  { route: { reader }, inputFormat }: ConversionRequest,
+  { route: { reader }, title, inputFormat }: ConversionRequest,
   input: Buffer,
   writer: string,
 ): Promise<Pick<PandocRun, 'from' | 'input'> & { warnings: Warnings }> {
@@ -105,6 +107,13 @@ async function prepare(
   if (zipped.has(reader)) return { from: reader, input, warnings: {} };
   const { text, warnings } = readInputText(input, inputFormat);
   if (reader === 'plain-text') return { from: 'json', input: plainTextDocument(text), warnings };
+  if (reader === 'github-markdown') {
+    const inputName = inputNameFor({ title, inputFormat });
+    const whole = withWholePipeTables(text);
+    return { ...(await readMarkdown(whole, { writer, inputName, run: runPandoc })), warnings };
+  }
+  if (reader === 'mediawiki') return { from: reader, input: withWholeWikiTables(text), warnings };
+  if (/^(gfm|markdown)/.test(reader)) return { from: reader, input: withWholePipeTables(text), warnings };
   if (!tabular.has(reader)) return { from: reader, input: text, warnings };
   const { separatedValuesDocument } = await import('./separated-values.js');
   const { json, warnings: more } = separatedValuesDocument(text, { reader, writer });
@@ -112,7 +121,7 @@ async function prepare(
 }
 
 /** pandoc's WebAssembly has a file system of its own with nothing but the files of one run. */
-interface PandocRun {
+export interface PandocRun {
   /** The reader of pandoc. */
   from: string;
   to: string;

@@ -17,7 +17,7 @@ import { checkPdf } from './pdf-check';
 import type { Program } from './engine';
 import { installCommand, isHere, programs } from './programs';
 import type { Page } from './table-layout';
-import { paperOf, typeset } from './typesetter';
+import { paperOf, signs, typeset } from './typesetter';
 
 /** Makes a PDF: pandoc reads the document, typst typesets it. */
 export async function convertToPdf(request: ConversionRequest, input: Buffer): Promise<Converted> {
@@ -86,7 +86,7 @@ const breakable = `#show figure: set block(breakable: true)
 /** The page that is asked for, as pandoc's template for typst wants it. */
 export function layoutOf({ page_size: size = 'a4', margin }: Parameters) {
   const variables = {
-    'header-includes': breakable,
+    'header-includes': `${breakable}\n${signs}`,
     papersize: paperOf(size),
     ...(margin !== undefined && { margin: { x: `${margin}mm`, y: `${margin}mm` } }),
   };

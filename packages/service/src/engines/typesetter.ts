@@ -16,6 +16,9 @@ const workspace = path.join(__dirname, 'typst-workspace');
 
 let typesetter: NodeCompiler | undefined;
 
+/** typst takes the boxes of lists of tasks from a font for formulas that has none. */
+export const signs = '#show regex("[☐☑☒]"): set text(font: "DejaVu Sans")';
+
 /** Letters that some font has. */
 const shown = new Set<string>();
 
@@ -62,7 +65,8 @@ async function loadTypesetter(): Promise<NodeCompiler> {
 export async function lettersWithoutFont(letters: readonly string[]): Promise<string[]> {
   const unknown = letters.filter((letter) => !shown.has(letter));
   if (unknown.length === 0) return [];
-  const source = `#context {
+  const source = `${signs}
+  #context {
     let size(letter) = measure(text(top-edge: "bounds", bottom-edge: "bounds", letter))
     let box = size("\\u{10fffd}")
     [#metadata((${unknown.map((letter) => `"\\u{${letter.codePointAt(0)?.toString(16) ?? ''}}",`).join('')}).filter(letter => size(letter) == box)) <missing>]

@@ -199,7 +199,7 @@ describe('untrusted contents', () => {
       '```{.x```#panic("ran")}\ncode\n```',
       '![i](/etc/passwd)',
     ].join('\n\n');
-    const { bytes, warning } = await client.convertToBytes({ name: 'code.md', data }, 'pdf');
+    const { bytes, warning } = await client.convertToBytes({ name: 'code.md', data }, 'pdf', { input: 'md-pandoc' });
     expect(bytes.subarray(0, 5).toString()).toBe('%PDF-');
     // Had any of it run, the document would not have been typeset at the first attempt.
     expect(Object.keys(warning)).toEqual(['RESOURCE_NOT_FOUND']);

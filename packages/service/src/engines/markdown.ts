@@ -1,0 +1,69 @@
+import { ConversionFailure } from './conversion';
+import { firstOf, isNode, type Node, part, rewrite } from './pandoc-document';
+import type { PandocRun } from './pandoc-engine';
+
+/** Markdown as GitHub shows the file: no formulas, metadata at the very beginning alone, and HTML within it as what it shows. */
+
+type Run = (run: PandocRun) => Promise<{ data: Uint8Array }>;
+
+const dialect = 'gfm-tex_math_dollars-tex_math_gfm-yaml_metadata_block';
+/** What keeps HTML as it is. */
+const keepsHtml = /^(html|revealjs|slidy|epub|gfm|markdown|commonmark)/;
+
+/** What pandoc is to read of a text. */
+export async function readMarkdown(
+  text: string,
+  { writer, inputName, run }: { writer: string; inputName: string; run: Run },
+): Promise<Pick<PandocRun, 'from' | 'input'>> {
+  const [block] = /^---[ \t]*\n[^]*?\n(---|\.\.\.)[ \t]*(\n|$)/.exec(text) ?? [];
+  const hasMetadata = block !== undefined && (await isMetadata(block, inputName, run));
+  const from = hasMetadata ? `${dialect}+yaml_metadata_block` : dialect;
+  if (keepsHtml.test(writer) || !/<[a-z]/i.test(text)) return { from, input: text };
+  const { data } = await run({ from, to: 'json', input: text, inputName });
+  const json = Buffer.from(data).toString('utf8');
+  return { from: 'json', input: await withoutHtml(json, inputName, run) };
+}
+
+/** What is no YAML is text between two rules. */
+async function isMetadata(input: string, inputName: string, run: Run): Promise<boolean> {
+  try {
+    await run({ from: `${dialect}+yaml_metadata_block`, to: 'plain', input, inputName });
+    return true;
+  } catch (error) {
+    if (error instanceof ConversionFailure && error.message.includes('YAML')) return false;
+    throw error;
+  }
+}
+
+/** A document (JSON) in which HTML that shows something has become it: writers of other formats would leave it out. */
+async function withoutHtml(json: string, inputName: string, run: Run): Promise<string> {
+  const document: unknown = JSON.parse(json);
+  const blocks = new Map<string, unknown>();
+  rewrite(document, (each) => {
+    if (isNode(each) && each.t === 'RawBlock') blocks.set(String(part(each, 1)), undefined);
+    return undefined;
+  });
+  for (const html of blocks.keys()) {
+    if (!/<img\b|<table\b/i.test(html) && html.replace(/<!--[^]*?-->|<[^<>]*>/g, '').trim() === '') continue;
+    const { data } = await run({ from: 'html', to: 'json', input: html, inputName });
+    const read = JSON.parse(Buffer.from(data).toString('utf8')) as { blocks: unknown };
+    blocks.set(html, { t: 'Div', c: [['', [], []], read.blocks] });
+  }
+  const replaced = rewrite(document, (each) => {
+    if (!isNode(each)) return undefined;
+    if (each.t === 'RawBlock') return blocks.get(String(part(each, 1)));
+    return each.t === 'RawInline' ? shownInline(String(part(each, 1))) : undefined;
+  });
+  return JSON.stringify(replaced);
+}
+
+/** A line break or a picture; other tags only mark text. */
+function shownInline(html: string): Node | undefined {
+  if (/^<br\b/i.test(html)) return { t: 'LineBreak' };
+  if (!/^<img\b/i.test(html)) return undefined;
+  const valueOf = (name: string) =>
+    firstOf((new RegExp(`\\s${name}\\s*=\\s*["']?([^"'>]*)`, 'i').exec(html) ?? []).slice(1));
+  const alternative = valueOf('alt');
+  const description = alternative === '' ? [] : [{ t: 'Str', c: alternative }];
+  return { t: 'Image', c: [['', [], []], description, [valueOf('src'), '']] };
+}

@@ -1,0 +1,89 @@
+import { startTestService, type TestClient } from '../support';
+
+/** A file `.md` is what GitHub shows of it; other dialects have names of their own. */
+
+let running: Awaited<ReturnType<typeof startTestService>>;
+let client: TestClient;
+
+beforeAll(async () => {
+  running = await startTestService({ conversionConcurrency: 1 });
+  client = running.client;
+});
+
+afterAll(() => running.stop());
+
+async function converted(data: string, output = 'html', parameters = {}): Promise<string> {
+  const { bytes } = await client.convertToBytes({ name: 'a.md', data }, output, parameters);
+  const [, body = bytes.toString('utf8')] = /<body>([^]*)<\/body>/.exec(bytes.toString('utf8')) ?? [];
+  return body.replace(/\s+/g, ' ').trim();
+}
+
+describe('rules of dashes', () => {
+  it('leave the lines between them where they are', async () => {
+    const text = await converted('# Minutes\n\nBefore.\n\n---\nDate: 12 March\nDecision: PAY\n---\n\nAfter.\n', 'txt');
+    expect(text).toMatch(/Minutes Before\. -+ Date: 12 March Decision: PAY After\./);
+  });
+
+  it('make no tables of headings and paragraphs', async () => {
+    const html = await converted('# Talk\n\nIntro.\n\n---\n## Second slide\n\nText two.\n\n---\n\n- one\n');
+    expect(html).toMatch(
+      /<hr \/> <h2 id="second-slide">Second slide<\/h2> <p>Text two\.<\/p> <hr \/> <ul> <li>one<\/li>/,
+    );
+  });
+});
+
+describe('the block at the very beginning', () => {
+  it('is metadata where it is YAML', async () => {
+    expect(await converted('---\ntitle: T\ntags: [x]\n---\n\nBody')).toMatch(
+      /<h1 class="title">T<\/h1> <\/header> <p>Body<\/p>/,
+    );
+  });
+
+  it.each([
+    ['title: Quarterly: the numbers', 'title: Quarterly: the numbers'],
+    ['just text', 'just text'],
+  ])('is text where it is none: %s', async (block, shown) => {
+    expect(await converted(`---\n${block}\n---\n\nBody`, 'txt')).toContain(`${shown} Body`);
+  });
+});
+
+describe('Markdown', () => {
+  it('has what GitHub has: footnotes, tasks, tables, strikethrough, bare links', async () => {
+    const html = await converted(
+      '- [x] done\n- [ ] open\n\n~~gone~~ https://example.com x[^1]\n\n| a |\n|---|\n| b |\n\n[^1]: Foot\n',
+    );
+    expect(html).toMatch(
+      /checked[^]*done[^]*<del>gone<\/del>[^]*<a href="https:\/\/example\.com"[^]*<td>b<\/td>[^]*Foot/,
+    );
+  });
+
+  it('has nothing that GitHub does not have: formulas of dollars, tables of blanks, definitions, lists in brackets', async () => {
+    const source = 'Cost $5 and $10.\n\n a    b\n---- ----\n 1    2\n\nH~2~O 2^10^ @user\n\none\ntwo';
+    const html = await converted(source);
+    expect(html).toContain('Cost $5 and $10.');
+    expect(html).not.toMatch(/<table|<sup|citation|<br/);
+    expect(html).toContain('<p>one two</p>');
+  });
+
+  it.each(['txt', 'docx', 'pdf'])('keeps the HTML within it, also as %s', async (format) => {
+    const source =
+      'A<br>B x<sub>2</sub>\n\n<table><tr><td>HTMLCELL</td></tr></table>\n\n<details>\n<summary>Summed</summary>\n\nHidden *text*\n\n</details>\n';
+    const { bytes } = await client.convertToBytes({ name: 'a.md', data: source }, format);
+    const text =
+      format === 'txt' ? bytes : (await client.convertToBytes({ name: `a.${format}`, data: bytes }, 'txt')).bytes;
+    expect(text.toString('utf8')).toMatch(/A\s+B x2\s+[^]*HTMLCELL[^]*Summed[^]*Hidden text/);
+  });
+
+  it('keeps cells beyond those of the head of a table', async () => {
+    expect(await converted('| H1 | H2 |\n|----|----|\n| a | b | EXTRA |\n')).toContain('EXTRA');
+  });
+
+  it('of pandoc is read and written under a name of its own', async () => {
+    const source = ' a    b\n---- ----\n 1    2\n\n$x^2$ H~2~O';
+    expect(await converted(source, 'html', { input: 'md-pandoc' })).toMatch(
+      /<td[^>]*>1<\/td>[^]*math inline[^]*<sub>2<\/sub>/,
+    );
+    expect(await converted('# A {#b}', 'md-pandoc', { input: 'md-pandoc' })).toBe('# A {#b}');
+    expect(await converted('| a |\n|---|\n| b |\n', 'md')).toBe('| a | |-----| | b |');
+  });
+});

@@ -1,6 +1,5 @@
 import { ConversionFailure } from './conversion';
-import { firstOf, isNode, type Node, part, rewrite } from './pandoc-document';
-import type { PandocRun } from './pandoc-engine';
+import { firstOf, isNode, type Node, type PandocRun, part, rewrite } from './pandoc-document';
 
 /** Markdown as GitHub shows the file: no formulas, metadata at the very beginning alone, and HTML within it as what it shows. */
 

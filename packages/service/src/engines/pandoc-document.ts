@@ -83,17 +83,21 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 /** The kinds of inlines that are created here. */
 type Inline = { t: 'Str'; c: string } | { t: 'Space' | 'LineBreak' } | { t: 'Link'; c: unknown[] };
 
-/**
- * Text without markup as a pandoc document (JSON): an empty line ends a paragraph, every other line end is kept, and nothing
- * in it is markup.
- */
-export function plainTextDocument(text: string): string {
-  const paragraphs = text.split(/\n[ \t]*\n+/).filter((paragraph) => paragraph.trim() !== '');
-  const blocks = paragraphs.map((paragraph) => ({ t: 'Para', c: textInlines(paragraph) }));
-  return documentOf(blocks);
+/** pandoc's WebAssembly has a file system of its own with nothing but the files of one run. */
+export interface PandocRun {
+  /** The reader of pandoc. */
+  from: string;
+  to: string;
+  input: Uint8Array | string;
+  /** Name of the input in pandoc's file system; it becomes the title of a page that has none. */
+  inputName: string;
+  options?: Record<string, unknown>;
 }
 
-function documentOf(blocks: readonly unknown[]): string {
+/** A class of text in which every letter has its column. */
+export const fixedPitch = 'fixed-pitch';
+
+export function documentOf(blocks: readonly unknown[]): string {
   return JSON.stringify({ 'pandoc-api-version': [1, 23, 1], meta: {}, blocks });
 }
 
@@ -103,7 +107,7 @@ function textInlines(text: string): Inline[] {
   return lines.flatMap((line, index) => [...(index === 0 ? [] : [{ t: 'LineBreak' } as const]), ...lineInlines(line)]);
 }
 
-function lineInlines(line: string): Inline[] {
+export function lineInlines(line: string): Inline[] {
   // Other spaces, such as those that do not break, are letters like any other.
   const words = line.split(/[ \t\f\v]+/).filter((word) => word !== '');
   return words.flatMap((word, index): Inline[] => [

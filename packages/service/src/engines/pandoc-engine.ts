@@ -8,11 +8,13 @@ import {
   type Warnings,
   wearOut,
 } from './conversion';
+import { entriesOf, textOfEntry, withEntries } from './archive';
 import { describeUnread } from './completeness';
 import { readInputText, requireArchive } from './input';
 import { readMarkdown } from './markdown';
 import { withWholePipeTables, withWholeWikiTables } from './markup-tables';
-import { embedImages, pageWriters, plainTextDocument, shownText } from './pandoc-document';
+import { breakStyle, plainTextDocument } from './plain-text';
+import { embedImages, type PandocRun, pageWriters, shownText } from './pandoc-document';
 import { readableWord } from './word-document';
 
 /** Formats that are zip archives: a damaged file usually is not one. */
@@ -81,8 +83,9 @@ export async function readDocument(
       const { data } = to === 'json' ? read : await runPandoc({ ...prepared, to: 'json', inputName });
       return shownText(JSON.parse(Buffer.from(data).toString('utf8')));
     };
+    const data = to === 'odt' && reader === 'plain-text' ? withBreakStyle(read.data) : read.data;
     const unread = await describeUnread(request, input, { output: read.data, readAgain });
-    return { ...read, warnings: { ...warnings, ...read.warnings, ...unread } };
+    return { ...read, data, warnings: { ...warnings, ...read.warnings, ...unread } };
   } catch (error) {
     if (!(error instanceof ConversionFailure)) throw error;
     const { inputFormat, outputFormat } = request;
@@ -90,6 +93,17 @@ export async function readDocument(
       `The ${inputFormat} file could not be converted to ${outputFormat}: ${oneLine(error.message)}`,
     );
   }
+}
+
+function withBreakStyle(odt: Uint8Array): Uint8Array {
+  const archive = Buffer.from(odt);
+  const entry = entriesOf(archive).find(({ name }) => name === 'content.xml');
+  const content = entry && textOfEntry(archive, entry);
+  if (content === undefined) return odt;
+  const styled = content.replace(/<office:automatic-styles\s*\/>|<\/office:automatic-styles>/, (tag) =>
+    tag.startsWith('</') ? breakStyle + tag : `<office:automatic-styles>${breakStyle}</office:automatic-styles>`,
+  );
+  return withEntries(archive, new Map([['content.xml', styled]]));
 }
 
 /** What pandoc reads of an input: itself, its text (pandoc takes everything for UTF-8), or a document that is made of it here. */
@@ -106,7 +120,7 @@ async function prepare(
   if (reader === 'docx') return { from: reader, input: readableWord(input), warnings: {} };
   if (zipped.has(reader)) return { from: reader, input, warnings: {} };
   const { text, warnings } = readInputText(input, inputFormat);
-  if (reader === 'plain-text') return { from: 'json', input: plainTextDocument(text), warnings };
+  if (reader === 'plain-text') return { from: 'json', input: plainTextDocument(text, writer), warnings };
   if (reader === 'github-markdown') {
     const inputName = inputNameFor({ title, inputFormat });
     const whole = withWholePipeTables(text);
@@ -118,17 +132,6 @@ async function prepare(
   const { separatedValuesDocument } = await import('./separated-values.js');
   const { json, warnings: more } = separatedValuesDocument(text, { reader, writer });
   return { from: 'json', input: json, warnings: { ...warnings, ...more } };
-}
-
-/** pandoc's WebAssembly has a file system of its own with nothing but the files of one run. */
-export interface PandocRun {
-  /** The reader of pandoc. */
-  from: string;
-  to: string;
-  input: Uint8Array | string;
-  /** Name of the input in pandoc's file system; it becomes the title of a page that has none. */
-  inputName: string;
-  options?: Record<string, unknown>;
 }
 
 interface PandocOutput extends Converted {

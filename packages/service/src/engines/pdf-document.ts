@@ -1,6 +1,7 @@
 import {
   type Attributes,
   firstOf,
+  fixedPitch,
   imageKind,
   isAttributes,
   isNode,
@@ -34,6 +35,8 @@ interface Preparation {
   readonly missing: string[];
 }
 
+/** Code, and harmless whoever writes it. */
+export const pageBreak = '#pagebreak(weak: true)';
 const keptMetadata = new Set(['title', 'subtitle', 'author', 'date', 'keywords', 'lang']);
 const language = /^[A-Za-z]{2,3}(-[A-Za-z]{2,8})*$/;
 const safeIdentifier = /^[\w:.-]+$/;
@@ -85,14 +88,17 @@ function prepare(value: unknown, preparation: Preparation): unknown {
 function prepareNode(node: Node, preparation: Preparation): unknown {
   switch (node.t) {
     case 'RawBlock':
-      return { t: 'Plain', c: [] };
+      return part(node, 1) === pageBreak ? node : { t: 'Plain', c: [] };
     case 'RawInline':
       return plainSpan([]);
     case 'Str':
       return { t: 'Str', c: breakWords(String(node.c)) };
     case 'Code':
-    case 'CodeBlock':
-      return { t: node.t, c: [prepare(part(node, 0), preparation), breakWords(String(part(node, 1)))] };
+    case 'CodeBlock': {
+      const [attributes, text] = [prepare(part(node, 0), preparation), String(part(node, 1))];
+      const isInColumns = isAttributes(attributes) && attributes[1].includes(fixedPitch);
+      return { t: node.t, c: [attributes, isInColumns ? text : breakWords(text)] };
+    }
     case 'Cite':
       // typst fails on a citation without its bibliography, and no bibliography comes with one file.
       return plainSpan(prepare(part(node, 1), preparation));

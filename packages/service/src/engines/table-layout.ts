@@ -1,4 +1,14 @@
-import { type Attributes, isAttributes, isNode, listOf, type Node, part, rewrite, textOf } from './pandoc-document';
+import {
+  type Attributes,
+  fixedPitch,
+  isAttributes,
+  isNode,
+  listOf,
+  type Node,
+  part,
+  rewrite,
+  textOf,
+} from './pandoc-document';
 import { breakWords, type Extent, extentOf } from './text-width';
 
 /**
@@ -38,6 +48,7 @@ export function layTables(blocks: unknown, page: Page, isAtTop = true): unknown[
   return listOf(blocks).flatMap((block) => {
     if (!isNode(block)) return [block];
     if (block.t === 'Table') return layTable(block, page, isAtTop);
+    if (block.t === 'CodeBlock' && isAtTop) return layColumns(block, page);
     const [first, second] = [part(block, 0), part(block, 1)];
     if (block.t === 'Div') {
       const inside = layTables(second, page, isAtTop);
@@ -60,6 +71,32 @@ export function layTables(blocks: unknown, page: Page, isAtTop = true): unknown[
     }
     return [block];
   });
+}
+
+/** Of the usual font for code, in em: a letter, a line, and of that what is between lines. */
+const [letterWidth, lineHeight, leading] = [0.603, 1.26, 0.45];
+const [largestLetters, smallestLetters] = [10, 4];
+/** More are no page of a printer. */
+const maxLines = 80;
+
+/** Text whose letters stand in columns gets pages with room for its longest line, upright or on their side, whichever is easier to read. */
+function layColumns(block: Node, page: Page): unknown[] {
+  const attributes = part(block, 0);
+  if (!isAttributes(attributes) || !attributes[1].includes(fixedPitch)) return [block];
+  const lines = String(part(block, 1)).split('\n');
+  const columns = Math.max(1, ...lines.map((line) => line.length));
+  const margin = Math.min(page.margin, marginOfWide);
+  const sizeOn = (width: number, height: number) =>
+    Math.min(
+      largestLetters,
+      (width - 2 * margin) / (columns * letterWidth),
+      lines.length > maxLines ? Infinity : (height - 2 * margin) / (lines.length * lineHeight),
+    );
+  const [upright, onSide] = [sizeOn(page.width, page.height), sizeOn(page.height, page.width)];
+  const [width, height] = onSide > upright ? [page.height, page.width] : [page.width, page.height];
+  const size = Math.max(smallestLetters, upright, onSide);
+  const opening = `#page(width: ${width}pt, height: ${height}pt, margin: ${margin}pt)[#show raw: set text(size: ${size}pt)\n#set par(leading: ${size * leading}pt)`;
+  return [typst(opening), { t: 'CodeBlock', c: [['', [], []], lines.join('\n')] }, typst(']')];
 }
 
 function layTable(table: Node, page: Page, isAtTop: boolean): unknown[] {

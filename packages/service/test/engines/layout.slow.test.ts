@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { entriesOf, textOfEntry } from '../../src/engines/archive';
 import { startTestService, type TestClient } from '../support';
 
 /** Documents as typst lays them out: all of their text is on the pages, and readable, or a warning says what is not. */
@@ -103,6 +104,28 @@ describe('letters that no font of the machine has', () => {
         /^No font of this machine has 3 character\(s\) .*: others \(\u{14400} \u{14401}\)\. Run: apt-get install fonts-/u,
       ) as string,
     });
+  });
+});
+
+describe('a report in columns', () => {
+  const line = (row: number) => `NAME${String(row).padEnd(28)}DEPARTMENT${'='.repeat(80)}${String(row).padStart(10)}`;
+  const page = Array.from({ length: 60 }, (_, row) => line(row)).join('\n');
+
+  it('of 132 letters and 60 lines a page keeps its pages in a PDF', async () => {
+    const { pages, warning } = await laidOut('a.txt', `${page}\f${page}\f${page}\n`);
+    expect(pages.map((text) => text.match(/NAME\d+ +DEPARTMENT={80} +\d+/g)?.length)).toEqual([60, 60, 60]);
+    expect(warning).toEqual({});
+  });
+
+  it.each(['docx', 'odt', 'html'])('keeps its blanks and its pages in %s', async (format) => {
+    const { bytes } = await client.convertToBytes(
+      { name: 'a.txt', data: 'NAME      HOURS\nSMITH        40\n\fPAGE      2\n' },
+      format,
+    );
+    const entries = entriesOf(bytes).filter(({ name }) => /^(word\/document|content)\.xml$/.test(name));
+    const text = entries[0] ? textOfEntry(bytes, entries[0]) : bytes.toString('utf8');
+    expect(text).toMatch(/SMITH(?: {8}|(?:<[^<>]*>)* ?<text:s text:c="[78]" ?\/>)/);
+    expect(text).toMatch(/w:type="page"|break-before(?:: |=")page/);
   });
 });
 

@@ -27,7 +27,13 @@ const close = 'connection: close\r\n';
 
 it.each([
   ['no HTTP at all', 'wibble\r\n\r\n', 400, 'INVALID_FIELD', /could not be read/],
-  ['a bad header', `POST ${path} HTTP/1.1\r\nhost: localhost\r\nbad header\r\n\r\n`, 400, 'INVALID_FIELD', /could not be read/],
+  [
+    'a bad header',
+    `POST ${path} HTTP/1.1\r\nhost: localhost\r\nbad header\r\n\r\n`,
+    400,
+    'INVALID_FIELD',
+    /could not be read/,
+  ],
   [
     'more headers than fit',
     `POST ${path} HTTP/1.1\r\nhost: localhost\r\nlong: ${'x'.repeat(20_000)}\r\n\r\n`,

@@ -1,47 +1,24 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
-import type { Client } from '@temporalio/client';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { endBatch, planRun, runsOf } from '../support/batches';
 import { chargeProblems, conversionsOf } from '../support/invariant';
-import { startStubService, type StubService } from '../support/stub-service';
-import { testClient } from '../support/temporal';
+import { killableWorkers, type KillableWorkers } from '../support/killable-workers';
 import { until } from '../support/until';
-import { WorkerProcess } from '../support/worker-process';
 
 /** The worker of a batch is killed with `kill -9`, and another one takes its place: chaos-batch.slow.test.ts kills again and again. */
 
 const items = 8;
 
-let folder: string;
-let temporal: Client;
-let stub: StubService;
-const workers: WorkerProcess[] = [];
-
+let stand: KillableWorkers;
 beforeEach(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'fileconv-test-'));
-  temporal = await testClient();
-  stub = await startStubService();
+  stand = await killableWorkers();
 });
-
-afterEach(async () => {
-  await Promise.all(workers.map((worker) => worker.kill()));
-  await temporal.connection.close();
-  await stub.close();
-  await rm(folder, { recursive: true, force: true });
-});
-
-async function startWorker(taskQueue: string): Promise<WorkerProcess> {
-  const own = path.join(folder, `worker-${workers.length}`);
-  await mkdir(own);
-  const worker = await WorkerProcess.start({ taskQueue, folder: own, apps: { stub: stub.url } });
-  workers.push(worker);
-  return worker;
-}
+afterEach(() => stand.close());
 
 it('every item of a batch whose worker was killed ends in one state, every output is whole, and what was converted too often is recorded', async () => {
+  const { folder, temporal, stub, startWorker } = stand;
   const taskQueue = `test-${randomUUID()}`;
   const client = new FileConversionClient({ client: temporal, taskQueue, app: 'stub' });
   const run = await planRun(folder, items, { request: { window: 3, historyLimit: 20 } });

@@ -1,45 +1,22 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Client } from '@temporalio/client';
 import { runFiles } from '../../src/batch/run-files';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { planRun } from '../support/batches';
-import { startStubService, type StubService } from '../support/stub-service';
-import { testClient } from '../support/temporal';
+import { killableWorkers, type KillableWorkers } from '../support/killable-workers';
 import { until } from '../support/until';
-import { WorkerProcess } from '../support/worker-process';
 
 /** A report of many rows, which takes a while: the worker that writes it is killed with `kill -9`. */
 
-let folder: string;
-let temporal: Client;
-let stub: StubService;
-const workers: WorkerProcess[] = [];
-
+let stand: KillableWorkers;
 beforeEach(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'fileconv-test-'));
-  temporal = await testClient();
-  stub = await startStubService();
+  stand = await killableWorkers();
 });
-
-afterEach(async () => {
-  await Promise.all(workers.map((worker) => worker.kill()));
-  await temporal.connection.close();
-  await stub.close();
-  await rm(folder, { recursive: true, force: true });
-});
-
-async function startWorker(taskQueue: string): Promise<WorkerProcess> {
-  const own = path.join(folder, `worker-${workers.length}`);
-  await mkdir(own);
-  const worker = await WorkerProcess.start({ taskQueue, folder: own, apps: { stub: stub.url } });
-  workers.push(worker);
-  return worker;
-}
+afterEach(() => stand.close());
 
 it('the report that a killed worker was in the middle of is written whole by another one', async () => {
+  const { folder, temporal, startWorker } = stand;
   const taskQueue = `test-${randomUUID()}`;
   const client = new FileConversionClient({ client: temporal, taskQueue, app: 'stub' });
   const rows = 40_000;

@@ -133,8 +133,7 @@ export async function inThisThread(create: () => Promise<Worker>): Promise<Worke
   const traces = Error as { prepareStackTrace?: (error: unknown, frames: NodeJS.CallSite[]) => unknown };
   const { prepareStackTrace: ofTests } = traces;
   process.env['TEMPORAL_DEBUG'] = '1';
-  const worker = await create();
-  delete process.env['TEMPORAL_DEBUG'];
+  const worker = await create().finally(() => delete process.env['TEMPORAL_DEBUG']);
   const { prepareStackTrace: ofWorkflows } = traces;
   if (ofTests && ofWorkflows && ofTests !== ofWorkflows) {
     traces.prepareStackTrace = (error, frames) => (error instanceof Error ? ofTests : ofWorkflows)(error, frames);

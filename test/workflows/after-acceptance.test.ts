@@ -133,3 +133,13 @@ it('asks once more just before the deadline of the conversion, instead of giving
   expect(polls.length).toBeGreaterThanOrEqual(2);
   expect((polls.at(-1) ?? 0) - began).toBeGreaterThan(2_900);
 });
+
+it('says by how long the pauses that the service ordered moved the deadlines of a job that gave up', async () => {
+  rig.stub.on('task/response', (_seen, response) =>
+    answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '1' }),
+  );
+  const { end } = await convert({ conversionDeadline: 700, creditsDeadline: 1_500 });
+  expect(end).toMatchObject({ code: 'CONVERSION_DEADLINE' });
+  expect(String(end)).toContain('orders a wait of 1 s, which is longer than the deadlines allow');
+  expect(String(end)).toContain('moved its deadlines by 1 s.');
+});

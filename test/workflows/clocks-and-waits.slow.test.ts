@@ -92,7 +92,7 @@ it('a wait that the service orders beyond the credits deadline fails the job, an
   const failure: unknown = await job.result().catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(ConversionFailedError);
   expect(failure).toMatchObject({ code: 'SUBMIT_DEADLINE', details: { charge: 'no' } });
-  expect(String(failure)).toContain('orders a wait of 120 minutes');
+  expect(String(failure)).toContain('orders a wait of 2 h');
 });
 
 describe('a parked job', () => {

@@ -31,9 +31,10 @@ export class JobParts {
     const progress = new JobProgress(input);
     this.progress = progress;
     const { creditsDeadlineMs, downloadDeadlineMs } = this.policies;
-    this.waits = new OrderedWaits(creditsDeadlineMs, (untilMs, message) =>
-      progress.enter(progress.phase, `Waits until ${shownTime(untilMs)} UTC, as the service orders: ${message}`),
-    );
+    this.waits = new OrderedWaits(creditsDeadlineMs, (untilMs, message) => {
+      progress.orderedWaitsMs += untilMs - Date.now();
+      progress.enter(progress.phase, `Waits until ${shownTime(untilMs)} UTC, as the service orders: ${message}`);
+    });
     this.activities = createJobActivities(this.policies, this.waits);
     this.credits = new CreditsPark({ app: input.app, creditsDeadlineMs }, progress);
     this.room = new RoomWait({ destination: input.destination ?? '', deadlineMs: downloadDeadlineMs }, progress);

@@ -36,7 +36,7 @@ import {
 } from '../../shared/search-attributes';
 import { workflowPath } from '../../shared/temporal-ui';
 import { boundWarnings } from '../../shared/warnings';
-import { shownTime } from '../../shared/wording';
+import { formatDuration, shownTime } from '../../shared/wording';
 import type { JobFailure } from './job-failure';
 
 /** Tracks the state of a job for the query, the UI, the log, and the times and requests in the result. */
@@ -48,6 +48,8 @@ export class JobProgress {
   /** Why the job had to retry; shown until the job ends. */
   lastFailure: JobFailure | undefined;
   requests = 0;
+  /** Pauses that the service ordered and that moved a deadline. */
+  orderedWaitsMs = 0;
   vcredits: number | undefined;
   readonly charge: ChargeLedger;
   /** Content of the uploaded source, when the input asked for it. */
@@ -147,6 +149,9 @@ export class JobProgress {
       ...this.charged(),
     };
     const notes = [
+      code.endsWith('_DEADLINE') &&
+        this.orderedWaitsMs > 0 &&
+        `Pauses that the service ordered moved its deadlines by ${formatDuration(this.orderedWaitsMs)}.`,
       // What is paid for is never given up in silence.
       this.charge.taskId !== undefined &&
         `The service accepted it as conversion task ${this.charge.taskId}. To fetch the result without converting again: fileconv job retry ${this.retriedAs}`,

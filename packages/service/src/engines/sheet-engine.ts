@@ -2,7 +2,8 @@ import type { CellObject, WorkBook } from '@e965/xlsx';
 import { type ConversionRequest, type Converted, loadEngine, type Warnings } from './conversion';
 import { readInputText, requireArchive } from './input';
 import { readSeparatedValues, writeSeparatedValues } from './separated-values';
-import { allCells, describeComments, firstTable, readBook } from './spreadsheet';
+import { writeHidden } from './hidden-parts';
+import { allCells, type Archives, describeComments, firstTable, readBook, textOf } from './spreadsheet';
 
 /** Converts between spreadsheets: what is in their cells, not how it looks. */
 export async function convertSheets(request: ConversionRequest, input: Buffer): Promise<Converted> {
@@ -13,7 +14,8 @@ export async function convertSheets(request: ConversionRequest, input: Buffer): 
     const values = readSeparatedValues(text, reader);
     const all = { ...warnings, ...values.warnings };
     if (toText) return { data: encode(values.rows, writer), warnings: all };
-    return { data: await write(await bookOf(values.rows, request.title), writer), warnings: all };
+    const written = await write(await bookOf(values.rows, request.title), writer);
+    return { data: written.data, warnings: { ...all, ...written.warnings } };
   }
   requireArchive(request, input);
   const type = reader === 'ods' ? 'ods' : 'xlsx';
@@ -22,17 +24,68 @@ export async function convertSheets(request: ConversionRequest, input: Buffer): 
     const table = firstTable(book);
     return { data: encode(table.rows, writer), warnings: { ...warnings, ...table.warnings } };
   }
-  return { data: await write(book, writer), warnings: { ...warnings, ...describeLook(book) } };
+  const look = describeLook(book);
+  const written = await write(book, writer);
+  return { data: written.data, warnings: { ...warnings, ...look, ...written.warnings } };
 }
 
 function encode(rows: readonly (readonly string[])[], writer: string): Uint8Array {
   return new TextEncoder().encode(writeSeparatedValues(rows, writer));
 }
 
-async function write(book: WorkBook, writer: string): Promise<Uint8Array> {
-  const { write: writeBook } = await loadEngine('@e965/xlsx', () => import('@e965/xlsx'));
+/** What was written is read again: the library leaves out, without a word, what it cannot write. */
+async function write(book: WorkBook, writer: string): Promise<Converted> {
+  const library = await loadEngine('@e965/xlsx', () => import('@e965/xlsx'));
   const bookType = writer === 'ods' ? 'ods' : 'xlsx';
-  return writeBook(book, { type: 'buffer', bookType, compression: true }) as Uint8Array;
+  if (bookType === 'ods') for (const cell of allCells(book)) makeWritable(cell);
+  const plain = library.write(book, { type: 'buffer', bookType, compression: true }) as Uint8Array;
+  const data = bookType === 'ods' ? withHidden(plain, book, library.CFB as Archives) : plain;
+  return { data, warnings: describeChanges(book, library.read(data, { dense: true, sheetStubs: true }), bookType) };
+}
+
+/** An error value, and a formula without a result, have no form of their own in ODS. */
+function makeWritable(cell: CellObject): void {
+  if (cell.t === 'e') Object.assign(cell, { t: 's', v: cell.w ?? '#VALUE!' });
+  else if (cell.t === 'z' && cell.f !== undefined) Object.assign(cell, { t: 's', v: '' });
+}
+
+function withHidden(ods: Uint8Array, book: WorkBook, archives: Archives): Uint8Array {
+  const archive = archives.read(ods, { type: 'buffer' });
+  const entry = archives.find(archive, 'content.xml') as { content: Uint8Array; size: number };
+  // A height that is not known is written as "undefinedpx".
+  const content = writeHidden(Buffer.from(entry.content).toString(), book).replaceAll(
+    ' style:row-height="undefinedpx"',
+    '',
+  );
+  entry.content = Buffer.from(content);
+  entry.size = entry.content.length;
+  return archives.write(archive, { type: 'buffer', fileType: 'zip', compression: true });
+}
+
+function describeChanges(book: WorkBook, written: WorkBook, format: string): Warnings {
+  const changed = book.SheetNames.flatMap((name) =>
+    (book.Sheets[name]?.['!data'] ?? []).flatMap((row, y) =>
+      row.flatMap((cell, x) => {
+        const other = written.Sheets[name]?.['!data']?.[y]?.[x];
+        return valueOf(cell) === valueOf(other) ? [] : [`${name}!${columnName(x)}${y + 1}`];
+      }),
+    ),
+  );
+  const [first] = changed;
+  if (first === undefined) return {};
+  const message = `${changed.length} cell(s) are not in the ${format.toUpperCase()} file as they were, the first at ${first}. Check them.`;
+  return { CELLS_CHANGED: message };
+}
+
+function valueOf(cell: CellObject | undefined): string {
+  if (!cell) return '';
+  const value = cell.t === 'n' && typeof cell.v === 'number' ? String(cell.v) : textOf(cell);
+  return `${cell.f === undefined ? '' : '='}${value.replace(/\s+/g, ' ').trim()}`;
+}
+
+/** A to XFD. */
+function columnName(x: number): string {
+  return `${x >= 26 ? columnName(Math.floor(x / 26) - 1) : ''}${String.fromCharCode(65 + (x % 26))}`;
 }
 
 async function bookOf(rows: readonly (readonly string[])[], title: string): Promise<WorkBook> {

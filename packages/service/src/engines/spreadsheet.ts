@@ -2,6 +2,7 @@ import type { CellObject, ParsingOptions, Range, WorkBook, WorkSheet } from '@e9
 import { z } from 'zod';
 import { ConversionFailure, loadEngine, reasonOf, type Warnings } from './conversion';
 import { count } from './input';
+import { readHidden } from './hidden-parts';
 import { type Cell, requireFewCells, type Table, tableDocument } from './pandoc-document';
 
 /** Everything that the reader can report, so that nothing is lost silently. */
@@ -104,24 +105,21 @@ export async function readBook(
     throw new ConversionFailure(`The file is not an ${type.toUpperCase()} spreadsheet. ${again}`);
   }
   const contentOfOds = () => archives.find(archives.read(input, { type: 'buffer' }), 'content.xml');
-  const parts = type === 'xlsx' ? partsOfXlsx(book) : partsOfOds(contentOfOds());
+  const parts = type === 'xlsx' ? partsOfXlsx(book) : partsOfOds(contentOfOds(), book);
   requireAllCells(book, parts.cells);
   const warnings: Warnings = {};
   if (parts.hasDrawings) {
     warnings['DRAWINGS_LOST'] =
       'Pictures, charts and shapes are not in the result. A spreadsheet program can save them as PDF.';
   }
-  if (parts.hasHidden) {
-    warnings['HIDDEN_CELLS_SHOWN'] =
-      'The spreadsheet hides rows or columns, and they are in the result. Delete them, or convert it from XLSX.';
-  }
   return { book, warnings };
 }
 
-/** The reader's own, without types. */
-interface Archives {
-  read(archive: Buffer, options: { type: 'buffer' }): unknown;
+/** The library's own, without types. */
+export interface Archives {
+  read(archive: Uint8Array, options: { type: 'buffer' }): unknown;
   find(archive: unknown, name: string): unknown;
+  write(archive: unknown, options: { type: 'buffer'; fileType: 'zip'; compression: true }): Uint8Array;
 }
 
 /** What a file has, by its XML. */
@@ -132,17 +130,15 @@ function partsOfXlsx(book: WorkBook) {
   return {
     cells: parts.reduce((sum, part) => sum + count(textOfXml(part), /<(?:\w+:)?c[\s/>]/g), 0),
     hasDrawings: Object.keys(files).some((name) => drawings.test(name)),
-    hasHidden: false,
   };
 }
 
-function partsOfOds(entry: unknown) {
+function partsOfOds(entry: unknown, book: WorkBook) {
   const content = textOfXml(entrySchema.parse(entry).content);
+  readHidden(content, book);
   return {
     cells: count(content, /<table:table-cell\s[^>]*office:value-type=/g),
     hasDrawings: count(content, /<draw:(frame|object|image|custom-shape)[\s/>]/g) > 0,
-    /** Of rows and columns that the reader takes for shown. */
-    hasHidden: count(content, /table:visibility="(collapse|filter)"/g) > 0,
   };
 }
 
@@ -269,7 +265,7 @@ function linkOf({ l: link }: CellObject): string | undefined {
 const ambiguousFormat = 'm/d/yy h:mm';
 
 /** What a spreadsheet program shows, but never less than there is: all digits, and a formula where its result is missing. */
-function textOf({ t, v, w = '', z, f }: CellObject): string {
+export function textOf({ t, v, w = '', z, f }: CellObject): string {
   if (t === 'z') return f === undefined ? '' : `=${f}`;
   if (t === 's' && typeof v === 'string') return v;
   const isPlain = w.trim() === '' || z === undefined || z === 'General';

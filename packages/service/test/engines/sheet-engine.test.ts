@@ -76,13 +76,64 @@ describe.each(formats)('an XLSX spreadsheet that becomes %s', (format) => {
   });
 });
 
+describe('what a spreadsheet hides', () => {
+  const cell = (at: string, text: string) => inline(at, text);
+  const source = xlsx([
+    {
+      name: 'Shown',
+      before: '<cols><col min="2" max="2" hidden="1" width="9"/></cols>',
+      rows: `<row r="1">${cell('A1', 'a')}${cell('B1', 'SECRET')}${cell('C1', 'c')}</row><row r="2" hidden="1">${cell('A2', 'ROW')}</row><row r="3">${cell('A3', 'd')}</row>`,
+    },
+    { name: 'Hidden', state: 'hidden', rows: `<row r="1">${cell('A1', 'SHEET')}</row>` },
+    { name: 'Very', state: 'veryHidden', rows: `<row r="1">${cell('A1', 'VERY')}</row>` },
+  ]);
+
+  it('is hidden in ODS, and again in the XLSX and the ODS that are made of that', async () => {
+    let { bytes } = await convert(source, 'xlsx', 'ods');
+    for (const [reader, writer] of [
+      ['ods', 'xlsx'],
+      ['xlsx', 'ods'],
+      ['ods', 'ods'],
+    ] as const) {
+      const csv = await convert(bytes, reader, 'csv');
+      expect(csv.text).toBe('a,c\r\nd,\r\n');
+      expect(csv.warnings['HIDDEN_CELLS_LOST']).toMatch(/2 cell\(s\) of sheet Shown/);
+      expect(csv.warnings['SHEETS_LOST']).toMatch(/not Hidden, Very\./);
+      const { json, warnings } = await spreadsheetDocument(bytes, 'html', reader);
+      expect(cellsOf(json)).toEqual([
+        [
+          ['a', 'c'],
+          ['d', ''],
+        ],
+      ]);
+      expect(warnings['HIDDEN_CELLS_LOST']).toMatch(/sheet Hidden, sheet Very, 2 cell/);
+      const next = await convert(bytes, reader, writer);
+      expect(Object.keys(next.warnings)).toEqual(['LOOK_LOST']);
+      bytes = next.bytes;
+    }
+  });
+});
+
+it.each(formats)('an error value and a formula without a result are in the %s file', async (format) => {
+  const rows = `<row r="1"><c r="A1" t="e"><f>1/0</f><v>#DIV/0!</v></c><c r="B1"><f>SUM(1,2)</f></c>${inline('C1', 'x')}</row>`;
+  const { bytes, warnings } = await convert(xlsx([{ name: 's', rows }]), 'xlsx', format);
+  const cells = read(bytes, { dense: true, sheetStubs: true }).Sheets['s']?.['!data']?.[0];
+  expect(cells?.map(({ w, v, f }) => [w ?? v, f])).toMatchObject([
+    ['#DIV/0!', '1/0'],
+    [expect.anything(), 'SUM(1,2)'],
+    ['x', undefined],
+  ]);
+  expect(Object.keys(warnings)).toEqual(['LOOK_LOST']);
+});
+
 describe('an ODS spreadsheet', () => {
   it('that hides rows or has pictures says what became of them', async () => {
     const plain = await convert(ods(odsRow('a') + odsRow('b')), 'ods', 'csv');
     expect(plain).toMatchObject({ text: 'a\r\nb\r\n', warnings: {} });
-    const rows = odsRow('a') + odsRow('b<draw:frame/>', 'table:visibility="collapse"');
-    const { warnings } = await convert(ods(rows), 'ods', 'csv');
-    expect(Object.keys(warnings)).toEqual(['DRAWINGS_LOST', 'HIDDEN_CELLS_SHOWN']);
+    const shapes = '<table:shapes><draw:frame/></table:shapes>';
+    const rows = shapes + odsRow('a') + odsRow('b', 'table:visibility="collapse"');
+    const { text, warnings } = await convert(ods(rows), 'ods', 'csv');
+    expect([text, Object.keys(warnings)]).toEqual(['a\r\n', ['DRAWINGS_LOST', 'HIDDEN_CELLS_LOST']]);
   });
 
   it('that is none fails, and so does one that is no archive', async () => {

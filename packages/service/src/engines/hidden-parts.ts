@@ -21,7 +21,7 @@ export function readHidden(content: string, book: WorkBook): void {
       if (hiddenStyles.has(valueOf(attributes, 'table:style-name') ?? '')) hideSheet(book, sheet);
     }
     const found = book.Sheets[book.SheetNames[sheet] ?? ''];
-    const data = found?.['!data'] ?? [];
+    const data: readonly (readonly unknown[] | undefined)[] = found?.['!data'] ?? [];
     if (found && name === 'table:table-row') {
       const next = row + Number(valueOf(attributes, 'table:number-rows-repeated') ?? 1);
       if (isHidden) hide((found['!rows'] ??= []), row, Math.min(next, data.length));

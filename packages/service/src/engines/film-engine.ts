@@ -1,27 +1,78 @@
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { ConversionFailure, type ConversionRequest, type ConvertedFile } from './conversion';
+import { ConversionFailure, type ConversionRequest, type ConvertedFile, type Warnings } from './conversion';
+import { nameOf, planTracks, type Track, type TrackPlan, tracksSchema } from './film-tracks';
 import { lastLine, pathOf, programs, runProgram, workFolderOf } from './programs';
-
-/** Containers of sound alone: a film that becomes one loses its pictures. */
-const soundOnly = new Set(['mp3', 'wav', 'flac', 'ogg', 'opus', 'ipod', 'adts', 'aiff']);
 
 /** Sound and film, with the codecs that FFmpeg itself chooses for a container. */
 export async function convertFilm(request: ConversionRequest): Promise<ConvertedFile> {
-  const { reader, writer } = request.route;
+  const tracks = await readTracks(request);
+  const plan = planTracks(request, tracks);
   const result = path.join(workFolderOf(request), 'result');
   const ended = await runProgram(
     pathOf(programs.ffmpeg),
     [
       ...['-hide_banner', '-nostdin', '-v', 'error'],
-      // A file is what its name says: a list of other files under another name is not followed.
-      ...['-protocol_whitelist', 'file', '-f', reader, '-i', request.inputPath],
-      ...(soundOnly.has(writer) || request.outputFormat === 'wma' ? ['-vn'] : []),
-      ...['-f', writer, result],
+      ...[...inputOf(request), ...plan.parameters],
+      ...['-f', request.route.writer, result],
     ],
     request,
   );
-  if (ended.code === 0) return { file: result, warnings: {} };
+  if (ended.code === 0) return { file: result, warnings: describeLosses(request, plan, ended.says) };
   throw new ConversionFailure(
-    `FFmpeg could not convert the ${request.inputFormat} file to ${request.outputFormat}: ${lastLine(ended.says, request)}`,
+    `FFmpeg could not convert the ${request.inputFormat} file to ${request.outputFormat}: ${reasonIn(ended.says, request)}`,
   );
+}
+
+/** A file is what its name says: a list of other files under another name is not followed. */
+function inputOf({ route: { reader }, inputPath }: ConversionRequest): string[] {
+  return ['-protocol_whitelist', 'file', '-f', reader, '-i', inputPath];
+}
+
+async function readTracks(request: ConversionRequest): Promise<Track[]> {
+  const list = path.join(workFolderOf(request), 'tracks.json');
+  const ended = await runProgram(
+    pathOf(programs.ffprobe),
+    ['-hide_banner', '-v', 'error', ...inputOf(request), '-show_streams', '-of', 'json', '-o', list],
+    request,
+  );
+  const tracks = ended.code === 0 ? tracksSchema.parse(JSON.parse(await readFile(list, 'utf8'))).streams : [];
+  if (tracks.length > 0) return tracks;
+  throw new ConversionFailure(
+    `The ${request.inputFormat} file is damaged, cut off, or of another kind: it has no sound and no pictures that FFmpeg can find.`,
+  );
+}
+
+function describeLosses(
+  { outputFormat }: ConversionRequest,
+  { lost, losesAlpha, mixedDown }: TrackPlan,
+  says: string,
+): Warnings {
+  const warnings: Warnings = {};
+  if (lost.length > 0) {
+    warnings['TRACKS_LOST'] =
+      `${lost.length} track(s) are not in the result, because ${outputFormat} cannot hold them: ${lost.map(nameOf).join(', ')}. Convert to mkv to keep them.`;
+  }
+  if (losesAlpha) warnings['TRANSPARENCY_LOST'] = `${outputFormat} has no transparency. Convert to webm to keep it.`;
+  if (mixedDown.length > 0) {
+    warnings['SOUND_MIXED_DOWN'] =
+      `${outputFormat} has two channels: ${mixedDown.map((track) => `${nameOf(track)} had ${track.channels}`).join(', ')}. Convert to mkv, m4a, flac or wav to keep them.`;
+  }
+  if (says.trim() !== '') {
+    warnings['INPUT_DAMAGED'] =
+      `FFmpeg met errors in the file and went on; some of it may be missing: ${says.trim().split('\n').map(plain)[0] ?? ''}`;
+  }
+  return warnings;
+}
+
+/** The first of several complaints is the cause; the others follow from it. */
+function reasonIn(says: string, request: ConversionRequest): string {
+  const [first = ''] = says.trim().split('\n').map(plain);
+  if (/Invalid data found|moov atom not found|End of file/.test(says)) return 'it is damaged or cut off.';
+  return lastLine(first, request);
+}
+
+/** Without the address of the part that speaks: `[libx264 @ 0x55d0c8]`. */
+function plain(line: string): string {
+  return line.replace(/\[[^\]]* @ 0x[0-9a-f]+\]\s*/g, '');
 }

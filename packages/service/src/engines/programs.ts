@@ -12,6 +12,7 @@ import type { Engine, Need, Program } from './engine';
 export const programs = {
   chromium: { debian: 'chromium', commands: ['chromium', 'chromium-browser', 'google-chrome'] },
   ffmpeg: { debian: 'ffmpeg', commands: ['ffmpeg'], versionFlag: '-version' },
+  ffprobe: { debian: 'ffmpeg', commands: ['ffprobe'], versionFlag: '-version' },
   // In its own folder lies the program that `soffice` starts; which documents it opens depends on the libraries there.
   writer: { debian: 'libreoffice-writer-nogui', commands: ['soffice'], beside: 'libswlo.so' },
   calc: { debian: 'libreoffice-calc-nogui', commands: ['soffice'], beside: 'libsclo.so' },

@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { ConversionFailure, type ConversionRequest } from './conversion';
+
+/** Which tracks of a film or a sound its target holds, and how. */
+
+const trackSchema = z.object({
+  index: z.number(),
+  codec_type: z.string().default('data'),
+  codec_name: z.string().default('unknown'),
+  channels: z.number().default(0),
+  pix_fmt: z.string().default(''),
+  tags: z.object({ language: z.string(), title: z.string() }).partial().default({}),
+  disposition: z.object({ attached_pic: z.number() }).partial().default({}),
+});
+export type Track = z.infer<typeof trackSchema>;
+/** What ffprobe tells. */
+export const tracksSchema = z.object({ streams: z.array(trackSchema).default([]) });
+
+/** What a container holds beside its first track of pictures and its first of sound. */
+interface Container {
+  readonly pictures: boolean;
+  readonly sounds: 'none' | 'one' | 'many';
+  /** The codec of subtitles that are text. */
+  readonly subtitles?: 'mov_text' | 'srt' | 'webvtt';
+  /** Those that it takes as they are. */
+  readonly keeps?: RegExp;
+  readonly cover?: boolean;
+  /** Its sound has two channels at most, and one of these rates, if it has to. */
+  readonly stereo?: string | true;
+}
+
+const ratesOfWma = '8000|11025|16000|22050|32000|44100|48000';
+const soundAlone: Container = { pictures: false, sounds: 'one' };
+const withCover: Container = { ...soundAlone, cover: true };
+const film: Container = { pictures: true, sounds: 'many' };
+
+/** By the name of the target. */
+const containers: Readonly<Record<string, Container>> = {
+  flac: withCover,
+  m4a: withCover,
+  mp3: { ...withCover, stereo: true },
+  wma: { ...soundAlone, stereo: ratesOfWma },
+  avi: { ...film, stereo: true },
+  flv: { ...film, sounds: 'one', stereo: '11025|22050|44100' },
+  gif: { pictures: true, sounds: 'none' },
+  mkv: { ...film, subtitles: 'srt', keeps: /^(subrip|ass|ssa|webvtt|hdmv_pgs_subtitle|dvd_subtitle|dvb_subtitle)$/ },
+  mov: { ...film, subtitles: 'mov_text' },
+  mp4: { ...film, subtitles: 'mov_text', cover: true },
+  ts: { ...film, stereo: true },
+  webm: { ...film, subtitles: 'webvtt' },
+  wmv: { ...film, stereo: ratesOfWma },
+};
+
+const textSubtitles = /^(subrip|ass|ssa|webvtt|mov_text|text)$/;
+
+export interface TrackPlan {
+  /** For FFmpeg, behind the input. */
+  readonly parameters: readonly string[];
+  readonly lost: readonly Track[];
+  readonly losesAlpha: boolean;
+  /** Sounds with more channels than the result. */
+  readonly mixedDown: readonly Track[];
+}
+
+export function planTracks({ inputFormat, outputFormat }: ConversionRequest, tracks: readonly Track[]): TrackPlan {
+  const container = containers[outputFormat] ?? soundAlone;
+  const isCover = ({ disposition }: Track) => disposition.attached_pic === 1;
+  const of = (type: string) => tracks.filter((track) => track.codec_type === type && !isCover(track));
+  const sounds = of('audio').slice(0, { none: 0, one: 1, many: Infinity }[container.sounds]);
+  const pictures = container.pictures ? of('video').slice(0, 1) : [];
+  if (sounds.length + pictures.length === 0) {
+    throw new ConversionFailure(
+      `The ${inputFormat} file has no ${container.pictures ? 'pictures' : 'sound'}, so that no ${outputFormat} can be made of it.`,
+    );
+  }
+  const covers = container.cover === true ? tracks.filter(isCover).slice(0, 1) : [];
+  const subtitles = of('subtitle').flatMap((track) => {
+    const codec = subtitleCodec(container, track);
+    return codec === undefined ? [] : [{ track, codec }];
+  });
+  const kept = [...pictures, ...sounds, ...covers, ...subtitles.map(({ track }) => track)];
+  // Whoever wants the sound of a film wants neither its pictures nor its subtitles.
+  const wanted = container.pictures ? tracks : tracks.filter((track) => track.codec_type === 'audio' || isCover(track));
+  const hasAlpha = pictures.some(({ pix_fmt: format }) => /^(yuva|ya|argb|rgba|abgr|bgra|gbrap)/.test(format));
+  const keepsAlpha = outputFormat === 'webm' || outputFormat === 'gif';
+  return {
+    parameters: [
+      ...kept.flatMap(({ index }) => ['-map', `0:${index}`]),
+      ...(pictures.length > 0 && outputFormat !== 'gif' ? pictureParameters(hasAlpha && keepsAlpha) : []),
+      ...covers.flatMap(() => [`-c:v:${pictures.length}`, 'copy', `-disposition:v:${pictures.length}`, 'attached_pic']),
+      ...subtitles.flatMap(({ codec }, at) => [`-c:s:${at}`, codec]),
+      ...(sounds.length > 0 ? soundParameters(container) : []),
+    ],
+    // Tracks without pictures, sound or text are for the program that made the file.
+    lost: wanted.filter((track) => !kept.includes(track) && track.codec_type !== 'data'),
+    losesAlpha: hasAlpha && !keepsAlpha,
+    mixedDown: container.stereo === undefined ? [] : sounds.filter(({ channels }) => channels > 2),
+  };
+}
+
+/** What every player shows: one colour for four pixels, and so an even size; a line of black is added to an odd one. */
+function pictureParameters(keepsAlpha: boolean): string[] {
+  return ['-pix_fmt:v:0', keepsAlpha ? 'yuva420p' : 'yuv420p', '-filter:v:0', 'pad=ceil(iw/2)*2:ceil(ih/2)*2'];
+}
+
+function soundParameters({ stereo }: Container): string[] {
+  if (stereo === undefined) return [];
+  const rates = stereo === true ? '' : `sample_rates=${stereo}:`;
+  return ['-filter:a', `aformat=${rates}channel_layouts=mono|stereo`];
+}
+
+function subtitleCodec({ subtitles, keeps }: Container, { codec_name: codec }: Track): string | undefined {
+  if (keeps?.test(codec) === true) return 'copy';
+  return textSubtitles.test(codec) ? subtitles : undefined;
+}
+
+const kinds: Readonly<Record<string, string>> = { audio: 'sound', video: 'pictures', subtitle: 'subtitles' };
+
+/** `sound 2 (deu, Commentary)`: its number in the file, from 1 on. */
+export function nameOf({ index, codec_type: type, codec_name: codec, tags, disposition }: Track): string {
+  const kind = disposition.attached_pic === 1 ? 'cover' : (kinds[type] ?? type);
+  const details = [tags.language === 'und' ? undefined : tags.language, tags.title].filter(Boolean);
+  return `${kind} ${index + 1} (${details.length > 0 ? details.join(', ') : codec})`;
+}

@@ -1,0 +1,95 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { tracksSchema } from '../../src/engines/film-tracks';
+import { startTestService, type TestClient } from '../support';
+import { withPrograms } from './with-packages';
+
+/** FFmpeg leaves out what it does not hold and says nothing of it; we do. */
+
+withPrograms(['ffmpeg'], () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'film-'));
+  let running: Awaited<ReturnType<typeof startTestService>>;
+  let client: TestClient;
+
+  beforeAll(async () => {
+    running = await startTestService({ conversionConcurrency: 1, engines: ['ffmpeg'] });
+    client = running.client;
+  });
+
+  afterAll(async () => {
+    await running.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  const pictures = (size = '64x48') => ['-f', 'lavfi', '-i', `testsrc=size=${size}:rate=5:duration=1`];
+  const sound = (source = 'sine=duration=1') => ['-f', 'lavfi', '-i', source];
+
+  function made(name: string, ...parameters: string[]) {
+    const file = path.join(folder, name);
+    execFileSync('ffmpeg', ['-v', 'error', '-y', ...parameters, file], { stdio: ['ignore', 'inherit', 'inherit'] });
+    return { name, data: readFileSync(file) };
+  }
+
+  function tracksOf(bytes: Buffer) {
+    const file = path.join(folder, 'result');
+    writeFileSync(file, bytes);
+    const json = execFileSync('ffprobe', ['-v', 'error', '-show_streams', '-of', 'json', file], { encoding: 'utf8' });
+    return tracksSchema.parse(JSON.parse(json)).streams;
+  }
+
+  it('a film of odd size is of even size, with the colours that players show', async () => {
+    for (const file of [
+      made('odd.webm', ...pictures('63x47')),
+      made('rgb.avi', ...pictures(), '-c:v', 'rawvideo', '-pix_fmt', 'bgr24'),
+    ]) {
+      const { bytes, warning } = await client.convertToBytes(file, 'mp4');
+      expect(tracksOf(bytes)).toMatchObject([{ codec_name: 'h264', pix_fmt: 'yuv420p' }]);
+      expect(warning).toEqual({});
+    }
+  });
+
+  it('all sounds and subtitles are in a target that holds them, and named for one that does not', async () => {
+    writeFileSync(path.join(folder, 's.srt'), '1\n00:00:00,000 --> 00:00:01,000\nHello\n');
+    const inputs = [...pictures(), ...sound(), ...sound('sine=880:duration=1'), '-i', path.join(folder, 's.srt')];
+    const maps = ['0', '1', '2', '3'].flatMap((input) => ['-map', input]);
+    const film = made('all.mkv', ...inputs, ...maps, '-metadata:s:a:1', 'language=deu');
+    for (const output of ['mp4', 'webm', 'mov']) {
+      const { bytes, warning } = await client.convertToBytes(film, output);
+      expect([output, tracksOf(bytes).map((track) => track.codec_type)]).toEqual([
+        output,
+        ['video', 'audio', 'audio', 'subtitle'],
+      ]);
+      expect(warning).toEqual({});
+    }
+    const { warning } = await client.convertToBytes(film, 'flv');
+    expect(warning['TRACKS_LOST']).toMatch(/^2 track\(s\) .* flv .*: sound 3 \(deu\), subtitles 4 \(ass\)\./);
+  });
+
+  it('the cover of a sound goes with it', async () => {
+    const cover = ['-map', '0', '-map', '1', '-frames:v', '1', '-c:v', 'mjpeg', '-disposition:v', 'attached_pic'];
+    const { bytes, warning } = await client.convertToBytes(made('a.mp3', ...sound(), ...pictures(), ...cover), 'm4a');
+    expect(tracksOf(bytes)).toMatchObject([{ codec_type: 'audio' }, { disposition: { attached_pic: 1 } }]);
+    expect(warning).toEqual({});
+  });
+
+  it('sound of many channels, or of a high rate, becomes what the target can hold', async () => {
+    const six = made('six.wav', ...sound('anullsrc=channel_layout=5.1:sample_rate=96000'), '-t', '1');
+    const { warning } = await client.convertToBytes(six, 'wma');
+    expect(warning['SOUND_MIXED_DOWN']).toMatch(/sound 1 \(pcm_s16le\) had 6/);
+  });
+
+  it('a file that is cut off says so, as a warning or as a sentence', async () => {
+    const whole = made('whole.mkv', ...sound('testsrc=duration=20'), ...sound('sine=duration=20'));
+    const cut = { name: 'cut.mkv', data: whole.data.subarray(0, whole.data.length * 0.7) };
+    expect((await client.convertToBytes(cut, 'mp4')).warning).toHaveProperty('INPUT_DAMAGED');
+    const mp4 = made('whole.mp4', ...pictures());
+    const { error } = await client.convert({ name: 'cut.mp4', data: mp4.data.subarray(0, 1_000) }, 'mkv');
+    expect(error.message).toBe(
+      'The mp4 file is damaged, cut off, or of another kind: it has no sound and no pictures that FFmpeg can find.',
+    );
+    const silent = await client.convert(mp4, 'mp3');
+    expect(silent.error.message).toBe('The mp4 file has no sound, so that no mp3 can be made of it.');
+  });
+});

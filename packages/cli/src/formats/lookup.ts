@@ -1,5 +1,5 @@
 import { engines } from 'temporal-file-conversion-service/internal/engines/engines-table';
-import { describeFormat, FormatCatalog } from 'temporal-file-conversion-service/internal/engines/formats';
+import { describeFormat, FormatCatalog, isNamedAs } from 'temporal-file-conversion-service/internal/engines/formats';
 import { isHere } from 'temporal-file-conversion-service/internal/engines/programs';
 import type { Format } from 'temporal-file-conversion/contract';
 import type { ConversionApi } from 'temporal-file-conversion/internal/http/conversion-api';
@@ -54,16 +54,16 @@ export async function leavesEnginesToService(context: CommandContext): Promise<b
 export function embeddedFormats(catalog = new FormatCatalog()): FormatLookup {
   return {
     target(format) {
-      const row = catalog.find(format);
+      const row = catalog.findOutput(format);
       return Promise.resolve(row && { extension: row.extensions[0] });
     },
     problemOf({ extension, from, to }) {
       const byExtension = catalog.ofExtension(extension);
       if (!byExtension) return Promise.resolve({ kind: 'unsupportedExtension' });
       const input = from === undefined ? byExtension : catalog.find(from);
-      const output = catalog.find(to);
+      const output = catalog.findOutput(to);
       if (!input) return Promise.resolve({ kind: 'unknownInput' });
-      if (!input.extensions.includes(extension)) return Promise.resolve({ kind: 'extensionMismatch' });
+      if (!isNamedAs(input, extension)) return Promise.resolve({ kind: 'extensionMismatch' });
       if (!output) return Promise.resolve({ kind: 'unknownOutput' });
       if (catalog.converts(input, output)) return Promise.resolve(undefined);
       const install = catalog.installCommand(input, output);

@@ -16,6 +16,7 @@ import {
   wroteTooMuch,
 } from './conversion';
 import { engines } from './engines-table';
+import { asItIs } from './file-kind';
 
 /**
  * What a conversion process runs: one conversion at a time, each asked for and answered by a message. It is killed when one takes
@@ -48,9 +49,10 @@ async function convert(request: ConversionRequest): Promise<ConversionOutcome> {
   try {
     const engine = engines.find(({ name }) => name === request.route.engine);
     if (!engine) throw new Error(`There is no engine ${request.route.engine}.`);
-    const converted = await (await engine.load())(request);
+    const { request: real, warnings } = await asItIs(request, engine);
+    const converted = await (await engine.load())(real);
     const bytes = await writeDurably(request.outputPath, converted);
-    return { worn: isWorn(), status: 'successful', bytes, warnings: converted.warnings };
+    return { worn: isWorn(), status: 'successful', bytes, warnings: { ...warnings, ...converted.warnings } };
   } catch (error) {
     return { worn: isWorn(), ...describeFailure(error) };
   }

@@ -5,12 +5,14 @@ export interface FormatRow {
   readonly type: string | null;
   /** The first one names output files; the others are aliases. */
   readonly extensions: readonly [string, ...string[]];
+  /** Extensions of files that are read as it, and never written: templates, and documents with macros. */
+  readonly readsAlso: readonly string[];
   readonly title: string;
   readonly categories: readonly string[];
   readonly mediaType: string;
 }
 
-/** The media type is that of all formats with this extension. */
+/** Behind a bar stand extensions that are only read. The media type is that of all formats with the first extension. */
 type Row = [name: string, extensions: string, title: string, categories: string, mediaType?: string];
 
 const openXml = 'application/vnd.openxmlformats-officedocument';
@@ -29,8 +31,8 @@ const rows: readonly Row[] = [
   ['creole', 'creole', 'Creole', 'document markup wiki'],
   ['csv', 'csv', 'Comma-Separated Values', 'spreadsheet data', 'text/csv'],
   ['djot', 'djot dj', 'Djot', 'document markup'],
-  ['doc', 'doc', 'Microsoft Word 97 to 2003', 'document', 'application/msword'],
-  ['docx', 'docx', 'Microsoft Word', 'document', `${openXml}.wordprocessingml.document`],
+  ['doc', 'doc | dot', 'Microsoft Word 97 to 2003', 'document', 'application/msword'],
+  ['docx', 'docx | docm dotx dotm', 'Microsoft Word', 'document', `${openXml}.wordprocessingml.document`],
   ['epub', 'epub', 'EPUB 3', 'ebook', 'application/epub+zip'],
   ['epub-epub2', 'epub', 'EPUB 2', 'ebook'],
   ['fb2', 'fb2', 'FictionBook', 'ebook'],
@@ -55,14 +57,20 @@ const rows: readonly Row[] = [
   ['ms', 'ms', 'roff ms', 'document markup'],
   ['muse', 'muse', 'Emacs Muse', 'document markup'],
   ['native', 'native', 'Pandoc document (Haskell)', 'document data'],
-  ['odp', 'odp', 'OpenDocument Presentation', 'presentation', 'application/vnd.oasis.opendocument.presentation'],
-  ['ods', 'ods', 'OpenDocument Spreadsheet', 'spreadsheet', 'application/vnd.oasis.opendocument.spreadsheet'],
-  ['odt', 'odt', 'OpenDocument Text', 'document', 'application/vnd.oasis.opendocument.text'],
+  ['odp', 'odp | otp', 'OpenDocument Presentation', 'presentation', 'application/vnd.oasis.opendocument.presentation'],
+  ['ods', 'ods | ots', 'OpenDocument Spreadsheet', 'spreadsheet', 'application/vnd.oasis.opendocument.spreadsheet'],
+  ['odt', 'odt | ott', 'OpenDocument Text', 'document', 'application/vnd.oasis.opendocument.text'],
   ['opml', 'opml', 'OPML outline', 'document data'],
   ['org', 'org', 'Emacs Org', 'document markup'],
   ['pod', 'pod', 'Perl POD', 'document markup'],
-  ['ppt', 'ppt', 'Microsoft PowerPoint 97 to 2003', 'presentation', 'application/vnd.ms-powerpoint'],
-  ['pptx', 'pptx', 'Microsoft PowerPoint', 'presentation', `${openXml}.presentationml.presentation`],
+  ['ppt', 'ppt | pot pps', 'Microsoft PowerPoint 97 to 2003', 'presentation', 'application/vnd.ms-powerpoint'],
+  [
+    'pptx',
+    'pptx | pptm potx potm ppsx ppsm',
+    'Microsoft PowerPoint',
+    'presentation',
+    `${openXml}.presentationml.presentation`,
+  ],
   ['ris', 'ris', 'RIS', 'bibliography'],
   ['rst', 'rst', 'reStructuredText', 'document markup'],
   ['rtf', 'rtf', 'Rich Text Format', 'document', 'application/rtf'],
@@ -87,8 +95,8 @@ const rows: readonly Row[] = [
   ['wiki-vimwiki', 'wiki', 'Vimwiki', 'document markup wiki'],
   ['wiki-xwiki', 'wiki', 'XWiki', 'document markup wiki'],
   ['wiki-zimwiki', 'wiki', 'Zim wiki', 'document markup wiki'],
-  ['xls', 'xls', 'Microsoft Excel 97 to 2003', 'spreadsheet', 'application/vnd.ms-excel'],
-  ['xlsx', 'xlsx', 'Microsoft Excel', 'spreadsheet', `${openXml}.spreadsheetml.sheet`],
+  ['xls', 'xls | xlt', 'Microsoft Excel 97 to 2003', 'spreadsheet', 'application/vnd.ms-excel'],
+  ['xlsx', 'xlsx | xlsm xltx xltm', 'Microsoft Excel', 'spreadsheet', `${openXml}.spreadsheetml.sheet`],
   ['xml-docbook', 'xml dbk', 'DocBook', 'document markup', 'application/xml'],
   ['xml-endnote', 'xml', 'EndNote', 'bibliography'],
   ['xml-jats', 'xml', 'JATS', 'document markup'],
@@ -117,16 +125,18 @@ const rows: readonly Row[] = [
   ['wmv', 'wmv', 'Windows Media Video', 'video'],
 ];
 
-const mediaTypes = new Map(rows.flatMap(([, names, , , type]) => (type ? [[names.split(' ')[0], type]] : [])));
+const mediaTypes = new Map(rows.flatMap(([, names, , , type]) => (type ? [[names.split(' ', 1)[0], type]] : [])));
 
 /** Every format that some engine reads or writes, whether or not the engine is installed. */
 export const formatRows: readonly FormatRow[] = rows.map(([name, extensions, title, categories]) => {
   const [format = name, type = null] = name.split('-');
-  const [extension = format, ...aliases] = extensions.split(' ');
+  const [written = format, also = ''] = extensions.split(' | ');
+  const [extension = format, ...aliases] = written.split(' ');
   return {
     name,
     type,
     extensions: [extension, ...aliases],
+    readsAlso: also === '' ? [] : also.split(' '),
     title,
     categories: categories.split(' '),
     mediaType: mediaTypes.get(extension) ?? 'application/octet-stream',

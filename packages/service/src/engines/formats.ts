@@ -36,13 +36,13 @@ export class FormatCatalog {
       this.#byName.set(row.name, row);
       if (!this.#lanes.some(({ family }) => family.reads.has(row.name))) continue;
       // An extension means the plain format; variants are requested by name (xml and json have only variants).
-      for (const extension of row.extensions) {
+      for (const extension of [...row.extensions, ...row.readsAlso]) {
         const holder = this.#byExtension.get(extension);
         if (!holder || (holder.type !== null && row.type === null)) this.#byExtension.set(extension, row);
       }
     }
     for (const row of formatRows) {
-      for (const alias of row.extensions) {
+      for (const alias of [...row.extensions, ...row.readsAlso]) {
         const name = row.type === null ? alias : `${alias}-${row.type}`;
         if (!this.#byName.has(name)) this.#byName.set(name, row);
       }
@@ -52,6 +52,12 @@ export class FormatCatalog {
   /** The format of a public name or of an alias (`jpeg`, `markdown-gfm`), or undefined. */
   find(name: string): FormatRow | undefined {
     return this.#byName.get(name.toLowerCase());
+  }
+
+  /** The same for a result: no file is written as a template, or with macros. */
+  findOutput(name: string): FormatRow | undefined {
+    const row = this.find(name);
+    return row?.readsAlso.includes(name.toLowerCase()) === true ? undefined : row;
   }
 
   /** The format that a file with this extension is read as, or undefined when no engine reads such files. */
@@ -185,9 +191,14 @@ const formatErrors = {
 export function requireFormat(catalog: FormatCatalog, name: string, end: keyof typeof formatErrors): FormatRow {
   const { structure, unknown } = formatErrors[end];
   if (!nameStructure.test(name.toLowerCase())) throw new TaskError(structure, { subject: name });
-  const row = catalog.find(name);
+  const row = end === 'output' ? catalog.findOutput(name) : catalog.find(name);
   if (!row) throw new TaskError(unknown, { subject: name });
   return row;
+}
+
+/** Whether files of a format have this extension. */
+export function isNamedAs({ extensions, readsAlso }: FormatRow, extension: string): boolean {
+  return extensions.includes(extension) || readsAlso.includes(extension);
 }
 
 /** The input format of an uploaded file: the one that the request names, otherwise that of the extension. */
@@ -198,7 +209,7 @@ export function chooseInput(
   const extension = extensionOf(fileName);
   const input = named === undefined ? catalog.ofExtension(extension) : requireFormat(catalog, named, 'input');
   if (!input) throw new TaskError('INVALID_INPUT_FORMAT', { subject: extension });
-  if (input.extensions.includes(extension)) return input;
+  if (isNamedAs(input, extension)) return input;
   throw new TaskError('NOT_MATCH_EXTENSION_AND_INPUT', { subject: named ?? extension });
 }
 

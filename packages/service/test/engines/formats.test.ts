@@ -1,4 +1,4 @@
-import { FormatCatalog, requireRoute } from '../../src/engines/formats';
+import { chooseInput, FormatCatalog, requireFormat, requireRoute } from '../../src/engines/formats';
 import { formatRows } from '../../src/engines/formats-table';
 
 const all = new FormatCatalog({ isHere: () => true });
@@ -32,6 +32,15 @@ describe('the format table', () => {
     });
     expect(read).toEqual(['md', 'txt', 'html', 'jpg', 'tiff', 'xml-docbook', 'json-csl', 'tex', 'pdf']);
     expect(all.ofExtension('')).toBeUndefined();
+  });
+
+  it('reads templates and documents with macros as the documents they are, and writes none', () => {
+    const read = ['docm', 'DOTX', 'dotm', 'xlsm', 'xltx', 'pptm', 'ppsx', 'ott', 'ots'].map(
+      (name) => all.ofExtension(name)?.name,
+    );
+    expect(read).toEqual(['docx', 'docx', 'docx', 'xlsx', 'xlsx', 'pptx', 'pptx', 'odt', 'ods']);
+    expect(chooseInput(all, { named: 'docx', fileName: 'a.docm' }).name).toBe('docx');
+    expect(() => requireFormat(all, 'docm', 'output')).toThrow('docm');
   });
 
   it('is listed with what is read and what is written', () => {

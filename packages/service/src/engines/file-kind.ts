@@ -1,0 +1,87 @@
+import { entriesOf, textOfEntry } from './archive';
+import { ConversionFailure, type ConversionRequest, type Warnings } from './conversion';
+import type { Engine } from './engine';
+import { formatRows } from './formats-table';
+import { readInput } from './input';
+
+/** What a file is, told by its contents: many have the extension of something else. */
+
+const starts: readonly (readonly [format: string, start: RegExp])[] = [
+  ['pdf', /^[^]{0,100}%PDF-/],
+  ['rtf', /^\s*\{\\rt/],
+  ['png', /^\x89PNG/],
+  ['jpg', /^\xff\xd8\xff/],
+  ['gif', /^GIF8/],
+  ['tiff', /^(II\*\0|MM\0\*)/],
+  ['webp', /^RIFF....WEBP/],
+];
+const page = /^(\xef\xbb\xbf)?\s*(<!doctype html|<html)/i;
+/** Of a container that older programs put their documents into, by the name of the stream that is one. */
+const streams: readonly (readonly [format: string, name: string])[] = [
+  ['doc', 'WordDocument'],
+  ['xls', 'Workbook'],
+  ['ppt', 'PowerPoint Document'],
+];
+const folders: readonly (readonly [format: string, name: RegExp])[] = [
+  ['docx', /^word\/document\d*\.xml$/],
+  ['xlsx', /^xl\/workbook\d*\.(xml|bin)$/],
+  ['pptx', /^ppt\/presentation\d*\.xml$/],
+];
+const mediaTypes: readonly (readonly [format: string, type: RegExp])[] = [
+  ['odt', /opendocument\.text/],
+  ['ods', /opendocument\.spreadsheet/],
+  ['odp', /opendocument\.presentation/],
+  ['epub', /epub\+zip/],
+];
+const pictures = new Set(['avif', 'gif', 'jpg', 'png', 'svg', 'tiff', 'webp']);
+/** Formats that are no text. */
+const binary = new Set([
+  'pdf',
+  'rtf',
+  'epub',
+  ...[streams, folders, mediaTypes].flatMap((kinds) => kinds.map(([kind]) => kind)),
+]);
+
+/** The name of a format, or undefined for what has no marks of its own, as most texts. */
+export function kindOf(input: Buffer, inputFormat: string): string | undefined {
+  const head = input.toString('latin1', 0, 512);
+  const started = starts.find(([, start]) => start.test(head))?.[0];
+  if (started !== undefined) return started;
+  if (head.startsWith('\xd0\xcf\x11\xe0')) return streams.find(([, name]) => input.includes(name, 0, 'utf16le'))?.[0];
+  if (!head.startsWith('PK')) return binary.has(inputFormat) && page.test(head) ? 'html' : undefined;
+  const entries = entriesOf(input);
+  const folder = folders.find(([, name]) => entries.some((entry) => name.test(entry.name)));
+  if (folder) return folder[0];
+  const mimetype = entries.find(({ name }) => name === 'mimetype');
+  const type = (mimetype && textOfEntry(input, mimetype)) ?? '';
+  return mediaTypes.find(([, mediaType]) => mediaType.test(type))?.[0];
+}
+
+/** A request for what its file really is, where the engine reads that. @throws ConversionFailure that says what it is. */
+export async function asItIs(
+  request: ConversionRequest,
+  engine: Pick<Engine, 'families' | 'name'>,
+): Promise<{ request: ConversionRequest; warnings: Warnings }> {
+  const same = { request, warnings: {} };
+  const [named = ''] = request.inputFormat.split('-');
+  // FFmpeg and sharp look themselves, and films are too large to be read here.
+  if (engine.name === 'ffmpeg' || pictures.has(named)) return same;
+  const kind = kindOf(await readInput(request), named);
+  if (kind === undefined || kind === named || (!binary.has(named) && !binary.has(kind) && !pictures.has(kind)))
+    return same;
+  const { writer } = request.route;
+  const family = engine.families.find(
+    ({ reads, writes }) => reads.has(kind) && Array.from(writes.values()).includes(writer),
+  );
+  const title = formatRows.find(({ name }) => name === kind)?.title ?? kind;
+  if (!family) {
+    throw new ConversionFailure(
+      `The file is named ${named}, but it is of the format ${kind} (${title}). Correct its extension and convert it again.`,
+    );
+  }
+  const warnings = {
+    INPUT_IS_ANOTHER_FORMAT: `The file is named ${named} but holds ${kind}; it was converted all the same. Correct its extension.`,
+  };
+  const route = { ...request.route, reader: family.reads.get(kind) ?? kind };
+  return { request: { ...request, inputFormat: kind, route }, warnings };
+}

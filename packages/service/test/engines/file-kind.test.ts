@@ -1,0 +1,86 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { ConversionRequest } from '../../src/engines/conversion';
+import { engines } from '../../src/engines/engines-table';
+import { asItIs, kindOf } from '../../src/engines/file-kind';
+import { tinyPng } from '../support';
+import { docx, para } from './docx';
+import { odf, paragraph } from './odf';
+import { filledForm } from './pdfs';
+import { xlsx } from './xlsx';
+
+/** Files whose names say something else than their contents. */
+
+const word = docx(para('text'));
+const sheet = xlsx([{ rows: '<row r="1"><c r="A1"><v>1</v></c></row>' }]);
+const rtf = Buffer.from('{\\rtf1 text}');
+
+describe('the kind of a file', () => {
+  it.each([
+    ['docx', word],
+    ['xlsx', sheet],
+    ['odt', odf({ kind: 'text', body: paragraph('a') })],
+    ['pdf', filledForm()],
+    ['rtf', rtf],
+    ['png', tinyPng],
+    ['html', Buffer.from('<html><body>a table for Excel</body></html>')],
+  ])('is told by its contents: %s', (kind, data) => {
+    expect(kindOf(data, 'xls')).toBe(kind);
+  });
+
+  it.each([Buffer.from('# text'), Buffer.from('PK'), Buffer.alloc(0), Buffer.from('<html>', 'utf16le')])(
+    'is nobody knows what otherwise',
+    (data) => {
+      expect(kindOf(data, 'md')).toBeUndefined();
+    },
+  );
+});
+
+describe('a file with the extension of another format', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'kinds-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  async function read(data: Buffer, [engineName, inputFormat, reader, writer]: [string, string, string, string]) {
+    const inputPath = path.join(folder, `input.${inputFormat}`);
+    writeFileSync(inputPath, data);
+    const engine = engines.find(({ name }) => name === engineName);
+    if (!engine) throw new Error(`No engine ${engineName}.`);
+    const request: ConversionRequest = {
+      ...{ route: { engine: engineName, reader, writer }, inputPath, outputPath: '', title: 'a', inputFormat },
+      ...{ outputFormat: writer, parameters: {}, timeoutMs: 1 },
+    };
+    return asItIs(request, engine);
+  }
+
+  it.each([
+    [word, ['libreoffice', 'doc', 'doc', 'writer_pdf_Export'], 'docx'],
+    [rtf, ['libreoffice', 'doc', 'doc', 'writer_pdf_Export'], 'rtf'],
+    [sheet, ['libreoffice', 'xls', 'xls', 'calc_pdf_Export'], 'xlsx'],
+    [word, ['pandoc', 'odt', 'odt', 'html5'], 'docx'],
+    [sheet, ['sheets', 'ods', 'ods', 'csv'], 'xlsx'],
+  ] as [Buffer, [string, string, string, string], string][])('is read as what it is: %#', async (data, route, kind) => {
+    const { request, warnings } = await read(data, route);
+    expect([request.inputFormat, request.route.reader]).toEqual([kind, kind]);
+    expect(Object.keys(warnings)).toEqual(['INPUT_IS_ANOTHER_FORMAT']);
+  });
+
+  it.each([
+    [
+      filledForm(),
+      ['pandoc', 'docx', 'docx', 'html5'],
+      /^The file is named docx, but it is of the format pdf \(Portable/,
+    ],
+    [tinyPng, ['pandoc', 'txt', 'plain-text', 'html5'], /^The file is named txt, but it is of the format png /],
+  ] as [Buffer, [string, string, string, string], RegExp][])(
+    'that its engine does not read fails with what it is: %#',
+    async (data, route, message) => {
+      await expect(read(data, route)).rejects.toThrow(message);
+    },
+  );
+
+  it('of a text is not looked for', async () => {
+    const { warnings } = await read(Buffer.from('<html>'), ['pandoc', 'md', 'github-markdown', 'html5']);
+    expect(warnings).toEqual({});
+  });
+});

@@ -35,7 +35,7 @@ export interface RequestData {
   parameters?: Record<string, unknown>;
 }
 
-/** Some servers send numbers as strings. */
+/** Some servers send numbers as strings. What no number of JavaScript holds exactly is no count, and has no room in Temporal either. */
 const count = z
   .union([
     z.number(),
@@ -44,7 +44,7 @@ const count = z
       .regex(/^\d+(\.\d+)?$/)
       .transform(Number),
   ])
-  .pipe(z.number().nonnegative());
+  .pipe(z.number().nonnegative().max(Number.MAX_SAFE_INTEGER));
 
 /** A key that is not required: a value of another type counts as absent, so that the rest can still be read. */
 function extra<Value extends z.ZodType>(schema: Value) {

@@ -77,11 +77,21 @@ export function listingOptions(
   };
 }
 
+/** A longer keyword blocks the workflow, or the server's list of workflows, depending on its database. */
+const maxKeywordLength = 255;
+
 export function settableOf(
   attributes: readonly SearchAttributePair[],
   settable: ReadonlySet<string>,
 ): SearchAttributePair[] {
-  return attributes.filter(({ key }) => settable.has(key.name));
+  return attributes
+    .filter(({ key }) => settable.has(key.name))
+    .map((pair) => (typeof pair.value === 'string' ? { ...pair, value: cut(pair.value) } : pair));
+}
+
+/** Not within a character: half of one cannot be stored. */
+function cut(text: string): string {
+  return text.slice(0, maxKeywordLength).replace(/[\ud800-\udbff]$/, '');
 }
 
 /** Memo of a batch's job: the previous run under its id, which was another job's or an earlier one of its row. */

@@ -49,6 +49,45 @@ function shown({ stdout }: Ended, name: string): string | undefined {
 }
 
 describe('fileconv job show', () => {
+  it('tells that the workflow task fails, and why, and blames no worker that is gone', async () => {
+    const { temporal } = rig;
+    const { namespace } = temporal.options;
+    const taskQueue = { name: `failing ${cwd}` };
+    const input = { app: 'billing', source: { uri: 'file:///in/a.md' }, output: 'pdf' };
+    const job = await temporal.workflow.start('conversionJob', {
+      workflowId: cwd,
+      taskQueue: taskQueue.name,
+      args: [input],
+    });
+    for (let attempt = 1; attempt <= 2; attempt += 1) {
+      const { taskToken } = await temporal.withDeadline(Date.now() + 20_000, () =>
+        temporal.workflowService.pollWorkflowTaskQueue({ namespace, taskQueue }),
+      );
+      const failure = { message: 'BadSearchAttributes: ConversionVCredits' };
+      await temporal.workflowService.respondWorkflowTaskFailed({ namespace, taskToken, failure });
+    }
+    const ended = await run('show', job.workflowId);
+    expect(shown(ended, 'Waits for')).toBe(
+      'a worker that gets on with it: its workflow task fails again and again. BadSearchAttributes: ConversionVCredits',
+    );
+    expect(ended.stdout).toContain(`Its events: temporal workflow show --workflow-id '${cwd}'`);
+    await job.terminate();
+  });
+
+  it.each([
+    ['a cost beyond all numbers', { vcredits: 2 ** 63 }, { status: 'completed' }],
+    ['a code without end', { error: { code: 'A'.repeat(5_000), message: 'no' } }, { status: 'failed' }],
+  ])('%s of the service does not stop a job for ever', async (_what, outcome, expected) => {
+    rig.stub.on('task/response', (seen, response) =>
+      answerCompleted(response, String(seen.data['connector']), outcome),
+    );
+    const handle = await start();
+    await handle.result().catch(() => undefined);
+    const { stdout } = await run('show', handle.workflowId, '--json');
+    expect(parseJson(stdout)).toMatchObject(expected);
+    expect(parseJson(stdout)).not.toHaveProperty('vcredits', 2 ** 63);
+  });
+
   it('tells the steps, what they took and cost, and the output of a job that has ended', async () => {
     const handle = await start();
     const { taskId, requests } = await handle.result();

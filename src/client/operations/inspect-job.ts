@@ -20,6 +20,7 @@ import { searchAttributes } from '../../shared/search-attributes';
 import {
   pausedInTemporal,
   readFailedBatchStep,
+  readFailingTask,
   readPendingStep,
   waitingOf,
   waitingOfStep,
@@ -97,7 +98,10 @@ export async function inspectJob(client: Client, workflowId: string, runId?: str
   const state = answer?.state as ConversionJobState | undefined;
   const startedAt = description.startTime.getTime();
   const stand = isRunning ? standOf(history, pending, startedAt) : undefined;
-  const waiting = isRunning ? waitingOf({ history, description, pending, worker: answer?.worker }) : undefined;
+  const waiting = isRunning
+    ? ((await readFailingTask(client, description)) ??
+      waitingOf({ history, description, pending, worker: answer?.worker }))
+    : undefined;
   const { result, failure, task } = history;
   const outputs = history.input.outputs && (await readOutputs(client, workflowId, history));
   const details = failure?.details as Partial<ConversionFailureDetails> | undefined;
@@ -260,7 +264,9 @@ export async function readBatchWaiting(
   if (status.name !== 'RUNNING') return {};
   // Its latest run, which may be another one by now.
   const { worker, state } = await askWorker(client, { workflowId: name, taskQueue }, batchStateQuery);
-  if (worker !== 'answers') return { waiting: withoutWorker(worker, taskQueue) };
+  if (worker !== 'answers') {
+    return { waiting: (await readFailingTask(client, description)) ?? withoutWorker(worker, taskQueue) };
+  }
   // Its own step may be in the way, such as merging its results in a bucket that is gone.
   const step = readFailedBatchStep(description);
   const waiting = waitingOfState(state as BatchState) ?? (step && waitingOfStep(step, ''));
@@ -291,7 +297,8 @@ async function readJobWaiting(client: Client, workflowId: string): Promise<Batch
   const pending = readPendingStep(description);
   return {
     app: history.input.app,
-    waiting: waitingOf({ history, description, pending, worker: undefined }),
+    waiting:
+      (await readFailingTask(client, description)) ?? waitingOf({ history, description, pending, worker: undefined }),
     since: standOf(history, pending, description.startTime.getTime()).since,
   };
 }

@@ -1,4 +1,4 @@
-import type { WorkflowExecutionDescription } from '@temporalio/client';
+import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { lookUpErrorCode, type ErrorClass } from '../../contract/error-codes';
 import { type JobHistory, stepOfActivity, toMilliseconds } from '../../history/job-history';
 import { failureCodes } from '../../shared/activities';
@@ -33,7 +33,9 @@ export type WaitReason =
   /** An attempt is in progress. */
   | 'attempt'
   /** A step has failed, and will be retried. */
-  | 'retry';
+  | 'retry'
+  /** Workers take the workflow and fail at it, again and again. */
+  | 'workflowTask';
 
 export interface Waiting {
   reason: WaitReason;
@@ -68,6 +70,35 @@ const unanswered: Readonly<Record<string, string>> = {
 };
 
 export const pausedInTemporal: Waiting = { reason: 'paused', waitsFor: 'somebody who unpauses it in Temporal' };
+
+/**
+ * What a job or a batch waits for whose workflow task fails again and again; undefined when none does. Queries are not answered then,
+ * which is not to be taken for a worker that is gone.
+ */
+export async function readFailingTask(
+  client: Client,
+  { workflowId, runId, raw }: Pick<WorkflowExecutionDescription, 'workflowId' | 'runId' | 'raw'>,
+): Promise<Waiting | undefined> {
+  const attempt = raw.pendingWorkflowTask?.attempt ?? 1;
+  if (attempt < 2) return undefined;
+  const { namespace } = client.options;
+  const execution = { workflowId, runId };
+  const request = { namespace, execution, maximumPageSize: lastEvents };
+  const { history } = await client.workflowService.getWorkflowExecutionHistoryReverse(request);
+  for (const event of history?.events ?? []) {
+    // Before that one completed, and after it workers may only have died.
+    if (event.workflowTaskCompletedEventAttributes) return undefined;
+    const failed = event.workflowTaskFailedEventAttributes;
+    if (!failed) continue;
+    const because = failed.failure?.message ?? undefined;
+    const waitsFor = 'a worker that gets on with it: its workflow task fails again and again';
+    return defined({ reason: 'workflowTask' as const, waitsFor, because });
+  }
+  return undefined;
+}
+
+/** A workflow task that fails again leaves no further events. */
+const lastEvents = 20;
 
 /** What a running job waits for, from everything that Temporal knows. */
 export function waitingOf({

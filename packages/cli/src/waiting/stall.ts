@@ -187,6 +187,7 @@ export function nextStep(
     attempt: { why: 'Whether anything is broken', command: `fileconv doctor${ofApp}` },
     sharedFolder: { why: 'Workers and where they are', command: 'fileconv doctor' },
     slot: { why: 'Workers and their limit', command: 'fileconv doctor' },
+    workflowTask: { why: 'Its events', command: `temporal workflow show --workflow-id ${shellWord(workflowId)}` },
   };
   return steps[reason];
 }

@@ -75,7 +75,8 @@ function attemptText({ attempt, underWay, nextAttemptAt }: NonNullable<JobInspec
 
 function waitText(waiting: Waiting): string {
   const { reason, waitsFor, because } = waiting;
-  const lack = reason === 'attempt' && because !== undefined ? `. ${because}` : '';
+  const isTold = reason === 'attempt' || reason === 'workflowTask';
+  const lack = isTold && because !== undefined ? `. ${because}` : '';
   return `${waitsFor}${untilText(waiting)}${lack}`;
 }
 

@@ -21,6 +21,7 @@ import type { RequestTracer } from './http/request-spans';
 import { fixedToken, readTokenFile, RereadToken, type TokenSource } from './http/token-source';
 import type * as NexusHandlers from './nexus/handlers';
 import type { CallbackSubmission } from './shared/job';
+import { activityNames } from './shared/names';
 import { createHttpsFiles } from './storage/https/index';
 import { createLocalFiles } from './storage/local-files';
 import { Stores, type StoresByScheme } from './storage/stores';
@@ -109,6 +110,7 @@ export class FileConversionPlugin extends SimplePlugin {
   constructor(options: FileConversionPluginOptions) {
     super({ name: 'temporal-file-conversion.FileConversionPlugin' });
     this.settings = options;
+    for (const [app, profile] of Object.entries(options.apps)) checkProfile(app, profile);
     this.tokens = new Map(Object.entries(options.apps).map(([app, profile]) => [app, tokenOf(app, profile)]));
     const { key } = options.callbacks ?? {};
     this.callbackKey = typeof key === 'string' ? parseCallbackKeys(key).current : key;
@@ -130,6 +132,7 @@ export class FileConversionPlugin extends SimplePlugin {
 
   override configureWorker(options: WorkerOptions): WorkerOptions {
     const { interceptors, activities } = options;
+    refuseOther(activities, this.conversionActivities);
     this.fewestSlots = Math.min(this.fewestSlots, options.maxConcurrentActivityTaskExecutions ?? this.fewestSlots);
     return {
       ...this.withWorkflows(options, this.settings.workflows ?? activities === undefined),
@@ -276,6 +279,24 @@ function runsNone(problem: string): string {
 }
 
 /** @throws TypeError, so that a mistake fails the worker and not each of its jobs. */
+function checkProfile(app: string, { baseUrl, appId, token }: AppProfile): void {
+  checkBaseUrl(baseUrl, `apps.${app}.baseUrl`);
+  for (const [name, value] of Object.entries({ appId, token })) {
+    if (typeof value === 'function' || (value === undefined && name === 'token')) continue;
+    if (typeof value === 'string' && /^[\x21-\x7e]+$/.test(value.trim())) continue;
+    throw new TypeError(`apps.${app}.${name} must be one word of ASCII; it is ${value ? 'something else' : 'empty'}.`);
+  }
+}
+
+/** The activities of one would take the place of the other's, and its apps be unknown. @throws TypeError */
+function refuseOther(there: object | undefined, own: object): void {
+  const of = (activities: object | undefined) =>
+    (activities as Record<string, unknown> | undefined)?.[activityNames.uploadFile];
+  if (of(there) === undefined || of(there) === of(own)) return;
+  throw new TypeError('This worker has another FileConversionPlugin already. Give one of them the apps of both.');
+}
+
+/** @throws TypeError, as above. */
 function tokenOf(app: string, { token, tokenFile: file }: AppProfile): TokenSource {
   if (typeof token === 'string') {
     if (file !== undefined) throw new TypeError(`apps.${app} has both token and tokenFile; keep one.`);

@@ -107,6 +107,25 @@ it("serves Nexus when it is told to, once and beside a host's own services; othe
   expect(names).toEqual(['greetings', 'conversion']);
 });
 
+it.each([
+  ['baseUrl', '', 'apps.stub.baseUrl must be an http or https URL'],
+  ['baseUrl', 'api.example', 'apps.stub.baseUrl must be an http or https URL'],
+  ['appId', ' ', 'apps.stub.appId must be one word of ASCII'],
+  ['appId', undefined, 'apps.stub.appId must be one word of ASCII; it is empty.'],
+  ['token', '', 'apps.stub.token must be one word of ASCII; it is empty.'],
+  ['token', 'two words', 'apps.stub.token must be one word of ASCII; it is something else.'],
+])('refuses a profile whose %s is %j at once, and does not leave it to each job', (field, value, message) => {
+  const profile = { baseUrl: 'https://api.example', appId: stubAppId, token: stubToken, [field]: value };
+  expect(() => new FileConversionPlugin({ apps: { stub: profile } })).toThrow(message);
+});
+
+it('refuses a second plugin on one worker, whose apps the first would not know; itself it knows again', () => {
+  const [one, other] = [createPlugin(), createPlugin()];
+  const options = one.configureWorker({ taskQueue: 'q', workflowBundle });
+  expect(() => other.configureWorker(options)).toThrow('another FileConversionPlugin already');
+  expect(() => one.configureWorker(options)).not.toThrow();
+});
+
 it('refuses to offer an app to Nexus callers that the worker does not have', () => {
   expect(() => createPlugin({ nexus: { apps: ['stub', 'payroll'] } })).toThrow(
     'nexus.apps names payroll, but apps has only: stub.',

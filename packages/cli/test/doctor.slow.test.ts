@@ -53,6 +53,25 @@ describe('fileconv doctor', () => {
   afterEach(() => rig.close());
   afterAll(removeFolders);
 
+  it('names a workflow at which workers fail again and again', async () => {
+    const { temporal } = rig;
+    const { namespace } = temporal.options;
+    const taskQueue = { name: `failing ${cwd}` };
+    const handle = await temporal.workflow.start('conversionJob', { workflowId: cwd, taskQueue: taskQueue.name });
+    const query = `WorkflowId = '${cwd}' AND TemporalReportedProblems = 'category=WorkflowTaskFailed'`;
+    // The server tells after five attempts, with pauses between them.
+    for (let isTold = false; !isTold; isTold = (await temporal.workflow.count(query)).count > 0) {
+      const { taskToken } = await temporal.withDeadline(Date.now() + 60_000, () =>
+        temporal.workflowService.pollWorkflowTaskQueue({ namespace, taskQueue }),
+      );
+      await temporal.workflowService.respondWorkflowTaskFailed({ namespace, taskToken });
+    }
+    const { stdout } = await fileconv(['doctor'], { cwd, env: healthy });
+    expect(stdout).toContain(`broken   workflow tasks: workers fail again and again at ${cwd}`);
+    expect(stdout).toContain(`See why: fileconv job show '${cwd}'`);
+    await handle.terminate();
+  });
+
   /** The broken parts, and what is said and advised of the first. */
   async function examine(env: Record<string, string | undefined>) {
     const ended = await fileconv(['doctor', '--json'], { cwd, env: { ...healthy, ...env } });

@@ -14,12 +14,14 @@ import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { whyUnheld } from '../commands/all-workers';
 import { readEncryptionKeys } from '../keys/encryption-settings';
-import { capitalised } from 'temporal-file-conversion/internal/shared/wording';
+import { capitalised, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import { openTemporal, type OpenTemporal } from '../stack/open-temporal';
 import { broken, compareClocks, ok, reasonOf, skipped, type Finding } from './finding';
 
 const parts = ['namespace', 'search attributes', 'workers', 'clock beside Temporal'] as const;
 const encryptionPart = 'encryption';
+/** Names of workflows in one line. */
+const stuckShown = 3;
 const callTimeoutMs = 10_000;
 /** gRPC's `NOT_FOUND`, which the SDK exports no name of. */
 const grpcNotFound = 5;
@@ -48,6 +50,7 @@ export async function checkTemporal(context: CommandContext): Promise<Finding[]>
         ...found,
         await checkAttributes(client),
         await checkWorkers(client, temporal.taskQueue),
+        ...(await checkStuck(client)),
         await checkClock(client),
         ...(await checkEncryption(context, client)),
       ];
@@ -107,6 +110,23 @@ async function checkWorkers(client: Client, taskQueue: string): Promise<Finding>
   }
   const together = limit ? `; together at most ${limit.perSecond} steps a second (fileconv limit show)` : '';
   return ok(part, `${workers.length} on task queue ${taskQueue}: ${workers.join(', ')}${together}`);
+}
+
+/** Workflows at which workers fail again and again. No finding without any, or where the server does not say. */
+async function checkStuck(client: Client): Promise<Finding[]> {
+  const query = `ExecutionStatus = 'Running' AND TemporalReportedProblems = 'category=WorkflowTaskFailed'`;
+  const ids: string[] = [];
+  try {
+    for await (const { workflowId } of client.workflow.list({ query, pageSize: stuckShown + 1 })) {
+      if (ids.push(workflowId) > stuckShown) break;
+    }
+  } catch {
+    return [];
+  }
+  if (ids.length === 0) return [];
+  const named = `${ids.slice(0, stuckShown).join(', ')}${ids.length > stuckShown ? ' and others' : ''}`;
+  const cure = `See why: fileconv job show ${shellWord(ids[0] ?? '')}`;
+  return [broken('workflow tasks', `workers fail again and again at ${named}`, cure)];
 }
 
 async function checkClock(client: Client): Promise<Finding> {

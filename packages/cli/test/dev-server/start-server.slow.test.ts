@@ -50,7 +50,9 @@ async function withClient<T>(address: string, use: (client: Client) => Promise<T
 
 /** Where a process listens. */
 async function portsOf(pid: number): Promise<number[]> {
-  const links = await Promise.all((await readdir(`/proc/${pid}/fd`)).map((fd) => readlink(`/proc/${pid}/fd/${fd}`)));
+  const links = await Promise.all(
+    (await readdir(`/proc/${pid}/fd`)).map((fd) => readlink(`/proc/${pid}/fd/${fd}`).catch(() => 'closed meanwhile')),
+  );
   const tables = await Promise.all(['tcp', 'tcp6'].map((name) => readFile(`/proc/net/${name}`, 'utf8')));
   const rows = tables.flatMap((table) => table.split('\n')).map((line) => line.trim().split(/\s+/));
   const listening = rows.filter(([, , , state, ...rest]) => state === '0A' && links.includes(`socket:[${rest[5]}]`));

@@ -42,16 +42,60 @@ export async function convertImage(request: ConversionRequest, input: Buffer): P
     const metadata = await source.metadata();
     if (writer === 'pdf') {
       const { picturesToPdf } = await import('./picture-pages.js');
-      return { data: await picturesToPdf(request, input, metadata), warnings: {} };
+      return { data: await picturesToPdf(request, input, { ...metadata, density: densityOf(metadata) }), warnings: {} };
     }
     const { width: was, height } = metadata;
     if (width !== undefined && (width * width * height) / was > maxPixels) throw tooLarge(request);
     const upright = source.autoOrient();
     const sized = width === undefined ? upright : upright.resize({ width });
-    const data = await encodePicture(sized, request).toBuffer();
+    const data = await encodePicture(withProperties(sized, request, metadata), request).toBuffer();
     return { data, warnings: describeLosses(request, metadata) };
   } catch (error) {
     throw explain(error, request);
+  }
+}
+
+/** What is no pixel and matters in print: how large the picture is, its colours, and how finely they are told, and what the camera said of it. */
+function withProperties(
+  image: Sharp,
+  { route: { reader, writer }, parameters }: ConversionRequest,
+  metadata: Metadata,
+): Sharp {
+  const density = reader === 'svg' ? undefined : densityOf(metadata);
+  const { width: was } = metadata.autoOrient;
+  // It stays as large as it was, in fewer pixels or more.
+  const shown = density === undefined ? image : image.withDensity(density * ((parameters.width ?? was) / was));
+  // Of GIF sharp does not write the profile, and so has to convert the colours.
+  const coloured = writer === 'gif' ? shown : shown.keepIccProfile().keepExif();
+  const isDeep = metadata.depth === 'ushort' && (writer === 'png' || writer === 'tiff');
+  return isDeep ? coloured.toColourspace(metadata.channels < 3 ? 'grey16' : 'rgb16') : coloured;
+}
+
+/** Pixels per inch. Sharp does not read it of WebP and AVIF, which have it in their EXIF data. */
+function densityOf({ density, exif }: Pick<Metadata, 'density' | 'exif'>): number | undefined {
+  const found = density ?? (exif && exifDensity(exif));
+  // Less is no density, but the shape of a pixel.
+  return found !== undefined && found >= 10 ? found : undefined;
+}
+
+/** XResolution, with its unit, of the first directory. */
+function exifDensity(exif: Buffer): number | undefined {
+  const tiff = exif.subarray(exif.toString('latin1', 0, 4) === 'Exif' ? 6 : 0);
+  const isLittle = tiff.toString('latin1', 0, 2) === 'II';
+  const short = (at: number): number => (isLittle ? tiff.readUInt16LE(at) : tiff.readUInt16BE(at));
+  const long = (at: number): number => (isLittle ? tiff.readUInt32LE(at) : tiff.readUInt32BE(at));
+  try {
+    const directory = long(4);
+    const entries = Array.from({ length: short(directory) }, (_, index) => directory + 2 + 12 * index);
+    const valueOf = (tag: number): number | undefined => entries.find((entry) => short(entry) === tag);
+    const [resolution, unit] = [valueOf(0x011a), valueOf(0x0128)];
+    if (resolution === undefined) return undefined;
+    const at = long(resolution + 8);
+    const isPerCentimetre = unit !== undefined && short(unit + 8) === 3;
+    return (long(at) / long(at + 4)) * (isPerCentimetre ? 2.54 : 1);
+  } catch {
+    // Not as EXIF has it.
+    return undefined;
   }
 }
 
@@ -98,6 +142,17 @@ function explain(error: unknown, request: ConversionRequest): ConversionFailure 
   if (/pixel limit/i.test(reason)) return tooLarge(request);
   if (/too large for|exceeds/i.test(reason)) {
     return new ConversionFailure(`The image is too large for ${request.outputFormat}: ${reason}`);
+  }
+  if (/page \d+ differs from page/i.test(reason)) {
+    const { outputFormat } = request;
+    return new ConversionFailure(
+      `The pages of the ${name} image differ in size, and no ${outputFormat} is made of such pages here. Convert it to pdf, which keeps every page.`,
+    );
+  }
+  if (/unsupported|not supported|not configured|not been built in|unknown compression/i.test(reason)) {
+    return new ConversionFailure(
+      `The ${name} image is in a form that the engine does not read (${reason}). Save it as an ordinary PNG or TIFF.`,
+    );
   }
   // Which complaint of the decoder comes first varies from run to run, and none of them helps a person.
   const isVague = /read error|failOn|premature|truncated|corrupt|bad seek|end of/i.test(reason);

@@ -23,3 +23,109 @@ it('a photo that a camera held upright is upright in every format, which may not
     expect([output, red > blue]).toEqual([output, true]);
   }
 });
+
+const scanned = (format: 'tiff' | 'jpeg' | 'png' | 'webp') =>
+  sharp({ create: { width: 124, height: 175, channels: 3, background: 'white' } })
+    .withDensity(150)
+    .toFormat(format)
+    .toBuffer();
+
+it.each(['tiff', 'jpeg', 'png', 'webp'] as const)(
+  'a scan keeps its size in print: from %s into each, and to a page',
+  async (format) => {
+    const data = await scanned(format);
+    const name = `scan.${format}`;
+    for (const output of ['tiff', 'jpg', 'png', 'webp', 'avif']) {
+      if (output.replace('jpg', 'jpeg') === format) continue;
+      const { bytes } = await running.client.convertToBytes({ name, data }, output);
+      const { density, exif } = await sharp(bytes).metadata();
+      // Of WebP and AVIF sharp does not read it; the PDF that is made of them shows it.
+      if (exif === undefined || density !== undefined) expect([output, density]).toEqual([output, 150]);
+      const { bytes: pdf } = await running.client.convertToBytes({ name: `again.${output}`, data: bytes }, 'pdf');
+      const { bytes: page } = await running.client.convertToBytes({ name: 'page.pdf', data: pdf }, 'png', { dpi: 150 });
+      const { width, height } = await sharp(page).metadata();
+      // Of a page in points, the last pixel is not sure.
+      expect([output, Math.abs(width - 124) <= 2, Math.abs(height - 175) <= 2]).toEqual([output, true, true]);
+    }
+  },
+);
+
+it('a scan that is made smaller keeps its size in print', async () => {
+  const { bytes } = await running.client.convertToBytes({ name: 'a.png', data: await scanned('png') }, 'tiff', {
+    width: 62,
+  });
+  expect(await sharp(bytes).metadata()).toMatchObject({ width: 62, density: 75 });
+});
+
+it('a photo keeps its colours, with their profile where it can be written, and what its camera says', async () => {
+  const data = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } })
+    .withExif({ IFD0: { Copyright: 'nobody' }, IFD3: { GPSLatitudeRef: 'N' } })
+    .withIccProfile('p3')
+    .png()
+    .toBuffer();
+  for (const output of ['webp', 'tiff', 'jpg', 'avif', 'gif']) {
+    const { bytes } = await running.client.convertToBytes({ name: 'photo.png', data }, output);
+    const { icc, exif } = await sharp(bytes).metadata();
+    expect([output, icc !== undefined, exif?.includes('nobody') ?? false]).toEqual([
+      output,
+      output !== 'gif',
+      !['gif', 'tiff'].includes(output),
+    ]);
+    const [red = 0, green = 0] = await sharp(bytes).toColourspace('srgb').raw().toBuffer();
+    expect([output, red > 250 && green < 10]).toEqual([output, true]);
+  }
+});
+
+it('16 bits of each colour stay 16 where the format has them', async () => {
+  const data = await sharp({ create: { width: 8, height: 8, channels: 3, background: '#808080' } })
+    .toColourspace('rgb16')
+    .png()
+    .toBuffer();
+  const { bytes } = await running.client.convertToBytes({ name: 'deep.png', data }, 'tiff');
+  expect(await sharp(bytes).metadata()).toMatchObject({ depth: 'ushort' });
+});
+
+it('pages of different sizes are a page each in a PDF, and no damage elsewhere', async () => {
+  const pages = { name: 'fax.tif', data: tiffOf([8, 4], [16, 4]) };
+  for (const output of ['tiff', 'webp', 'gif']) {
+    const { error } = await running.client.convert(pages, output);
+    expect(error.message).toMatch(
+      new RegExp(`^The pages of the TIF+ image differ in size, and no ${output} .*Convert it to pdf`),
+    );
+  }
+  const { bytes } = await running.client.convertToBytes(pages, 'pdf');
+  expect(bytes.toString('latin1').match(/\/Type\s*\/Page\b/g)).toHaveLength(2);
+});
+
+/** A TIFF of black pages, each an uncompressed strip. */
+function tiffOf(...sizes: readonly (readonly [width: number, height: number])[]): Buffer {
+  const pieces = [Buffer.from('49492a0008000000', 'hex')];
+  let at = 8;
+  sizes.forEach(([width, height], index) => {
+    const strip = at + 2 + 9 * 12 + 4;
+    const next = index === sizes.length - 1 ? 0 : strip + width * height;
+    const tags = [
+      [256, width],
+      [257, height],
+      [258, 8],
+      [259, 1],
+      [262, 1],
+      [273, strip],
+      [277, 1],
+      [278, height],
+      [279, width * height],
+    ];
+    const directory = Buffer.alloc(strip - at);
+    directory.writeUInt16LE(tags.length, 0);
+    tags.forEach(([tag = 0, value = 0], entry) => {
+      directory.writeUInt16LE(tag, 2 + entry * 12);
+      directory.writeUInt16LE(4, 4 + entry * 12);
+      directory.writeUInt32LE(1, 6 + entry * 12);
+      directory.writeUInt32LE(value, 10 + entry * 12);
+    });
+    directory.writeUInt32LE(next, directory.length - 4);
+    pieces.push(directory, Buffer.alloc(width * height));
+    at = next;
+  });
+  return Buffer.concat(pieces);
+}

@@ -102,6 +102,12 @@ function readFailure(error: unknown): Pick<CommandError, 'problems' | 'exitCode'
   };
 }
 
+/** Whether Temporal is away, and may come back; what it refuses is another matter. */
+export function isAway(error: unknown): boolean {
+  const status = [error, (error as Error | undefined)?.cause].find(isGrpcStatus);
+  return isOfTemporal(error) && (status === undefined || advice[status.code] === undefined);
+}
+
 /** Further lines of the message are a stack of files. */
 function lacksPackage({ message }: Error): string {
   return `${message.split('\n')[0] ?? ''}. The embedded service needs the optional packages of fileconv, and this installation was made without them: install it again without --omit=optional, or use the image of the service.`;

@@ -1,4 +1,5 @@
-import { CommanderError } from 'commander';
+import { CommanderError, type Command } from 'commander';
+import { closestName } from 'temporal-file-conversion/internal/shared/wording';
 import { openContext, type ProcessContext } from './command-context';
 import { CommandError, exitCodes, reportFailure, type ExitCode } from './command-error';
 import { buildCommands } from './command-tree';
@@ -18,20 +19,39 @@ export async function runCommandLine(argv: readonly string[], host: ProcessConte
   } catch (error) {
     if (!(error instanceof CommanderError)) return reportFailure(output, error);
     if (error.exitCode === 0) return exitCodes.ok;
-    const commands = program.commands.map((command) => command.name());
-    return reportFailure(output, usageProblem(error, options, commands));
+    return reportFailure(output, usageProblem(error, options, program));
   }
 }
 
-function usageProblem(error: CommanderError, argv: readonly string[], commands: readonly string[]): CommandError {
-  const command = commands.find((name) => argv[0] === name);
-  const help = `fileconv ${command === undefined ? '' : `${command} `}--help`;
-  const complaint =
-    error.code === 'commander.help'
-      ? 'no command was named.'
-      : error.message
-          .replace(/^error: /, '')
-          .replace(/\s*\n\s*/g, ' ')
-          .replace(/[^.?)]$/, '$&.');
-  return new CommandError('USAGE', [`${complaint} See: ${help}`], { cause: error });
+function usageProblem(error: CommanderError, argv: readonly string[], program: Command): CommandError {
+  const words = argv.filter((word) => !word.startsWith('-'));
+  let command = program;
+  for (const word of words) {
+    const inner = command.commands.find((each) => each.name() === word);
+    if (!inner) break;
+    command = inner;
+  }
+  const names = [command, ...ancestorsOf(command)].reverse().map((each) => each.name());
+  const complaint = error.code === 'commander.help' ? 'no command was named.' : complaintOf(error, argv, command);
+  return new CommandError('USAGE', [`${complaint} See: ${names.join(' ')} --help`], { cause: error });
+}
+
+function ancestorsOf({ parent }: Command): Command[] {
+  return parent ? [parent, ...ancestorsOf(parent)] : [];
+}
+
+function complaintOf(error: CommanderError, argv: readonly string[], { options }: Command): string {
+  // The parser misses an option before it looks at one that it does not know, which may be the same, misspelt.
+  const known = options.flatMap(({ long }) => long ?? []);
+  const unknown = argv
+    .map((word) => word.replace(/=.*/, ''))
+    .find((word) => /^--./.test(word) && !known.includes(word));
+  const meant = unknown === undefined ? undefined : closestName(unknown, known);
+  if (error.code === 'commander.missingMandatoryOptionValue' && meant !== undefined) {
+    return `unknown option '${unknown}' (Did you mean ${meant}?)`;
+  }
+  return error.message
+    .replace(/^error: /, '')
+    .replace(/\s*\n\s*/g, ' ')
+    .replace(/[^.?)]$/, '$&.');
 }

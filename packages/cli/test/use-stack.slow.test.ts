@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../src/dev-server';
 import { testTemporalAddress } from '../../../test/support/temporal';
+import { until } from '../../../test/support/until';
 import { fileconv, filesBelow, linesOf, newFolder, parseJson, removeFolders, startProcess } from './fileconv';
 import { childrenOf, isAlive } from './processes';
 import { noisyPng } from './samples';
@@ -202,3 +203,30 @@ async function untilJobRuns(cwd: string): Promise<void> {
   while (!existsSync(uploads) || (await filesBelow(uploads)).length === 0) await sleep(20);
   await sleep(1_500);
 }
+
+it('a batch that waits for a stack which was stopped goes on with the one that is started as it says', async () => {
+  const cwd = await newFolder();
+  await mkdir(path.join(cwd, 'in'));
+  for (let n = 0; n < 40; n += 1) await writeFile(path.join(cwd, 'in', `${n}.png`), noisyPng(64 + n));
+  const up = () => startProcess(['up'], { cwd, env: { FILECONV_SERVICE_CONVERSION_CONCURRENCY: '1' } });
+  const first = up();
+  await first.until(/Ctrl-C stops everything/);
+  const batch = startProcess(['batch', 'run', 'in', '--to', 'webp', '--out', 'out', '--name', 'n'], { cwd });
+  await until(
+    'something is converted',
+    async () => (await filesBelow(path.join(cwd, 'out')).catch(() => [])).length > 0,
+  );
+  first.child.kill('SIGTERM');
+  await first.ended;
+  await batch.until(/waits for a stack: none runs in/);
+  // Longer than a single request to Temporal is repeated.
+  await sleep(25_000);
+  const second = up();
+  await second.until(/Ctrl-C stops everything/);
+  const ended = await batch.ended;
+  second.child.kill('SIGTERM');
+  await second.ended;
+  expect(ended.stderr).not.toContain('error:');
+  expect(ended.stdout).toContain('All 40 files are converted.');
+  expect(ended.code).toBe(0);
+});

@@ -3,10 +3,12 @@ import { BatchFailedError, type BatchHandle } from 'temporal-file-conversion/int
 import type { BatchState, ConversionBatchResult } from 'temporal-file-conversion/internal/shared/batch';
 import { formatCount, formatDuration, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
-import { CommandError } from '../command-error';
+import { CommandError, isAway } from '../command-error';
+import { temporalTarget } from '../config/temporal-connection';
 import type { Output } from '../output/output';
 import { aborted } from '../stack/parent-process';
 import type { StackInUse } from '../stack/open-temporal';
+import { readLiveStack } from '../stack/stack-record';
 import { createStallReader, type Stall, StallNews } from '../waiting/stall';
 
 const askEveryMs = 1_000;
@@ -28,7 +30,7 @@ export async function watchBatch(
   const over = new AbortController();
   const showing = showUntil(over.signal, { stack, batch, progress, isLive: output.isLive });
   try {
-    const result = await Promise.race([stack.untilClosed(() => batch.result()), aborted(signal)]);
+    const result = await Promise.race([untilKnown(context, { stack, batch, signal }), aborted(signal)]);
     return { ...(result && { result }), ...(news.last && { stall: news.last }) };
   } catch (error) {
     throw explainBatchFailure(error);
@@ -42,6 +44,27 @@ export async function watchBatch(
       // Aborted afterwards: a timer that is left keeps the process alive.
       sleep(askEveryMs, undefined, { signal: shown.signal }).catch(() => undefined),
     ]);
+  }
+}
+
+/** The result; while Temporal is away, the command waits for it, as it says. @throws CommandError when it has come back elsewhere */
+async function untilKnown(
+  context: CommandContext,
+  { stack, batch, signal }: { stack: StackInUse; batch: BatchHandle; signal: AbortSignal },
+): Promise<ConversionBatchResult> {
+  for (;;) {
+    try {
+      return await stack.untilClosed(() => batch.result());
+    } catch (error) {
+      if (!isAway(error) || !stack.outlivesCommand) throw error;
+      const isLocal = !temporalTarget(context).isNamed;
+      const now = isLocal ? await readLiveStack(context.config.values.state.dir) : undefined;
+      if (now && now.temporal.address !== stack.address) {
+        const problem = `The stack was started again at another address (${now.temporal.address}). Go on there: fileconv batch watch ${shellWord(batch.name)}`;
+        throw new CommandError('TEMPORAL_UNREACHABLE', [problem], { cause: error });
+      }
+      await sleep(askEveryMs, undefined, { signal });
+    }
   }
 }
 

@@ -3,21 +3,22 @@ import path from 'node:path';
 import { ensureEmbeddedApp } from 'temporal-file-conversion-service/internal/accounts/embedded-app';
 import type { CallbackReceiver } from 'temporal-file-conversion/internal/callbacks/receiver';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
-import { makeFolder } from 'temporal-file-conversion/internal/storage/folders';
+import { fileSize } from 'temporal-file-conversion/internal/shared/wording';
+import { freeBytesOf, makeFolder } from 'temporal-file-conversion/internal/storage/folders';
 import { z } from 'zod';
 import { makeStateFolders } from '../allowed';
 import type { CommandContext } from '../command-context';
-import { explainStateFolder, isPortTaken } from '../command-error';
+import { CommandError, explainStateFolder, isPortTaken } from '../command-error';
 import type { Config } from '../config/load-config';
 import { temporalTarget } from '../config/temporal-connection';
-import { acquireProcessLock, defaultCacheDir, freePort, portNear } from '../dev-server';
+import { acquireProcessLock, defaultCacheDir, freePort, portNear, TemporalServerError } from '../dev-server';
 import { openReceiver } from '../keys/callback-settings';
 import { isEncrypting, openCodecServer } from '../keys/encryption-settings';
 import { openLog } from '../observability/log';
 import { boundLogs, openLogFile } from '../observability/log-file';
 import { recordFile, removeStackHolder, removeStackRecord, writeStackHolder, writeStackRecord } from './stack-record';
 import type { StackRecord } from './stack-record';
-import { superviseProcess, superviseTemporal, type SupervisedProcess, type TemporalPart } from './supervise';
+import { portOf, superviseProcess, superviseTemporal, type SupervisedProcess, type TemporalPart } from './supervise';
 
 /** Temporal, the conversion service and a worker, running for as long as this process does. */
 export interface Stack {
@@ -43,6 +44,8 @@ const mainFile = path.resolve(__dirname, '../../dist/main.js');
 /** Longer than a service takes to end (10 s for the answers under way). */
 const leftOverServiceTimeoutMs = 15_000;
 const stopMarginMs = 10_000;
+/** With less, not even a database can be opened. */
+const fullBytes = 1_000_000;
 
 /**
  * Starts what conversions need on this machine. All state is in `<state>/`, so that jobs continue after everything was killed.
@@ -61,7 +64,9 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     for (let stop = started.pop(); stop; stop = started.pop()) await stop();
   };
   try {
-    const lock = await acquireProcessLock(path.join(stateDir, 'stack.lock'), options);
+    const lock = await acquireProcessLock(path.join(stateDir, 'stack.lock'), options).catch(async (error: unknown) => {
+      throw await explainFullDisk(context, error);
+    });
     started.push(() => lock.release());
     // The record of a killed stack would mislead others until ours is written.
     await removeStackRecord(stateDir);
@@ -87,6 +92,8 @@ export async function startStack(context: CommandContext, options: StartStackOpt
       signal: options.signal,
     });
     started.push(() => temporal.stop());
+    if (!temporalTarget(context).isNamed)
+      await temporalPortBefore.write(stateDir, portOf(`http://${temporal.address}`));
     await awaitLeftOverService(context, options.signal);
     const service = await startService(context, ports.service, logs);
     started.push(() => service.process.stop());
@@ -116,6 +123,17 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     await stopAll();
     throw error;
   }
+}
+
+/** SQLite, which makes the lock, tells of a full disk in many ways. */
+async function explainFullDisk({ config }: Pick<CommandContext, 'config'>, error: unknown): Promise<unknown> {
+  const { state, service } = config.values;
+  if (!(error instanceof TemporalServerError && error.code === 'LOCK_UNUSABLE')) return error;
+  const free = await freeBytesOf(state.dir);
+  if (free === undefined || free > fullBytes) return error;
+  const needed = fileSize(service.minFreeBytes + fullBytes);
+  const problem = `The disk of ${state.dir} is full (${fileSize(free)} free). Make room: a stack needs ${needed} (service.min_free_bytes), and what the files take.`;
+  return new CommandError('STATE_UNUSABLE', [problem], { cause: error });
 }
 
 /**
@@ -243,8 +261,13 @@ type Part = 'service' | 'callbacks' | 'codec';
 const temporalPort = 7233;
 const temporalUiPort = 8233;
 
+const port = z.int().min(1).max(65_535);
+
+/** Where the folder's Temporal was before: commands that wait for it go on there. */
+const temporalPortBefore = recordFile('temporal-port.json', port);
+
 /** The port of the folder's last receiver, at which its unfinished conversions call back. */
-export const receiverPort = recordFile('receiver-port.json', z.int().min(1).max(65_535));
+export const receiverPort = recordFile('receiver-port.json', port);
 
 /**
  * The well-known ports, as far as they are free, or others when another stack of this user has them.
@@ -270,9 +293,14 @@ export async function claimPorts(
     const before = await receiverPort.read(config.values.state.dir);
     return before === undefined ? freePort() : portNear(before);
   };
+  const chooseTemporalPort = async () => {
+    const before = await temporalPortBefore.read(config.values.state.dir);
+    const isOurs = before !== undefined && (before !== temporalPort || lock !== undefined);
+    return isOurs ? portNear(before) : choose(temporalPort);
+  };
   try {
     return {
-      temporal: await choose(temporalPort),
+      temporal: await chooseTemporalPort(),
       temporalUi: await choose(temporalUiPort),
       service: await choosePart('service'),
       callbacks: await chooseReceiverPort(),

@@ -303,6 +303,6 @@ export async function superviseTemporal(
   };
 }
 
-function portOf(url: string): number {
+export function portOf(url: string): number {
   return Number(new URL(url).port);
 }

@@ -96,7 +96,7 @@ async function connectTo(
   // Credentials are sent only to the Temporal that they were given for.
   const own = { ...(isNamed && connection), address: temporal.address };
   const target = { connection: own, namespace: temporal.namespace, isNamed };
-  return connect(context, target, { taskQueue, uiUrl: temporal.uiUrl });
+  return { ...(await connect(context, target, { taskQueue, uiUrl: temporal.uiUrl })), address: temporal.address };
 }
 
 /** The stack that every command may use. Its record may be left over from a crash. */

@@ -1,4 +1,4 @@
-import type { Client } from '@temporalio/client';
+import type { Client, Connection } from '@temporalio/client';
 import { inspectJob, readBatchWaiting } from 'temporal-file-conversion/internal/client/operations/inspect-job';
 import type { Waiting, WaitReason } from 'temporal-file-conversion/internal/client/operations/job-waiting';
 import type { BatchState } from 'temporal-file-conversion/internal/shared/batch';
@@ -130,6 +130,8 @@ export function createStallReader(context: CommandContext, client: Client): Stal
   const { values } = context.config;
   const { connection, isNamed } = temporalTarget(context);
   const isLocal = !isNamed;
+  // That of a stack is not the configuration's.
+  const askedAt = (client.connection as Partial<Connection>).options?.address;
   const withNext = (stall: Stall, about: Omit<Parameters<typeof nextStep>[1], 'isLocal'>): { stall: Stall } => {
     const next = nextStep(stall.reason, { ...about, isLocal });
     return { stall: { ...stall, ...(next && { next }) } };
@@ -142,7 +144,7 @@ export function createStallReader(context: CommandContext, client: Client): Stal
     try {
       return await client.withDeadline(Date.now() + answerWithinMs, read);
     } catch {
-      const waitsFor = `Temporal, which does not answer at ${connection.address}`;
+      const waitsFor = `Temporal, which does not answer at ${askedAt ?? connection.address}`;
       return withNext({ reason: 'temporal', waitsFor }, {});
     }
   };

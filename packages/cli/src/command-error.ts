@@ -154,7 +154,7 @@ const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'no folder can be made there',
   EEXIST: 'it is a file',
   ENOTDIR: 'it is a file, or in one',
-  ENOSPC: 'no space is left on the device',
+  ENOSPC: 'no space is left on the device; make room',
 };
 
 /** The error to throw when the state folder can't be used; other errors are returned unchanged. */

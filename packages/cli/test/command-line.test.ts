@@ -93,6 +93,18 @@ describe('formats', () => {
     );
   });
 
+  it.each([
+    [
+      ['job', 'list', '--statuss', 'x'],
+      "unknown option '--statuss' (Did you mean --status?) See: fileconv job list --help",
+    ],
+    [['convert', 'a.md', '--too', 'pdf'], "unknown option '--too' (Did you mean --to?) See: fileconv convert --help"],
+    [['convert', 'a.md'], "required option '--to <format>' not specified. See: fileconv convert --help"],
+    [['batch', 'nonsense'], "unknown command 'nonsense'. See: fileconv batch --help"],
+  ])('names the help of the command that was typed: %j', async (args, says) => {
+    expect(await fileconv(args, { cwd: folder })).toMatchObject({ code: 2, stderr: `error: ${says}\n` });
+  });
+
   it('says that there is no such format', async () => {
     const ended = await fileconv(['formats', 'nonsense'], { cwd: folder });
     expect(ended).toMatchObject({

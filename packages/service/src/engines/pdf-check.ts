@@ -22,7 +22,7 @@ export async function checkPdf(pdf: Uint8Array, { text, isSet }: { text: string;
   if (!isHere({ npm: '@hyzyla/pdfium' })) return {};
   return withPdf(Buffer.from(pdf), (document) => {
     const pages = Array.from({ length: document.getPageCount() }, (_, number) => readPage(document.getPage(number)));
-    const lost = lostWords(text, pages.map((page) => page.text).join('\n'));
+    const lost = lostWords(text, ...pages.map((page) => page.text));
     const warnings: Warnings = {};
     if (lost.length > 0) {
       warnings['TEXT_LOST'] = `Not on the pages of the PDF: ${someWords(lost)} of the document.`;

@@ -24,19 +24,32 @@ function countWords(text: string): Map<string, number> {
   return counts;
 }
 
-/** The words of a text that another does not have, or not as often; in capitals, without accents. */
-export function lostWords(text: string, within: string): string[] {
+/** The words of a text that the pages of another do not have, or not as often; in capitals, without accents. */
+export function lostWords(text: string, ...pages: readonly string[]): string[] {
   const wanted = countWords(text);
-  const there = countWords(within);
+  const all = pages.join('\n');
+  const there = countWords(all);
   const lacking = [...wanted].filter(([each, times]) => (there.get(each) ?? 0) < times);
   if (lacking.length === 0) return [];
-  const run = normalise(within).replace(notALetter, '');
-  const isSplit = splitWords(within);
-  return lacking.flatMap(([each, times]) => {
-    const found = Math.max(occurrences(run, each, times), occurrences(run, Array.from(each).reverse().join(''), times));
-    const lost = times - found;
-    return lost > 0 && !isSplit(each) ? Array.from({ length: lost }, () => each) : [];
+  const run = runOf(all);
+  const lost = lacking.flatMap(([each, times]) => {
+    const reversed = Array.from(each).reverse().join('');
+    const found = Math.max(occurrences(run, each, times), occurrences(run, reversed, times));
+    return found < times ? [{ each, times: times - found }] : [];
   });
+  const endsThatSplit = lost.length > mostSplit ? () => 0 : splitWords(pages);
+  return lost.flatMap(({ each, times }) => {
+    const split = splitAtAnEnd * endsThatSplit(each);
+    return Array.from({ length: Math.max(0, times - split) }, () => each);
+  });
+}
+
+/** More words are not split at the ends of pages, nor one word more often at one: in cells beside each other. */
+const [mostSplit, splitAtAnEnd] = [300, 2];
+
+/** The letters of a text, without what stands between them. */
+function runOf(text: string): string {
+  return normalise(text).replace(notALetter, '');
 }
 
 /** Up to `most`. */
@@ -46,14 +59,27 @@ function occurrences(text: string, part: string, most: number): number {
   return count;
 }
 
-/** Words that a hyphen splits where a page, or a column, ends: what stands between their halves is not of them. */
-function splitWords(text: string): (word: string) => boolean {
-  const normal = (found: Iterable<RegExpExecArray>) => new Set(Array.from(found, ([, part = '']) => normalise(part)));
+/** At the ends of how many pages a word may begin at the end of a line and end on the next, with or without a hyphen, whatever stands in between. */
+function splitWords(pages: readonly string[]): (word: string) => number {
   // PDFium writes U+FFFE for a hyphen at the end of a line.
-  const starts = normal(text.matchAll(/([\p{L}\p{N}]+)(?:\ufffe|[-\u00ad\u2010]\s*?(?:\n|$))/gu));
-  const others = normal(text.matchAll(/(?:^|\n|\ufffe)[^\p{L}\p{N}\n]*([\p{L}\p{N}]+)/gu));
+  const read = pages.map((page) => {
+    const ends = page.matchAll(/([\p{L}\p{N}]+)(?:\ufffe|[-\u00ad\u2010]?\s*(?:\n|$))/gu);
+    const lastInLine = new Set(Array.from(ends, ([, end = '']) => normalise(end)));
+    return { run: runOf(page), lastInLine, words: countWords(page) };
+  });
+  const parts = (whole: string) => Array.from(whole, (_, index) => index).slice(1);
   return (whole) =>
-    Array.from(starts).some((start) => whole.startsWith(start) && others.has(whole.slice(start.length)));
+    read.filter(({ run, lastInLine }, page) =>
+      parts(whole).some((at) => {
+        const [start, end] = [whole.slice(0, at), whole.slice(at)];
+        if (!run.includes(start) || !parts(`-${start}`).some((from) => lastInLine.has(start.slice(from - 1))))
+          return false;
+        // Of what a page ends with something may be printed below it, as notes are.
+        return [read[page], read[page + 1]].some(
+          (next) => next?.run.includes(end) === true && parts(`${end}-`).some((to) => next.words.has(end.slice(0, to))),
+        );
+      }),
+    ).length;
 }
 
 /** `3 words: ONE, TWO, THREE` */

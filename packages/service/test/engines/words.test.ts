@@ -3,6 +3,12 @@ import { lostWords } from '../../src/engines/words';
 /** What a text lost on its way to the pages of a PDF, and what only looks like a loss. */
 
 describe('words of a text that its pages lack', () => {
+  it('are not those that a page splits within a row of a table, with or without a hyphen', () => {
+    const first = 'Name Docu\r\nmen\r\nother com\ufffe1';
+    expect(lostWords('documented complete', first, 'Name ted\r\nplete\r\n2')).toEqual([]);
+    expect(lostWords('documented complete', 'Name Docu\r\n1', 'other')).toEqual(['DOCUMENTED', 'COMPLETE']);
+  });
+
   it('are named as often as they are lacking', () => {
     expect(lostWords('pay the invoice, pay it twice', 'Pay the')).toEqual(['PAY', 'INVOICE', 'IT', 'TWICE']);
   });

@@ -5,7 +5,7 @@ import { type Account, priceOf, type RateClass } from '../accounts/account';
 import { chooseInput, describeFormat, requireFormat, requireRoute } from '../engines/formats';
 import { contentDisposition, withExtension } from '../files/file-name';
 import { missingFile } from '../files/file-store';
-import { inVersion, routesOf, taskPathOf, versionOf } from '../shared/api-version';
+import { inVersion, routesOf, versionOf } from '../shared/api-version';
 import { TaskError } from '../shared/task-error';
 import { type AnsweredTask, EphemeralTask, formatTime, monitoredJson, resultJson } from '../tasks/answer';
 import { type AnyTaskData, requestSchemas } from '../tasks/request-data';
@@ -107,7 +107,7 @@ function requireFreeConversion({ appId, freeApp }: Account, store: TaskStore): v
   if (!freeApp) return;
   const dayMs = 24 * 60 * 60 * 1000;
   const today = Math.floor(Date.now() / dayMs) * dayMs;
-  if (store.countSince(appId, today, taskPathOf(endpoints.convertFile)) < freeApp.dailyConversions) return;
+  if (store.countConversionsSince(appId, today) < freeApp.dailyConversions) return;
   const hours = Math.max(1, Math.ceil((today + dayMs - Date.now()) / (60 * 60 * 1000)));
   throw new TaskError('FREE_APP_LIMITED', { subject: String(hours) });
 }

@@ -90,7 +90,8 @@ export class TaskStore {
       ),
       deleteStrayCallbacks: db.prepare('DELETE FROM callbacks WHERE task NOT IN (SELECT id FROM tasks)'),
       countSince: db.prepare(
-        'SELECT count(*) AS count FROM tasks WHERE app = ? AND created_at >= ? AND endpoint LIKE ?',
+        // A refused request never got as far as its formats.
+        'SELECT count(*) AS count FROM tasks WHERE app = ? AND created_at >= ? AND output_format IS NOT NULL',
       ),
     };
   }
@@ -187,9 +188,9 @@ export class TaskStore {
     return deleted;
   }
 
-  /** Tasks of an app since a time, of one endpoint in any version. */
-  countSince(app: string, since: number, taskPath: string): number {
-    const row = this.#statements.countSince.get(app, since, `%/${taskPath}`);
+  /** Conversions of an app that were accepted since a time. */
+  countConversionsSince(app: string, since: number): number {
+    const row = this.#statements.countSince.get(app, since);
     return z.object({ count: z.number() }).parse(row).count;
   }
 

@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { createCallbackApp, startReceiver } from '../callbacks/receiver';
 import { createApp, createDataDir, parseAnswer, startTestService, TestClient, tinyPng } from '../support';
 
@@ -81,6 +83,23 @@ it('a task of monitoring, of a format, of a refusal, and one that named its conn
     expect(output.entity).toEqual(entity);
   }
   await second.stop();
+});
+
+it('refused conversions do not count as conversions of the day', async () => {
+  const dataDir = await createDataDir();
+  await writeFile(path.join(dataDir, 'accounts.toml'), '[free_app]\nenabled = true\ndaily_conversions = 1\n');
+  const { service, stop } = await startTestService({ dataDir });
+  const free = new TestClient(service.url, {
+    app: { name: 'free', appId: 'free', tokenSha256: '' },
+    token: 'FREE-TOKEN',
+  });
+  const connector = await free.upload('dot.png', tinyPng);
+  const convert = (output: string) =>
+    free.post('convert/file', { connector, include: ['entity'], parameters: { output } });
+  expect((await convert('nonsense')).body.code).toBe('INVALID_OUTPUT_FORMAT');
+  expect((await convert('webp')).body.code).toBeUndefined();
+  expect((await convert('webp')).body.code).toBe('FREE_APP_LIMITED');
+  await stop();
 });
 
 it('a request that no endpoint takes counts in the window of its app, which its answer shows', async () => {

@@ -12,6 +12,7 @@ import {
   type Parameters,
 } from './conversion';
 import { readInput, readInputText } from './input';
+import { describeMissingGlyphs } from './missing-glyphs';
 import { describeMissing } from './pandoc-engine';
 import { endOfProgram, environmentOf, homeOf, pathOf, programs, workFolderOf } from './programs';
 
@@ -50,7 +51,11 @@ export async function printPage(request: ConversionRequest): Promise<Converted> 
     const { data } = await browser.ask('Page.printToPDF', layoutOf(request.parameters), printSchema);
     const asked = browser.requested.filter((url) => !url.startsWith('data:') && !url.startsWith('about:'));
     const missing = [...asked, ...filesBeside(html)];
-    return { data: Buffer.from(data, 'base64'), warnings: { ...warnings, ...describeMissing(missing) } };
+    const { warnings: glyphs } = await describeMissingGlyphs(
+      html.replace(/<(style|script)\b[^]*?<\/\1>|<[^<>]*>/gi, ''),
+    );
+    const all = { ...warnings, ...glyphs, ...describeMissing(missing) };
+    return { data: Buffer.from(data, 'base64'), warnings: all };
   } finally {
     await browser.close();
   }

@@ -14,7 +14,7 @@ import { readInputText, requireArchive } from './input';
 import { readMarkdown } from './markdown';
 import { withWholePipeTables, withWholeWikiTables } from './markup-tables';
 import { breakStyle, plainTextDocument } from './plain-text';
-import { embedImages, type PandocRun, pageWriters, shownText } from './pandoc-document';
+import { embedImages, type PandocRun, pageWriters } from './pandoc-document';
 import { readableWord } from './word-document';
 
 /** Formats that are zip archives: a damaged file usually is not one. */
@@ -81,7 +81,7 @@ export async function readDocument(
     const read = await runPandoc({ ...prepared, to, inputName, options });
     const readAgain = async () => {
       const { data } = to === 'json' ? read : await runPandoc({ ...prepared, to: 'json', inputName });
-      return shownText(JSON.parse(Buffer.from(data).toString('utf8')));
+      return Buffer.from(data).toString('utf8');
     };
     const data = to === 'odt' && reader === 'plain-text' ? withBreakStyle(read.data) : read.data;
     const unread = await describeUnread(request, input, { output: read.data, readAgain });

@@ -20,7 +20,7 @@ async function textIn(client: TestClient, bytes: Buffer, format: string): Promis
   return all.replace(/<[^<>]*>|[\s\u200b\ufffe*+|=\\-]|\{\\b |\\textbf\{|\}/g, '');
 }
 
-describe('a Word document with one of everything, without the programs of a machine', () => {
+describe('without the programs of a machine', () => {
   let running: Awaited<ReturnType<typeof startTestService>>;
   beforeAll(async () => {
     running = await startTestService({ conversionConcurrency: 1, engines: engineNamesOfNpm });
@@ -28,7 +28,7 @@ describe('a Word document with one of everything, without the programs of a mach
   afterAll(() => running.stop());
 
   it.each(['txt', 'html', 'md', 'rst', 'tex', 'odt', 'epub', 'pdf'])(
-    'is all in its %s, or warned of',
+    'a Word document with one of everything is all in its %s, or warned of',
     async (format) => {
       const data = everything();
       const { bytes, warning } = await running.client.convertToBytes({ name: 'a.docx', data }, format);
@@ -41,7 +41,7 @@ describe('a Word document with one of everything, without the programs of a mach
     },
   );
 
-  it('of twenty pages is all in its PDF', async () => {
+  it('a Word document of twenty pages is all in its PDF', async () => {
     const { bytes, warning } = await running.client.convertToBytes(
       { name: 'a.docx', data: everything({ pages: 20 }) },
       'pdf',
@@ -51,7 +51,7 @@ describe('a Word document with one of everything, without the programs of a mach
     expect(warning).not.toHaveProperty('TEXT_LOST');
   });
 
-  it('has its words counted that pandoc leaves out', async () => {
+  it('the words of a Word document are counted that pandoc leaves out', async () => {
     const lost = para(
       `<w:r><w:pict><v:group><v:shape><v:textbox><w:txbxContent>${para('Grouped box')}</w:txbxContent></v:textbox></v:shape></v:group></w:pict></w:r>`,
     );
@@ -63,11 +63,26 @@ describe('a Word document with one of everything, without the programs of a mach
   });
 
   it.each([
+    ['wiki-dokuwiki', 'a.wiki', '^ H ^\n| a | LOST |\n| {{pic.png?20|alt}} | [[page|text]] |\n', 2],
+    ['org', 'a.org', '| h |\n|---|\n| a | LOST |\n', 1],
+    ['wiki', 'a.wiki', '{|\n! H\n|-\n| a || KEPT [[File:x.png|thumb|alt]]\n|}\n', 0],
+    ['md', 'a.md', '| H |\n|---|\n| a | KEPT |\n', 0],
+    ['textile', 'a.textile', '|a|\n|b|KEPT|\n', 0],
+  ])(
+    'cells beyond those of the first row of a table are kept, or their words counted: %s',
+    async (input, name, data, lost) => {
+      const { bytes, warning } = await running.client.convertToBytes({ name, data }, 'html', { input });
+      expect(warning['TEXT_LOST'] ?? '0 word(s)').toContain(`${lost} word(s)`);
+      if (lost === 0) expect(bytes.toString('utf8')).toContain('KEPT');
+    },
+  );
+
+  it.each([
     ['no grid', (xml: string) => xml.replace(/<w:tblGrid>.*?<\/w:tblGrid>/, '')],
     ['an empty grid', (xml: string) => xml.replace(/<w:tblGrid>.*?<\/w:tblGrid>/, '<w:tblGrid/>')],
     ['a grid without widths', (xml: string) => xml.replace(/<w:gridCol [^>]*>/g, '<w:gridCol/>')],
     ['a grid that is too short', (xml: string) => xml.replace(/<w:gridCol [^>]*>/, '')],
-  ])('with a table of %s has all of its cells', async (_title, spoil) => {
+  ])('a table of Word with %s has all of its cells', async (_title, spoil) => {
     const merged = table(
       3,
       row(cell('A1'), cell('B1C1', '<w:gridSpan w:val="2"/>')),

@@ -13,6 +13,7 @@ import {
 import { defined } from '../shared/defined';
 import { onUnknownOutcomeChoices, type OnUnknownOutcome } from '../shared/policies';
 import type { ConversionParameters } from '../shared/parameters';
+import { fileSize } from '../shared/wording';
 import type { FileStore } from '../storage/file-store';
 import {
   checkRequest,
@@ -172,8 +173,19 @@ const startSchema = z.strictObject({
   historyLimit: z.int().positive().optional(),
 });
 
+/** Of all inline items: a workflow carries them from run to run, and 2 MB is all that the server takes. */
+const maxInlineBytes = 512_000;
+
 const inlineSchema = startSchema.extend({
-  items: z.array(itemSchema).max(maxInlineItems, `must be at most ${maxInlineItems} when they are inline`),
+  items: z
+    .array(itemSchema)
+    .max(maxInlineItems, `must be at most ${maxInlineItems} when they are inline`)
+    .superRefine((items, context) => {
+      const bytes = Buffer.byteLength(JSON.stringify(items));
+      if (bytes <= maxInlineBytes) return;
+      const message = `take ${fileSize(bytes)} together, and Temporal starts nothing with so much: at most ${fileSize(maxInlineBytes)} inline. Write them to a manifest`;
+      context.addIssue({ code: 'custom', message });
+    }),
 });
 
 /** A program's request for a batch that is planned, or of inline items: the workflow's input, with paths in place of URIs. */

@@ -103,6 +103,10 @@ function openTask({ entity, result }: TaskResponse): string | undefined {
 }
 
 function excerpt({ headers, text, httpStatus }: RawAnswer, quote: Quote): string {
+  // The service's own refusal has the document's shape.
+  if (httpStatus === 413) {
+    return '; something before the service, such as a proxy, limits the size of uploads: raise its limit (nginx: client_max_body_size)';
+  }
   if (httpStatus >= 300 && httpStatus < 400) {
     return `; it points elsewhere (${quote(originOf(headers.location))}), so the base URL is not the service's own`;
   }

@@ -36,6 +36,15 @@ describe('an error of the request is thrown', () => {
   });
 });
 
+it('a page of a proxy that limits uploads is told as that, with what to do', async () => {
+  const { baseUrl } = await serve((response) => {
+    response.writeHead(413, { 'content-type': 'text/html' }).end('<h1>413 Request Entity Too Large</h1>');
+  });
+  const failure = await failureOf(connectTo(baseUrl).downloadUrl({ connector: 'c' }));
+  expect(failure.code).toBe('HTTP_413');
+  expect(failure.message).toContain('something before the service, such as a proxy, limits the size of uploads');
+});
+
 describe('no error', () => {
   it.each([
     ['an empty object', {}],

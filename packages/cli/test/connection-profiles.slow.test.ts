@@ -111,6 +111,14 @@ it('the same by variables alone', async () => {
   expect(mutual.clients).toContain('fileconv-client');
 });
 
+it('TLS on one side alone is told as such', async () => {
+  const plain = await fileconv(['limit', 'show'], { cwd, env: { TEMPORAL_ADDRESS: mutual.address } });
+  expect(plain.stderr).toContain('TLS is spoken there: set TEMPORAL_TLS=true, or tls in the profile of Temporal.');
+  const env = { TEMPORAL_ADDRESS: testTemporalAddress(), TEMPORAL_TLS: 'true' };
+  const overTls = await fileconv(['limit', 'show'], { cwd, env });
+  expect(overTls.stderr).toContain('No TLS is spoken there: unset TEMPORAL_TLS');
+});
+
 it('an API key is sent with every request, over TLS', async () => {
   await withProfile('keyed', 'limit', 'show');
   expect(keyed.authorizations.length).toBeGreaterThan(0);

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
 import type { ConnectionOptions } from '@temporalio/client';
+import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { temporalTarget, type TemporalTarget } from '../config/temporal-connection';
@@ -151,6 +152,15 @@ async function unreachable(
   const told = (whatToDo: string) =>
     new CommandError('TEMPORAL_UNREACHABLE', [`${where} ${whatToDo}`], { cause: error });
   if (isNamed) {
+    const speaks = await spokenAt(connection.address);
+    if (speaks === 'tls' && !connection.tls) {
+      return told('TLS is spoken there: set TEMPORAL_TLS=true, or tls in the profile of Temporal.');
+    }
+    if (speaks === 'plain' && connection.tls) {
+      return told(
+        'No TLS is spoken there: unset TEMPORAL_TLS and TEMPORAL_API_KEY, or turn tls off in the profile of Temporal.',
+      );
+    }
     return told(
       'Start it there or correct the address (TEMPORAL_ADDRESS); without one, a Temporal of this machine is used.',
     );
@@ -163,6 +173,37 @@ async function unreachable(
       : `The stack of ${dir} was ended from outside. Start it again: fileconv up`,
   );
 }
+
+/** Whether what listens there speaks TLS; undefined: nothing answers. Nothing is sent but the beginning of a handshake. */
+async function spokenAt(address: string): Promise<'tls' | 'plain' | undefined> {
+  const url = `tcp://${address}`;
+  if (!URL.canParse(url)) return undefined;
+  const { hostname, port } = new URL(url);
+  const { connect: connectTls } = await import('node:tls');
+  return new Promise((resolve) => {
+    let isThere = false;
+    // Whose certificate it is does not matter here.
+    const socket = connectTls({
+      host: hostname.replace(/^\[|\]$/g, ''),
+      port: Number(port),
+      rejectUnauthorized: false,
+    });
+    const settle = (answer: 'tls' | 'plain' | undefined) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.setTimeout(probeTimeoutMs, () => settle(undefined));
+    socket.once('secureConnect', () => settle('tls'));
+    socket.once('connect', () => (isThere = true));
+    // An alert is TLS, too.
+    socket.once('error', (error) => {
+      const isAlert = systemErrorCode(error)?.includes('ALERT') === true;
+      settle(isAlert ? 'tls' : isThere ? 'plain' : undefined);
+    });
+  });
+}
+
+const probeTimeoutMs = 2_000;
 
 type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
 type Call = ReturnType<Interceptor>;

@@ -78,10 +78,10 @@ export function buildCommands(output: Output, run: Runner): Command {
     .addOption(parameterOption)
     .option(
       '--out <dir>',
-      'folder for the results, which mirror the folders of the sources, or - for standard output; of standard input a file; default: beside each file',
+      'folder for the results, which mirror the folders of the sources, or a file for standard input, or - for standard output; default: beside each file',
     )
     .option(...recursiveOption)
-    .option(...excludeOption)
+    .addOption(excludeOption)
     .addOption(onExistingOption('when the result exists already'))
     .addOption(onUnknownOutcomeOption)
     .addOption(modeOption)
@@ -179,7 +179,16 @@ export function buildCommands(output: Output, run: Runner): Command {
   ).action(act(async () => (await import('./commands/codec-server.js')).codecServer));
   addService(program, act);
   addConfig(program, act);
+  (program.commands as Command[]).sort((one, other) => placeInHelp(one) - placeInHelp(other));
   return program;
+}
+
+/** What people type daily comes first. */
+const first = ['convert', 'batch', 'schedule', 'job', 'formats', 'up', 'doctor'];
+
+function placeInHelp(command: Command): number {
+  const place = first.indexOf(command.name());
+  return place === -1 ? first.length : place;
 }
 
 function addLimit(program: Command, act: Act): void {

@@ -127,12 +127,12 @@ export const appOption = ['--app <name>', 'app profile; default: default_app of 
 
 export const recursiveOption = ['--recursive', 'look into the folders of folders'] as const;
 
-export const excludeOption = [
+export const excludeOption = new Option(
   '--exclude <pattern>',
-  'leave out what fits; may be given more than once',
-  (value: string, before: string[]) => [...before, value],
-  [] as string[],
-] as const;
+  'leave out files and folders that match; may be given more than once',
+)
+  .argParser((value: string, before: string[]) => [...before, value])
+  .default([], 'none');
 
 export const tagOption = [
   '--tag <text>',

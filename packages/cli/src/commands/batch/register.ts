@@ -73,7 +73,7 @@ export function addBatch(program: Command, runner: Runner): void {
     )
     .option('--manifest <file>', 'rows of source,output[,input,parameters,destination] as CSV or JSON Lines')
     .option(...recursiveOption)
-    .option(...excludeOption)
+    .addOption(excludeOption)
     .option('--modified-since <time>', 'only files changed since: 2h, 7d, or an ISO time', pointInTime)
     .option('--files-from <file>', 'a file with one path a line, or with paths ended by NUL')
     .option('--template <text>', 'where a result goes below --out; default: {dir}/{name}.{ext}')
@@ -92,7 +92,7 @@ export function addBatch(program: Command, runner: Runner): void {
 
   named(
     'status',
-    'print how many files of a batch stand where',
+    'print how many files of a batch are converted, failed and in flight',
     'fileconv batch status invoices',
     'fileconv batch status invoices --json',
   ).action(act(async () => (await import('./look.js')).batchStatus));

@@ -58,7 +58,7 @@ export function addJob(program: Command, act: Act): void {
   ).action(act(async () => (await import('./control.js')).jobCancel));
   byId(
     'retry',
-    'run a job again that ended without a file, from where nothing is charged twice',
+    'run a job that ended without a file again, from a point at which nothing is charged twice',
     'fileconv job retry invoices/17',
     'fileconv job retry invoices/17 --resubmit',
   )

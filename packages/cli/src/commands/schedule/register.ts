@@ -44,7 +44,7 @@ export function addSchedule(program: Command, act: Act): void {
     )
     .option('--name <name>', 'of the schedule and of its batch; default: made of what is converted')
     .option('--recursive', 'look into the folders of the folder too')
-    .option(...excludeOption)
+    .addOption(excludeOption)
     .addOption(
       new Option(
         '--overlap <what>',

@@ -36,8 +36,8 @@ export function addBatch(program: Command, runner: Runner): void {
     program,
     'batch',
     'convert many files as one batch that survives everything',
-    'fileconv batch run letters --to pdf --out converted',
-    'fileconv batch status letters-pdf',
+    'fileconv batch run letters --to pdf --out converted --name letters',
+    'fileconv batch status letters',
   ).addHelpText('after', exitCodeHelp);
   const named = (name: string, description: string, ...lines: string[]) =>
     command(batch, name, description, ...lines).argument('<name>', "the batch's name");

@@ -32,10 +32,10 @@ describe('a job that nobody could do', () => {
   it('waits until its deadline for a worker that has its app profile, and names those that this one has', async () => {
     const error = await failureOf({
       app: 'elsewhere',
-      // The next attempt would come after the deadline, so that none is under way when it passes.
+      // One attempt at once, one just before the deadline, and none under way when it passes.
       policies: {
         ...quickPolicies,
-        uploadDeadline: 60_000,
+        uploadDeadline: 4_000,
         retryInitialInterval: 90_000,
         retryMaximumInterval: 90_000,
       },

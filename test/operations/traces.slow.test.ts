@@ -69,6 +69,8 @@ beforeAll(async () => {
       ...tracing,
       TEMPORAL_ADDRESS: testTemporalAddress(),
       FILECONV_WORKER_TASK_QUEUE: taskQueue,
+      // That of the worker, which has made it.
+      FILECONV_STATE_DIR: path.join(folder, '.fileconv'),
       FILECONV_APPS_STUB_BASE_URL: rig.stub.url,
       FILECONV_APPS_STUB_APP_ID: stubAppId,
       FILECONV_APPS_STUB_TOKEN: token,

@@ -97,7 +97,7 @@ it('exactly the bad files of a batch fail, by code; fixed, retry runs only those
   const done = total - badItems.length;
   const unmended = bad.unknownFormat.length;
   expect(linesOf(retried.stderr)).toEqual([
-    `warning: ${bad.unknownFormat.length} files of format nonsense can't be converted, and will fail without being uploaded: the service knows no format nonsense. See: fileconv formats`,
+    `warning: ${bad.unknownFormat.length} files of format nonsense can't be converted, and will fail without being uploaded (--unconvertible skip leaves them out): the service knows no format nonsense. See: fileconv formats`,
     `Batch some bad: ${badItems.length - unmended} files to convert, ${done} files done before.`,
   ]);
   expect(linesOf(retried.stdout)[0]).toBe(

@@ -82,8 +82,8 @@ it('the dry run of 10,000 files of 6 kinds asks once for each pair, and lists wh
   const ended = await run('batch', 'run', 'many', '--to', 'webp', '--out', 'out', '--dry-run');
   expect(service.questions() - before).toBe(6);
   expect(linesOf(ended.stderr)).toEqual([
-    "warning: 1,666 files of format md can't be converted, and will fail without being uploaded: the service does not convert md to webp. See what it converts md to: fileconv formats md",
-    "warning: 1,666 files of format docx can't be converted, and will fail without being uploaded: the service does not convert docx to webp. See what it converts docx to: fileconv formats docx",
+    "warning: 1,666 files of format md can't be converted, and will fail without being uploaded (--unconvertible skip leaves them out): the service does not convert md to webp. See what it converts md to: fileconv formats md",
+    "warning: 1,666 files of format docx can't be converted, and will fail without being uploaded (--unconvertible skip leaves them out): the service does not convert docx to webp. See what it converts docx to: fileconv formats docx",
   ]);
   expect(ended.stdout).toContain('6,668 files to convert');
   expect(ended.code).toBe(0);

@@ -84,7 +84,10 @@ function withRefused(
   const { refused, todo } = plan;
   if (refused.length === 0) return plan;
   const isNothingLeft = todo === 0 && unconvertible === 'fail';
-  const fate = unconvertible === 'skip' ? ', and will be skipped' : ', and will fail without being uploaded';
+  const fate =
+    unconvertible === 'skip'
+      ? ', and will be skipped'
+      : ', and will fail without being uploaded (--unconvertible skip leaves them out)';
   const found = refused.map((each): Finding => ({
     code: 'FORMAT_UNUSABLE',
     message: tell(each, isNothingLeft ? '' : fate),

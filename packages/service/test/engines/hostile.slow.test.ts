@@ -215,7 +215,7 @@ withPrograms(['ffmpeg'], () => {
     ];
     for (const each of lists) {
       await expect(convert('ffmpeg', each, ['mov', 'gif', 'gif'])).rejects.toThrow(
-        /^FFmpeg could not convert the mov file to gif/,
+        /^(FFmpeg could not convert the mov file to gif|The mov file is damaged)/,
       );
     }
     expect(requests).toEqual([]);

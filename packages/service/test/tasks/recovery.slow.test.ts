@@ -82,7 +82,10 @@ describe('a service killed with kill -9', () => {
     }
     await waitForStatus(before, accepted[0] ?? '', 'pending');
     await kill(child);
-    await writeFile(path.join(dataDir, 'outputs', `${accepted[0] ?? ''}.half.part`), 'half');
+    await writeFile(
+      path.join(dataDir, 'outputs', `${accepted[0] ?? ''}.00000000-0000-4000-8000-000000000001.part`),
+      'half',
+    );
     await writeFile(path.join(dataDir, 'uploads', '00000000-0000-4000-8000-000000000000'), 'uploaded, never recorded');
 
     const { client, service, logged } = await startTestService({ dataDir }, testApp);

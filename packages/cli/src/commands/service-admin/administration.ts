@@ -70,6 +70,13 @@ export async function addApp(
   output.say(
     `Added to ${file}. Keep the token: only its hash is stored. A running service knows the app within a second.`,
   );
+  const { host, port } = context.config.values.service;
+  output.say(`For a fileconv.toml that uses it:
+
+[apps.${JSON.stringify(name)}]
+base_url = "http://${host}:${port}"
+app_id = "${appId}"
+token_env = "THE_VARIABLE_WITH_THE_TOKEN"`);
 }
 
 export async function rotateToken(

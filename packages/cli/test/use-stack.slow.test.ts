@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../src/dev-server';
 import { testTemporalAddress } from '../../../test/support/temporal';
@@ -208,6 +209,11 @@ it('a batch that waits for a stack which was stopped goes on with the one that i
   const cwd = await newFolder();
   await mkdir(path.join(cwd, 'in'));
   for (let n = 0; n < 40; n += 1) await writeFile(path.join(cwd, 'in', `${n}.png`), noisyPng(64 + n));
+  // The well-known port would be another stack's as soon as this one is stopped.
+  const wellKnown = createServer()
+    .on('error', () => undefined)
+    .listen(7233, '127.0.0.1')
+    .unref();
   const up = () => startProcess(['up'], { cwd, env: { FILECONV_SERVICE_CONVERSION_CONCURRENCY: '1' } });
   const first = up();
   await first.until(/Ctrl-C stops everything/);
@@ -226,6 +232,7 @@ it('a batch that waits for a stack which was stopped goes on with the one that i
   const ended = await batch.ended;
   second.child.kill('SIGTERM');
   await second.ended;
+  wellKnown.close();
   expect(ended.stderr).not.toContain('error:');
   expect(ended.stdout).toContain('All 40 files are converted.');
   expect(ended.code).toBe(0);

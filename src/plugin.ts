@@ -208,8 +208,8 @@ export class FileConversionPlugin extends SimplePlugin {
   /** Records metrics through the Temporal runtime, which exports them only if configured to. */
   private introduce(worker: Worker): void {
     const { namespace, taskQueue, workflowBundle, workflowsPath } = worker.options;
-    // Loaded here, because clients also use the plugin, and may lack the worker package. Not by `import()`, which Jest refuses.
-    // eslint-disable-next-line @typescript-eslint/no-require-imports
+    // Loaded here, because clients also use the plugin, and may lack the worker package.
+    // eslint-disable-next-line @typescript-eslint/no-require-imports -- Jest refuses import() in what it has not transformed
     const { Runtime } = require('@temporalio/worker') as typeof WorkerPackage;
     const { metricMeter, logger } = Runtime.instance();
     this.metrics.use(metricMeter, { namespace, taskQueue });

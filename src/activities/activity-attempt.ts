@@ -199,11 +199,12 @@ function logThrottled({ log }: Context, error: unknown): void {
 /** Names and limits what a batch step writes; `signal` aborts as that of `ActivityAttempt`. */
 interface BatchStep {
   signal: AbortSignal;
+  workflowId: string;
   jobKey: string;
   attempt: number;
 }
 
-/** A batch activity, which sends no requests to the service: adds the heartbeat and converts its errors. */
+/** An activity that converts nothing at the service: adds the heartbeat and converts its errors. */
 export function batchStep<Input, Result>(work: (input: Input, step: BatchStep, client: Client) => Promise<Result>) {
   return async (input: Input): Promise<Result> => {
     const context = Context.current();
@@ -213,7 +214,8 @@ export function batchStep<Input, Result>(work: (input: Input, step: BatchStep, c
     const ids = workflowExecution ? [workflowExecution.workflowId, workflowExecution.runId] : [activityId];
     const jobKey = [...ids, activityId].join('/');
     try {
-      return await work(input, { jobKey, attempt, signal: heartbeat.signal }, context.client);
+      const workflowId = workflowExecution?.workflowId ?? '';
+      return await work(input, { workflowId, jobKey, attempt, signal: heartbeat.signal }, context.client);
     } catch (error) {
       throw toFailure(error, { step: 'batch', app: '', attempt, pauses: readRetryPauses(retryPolicy), requests: 0 });
     } finally {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Client } from '@temporalio/client';
+import { isGrpcServiceError, ServiceError, type Client } from '@temporalio/client';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import type { AwaitedJob, AwaitJobsInput, AwaitJobsResult, SeenJob } from '../shared/batch-activities';
 import { batchStep, type ActivityDependencies } from './activity-attempt';
-import { lookAtJob, type Seers } from './look-at-job';
+import { lookAtJob, unreadable } from './look-at-job';
 
 /** Jobs often end together: waiting briefly for more before each look costs less than a new round for each. Grows with their number. */
 const gatherMs = 200;
@@ -29,12 +29,11 @@ const maxAnswerCharacters = 400_000;
  * Idempotent. Waiting occupies a slot that the jobs need: an attempt returns it when no job ends for a while, and does
  * not wait at all when too many slots already wait.
  */
-export function createAwaitJobs({ files, waits: slots }: Pick<ActivityDependencies, 'files' | 'waits'>) {
+export function createAwaitJobs({ waits: slots }: Pick<ActivityDependencies, 'waits'>) {
   return batchStep(async ({ jobs, looksOnce }: AwaitJobsInput, { signal }, client): Promise<AwaitJobsResult> => {
-    const seers = { client, files };
-    if (looksOnce) return answer(await lookAtAll(seers, jobs, signal));
+    if (looksOnce) return answer(await lookAtAll(client, jobs, signal));
     return slots.use(async (isFree) => {
-      const ended = await untilSomeEnd(seers, jobs, { signal, holdMs: isFree ? holdMs : 0 });
+      const ended = await untilSomeEnd(client, jobs, { signal, holdMs: isFree ? holdMs : 0 });
       if (ended.length > 0) return answer(ended);
       throw stillRunning(jobs.length, isFree ? backAfterMs : lookAgainMs + lookAgainMsPerJob * jobs.length);
     });
@@ -43,20 +42,16 @@ export function createAwaitJobs({ files, waits: slots }: Pick<ActivityDependenci
 
 /** The jobs that have ended; empty when none has ended in time. */
 async function untilSomeEnd(
-  seers: Seers,
+  client: Client,
   jobs: readonly AwaitedJob[],
   { signal, holdMs: patienceMs }: { signal: AbortSignal; holdMs: number },
 ): Promise<SeenJob[]> {
   const deadline = performance.now() + patienceMs;
   for (let first = 0; ; first = (first + pollsAtATime) % jobs.length) {
     await sleep(gatherMs + gatherMsPerJob * jobs.length, undefined, { signal }).catch(() => undefined);
-    const ended = (await lookAtAll(seers, jobs, signal)).filter(hasEnded);
+    const ended = (await lookAtAll(client, jobs, signal)).filter(hasEnded);
     if (ended.length > 0 || performance.now() >= deadline) return ended;
-    await untilOneCloses(
-      seers.client,
-      [...jobs, ...jobs].slice(first, first + Math.min(pollsAtATime, jobs.length)),
-      signal,
-    );
+    await untilOneCloses(client, [...jobs, ...jobs].slice(first, first + Math.min(pollsAtATime, jobs.length)), signal);
   }
 }
 
@@ -65,13 +60,17 @@ function hasEnded({ runId, outcome }: SeenJob): boolean {
   return runId === undefined || outcome !== undefined;
 }
 
-async function lookAtAll(seers: Seers, jobs: readonly AwaitedJob[], signal: AbortSignal): Promise<SeenJob[]> {
+async function lookAtAll(client: Client, jobs: readonly AwaitedJob[], signal: AbortSignal): Promise<SeenJob[]> {
   const seen: SeenJob[] = [];
   for (let first = 0; first < jobs.length; first += looksAtATime) {
     signal.throwIfAborted();
-    const looks = jobs
-      .slice(first, first + looksAtATime)
-      .map(async (job, index) => ({ job: first + index, ...(await lookAtJob(seers, job, signal)) }));
+    const looks = jobs.slice(first, first + looksAtATime).map(async (job, index) => ({
+      job: first + index,
+      ...(await lookAtJob(client, job).catch((error: unknown) => {
+        if (error instanceof ServiceError || isGrpcServiceError(error)) throw error;
+        return unreadable(job, error);
+      })),
+    }));
     seen.push(...(await Promise.all(looks)));
   }
   return seen;

@@ -1,7 +1,7 @@
 import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
 import { RefusedPlanError } from '../batch/plan/findings';
 import { RunFileError } from '../batch/run-files';
-import { DamagedRunError } from '../batch/runs/run-folders';
+import { DamagedRunError } from '../batch/run-folders';
 import { endpoints } from '../contract/endpoints';
 import { adviceOfOthers, lookUpErrorCode, type ErrorClass } from '../contract/error-codes';
 import { ConversionApiError, isClientErrorCode } from '../http/errors';

@@ -1,6 +1,6 @@
 import { mergeBatchResults, readBatchItems, rereadBatchItems, writeBatchPart } from '../batch/batch-steps';
 import { reportPage, writeBatchReport } from '../batch/report/write-report';
-import { discardRun } from '../batch/runs/run-folders';
+import { discardRun } from '../batch/run-folders';
 import type { ConversionActivities } from '../shared/activities';
 import type { BatchActivities, SweepActivities } from '../shared/batch-activities';
 import { processPulse } from './acknowledged-heartbeat';
@@ -9,6 +9,7 @@ import { createAwaitJobs } from './await-jobs';
 import { createCheckTask } from './check-task';
 import { createConvertFile } from './convert-file';
 import { createDiscardDownload, createDownloadFile } from './download-file';
+import { createRecallJob } from './recall-job';
 import { createPlanBatch } from './sweep';
 import { createUploadFile } from './upload-file';
 
@@ -20,6 +21,7 @@ export function createActivities(
   // Before the first attempt, whose task may already be as old as a suspension of this process.
   processPulse.start();
   return {
+    'conversion.recallJob': createRecallJob(dependencies),
     'conversion.uploadFile': createUploadFile(dependencies),
     'conversion.convertFile': createConvertFile(dependencies),
     'conversion.checkTask': createCheckTask(dependencies),

@@ -24,8 +24,7 @@ export function createUploadFile(dependencies: ActivityDependencies) {
       const places = input.outputs ?? [defined({ output, destination })];
       // Before anything is spent: a conversion whose result can't be stored is not started.
       if (await isNothingToDo(files, places, { input, attempt })) return { skipped: true };
-      const sent =
-        (await sentBefore(files, input, attempt)) ?? (await send(api(input.app), source, { input, attempt }));
+      const sent = (await sentBefore(files, input, attempt)) ?? (await send(api(input.app), source, attempt));
       // The last step, so that a failed attempt leaves no marker.
       let marker: FolderMarker | undefined;
       for (const folder of foldersOf(places)) marker = (await leaveMarker(files, folder, attempt)) ?? marker;
@@ -46,16 +45,12 @@ async function sentBefore(
   return source && { connector: upload.connector, source, requests: 0 };
 }
 
-async function send(
-  service: ConversionApi,
-  source: SourceFile,
-  { input, attempt }: { input: UploadFileInput; attempt: ActivityAttempt },
-): Promise<Sent> {
+async function send(service: ConversionApi, source: SourceFile, attempt: ActivityAttempt): Promise<Sent> {
   const { requests, heartbeat, signal, turn, failure } = attempt;
   const { name, size: bytes, stamp } = source;
-  const hash = input.describeSource ? createHash('sha256') : undefined;
+  const hash = createHash('sha256');
   const { connector, warnings } = await service.uploadFile({
-    file: { name, size: bytes, open: () => (hash ? hashed(source.open(), hash) : source.open()) },
+    file: { name, size: bytes, open: () => hashed(source.open(), hash) },
     signal,
     turn: {
       ...turn,
@@ -66,8 +61,8 @@ async function send(
     },
     onProgress: (sentBytes) => heartbeat.update({ sentBytes, totalBytes: bytes }),
   });
-  const content = hash && defined({ bytes, sha256: hash.digest('hex'), stamp });
-  return { connector, ...(hasAny(warnings) && { warnings }), requests, ...(content && { source: content }) };
+  const content = defined({ bytes, sha256: hash.digest('hex'), stamp });
+  return { connector, ...(hasAny(warnings) && { warnings }), requests, source: content };
 }
 
 type Place = NonNullable<UploadFileInput['outputs']>[number];

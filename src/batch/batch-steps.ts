@@ -15,6 +15,7 @@ import { StorageError } from '../storage/errors';
 import type { FileStore } from '../storage/file-store';
 import { shownPath } from '../storage/file-uri';
 import { writeFile, type Writing } from './contents';
+import { addToLedger } from './ledger';
 import { jsonLine, readLines } from './lines';
 import { parseBatchItem, parseBatchItemResult, partUri, readRecords, RunFileError, runFiles } from './run-files';
 
@@ -117,6 +118,7 @@ async function rowAt(
 
 function countPassedOver({ done, kept, refused }: BatchItem, counts: PassedOver): void {
   if (done) counts.done += 1;
+  if (done?.missing) counts.missing = (counts.missing ?? 0) + 1;
   if (kept) counts.kept += 1;
   if (refused?.isSkipped) counts.unconvertible = (counts.unconvertible ?? 0) + 1;
   else if (refused) counts.refused = (counts.refused ?? 0) + 1;
@@ -146,7 +148,7 @@ async function damagedManifest(
 const partsInMemory = 32;
 
 /**
- * Writes the last part and `results.jsonl`, with exactly one line per row of the manifest, in its order. A row without
+ * Writes the last part, the ledger of the batch and `results.jsonl`, with exactly one line per row of the manifest, in its order. A row without
  * a result is skipped if it is `done`, failed if it is `kept` or, unless it is skipped, `refused`, and otherwise cancelled, as it never
  * started. Safe to repeat. Memory holds one number per result and a few parts, however large the batch is.
  */
@@ -161,6 +163,7 @@ export async function mergeBatchResults(
   const counts: Record<BatchItemStatus, number> = { succeeded: 0, failed: 0, skipped: 0, cancelled: 0 };
   const results = folder + runFiles.results;
   await writeFile(files, results, merged(), { writing });
+  await addToLedger(files, folder, writing);
   return { results, counts };
 
   async function* merged(): AsyncGenerator<string> {

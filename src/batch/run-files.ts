@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import type { BatchItem, BatchItemResult, DoneBefore, KeptOutcome } from '../shared/batch';
+import type {
+  BatchItem,
+  BatchItemResult,
+  ConversionOptions,
+  DoneBefore,
+  KeptOutcome,
+  Refusal,
+  Sighting,
+} from '../shared/batch';
 import { charges, type EarlierRuns } from '../shared/charge';
 import { jobPhases } from '../shared/job';
 import { onExistingChoices } from '../shared/policies';
@@ -10,10 +18,6 @@ import { readLines } from './lines';
 export const runFiles = {
   /** The validated rows, one `BatchItem` per line. */
   manifest: 'manifest.jsonl',
-  /** Whoever wrote it plans the run. */
-  claim: 'claim',
-  /** Rows of earlier runs that this run does not contain and that may have been charged without a result. */
-  leftOut: 'left-out.jsonl',
   /** Results as they arrive: one `BatchItemResult` per line, in files `000001.jsonl` and so on. */
   parts: 'parts',
   /** The results of all rows in the manifest's order, once the run has ended. */
@@ -61,7 +65,7 @@ export const earlierSchema = z.object({
   taskId: z.string().exactOptional(),
   source: sourceContent.exactOptional(),
   delivered: marked.exactOptional(),
-  possiblyChargedTwice: marked.exactOptional(),
+  possiblyChargedExtra: z.int().positive().exactOptional(),
 }) satisfies z.ZodType<EarlierRuns>;
 
 export const doneSchema = z.object({
@@ -69,11 +73,15 @@ export const doneSchema = z.object({
   output: outputFile,
   taskId: z.string().exactOptional(),
   possiblyChargedTwice: marked.exactOptional(),
+  possiblyChargedExtra: z.int().positive().exactOptional(),
   warnings: z.record(z.string(), z.string()).exactOptional(),
+  missing: marked.exactOptional(),
 }) satisfies z.ZodType<DoneBefore>;
 
+export const statusSchema = z.enum(['succeeded', 'failed', 'skipped', 'cancelled']);
+
 const outcome = {
-  status: z.enum(['succeeded', 'failed', 'skipped', 'cancelled']),
+  status: statusSchema,
   workflowId: z.string().exactOptional(),
   runId: z.string().exactOptional(),
   code: z.string().exactOptional(),
@@ -87,6 +95,8 @@ const outcome = {
   vcredits: z.number().exactOptional(),
   requests: z.number().exactOptional(),
   possiblyChargedTwice: z.boolean().exactOptional(),
+  possiblyChargedExtra: z.int().positive().exactOptional(),
+  missing: marked.exactOptional(),
   startedAt: z.number().exactOptional(),
   durationMs: z.number().exactOptional(),
 };
@@ -101,28 +111,38 @@ const resultSchema = z.object({
 /** They were checked when the run was planned. */
 export const parametersSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
 
-export const itemSchema = z.object({
-  item: z.int().positive(),
-  source: z.string(),
+export const optionsSchema = z.object({
   output: z.string(),
   input: z.string().exactOptional(),
   parameters: parametersSchema.exactOptional(),
+}) satisfies z.ZodType<ConversionOptions>;
+
+export const refusedSchema = z.object({
+  code: z.string(),
+  message: z.string(),
+  isSkipped: marked.exactOptional(),
+}) satisfies z.ZodType<Refusal>;
+
+export const seenSchema = z.object({
+  stamp: z.string(),
+  source: sourceContent.exactOptional(),
+  answer: z.string().exactOptional(),
+  times: z.int().positive().exactOptional(),
+}) satisfies z.ZodType<Sighting>;
+
+export const itemSchema = z.object({
+  item: z.int().positive(),
+  source: z.string(),
+  ...optionsSchema.shape,
   destination: z.string(),
   onExisting: z.enum(onExistingChoices).exactOptional(),
   sourceGroup: z.int().positive().exactOptional(),
   earlier: earlierSchema.exactOptional(),
   kept: keptSchema.exactOptional(),
-  refused: z.object({ code: z.string(), message: z.string(), isSkipped: marked.exactOptional() }).exactOptional(),
-  seen: z
-    .object({
-      stamp: z.string(),
-      source: sourceContent.exactOptional(),
-      answer: z.string().exactOptional(),
-      times: z.int().positive().exactOptional(),
-    })
-    .exactOptional(),
-  startedAs: z.array(z.int().positive()).exactOptional(),
+  refused: refusedSchema.exactOptional(),
+  seen: seenSchema.exactOptional(),
   done: doneSchema.exactOptional(),
+  before: z.object({ ...doneSchema.shape, options: optionsSchema }).exactOptional(),
 }) satisfies z.ZodType<BatchItem>;
 
 /** A line of `manifest.jsonl`. @throws an error that says what is wrong with the line. */

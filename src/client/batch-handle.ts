@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkflowFailedError, type Client, type WorkflowHandle } from '@temporalio/client';
 import type { BatchReport } from '../batch/report/report';
 import type * as ReportModule from '../batch/report/write-report';
-import { hasEnded, readEndedItems, readPart, type BatchRun } from '../batch/runs/run-folders';
+import { hasEnded, readEndedItems, readPart, type BatchRun } from '../batch/run-folders';
 import { folderOf } from '../batch/uris';
 import { findWorkflow, readStartInput } from '../history/find-workflow';
 import type {

@@ -46,6 +46,7 @@ export const planSchema = selectionSchema.extend({
   name: text,
   onUnknownOutcome: z.enum(onUnknownOutcomeChoices).optional(),
   resubmit: z.literal(true).optional(),
+  again: z.literal(true).optional(),
   dryRun: z.boolean().optional(),
 });
 
@@ -76,6 +77,8 @@ export interface BatchPlanRequest extends Omit<SourceSelection, 'sources' | 'fil
   onUnknownOutcome?: OnUnknownOutcome;
   /** Converts those in any case. */
   resubmit?: true;
+  /** Converts everything, whatever earlier runs did. */
+  again?: true;
   /** Writes nothing. Default: no. */
   dryRun?: boolean;
   signal?: AbortSignal;
@@ -88,7 +91,19 @@ export async function planRequestedBatch(
   { mayBeDone = false } = {},
 ): Promise<PlannedBatch> {
   checkRequest(planSchema, request, "This batch can't be planned.");
-  const { name, sources = [], manifest, out, runs, onUnknownOutcome, resubmit, dryRun, signal, template } = request;
+  const {
+    name,
+    sources = [],
+    manifest,
+    out,
+    runs,
+    onUnknownOutcome,
+    resubmit,
+    again,
+    dryRun,
+    signal,
+    template,
+  } = request;
   const what = whatToConvert(request);
   const cwd = currentFolder();
   const folder = (path: string | undefined) => (path === undefined ? undefined : asFolder(spelledUri(path)));
@@ -107,7 +122,13 @@ export async function planRequestedBatch(
     cwd,
     out: folder(out),
     batchFolder,
-    ...defined({ onUnknownOutcome, resubmit, dryRun, signal, template }),
+    ...defined({
+      onUnknownOutcome: resubmit ? ('resubmit' as const) : onUnknownOutcome,
+      again,
+      dryRun,
+      signal,
+      template,
+    }),
     mayBeDone,
   });
 }
@@ -156,7 +177,7 @@ const startSchema = z.strictObject({
   name: z
     .string()
     .max(200)
-    // Job ids put a slash between batch and item.
+    // It is the name of a folder too.
     .regex(/^[^\s/\p{Cc}]([^/\p{Cc}]*[^\s/\p{Cc}])?$/u, 'must be text without slashes, such as invoices-2026'),
   app: text.optional(),
   folder: fileName.optional(),
@@ -170,6 +191,7 @@ const startSchema = z.strictObject({
     .optional(),
   uiUrl: z.url({ protocol: /^https?$/ }).optional(),
   resubmit: z.literal(true).optional(),
+  again: z.literal(true).optional(),
   historyLimit: z.int().positive().optional(),
 });
 
@@ -189,8 +211,8 @@ const inlineSchema = startSchema.extend({
 });
 
 /** A program's request for a batch that is planned, or of inline items: the workflow's input, with paths in place of URIs. */
-export interface BatchRequest extends Omit<ConversionBatchInput, 'app'> {
-  /** The batch's name and workflow id; its jobs are named `<name>/<item>`, those of inline items `<name>/<digest>`. */
+export interface BatchRequest extends Omit<ConversionBatchInput, 'app' | 'hidesNames' | 'paysOnce'> {
+  /** The batch's name and workflow id. Its jobs are named by their destinations. */
   name: string;
   /** Default: the client's app profile. */
   app?: string;
@@ -200,7 +222,7 @@ export interface BatchRequest extends Omit<ConversionBatchInput, 'app'> {
 export function toBatchInput(request: BatchRequest, defaultApp: string): ConversionBatchInput {
   checkRequest(Array.isArray(request.items) ? inlineSchema : startSchema, request, "This batch can't be started.");
   const { app = defaultApp, folder, items, uiUrl, ...settings } = request;
-  const { window, onExisting, mode, policies, stopAfter, resubmit, historyLimit } = settings;
+  const { window, onExisting, mode, policies, stopAfter, resubmit, again, historyLimit } = settings;
   if ((folder === undefined) === (typeof items === 'number')) {
     throw new InvalidRequestError(
       "This batch can't be started. folder: a number of items has one, inline items have none",
@@ -211,7 +233,7 @@ export function toBatchInput(request: BatchRequest, defaultApp: string): Convers
     ...(folder !== undefined && { folder: asFolder(spelledUri(folder)) }),
     items: typeof items === 'number' ? items : toInlineItems(items),
     ...defined({ window, onExisting, mode, policies, stopAfter, uiUrl: uiUrl && withoutCredentials(uiUrl) }),
-    ...defined({ resubmit, historyLimit }),
+    ...defined({ resubmit, again, historyLimit }),
   };
 }
 

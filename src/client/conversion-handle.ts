@@ -32,7 +32,15 @@ export class ConversionFailedError extends Error {
 }
 
 export class ConversionHandle {
-  constructor(private readonly workflow: WorkflowHandle) {}
+  /** It ran already when it was asked for. */
+  readonly isAttached: boolean;
+
+  constructor(
+    private readonly workflow: WorkflowHandle,
+    { isAttached = false }: { isAttached?: boolean } = {},
+  ) {
+    this.isAttached = isAttached;
+  }
 
   get workflowId(): string {
     return this.workflow.workflowId;

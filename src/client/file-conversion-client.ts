@@ -3,15 +3,24 @@ import {
   WorkflowExecutionAlreadyStartedError,
   WorkflowUpdateFailedError,
   type Client,
+  type WorkflowStartOptions,
 } from '@temporalio/client';
 import type { Workflow } from '@temporalio/common';
 import { z } from 'zod';
 import { RefusedPlanError } from '../batch/plan/findings';
 import type { PlannedBatch } from '../batch/plan/planned-batch';
-import { discardRun } from '../batch/runs/run-folders';
+import { discardRun } from '../batch/run-folders';
 import { hidesPayloads } from '../encryption/data-converter';
 import { findWorkflow } from '../history/find-workflow';
-import type { ConversionAcceptance, ConversionJobResult } from '../shared/job';
+import { readJobHistory } from '../history/job-history';
+import { isSameJob } from '../recall/recall-job';
+import type { ConversionAcceptance, ConversionJobInput, ConversionJobResult, Recall } from '../shared/job';
+import { jobIdOf } from '../shared/job-id';
+import { defaultPolicies } from '../shared/policies';
+import { shellWord } from '../shared/wording';
+import { sameContent } from '../batch/contents';
+import type { JobInspection } from './operations/inspect-job';
+import type { Retry } from './operations/retry-job';
 import { isOpen } from '../shared/job-outcome';
 import { acceptedUpdate, conversionBatchType, conversionJobType, defaultTaskQueue } from '../shared/names';
 import { defined } from '../shared/defined';
@@ -52,13 +61,80 @@ export interface FileConversionClientOptions {
 
 /** What a batch converts, and how its jobs do. */
 export interface PlannedBatchRequest
-  extends Omit<BatchRequest, 'folder' | 'items'>, Omit<BatchPlanRequest, 'onUnknownOutcome' | 'resubmit' | 'dryRun'> {}
+  extends
+    Omit<BatchRequest, 'folder' | 'items'>,
+    Omit<BatchPlanRequest, 'onUnknownOutcome' | 'resubmit' | 'again' | 'dryRun'> {}
 
 interface StartOf<Input> {
   workflowId: string;
   input: Input;
   shown: ReturnType<typeof shownJob>;
-  options: StartOptions;
+  options: StartOptions & BatchStartOptions;
+}
+
+export interface JobStartOptions extends StartOptions {
+  /** Convert also where an earlier submit may have been charged and nothing can be fetched. Default: as the policy says. */
+  resubmit?: boolean;
+  /** Convert whatever was done before. Default: no. */
+  again?: boolean;
+}
+
+type JobStart = WorkflowStartOptions<(input: ConversionJobInput) => Promise<ConversionJobResult>> & {
+  args: [ConversionJobInput];
+  workflowIdConflictPolicy: 'FAIL';
+};
+
+interface Launching<Launched> {
+  begin: (start: JobStart) => Promise<Launched>;
+  attach: (job: ConversionHandle) => Promise<Launched>;
+}
+
+type RetriedJob = Pick<JobInspection, 'workflowId' | 'batchId' | 'tags'>;
+
+/** A job that runs under the same id does not convert what is asked for. */
+export class JobRunningError extends Error {
+  override readonly name = 'JobRunningError';
+  constructor(
+    readonly code: 'SOURCE_CHANGED' | 'DESTINATION_TAKEN',
+    readonly workflowId: string,
+  ) {
+    const id = shellWord(workflowId);
+    const why =
+      code === 'SOURCE_CHANGED'
+        ? `the file has changed since job ${workflowId} uploaded it, and that job still runs`
+        : `job ${workflowId} is converting something else to this destination`;
+    super(`${why}. Wait for it (fileconv job watch ${id}) or end it (fileconv job cancel ${id}), then convert again`);
+  }
+}
+
+/** Waits for the service's acceptance; of a job that ends first, its end tells. */
+async function acceptanceOf(
+  job: () => Promise<ConversionHandle>,
+  ask: () => Promise<ConversionAcceptance>,
+): Promise<AcceptedJob> {
+  try {
+    const acceptance = await ask();
+    return { job: await job(), acceptance };
+  } catch (error) {
+    if (!(error instanceof WorkflowUpdateFailedError)) throw error;
+    const ended = await job();
+    const { taskId } = await ended.result();
+    return { job: ended, acceptance: taskId === undefined ? { status: 'skipped' } : { status: 'accepted', taskId } };
+  }
+}
+
+/** What a running job converts, and whether that has changed since the job uploaded it. */
+async function readRunning(
+  { client, files }: { client: Client; files: FileStore },
+  { workflowId, runId }: { workflowId: string; runId: string },
+): Promise<{ input: ConversionJobInput; isChanged: boolean }> {
+  const { events } = await client.workflow.getHandle(workflowId, runId).fetchHistory();
+  const { input, charge } = await readJobHistory(events, client.options.loadedDataConverter);
+  const uri = 'uri' in input.source ? input.source.uri : undefined;
+  if (uri === undefined || !charge.source) return { input, isChanged: false };
+  // A client may lack the credentials of its workers: what it can't see counts as unchanged.
+  if ((await files.look(uri).catch(() => undefined))?.kind !== 'file') return { input, isChanged: false };
+  return { input, isChanged: (await sameContent(files, uri, { content: charge.source })) === undefined };
 }
 
 export interface AcceptedJob {
@@ -93,17 +169,22 @@ export class FileConversionClient {
    * Starts a job and waits for it.
    * @throws InvalidRequestError, ConversionFailedError
    */
-  async convert(request: ConversionRequest, options: StartOptions = {}): Promise<ConversionJobResult> {
+  async convert(request: ConversionRequest, options: JobStartOptions = {}): Promise<ConversionJobResult> {
     return (await this.start(request, options)).result();
   }
 
   /**
    * Starts a job and returns at once. The job needs no client to finish.
-   * @throws InvalidRequestError; WorkflowExecutionAlreadyStartedError when the id is taken: see `onRunning` and `reuse`.
+   *
+   * A job is named by its destination, if it has one and no id is given. One that runs already and converts the same is
+   * returned as it is; what one that has ended left decides what the new one does: see docs/repetition.md.
+   * @throws InvalidRequestError; JobRunningError when another job runs under the id, or the file has changed since.
    */
-  async start(request: ConversionRequest, options: StartOptions = {}): Promise<ConversionHandle> {
-    const workflow = await this.client.workflow.start(conversionJobType, await this.jobStart(request, options));
-    return new ConversionHandle(workflow);
+  async start(request: ConversionRequest, options: JobStartOptions = {}): Promise<ConversionHandle> {
+    return this.launch(request, options, {
+      begin: async (start) => new ConversionHandle(await this.client.workflow.start(conversionJobType, start)),
+      attach: (handle) => Promise.resolve(handle),
+    });
   }
 
   /**
@@ -113,32 +194,89 @@ export class FileConversionClient {
    */
   async startAndWaitForAccepted(
     request: ConversionRequest,
-    options: Omit<StartOptions, 'startDelay'> = {},
+    options: Omit<JobStartOptions, 'startDelay'> = {},
   ): Promise<AcceptedJob> {
     if (request.outputs) {
       throw new InvalidRequestError(
         'outputs: the service accepts each by itself; wait for the job, or start one for each',
       );
     }
-    const { workflowIdConflictPolicy = 'FAIL', ...workflow } = await this.jobStart(request, options);
-    const startWorkflowOperation = new WithStartWorkflowOperation(conversionJobType, {
-      ...workflow,
-      workflowIdConflictPolicy,
+    return this.launch(request, options, {
+      begin: async (start) => {
+        const startWorkflowOperation = new WithStartWorkflowOperation(conversionJobType, start);
+        const job = async () => new ConversionHandle(await startWorkflowOperation.workflowHandle());
+        return acceptanceOf(job, () =>
+          this.client.workflow.executeUpdateWithStart<Workflow, ConversionAcceptance, []>(acceptedUpdate, {
+            startWorkflowOperation,
+          }),
+        );
+      },
+      attach: (job) =>
+        acceptanceOf(
+          () => Promise.resolve(job),
+          () => this.client.workflow.getHandle(job.workflowId).executeUpdate<ConversionAcceptance, []>(acceptedUpdate),
+        ),
     });
-    const handle = async () => new ConversionHandle(await startWorkflowOperation.workflowHandle());
-    try {
-      const acceptance = await this.client.workflow.executeUpdateWithStart<Workflow, ConversionAcceptance, []>(
-        acceptedUpdate,
-        { startWorkflowOperation },
-      );
-      return { job: await handle(), acceptance };
-    } catch (error) {
-      if (!(error instanceof WorkflowUpdateFailedError)) throw error;
-      // The job ended first, and knows why.
-      const job = await handle();
-      const { taskId } = await job.result();
-      return { job, acceptance: taskId === undefined ? { status: 'skipped' } : { status: 'accepted', taskId } };
+  }
+
+  /** Starts the job, attaches to one that does the same, or starts one that takes up what the last one has left. */
+  private async launch<Launched>(
+    request: ConversionRequest,
+    options: JobStartOptions,
+    { begin, attach }: Launching<Launched>,
+  ): Promise<Launched> {
+    const { resubmit, again } = options;
+    const { args, ...start } = await this.jobStart(request, options);
+    const [input] = args;
+    const {
+      destination,
+      source,
+      onExisting,
+      policies: { onUnknownOutcome = defaultPolicies.onUnknownOutcome } = {},
+    } = input;
+    const rules = { onUnknownOutcome: resubmit ? ('resubmit' as const) : onUnknownOutcome, isSingle: true as const };
+    let { workflowId } = start;
+    let recall: Recall | undefined;
+    for (let number = 1; ;) {
+      try {
+        return await begin({
+          ...start,
+          workflowId,
+          args: [recall ? { ...input, recall } : input],
+          workflowIdConflictPolicy: 'FAIL',
+          workflowIdReusePolicy: recall ? 'ALLOW_DUPLICATE' : 'REJECT_DUPLICATE',
+        });
+      } catch (error) {
+        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+      }
+      const found = await this.findOf(conversionJobType, workflowId);
+      if (!found || !isOpen(found)) {
+        recall = found && { runId: found.runId, ...rules, ...(again && { again }) };
+        continue;
+      }
+      const running = await readRunning({ client: this.client, files: this.files }, found);
+      if (isSameJob(running.input, input)) {
+        if (running.isChanged) throw new JobRunningError('SOURCE_CHANGED', workflowId);
+        return attach(new ConversionHandle(this.client.workflow.getHandle(workflowId), { isAttached: true }));
+      }
+      if (onExisting !== 'rename' || options.workflowId !== undefined || destination === undefined) {
+        throw new JobRunningError('DESTINATION_TAKEN', workflowId);
+      }
+      number += 1;
+      workflowId = jobIdOf({ source, destination }, { isHidden: this.isHidden, number });
     }
+  }
+
+  /** Starts another run of a job that has ended, as `planRetry` has planned it. */
+  async retry({ workflowId, batchId, tags }: RetriedJob, { input }: Retry): Promise<ConversionHandle> {
+    const options = defined({ batchId, tags });
+    const start = await this.startOptions(conversionJobType, {
+      workflowId,
+      input,
+      shown: shownJob(input, options),
+      options,
+    });
+    return new ConversionHandle(await this.client.workflow.start(conversionJobType, start));
   }
 
   /**
@@ -164,8 +302,8 @@ export class FileConversionClient {
     const { own: selection, rest: settings } = splitRequest(request, selectionSchema);
     // What is wrong with the settings is said before a plan that may take long.
     await this.batchStart({ ...settings, folder: 'file:///planned/', items: 0 }, { ...options, onRunning: 'fail' });
-    const { resubmit, policies: { onUnknownOutcome } = {} } = settings;
-    const plan = { name, ...selection, ...defined({ onUnknownOutcome, resubmit }) };
+    const { resubmit, again, policies: { onUnknownOutcome } = {} } = settings;
+    const plan = { name, ...selection, ...defined({ onUnknownOutcome, resubmit, again }) };
     checkRequest(planSchema, plan, "This batch can't be planned.");
     const last = await this.findOf(conversionBatchType, name);
     if (last && isOpen(last)) {
@@ -207,8 +345,13 @@ export class FileConversionClient {
    */
   async jobStart(request: ConversionRequest, options: StartOptions = {}) {
     const input = toJobInput(request, this.app);
-    const isHidden = hidesPayloads(this.client.options.loadedDataConverter);
-    const { workflowId = newWorkflowId(input.source, { isHidden }) } = options;
+    const { source, destination } = input;
+    const { isHidden } = this;
+    const {
+      workflowId = destination === undefined
+        ? newWorkflowId(source, { isHidden })
+        : jobIdOf({ source, destination }, { isHidden }),
+    } = options;
     return this.startOptions(conversionJobType, { workflowId, input, shown: shownJob(input, options), options });
   }
 
@@ -217,10 +360,14 @@ export class FileConversionClient {
    * @throws InvalidRequestError
    */
   async batchStart(request: BatchRequest, options: BatchStartOptions = {}) {
-    const input = toBatchInput(request, this.app);
+    const input = { ...toBatchInput(request, this.app), ...(this.isHidden && { hidesNames: true as const }) };
     const workflowId = request.name;
     const shown = shownBatch(input, { batchId: workflowId, tags: options.tags });
     return this.startOptions(conversionBatchType, { workflowId, input, shown, options });
+  }
+
+  private get isHidden(): boolean {
+    return hidesPayloads(this.client.options.loadedDataConverter);
   }
 
   private async startOptions<Input extends { app: string }>(

@@ -54,7 +54,7 @@ const earlierRuns = z.strictObject({
   charge: z.enum(charges),
   taskId: text.exactOptional(),
   source: z.strictObject({ bytes: z.number(), sha256: z.string(), stamp: z.string().exactOptional() }).exactOptional(),
-  possiblyChargedTwice: z.literal(true).exactOptional(),
+  possiblyChargedExtra: z.int().positive().exactOptional(),
 }) satisfies z.ZodType<EarlierRuns>;
 
 /** Beside an output, of every job or item. */
@@ -93,7 +93,6 @@ const requestSchema = z
     input: formatLike('docx').optional(),
     parameters: parametersSchema.optional(),
     destination: fileName.optional(),
-    describeSource: z.boolean().optional(),
     earlier: earlierRuns.optional(),
   })
   .superRefine(requireOneKind);
@@ -119,7 +118,10 @@ function requireOneKind(request: Readonly<Record<string, unknown>>, context: z.R
 }
 
 /** A program's request for a job: the workflow's input, with paths allowed in place of `file:` URIs. */
-export interface ConversionRequest extends Omit<ConversionJobInput, 'app' | 'source' | 'upload' | 'tellsUpload'> {
+export interface ConversionRequest extends Omit<
+  ConversionJobInput,
+  'app' | 'source' | 'upload' | 'tellsUpload' | 'recall'
+> {
   /** Default: the client's app profile. */
   app?: string;
   /** A path or a `file:` URI, or what `ConversionJobInput.source` accepts. */

@@ -1,4 +1,3 @@
-import type { WorkflowOptions } from '@temporalio/client';
 import type { Priority, SearchAttributePair, VersioningOverride } from '@temporalio/common';
 import { z } from 'zod';
 import { defined } from '../shared/defined';
@@ -8,7 +7,12 @@ import type { Duration } from '../shared/policies';
 import { checkRequest, InvalidRequestError } from './job-request';
 
 /** How Temporal starts a batch. Its jobs inherit tags and fairness. */
-export interface BatchStartOptions {
+export interface BatchStartOptions extends WorkflowStart {
+  /** If the batch is running: `fail` refuses the start, `attach` returns its handle. Default: `fail`. */
+  onRunning?: 'fail' | 'attach';
+}
+
+interface WorkflowStart {
   /** Default: none. */
   startDelay?: Duration;
   /** Temporal ends the workflow then, without clean-up; better use the deadlines of `policies`. Default: none. */
@@ -16,8 +20,6 @@ export interface BatchStartOptions {
   workflowRunTimeout?: Duration;
   workflowTaskTimeout?: Duration;
   versioningOverride?: VersioningOverride;
-  /** If a workflow with this id is running: `fail` refuses the start, `attach` returns its handle. Default: `fail`. */
-  onRunning?: 'fail' | 'attach';
   /**
    * To list jobs by (`fileconv job list --tag`): at most 20 texts of 1 to 100 characters, without double quotes and
    * backslashes. Unencrypted. The namespace needs the search attribute `ConversionTags` for them. Default: none.
@@ -30,18 +32,15 @@ export interface BatchStartOptions {
 }
 
 /** How Temporal starts a job. */
-export interface StartOptions extends BatchStartOptions {
-  /** Default: a new id with the source's name, or a random one when the client encrypts payloads. */
+export interface StartOptions extends WorkflowStart {
+  /** Default: made of the destination; without one, a new id. Names are left out when the client encrypts payloads. */
   workflowId?: string;
-  /** Whether the id may be used again after its job has ended, always or if it ended without a result. Default: `always`. */
-  reuse?: 'always' | 'afterFailure' | 'never';
   /** The batch that the job is listed with. */
   batchId?: string;
 }
 
 const schema = z.looseObject({
   onRunning: z.enum(['fail', 'attach']).optional(),
-  reuse: z.enum(['always', 'afterFailure', 'never']).optional(),
   tags: z
     .array(z.string().refine(isTag, 'must be 1 to 100 characters, without double quotes and backslashes'))
     .max(maxTags)
@@ -62,18 +61,12 @@ const schema = z.looseObject({
     .optional(),
 });
 
-const reusePolicies = {
-  always: 'ALLOW_DUPLICATE',
-  afterFailure: 'ALLOW_DUPLICATE_FAILED_ONLY',
-  never: 'REJECT_DUPLICATE',
-} as const satisfies Record<NonNullable<StartOptions['reuse']>, WorkflowOptions['workflowIdReusePolicy']>;
-
 /**
  * The options of Temporal's client.
  * @throws InvalidRequestError, also for tags in a namespace without their search attribute.
  */
 export function toWorkflowOptions(
-  options: StartOptions,
+  options: StartOptions & BatchStartOptions,
   {
     app,
     attributes,
@@ -81,7 +74,7 @@ export function toWorkflowOptions(
   }: { app: string; attributes: readonly SearchAttributePair[]; settable: ReadonlySet<string> },
 ) {
   checkRequest(schema, options, "These start options can't be used.");
-  const { onRunning, reuse = 'always', tags = [], priority, memo, startDelay, versioningOverride } = options;
+  const { onRunning, tags = [], priority, memo, startDelay, versioningOverride } = options;
   const { workflowExecutionTimeout, workflowRunTimeout, workflowTaskTimeout } = options;
   if (tags.length > 0 && !settable.has(searchAttributes.tags.name)) {
     const problem = `tags: the namespace lacks the search attribute ${searchAttributes.tags.name}. Register it: fileconv namespace init`;
@@ -91,7 +84,7 @@ export function toWorkflowOptions(
   return {
     ...defined({ startDelay, versioningOverride, workflowExecutionTimeout, workflowRunTimeout, workflowTaskTimeout }),
     ...(onRunning === 'attach' && { workflowIdConflictPolicy: 'USE_EXISTING' as const }),
-    workflowIdReusePolicy: reusePolicies[reuse],
+    workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,
     priority: { ...(isFairnessKey(app) && { fairnessKey: app }), ...priority },
     ...listing,
     ...(memo && { memo: { ...memo, ...listing.memo } }),

@@ -6,6 +6,7 @@ import {
   type CheckTaskResult,
   type ConvertFileInput,
   type ConvertFileResult,
+  type RecallJobResult,
 } from '../shared/activities';
 import { ChargeLedger, type EarlierRuns } from '../shared/charge';
 import { defined } from '../shared/defined';
@@ -14,6 +15,7 @@ import { activityNames, conversionCallbackSignal, creditsRestoredSignal } from '
 import { decodeFailure, decodePayloads, type History } from './payloads';
 
 export const stepOfActivity: Readonly<Record<string, string>> = {
+  [activityNames.recallJob]: 'recalling',
   [activityNames.uploadFile]: 'uploading',
   [activityNames.convertFile]: 'submitting',
   [activityNames.checkTask]: 'converting',
@@ -50,6 +52,8 @@ export interface JobHistory {
   };
   /** The jobs that this run started for its outputs: whether each is open, by their ids. */
   outputJobs: ReadonlyMap<string, boolean>;
+  /** What the run before it has decided, once it is known. */
+  recalled?: RecallJobResult['kind'];
   /** The conversion task that the job knows. */
   task?: { taskId: string; vcredits?: number };
   /**
@@ -68,8 +72,6 @@ interface StepFailure {
   reaction: ActivityFailureDetails['reaction'];
   /** The task failed at the service, which is free. */
   isOfTask: boolean;
-  /** The service refused the request. */
-  isOfRequest: boolean;
   requests: number;
   hasCallback: boolean;
 }
@@ -96,6 +98,7 @@ class HistoryReader {
   private readonly outputs = new Map<number, { workflowId: string; entry: TimelineEntry }>();
   private input: ConversionJobInput | undefined;
   private last: JobHistory['lastStep'];
+  private recalled: JobHistory['recalled'];
   private task: JobHistory['task'];
   private charge = new ChargeLedger();
   private source: SourceContent | undefined;
@@ -120,7 +123,13 @@ class HistoryReader {
       ),
       charge: { ...this.charge.summary(), ...(source && { source }) },
       requests: this.requests,
-      ...defined({ lastStep: this.last, task: this.task, result: this.result, failure: this.failure }),
+      ...defined({
+        lastStep: this.last,
+        recalled: this.recalled,
+        task: this.task,
+        result: this.result,
+        failure: this.failure,
+      }),
     };
   }
 
@@ -234,6 +243,7 @@ class HistoryReader {
     const { requests = 0 } = (result ?? {}) as { requests?: number };
     entry.requests = requests;
     this.requests += requests;
+    if (activity === activityNames.recallJob) this.recall(result as RecallJobResult);
     if (activity === activityNames.convertFile) {
       const accepted = result as ConvertFileResult;
       if (accepted.skipped) return;
@@ -250,13 +260,20 @@ class HistoryReader {
     }
   }
 
+  private recall(recalled: RecallJobResult): void {
+    this.recalled = recalled.kind;
+    const earlier = recalled.kind === 'start' ? recalled.earlier : undefined;
+    this.charge = new ChargeLedger(earlier);
+    this.source = earlier?.source;
+  }
+
   private knowTask({ taskId, vcredits }: CheckTaskResult['report']): void {
     this.task = defined({ taskId, vcredits });
   }
 
   private stepFailed(step: Step, failure: StepFailure): void {
     const { activity, entry } = step;
-    const { code, message, reaction, isOfTask, isOfRequest, requests, hasCallback } = failure;
+    const { code, message, reaction, isOfTask, requests, hasCallback } = failure;
     const isUnknown = reaction === 'outcomeUnknown';
     Object.assign(entry, { code, message, requests });
     this.requests += requests;
@@ -265,7 +282,6 @@ class HistoryReader {
       if (activity === activityNames.convertFile) this.last.hasCallback = hasCallback;
     }
     if (activity === activityNames.convertFile && isUnknown) this.submitted(step, undefined);
-    if (activity === activityNames.convertFile && !isUnknown && isOfRequest) this.charge.refused();
     if (isOfTask) this.charge.failedAtService();
     if (reaction === 'taskLost') this.charge.lost();
     if (isUnknown || isOfTask || reaction === 'taskLost') this.task = undefined;
@@ -318,7 +334,6 @@ function readStepFailure(error: Error | undefined): StepFailure {
       message: error.cause?.message ?? `no answer from the worker (${error.timeoutType})`,
       reaction: fence ? 'outcomeUnknown' : 'fail',
       isOfTask: false,
-      isOfRequest: false,
       requests: fence ? 1 : 0,
       hasCallback: fence?.callback === true,
     };
@@ -330,7 +345,6 @@ function readStepFailure(error: Error | undefined): StepFailure {
     message: error?.message ?? '',
     reaction: details.reaction ?? 'fail',
     isOfTask: details.origin === 'task',
-    isOfRequest: details.origin === 'request',
     requests: details.requests ?? 0,
     hasCallback: details.callback === true,
   };

@@ -93,14 +93,18 @@ async function startOrJoin(
   { workflowId, request }: { workflowId: string; request: ConversionRequest },
 ): Promise<HandlerStartOperationResult<ConversionJobResult>> {
   const client = getClient();
-  const start = await conversionsOf(client).jobStart(request, { workflowId, reuse: 'never' });
+  const start = await conversionsOf(client).jobStart(request, { workflowId });
   for (;;) {
     const earlier = await findConversion(client, workflowId);
     if (earlier) requireSameJob(earlier, start.args[0]);
     if (earlier?.open === false) return HandlerStartOperationResult.sync(await resultOf(client, earlier));
     try {
       // One that somebody starts at this moment was not compared: it is joined in the next round.
-      return await jobRuns.start(ctx, { ...start, workflowIdConflictPolicy: earlier ? 'USE_EXISTING' : 'FAIL' });
+      return await jobRuns.start(ctx, {
+        ...start,
+        workflowIdReusePolicy: 'REJECT_DUPLICATE',
+        workflowIdConflictPolicy: earlier ? 'USE_EXISTING' : 'FAIL',
+      });
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
     }

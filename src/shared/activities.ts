@@ -1,6 +1,31 @@
-import type { ConversionParameters, FolderMarker, OnExisting, OutputFile, SharedUpload, SourceContent } from './job';
+import type { JobOutcome } from './batch-activities';
+import type { EarlierRuns } from './charge';
+import type {
+  ConversionJobInput,
+  ConversionParameters,
+  FolderMarker,
+  OnExisting,
+  OutputFile,
+  Recall,
+  SharedUpload,
+  SourceContent,
+} from './job';
 
 /** Inputs and results of the job activities, shared by the workflows and the implementations. */
+
+export interface RecallJobInput {
+  /** What is asked for now. */
+  job: Pick<ConversionJobInput, 'app' | 'source' | 'output' | 'input' | 'parameters' | 'destination'>;
+  recall: Recall;
+  /** By a batch's ledger, for when the history of that run is gone. */
+  known?: EarlierRuns;
+}
+
+/** What the last run decides: a result of before, a failure of before, or a start that knows what was left. */
+export type RecallJobResult =
+  | { kind: 'done'; outcome: JobOutcome }
+  | { kind: 'keep'; outcome: JobOutcome }
+  | { kind: 'start'; earlier?: EarlierRuns };
 
 export interface UploadFileInput {
   app: string;
@@ -10,8 +35,6 @@ export interface UploadFileInput {
   /** Instead of both, for several. */
   outputs?: { output: string; destination?: string }[];
   onExisting: OnExisting;
-  /** Hash the uploaded content. */
-  describeSource?: true;
   /** Of another job: taken as it is if the file is still the same. */
   upload?: SharedUpload;
   /** From the job's first upload. */
@@ -173,6 +196,7 @@ export function readLast(details: unknown): string | undefined {
 
 /** The activities of a conversion job, by their names in the history. */
 export interface ConversionActivities {
+  'conversion.recallJob'(input: RecallJobInput): Promise<RecallJobResult>;
   'conversion.uploadFile'(input: UploadFileInput): Promise<UploadFileResult>;
   'conversion.convertFile'(input: ConvertFileInput): Promise<ConvertFileResult>;
   'conversion.checkTask'(input: CheckTaskInput): Promise<CheckTaskResult>;
@@ -236,6 +260,12 @@ export const failureCodes = {
   invalidJob: 'INVALID_JOB',
   invalidBatch: 'INVALID_BATCH',
   invalidSweep: 'INVALID_SWEEP',
+  /** Of a job that was to be retried. */
+  sourceChanged: 'SOURCE_CHANGED',
+  /** A result was delivered, and is neither at its destination nor at the service any more. */
+  resultGone: 'RESULT_GONE',
+  /** Another job writes to the destination. */
+  destinationTaken: 'DESTINATION_TAKEN',
   /** Temporal no longer knows a job that was started. */
   jobLost: 'JOB_LOST',
   /** A batch's counts differ from those of its files. */

@@ -44,6 +44,8 @@ export interface PassedOver {
   unconvertible?: number;
   /** Of `kept` and `refused`, by code. */
   failures: Record<string, number>;
+  /** Of `done`, those whose results are gone. Absent: none. */
+  missing?: number;
   /** Of all of them, those that may have been charged twice. */
   possiblyChargedTwice: number;
 }
@@ -104,7 +106,7 @@ export interface AwaitedJob {
   workflowId: string;
   /** Default: the latest. */
   runId?: string;
-  /** Set for a job that may be another's: the result then says whether it does what this input asks for. */
+  /** Only looked at: whether it runs, and does what this input asks for. */
   expected?: ConversionJobInput;
 }
 
@@ -119,16 +121,10 @@ export interface SeenJob {
   job: number;
   /** Absent: the server knows no such job. */
   runId?: string;
-  /** With `expected`: whether the job does, or did, what was expected. */
-  isSame?: boolean;
   /** Absent while the job runs. */
   outcome?: JobOutcome;
-  /** Milliseconds since the epoch. */
-  endedAt?: number;
-  /** With `expected`, once ended: the result is still where the job wrote it. */
-  isDelivered?: boolean;
-  /** With `expected`, once ended: the source is still what the job converted, as far as known. */
-  isSameContent?: boolean;
+  /** With `expected`, instead of an outcome. */
+  stands?: { isOpen: boolean; isSame: boolean; source: string };
 }
 
 export interface AwaitJobsResult {

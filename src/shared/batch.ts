@@ -17,7 +17,7 @@ import type { Unconvertible } from './policies';
  * `item`. No two rows have the same destination, and no destination is outside the folder given for it.
  */
 export interface BatchItem {
-  /** Row number from 1; the item's workflow id is `<batch>/<item>`, of an inline item `<batch>/<digest of its destination>`. */
+  /** Row number from 1. The item's job is named by its destination: see `jobIdOf`. */
   item: number;
   /** URI that the worker can read. */
   source: string;
@@ -40,10 +40,17 @@ export interface BatchItem {
   refused?: Refusal;
   /** Of a sweep, for a row that is sent or that was refused when it was: what it saw when it planned the row. */
   seen?: Sighting;
-  /** Numbers that this row had in earlier runs, latest first: their jobs are looked up before a new one starts. */
-  startedAs?: number[];
-  /** An earlier run converted the same content with the same options, and its result still exists: skipped. */
+  /** An earlier run converted the same content with the same options, whatever became of the result: skipped. */
   done?: DoneBefore;
+  /** What an earlier run delivered, for a row that is converted again. */
+  before?: Delivered;
+}
+
+/** What a conversion was asked for; a result made with other options does not count. */
+export type ConversionOptions = Pick<BatchItem, 'output' | 'input' | 'parameters'>;
+
+export interface Delivered extends DoneBefore {
+  options: ConversionOptions;
 }
 
 /** How the job of an earlier run ended, for an item that gets no new job. */
@@ -75,10 +82,13 @@ export interface DoneBefore {
   source: SourceContent;
   output: OutputFile;
   taskId?: string;
-  /** As in that run's result; kept as long as the result exists. */
+  /** As in that run's result. */
   possiblyChargedTwice?: true;
+  possiblyChargedExtra?: number;
   /** The service's warnings about that conversion. */
   warnings?: Record<string, string>;
+  /** The result is not where it was delivered, or is another file now. */
+  missing?: true;
 }
 
 /** An item that a program or a workflow gives to its batch, instead of a row of a manifest. */
@@ -106,8 +116,12 @@ export interface ConversionBatchInput {
   stopAfter?: { failures?: number; percent?: number };
   /** Base URL of the Temporal UI, for links in the report. Default: no links. */
   uiUrl?: string;
-  /** Also converts undelivered items that an earlier run may have been charged for, and marks them. Default: no. */
+  /** Also converts items of which an earlier run may have been charged without a result to fetch, and marks them. Default: no. */
   resubmit?: true;
+  /** Converts all items, whatever earlier runs did; those of which a charge is open are marked. Default: no. */
+  again?: true;
+  /** Payloads are encrypted, so the ids of jobs hold no names. Default: no. */
+  hidesNames?: true;
   /** Of a sweep, which nobody watches: converts no such item, whatever the policy `onUnknownOutcome` of its jobs. */
   paysOnce?: true;
   /** Number of events after which the batch continues as new. Default: when the server suggests it. */
@@ -140,7 +154,12 @@ export interface BatchItemResult {
   output?: OutputFile;
   vcredits?: number;
   requests?: number;
+  /** More conversions than one may have been charged. */
   possiblyChargedTwice?: boolean;
+  /** How many more. Absent: none. */
+  possiblyChargedExtra?: number;
+  /** Of a skipped row: its result was delivered by an earlier job, and is not there any more. */
+  missing?: true;
   /** Not sent again, since an earlier job may have been charged: the item fails as that job did. */
   kept?: true;
   /** Milliseconds since the epoch. */
@@ -204,6 +223,8 @@ export interface BatchState extends BatchCounts {
   refused?: number;
   /** Of the skipped: left out, since the service was known to refuse them. Absent: none. */
   unconvertible?: number;
+  /** Of the skipped: delivered before, and their results are not there any more. Absent: none. */
+  missing?: number;
   /** Failures by error code, at most 20 codes; the rest are under `other`. */
   failures: Record<string, number>;
 }

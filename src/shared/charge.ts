@@ -25,56 +25,69 @@ export interface EarlierRuns {
   taskId?: string;
   /** What was uploaded for that task, where known. */
   source?: SourceContent;
-  /** The task's result was delivered and has since gone: if the service no longer has it, no charge is open. */
+  /** The task's result was delivered and has since gone: it is fetched, or nothing is done. */
   delivered?: true;
-  /** A conversion was resubmitted although an earlier one may have been charged. Never cleared. */
-  possiblyChargedTwice?: true;
+  /** Conversions that may have been charged beside the one of `charge`. Absent: none. Never reset. */
+  possiblyChargedExtra?: number;
+}
+
+/** Rules for a conversion that is asked for again. */
+export interface RepetitionRules {
+  /** Of conversions that may have been charged and have nothing to fetch: `fail` sends nothing. */
+  onUnknownOutcome: OnUnknownOutcome;
+  /** Convert whatever is known. */
+  again?: boolean | undefined;
 }
 
 /**
- * What to do when a job that has ended is requested again.
+ * What to do when a conversion is asked for again.
  *
- * `keep`: send nothing; the outcome stays. `fetch`: wait for the accepted task and download its result; if the service
- * has lost the task, decide as for an unknown outcome. `convert`: upload and submit; `isMarked`: may be charged again.
+ * `done`: it was delivered, whatever became of the result since. `keep`: send nothing; the outcome stays. `fetch`: wait
+ * for the accepted task and download its result; if the service has lost the task, decide as for an unknown outcome.
+ * `convert`: upload and submit; `isMarked`: an earlier submit is still open, and may have been charged too.
  */
-export type Repetition = { kind: 'keep' } | { kind: 'fetch'; taskId: string } | { kind: 'convert'; isMarked: boolean };
+export type Repetition =
+  { kind: 'done' } | { kind: 'keep' } | { kind: 'fetch' } | { kind: 'convert'; isMarked: boolean };
 
 /**
- * Decides about repeating a job, for `batch run`, `batch retry`, `job retry`, `convert` and sweeps: see docs/repetition.md.
+ * Decides about a conversion that is asked for again, whoever asks: see docs/repetition.md.
  *
- * @param options.isSameContent the source and the target format are those of the earlier run. A changed one is another
- * conversion, not paid for yet, so `onUnknownOutcome: 'fail'` does not block it.
- * @param options.resubmit convert in any case, by request.
+ * @param left by the last job, with `delivered` if its result was delivered.
+ * @param isSameContent the source and the options are those of the earlier job. A changed one is another conversion.
  */
 export function decideRepetition(
-  { charge, taskId }: EarlierRuns,
-  options: { onUnknownOutcome: OnUnknownOutcome; isSameContent: boolean; resubmit?: boolean },
+  { charge, taskId, delivered }: EarlierRuns,
+  { onUnknownOutcome, again, isSameContent }: RepetitionRules & { isSameContent: boolean },
 ): Repetition {
+  if (delivered) return isSameContent && !again ? { kind: 'done' } : { kind: 'convert', isMarked: false };
   if (charge === 'no') return { kind: 'convert', isMarked: false };
-  if (!options.isSameContent || options.resubmit === true) return { kind: 'convert', isMarked: true };
-  if (charge === 'yes' && taskId !== undefined) return { kind: 'fetch', taskId };
-  return options.onUnknownOutcome === 'fail' ? { kind: 'keep' } : { kind: 'convert', isMarked: true };
+  if (!isSameContent || again) return { kind: 'convert', isMarked: true };
+  if (charge === 'yes' && taskId !== undefined) return { kind: 'fetch' };
+  return onUnknownOutcome === 'fail' ? { kind: 'keep' } : { kind: 'convert', isMarked: true };
 }
 
 /** Tracks what the submits of a job may have cost, over all its runs. */
 export class ChargeLedger {
-  /** An earlier submit may have been charged, and has nothing to fetch. */
-  private isPastOpen = false;
+  /** Submits of this run, and the last of an earlier one, that may have been charged and have nothing to fetch. */
+  private open = 0;
+  /** The job was reset: a submit that this ledger has not seen may have been charged. */
+  private hasUnseen = false;
   private current: Charge = 'no';
   private task: string | undefined;
-  private isMarked = false;
+  private readonly extraBefore: number;
+  private extra: number;
   private isDelivered = false;
 
-  constructor(earlier?: EarlierRuns) {
-    if (earlier === undefined) return;
+  constructor(earlier: EarlierRuns = { charge: 'no' }) {
     this.current = earlier.charge;
     this.task = earlier.charge === 'yes' ? earlier.taskId : undefined;
-    this.isMarked = earlier.possiblyChargedTwice === true;
+    this.extraBefore = earlier.possiblyChargedExtra ?? 0;
+    this.extra = this.extraBefore;
     this.isDelivered = earlier.delivered === true;
   }
 
   get charge(): Charge {
-    return this.current === 'no' && this.isPastOpen ? 'maybe' : this.current;
+    return this.current === 'no' && this.opens > 0 ? 'maybe' : this.current;
   }
 
   /** The accepted task, if its result can be fetched. */
@@ -82,8 +95,13 @@ export class ChargeLedger {
     return this.task;
   }
 
+  /** Conversions that may have been charged beside the one of `charge`. */
+  get possiblyChargedExtra(): number {
+    return this.extra;
+  }
+
   get possiblyChargedTwice(): boolean {
-    return this.isMarked;
+    return this.extra > 0;
   }
 
   accepted(taskId: string): void {
@@ -94,11 +112,6 @@ export class ChargeLedger {
   /** A submit was sent, and its outcome is unknown. */
   unknown(): void {
     this.submit('maybe');
-  }
-
-  /** The service refused a submit: nothing ran, but it repeated one that may have been charged. */
-  refused(): void {
-    this.isMarked ||= this.charge !== 'no';
   }
 
   /** A callback and the service's answer resolved the last submit. */
@@ -115,7 +128,7 @@ export class ChargeLedger {
 
   /** The service no longer knows the task: it was charged, and there is nothing to fetch. */
   lost(): void {
-    this.isPastOpen ||= this.current !== 'no' && !this.isDelivered;
+    if (this.current !== 'no' && !this.isDelivered) this.open += 1;
     this.isDelivered = false;
     this.current = 'no';
     this.task = undefined;
@@ -123,58 +136,25 @@ export class ChargeLedger {
 
   /** A submit that this ledger has not seen may have been charged. */
   foundOpen(): void {
-    this.isPastOpen = true;
+    this.hasUnseen = true;
   }
 
   summary(): EarlierRuns {
-    const { charge, task, isMarked } = this;
+    const { charge, task, extra } = this;
     return {
       charge,
       ...(task !== undefined && { taskId: task }),
-      ...(isMarked && { possiblyChargedTwice: true }),
+      ...(extra > 0 && { possiblyChargedExtra: extra }),
     };
+  }
+
+  private get opens(): number {
+    return this.open + (this.hasUnseen ? 1 : 0);
   }
 
   private submit(charge: Charge): void {
     this.lost();
-    this.isMarked ||= this.isPastOpen;
+    this.extra = this.extraBefore + this.opens;
     this.current = charge;
-  }
-}
-
-/** Rules for conversions that an earlier run may have been charged for. */
-export interface RepetitionRules {
-  onUnknownOutcome: OnUnknownOutcome;
-  /** Convert them in any case. */
-  resubmit: boolean;
-}
-
-/**
- * The `earlier` input for a row's next job, by `decideRepetition`; `keep`: there must be no next job.
- *
- * @param left by a job without a result or, with `delivered`, by one whose delivered result has since gone.
- */
-export function earlierOfNext(
-  left: EarlierRuns,
-  { rules, isSameContent }: { rules: RepetitionRules; isSameContent: boolean },
-): EarlierRuns | 'keep' | undefined {
-  const { charge, source, delivered, possiblyChargedTwice } = left;
-  const mark = possiblyChargedTwice && { possiblyChargedTwice };
-  // A task with an unknown source may be for other content.
-  const task = source && left.taskId !== undefined ? { taskId: left.taskId, source } : undefined;
-  if (delivered) {
-    if (!isSameContent) return undefined;
-    const isFetched = task && !rules.resubmit;
-    return isFetched ? { charge, ...task, delivered, ...mark } : mark && { charge: 'no', ...mark };
-  }
-  const decision = decideRepetition({ charge, ...task }, { ...rules, isSameContent });
-  switch (decision.kind) {
-    case 'keep':
-      return 'keep';
-    case 'fetch':
-      return { charge, ...task, ...mark };
-    case 'convert':
-      if (decision.isMarked) return { charge: 'maybe', ...mark };
-      return mark && { charge: 'no', ...mark };
   }
 }

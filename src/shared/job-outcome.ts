@@ -10,7 +10,11 @@ const longestMessage = 1_000;
 
 /** The part of a job's result that a batch keeps. */
 export function outcomeOfResult(result: ConversionJobResult): JobOutcome {
-  const { status, source, output, vcredits, requests, possiblyChargedTwice, taskId, charge, warnings } = result;
+  const { status, source, output, requests, possiblyChargedTwice, possiblyChargedExtra, taskId, charge, warnings } =
+    result;
+  const { recalled, missing } = result;
+  // What it cost was told when it was made.
+  const vcredits = recalled ? undefined : result.vcredits;
   return defined({
     status,
     taskId,
@@ -21,6 +25,8 @@ export function outcomeOfResult(result: ConversionJobResult): JobOutcome {
     vcredits,
     requests,
     possiblyChargedTwice: possiblyChargedTwice || undefined,
+    possiblyChargedExtra,
+    missing,
   });
 }
 
@@ -28,8 +34,8 @@ export function outcomeOfResult(result: ConversionJobResult): JobOutcome {
 export function outcomeOfFailure(cause: unknown): JobOutcome {
   if (cause instanceof ApplicationFailure) {
     const details = (cause.details?.[0] ?? {}) as Partial<ConversionFailureDetails>;
-    const { phase, taskId, charge, source, vcredits, requests, warnings, possiblyChargedTwice, refusesAccount } =
-      details;
+    const { phase, taskId, charge, source, vcredits, requests, warnings, refusesAccount, kept } = details;
+    const { possiblyChargedTwice, possiblyChargedExtra } = details;
     return defined({
       status: 'failed' as const,
       code: cause.type ?? 'FAILED',
@@ -42,6 +48,8 @@ export function outcomeOfFailure(cause: unknown): JobOutcome {
       vcredits,
       requests,
       possiblyChargedTwice: possiblyChargedTwice === true ? true : undefined,
+      possiblyChargedExtra,
+      kept,
       refusesAccount,
     });
   }
@@ -77,8 +85,13 @@ export function chargeOf(outputs: readonly OutputResult[]): Charge {
 
 /** What the row of a job that was never started reports about earlier jobs. */
 export function rowOfEarlier(earlier: EarlierRuns): Omit<JobOutcome, 'status'> {
-  const { charge, taskId, source, possiblyChargedTwice } = earlier;
-  return defined({ charge, taskId, source, possiblyChargedTwice });
+  const { charge, taskId, source, possiblyChargedExtra } = earlier;
+  return { ...defined({ charge, taskId, source }), ...markOf(possiblyChargedExtra) };
+}
+
+/** How rows and results tell of conversions beside the one that was asked for. */
+export function markOf(extra = 0): { possiblyChargedTwice?: true; possiblyChargedExtra?: number } {
+  return extra > 0 ? { possiblyChargedTwice: true, possiblyChargedExtra: extra } : {};
 }
 
 function cut(message: string): string {

@@ -106,15 +106,28 @@ export interface ConversionJobInput {
    * known to take less than `policies.submitTimeout`; beyond it the outcome is unknown. Default: `async`.
    */
   mode?: ConversionMode;
-  /** Adds size and SHA-256 of the upload to the result, at the cost of hashing. Batches set it. Default: false. */
-  describeSource?: boolean;
   /** Made by another job. The file is uploaded again if it has changed since, or the service no longer has this. */
   upload?: SharedUpload;
-  /** With `describeSource`: tells its parent of the upload by the signal `conversionItemUploaded`. Default: false. */
+  /** Tells its parent of the upload by the signal `conversionItemUploaded`. Default: false. */
   tellsUpload?: boolean;
   /** What earlier runs of this job left behind at the service. Default: nothing. */
   earlier?: EarlierRuns;
+  /** There was a run under this id before: what that left decides what this one does. Default: there was none. */
+  recall?: Recall;
   policies?: ConversionPolicies;
+}
+
+/** How a job takes up the last run under its id, which has ended: see docs/repetition.md. */
+export interface Recall {
+  runId: string;
+  /** For a conversion that may have been charged and has nothing to fetch. */
+  onUnknownOutcome: OnUnknownOutcome;
+  /** Convert whatever was done. Default: no. */
+  again?: true;
+  /** Somebody waits for this one result: it is fetched if it was delivered and is gone. Default: no. */
+  isSingle?: true;
+  /** Of a retry: a source that has changed since is not converted. Default: it is. */
+  isRetry?: true;
 }
 
 export const jobPhases = [
@@ -152,10 +165,14 @@ export interface ConversionJobResult {
   taskId?: string;
   /** Connector of the conversion task; use it as the `source` of a follow-up job. */
   connector?: string;
-  /** Present when the job's input asked for it. */
+  /** What was uploaded. Absent when the source was a connector. */
   source?: SourceContent;
   /** Absent without a destination. */
   output?: OutputFile;
+  /** An earlier run under this id has delivered the same: nothing was sent, and the status is `skipped`. */
+  recalled?: true;
+  /** Of `recalled`: the result is not where it was delivered. */
+  missing?: true;
   /** Of a job with several outputs. */
   outputs?: OutputResult[];
   /** vCredits consumed by the task, as reported by the service. */
@@ -168,6 +185,8 @@ export interface ConversionJobResult {
   requests: number;
   /** A submit with an unknown outcome was sent again: the service may have charged two conversions. */
   possiblyChargedTwice: boolean;
+  /** How many conversions more than one may have been charged. Absent: none. */
+  possiblyChargedExtra?: number;
   /** `no` when nothing was converted, else `yes`. */
   charge: Charge;
   /** Milliseconds spent in each phase. */
@@ -206,7 +225,7 @@ export interface ConversionFailureDetails {
   taskId?: string;
   /** Known cost of the conversion, when a later step failed. */
   vcredits?: number;
-  /** What was uploaded, when the job's input asked for it. */
+  /** What was uploaded. */
   source?: SourceContent;
   /** The service's warnings up to the failure: name, and how to resolve it. */
   warnings: Record<string, string>;
@@ -214,6 +233,9 @@ export interface ConversionFailureDetails {
   /** Of the last conversion submitted. */
   charge: Charge;
   possiblyChargedTwice: boolean;
+  possiblyChargedExtra?: number;
+  /** Nothing was sent: what an earlier run of the job left is as it was. */
+  kept?: true;
   /** Of a job with several outputs, of which at least one failed. */
   outputs?: OutputResult[];
 }

@@ -12,6 +12,7 @@ export const conversionBatchType = 'conversionBatch';
 export const conversionSweepType = 'conversionSweep';
 
 export const activityNames = {
+  recallJob: 'conversion.recallJob',
   uploadFile: 'conversion.uploadFile',
   convertFile: 'conversion.convertFile',
   checkTask: 'conversion.checkTask',

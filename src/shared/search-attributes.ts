@@ -94,9 +94,6 @@ function cut(text: string): string {
   return text.slice(0, maxKeywordLength).replace(/[\ud800-\udbff]$/, '');
 }
 
-/** Memo of a batch's job: the previous run under its id, which was another job's or an earlier one of its row. */
-export const runBeforeMemo = 'conversionRunBefore';
-
 /** The value of `ConversionErrorCode`; undefined: none. */
 export function listedErrorCode(code: string | undefined, possiblyChargedTwice: boolean): string | undefined {
   if (!possiblyChargedTwice) return code;

@@ -6,11 +6,15 @@ export function workflowPath(namespace: string, workflowId: string, runId?: stri
   return inNamespace(namespace, `workflows/${encode(workflowId)}${runId === undefined ? '' : `/${encode(runId)}`}`);
 }
 
-/** The list of a batch's jobs, found by their id prefix. */
+/** The list of the jobs that a batch has started. */
 export function batchJobsPath(namespace: string, batch: string, condition = ''): string {
-  // Visibility queries escape quotes with a backslash.
-  const prefix = `${batch}/`.replace(/[\\"]/g, '\\$&');
-  return inNamespace(namespace, `workflows?query=${encode(`WorkflowId STARTS_WITH "${prefix}"${condition}`)}`);
+  return inNamespace(namespace, `workflows?query=${encode(`${jobsOfBatch(batch)}${condition}`)}`);
+}
+
+/** Condition of a visibility query, which also holds in a namespace without our search attributes. */
+export function jobsOfBatch(batch: string): string {
+  // Quotes are escaped with a backslash.
+  return `ParentWorkflowId = "${batch.replace(/[\\"]/g, '\\$&')}"`;
 }
 
 function inNamespace(namespace: string, rest: string): string {

@@ -1,10 +1,9 @@
 import path from 'node:path';
-import { Readable } from 'node:stream';
 import { lookAtJob } from '../../src/activities/look-at-job';
 import { toJobInput } from '../../src/client/job-request';
-import { StorageError } from '../../src/storage/errors';
-import { createLocalFiles } from '../../src/storage/local-files';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { answerRunning } from '../support/stub-service';
+import { until } from '../support/until';
 
 let rig: ConversionRig;
 beforeAll(async () => {
@@ -12,25 +11,23 @@ beforeAll(async () => {
 });
 afterAll(() => rig.close());
 
-it('a job that has ended counts as open while its result cannot be read, so that others do not wait for that', async () => {
+it('tells whether a job runs and does what is expected, and how one that is waited for has ended', async () => {
+  rig.stub.on('task/response', (seen, response) => answerRunning(response, String(seen.data['connector'])));
   const source = await rig.source('a.md');
   const destination = path.join(rig.folder, 'a.pdf');
-  const request = { source, output: 'pdf', destination, describeSource: true, policies: quickPolicies };
+  const request = { source, output: 'pdf', destination, policies: quickPolicies };
   const job = await rig.client.start(request);
+  const { workflowId } = job;
+  const expected = toJobInput(request, 'stub');
+  const uri = 'uri' in expected.source ? expected.source.uri : '';
+  const look = (asked: typeof expected) => lookAtJob(rig.temporal, { workflowId, expected: asked });
+  expect((await look(expected)).stands).toEqual({ isOpen: true, isSame: true, source: uri });
+  expect((await look({ ...expected, output: 'html' })).stands).toMatchObject({ isOpen: true, isSame: false });
+  expect(await lookAtJob(rig.temporal, { workflowId })).not.toHaveProperty('outcome');
+  await until('it converts', async () => (await job.state()).phase === 'converting');
+  rig.stub.on('task/response', (seen, response) => rig.stub.answerAsAlways(seen, response));
   await job.result();
-  const files = createLocalFiles();
-  const failing = {
-    ...files,
-    read: (uri: string) =>
-      new Readable({
-        read() {
-          this.destroy(new StorageError({ code: 'STORAGE_FAILED', message: 'cut', uri, retryable: true }));
-        },
-      }),
-  };
-  const looked = { workflowId: job.workflowId, expected: toJobInput(request, 'stub') };
-  const lookWith = (through: typeof files) =>
-    lookAtJob({ client: rig.temporal, files: through }, looked, AbortSignal.timeout(20_000));
-  expect(await lookWith(files)).toMatchObject({ isSame: true, isDelivered: true, outcome: { status: 'succeeded' } });
-  expect(await lookWith(failing)).toEqual({ runId: expect.any(String) as string, isSame: true });
+  expect((await look(expected)).stands).toMatchObject({ isOpen: false, isSame: true });
+  expect(await lookAtJob(rig.temporal, { workflowId })).toMatchObject({ outcome: { status: 'succeeded' } });
+  expect(await lookAtJob(rig.temporal, { workflowId: 'none' })).toEqual({});
 });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
-import { Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
-import { FileConversionClient } from '../../src/client/file-conversion-client';
+import { Client } from '@temporalio/client';
+import { FileConversionClient, JobRunningError } from '../../src/client/file-conversion-client';
 import { InvalidRequestError } from '../../src/client/job-request';
 import { listJobs } from '../../src/client/operations/list-jobs';
 import { presentSearchAttributes, registerSearchAttributes } from '../../src/client/operations/search-attributes';
@@ -30,10 +30,10 @@ async function startMissing(options: StartOptions) {
   return rig.client.start({ source, output: 'pdf', policies: quickPolicies }, options);
 }
 
-it('many starts with one id that attach are one job, whose result all of them get', async () => {
+it('many starts with one id are one job, whose result all of them get', async () => {
   const workflowId = `invoice/${randomUUID()}`;
   const before = conversionsOf(rig.stub).length;
-  const jobs = await Promise.all(Array.from({ length: 20 }, () => start({ workflowId, onRunning: 'attach' })));
+  const jobs = await Promise.all(Array.from({ length: 20 }, () => start({ workflowId })));
   const results = await Promise.all(jobs.map((job) => job.result()));
   expect(new Set(results.map(({ taskId }) => taskId)).size).toBe(1);
   expect(conversionsOf(rig.stub).length - before).toBe(1);
@@ -42,7 +42,7 @@ it('many starts with one id that attach are one job, whose result all of them ge
 it('a start that attaches refuses the id of another kind of workflow', async () => {
   const { request, name } = await planRun(rig.folder, 0);
   const batch = await rig.client.startBatch(request, { startDelay: '1 hour' });
-  const attach = { workflowId: name, onRunning: 'attach' } as const;
+  const attach = { workflowId: name };
   await expect(start(attach)).rejects.toThrow(`${name} is that of a running conversionBatch`);
   const job = await start({ workflowId: `job-${randomUUID()}`, startDelay: '1 hour' });
   const batchOfThatName = rig.client.startBatch({ ...request, name: job.workflowId }, { onRunning: 'attach' });
@@ -51,22 +51,29 @@ it('a start that attaches refuses the id of another kind of workflow', async () 
   await rig.temporal.workflow.getHandle(name).terminate();
 });
 
-it('a start without onRunning refuses an id that is running', async () => {
+it('a start is refused while another conversion runs under its id, or for its destination', async () => {
   const workflowId = `invoice/${randomUUID()}`;
   const job = await start({ workflowId, startDelay: '1 hour' });
-  await expect(start({ workflowId })).rejects.toThrow(WorkflowExecutionAlreadyStartedError);
+  const other = { source: await rig.source('other.md'), output: 'pdf', policies: quickPolicies };
+  await expect(rig.client.start(other, { workflowId })).rejects.toThrow(JobRunningError);
   await job.cancel();
+  const destination = path.join(rig.folder, 'one.pdf');
+  const first = await rig.client.start({ ...other, destination }, { startDelay: '1 hour' });
+  const second = { ...other, source: await rig.source('another.md'), destination };
+  await expect(rig.client.start(second)).rejects.toMatchObject({ code: 'DESTINATION_TAKEN' });
+  const renamed = await rig.client.start({ ...second, onExisting: 'rename' }, { startDelay: '1 hour' });
+  expect(renamed.workflowId).toBe(`${first.workflowId}-2`);
+  await Promise.all([first, renamed].map((each) => each.cancel()));
 });
 
-it('an id is used again as `reuse` says: never, after a failure, or always', async () => {
+it('an id is used again by a job that takes up what the last one left', async () => {
   const workflowId = `invoice/${randomUUID()}`;
   const failed = await startMissing({ workflowId });
   await expect(failed.result()).rejects.toThrow();
-  await expect(start({ workflowId, reuse: 'never' })).rejects.toThrow(WorkflowExecutionAlreadyStartedError);
-  const succeeded = await start({ workflowId, reuse: 'afterFailure' });
-  await succeeded.result();
-  await expect(start({ workflowId, reuse: 'afterFailure' })).rejects.toThrow(WorkflowExecutionAlreadyStartedError);
-  await (await start({ workflowId })).result();
+  const before = conversionsOf(rig.stub).length;
+  expect(await (await start({ workflowId })).result()).toMatchObject({ status: 'succeeded' });
+  expect(await (await start({ workflowId })).result()).toMatchObject({ status: 'skipped', recalled: true });
+  expect(conversionsOf(rig.stub).length - before).toBe(1);
 });
 
 it('memo, priority, delay, time-outs and versioning reach Temporal; the fairness key is the app', async () => {
@@ -91,27 +98,25 @@ it('memo, priority, delay, time-outs and versioning reach Temporal; the fairness
 it('jobs are listed by their tags, also those of a batch, which inherit them and its fairness', async () => {
   const tag = `march '26 ${randomUUID()}`;
   const job = await start({ tags: [tag, 'second'] });
-  const { request } = await planRun(rig.folder, 2);
+  const { request, jobId } = await planRun(rig.folder, 2);
   const batch = await rig.client.startBatch(request, { tags: [tag], priority: { fairnessWeight: 3 } });
   await Promise.all([job.result(), batch.result()]);
   const listed = () => listJobs(rig.temporal, { tag }, 10);
   await until('all of them are listed', async () => (await listed()).total === 3);
   expect((await listed()).jobs.map(({ tags }) => tags)).toContainEqual([tag, 'second']);
-  const { priority } = await rig.client.get(`${batch.name}/1`).describe();
+  const { priority } = await rig.client.get(jobId(1)).describe();
   expect(priority).toEqual({ priorityKey: 4, fairnessKey: 'stub', fairnessWeight: 3 });
 });
 
 it('jobs of a batch have its priority key, if it was started with one', async () => {
-  const { request, name } = await planRun(rig.folder, 1);
+  const { request, jobId } = await planRun(rig.folder, 1);
   const batch = await rig.client.startBatch(request, { priority: { priorityKey: 5 } });
   await batch.result();
-  const { priority } = await rig.client.get(`${name}/1`).describe();
+  const { priority } = await rig.client.get(jobId(1)).describe();
   expect(priority).toMatchObject({ priorityKey: 5, fairnessKey: 'stub' });
 });
 
 it.each<[StartOptions, RegExp]>([
-  [{ onRunning: 'join' as never }, /onRunning/],
-  [{ reuse: 'sometimes' as never }, /reuse/],
   [{ tags: [''] }, /tags\.0/],
   [{ tags: ['the "good" ones'] }, /tags\.0: must be .* without double quotes/],
   [{ tags: Array.from({ length: 21 }, String) }, /tags/],

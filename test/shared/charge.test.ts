@@ -1,11 +1,12 @@
-import { decideRepetition, type EarlierRuns } from '../../src/shared/charge';
+import { ChargeLedger, decideRepetition, type EarlierRuns } from '../../src/shared/charge';
 
 const unpaid: EarlierRuns = { charge: 'no' };
 const unknown: EarlierRuns = { charge: 'maybe' };
 const accepted: EarlierRuns = { charge: 'yes', taskId: 'task-1' };
 
 const keep = { kind: 'keep' };
-const fetch = { kind: 'fetch', taskId: 'task-1' };
+const fetch = { kind: 'fetch' };
+const done = { kind: 'done' };
 const convert = { kind: 'convert', isMarked: false };
 const convertMarked = { kind: 'convert', isMarked: true };
 
@@ -29,14 +30,49 @@ describe('the repetition of a job', () => {
     },
   );
 
-  it.each([unknown, accepted])('converts again what was %j when somebody asks for it, and marks it', (earlier) => {
-    const asked = { onUnknownOutcome: 'fail', isSameContent: true, resubmit: true } as const;
+  it.each([unknown, accepted])('converts again what was %j when somebody wants all again, and marks it', (earlier) => {
+    const asked = { onUnknownOutcome: 'fail', isSameContent: true, again: true } as const;
     expect(decideRepetition(earlier, asked)).toEqual(convertMarked);
   });
 
   it('marks nothing when nothing was charged before, however it is asked for', () => {
-    expect(decideRepetition(unpaid, { onUnknownOutcome: 'fail', isSameContent: false, resubmit: true })).toEqual(
-      convert,
-    );
+    expect(decideRepetition(unpaid, { onUnknownOutcome: 'fail', isSameContent: false, again: true })).toEqual(convert);
+  });
+
+  it.each([
+    ['the same content', { isSameContent: true }, done],
+    ['other content', { isSameContent: false }, convert],
+    ['the same content, which is wanted again', { isSameContent: true, again: true }, convert],
+  ])('of one that was delivered, with %s, marks nothing', (_title, asked, expected) => {
+    const delivered: EarlierRuns = { ...accepted, delivered: true };
+    for (const onUnknownOutcome of ['fail', 'resubmit'] as const) {
+      expect(decideRepetition(delivered, { onUnknownOutcome, ...asked })).toEqual(expected);
+    }
+  });
+});
+
+describe('the conversions that may have been charged beside the one that counts', () => {
+  it('are as many as were submitted before, and neither refused nor resolved', () => {
+    const ledger = new ChargeLedger();
+    ledger.unknown();
+    expect(ledger.summary()).toEqual({ charge: 'maybe' });
+    ledger.unknown();
+    ledger.accepted('task-1');
+    expect(ledger.summary()).toEqual({ charge: 'yes', taskId: 'task-1', possiblyChargedExtra: 2 });
+    ledger.failedAtService();
+    expect(ledger.summary()).toEqual({ charge: 'maybe', possiblyChargedExtra: 2 });
+  });
+
+  it('are carried from run to run, and the open one of the last run counts once another is submitted', () => {
+    const ledger = new ChargeLedger({ charge: 'maybe', possiblyChargedExtra: 1 });
+    expect(ledger.summary()).toEqual({ charge: 'maybe', possiblyChargedExtra: 1 });
+    ledger.accepted('task-2');
+    expect(ledger.summary()).toEqual({ charge: 'yes', taskId: 'task-2', possiblyChargedExtra: 2 });
+  });
+
+  it('are none after a task whose result was delivered, and is lost', () => {
+    const ledger = new ChargeLedger({ charge: 'yes', taskId: 'task-1', delivered: true });
+    ledger.lost();
+    expect(ledger.summary()).toEqual({ charge: 'no' });
   });
 });

@@ -6,9 +6,10 @@ import { planBatch } from '../../src/batch/plan/plan-batch';
 import type { PlannedBatch } from '../../src/batch/plan/planned-batch';
 import { replanFailed } from '../../src/batch/plan/replan-failed';
 import { runFiles } from '../../src/batch/run-files';
-import { listRuns } from '../../src/batch/runs/run-folders';
+import { listRuns } from '../../src/batch/run-folders';
 import type { BatchHandle } from '../../src/client/batch-handle';
 import type { BatchRequest } from '../../src/client/batch-request';
+import { jobIdOf } from '../../src/shared/job-id';
 import type { BatchItemResult, ConversionBatchResult } from '../../src/shared/batch';
 import type { OnUnknownOutcome } from '../../src/shared/job';
 import { createLocalFiles } from '../../src/storage/local-files';
@@ -45,31 +46,37 @@ export class BatchDesk {
     return path.join(this.folder, 'out', name);
   }
 
+  /** The id of the job of a result. */
+  jobId(name: string): string {
+    return jobIdOf({ source: { uri: '' }, destination: pathToFileURL(this.output(name)).href });
+  }
+
   /** `batch run` */
-  async run(options: { resubmit?: boolean } = {}): Promise<Ran> {
+  async run(options: Wish = {}): Promise<Ran> {
     return this.end(await this.start(options));
   }
 
   /** `batch retry` */
-  async retry(options: { resubmit?: boolean } = {}): Promise<Ran> {
-    const { batchFolder, onUnknownOutcome } = this;
-    return this.end(
-      await this.begin(await replanFailed({ files, batchFolder, onUnknownOutcome, ...options }), options),
-    );
+  async retry(options: Wish = {}): Promise<Ran> {
+    const { batchFolder } = this;
+    return this.end(await this.begin(await replanFailed({ files, batchFolder, ...this.rules(options) }), options));
   }
 
-  async start(options: { resubmit?: boolean } = {}): Promise<Begun> {
-    const { folder, batchFolder, onUnknownOutcome } = this;
+  async start(options: Wish = {}): Promise<Begun> {
+    const { folder, batchFolder } = this;
     const planned = await planBatch({
       files,
       what: { sources: ['in'], recursive: true, to: 'pdf' },
       batchFolder,
       cwd: folderUri(folder),
       out: folderUri(folder, 'out'),
-      onUnknownOutcome,
-      ...options,
+      ...this.rules(options),
     });
     return this.begin(planned, options);
+  }
+
+  private rules({ resubmit, again }: Wish) {
+    return { onUnknownOutcome: resubmit ? ('resubmit' as const) : this.onUnknownOutcome, again };
   }
 
   async end({ planned, handle }: Begun): Promise<Ran> {
@@ -102,7 +109,7 @@ export class BatchDesk {
     return folderUri(this.folder, 'batch');
   }
 
-  private async begin(planned: PlannedBatch, { resubmit }: { resubmit?: boolean }): Promise<Begun> {
+  private async begin(planned: PlannedBatch, { resubmit, again }: Wish): Promise<Begun> {
     if (planned.problems.count > 0) throw new Error(JSON.stringify(planned.problems));
     if (!planned.run) return { planned };
     const { name, onUnknownOutcome, request } = this;
@@ -113,9 +120,15 @@ export class BatchDesk {
       ...request,
       policies: { ...quickPolicies, onUnknownOutcome, maxResubmissions: 1, ...request.policies },
       ...(resubmit && { resubmit }),
+      ...(again && { again }),
     });
     return { planned, handle };
   }
+}
+
+interface Wish {
+  resubmit?: true;
+  again?: true;
 }
 
 interface Begun {

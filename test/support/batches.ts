@@ -8,6 +8,7 @@ import type { BatchHandle } from '../../src/client/batch-handle';
 import type { BatchRequest } from '../../src/client/batch-request';
 import type { FileConversionClient } from '../../src/client/file-conversion-client';
 import type { BatchCounts, BatchItem, BatchItemResult } from '../../src/shared/batch';
+import { jobIdOf } from '../../src/shared/job-id';
 import { quickPolicies } from './conversion-worker';
 
 /** The folder of one run of a batch, with what a planner would have put there. */
@@ -18,6 +19,8 @@ export interface Run {
   request: BatchRequest;
   results(): Promise<BatchItemResult[]>;
   output(item: number): string;
+  /** The id of an item's job. */
+  jobId(item: number): string;
 }
 
 /** Writes a manifest of so many items, each with a source of its own called `<item>.md` unless `change` says otherwise. */
@@ -32,7 +35,7 @@ export async function planRun(
   } = {},
 ): Promise<Run> {
   const name = options.name ?? `batch-${randomUUID()}`;
-  const folder = path.join(root, name, options.run ?? 'run-1');
+  const folder = path.join(root, name, options.run ?? 'run-0001');
   const [sources, outputs] = [path.join(root, 'sources'), path.join(root, name, 'out')];
   await Promise.all([folder, sources, outputs].map((each) => mkdir(each, { recursive: true })));
   const items: BatchItem[] = [];
@@ -55,7 +58,13 @@ export async function planRun(
     request: { name, folder, items: count, policies: quickPolicies, ...options.request },
     results: async () => fromLines(await readFile(path.join(folder, runFiles.results), 'utf8')),
     output: (item) => path.join(outputs, `${item}.pdf`),
+    jobId: (item) => jobIdOfRow(items[item - 1]),
   };
+}
+
+export function jobIdOfRow(row: Pick<BatchItem, 'source' | 'destination'> | undefined): string {
+  if (!row) throw new Error('There is no such row.');
+  return jobIdOf({ source: { uri: row.source }, destination: row.destination });
 }
 
 /** As many results as rows, in their order, and counts that add up to them. */

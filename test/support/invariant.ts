@@ -11,8 +11,8 @@ import { sourceName } from '../../src/shared/job';
 import type { StubService } from './stub-service';
 
 /**
- * The invariant of money: the service ran one conversion for each file that a batch delivered, and no other that a row does not own up to, as
- * accepted (`charge: yes`), as possible (`maybe`) or as possibly charged twice. The service's ledger, the rows of all runs of the batch, their
+ * The invariant of money: conversions of one content with one set of options ≤ 1 + the open submits that are told. The service ran one for each
+ * file that a batch delivered, and no other that a row does not own up to, as accepted (`charge: yes`), as possible (`maybe`) or in its count of others. The service's ledger, the rows of all runs of the batch, their
  * reports and the histories of the jobs must tell the same.
  */
 
@@ -70,8 +70,9 @@ function rowProblems(ran: readonly string[], results: readonly BatchItemResult[]
   const told = [...delivered, open].filter((taskId) => taskId !== undefined);
   const unknown = told.filter((taskId) => !ran.includes(taskId));
   const more = ran.filter((taskId) => !told.includes(taskId));
-  const isMarked = last?.possiblyChargedTwice === true;
-  const allowed = isMarked ? Number.POSITIVE_INFINITY : last?.charge === 'maybe' && last.status !== 'succeeded' ? 1 : 0;
+  // Each that may have been charged is told, and counted.
+  const isOpen = last?.charge === 'maybe' && last.status !== 'succeeded';
+  const allowed = (last?.possiblyChargedExtra ?? 0) + (isOpen ? 1 : 0);
   return [
     ...unknown.map((taskId) => `task ${taskId}, which the service never ran`),
     ...(more.length > allowed
@@ -85,15 +86,11 @@ async function historyProblems(client: Client, row: BatchItemResult): Promise<st
   if (workflowId === undefined || runId === undefined) return [];
   const { events } = await client.workflow.getHandle(workflowId, runId).fetchHistory();
   const { charge: left } = await readJobHistory(events, client.options.loadedDataConverter);
-  const { charge, taskId, possiblyChargedTwice = false } = row;
-  if (
-    left.charge === charge &&
-    (charge !== 'yes' || left.taskId === taskId) &&
-    !(left.possiblyChargedTwice && !possiblyChargedTwice)
-  )
-    return [];
+  const { charge, taskId, possiblyChargedExtra } = row;
+  const isSame = left.charge === charge && (charge !== 'yes' || left.taskId === taskId);
+  if (isSame && left.possiblyChargedExtra === possiblyChargedExtra) return [];
   return [
-    `its history says ${JSON.stringify(left)}, its row ${JSON.stringify({ charge, taskId, possiblyChargedTwice })}`,
+    `its history says ${JSON.stringify(left)}, its row ${JSON.stringify({ charge, taskId, possiblyChargedExtra })}`,
   ];
 }
 
@@ -125,14 +122,17 @@ export async function untoldConversions(
   }
   const told = new Set(jobs.flatMap(({ accepted, free }) => [...accepted, ...free]));
   const problems = jobs
-    .filter(({ accepted, left, isOver }) => isOver && accepted.size > 1 && left.possiblyChargedTwice !== true)
-    .map(({ workflowId, accepted }) => `${workflowId} was charged ${accepted.size} times, and says once`);
+    .filter(({ accepted, left, isOver }) => isOver && accepted.size > 1 + (left.possiblyChargedExtra ?? 0))
+    .map(
+      ({ workflowId, accepted, left }) =>
+        `${workflowId} was charged ${accepted.size} times, and says ${JSON.stringify(left)}`,
+    );
   for (const file of new Set(conversions.map((each) => each.file))) {
     const untold = conversions.filter((each) => each.file === file && !told.has(each.taskId));
     const own = jobs.filter((job) => job.file === file);
     const allowed = own.reduce((sum, { left, isOver }) => {
-      if (!isOver || left.possiblyChargedTwice) return Number.POSITIVE_INFINITY;
-      return sum + (left.charge === 'maybe' ? 1 : 0);
+      if (!isOver) return Number.POSITIVE_INFINITY;
+      return sum + (left.possiblyChargedExtra ?? 0) + (left.charge === 'maybe' ? 1 : 0);
     }, 0);
     if (untold.length > allowed) problems.push(`${file}: ${untold.length} conversions are told by none of its jobs`);
   }

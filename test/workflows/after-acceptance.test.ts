@@ -3,10 +3,9 @@ import { readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import path from 'node:path';
 import { ConversionFailedError } from '../../src/client/conversion-handle';
-import { inspectJob } from '../../src/client/operations/inspect-job';
-import { planRetry, runAgain } from '../../src/client/operations/retry-job';
 import type { ConversionPolicies } from '../../src/shared/job';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { retryJob } from '../support/retry';
 import { answerError, answerOutput } from '../support/stub-service';
 
 /** A conversion that the service has accepted is paid for: no answer but its own about the task gives it up. */
@@ -33,10 +32,7 @@ async function convert(policies: ConversionPolicies = {}) {
 
 /** As `fileconv job retry` does. */
 async function retry(workflowId: string) {
-  const job = await inspectJob(rig.temporal, workflowId);
-  const plan = planRetry(job);
-  if (plan.kind !== 'fetch') throw new Error(`the plan is ${plan.kind}`);
-  return (await runAgain(rig.temporal, job, plan)).result();
+  return (await retryJob(rig.temporal, workflowId)).result();
 }
 
 function answerTimes(endpoint: string, times: number, answer: (response: ServerResponse) => void): void {

@@ -161,8 +161,8 @@ it('continues while an operator has paused jobs of earlier runs, and ends when t
   await until('it has continued as new', () => hasGoneOn(run));
   const { workflowService } = rig.temporal;
   const by = { namespace: 'default', identity: 'operator', reason: 'by hand' };
-  const paused = { ...by, workflowId: `${run.name}/1`, runId: '' };
-  const activity = { ...by, execution: { workflowId: `${run.name}/2` }, type: 'conversion.checkTask' };
+  const paused = { ...by, workflowId: run.jobId(1), runId: '' };
+  const activity = { ...by, execution: { workflowId: run.jobId(2) }, type: 'conversion.checkTask' };
   await workflowService.pauseWorkflowExecution({ ...paused, requestId: randomUUID() });
   await workflowService.pauseActivity(activity);
   held.letGo();

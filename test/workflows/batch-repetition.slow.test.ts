@@ -154,7 +154,7 @@ describe('an accepted conversion whose result was not delivered', () => {
     holdConversions();
     const batch = await desk.start();
     await until('all are accepted', () => rig.stub.count('task/response') >= 4);
-    await rig.temporal.workflow.getHandle(`${desk.name}/1`).terminate('by hand');
+    await rig.temporal.workflow.getHandle(desk.jobId('1.pdf')).terminate('by hand');
     await until('one has ended', async () => ((await batch.handle?.state())?.failed ?? 0) === 1);
     await batch.handle?.cancel();
     const ended = await desk.end(batch);
@@ -183,18 +183,23 @@ describe('an accepted conversion whose result was not delivered', () => {
 });
 
 describe('a delivered result that somebody has removed', () => {
-  it('is fetched again as long as the service has it, and then converted again without a mark', async () => {
+  it('is not converted again, nor fetched, but named, unless all is wanted again', async () => {
     const desk = await deskWith(2, 'fail');
     await desk.run();
     await rm(desk.output('1.pdf'));
-    expect((await desk.run()).result).toMatchObject({ succeeded: 1, skipped: 1 });
-    expect(converted()).toBe(2);
-    expect(await readFile(desk.output('1.pdf'), 'utf8')).toBe('converted');
+    const requests = rig.stub.requests.length;
+    for (const command of ['run', 'retry'] as const) expect((await desk[command]()).planned).toMatchObject({ todo: 0 });
     forgetTasks();
-    await rm(desk.output('1.pdf'));
-    expect((await desk.run()).result).toMatchObject({ succeeded: 1, skipped: 1, possiblyChargedTwice: 0 });
+    expect((await desk.run()).planned).toMatchObject({ done: 2, missing: { count: 1 } });
+    expect(rig.stub.requests.length).toBe(requests);
+    await desk.put('3.md');
+    const third = await desk.run();
+    expect(third.result).toMatchObject({ succeeded: 1, skipped: 2, missing: 1 });
+    expect(third.rows['1.pdf']).toMatchObject({ status: 'skipped', missing: true });
     expect(converted()).toBe(3);
     expect(await desk.problems()).toEqual([]);
+    expect((await desk.run({ again: true })).result).toMatchObject({ succeeded: 3, possiblyChargedTwice: 0 });
+    expect(converted()).toBe(6);
   });
 });
 
@@ -209,29 +214,15 @@ describe('a batch whose workflow was terminated', () => {
     answerAgain('task/response');
     await until('their jobs have ended', async () => {
       const ended = await Promise.all(
-        [1, 2, 3, 4].map((item) => rig.temporal.workflow.getHandle(`${desk.name}/${item}`).describe()),
+        [1, 2, 3, 4].map((item) => rig.temporal.workflow.getHandle(desk.jobId(`${item}.pdf`)).describe()),
       );
       return ended.every(({ status }) => status.name === 'COMPLETED');
     });
     // Sorted before the others.
     await desk.put('0.md');
     const again = await desk.run();
-    expect(again.result).toMatchObject({ status: 'completed', succeeded: 7, possiblyChargedTwice: 0 });
+    expect(again.result).toMatchObject({ status: 'completed', succeeded: 3, skipped: 4, possiblyChargedTwice: 0 });
     expect(converted()).toBe(7);
-    expect(await desk.problems()).toEqual([]);
-  });
-
-  it('finds the job of a row also when another row has taken over its number meanwhile', async () => {
-    const desk = await deskWith(2, 'resubmit', { window: 1 });
-    holdConversions();
-    await desk.start();
-    await until('the first is accepted', () => rig.stub.count('task/response') >= 1);
-    await rig.temporal.workflow.getHandle(desk.name).terminate('by hand');
-    answerAgain('task/response');
-    await rig.temporal.workflow.getHandle(`${desk.name}/1`).result();
-    await desk.put('0.md');
-    expect((await desk.run()).result).toMatchObject({ succeeded: 3, possiblyChargedTwice: 0 });
-    expect(converted()).toBe(3);
     expect(await desk.problems()).toEqual([]);
   });
 
@@ -246,7 +237,7 @@ describe('a batch whose workflow was terminated', () => {
       const { raw } = await rig.temporal.workflow.getHandle(desk.name).describe();
       return (raw.pendingActivities ?? []).some(({ activityType }) => activityType?.name === 'conversion.awaitJobs');
     });
-    await rig.temporal.workflow.getHandle(`${desk.name}/1`).cancel();
+    await rig.temporal.workflow.getHandle(desk.jobId('1.pdf')).cancel();
     answerAgain('task/response');
     const ended = await desk.end(again);
     expect(ended.rows).toMatchObject({
@@ -267,7 +258,7 @@ describe('a batch whose workflow was terminated', () => {
     await rig.temporal.workflow.getHandle(desk.name).terminate('by hand');
     answerAgain('convert/file', 'task/response');
     await until('no job runs', async () => {
-      const { status } = await rig.temporal.workflow.getHandle(`${desk.name}/1`).describe();
+      const { status } = await rig.temporal.workflow.getHandle(desk.jobId('1.pdf')).describe();
       return status.name !== 'RUNNING';
     });
     const before = converted();

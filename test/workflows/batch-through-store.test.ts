@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { claimRun, readItems } from '../../src/batch/runs/run-folders';
+import { readItems } from '../../src/batch/run-folders';
 import { writeBatchReport } from '../../src/batch/report/write-report';
 import { planBatch, type PlanBatchOptions } from '../../src/batch/plan/plan-batch';
 import type { PlannedBatch } from '../../src/batch/plan/planned-batch';
@@ -115,11 +115,13 @@ it('two names that differ in case alone are two files of a store, and a name may
   expect(await plan()).toMatchObject({ rows: 3, problems: { count: 0 } });
 });
 
-it('planners at the same moment each get a folder of their own', async () => {
-  const claims = await Promise.all([1, 2, 3].map(() => claimRun(files, `${folder}runs/`)));
-  expect(claims.map(({ number }) => number).sort()).toEqual([1, 2, 3]);
+it('of two planners at the same moment one makes the run, and the other one says why it has not', async () => {
   put('in/a.md');
-  expect(await plan()).toMatchObject({ run: { number: 4, folder: `${folder}runs/run-0004/` } });
+  const [one, other] = await Promise.allSettled([plan(), plan()]);
+  expect([one.status, other.status].sort()).toEqual(['fulfilled', 'rejected']);
+  expect([one, other].find(({ status }) => status === 'rejected')).toMatchObject({
+    reason: { code: 'DESTINATION_EXISTS' },
+  });
 });
 
 it('a batch that can not write its results says what it waits for, and continues when it can', async () => {

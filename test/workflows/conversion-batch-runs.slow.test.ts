@@ -84,8 +84,8 @@ describe('a batch that continues as a new run again and again', () => {
     const handle = await rig.client.startBatch(run.request);
     await until('all but the slow ones have ended', async () => (await handle.state()).succeeded === 16);
     expect((await runsOf(rig.temporal, run.name)).length).toBeGreaterThan(1);
-    await rig.temporal.workflow.getHandle(`${run.name}/1`).terminate();
-    await rig.temporal.workflow.getHandle(`${run.name}/2`).cancel();
+    await rig.temporal.workflow.getHandle(run.jobId(1)).terminate();
+    await rig.temporal.workflow.getHandle(run.jobId(2)).cancel();
     rig.stub.on('task/response', (seen, response) => {
       const id = String(seen.data['connector']);
       answerCompleted(response, id, id === taskOf(3) ? { error: { code: 'FAILED_CONVERT', message: 'damaged' } } : {});
@@ -129,7 +129,7 @@ describe('a batch that is started again', () => {
     for (const item of changed) await writeFile(path.join(rig.folder, 'sources', `${item}.md`), `# Changed ${item}\n`);
     const second = await planRun(rig.folder, 25, {
       name: first.name,
-      run: 'run-2',
+      run: 'run-0002',
       change: (row) => (changed.has(row.item) ? { ...row, onExisting: 'overwrite' } : isDone(row)),
     });
     const { result, results } = await runBatch(rig.client, second);
@@ -143,7 +143,7 @@ describe('a batch that is started again', () => {
     const first = await planRun(rig.folder, 6);
     await rm(path.join(rig.folder, 'sources', '3.md'));
     expect((await runBatch(rig.client, first)).result).toMatchObject({ succeeded: 5, failed: 1 });
-    const second = await planRun(rig.folder, 6, { name: first.name, run: 'run-2', change: await doneBy(first) });
+    const second = await planRun(rig.folder, 6, { name: first.name, run: 'run-0002', change: await doneBy(first) });
     expect((await runBatch(rig.client, second)).result).toMatchObject({ succeeded: 1, skipped: 5 });
     expect(rig.stub.count('convert/file')).toBe(6);
   });
@@ -155,7 +155,7 @@ describe('a batch that is started again', () => {
     await until('four have ended', async () => (await handle.state()).succeeded === 4);
     await rig.temporal.workflow.getHandle(first.name).terminate('by hand');
     // Nothing tells the second run what the first had come to.
-    const second = await planRun(rig.folder, 6, { name: first.name, run: 'run-2' });
+    const second = await planRun(rig.folder, 6, { name: first.name, run: 'run-0002' });
     const again = await rig.client.startBatch(second.request);
     await until('it found the four', async () => (await again.state()).succeeded === 4);
     expect(await again.state()).toMatchObject({ inFlight: 2 });
@@ -173,7 +173,7 @@ describe('a batch that is started again', () => {
     await rm(first.output(2));
     const second = await planRun(rig.folder, 3, {
       name: first.name,
-      run: 'run-2',
+      run: 'run-0002',
       request: { onExisting: 'overwrite' },
     });
     const { result } = await runBatch(rig.client, second);

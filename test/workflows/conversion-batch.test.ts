@@ -37,7 +37,7 @@ it('converts every item of the manifest once, and tells what each cost', async (
   expect(results[6]).toMatchObject({
     item: 7,
     status: 'succeeded',
-    workflowId: `${run.name}/7`,
+    workflowId: run.jobId(7),
     source: { bytes: 11 },
     output: { bytes: 9, name: '7.pdf' },
     vcredits: 1,
@@ -156,8 +156,8 @@ it('counts a job that was terminated by hand as failed, one that was cancelled a
   const run = await planRun(rig.folder, 4, { request: { window: 3 } });
   const handle = await rig.client.startBatch(run.request);
   await until('the window is full', () => rig.stub.count('convert/file') === 3);
-  await rig.temporal.workflow.getHandle(`${run.name}/1`).terminate('by hand');
-  await rig.temporal.workflow.getHandle(`${run.name}/2`).cancel();
+  await rig.temporal.workflow.getHandle(run.jobId(1)).terminate('by hand');
+  await rig.temporal.workflow.getHandle(run.jobId(2)).cancel();
   gate.open();
   const { result, results } = await endBatch(handle, run);
   expect(result).toMatchObject({ succeeded: 2, failed: 1, cancelled: 1, failures: { TERMINATED: 1 } });
@@ -246,9 +246,9 @@ it('leaves to its jobs a lower priority than single ones have, and lists them un
   const run = await planRun(rig.folder, 2);
   await runBatch(rig.client, run);
   const describe = (id: string) => rig.temporal.workflow.getHandle(id).describe();
-  expect((await describe(`${run.name}/1`)).priority?.priorityKey).toBe(4);
+  expect((await describe(run.jobId(1))).priority?.priorityKey).toBe(4);
   // What the line at the rate limit goes by.
-  const { events } = await rig.temporal.workflow.getHandle(`${run.name}/1`).fetchHistory();
+  const { events } = await rig.temporal.workflow.getHandle(run.jobId(1)).fetchHistory();
   const activities = events?.flatMap((event) => event.activityTaskScheduledEventAttributes ?? []) ?? [];
   expect(activities.map(({ priority }) => priority?.priorityKey)).toEqual([4, 4, 4, 4]);
   const query = `ConversionBatchId = '${run.name}' AND WorkflowType = 'conversionJob' AND ConversionStatus = 'completed'`;

@@ -59,11 +59,10 @@ describe('conversionJob', () => {
       'download/url',
       'download/url/get',
     ]);
-    expect(result).not.toHaveProperty('source');
   });
 
-  it('asks for an async conversion with entity and result, and tells size and hash of what it uploaded when its input says so', async () => {
-    const { source } = await rig.client.convert(await request({ input: 'md', describeSource: true }));
+  it('asks for an async conversion with entity and result, and tells size and hash of what it uploaded', async () => {
+    const { source } = await rig.client.convert(await request({ input: 'md' }));
     expect(rig.stub.requests[1]?.data).toMatchObject({
       mode: 'async',
       include: ['entity', 'result'],

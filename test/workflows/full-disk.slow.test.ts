@@ -138,7 +138,7 @@ describe('a batch', () => {
     await until('the window is full', () => rig.stub.count('convert/file') === 3);
     const tell = (item: number, over: boolean) =>
       rig.temporal.workflow.getHandle(run.name).signal<[ItemWaits]>('conversionItemWaits', {
-        workflowId: `${run.name}/${item}`,
+        workflowId: run.jobId(item),
         code: 'DESTINATION_FULL',
         message: 'No room at out. Make room.',
         over,
@@ -146,7 +146,7 @@ describe('a batch', () => {
     await tell(1, false);
     await tell(2, false);
     await tell(7, false);
-    await rig.temporal.workflow.getHandle(`${run.name}/3`).terminate('to free a place in the window');
+    await rig.temporal.workflow.getHandle(run.jobId(3)).terminate('to free a place in the window');
     const needsAttention = { code: 'DESTINATION_FULL', message: 'No room at out. Make room.', jobs: 2 };
     await until('one has ended', async () => (await handle.state()).failed === 1);
     expect(await handle.state()).toMatchObject({ status: 'running', inFlight: 2, needsAttention });

@@ -3,7 +3,6 @@ import { DefaultLogger } from '@temporalio/worker';
 import { lookAtJob } from '../../src/activities/look-at-job';
 import { defined } from '../../src/shared/defined';
 import type { ConversionJobInput } from '../../src/shared/job';
-import { createLocalFiles } from '../../src/storage/local-files';
 import { installQuietRuntime, quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerError } from '../support/stub-service';
 
@@ -56,8 +55,7 @@ it('makes another conversion of a file: a job with other ones is not taken for t
   ).result();
   const look = async (parameters: ConversionJobInput['parameters']) => {
     const expected = defined({ ...args[0], parameters });
-    const seers = { client: rig.temporal, files: createLocalFiles() };
-    return (await lookAtJob(seers, { workflowId, expected }, new AbortController().signal)).isSame;
+    return (await lookAtJob(rig.temporal, { workflowId, expected })).stands?.isSame;
   };
   expect(await look({ pages: '1', dpi: 300 })).toBe(true);
   expect(await look({ dpi: 150, pages: '1' })).toBe(false);

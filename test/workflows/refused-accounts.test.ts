@@ -142,7 +142,7 @@ it('an item that waited for room when its account was refused is waited for no l
   await until('its first job is under way', async () => (await handle.state()).inFlight === 1);
   await rig.temporal.workflow
     .getHandle(run.name)
-    .signal<[Partial<ItemWaits>]>('conversionItemWaits', { workflowId: `${run.name}/1`, code: 'DESTINATION_FULL' });
+    .signal<[Partial<ItemWaits>]>('conversionItemWaits', { workflowId: run.jobId(1), code: 'DESTINATION_FULL' });
   arrived.isLetIn = true;
   await until('it is refused', async () => (await handle.state()).needsAttention?.code === 'INVALID_CREDENTIAL');
   account.mend();

@@ -1,10 +1,11 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { inspectJob } from '../../src/client/operations/inspect-job';
-import { planRetry, runAgain } from '../../src/client/operations/retry-job';
+import type { RetryOptions } from '../../src/client/operations/retry-job';
 import type { OnUnknownOutcome } from '../../src/shared/job';
 import { BatchDesk } from '../support/batch-desk';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { decisionAbout, retryJob } from '../support/retry';
 import { answerCompleted, answerError, cut } from '../support/stub-service';
 
 /** Every cell of the table in docs/repetition.md, by `batch run`, `batch retry` and `job retry`, counted at the service. */
@@ -27,6 +28,7 @@ type Cell = `${0 | 1} ${'succeeded' | 'failed' | 'skipped'}${'' | ' marked'}`;
 interface Column {
   policy: OnUnknownOutcome;
   resubmit?: true;
+  again?: true;
   otherContent?: true;
   cells: Record<State, Cell>;
 }
@@ -41,7 +43,7 @@ const convertedMarked = {
 const columns: Record<string, Column> = {
   'the same content, policy resubmit': {
     policy: 'resubmit',
-    cells: { ...convertedMarked, accepted: '0 succeeded', done: '0 skipped', removed: '0 succeeded' },
+    cells: { ...convertedMarked, accepted: '0 succeeded', done: '0 skipped', removed: '0 skipped' },
   },
   'the same content, policy fail': {
     policy: 'fail',
@@ -51,7 +53,7 @@ const columns: Record<string, Column> = {
       lost: '0 failed',
       unknown: '0 failed',
       done: '0 skipped',
-      removed: '0 succeeded',
+      removed: '0 skipped',
     },
   },
   'another content': {
@@ -62,7 +64,12 @@ const columns: Record<string, Column> = {
   '--resubmit': {
     policy: 'fail',
     resubmit: true,
-    cells: { ...convertedMarked, done: '0 skipped', removed: '1 succeeded' },
+    cells: { ...convertedMarked, accepted: '0 succeeded', done: '0 skipped', removed: '0 skipped' },
+  },
+  '--again': {
+    policy: 'fail',
+    again: true,
+    cells: { ...convertedMarked, done: '1 succeeded', removed: '1 succeeded' },
   },
 };
 
@@ -148,12 +155,15 @@ describe.each(Object.entries(columns))('%s', (_title, { policy, otherContent, ce
 });
 
 describe('job retry decides as under fail, whatever the policy says', () => {
-  const none = 'nothing to do';
-  const free = { refused: '1', failed: '1', done: none, removed: none };
-  it.each([
-    [false, { ...free, accepted: '0', lost: '0', unknown: 'kept' }],
-    [true, { ...free, accepted: '1 marked', lost: '1 marked', unknown: '1 marked' }],
-  ])('with --resubmit: %s', async (resubmit, expected) => {
+  const free = { refused: '1', failed: '1', done: 'done' };
+  it.each<[RetryOptions, Record<State, string>]>([
+    [{}, { ...free, accepted: '0', lost: '0', unknown: 'keep', removed: '0' }],
+    [{ resubmit: true }, { ...free, accepted: '0', lost: '1 marked', unknown: '1 marked', removed: '0' }],
+    [
+      { again: true },
+      { ...free, accepted: '1 marked', lost: '1 marked', unknown: '1 marked', done: '1', removed: '1' },
+    ],
+  ])('with %j', async (options, expected) => {
     const output = (state: State) => path.join(rig.folder, 'out', `${state}.pdf`);
     await mkdir(path.join(rig.folder, 'out'));
     playStates((state) => writeFile(output(state), 'mine'));
@@ -161,7 +171,8 @@ describe('job retry decides as under fail, whatever the policy says', () => {
     for (const state of names) {
       const source = await rig.source(`${state}.md`);
       const policies = { ...quickPolicies, onUnknownOutcome: 'resubmit', maxResubmissions: 0 } as const;
-      const job = await rig.client.start({ source, output: 'pdf', destination: output(state), policies });
+      const asked = { source, output: 'pdf', destination: output(state), policies };
+      const job = await rig.client.start({ ...asked, ...(state === 'done' && { onExisting: 'overwrite' }) });
       jobs.set(state, job.workflowId);
     }
     await Promise.allSettled([...jobs.values()].map((id) => rig.client.get(id).result()));
@@ -171,20 +182,16 @@ describe('job retry decides as under fail, whatever the policy says', () => {
 
     const seen = new Map<State, string>();
     for (const [state, workflowId] of jobs) {
-      const ended = await inspectJob(rig.temporal, workflowId);
-      const plan = planRetry(ended, { resubmit });
-      if (plan.kind === 'keep') seen.set(state, 'kept');
-      else if (plan.kind === 'none') seen.set(state, none);
-      else {
-        await runAgain(rig.temporal, ended, plan);
-        await rig.client
-          .get(workflowId)
-          .result()
-          .catch(() => undefined);
-        const sent = conversionsByState()[state] - before[state];
-        const { possiblyChargedTwice } = await inspectJob(rig.temporal, workflowId);
-        seen.set(state, `${sent}${possiblyChargedTwice ? ' marked' : ''}`);
+      const decision = await decisionAbout(rig.temporal, workflowId, options);
+      if (decision === 'keep' || decision === 'done') {
+        seen.set(state, decision);
+        continue;
       }
+      const job = await retryJob(rig.temporal, workflowId, options);
+      await job.result().catch(() => undefined);
+      const sent = conversionsByState()[state] - before[state];
+      const { possiblyChargedTwice } = await inspectJob(rig.temporal, workflowId);
+      seen.set(state, `${sent}${possiblyChargedTwice ? ' marked' : ''}`);
     }
     expect(Object.fromEntries(seen)).toEqual(expected);
   });

@@ -176,7 +176,7 @@ describe('a start that waits until the service has taken the conversion', () => 
   it('gives all that attach to one job the same task', async () => {
     holdConversions();
     const workflowId = `shared-${randomUUID()}`;
-    const all = await Promise.all(Array.from({ length: 5 }, () => start({ workflowId, onRunning: 'attach' })));
+    const all = await Promise.all(Array.from({ length: 5 }, () => start({ workflowId })));
     expect(new Set(all.map(({ acceptance }) => JSON.stringify(acceptance))).size).toBe(1);
     expect(conversionsOf(rig.stub)).toHaveLength(1);
     asAlways('task/response');

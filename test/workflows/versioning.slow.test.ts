@@ -8,8 +8,6 @@ import type { BatchHandle } from '../../src/client/batch-handle';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { DeploymentChangeError, readDeployment, setCurrentVersion } from '../../src/client/operations/deployment';
-import { inspectJob } from '../../src/client/operations/inspect-job';
-import { planRetry, runAgain } from '../../src/client/operations/retry-job';
 import { FileConversionPlugin } from '../../src/plugin';
 import type { ConversionPolicies } from '../../src/shared/job';
 import { createConversionWorker } from '../../src/worker';
@@ -25,6 +23,7 @@ import {
   type StubService,
 } from '../support/stub-service';
 import { testClient, testTemporalAddress } from '../support/temporal';
+import { retryJob } from '../support/retry';
 import { until } from '../support/until';
 
 /*
@@ -73,7 +72,7 @@ beforeAll(async () => {
   run = await planRun(folder, batchItems, { request: { window: 2 } });
   batch = await client.startBatch(run.request);
   await until('the old job converts', () => converts(old));
-  await until('a job of the batch converts', () => converts(client.get(`${run.name}/1`)));
+  await until('a job of the batch converts', () => converts(client.get(run.jobId(1))));
   await startWorker('2');
   await makeCurrent('2');
   young = await startJob('young.md');
@@ -162,17 +161,14 @@ it('lets a batch continue with the new version from one of its runs to the next,
   expect(result).toMatchObject({ status: 'completed', succeeded: batchItems });
   const runs = await runsOf(temporal, run.name);
   expect(await Promise.all(runs.map(({ runId }) => buildsOf(run.name, runId)))).toEqual([['1'], ['2']]);
-  expect(await buildsOf(`${run.name}/1`)).toEqual(['1']);
-  expect(await buildsOf(`${run.name}/${batchItems}`)).toEqual(['2']);
+  expect(await buildsOf(run.jobId(1))).toEqual(['1']);
+  expect(await buildsOf(run.jobId(batchItems))).toEqual(['2']);
 });
 
 it('retries a job of the old version on the new one, whose workers may be all that there are', async () => {
-  const job = await inspectJob(temporal, lost.workflowId);
-  const plan = planRetry(job);
-  if (plan.kind !== 'fetch') throw new Error(`The plan is to ${plan.kind}.`);
   await stopWorker('1');
-  await runAgain(temporal, job, plan);
-  expect(await client.get(lost.workflowId).result()).toMatchObject({ status: 'succeeded', charge: 'yes' });
+  const again = await retryJob(temporal, lost.workflowId);
+  expect(await again.result()).toMatchObject({ status: 'succeeded', charge: 'yes' });
   expect(await buildsOf(lost.workflowId)).toEqual(['2']);
 });
 

@@ -19,6 +19,8 @@ export const findingCodes = [
   'DESTINATION_TAKEN',
   'DESTINATION_IS_SOURCE',
   'DESTINATION_EXISTS',
+  /** Delivered before, and not there any more. */
+  'RESULT_MISSING',
 ] as const;
 type FindingCode = (typeof findingCodes)[number];
 

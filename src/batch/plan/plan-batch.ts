@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -9,7 +10,7 @@ import type { OnUnknownOutcome } from '../../shared/job';
 import { defaultPolicies, type Unconvertible } from '../../shared/policies';
 import type { FileStore } from '../../storage/file-store';
 import { type DestinationRules, defaultTemplate, parseTemplate } from '../destinations/resolve';
-import { EarlierResults } from '../runs/earlier-results';
+import { Ledger } from '../ledger';
 import { inChunks, lookAtSource } from '../contents';
 import { jsonLine, mapOrdered, readLines } from '../lines';
 import { isLocal, isOfWeb, shownFolder } from '../uris';
@@ -54,8 +55,8 @@ export interface PlanBatchOptions {
   mayBeDone?: boolean | undefined;
   /** What to do with conversions that an earlier run may have been charged for. Default: `resubmit`. */
   onUnknownOutcome?: OnUnknownOutcome | undefined;
-  /** Converts those in any case. Default: no. */
-  resubmit?: boolean | undefined;
+  /** Converts whatever earlier runs did. Default: no. */
+  again?: boolean | undefined;
   /** Asks in advance what the service would refuse. Default: not asked. */
   ask?: AskPair | undefined;
   /** Does not send again what the service has refused, until the file or this answer changes. Default: sends it again. */
@@ -119,7 +120,7 @@ class BatchPlanning {
   readonly #leftOut: LeftOut = { repeated: 0, unmodified: 0, unsettled: 0, ownResults: 0 };
   readonly #conflicts = new Conflicts();
   readonly #clock: PlanClock;
-  #earlier: EarlierResults | undefined;
+  #lastRun = 0;
   #pause: Promise<void> | undefined;
 
   constructor(
@@ -135,13 +136,14 @@ class BatchPlanning {
     const rules = await this.#settleRules();
     const rows = rules ? this.#rows(rules) : noRows();
     const canRun = () => dryRun !== true && this.#problems.count === 0;
-    const leftOut = () => this.#earlier?.leftOut() ?? [];
-    const written = await writeRun(rows, { files, batchFolder, canRun, leftOut, mayBeDone, signal });
+    const lastRun = () => this.#lastRun;
+    const written = await writeRun(rows, { files, batchFolder, lastRun, canRun, mayBeDone, signal });
     this.#refuseNothing(written.rows);
     const list = (findings: Findings) => findings.list(() => this.#drafted());
     return {
       ...written,
       existing: await list(written.existing),
+      missing: await list(written.missing),
       leftOut: this.#leftOut,
       problems: await list(this.#problems),
       warnings: await list(this.#warnings),
@@ -169,14 +171,14 @@ class BatchPlanning {
 
   /** Both passes over all candidates. */
   async *#rows(rules: DestinationRules): AsyncGenerator<SettledRow> {
-    const { files, batchFolder, signal } = this.options;
-    const earlier = await EarlierResults.read(files, batchFolder, signal);
-    this.#earlier = earlier;
-    // Destinations that the latest run does not know but older runs may.
-    const unknown = new Set<string>();
-    await writeFile(this.draftFile, inChunks(this.#draft(rules, earlier, unknown)), { flag: 'wx' });
-    if (unknown.size > 0) await earlier.lookFurther(unknown, signal);
-    const settle = (row: DraftRow) => this.#settleRow(row, earlier);
+    const { files, batchFolder, dryRun, signal } = this.options;
+    const ledger = await Ledger.read(files, batchFolder, signal);
+    this.#lastRun = ledger.run;
+    if (ledger.isAhead && dryRun !== true) {
+      await ledger.save(files, batchFolder, { jobKey: `ledger ${randomUUID()}`, attempt: 1, signal });
+    }
+    await writeFile(this.draftFile, inChunks(this.#draft(rules, ledger)), { flag: 'wx' });
+    const settle = (row: DraftRow) => this.#settleRow(row, ledger);
     for await (const settled of mapOrdered(this.#drafted(), { concurrency: comparisonsUnderWay, signal }, settle)) {
       if (!settled) {
         this.#leftOut.unsettled += 1;
@@ -192,12 +194,12 @@ class BatchPlanning {
    * The first pass: checks each candidate, resolves its destination and drafts the valid rows in order. Everything that
    * prevents a run becomes a problem.
    */
-  async *#draft(rules: DestinationRules, earlier: EarlierResults, unknown: Set<string>): AsyncGenerator<string> {
+  async *#draft(rules: DestinationRules, ledger: Ledger): AsyncGenerator<string> {
     const { files, signal } = this.options;
     let row = 0;
     const look = (candidate: Candidate) => lookAt(files, candidate, rules);
     for await (const seen of mapOrdered(this.#candidates(), { concurrency: looksUnderWay, signal }, look)) {
-      if (this.#isLeftOut(seen, earlier)) continue;
+      if (this.#isLeftOut(seen, ledger)) continue;
       const planned = toRow(seen, row + 1, this.#problems);
       if (!planned) continue;
       const { candidate } = seen;
@@ -215,7 +217,6 @@ class BatchPlanning {
         );
       }
       warnOf(seen, this.#warnings);
-      if (earlier.mayBeKnownFurther(planned.destination, planned.exists)) unknown.add(planned.destination);
     }
   }
 
@@ -226,7 +227,7 @@ class BatchPlanning {
     }
   }
 
-  #isLeftOut({ candidate, source }: SeenCandidate, earlier: EarlierResults): boolean {
+  #isLeftOut({ candidate, source }: SeenCandidate, ledger: Ledger): boolean {
     const { what, settledForMs } = this.options;
     const isFound = candidate.how === 'found';
     if (isFound && source.kind === 'none') {
@@ -244,7 +245,7 @@ class BatchPlanning {
     if (changedSince !== undefined && modifiedAt < changedSince) reason = 'unmodified';
     else if (settledForMs !== undefined && Math.abs(this.#clock.now() - modifiedAt) < settledForMs)
       reason = 'unsettled';
-    else if (isFound && earlier.find(candidate.source)?.delivered) reason = 'ownResults';
+    else if (isFound && ledger.find(candidate.source)?.delivered) reason = 'ownResults';
     if (reason) this.#leftOut[reason] += 1;
     return reason !== undefined;
   }
@@ -253,21 +254,20 @@ class BatchPlanning {
    * The second pass: compares a row with earlier runs. Undefined for a row to do whose source has changed since it was
    * drafted, so that it is still being written.
    */
-  async #settleRow(row: DraftRow, earlier: EarlierResults): Promise<SettledRow | undefined> {
-    const { files, resubmit, ask, askAnswer, unconvertible, settledForMs, signal } = this.options;
+  async #settleRow(row: DraftRow, ledger: Ledger): Promise<SettledRow | undefined> {
+    const { files, again, ask, askAnswer, unconvertible, settledForMs, signal } = this.options;
     const { onUnknownOutcome = defaultPolicies.onUnknownOutcome } = this.options;
     const { source, output, input, parameters, destination, stamp, bytes, exists } = row;
     const asked = defined({ source, output, input, parameters, destination });
     const mayRun = this.#problems.count === 0;
-    const rules = { onUnknownOutcome, resubmit: resubmit === true };
-    const known = earlier.find(destination);
+    const rules = { onUnknownOutcome, again };
+    const known = ledger.find(destination);
     const repeated = known && (await repeatRow(asked, known, { files, rules, signal }));
     const isSent = mayRun && !repeated?.done && !repeated?.kept && !repeated?.earlier;
     const sighted = isSent && askAnswer && stamp !== undefined ? { ...asked, stamp } : undefined;
     const now = sighted && askAnswer && (await sight(sighted, askAnswer));
     const before = sighted && now && known && (await repeatRefusal(sighted, now, { known, files, signal }));
     if (before?.refused) {
-      earlier.take(destination);
       const refused = asAsked(before.refused, unconvertible);
       return { item: { ...asked, seen: before.seen, refused }, bytes, exists };
     }
@@ -278,9 +278,8 @@ class BatchPlanning {
       const settled = await lookAtSource(files, source);
       if (settled.kind !== 'file' || settled.stamp !== stamp) return undefined;
     }
-    earlier.take(destination);
     const planned: Omit<BatchItem, 'item'> = { ...asked, ...repeated };
-    const item = await refuseRow(planned, { ask: mayRun ? ask : undefined, known, exists, unconvertible });
+    const item = await refuseRow(planned, { ask: mayRun ? ask : undefined, exists, unconvertible });
     return { item: { ...item, ...(seen && !item.refused && { seen }) }, bytes, exists };
   }
 

@@ -6,8 +6,7 @@ import { shownPath } from '../../storage/file-uri';
 import { inChunks, writeFile } from '../contents';
 import { jsonLine } from '../lines';
 import { runFiles } from '../run-files';
-import type { LeftOutRow } from '../runs/earlier-results';
-import { type BatchRun, claimRun } from '../runs/run-folders';
+import { type BatchRun, runFolder } from '../run-folders';
 import { type FindingList, Findings } from './findings';
 import { extensionOf } from './settle-row';
 
@@ -44,8 +43,10 @@ export interface PlannedBatch {
   run?: BatchRun;
   /** Rows of the manifest: the sum of `done`, `kept`, `refused` and `todo`. */
   rows: number;
-  /** Converted by an earlier run from the same content; the result still exists. */
+  /** Converted by an earlier run from the same content, whatever became of the result. */
   done: number;
+  /** Of those, the ones whose results are not there any more. */
+  missing: FindingList;
   /** An earlier run may have been charged but brought no result: policy `fail` converts these only with `resubmit`. */
   kept: number;
   /** Rows that fail without being sent because the service does not convert them, most frequent first. */
@@ -77,6 +78,7 @@ export interface SettledRow {
 class PlanCounts {
   readonly told = { rows: 0, done: 0, kept: 0, todo: 0, bytes: 0, replaced: 0 };
   readonly existing = new Findings();
+  readonly missing = new Findings();
   readonly #refused = new Map<string, RefusedCount>();
   readonly #formats = new Map<string, FormatCount>();
 
@@ -85,6 +87,10 @@ class PlanCounts {
     told.rows += 1;
     if (item.done) {
       told.done += 1;
+      if (item.done.missing) {
+        const { uri } = item.done.output;
+        this.missing.add('RESULT_MISSING', `${shownPath(uri)} is not there any more, or is another file now.`);
+      }
       return;
     }
     if (item.kept) {
@@ -113,7 +119,7 @@ class PlanCounts {
 
   summary() {
     const [refused, formats] = [mostFrequentFirst(this.#refused), mostFrequentFirst(this.#formats)];
-    return { ...this.told, refused, formats, existing: this.existing };
+    return { ...this.told, refused, formats, existing: this.existing, missing: this.missing };
   }
 }
 
@@ -124,10 +130,10 @@ function mostFrequentFirst<Count extends { rows: number }>(counts: ReadonlyMap<s
 interface RunWriting {
   files: FileStore;
   batchFolder: string;
+  /** Of the run before, from 1; 0: there was none. */
+  lastRun: () => number;
   /** Called before the first row and after the last. */
   canRun: () => boolean;
-  /** Called after the last row: what earlier runs left open and these rows do not take up. */
-  leftOut: () => Iterable<LeftOutRow>;
   mayBeDone?: boolean | undefined;
   signal: AbortSignal | undefined;
 }
@@ -138,7 +144,7 @@ const mostHeld = 256;
 /** Counts the rows of a plan, and writes them as a new run of the batch if there is anything to do. */
 export async function writeRun(
   rows: AsyncIterable<SettledRow>,
-  { files, batchFolder, canRun, leftOut, mayBeDone, signal }: RunWriting,
+  { files, batchFolder, lastRun, canRun, mayBeDone, signal }: RunWriting,
 ): Promise<ReturnType<PlanCounts['summary']> & { run?: BatchRun }> {
   const counts = new PlanCounts();
   const lines = inChunks(manifestLines(rows, counts));
@@ -156,7 +162,8 @@ export async function writeRun(
       while (!next.done) next = await lines.next();
       return counts.summary();
     }
-    const run = await claimRun(files, batchFolder);
+    const number = lastRun() + 1;
+    const run = { number, folder: runFolder(batchFolder, number) };
     const writing = { jobKey: `plan ${randomUUID()}`, attempt: 1, signal };
     const nothingToDo = new Error('There is nothing to do.');
     const manifest = async function* () {
@@ -165,13 +172,12 @@ export async function writeRun(
       yield* lines;
       // The file gets its name only if this ends well.
       if (!isToDo() || !canRun()) throw nothingToDo;
-      await writeFile(files, run.folder + runFiles.leftOut, linesOf(leftOut()), { writing });
     };
     try {
-      await writeFile(files, run.folder + runFiles.manifest, manifest(), { writing });
+      // Another attempt at this plan may have written it: then the next one makes another run.
+      await writeFile(files, run.folder + runFiles.manifest, manifest(), { writing, onExisting: 'fail' });
       return { run, ...counts.summary() };
     } catch (error) {
-      await files.remove(run.folder);
       if (error === nothingToDo) return counts.summary();
       throw error;
     }
@@ -185,8 +191,4 @@ async function* manifestLines(rows: AsyncIterable<SettledRow>, counts: PlanCount
     counts.add(row);
     yield jsonLine({ item: counts.told.rows, ...row.item } satisfies BatchItem);
   }
-}
-
-function* linesOf(rows: Iterable<LeftOutRow>): Generator<string> {
-  for (const row of rows) yield jsonLine(row);
 }

@@ -1,12 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import type { BatchItem } from '../../shared/batch';
 import { defined } from '../../shared/defined';
 import { lastSegment, type SourceContent } from '../../shared/job';
 import { defaultPolicies } from '../../shared/policies';
 import type { FileStore } from '../../storage/file-store';
 import { hashFile, hashSource, lookAtSource } from '../contents';
+import { Ledger, type LedgerRow } from '../ledger';
 import { mapOrdered } from '../lines';
-import { type EarlierRow, EarlierResults } from '../runs/earlier-results';
-import { readItems } from '../runs/run-folders';
 import { shownFolder } from '../uris';
 import type { PlanBatchOptions } from './plan-batch';
 import { type PlannedBatch, type SettledRow, writeRun } from './planned-batch';
@@ -14,7 +14,7 @@ import { refuseRow, type Repeating, repeatRow } from './settle-row';
 
 export type ReplanFailedOptions = Pick<
   PlanBatchOptions,
-  'files' | 'batchFolder' | 'onUnknownOutcome' | 'resubmit' | 'ask' | 'unconvertible' | 'dryRun' | 'signal'
+  'files' | 'batchFolder' | 'onUnknownOutcome' | 'again' | 'ask' | 'unconvertible' | 'dryRun' | 'signal'
 >;
 
 const rowsUnderWay = 8;
@@ -26,8 +26,7 @@ export class NoEarlierRunError extends Error {
 }
 
 /**
- * A new run with the rows of the latest: rows that succeeded or were skipped are done, the rest is retried. Row numbers
- * stay.
+ * A new run with the rows of the latest: rows that succeeded or were skipped are done, the rest is retried.
  * @throws NoEarlierRunError; DamagedRunError; the signal's reason.
  */
 export function replanFailed(options: ReplanFailedOptions): Promise<PlannedBatch> {
@@ -42,77 +41,95 @@ async function replan({
   files,
   batchFolder,
   onUnknownOutcome = defaultPolicies.onUnknownOutcome,
-  resubmit,
+  again,
   ask,
   unconvertible,
   dryRun,
   signal,
 }: ReplanFailedOptions): Promise<PlannedBatch> {
-  const earlier = await EarlierResults.read(files, batchFolder, signal);
-  const { latest } = earlier;
-  if (!latest) {
+  const ledger = await Ledger.read(files, batchFolder, signal);
+  if (ledger.run === 0) {
     throw new NoEarlierRunError(
       `${shownFolder(batchFolder)} holds no run of a batch. Start one first: fileconv batch run`,
     );
   }
-  const rules = { onUnknownOutcome, resubmit: resubmit === true };
-  const rows = mapOrdered(readItems(files, latest, signal), { concurrency: rowsUnderWay, signal }, (item) =>
-    replanRow(item, earlier, { files, rules, ask, unconvertible, signal }),
+  if (ledger.isAhead && dryRun !== true) {
+    await ledger.save(files, batchFolder, { jobKey: `ledger ${randomUUID()}`, attempt: 1, signal });
+  }
+  const groupOf = sourceGroups(rowsOf(ledger));
+  const repeating = { files, rules: { onUnknownOutcome, again }, ask, unconvertible, signal };
+  const rows = mapOrdered(asynchronous(rowsOf(ledger)), { concurrency: rowsUnderWay, signal }, (row) =>
+    replanRow(row, groupOf.get(row.source), repeating),
   );
-  const leftOut = () => earlier.leftOut();
-  const written = await writeRun(rows, { files, batchFolder, canRun: () => dryRun !== true, leftOut, signal });
+  const canRun = () => dryRun !== true;
+  const written = await writeRun(rows, { files, batchFolder, lastRun: () => ledger.run, canRun, signal });
   return {
     ...written,
     existing: await written.existing.list(),
+    missing: await written.missing.list(),
     leftOut: { repeated: 0, unmodified: 0, unsettled: 0, ownResults: 0 },
     problems: none,
     warnings: none,
   };
 }
 
+/** Those of the latest run. */
+function* rowsOf(ledger: Ledger): Generator<LedgerRow> {
+  for (const row of ledger.rows()) if (row.run === ledger.run) yield row;
+}
+
+async function* asynchronous(rows: Iterable<LedgerRow>): AsyncGenerator<LedgerRow> {
+  yield* rows;
+}
+
+/** By source, the number of its first row, where it has several. */
+function sourceGroups(rows: Iterable<LedgerRow>): ReadonlyMap<string, number> {
+  const first = new Map<string, number>();
+  const groups = new Map<string, number>();
+  let item = 0;
+  for (const { source } of rows) {
+    item += 1;
+    const before = first.get(source);
+    if (before === undefined) first.set(source, item);
+    else groups.set(source, before);
+  }
+  return groups;
+}
+
 async function replanRow(
-  { source, output, input, parameters, destination, onExisting: before, sourceGroup, done }: BatchItem,
-  earlier: EarlierResults,
+  known: LedgerRow,
+  sourceGroup: number | undefined,
   { ask, unconvertible, ...repeating }: Repeating & Pick<ReplanFailedOptions, 'ask' | 'unconvertible'>,
 ): Promise<SettledRow> {
   const { files } = repeating;
-  const row = defined({ source, output, input, parameters, destination });
+  const { source, destination, options } = known;
+  const row = { source, ...options, destination };
   const [found, existing] = await Promise.all([lookAtSource(files, source), files.look(destination)]);
   const seen = {
     bytes: found.kind === 'file' ? found.bytes : 0,
     exists: existing.kind !== 'none' || existing.isLink,
   };
-  const known = earlier.find(destination);
-  earlier.take(destination);
-  const nowDone = done ?? (await outcomeOf(row, known, repeating));
-  if (nowDone) return { item: { ...row, done: nowDone }, ...seen };
-  const repeated = known && (await repeatRow(row, known, repeating));
-  // An `overwrite` is decided again: the run's own result may have been replaced by a user's file since.
-  const asked = before !== undefined && before !== 'overwrite' && { onExisting: before };
-  const again: Omit<BatchItem, 'item'> = { ...row, ...asked, ...defined({ sourceGroup }), ...repeated };
-  return { item: await refuseRow(again, { ask, known, exists: seen.exists, unconvertible }), ...seen };
+  const done = await outcomeOf(known, repeating);
+  if (done) return { item: { ...row, done }, ...seen };
+  const item = { ...row, ...defined({ sourceGroup }), ...(await repeatRow(row, known, repeating)) };
+  return { item: await refuseRow(item, { ask, exists: seen.exists, unconvertible }), ...seen };
 }
 
 /** How the latest run ended the row; undefined if it brought no result. */
 async function outcomeOf(
-  row: Pick<BatchItem, 'source' | 'destination'>,
-  known: EarlierRow | undefined,
+  { source: uri, destination, status, delivered }: LedgerRow,
   { files, signal }: Repeating,
 ): Promise<BatchItem['done']> {
-  const { status, delivered } = known ?? {};
-  if (status === 'succeeded' && delivered) {
-    const { source, output, taskId, possiblyChargedTwice, warnings } = delivered;
-    const now = await asItIsNow(files, source, row.source);
-    return defined({ source: now, output, taskId, possiblyChargedTwice, warnings });
-  }
   if (status !== 'succeeded' && status !== 'skipped') return undefined;
+  if (delivered) {
+    const { source, output, taskId, possiblyChargedTwice, possiblyChargedExtra, warnings } = delivered;
+    const now = await asItIsNow(files, source, uri);
+    return defined({ source: now, output, taskId, possiblyChargedTwice, possiblyChargedExtra, warnings });
+  }
   // Something was at the destination and was to stay: both files are described as they are now.
-  const [source, output] = await Promise.all([
-    hashSource(files, row.source, signal),
-    hashFile(files, row.destination, signal),
-  ]);
+  const [source, output] = await Promise.all([hashSource(files, uri, signal), hashFile(files, destination, signal)]);
   if (!source || !output) return undefined;
-  return { source, output: { uri: row.destination, name: lastSegment(row.destination), ...output } };
+  return { source, output: { uri: destination, name: lastSegment(destination), ...output } };
 }
 
 /** Drops the stamp if it no longer matches the file. */

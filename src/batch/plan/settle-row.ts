@@ -1,12 +1,12 @@
-import type { BatchItem, KeptOutcome, Refusal, Sighting } from '../../shared/batch';
-import { type EarlierRuns, earlierOfNext, type RepetitionRules } from '../../shared/charge';
+import type { BatchItem, ConversionOptions, Delivered, DoneBefore, Refusal, Sighting } from '../../shared/batch';
+import type { RepetitionRules } from '../../shared/charge';
 import { defined } from '../../shared/defined';
 import { lastSegment } from '../../shared/job';
-import { parametersKey } from '../../shared/parameters';
 import type { Unconvertible } from '../../shared/policies';
 import type { FileStore } from '../../storage/file-store';
-import { hashFile, sameContent } from '../contents';
-import type { ConversionOptions, Delivered, EarlierRow, Owed } from '../runs/earlier-results';
+import { sameContent } from '../contents';
+import type { LedgerRow } from '../ledger';
+import { hasOptions, isAsDelivered, recallLeft, type Recalled } from '../recall';
 
 export type RepeatedRow = ConversionOptions & Pick<BatchItem, 'source' | 'destination'>;
 
@@ -17,26 +17,35 @@ export interface Repeating {
 }
 
 /** What a new run has to know about a row from earlier runs. */
-export type RepeatedItem = Pick<BatchItem, 'done' | 'kept' | 'earlier' | 'startedAs' | 'onExisting'>;
+export type RepeatedItem = Pick<BatchItem, 'done' | 'kept' | 'earlier' | 'onExisting' | 'before'>;
 
 /**
- * Compares a row with what earlier runs did at its destination.
- *
- * Done: the options and the source's content are the same, and the result still exists with its size. Replaced: not
- * done, but the file at the destination is, byte for byte, what a run wrote there, so that no user's work is lost.
- * `decideRepetition` decides about conversions that may have been charged without a result.
+ * Compares a row with what earlier runs did at its destination: see docs/repetition.md. A result that is replaced is, byte
+ * for byte, what a run wrote there, so that no user's work is lost.
  */
-export async function repeatRow(row: RepeatedRow, known: EarlierRow, repeating: Repeating): Promise<RepeatedItem> {
-  const { delivered, owed, startedAs } = known;
-  const standing = delivered && (await compareDelivered(row, delivered, repeating));
-  if (standing?.done) return { done: standing.done };
-  const earlier = owed ? await repeatOwed(row, owed, repeating) : standing?.earlier;
-  if (earlier && 'kept' in earlier) return earlier;
+export async function repeatRow(row: RepeatedRow, known: LedgerRow, repeating: Repeating): Promise<RepeatedItem> {
+  const { delivered, owed } = known;
+  if (delivered) {
+    const left = { charge: 'yes', delivered: true, ...delivered } as const;
+    const recalled = await recallLeft(row, left, repeating);
+    if (recalled.kind === 'done') return { done: doneBefore(delivered, recalled) };
+  }
+  const recalled = owed && (await recallLeft(row, owed, repeating));
+  if (recalled?.kind === 'keep') return { kept: recalled.outcome };
+  const isOwn = delivered !== undefined && (await isOwnResult(delivered, row.destination, repeating));
   return defined({
-    onExisting: standing?.isOwnResult ? ('overwrite' as const) : undefined,
-    earlier,
-    startedAs: startedAs.length > 0 ? [...startedAs] : undefined,
+    before: delivered,
+    earlier: recalled?.kind === 'start' ? recalled.earlier : undefined,
+    onExisting: isOwn ? ('overwrite' as const) : undefined,
   });
+}
+
+function doneBefore(
+  { source, options, ...delivered }: Delivered,
+  { source: now = source, isMissing }: Extract<Recalled, { kind: 'done' }>,
+): DoneBefore {
+  void options;
+  return defined({ ...delivered, source: now, missing: isMissing || undefined });
 }
 
 async function isOwnResult({ output }: Delivered, destination: string, { files, signal }: Repeating): Promise<boolean> {
@@ -44,57 +53,7 @@ async function isOwnResult({ output }: Delivered, destination: string, { files, 
   if (output.uri !== destination) return false;
   const found = await files.look(destination);
   if (found.kind !== 'file' || found.bytes !== output.bytes) return false;
-  return (await hashFile(files, destination, signal))?.sha256 === output.sha256;
-}
-
-/** `earlier`: the result is gone, but the service may still have it. It was delivered, so nothing is owed. */
-async function compareDelivered(
-  row: RepeatedRow,
-  delivered: Delivered,
-  repeating: Repeating,
-): Promise<{ done?: BatchItem['done']; isOwnResult?: boolean; earlier?: EarlierRuns }> {
-  const { files, rules, signal } = repeating;
-  const { output, taskId, possiblyChargedTwice, warnings } = delivered;
-  const result = await files.look(output.uri);
-  const isThere = result.kind === 'file' && result.bytes === output.bytes;
-  const source = hasOptions(row, delivered.options)
-    ? await sameContent(files, row.source, { content: delivered.source, signal })
-    : undefined;
-  if (source && isThere) return { done: defined({ source, output, taskId, possiblyChargedTwice, warnings }) };
-  if (isThere) return { isOwnResult: await isOwnResult(delivered, row.destination, repeating) };
-  const left = defined({ source: delivered.source, taskId, possiblyChargedTwice });
-  const lost = { charge: 'yes' as const, delivered: true as const, ...left };
-  const earlier = earlierOfNext(lost, { rules, isSameContent: source !== undefined });
-  return earlier && earlier !== 'keep' ? { earlier } : {};
-}
-
-async function repeatOwed(
-  row: RepeatedRow,
-  owed: Owed,
-  { files, rules, signal }: Repeating,
-): Promise<EarlierRuns | { kept: KeptOutcome } | undefined> {
-  const { source } = owed;
-  const isSameContent =
-    hasOptions(row, owed.options) &&
-    (source === undefined || (await sameContent(files, row.source, { content: source, signal })) !== undefined);
-  const earlier = earlierOfNext(owed, { rules, isSameContent });
-  return earlier === 'keep' ? { kept: owed.outcome ?? lostOutcome(owed) } : earlier;
-}
-
-/** For a row that was planned to be converted again, in a run that never started it. */
-function lostOutcome({ charge, possiblyChargedTwice }: Owed): KeptOutcome {
-  return defined({
-    status: 'failed' as const,
-    code: 'OUTCOME_UNKNOWN',
-    message: 'An earlier run may have been charged for this conversion, and its result is not known.',
-    charge,
-    possiblyChargedTwice,
-  });
-}
-
-function hasOptions(row: ConversionOptions, { output, input, parameters }: ConversionOptions): boolean {
-  const isSameFormat = row.output === output && row.input === input;
-  return isSameFormat && parametersKey(row.parameters) === parametersKey(parameters);
+  return isAsDelivered(files, output, signal);
 }
 
 export interface FormatPair {
@@ -124,22 +83,20 @@ export function oncePerPair<Answer>(ask: (pair: FormatPair) => Promise<Answer>):
 
 interface Refusing {
   ask: AskPair | undefined;
-  known: EarlierRow | undefined;
   exists: boolean;
   unconvertible: Unconvertible | undefined;
 }
 
 /**
  * Adds the service's refusal to the row if it is known in advance, which saves the upload. Rows for which earlier runs
- * may have left a job or a result at the service are left to a job.
+ * may have left a result at the service are left to a job.
  */
 export async function refuseRow(
   row: Omit<BatchItem, 'item'>,
-  { ask, known, exists, unconvertible }: Refusing,
+  { ask, exists, unconvertible }: Refusing,
 ): Promise<Omit<BatchItem, 'item'>> {
-  const { source, output, input, onExisting, done, kept, earlier, startedAs } = row;
-  const hasJob = startedAs !== undefined && known?.status !== 'failed';
-  if (!ask || done || kept || earlier || hasJob) return row;
+  const { source, output, input, onExisting, done, kept, earlier } = row;
+  if (!ask || done || kept || earlier) return row;
   const format = defined({ extension: extensionOf(source), input, output });
   const refused = await ask({ ...format, exists: exists && onExisting !== 'overwrite' });
   return refused ? { ...row, refused: asAsked(refused, unconvertible) } : row;
@@ -172,7 +129,7 @@ const refusalsBelieved = 3;
 export async function repeatRefusal(
   row: SightedRow,
   now: Sighting,
-  { known, files, signal }: { known: EarlierRow; files: FileStore; signal: AbortSignal | undefined },
+  { known, files, signal }: { known: LedgerRow; files: FileStore; signal: AbortSignal | undefined },
 ): Promise<{ refused?: Refusal; seen: Sighting } | undefined> {
   const { seen, refused, options } = known;
   if (!seen || !refused || !hasOptions(row, options)) return undefined;

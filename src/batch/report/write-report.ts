@@ -6,7 +6,7 @@ import type { FileStore } from '../../storage/file-store';
 import { shownPath } from '../../storage/file-uri';
 import { writeFile, type Writing } from '../contents';
 import { parseBatchItem, parseBatchItemResult, readRecords, RunFileError, runFiles } from '../run-files';
-import { exists } from '../runs/run-folders';
+import { exists } from '../run-folders';
 import { csvHeader, csvLines } from './csv';
 import { renderPage } from './page/page';
 import { type BatchReport, type RunRow, Tally } from './report';

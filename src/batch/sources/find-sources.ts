@@ -9,7 +9,7 @@ import { notAName } from '../destinations/resolve';
 import { decodeText, peek, readLines } from '../lines';
 import type { Findings } from '../plan/findings';
 import { runFiles } from '../run-files';
-import { runName } from '../runs/run-folders';
+import { runName } from '../run-folders';
 import {
   asFolder,
   holdsControlCharacter,

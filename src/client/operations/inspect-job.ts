@@ -17,6 +17,7 @@ import {
 import { chargeOf, outcomeOfResult, outputResult } from '../../shared/job-outcome';
 import { activityNames, batchStateQuery, conversionJobType, conversionStateQuery } from '../../shared/names';
 import { searchAttributes } from '../../shared/search-attributes';
+import { jobsOfBatch } from '../../shared/temporal-ui';
 import {
   pausedInTemporal,
   readFailedBatchStep,
@@ -28,7 +29,6 @@ import {
   type PendingStep,
   type Waiting,
 } from './job-waiting';
-import { quoted } from './list-jobs';
 import { askWorker } from './task-queue-workers';
 
 type JobStatus = 'running' | 'completed' | 'failed' | 'cancelled' | 'terminated' | 'timedOut';
@@ -133,7 +133,7 @@ export async function inspectJob(client: Client, workflowId: string, runId?: str
       result?.possiblyChargedTwice ??
       state?.possiblyChargedTwice ??
       details?.possiblyChargedTwice ??
-      history.charge.possiblyChargedTwice === true,
+      history.charge.possiblyChargedExtra !== undefined,
     output: result?.output,
     outputs,
     error: failure && { code: failure.code, message: failure.message },
@@ -308,7 +308,7 @@ async function jobsInFlight(client: Client, { raw, workflowId }: WorkflowExecuti
   const children = (raw.pendingChildren ?? []).filter(({ workflowTypeName }) => workflowTypeName === conversionJobType);
   const ids = children.slice(0, lookedAt).flatMap(({ workflowId: id }) => id ?? []);
   if (ids.length > 0) return ids;
-  const query = `WorkflowType = '${conversionJobType}' AND ExecutionStatus = 'Running' AND WorkflowId STARTS_WITH ${quoted(`${workflowId}/`)}`;
+  const query = `WorkflowType = '${conversionJobType}' AND ExecutionStatus = 'Running' AND ${jobsOfBatch(workflowId)}`;
   for await (const { workflowId: id } of client.workflow.list({ query, pageSize: lookedAt })) {
     if (ids.push(id) >= lookedAt) break;
   }

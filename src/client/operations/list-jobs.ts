@@ -8,6 +8,7 @@ import {
   searchAttributes,
   type ListedStatus,
 } from '../../shared/search-attributes';
+import { jobsOfBatch } from '../../shared/temporal-ui';
 import { readPendingStep } from './job-waiting';
 import { presentSearchAttributes } from './search-attributes';
 
@@ -66,8 +67,9 @@ export function toJobQuery({ status, app, code, batch, tag, since }: JobFilter, 
     conditions.push(`${names.errorCode.name} IN (${codes.join(', ')})`);
   }
   if (batch !== undefined) {
-    const byId = `WorkflowId STARTS_WITH ${quoted(`${batch}/`)}`;
-    conditions.push(present.has(names.batchId.name) ? `(${names.batchId.name} = ${quoted(batch)} OR ${byId})` : byId);
+    const started = jobsOfBatch(batch);
+    const isListed = present.has(names.batchId.name);
+    conditions.push(isListed ? `(${names.batchId.name} = ${quoted(batch)} OR ${started})` : started);
   }
   if (tag !== undefined) conditions.push(`${names.tags.name} = ${quoted(tag)}`);
   if (since !== undefined) {
@@ -114,7 +116,7 @@ const describedAtATime = 20;
 
 /**
  * The newest jobs that match the filter. Without the search attributes, only these filters work: `status` except
- * `awaitingCredits`, `batch` (by job ids) and `since`.
+ * `awaitingCredits`, `batch` (of the jobs that it has started) and `since`.
  * @throws SearchAttributesMissingError
  */
 export async function listJobs(client: Client, filter: JobFilter, limit: number): Promise<JobList> {

@@ -8,15 +8,14 @@ import {
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { ConversionBatchInput } from '../../shared/batch';
+import type { BatchItem, ConversionBatchInput } from '../../shared/batch';
 import type { JobOutcome, PlacedItem, SeenJob } from '../../shared/batch-activities';
 import { jobSummary, type ConversionJobInput, type SharedUpload } from '../../shared/job';
+import { jobIdOf } from '../../shared/job-id';
 import { outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../../shared/job-outcome';
 import { conversionJobType, inBatchMemo } from '../../shared/names';
-import { defaultPolicies } from '../../shared/policies';
 import {
   listingOptions,
-  runBeforeMemo,
   searchAttributes,
   settableAttributes,
   startingAttributes,
@@ -26,15 +25,13 @@ import type { conversionJob } from '../job/conversion-job';
 import { BatchLooks, BatchWaits } from './batch-waits';
 import {
   carriedFlight,
-  earlierOfNextJob,
   type CarriedFlight,
   type Flight,
   type FlightEvents,
   type FlightRows,
   type FlightStep,
-  type Repeating,
 } from './flight';
-import { itemJobInput, itemJobPriority, lostJob, unreadable } from './item-job';
+import { itemJobInput, itemJobPriority, takenBy, unreadable } from './item-job';
 import { SourceUploads, type CarriedUploads } from './source-uploads';
 
 /**
@@ -56,7 +53,6 @@ export class BatchFlights {
     (flight, error) => this.end(flight, { ...unreadable(error), charge: 'maybe' }),
   );
   private readonly uploads: SourceUploads;
-  private readonly rules;
   /** Starts and cancellations that Temporal has not confirmed yet. */
   private unconfirmed = 0;
   private isCancelling = false;
@@ -71,9 +67,6 @@ export class BatchFlights {
     uploads: CarriedUploads | undefined,
   ) {
     this.uploads = new SourceUploads(uploads);
-    const { onUnknownOutcome: asked = defaultPolicies.onUnknownOutcome } = input.policies ?? {};
-    const onUnknownOutcome = input.paysOnce ? 'fail' : asked;
-    this.rules = { onUnknownOutcome, resubmit: input.resubmit === true };
   }
 
   get count(): number {
@@ -81,8 +74,7 @@ export class BatchFlights {
   }
 
   itemOf(workflowId: string): number | undefined {
-    const isOf = (flight: Flight) => flight.job?.workflowId === workflowId || this.idOf(flight) === workflowId;
-    return [...this.flights.values()].find(isOf)?.item;
+    return [...this.flights.values()].find((flight) => flight.workflowId === workflowId)?.item;
   }
 
   carry(): CarriedFlight[] {
@@ -102,10 +94,10 @@ export class BatchFlights {
   }
 
   start({ item: row, byte }: PlacedItem): void {
-    const others = (row.startedAs ?? []).filter((number) => number !== row.item);
     const flight: Flight = {
       item: row.item,
       byte,
+      workflowId: this.idOf(row),
       startedAt: Date.now(),
       step: { kind: 'starting' },
       ...(row.earlier && { earlier: row.earlier }),
@@ -113,8 +105,8 @@ export class BatchFlights {
       row,
     };
     this.flights.set(flight.item, flight);
-    if (others.length === 0 && this.isUploadExpected(flight)) flight.step = { kind: 'held' };
-    else this.lookFurther(flight, others);
+    if (this.isUploadExpected(flight)) flight.step = { kind: 'held' };
+    else this.goOn(flight);
   }
 
   /** Cancels every job in flight, including those whose start is not confirmed yet. */
@@ -132,8 +124,7 @@ export class BatchFlights {
     for (const flight of held) {
       if (room === 0) break;
       if (this.isUploadExpected(flight)) continue;
-      const { workflowId, runId } = this.jobOf(flight);
-      this.startAfter(flight, workflowId === this.idOf(flight) ? runId : undefined);
+      this.startAfter(flight, flight.runId);
       room -= 1;
       released += 1;
     }
@@ -151,7 +142,7 @@ export class BatchFlights {
   /** For a batch that starts no more jobs. */
   giveUpHeld(): void {
     for (const flight of this.held()) {
-      this.end(flight, { status: 'cancelled', ...(flight.job && !flight.earlier && { charge: 'no' }) });
+      this.end(flight, { status: 'cancelled', ...(flight.runId !== undefined && !flight.earlier && { charge: 'no' }) });
     }
   }
 
@@ -176,6 +167,8 @@ export class BatchFlights {
 
   private goOn(flight: Flight, step: FlightStep = flight.step): void {
     flight.step = step;
+    const { workflowId, runId } = flight;
+    const job = { workflowId, ...(runId !== undefined && { runId }) };
     switch (step.kind) {
       case 'starting':
         void this.launch(flight, step.after);
@@ -184,39 +177,27 @@ export class BatchFlights {
         void this.lookAt(flight);
         return;
       case 'untold':
-        this.looks.ask(flight, this.jobOf(flight));
+        this.looks.ask(flight, job);
         return;
       case 'blocked':
       case 'awaited':
       case 'started':
-        this.waits.add(flight, this.jobOf(flight));
+        this.waits.add(flight, job);
         return;
       case 'held':
     }
   }
 
-  /** Looks for the row's job under the ids of these items; starts a new job when there is none. */
-  private lookFurther(flight: Flight, [item, ...others]: readonly number[]): void {
-    delete flight.job;
-    if (item === undefined) {
-      this.goOn(flight, { kind: 'starting' });
-      return;
-    }
-    flight.job = { workflowId: item === flight.item ? this.idOf(flight) : `${this.batchId}/${item}` };
-    this.goOn(flight, { kind: 'looking', others });
-  }
-
   private async lookAt(flight: Flight): Promise<void> {
     const expected = await this.jobInput(flight);
-    if (expected) this.looks.ask(flight, { ...this.jobOf(flight), expected });
+    if (expected) this.looks.ask(flight, { workflowId: flight.workflowId, expected });
   }
 
-  /** `after`: the last run under this id, closed; it was a different job, or the row has to be converted again. */
   private async launch(flight: Flight, after: string | undefined): Promise<void> {
     this.unconfirmed += 1;
     const child = await this.startJob(flight, after).finally(() => (this.unconfirmed -= 1));
     if (!child) return;
-    flight.job = { workflowId: child.workflowId, runId: child.firstExecutionRunId };
+    flight.runId = child.firstExecutionRunId;
     flight.step = { kind: 'started' };
     if (this.isCancelling) this.cancelOne(flight);
     try {
@@ -230,7 +211,7 @@ export class BatchFlights {
 
   /** Undefined when no job was started: the flight has ended, or has moved to another step. */
   private async startJob(flight: Flight, after: string | undefined) {
-    const input = await this.jobInput(flight);
+    const input = await this.jobInput(flight, after);
     if (!input) return undefined;
     if (this.isCancelling) {
       this.end(flight, { status: 'cancelled' });
@@ -243,7 +224,7 @@ export class BatchFlights {
     const isNew = after === undefined;
     try {
       return await startChild<typeof conversionJob>(conversionJobType, {
-        workflowId: this.idOf(flight),
+        workflowId: flight.workflowId,
         args: [input],
         workflowIdReusePolicy: isNew ? WorkflowIdReusePolicy.REJECT_DUPLICATE : WorkflowIdReusePolicy.ALLOW_DUPLICATE,
         parentClosePolicy: ParentClosePolicy.ABANDON,
@@ -251,85 +232,68 @@ export class BatchFlights {
         staticSummary: jobSummary(input),
         staticDetails: jobDetails(input),
         ...listing,
-        memo: { ...listing.memo, [inBatchMemo]: true, ...(!isNew && { [runBeforeMemo]: after }) },
+        memo: { ...listing.memo, [inBatchMemo]: true },
       });
     } catch (error) {
-      if (error instanceof WorkflowExecutionAlreadyStartedError) this.lookFurther(flight, [flight.item]);
+      if (error instanceof WorkflowExecutionAlreadyStartedError) this.goOn(flight, { kind: 'looking' });
       else this.end(flight, outcomeOfFailure(error));
       return undefined;
     }
   }
 
-  private seen(flight: Flight, seen: SeenJob): void {
+  private seen(flight: Flight, { runId, outcome, stands }: SeenJob): void {
     const { step } = flight;
     switch (step.kind) {
       case 'untold':
         // Without a history nothing proves that no conversion ran.
-        this.endUnlessHeld(flight, seen.outcome ?? { ...step.told, charge: 'maybe' });
+        this.endUnlessHeld(flight, outcome ?? { ...step.told, charge: 'maybe' });
         return;
       case 'started':
       case 'awaited':
-        if (seen.outcome) this.endUnlessHeld(flight, seen.outcome);
-        else this.repeat(flight, lostJob);
+        if (outcome) this.endUnlessHeld(flight, outcome);
+        // Temporal no longer knows it: another job finds out that nobody knows what it did.
+        else this.startAfter(flight, flight.runId);
         return;
       case 'blocked':
-        this.startAfter(flight, seen.runId);
+        this.startAfter(flight, runId);
         return;
       case 'looking':
-        this.found(flight, step.others, seen);
+        if (stands?.isOpen && runId !== undefined) void this.foundOpen(flight, { ...stands, runId });
+        else if (outcome) this.end(flight, outcome);
+        else this.startAfter(flight, runId);
         return;
       case 'starting':
       case 'held':
     }
   }
 
-  private found(flight: Flight, others: readonly number[], seen: SeenJob): void {
-    const { runId, isSame, outcome } = seen;
-    const isOwnId = flight.job?.workflowId === this.idOf(flight);
-    if (runId === undefined || !isSame) {
-      if (!isOwnId) this.lookFurther(flight, others);
-      else if (runId === undefined || outcome) this.startAfter(flight, runId);
-      else this.waitFor(flight, runId, 'blocked');
-    } else if (!outcome) this.waitFor(flight, runId, 'awaited');
-    else this.foundEnded(flight, { ...seen, runId, outcome });
-  }
-
-  private foundEnded(flight: Flight, seen: SeenJob & { runId: string; outcome: JobOutcome }): void {
-    const { runId, outcome, endedAt = 0, isDelivered = false, isSameContent = true } = seen;
-    const isOwnId = flight.job?.workflowId === this.idOf(flight);
-    if (flight.job) flight.job.runId = runId;
-    // It was still running when the batch reached this row, or it has already delivered the result.
-    if (endedAt >= flight.startedAt || (isDelivered && isSameContent)) this.endUnlessHeld(flight, outcome);
-    else this.repeat(flight, outcome, { endedAt, isSameContent, after: isOwnId ? runId : undefined });
-  }
-
-  /** Starts the row's next job, or ends the flight, depending on what the ended job left behind. */
-  private repeat(
+  /** A job under this id runs, of this batch or somebody else's. */
+  private async foundOpen(
     flight: Flight,
-    outcome: JobOutcome,
-    { endedAt = 0, isSameContent = true, after = flight.job?.runId }: Repeating = {},
-  ): void {
-    if (this.isCancelling) {
-      this.end(flight, { ...outcome, status: 'cancelled' });
+    { runId, isSame, source }: { runId: string; isSame: boolean; source: string },
+  ): Promise<void> {
+    if (isSame) {
+      this.waitFor(flight, runId, 'awaited');
       return;
     }
-    const next = earlierOfNextJob(flight, outcome, { endedAt, isSameContent, rules: this.rules });
-    if (next === 'keep') {
-      this.end(flight, { ...outcome, status: 'failed', kept: true });
-      return;
-    }
-    if (next) Object.assign(flight, { earlier: next, foundAt: endedAt });
-    this.startAfter(flight, after);
+    const { onExisting } = (await this.jobInput(flight)) ?? {};
+    if (onExisting === 'overwrite') this.waitFor(flight, runId, 'blocked');
+    else if (onExisting === 'rename' && flight.row) {
+      flight.number = (flight.number ?? 1) + 1;
+      flight.workflowId = this.idOf(flight.row, flight.number);
+      this.startAfter(flight, undefined);
+    } else this.end(flight, takenBy(flight.workflowId, source));
   }
 
   private startAfter(flight: Flight, after: string | undefined): void {
-    delete flight.job;
+    delete flight.runId;
     delete flight.isReadySince;
-    this.goOn(flight, { kind: 'starting', ...(after !== undefined && { after }) });
+    if (this.isCancelling) this.end(flight, { status: 'cancelled' });
+    else this.goOn(flight, { kind: 'starting', ...(after !== undefined && { after }) });
   }
 
   private waitFor(flight: Flight, runId: string, kind: 'blocked' | 'awaited'): void {
-    if (flight.job) flight.job.runId = runId;
+    flight.runId = runId;
     flight.step = { kind };
     if (this.isCancelling) this.cancelOne(flight);
     if (this.flights.has(flight.item)) this.goOn(flight);
@@ -337,14 +301,14 @@ export class BatchFlights {
 
   /** A job that has already ended needs no cancellation; one still being looked up is cancelled when found. */
   private cancelOne(flight: Flight): void {
-    const { step, job } = flight;
+    const { step, workflowId, runId } = flight;
     if (step.kind === 'blocked') {
       this.waits.drop(flight);
       this.end(flight, { status: 'cancelled' });
     }
-    if (!job || (step.kind !== 'started' && step.kind !== 'awaited')) return;
+    if (runId === undefined || (step.kind !== 'started' && step.kind !== 'awaited')) return;
     this.unconfirmed += 1;
-    void getExternalWorkflowHandle(job.workflowId)
+    void getExternalWorkflowHandle(workflowId)
       .cancel()
       .catch(() => undefined)
       .finally(() => (this.unconfirmed -= 1));
@@ -352,17 +316,12 @@ export class BatchFlights {
 
   /** An item is not blamed for a refusal that every other item would meet. */
   private endUnlessHeld(flight: Flight, { refusesAccount, ...outcome }: JobOutcome): void {
-    const next =
-      refusesAccount === true && !this.isCancelling
-        ? earlierOfNextJob(flight, outcome, { endedAt: Date.now(), isSameContent: true, rules: this.rules })
-        : 'keep';
-    if (next === 'keep') {
+    if (refusesAccount !== true || this.isCancelling) {
       this.end(flight, outcome);
       return;
     }
     const { code = '', message = '', requests = 0 } = outcome;
     flight.requests = (flight.requests ?? 0) + requests;
-    if (next) flight.earlier = next;
     flight.step = { kind: 'held' };
     this.on.held(flight.item, flight.isReadySince ? undefined : { code, message });
     if (flight.isReadySince) delete flight.isReadySince;
@@ -371,32 +330,28 @@ export class BatchFlights {
   }
 
   private end(flight: Flight, outcome: JobOutcome): void {
-    const { item, startedAt, job, step, earlier, requests } = flight;
+    const { item, startedAt, workflowId, runId, step, earlier, requests } = flight;
     if (!this.flights.delete(item)) return;
-    const isOurs = step.kind !== 'blocked' && job?.runId !== undefined;
+    const isOurs = step.kind !== 'blocked' && step.kind !== 'looking' && runId !== undefined;
     this.on.ended({
       item,
-      // However this job ended, the charge of earlier jobs still counts.
+      // Without a job, the charge of earlier ones still counts.
       ...(outcome.charge === undefined && earlier && rowOfEarlier(earlier)),
       ...outcome,
       ...(requests !== undefined && { requests: requests + (outcome.requests ?? 0) }),
-      ...(earlier?.possiblyChargedTwice && { possiblyChargedTwice: true }),
-      ...(isOurs && job),
+      ...(isOurs && { workflowId, runId }),
       startedAt,
       durationMs: Date.now() - startedAt,
     });
   }
 
-  private idOf(flight: Flight): string {
-    return `${this.batchId}/${this.rows.jobName(flight)}`;
-  }
-
-  private jobOf(flight: Flight): { workflowId: string; runId?: string } {
-    return flight.job ?? { workflowId: this.idOf(flight) };
+  private idOf(row: BatchItem, number = 1): string {
+    const { source: uri, destination } = row;
+    return jobIdOf({ source: { uri }, destination }, { isHidden: this.input.hidesNames, number });
   }
 
   /** Undefined when the row can't be read; the flight has ended then. */
-  private async jobInput(flight: Flight): Promise<ConversionJobInput | undefined> {
+  private async jobInput(flight: Flight, after?: string): Promise<ConversionJobInput | undefined> {
     try {
       flight.row ??= await this.rows.at(flight.byte);
     } catch (error) {
@@ -404,6 +359,6 @@ export class BatchFlights {
       return undefined;
     }
     const { row, earlier } = flight;
-    return itemJobInput(this.input, row, { earlier, upload: this.uploads.of(flight) });
+    return itemJobInput(this.input, row, { earlier, upload: this.uploads.of(flight), after });
   }
 }

@@ -90,10 +90,6 @@ export class BatchRows {
 
   constructor(private readonly folder: string) {}
 
-  jobName({ item }: { item: number }): string {
-    return String(item);
-  }
-
   /** The row that begins at this byte of the manifest. */
   at(byte: number): Promise<BatchItem> {
     return new Promise((resolve, reject) => {

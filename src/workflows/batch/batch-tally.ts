@@ -18,6 +18,8 @@ export interface BatchTotals extends Record<BatchItemStatus, number> {
   refused?: number;
   /** Of the skipped: left out, since the service was known to refuse them. */
   unconvertible?: number;
+  /** Of the skipped: delivered before, and gone since. */
+  missing?: number;
   failures: Record<string, number>;
 }
 
@@ -54,16 +56,19 @@ export class BatchTally {
     totals.requests += outcome.requests ?? 0;
     if (outcome.possiblyChargedTwice) totals.possiblyChargedTwice += 1;
     if (outcome.kept) totals.kept += 1;
+    if (outcome.missing) totals.missing = (totals.missing ?? 0) + 1;
     if (outcome.status === 'failed') countCode(totals.failures, outcome.code);
   }
 
-  addPassedOver({ done, kept, refused = 0, unconvertible = 0, failures, possiblyChargedTwice }: PassedOver): void {
+  addPassedOver(passedOver: PassedOver): void {
+    const { done, kept, refused = 0, unconvertible = 0, missing = 0, failures, possiblyChargedTwice } = passedOver;
     const { totals } = this;
     totals.skipped += done + unconvertible;
     totals.failed += kept + refused;
     totals.kept += kept;
     if (refused > 0) totals.refused = refused;
     if (unconvertible > 0) totals.unconvertible = unconvertible;
+    if (missing > 0) totals.missing = missing;
     totals.possiblyChargedTwice += possiblyChargedTwice;
     for (const [code, count] of Object.entries(failures)) countCode(totals.failures, code, count);
   }

@@ -6,7 +6,6 @@ export class InlineItems {
   readonly failure = undefined;
   position: ManifestPosition;
   private readonly rowsOf = new Map<string, number[]>();
-  private readonly names: string[] = [];
 
   constructor(
     private readonly items: readonly InlineItem[],
@@ -33,11 +32,6 @@ export class InlineItems {
     return Promise.resolve(this.rowAt(byte));
   }
 
-  /** By the destination, for the item's place among others may be another when the batch is started again. */
-  jobName({ byte }: { byte: number }): string {
-    return (this.names[byte] ??= digest(this.rowAt(byte).destination));
-  }
-
   prefetch(): void {
     // All items are there.
   }
@@ -56,15 +50,6 @@ export class InlineItems {
     const [sourceGroup, ...others] = this.rowsOf.get(item.source) ?? [];
     return { item: index + 1, ...item, ...(sourceGroup !== undefined && others.length > 0 && { sourceGroup }) };
   }
-}
-
-/** FNV-1a of 64 bits: a workflow has no `node:crypto`. Of two items with one name, the second would wait for the first. */
-function digest(text: string): string {
-  let hash = 0xcbf29ce484222325n;
-  for (const character of text) {
-    hash = BigInt.asUintN(64, (hash ^ BigInt(character.codePointAt(0) ?? 0)) * 0x100000001b3n);
-  }
-  return hash.toString(16).padStart(16, '0');
 }
 
 /** With 500 items the batch's result stays below what Temporal accepts. */

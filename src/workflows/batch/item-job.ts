@@ -3,35 +3,52 @@ import { failureCodes } from '../../shared/activities';
 import type { BatchItem, ConversionBatchInput } from '../../shared/batch';
 import type { JobOutcome } from '../../shared/batch-activities';
 import type { EarlierRuns } from '../../shared/charge';
-import type { ConversionJobInput, SharedUpload } from '../../shared/job';
+import { defined } from '../../shared/defined';
+import { lastSegment, type ConversionJobInput, type SharedUpload } from '../../shared/job';
+import { shellWord } from '../../shared/wording';
 import { outcomeOfFailure } from '../../shared/job-outcome';
+import { defaultPolicies, type OnUnknownOutcome } from '../../shared/policies';
+import { wasReset } from '../job/job-progress';
 
 /** The job of an item. */
 export function itemJobInput(
-  { app, mode, policies: asked, onExisting, paysOnce }: ConversionBatchInput,
+  batch: ConversionBatchInput,
   row: BatchItem,
-  { earlier, upload }: { earlier: EarlierRuns | undefined; upload: SharedUpload | undefined },
+  {
+    earlier,
+    upload,
+    after,
+  }: { earlier?: EarlierRuns | undefined; upload?: SharedUpload | undefined; after?: string | undefined },
 ): ConversionJobInput {
+  const { app, mode, policies } = batch;
   const { source, output, input, parameters, destination } = row;
-  const existing = row.onExisting ?? onExisting;
-  // Were the service to have lost the task, the job would submit again.
-  const isFetched = paysOnce && earlier?.taskId !== undefined;
-  const policies = isFetched ? { ...asked, onUnknownOutcome: 'fail' as const } : asked;
-  return {
+  const onExisting = row.onExisting ?? batch.onExisting;
+  const onUnknownOutcome = ruleOf(batch);
+  // Were the service to have lost the task, the job would decide by its own policy.
+  const isFetched = earlier?.taskId !== undefined;
+  // A reset of the batch is no wish for all of it again.
+  const again = batch.again && !wasReset() ? { again: true as const } : {};
+  return defined({
     app,
     source: { uri: source },
     output,
-    ...(input !== undefined && { input }),
-    ...(parameters && { parameters }),
+    input,
+    parameters,
     destination,
-    ...(existing !== undefined && { onExisting: existing }),
-    ...(mode && { mode }),
-    describeSource: true,
-    ...(upload && { upload }),
-    ...(row.sourceGroup !== undefined && { tellsUpload: true }),
-    ...(earlier && { earlier }),
-    ...(policies && { policies }),
-  };
+    onExisting,
+    mode,
+    upload,
+    tellsUpload: row.sourceGroup === undefined ? undefined : true,
+    earlier,
+    recall: after === undefined ? undefined : { runId: after, onUnknownOutcome, ...again },
+    policies: isFetched ? { ...policies, onUnknownOutcome } : policies,
+  });
+}
+
+/** About conversions of earlier jobs that may have been charged; that of a job's own submits is its policy's. */
+function ruleOf({ paysOnce, resubmit, policies }: ConversionBatchInput): OnUnknownOutcome {
+  if (resubmit) return 'resubmit';
+  return paysOnce ? 'fail' : (policies?.onUnknownOutcome ?? defaultPolicies.onUnknownOutcome);
 }
 
 /** The batch's own or, lower than single jobs, which have a user waiting: 4, where Temporal's default is 3. */
@@ -40,13 +57,11 @@ export function itemJobPriority(): { priorityKey: number } {
   return { priorityKey: priorityKey > 0 ? priorityKey : 4 };
 }
 
-/** The job's start was confirmed, but the server no longer knows it. */
-export const lostJob: JobOutcome = {
-  status: 'failed',
-  code: failureCodes.jobLost,
-  message: 'Temporal no longer knows the job, so nothing tells whether its conversion ran.',
-  charge: 'maybe',
-};
+/** Another source, or other options, for a destination that is being written. */
+export function takenBy(workflowId: string, source: string): JobOutcome {
+  const message = `Job ${workflowId} is converting ${lastSegment(source)} to this destination. Wait for it, or name another one: fileconv job watch ${shellWord(workflowId)}`;
+  return { status: 'failed', code: failureCodes.destinationTaken, message, charge: 'no' };
+}
 
 /** Of an item whose row or job cannot be read. */
 export function unreadable(error: unknown): JobOutcome {

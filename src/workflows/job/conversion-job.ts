@@ -11,6 +11,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { failureCodes, type TaskReport } from '../../shared/activities';
+import type { JobOutcome } from '../../shared/batch-activities';
 import { defined } from '../../shared/defined';
 import {
   lastSegment,
@@ -19,6 +20,7 @@ import {
   type ConversionJobResult,
   type ConversionJobState,
   type ConversionOutput,
+  type Recall,
 } from '../../shared/job';
 import { acceptedUpdate, conversionStateQuery } from '../../shared/names';
 import { awaitConversion } from './await-conversion';
@@ -60,9 +62,42 @@ class ConversionJob extends JobParts {
 
   async run(): Promise<ConversionJobResult> {
     if (this.input.outputs) return this.convertOutputs(this.input.outputs);
+    const recalled = this.input.recall && (await this.recall(this.input.recall));
+    if (recalled) return recalled;
     const { taskId } = this.progress.charge;
     const fetched = taskId === undefined ? 'lost' : await this.fetchEarlier(taskId);
     return fetched === 'lost' ? this.convertFile() : fetched;
+  }
+
+  /** What the last run under this id left decides. Undefined: the job goes on, knowing it. */
+  private async recall(recall: Recall): Promise<ConversionJobResult | undefined> {
+    const { app, source, output, input, parameters, destination, earlier: known } = this.input;
+    const job = defined({ app, source, output, input, parameters, destination });
+    const recalled = await this.activities.recallJob(defined({ job, recall, known }));
+    switch (recalled.kind) {
+      case 'start':
+        this.progress.takeUp(recalled.earlier);
+        return undefined;
+      case 'keep':
+        throw this.progress.kept(recalled.outcome);
+      case 'done':
+        return this.doneBefore(recalled.outcome);
+    }
+  }
+
+  private doneBefore({ taskId, source, output, missing, possiblyChargedExtra, ...outcome }: JobOutcome) {
+    const { warnings = {}, possiblyChargedTwice = false, charge = 'yes' } = outcome;
+    const { progress } = this;
+    progress.enter('completed');
+    countEnd('skipped');
+    return {
+      status: 'skipped' as const,
+      recalled: true as const,
+      ...defined({ taskId, source, output, missing, possiblyChargedExtra }),
+      ...{ warnings, possiblyChargedTwice, charge },
+      requests: 0,
+      phaseMs: progress.phaseMs,
+    };
   }
 
   /** Waits for the task that an earlier run of the job submitted, and downloads its result. */
@@ -87,8 +122,15 @@ class ConversionJob extends JobParts {
   /** Decides about an accepted task that failed for good or is gone: only one that is gone may be converted again. */
   private giveUpTask(failure: JobFailure): 'lost' {
     if (failure.reaction !== 'taskLost') throw this.progress.failed(failure);
-    // With charge "no" its result was already delivered once, so nothing is lost.
-    if (this.policies.onUnknownOutcome === 'fail' && this.progress.charge.charge !== 'no') {
+    // With charge "no" its result was already delivered once.
+    if (this.progress.charge.charge === 'no') {
+      throw this.progress.failed(
+        failure,
+        'Its result was delivered before and is gone, and the service no longer has it: nothing was submitted again. To convert it again, and pay again: the same command with --again',
+      );
+    }
+    const { onUnknownOutcome = this.policies.onUnknownOutcome } = this.input.recall ?? {};
+    if (onUnknownOutcome === 'fail') {
       throw this.progress.failed(
         failure,
         `The conversion was paid for, and the service no longer has it. Policy onUnknownOutcome is "fail": nothing was submitted again. To convert all the same: fileconv job retry ${workflowInfo().workflowId} --resubmit`,
@@ -162,7 +204,7 @@ class ConversionJob extends JobParts {
       output: this.output,
       destination,
       onExisting: this.policies.onExisting,
-      ...(report.taskId === this.input.earlier?.taskId && { mayBeDelivered: true as const }),
+      ...(report.taskId === this.progress.earlierTaskId && { mayBeDelivered: true as const }),
       ...this.leftovers.marked,
     };
     const summary = `to ${lastSegment(destination)}${destination.endsWith('/') ? '/' : ''}`;

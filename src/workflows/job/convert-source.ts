@@ -72,7 +72,6 @@ async function submitOnce(
   job: JobParts,
   turn: SubmitTurn,
 ): Promise<{ report: TaskReport | 'skipped' } | { failure: JobFailure }> {
-  const { progress } = job;
   let failure: JobFailure;
   try {
     const accepted = await submitConversion(job, turn);
@@ -83,8 +82,6 @@ async function submitOnce(
   } catch (error) {
     if (isCancellation(error)) throw error;
     failure = readConvertFailure(job, error);
-    const isRefused = progress.phase !== 'converting' && failure.origin === 'request';
-    if (isRefused && failure.reaction !== 'outcomeUnknown') progress.charge.refused();
   }
   noteFailure(job, failure);
   if (failure.reaction !== 'outcomeUnknown' || !failure.callback) return { failure };

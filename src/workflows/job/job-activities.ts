@@ -19,6 +19,8 @@ import type {
   DiscardDownloadInput,
   DownloadFileInput,
   DownloadFileResult,
+  RecallJobInput,
+  RecallJobResult,
   UploadFileInput,
   UploadFileResult,
 } from '../../shared/activities';
@@ -40,6 +42,7 @@ export interface StepOptions {
 
 /** The activities of a job, each with its time-outs and retries. */
 export interface JobActivities {
+  recallJob(input: RecallJobInput): Promise<RecallJobResult>;
   uploadFile(input: UploadFileInput, options?: StepOptions): Promise<UploadFileResult>;
   convertFile(input: ConvertFileInput, options?: StepOptions): Promise<ConvertFileResult>;
   checkTask(input: CheckTaskInput, options?: StepOptions): Promise<CheckTaskResult>;
@@ -74,6 +77,11 @@ export function createJobActivities(
   const whenRepeatSafe = (error: unknown) => asCancellation(error, { isRepeatSafe: true });
 
   return {
+    recallJob: (input) =>
+      activities({ startToCloseTimeout: '1 hour', scheduleToCloseTimeout: '1 day', heartbeatTimeout, retry })[
+        'conversion.recallJob'
+      ](input),
+
     uploadFile: (input, { summary = lastSegment(input.uri), deadlineMs = policies.uploadDeadlineMs } = {}) =>
       step({ ...transfer, summary, deadlineMs }, (run) => run['conversion.uploadFile'](input), whenRepeatSafe),
 

@@ -6,7 +6,7 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import { ChargeLedger, type Charge } from '../../shared/charge';
+import { ChargeLedger, type Charge, type EarlierRuns } from '../../shared/charge';
 import { defined } from '../../shared/defined';
 import {
   jobSummary,
@@ -17,6 +17,7 @@ import {
   type OutputResult,
   type SourceContent,
 } from '../../shared/job';
+import type { JobOutcome } from '../../shared/batch-activities';
 import { chargeOf } from '../../shared/job-outcome';
 import { jobFailedMessage, type LogFields } from '../../shared/log';
 import {
@@ -51,7 +52,9 @@ export class JobProgress {
   /** Pauses that the service ordered and that moved a deadline. */
   orderedWaitsMs = 0;
   vcredits: number | undefined;
-  readonly charge: ChargeLedger;
+  charge: ChargeLedger;
+  /** The task of an earlier run, if its result is to be fetched. */
+  earlierTaskId: string | undefined;
   /** Content of the uploaded source, when the input asked for it. */
   source: SourceContent | undefined;
   warnings: Record<string, string> = {};
@@ -64,11 +67,18 @@ export class JobProgress {
 
   constructor(private readonly input: ConversionJobInput) {
     this.summary = jobSummary(input);
-    this.charge = new ChargeLedger(input.earlier);
-    this.source = input.earlier?.source;
+    this.charge = new ChargeLedger();
+    this.takeUp(input.earlier);
     this.logged = defined({ app: input.app, batchId: workflowInfo().parent?.workflowId });
     this.phase = 'uri' in input.source ? 'uploading' : 'submitting';
     this.describe('');
+  }
+
+  /** What earlier runs left is known. */
+  takeUp(earlier: EarlierRuns | undefined): void {
+    this.charge = new ChargeLedger(earlier);
+    this.earlierTaskId = this.charge.taskId;
+    this.source = earlier?.source;
   }
 
   /** The job to retry: one of several outputs has no source but the upload of its job. */
@@ -166,10 +176,36 @@ export class JobProgress {
     });
   }
 
+  /** The failure of an earlier run stands: nothing was sent. */
+  kept(outcome: JobOutcome): ApplicationFailure {
+    const { code = 'FAILED', message = 'the last run of the job failed', phase = this.phase, ...left } = outcome;
+    this.enter('failed', message, code);
+    countEnd('failed', { code, unlisted: true });
+    const { taskId, source, charge = 'maybe', possiblyChargedTwice = false, possiblyChargedExtra } = left;
+    const details: ConversionFailureDetails = {
+      ...defined({ code, phase, taskId, source, possiblyChargedExtra }),
+      warnings: {},
+      requests: 0,
+      charge,
+      possiblyChargedTwice,
+      kept: true,
+    };
+    const text = message.startsWith(this.summary) ? message : `${this.summary}: ${message}`;
+    return ApplicationFailure.create({ message: text, type: code, nonRetryable: true, details: [details] });
+  }
+
   /** What may be charged for the job: of several outputs, for all of them. */
-  charged(): { possiblyChargedTwice: boolean; charge?: Charge; outputs?: OutputResult[] } {
+  charged(): {
+    possiblyChargedTwice: boolean;
+    possiblyChargedExtra?: number;
+    charge?: Charge;
+    outputs?: OutputResult[];
+  } {
     const { outputs, charge } = this;
-    if (!outputs) return { possiblyChargedTwice: charge.possiblyChargedTwice };
+    if (!outputs) {
+      const { possiblyChargedTwice, possiblyChargedExtra: extra } = charge;
+      return { possiblyChargedTwice, ...(extra > 0 && { possiblyChargedExtra: extra }) };
+    }
     const isMarked = outputs.some((output) => output.possiblyChargedTwice === true);
     return { possiblyChargedTwice: isMarked, charge: chargeOf(outputs), outputs: [...outputs] };
   }

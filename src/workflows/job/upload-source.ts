@@ -34,7 +34,7 @@ export class SourceUpload {
 
   async run(): Promise<Uploaded | 'skipped'> {
     const { input, policies, progress, activities, leftovers } = this.job;
-    const { app, source, output, outputs, destination, describeSource } = input;
+    const { app, source, output, outputs, destination } = input;
     if ('connector' in source) {
       leftovers.marker = source.marker;
       return source;
@@ -49,7 +49,6 @@ export class SourceUpload {
         outputs: unfinished.map((each) => defined({ output: each.output, destination: each.destination })),
       }),
       onExisting: policies.onExisting,
-      ...(describeSource && { describeSource }),
       ...(given && { upload: given }),
       ...leftovers.marked,
     };

@@ -27,6 +27,7 @@ describe('a plan of folders', () => {
         { input: 'docx', extension: 'docx', output: 'pdf', rows: 1, bytes: 3 },
       ],
       replaced: 0,
+      missing: { count: 0, listed: [] },
       existing: { count: 0, listed: [] },
       leftOut: { repeated: 0, unmodified: 0, unsettled: 0, ownResults: 0 },
       problems: { count: 0, listed: [] },
@@ -38,7 +39,7 @@ describe('a plan of folders', () => {
       { item: 2, source: uri('in/sub/b.DOCX'), output: 'pdf', destination: uri('out/sub/b.pdf') },
       { item: 3, source: uri('in/sub/deep/c d.md'), output: 'pdf', destination: uri('out/sub/deep/c d.pdf') },
     ]);
-    expect((await readdir(runFolder(cwd, 1))).sort()).toEqual(['claim', 'left-out.jsonl', 'manifest.jsonl']);
+    expect((await readdir(runFolder(cwd, 1))).sort()).toEqual(['manifest.jsonl']);
   });
 
   it('leaves nothing behind when it is dry, has problems, or is stopped', async () => {

@@ -42,9 +42,10 @@ export async function readItems(cwd: string, run = 1): Promise<BatchItem[]> {
   return (await readJsonl(path.join(runFolder(cwd, run), runFiles.manifest))) as BatchItem[];
 }
 
-/** Everything in the batch's folder. */
-export function listRuns(cwd: string): Promise<string[]> {
-  return readdir(path.join(cwd, '.batch')).catch(() => []);
+/** The folders of the batch's runs. */
+export async function listRuns(cwd: string): Promise<string[]> {
+  const names = await readdir(path.join(cwd, '.batch')).catch(() => []);
+  return names.filter((name) => name.startsWith('run-'));
 }
 
 export function runFolder(cwd: string, run: number): string {

@@ -1,12 +1,11 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { runFiles } from '../../../src/batch/run-files';
 import type { AskPair } from '../../../src/batch/plan/settle-row';
 import { replanFailed } from '../../../src/batch/plan/replan-failed';
 import type { BatchItem, BatchItemResult } from '../../../src/shared/batch';
 import { createLocalFiles } from '../../../src/storage/local-files';
 import { addFiles, cleanUp, folderUri, makeTree } from '../folder';
-import { convertAll, plan, readItems, runFolder, sha256, writeParts, writeResults } from './planning';
+import { convertAll, plan, readItems, sha256, writeParts, writeResults } from './planning';
 
 /** What a plan makes of rows that an earlier run may have been charged for. */
 
@@ -14,7 +13,7 @@ afterEach(cleanUp);
 
 const files = { 'in/a.md': 'a', 'in/b.md': 'bb' };
 const source = { bytes: 1, sha256: sha256('a') };
-const job = { workflowId: 'batch/1', runId: 'run-of-1' };
+const job = { workflowId: 'job-of-a', runId: 'run-of-1' };
 
 /** A batch whose first run ended so for `a.md`, and converted the other one. */
 async function endedWith(first: Partial<BatchItemResult>, write = writeResults): Promise<string> {
@@ -39,7 +38,7 @@ const unknown = { ...job, code: 'OUTCOME_UNKNOWN', message: 'cut', charge: 'mayb
 describe.each(['run', 'retry'] as const)('batch %s', (command) => {
   const again = (
     cwd: string,
-    options: { onUnknownOutcome?: 'fail' | 'resubmit'; resubmit?: boolean; ask?: AskPair } = {},
+    options: { onUnknownOutcome?: 'fail' | 'resubmit'; again?: boolean; ask?: AskPair } = {},
   ) =>
     command === 'run'
       ? plan(cwd, options)
@@ -48,17 +47,14 @@ describe.each(['run', 'retry'] as const)('batch %s', (command) => {
   it('fetches an accepted task of the same content', async () => {
     const cwd = await endedWith(accepted);
     expect(await again(cwd, { onUnknownOutcome: 'fail' })).toMatchObject({ todo: 1, kept: 0, done: 1 });
-    expect(await itemOf(cwd, 'a.md')).toMatchObject({
-      earlier: { charge: 'yes', taskId: 'task-1', source },
-      startedAs: [1],
-    });
+    expect(await itemOf(cwd, 'a.md')).toMatchObject({ earlier: { charge: 'yes', taskId: 'task-1', source } });
   });
 
-  it('converts another content than the accepted one, or on request, marked', async () => {
-    for (const resubmit of [false, true]) {
+  it('converts another content than the accepted one, or all again on request, marked', async () => {
+    for (const all of [false, true]) {
       const cwd = await endedWith(accepted);
-      if (!resubmit) await writeFile(path.join(cwd, 'in/a.md'), 'A');
-      await again(cwd, { onUnknownOutcome: 'fail', resubmit });
+      if (!all) await writeFile(path.join(cwd, 'in/a.md'), 'A');
+      await again(cwd, { onUnknownOutcome: 'fail', again: all });
       expect((await itemOf(cwd, 'a.md'))?.earlier).toEqual({ charge: 'maybe' });
     }
   });
@@ -82,7 +78,7 @@ describe.each(['run', 'retry'] as const)('batch %s', (command) => {
     expect(await itemOf(free, 'a.md')).not.toHaveProperty('earlier');
   });
 
-  it('takes a row of an old version, which says nothing, for one that may have been charged; and one without a job for none', async () => {
+  it('takes a row that does not tell for one that may have been charged; and one without a job for none', async () => {
     const cwd = await endedWith({ ...job, code: 'OUTCOME_UNKNOWN' });
     expect(await again(cwd, { onUnknownOutcome: 'fail' })).toMatchObject({ kept: 1 });
     const never = await endedWith({ status: 'cancelled' });
@@ -90,7 +86,7 @@ describe.each(['run', 'retry'] as const)('batch %s', (command) => {
     expect(await itemOf(never, 'a.md')).not.toHaveProperty('earlier');
   });
 
-  it('marks what the service refuses beforehand, but no row of which a job or a charge may be open', async () => {
+  it('marks what the service refuses beforehand, but no row of which a charge may be open', async () => {
     const refusal = { code: 'NO_CONVERTER_INPUT_TO_OUTPUT', message: 'The service does not convert md to pdf.' };
     const ask: AskPair = ({ extension }) => Promise.resolve(extension === 'md' ? refusal : undefined);
     const free = await makeTree({ ...files, 'in/c.txt': 'c' });
@@ -99,47 +95,27 @@ describe.each(['run', 'retry'] as const)('batch %s', (command) => {
     const failed = { ...job, code: 'INVALID_FILE', charge: 'no', source } as const;
     await writeResults(
       free,
-      ended.map((each) => (each.status === 'failed' ? { ...each, ...failed, workflowId: `batch/${each.item}` } : each)),
+      ended.map((each) => (each.status === 'failed' ? { ...each, ...failed } : each)),
     );
     expect(await again(free, { ask })).toMatchObject({
       ...{ rows: 3, done: 1, todo: 1, formats: [{ input: 'txt', rows: 1 }] },
       refused: [{ extension: 'md', input: 'md', output: 'pdf', rows: 1, refusal }],
     });
-    expect(await itemOf(free, 'a.md')).toMatchObject({ refused: refusal, startedAs: [1] });
+    expect(await itemOf(free, 'a.md')).toMatchObject({ refused: refusal });
     expect(await itemOf(free, 'c.txt')).not.toHaveProperty('refused');
     const charged = await endedWith(accepted);
     expect(await again(charged, { ask })).toMatchObject({ done: 1, todo: 1, refused: [] });
-    const running = await makeTree(files);
-    await plan(running);
-    expect(await again(running, { ask })).toMatchObject({ todo: 2, refused: [] });
-    // That run got to none of its jobs: those of the one before are still to be looked at.
-    await writeResults(
-      running,
-      [1, 2].map((item) => ({ item, status: 'failed', code: 'APP_UNKNOWN' })),
-      2,
-    );
-    expect(await again(running, { ask })).toMatchObject({ todo: 2, refused: [] });
   });
 
   it('leaves the mark with a row that is converted again, and with one that is done', async () => {
-    const cwd = await endedWith({ ...job, charge: 'no', source, possiblyChargedTwice: true });
+    const cwd = await endedWith({ ...job, charge: 'no', source, possiblyChargedTwice: true, possiblyChargedExtra: 2 });
     await again(cwd);
-    expect((await itemOf(cwd, 'a.md'))?.earlier).toEqual({ charge: 'no', possiblyChargedTwice: true });
-    await writeResults(cwd, withFirst(await convertAll(cwd, { run: 2 }), { possiblyChargedTwice: true }), 2);
+    expect((await itemOf(cwd, 'a.md'))?.earlier).toEqual({ charge: 'no', possiblyChargedExtra: 2 });
+    const mark = { possiblyChargedTwice: true, possiblyChargedExtra: 2 };
+    await writeResults(cwd, withFirst(await convertAll(cwd, { run: 2 }), mark), 2);
     await addFiles(cwd, { 'in/c.md': 'c' });
     await plan(cwd);
-    expect((await itemOf(cwd, 'a.md', 3))?.done).toMatchObject({ possiblyChargedTwice: true });
-  });
-
-  it('looks for jobs of a run that never told how it ended, by the numbers of then, and of the runs before it', async () => {
-    const cwd = await makeTree(files);
-    await plan(cwd);
-    await addFiles(cwd, { 'in/0.md': '0' });
-    await plan(cwd);
-    expect((await itemOf(cwd, 'a.md'))?.startedAs).toEqual([1]);
-    await again(cwd);
-    expect((await itemOf(cwd, 'a.md', 3))?.startedAs).toEqual([2, 1]);
-    expect((await itemOf(cwd, '0.md', 3))?.startedAs).toEqual([1]);
+    expect((await itemOf(cwd, 'a.md', 3))?.done).toMatchObject(mark);
   });
 
   it('continues from a run that did nothing as from the one before it', async () => {
@@ -151,18 +127,18 @@ describe.each(['run', 'retry'] as const)('batch %s', (command) => {
   });
 });
 
-it('fetches a delivered result that is gone, and owes nothing for it', async () => {
+it('is done with what was delivered, whatever became of the result, and names a result that is gone', async () => {
   const cwd = await makeTree(files);
   await plan(cwd);
   await writeResults(cwd, withFirst(await convertAll(cwd), { taskId: 'task-1', charge: 'yes' }));
   await rm(path.join(cwd, 'out/a.pdf'));
-  await plan(cwd);
-  expect((await itemOf(cwd, 'a.md'))?.earlier).toMatchObject({ charge: 'yes', taskId: 'task-1', delivered: true });
-  // A run that did nothing tells the next one.
-  await plan(cwd);
-  expect((await itemOf(cwd, 'a.md', 3))?.earlier).toMatchObject({ taskId: 'task-1', delivered: true });
-  await plan(cwd, { resubmit: true });
-  expect(await itemOf(cwd, 'a.md', 4)).not.toHaveProperty('earlier');
+  for (const onUnknownOutcome of ['fail', 'resubmit'] as const) {
+    const planned = await plan(cwd, { onUnknownOutcome });
+    expect(planned).toMatchObject({ todo: 0, done: 2, missing: { count: 1 } });
+    expect(planned.missing.listed[0]?.message).toContain(path.join(cwd, 'out/a.pdf'));
+  }
+  expect(await plan(cwd, { again: true })).toMatchObject({ todo: 2, replaced: 1 });
+  expect(await itemOf(cwd, 'a.md')).not.toHaveProperty('earlier');
 });
 
 it('replaces its own result of another content by the accepted task of the new one', async () => {
@@ -186,10 +162,8 @@ describe('rows that a run is planned without', () => {
       await addFiles(cwd, { [`in/${name}`]: name });
       await plan(cwd, { what: without });
     }
-    expect((await readFile(path.join(runFolder(cwd, 3), runFiles.leftOut), 'utf8')).split('\n')).toHaveLength(2);
     await plan(cwd);
     expect((await itemOf(cwd, 'a.md', 4))?.earlier).toMatchObject({ taskId: 'task-1' });
-    expect(await readFile(path.join(runFolder(cwd, 4), runFiles.leftOut), 'utf8')).toBe('');
   });
 
   it('keep the parameters that they were converted with', async () => {
@@ -205,15 +179,6 @@ describe('rows that a run is planned without', () => {
     await plan(cwd, { what: { ...converting(300), exclude: ['a.*'] } });
     await plan(cwd, { what: converting(72) });
     expect((await itemOf(cwd, 'a.md', 5))?.earlier).toEqual({ charge: 'maybe' });
-  });
-
-  it('are looked for in older runs when the latest is of a version that did not write them down', async () => {
-    const cwd = await endedWith(accepted);
-    await addFiles(cwd, { 'in/c.md': 'c' });
-    await plan(cwd, { what: without });
-    await rm(path.join(runFolder(cwd, 2), runFiles.leftOut));
-    await plan(cwd);
-    expect((await itemOf(cwd, 'a.md', 3))?.earlier).toMatchObject({ taskId: 'task-1' });
   });
 });
 

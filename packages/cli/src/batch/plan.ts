@@ -139,9 +139,9 @@ export function tellDryRun(
     onExisting,
   }: { name: string; plan: PlannedBatch; vcredits: number | undefined; onExisting: OnExisting },
 ): void {
-  const { rows, done, refused, todo, bytes, formats, replaced, existing, warnings, leftOut } = plan;
+  const { rows, done, missing, refused, todo, bytes, formats, replaced, existing, warnings, leftOut } = plan;
   if (output.json) {
-    const counts = { rows, done, refused, todo, bytes, formats, replaced, existing, warnings, leftOut };
+    const counts = { rows, done, missing, refused, todo, bytes, formats, replaced, existing, warnings, leftOut };
     output.printJson({ batch: name, ...counts, vcredits: vcredits ?? null });
     return;
   }

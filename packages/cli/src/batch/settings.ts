@@ -59,6 +59,7 @@ export interface RunFlags {
   unconvertible?: Unconvertible;
   onUnknownOutcome?: OnUnknownOutcome;
   resubmit?: boolean;
+  again?: boolean;
   mode?: ConversionMode;
   tag?: string[];
   app?: string;
@@ -212,7 +213,10 @@ function usage(problem: string): CommandError {
 }
 
 /** Settings of a batch's jobs: the workflow's input without what comes from the plan, and how it is listed. */
-export interface JobSettings extends Omit<ConversionBatchInput, 'folder' | 'items' | 'historyLimit' | 'resubmit'> {
+export interface JobSettings extends Omit<
+  ConversionBatchInput,
+  'folder' | 'items' | 'historyLimit' | 'resubmit' | 'again' | 'hidesNames'
+> {
   tags?: string[];
   unconvertible?: Unconvertible;
 }

@@ -26,8 +26,9 @@ const exitCodeHelp =
   '\nExit codes: 0 all converted or skipped, 1 some failed, 2 wrong usage or input, 3 could not run, 130 interrupted.';
 const resubmit = [
   '--resubmit',
-  'convert also what an earlier run may have been charged for; it may be charged twice',
+  'convert also what an earlier run may have been charged for and left nothing to fetch; it may be charged twice',
 ] as const;
+const again = ['--again', 'convert everything again, whatever was done before, and pay for it'] as const;
 const windowSize = wholeNumber(1, maxWindow);
 
 export function addBatch(program: Command, runner: Runner): void {
@@ -83,6 +84,7 @@ export function addBatch(program: Command, runner: Runner): void {
     .addOption(unconvertibleOption)
     .addOption(onUnknownOutcomeOption)
     .option(...resubmit)
+    .option(...again)
     .addOption(modeOption)
     .option(...tagOption)
     .option(...appOption)
@@ -135,6 +137,7 @@ export function addBatch(program: Command, runner: Runner): void {
     'fileconv batch retry invoices --resubmit',
   )
     .option(...resubmit)
+    .option(...again)
     .option('--runs <dir>', 'where the runs are, if the batch is no longer known to Temporal')
     .action(act(async () => (await import('./run.js')).batchRetry));
 }

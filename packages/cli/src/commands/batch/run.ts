@@ -1,9 +1,10 @@
 import { ServiceError } from '@temporalio/client';
 import { folderOf } from 'temporal-file-conversion/internal/batch/uris';
+import type { FindingList } from 'temporal-file-conversion/internal/batch/plan/findings';
 import { planBatch } from 'temporal-file-conversion/internal/batch/plan/plan-batch';
 import type { PlannedBatch } from 'temporal-file-conversion/internal/batch/plan/planned-batch';
 import { NoEarlierRunError, replanFailed } from 'temporal-file-conversion/internal/batch/plan/replan-failed';
-import { discardRun, estimateVcredits, type BatchRun } from 'temporal-file-conversion/internal/batch/runs/run-folders';
+import { discardRun, estimateVcredits, type BatchRun } from 'temporal-file-conversion/internal/batch/run-folders';
 import {
   BatchRunningError,
   isRefusedStart,
@@ -55,9 +56,8 @@ export async function batchRun(
   const { name, app, plan: planOptions } = await settleBatch(context, sources, flags);
   const { files } = planOptions;
   const settings = jobSettings(context, app, flags);
-  const resubmit = flags.resubmit === true;
-  const { unconvertible, policies } = settings;
-  const repetition = { onUnknownOutcome: policies?.onUnknownOutcome, resubmit, unconvertible };
+  const { unconvertible } = settings;
+  const repetition = { ...repetitionOf(settings, flags), unconvertible };
   if (flags.dryRun === true) {
     const signal = untilAskedToEnd(context);
     const plan = await planOrRefuse(context, { settings, signal, isDry: true }, (planning) =>
@@ -80,7 +80,7 @@ export async function batchRun(
 export async function batchRetry(
   context: CommandContext,
   name: string,
-  { resubmit = false, runs }: { resubmit?: boolean; runs?: string },
+  { resubmit = false, again = false, runs }: { resubmit?: boolean; again?: boolean; runs?: string },
 ): Promise<ExitCode> {
   checkName(name);
   const files = filesOf(context);
@@ -90,12 +90,12 @@ export async function batchRetry(
   return undertake(context, {
     name,
     settings,
-    flags: { resubmit },
+    flags: { resubmit, again },
     files,
     batchFolder: folder,
     plan(planning) {
-      const { unconvertible, policies: { onUnknownOutcome } = {} } = settings;
-      const rules = { onUnknownOutcome, resubmit, unconvertible };
+      const { unconvertible } = settings;
+      const rules = { ...repetitionOf(settings, { resubmit, again }), unconvertible };
       const none = () => `There is no batch ${name} here. See: fileconv batch list`;
       return replanFailed({ files, batchFolder: folder, ...rules, ...planning }).catch(
         explaining(NoEarlierRunError, 'INPUT_UNUSABLE', none),
@@ -162,6 +162,7 @@ async function undertake(context: CommandContext, undertaking: Undertaking): Pro
               items: planned.rows,
               ...input,
               ...(flags.resubmit === true && { resubmit: true }),
+              ...(flags.again === true && { again: true }),
               ...(stack.uiUrl !== undefined && { uiUrl: stack.uiUrl }),
             },
             { tags },
@@ -209,6 +210,7 @@ async function undertake(context: CommandContext, undertaking: Undertaking): Pro
     const skipped = planned.done > 0 ? `, ${counted(planned.done, 'file')} done before` : '';
     output.say(`Batch ${name}: ${counted(planned.todo, 'file')} to convert${skipped}.`);
     if (planned.kept > 0) output.say(tellKept(name, planned.kept));
+    if (planned.missing.count > 0) output.say(tellMissing(planned.missing));
     return await watchToEnd(context, { stack, batch, name, signal });
   } finally {
     await stack.close();
@@ -277,7 +279,14 @@ function tellNothingToDo({ output }: CommandContext, name: string, planned: Plan
     output.print(`Batch ${name}: nothing to do, ${counted(done, 'file')} done before${skipped}.`);
   }
   if (kept > 0) output.warn(tellKept(name, kept));
+  if (planned.missing.count > 0) output.warn(tellMissing(planned.missing));
   return kept > 0 ? exitCodes.failed : exitCodes.ok;
+}
+
+/** Results that somebody has moved away are nothing to be converted again. */
+function tellMissing({ count, listed: [first] }: FindingList): string {
+  const others = count > 1 ? ` And ${counted(count - 1, 'more result', 'more results')}.` : '';
+  return `${first?.message ?? ''}${others} What was converted before is not converted again, unless you say --again.`;
 }
 
 function tellKept(name: string, kept: number): string {
@@ -297,6 +306,11 @@ function jobSettings(context: CommandContext, app: string, flags: Partial<RunFla
     ...(tags.length > 0 && { tags }),
     ...(Object.keys(policies).length > 0 && { policies }),
   };
+}
+
+function repetitionOf({ policies }: JobSettings, { resubmit, again }: Partial<RunFlags>) {
+  const onUnknownOutcome = resubmit === true ? ('resubmit' as const) : policies?.onUnknownOutcome;
+  return { onUnknownOutcome, again: again === true };
 }
 
 function clientOf({ client, taskQueue }: StackInUse, app?: string): FileConversionClient {

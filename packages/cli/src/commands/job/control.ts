@@ -4,8 +4,10 @@ import {
   NotAConversionJobError,
   type JobInspection,
 } from 'temporal-file-conversion/internal/client/operations/inspect-job';
-import { planRetry, runAgain } from 'temporal-file-conversion/internal/client/operations/retry-job';
+import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
+import { planRetry, type RetryOptions } from 'temporal-file-conversion/internal/client/operations/retry-job';
 import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
+import { filesOf } from '../../batch/batch-folder';
 import type { CommandContext } from '../../command-context';
 import { CommandError, explaining } from '../../command-error';
 import { openTemporal, type OpenTemporal } from '../../stack/open-temporal';
@@ -60,40 +62,46 @@ export async function jobCancel(context: CommandContext, workflowId: string): Pr
 export async function jobRetry(
   context: CommandContext,
   workflowId: string,
-  { resubmit = false }: { resubmit?: boolean },
+  { resubmit = false, again = false }: RetryOptions,
 ): Promise<void> {
   const id = shellWord(workflowId);
   const goOn = `See it continue: fileconv job watch ${id}`;
   return withJob(context, workflowId, async (temporal, job) => {
-    const plan = planRetry(job, { resubmit });
-    if (plan.kind === 'none') {
-      const next = job.status === 'running' ? ` ${goOn}` : '';
-      throw new CommandError('JOB_STATE', [`Nothing to retry: ${plan.why}.${next}`]);
+    if (job.status === 'running') {
+      throw new CommandError('JOB_STATE', [`Nothing to retry: job ${workflowId} still runs. ${goOn}`]);
     }
-    if (plan.kind === 'keep') {
-      throw new CommandError('JOB_STATE', [
-        `Job ${workflowId} was not started again: ${plan.why}. Look at the service first; to convert all the same, and maybe pay twice: fileconv job retry ${id} --resubmit`,
-      ]);
+    const { client, taskQueue } = temporal;
+    const retry = await planRetry({ client, files: filesOf(context) }, job, { resubmit, again });
+    const { decision } = retry;
+    if (decision.kind === 'done') {
+      const again = `To convert it again, and pay again: fileconv job retry ${id} --again`;
+      throw new CommandError('JOB_STATE', [`Nothing to retry: job ${workflowId} has completed. ${again}`]);
+    }
+    if (decision.kind === 'keep') {
+      const { message = '' } = decision.outcome;
+      throw new CommandError('JOB_STATE', [`Job ${workflowId} was not started again: ${message}`]);
     }
     const runId = await temporal.untilClosed(async () => {
-      await runAgain(temporal.client, job, plan).catch(
-        explaining(
-          WorkflowExecutionAlreadyStartedError,
-          'JOB_STATE',
-          () => `Somebody has started job ${workflowId} again meanwhile. ${goOn}`,
-        ),
-      );
-      return (await temporal.client.workflow.getHandle(workflowId).describe()).runId;
+      await new FileConversionClient({ client, taskQueue })
+        .retry(job, retry)
+        .catch(
+          explaining(
+            WorkflowExecutionAlreadyStartedError,
+            'JOB_STATE',
+            () => `Somebody has started job ${workflowId} again meanwhile. ${goOn}`,
+          ),
+        );
+      return (await client.workflow.getHandle(workflowId).describe()).runId;
     });
-    const from = plan.kind === 'fetch' ? 'converting' : 'uri' in job.history.input.source ? 'uploading' : 'submitting';
-    const possiblyChargedTwice =
-      plan.earlier.possiblyChargedTwice === true || (plan.kind === 'convert' && plan.isMarked);
+    const { charge = 'no', taskId, possiblyChargedExtra = 0 } = decision.earlier ?? {};
+    const from = taskId !== undefined ? 'converting' : 'uri' in job.history.input.source ? 'uploading' : 'submitting';
+    const isMarked = possiblyChargedExtra > 0 || charge === 'maybe';
     const how =
-      plan.kind === 'fetch'
-        ? `: it awaits and downloads conversion task ${plan.taskId}; nothing is submitted.`
-        : ` from its beginning.${plan.isMarked ? ' Its result will say "possibly charged twice".' : ''}`;
+      taskId !== undefined
+        ? `: it awaits and downloads conversion task ${taskId}; nothing is submitted.`
+        : ` from its beginning.${isMarked ? ' Its result will say "possibly charged twice".' : ''}`;
     context.output.result(
-      { workflowId, runId, from, possiblyChargedTwice },
+      { workflowId, runId, from, possiblyChargedTwice: isMarked },
       `Job ${workflowId} runs again${how} ${goOn}`,
     );
   });

@@ -11,7 +11,7 @@ export function addJob(program: Command, act: Act): void {
     'job',
     'see what jobs do and did, and act on them',
     'fileconv job list --status awaitingCredits',
-    'fileconv job show convert/report.md-1f3a9c02',
+    'fileconv job show docs/report.pdf-9a1c3f2a91c04bd7',
   );
   const byId = (name: string, description: string, ...lines: string[]) =>
     command(job, name, description, ...lines).argument('<id>', 'workflow id');
@@ -42,27 +42,28 @@ export function addJob(program: Command, act: Act): void {
   byId(
     'show',
     'print what a job did, what it waits for and what to type next; needs no worker',
-    'fileconv job show invoices/17',
-    'fileconv job show invoices/17 --json | jq .pending',
+    'fileconv job show invoices/letter.pdf-9a1c3f2a91c04bd7',
+    'fileconv job show invoices/letter.pdf-9a1c3f2a91c04bd7 --json | jq .pending',
   ).action(act(async () => (await import('./show.js')).jobShow));
   byId(
     'watch',
     'wait for a job; the exit code is that of convert',
-    'fileconv job watch invoices/17',
-    'fileconv job watch invoices/17 --json',
+    'fileconv job watch invoices/letter.pdf-9a1c3f2a91c04bd7',
+    'fileconv job watch invoices/letter.pdf-9a1c3f2a91c04bd7 --json',
   ).action(act(async () => (await import('./watch.js')).jobWatch));
   byId(
     'cancel',
     'stop a job; a conversion that the service has accepted continues there',
-    'fileconv job cancel invoices/17',
+    'fileconv job cancel invoices/letter.pdf-9a1c3f2a91c04bd7',
   ).action(act(async () => (await import('./control.js')).jobCancel));
   byId(
     'retry',
     'run a job that ended without a file again, from a point at which nothing is charged twice',
-    'fileconv job retry invoices/17',
-    'fileconv job retry invoices/17 --resubmit',
+    'fileconv job retry invoices/letter.pdf-9a1c3f2a91c04bd7',
+    'fileconv job retry invoices/letter.pdf-9a1c3f2a91c04bd7 --resubmit',
   )
-    .option('--resubmit', 'convert again although the last run was charged or may have been')
+    .option('--resubmit', 'convert again although the last run may have been charged, and left nothing to fetch')
+    .option('--again', 'convert whatever was done before, and pay for it')
     .action(act(async () => (await import('./control.js')).jobRetry));
 }
 

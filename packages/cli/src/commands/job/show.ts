@@ -5,6 +5,8 @@ import type { TimelineEntry } from 'temporal-file-conversion/internal/history/jo
 import { withoutSecrets, type OutputFile } from 'temporal-file-conversion/internal/shared/job';
 import { workflowPath } from 'temporal-file-conversion/internal/shared/temporal-ui';
 import { fileSize, formatDuration, printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
+import type { FileStore } from 'temporal-file-conversion/internal/storage/file-store';
+import { filesOf } from '../../batch/batch-folder';
 import type { CommandContext } from '../../command-context';
 import { bothTimes, formatTable, timeCells, timeHeads } from '../../output/text';
 import type { OpenTemporal } from '../../stack/open-temporal';
@@ -13,10 +15,10 @@ import { withJob } from './control';
 
 export async function jobShow(context: CommandContext, workflowId: string): Promise<void> {
   const { output } = context;
-  return withJob(context, workflowId, (temporal, job) => {
+  return withJob(context, workflowId, async (temporal, job) => {
     const { uiUrl, namespace } = temporal;
     const link = uiUrl && `${uiUrl}${workflowPath(namespace, workflowId, job.runId)}/history`;
-    const next = nextCommand(job, temporal);
+    const next = await nextCommand(job, { ...temporal, files: filesOf(context) });
     const { history, ...shown } = job;
     const lines = [...describe(job, link), ...(next ? ['', `${next.why}: ${next.command}`] : [])];
     output.result({ ...shown, input: history.input, uiUrl: link, next: next?.command }, lines.join('\n'));
@@ -112,21 +114,20 @@ function timelineRow(
 }
 
 /** The next command to type; undefined when there is nothing to do. */
-function nextCommand(job: JobInspection, { isLocal }: Pick<OpenTemporal, 'isLocal'>): NextStep | undefined {
+async function nextCommand(
+  job: JobInspection,
+  { isLocal, client, files }: Pick<OpenTemporal, 'isLocal' | 'client'> & { files: FileStore },
+): Promise<NextStep | undefined> {
   const { workflowId, app, waiting } = job;
   const id = shellWord(workflowId);
   if (job.status === 'completed') return undefined;
-  if (waiting) {
-    const goOn = { why: 'See it continue', command: `fileconv job watch ${id}` };
-    return nextStep(waiting.reason, { app, isLocal, workflowId }) ?? goOn;
-  }
-  const plan = planRetry(job);
-  if (plan.kind === 'none') return undefined;
+  const goOn = { why: 'See it continue', command: `fileconv job watch ${id}` };
+  if (waiting) return nextStep(waiting.reason, { app, isLocal, workflowId }) ?? goOn;
+  if (job.status === 'running') return undefined;
+  const { decision } = await planRetry({ client, files }, job);
   const command = `fileconv job retry ${id}`;
-  if (plan.kind === 'keep') {
-    return { why: `Convert again, and maybe pay twice (${plan.why})`, command: `${command} --resubmit` };
-  }
-  const isFetch = plan.kind === 'fetch';
+  if (decision.kind === 'keep') return { why: 'Convert again, and maybe pay twice', command: `${command} --resubmit` };
+  const isFetch = decision.kind === 'start' && decision.earlier?.taskId !== undefined;
   const how = isFetch ? ' (only awaits and downloads its task; nothing is submitted)' : ', when the cause is fixed';
   return { why: `Run it again${how}`, command };
 }

@@ -1,11 +1,8 @@
-import { randomUUID } from 'node:crypto';
-import type { BatchItem, BatchItemResult } from '../../shared/batch';
-import { StorageError } from '../../storage/errors';
-import type { FileStore } from '../../storage/file-store';
-import { shownPath } from '../../storage/file-uri';
-import { writeFile } from '../contents';
-import { parseBatchItem, parseBatchItemResult, partUri, readRecords, type RecordReading, runFiles } from '../run-files';
-import { shownFolder, within } from '../uris';
+import type { BatchItem, BatchItemResult } from '../shared/batch';
+import type { FileStore } from '../storage/file-store';
+import { shownPath } from '../storage/file-uri';
+import { parseBatchItem, parseBatchItemResult, partUri, readRecords, type RecordReading, runFiles } from './run-files';
+import { shownFolder, within } from './uris';
 
 export interface BatchRun {
   /** From 1. */
@@ -17,36 +14,7 @@ export const runName = /^run-(\d{4,})$/;
 
 /** The runs of a batch that have a manifest, latest first; none if the folder does not exist. */
 export async function listRuns(files: FileStore, batchFolder: string): Promise<BatchRun[]> {
-  const names = await filesOfRuns(files, batchFolder);
-  const planned = [...names].filter(([, of]) => of.has(runFiles.manifest)).map(([number]) => number);
-  return planned.sort((one, other) => other - one).map((number) => runOf(batchFolder, number));
-}
-
-/** Takes the folder of the next run. Concurrent planners each get their own. */
-export async function claimRun(files: FileStore, batchFolder: string): Promise<BatchRun> {
-  let number = Math.max(0, ...(await filesOfRuns(files, batchFolder)).keys()) + 1;
-  for (; ; number += 1) {
-    const run = runOf(batchFolder, number);
-    try {
-      // Whoever writes this file first has the folder.
-      const writing = { jobKey: `claim ${randomUUID()}`, attempt: 1 };
-      await writeFile(files, run.folder + runFiles.claim, ['taken\n'], { writing, onExisting: 'fail' });
-      return run;
-    } catch (error) {
-      if (!(error instanceof StorageError) || error.code !== 'DESTINATION_EXISTS') throw error;
-    }
-  }
-}
-
-/** Removes a run that was planned but never started. Throws a TypeError if the folder is not named like a run. */
-export async function discardRun(files: FileStore, folder: string): Promise<void> {
-  if (!/\/run-\d{4,}\/$/.test(folder)) throw new TypeError(`${folder} is not the folder of a run.`);
-  await files.remove(folder);
-}
-
-/** Names of the files of each run, by its number. Includes runs whose planning was interrupted. */
-async function filesOfRuns(files: FileStore, batchFolder: string): Promise<Map<number, Set<string>>> {
-  const names = new Map<number, Set<string>>();
+  const numbers: number[] = [];
   const walked = files.walk(batchFolder, {
     maxDepth: 2,
     enters: (relative) => runName.test(relative),
@@ -56,15 +24,40 @@ async function filesOfRuns(files: FileStore, batchFolder: string): Promise<Map<n
   });
   for await (const { relative } of walked) {
     const [folder = '', name] = relative.split('/');
-    const number = Number(runName.exec(folder)?.[1]);
-    if (name === undefined || !Number.isSafeInteger(number)) continue;
-    names.set(number, (names.get(number) ?? new Set()).add(name));
+    if (name === runFiles.manifest) numbers.push(Number(runName.exec(folder)?.[1]));
   }
-  return names;
+  return numbers
+    .sort((one, other) => other - one)
+    .map((number) => ({ number, folder: runFolder(batchFolder, number) }));
 }
 
-function runOf(batchFolder: string, number: number): BatchRun {
-  return { number, folder: `${batchFolder}run-${String(number).padStart(4, '0')}/` };
+export function runFolder(batchFolder: string, number: number): string {
+  return `${batchFolder}run-${String(number).padStart(4, '0')}/`;
+}
+
+/** @throws a TypeError if the folder is not named like a run. */
+export function runOf(folder: string): BatchRun {
+  const number = Number(/\/run-(\d{4,})\/$/.exec(folder)?.[1]);
+  if (Number.isSafeInteger(number)) return { number, folder };
+  throw new TypeError(`${folder} is not the folder of a run.`);
+}
+
+/** Removes a run that was planned but never started. */
+export async function discardRun(files: FileStore, folder: string): Promise<void> {
+  await files.remove(runOf(folder).folder);
+}
+
+const keptRuns = 40;
+
+/**
+ * Removes the folders of old runs, with their results and reports: a batch that runs every hour would collect thousands.
+ * The ledger knows what they did. Do not call it while the batch runs.
+ * @returns how many were removed.
+ */
+export async function removeOldRuns(files: FileStore, batchFolder: string): Promise<number> {
+  const old = (await listRuns(files, batchFolder)).slice(keptRuns);
+  for (const { folder } of old) await files.remove(folder);
+  return old.length;
 }
 
 export async function exists(files: FileStore, uri: string): Promise<boolean> {
@@ -77,7 +70,7 @@ export class DamagedRunError extends Error {
 }
 
 export function readItems(files: FileStore, run: BatchRun, signal?: AbortSignal): AsyncGenerator<BatchItem> {
-  return recordsOf(files, run.folder + runFiles.manifest, { run, parse: parseBatchItem, signal });
+  return recordsOf(files, run.folder + runFiles.manifest, { parse: parseBatchItem, signal, cure: cureOf(run) });
 }
 
 /** Whether the run has results for all of its rows. */
@@ -93,7 +86,7 @@ export async function* readEndedItems(
 ): AsyncGenerator<BatchItemResult> {
   const merged = run.folder + runFiles.results;
   if (await exists(files, merged)) {
-    yield* recordsOf(files, merged, { run, parse: parseBatchItemResult, signal });
+    yield* recordsOf(files, merged, { parse: parseBatchItemResult, signal, cure: cureOf(run) });
     return;
   }
   const folder = `${run.folder}${runFiles.parts}/`;
@@ -103,7 +96,12 @@ export async function* readEndedItems(
   }
   for (const part of parts.sort((one, other) => Number.parseInt(one, 10) - Number.parseInt(other, 10))) {
     // The worker that wrote it may have been killed in the middle of its last line.
-    yield* recordsOf(files, folder + part, { run, parse: parseBatchItemResult, mayBeTorn: true, signal });
+    yield* recordsOf(files, folder + part, {
+      parse: parseBatchItemResult,
+      mayBeTorn: true,
+      signal,
+      cure: cureOf(run),
+    });
   }
 }
 
@@ -114,20 +112,21 @@ export async function readPart(
 ): Promise<AsyncGenerator<BatchItemResult> | undefined> {
   const uri = partUri(run.folder, part);
   if (!(await exists(files, uri))) return undefined;
-  return recordsOf(files, uri, { run, parse: parseBatchItemResult, signal });
+  return recordsOf(files, uri, { parse: parseBatchItemResult, signal, cure: cureOf(run) });
 }
 
 export async function* recordsOf<Value>(
   files: FileStore,
   uri: string,
-  { run, ...reading }: { run: BatchRun } & Omit<RecordReading<Value>, 'damaged'>,
+  { cure, ...reading }: { cure: string } & Omit<RecordReading<Value>, 'damaged'>,
 ): AsyncGenerator<Value> {
   const damaged = ({ line }: { line: number }, why: string, cause: unknown) =>
-    new DamagedRunError(
-      `${shownPath(uri)} line ${line} is damaged: ${why}. Restore it; or move ${shownFolder(run.folder)} out of the batch's folder, and what that run converted counts as not done.`,
-      { cause },
-    );
+    new DamagedRunError(`${shownPath(uri)} line ${line} is damaged: ${why}. ${cure}.`, { cause });
   for await (const { record } of readRecords(files, uri, { ...reading, damaged })) yield record;
+}
+
+function cureOf({ folder }: BatchRun): string {
+  return `Restore it; or move ${shownFolder(folder)} out of the batch's folder, and what that run converted counts as not done`;
 }
 
 /** Estimated vCredits for so many files, by the average of the latest run with results; undefined if there is none. */

@@ -1,0 +1,235 @@
+import { z } from 'zod';
+import { lookUpErrorCode } from '../contract/error-codes';
+import type {
+  BatchItem,
+  BatchItemResult,
+  BatchItemStatus,
+  ConversionOptions,
+  Delivered,
+  KeptOutcome,
+  Refusal,
+  Sighting,
+} from '../shared/batch';
+import type { EarlierRuns } from '../shared/charge';
+import { defined } from '../shared/defined';
+import { markOf } from '../shared/job-outcome';
+import type { FileStore } from '../storage/file-store';
+import { writeFile, type Writing } from './contents';
+import { jsonLine } from './lines';
+import {
+  doneSchema,
+  earlierSchema,
+  keptSchema,
+  optionsSchema,
+  parserOf,
+  refusedSchema,
+  runFiles,
+  seenSchema,
+  statusSchema,
+} from './run-files';
+import { exists, hasEnded, listRuns, readEndedItems, readItems, recordsOf, runOf, type BatchRun } from './run-folders';
+import { folderOf } from './uris';
+
+/** A conversion that may have been charged but brought no file. */
+export interface Owed extends EarlierRuns {
+  options: ConversionOptions;
+  /** How the row ended. */
+  outcome?: KeptOutcome;
+}
+
+/** What a batch knows of one destination. */
+export interface LedgerRow {
+  destination: string;
+  /** Of the last run that had the row, as are `options`. */
+  source: string;
+  options: ConversionOptions;
+  run: number;
+  /** In that run; absent if the row had not ended when the run did. */
+  status?: BatchItemStatus;
+  /** By the last job that delivered. */
+  delivered?: Delivered;
+  /** Since `delivered`. */
+  owed?: Owed;
+  /** When the row was sent last. */
+  seen?: Sighting;
+  /** The service has refused what was `seen`. */
+  refused?: Refusal;
+}
+
+const ledgerFile = 'ledger.jsonl';
+
+/**
+ * What all runs of a batch did, by destination: a line each, behind one that names the last run in it. A run's end writes
+ * it anew, whole or not at all, and nothing is ever left out. It is written from the runs of a batch that ended in the
+ * middle when the next one is planned. Takes about 500 bytes of memory a row.
+ */
+export class Ledger {
+  private constructor(
+    private readonly rowsOf: Map<string, LedgerRow>,
+    /** The last one; 0: none. */
+    readonly run: number,
+    /** Runs that have not ended are known here, and not in the file. */
+    readonly isAhead: boolean,
+  ) {}
+
+  /** @throws DamagedRunError */
+  static async read(files: FileStore, batchFolder: string, signal?: AbortSignal): Promise<Ledger> {
+    const rows = new Map<string, LedgerRow>();
+    let run = 0;
+    for await (const line of readLedger(files, batchFolder, signal)) {
+      if (typeof line === 'number') run = line;
+      else rows.set(line.destination, line);
+    }
+    const unended = (await listRuns(files, batchFolder)).filter(({ number }) => number > run).reverse();
+    for (const each of unended) {
+      for await (const row of rowsOfRun(files, each, signal)) rows.set(row.destination, row);
+      run = each.number;
+    }
+    return new Ledger(rows, run, unended.length > 0);
+  }
+
+  find(destination: string): LedgerRow | undefined {
+    return this.rowsOf.get(destination);
+  }
+
+  rows(): Iterable<LedgerRow> {
+    return this.rowsOf.values();
+  }
+
+  async save(files: FileStore, batchFolder: string, writing: Writing): Promise<void> {
+    const lines = function* (run: number, rows: Iterable<LedgerRow>) {
+      yield jsonLine({ run });
+      for (const row of rows) yield jsonLine(row);
+    };
+    await writeFile(files, batchFolder + ledgerFile, lines(this.run, this.rows()), { writing });
+  }
+}
+
+/** Takes what a run did into the ledger of its batch. Safe to repeat. Memory holds the destinations of the run. */
+export async function addToLedger(files: FileStore, runFolder: string, writing: Writing): Promise<void> {
+  const batchFolder = folderOf(runFolder);
+  const run = runOf(runFolder);
+  const { signal } = writing;
+  const lines = async function* () {
+    yield jsonLine({ run: run.number });
+    const own = new Set<string>();
+    for await (const row of rowsOfRun(files, run, signal)) {
+      own.add(row.destination);
+      yield jsonLine(row);
+    }
+    for await (const line of readLedger(files, batchFolder, signal)) {
+      if (typeof line !== 'number' && !own.has(line.destination)) yield jsonLine(line);
+    }
+  };
+  await writeFile(files, batchFolder + ledgerFile, lines(), { writing });
+}
+
+async function* readLedger(
+  files: FileStore,
+  batchFolder: string,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<LedgerRow | number> {
+  const uri = batchFolder + ledgerFile;
+  if (!(await exists(files, uri))) return;
+  const cure = 'Restore it; or remove it, and what the runs beside it tell is all that is known';
+  for await (const line of recordsOf(files, uri, { parse: parserOf(lineSchema), signal, cure })) {
+    yield 'destination' in line ? line : line.run;
+  }
+}
+
+/** The rows of a run, as they ended or, where they have not, as they were planned. */
+async function* rowsOfRun(files: FileStore, run: BatchRun, signal: AbortSignal | undefined): AsyncGenerator<LedgerRow> {
+  const isMerged = await hasEnded(files, run);
+  const ended = readEndedItems(files, run, signal);
+  const results = new Map<number, BatchItemResult>();
+  // Merged results are in the order of the rows; those of parts are not.
+  if (!isMerged) for await (const result of ended) results.set(result.item, result);
+  try {
+    for await (const item of readItems(files, run, signal)) {
+      const next = isMerged ? await ended.next() : undefined;
+      const result = next ? (next.done === true ? undefined : next.value) : results.get(item.item);
+      const planned = plannedRow(item, run.number);
+      yield result?.item === item.item ? endedRow(planned, result) : planned;
+    }
+  } finally {
+    await ended.return(undefined);
+  }
+}
+
+/** A row as a run was planned with it. */
+function plannedRow(item: BatchItem, run: number): LedgerRow {
+  const { destination, source, output, input, parameters, done, before, earlier, kept, refused, seen } = item;
+  const options = defined({ output, input, parameters });
+  const owed = kept && owedOf(kept, options);
+  return defined({
+    destination,
+    source,
+    options,
+    run,
+    delivered: done ? { ...asDelivered(done), options } : before,
+    owed: owed ?? (earlier && { ...earlier, options }),
+    seen,
+    refused: seen && refused,
+  });
+}
+
+function asDelivered(done: NonNullable<BatchItem['done']>): NonNullable<BatchItem['done']> {
+  return defined({ ...done, missing: undefined });
+}
+
+function endedRow(row: LedgerRow, result: BatchItemResult): LedgerRow {
+  const { destination, source: uri, options, run, delivered: before } = row;
+  const { status, source, output, taskId, possiblyChargedExtra, workflowId, warnings } = result;
+  const known = { destination, source: uri, options, run, status };
+  if (source && output && (status === 'succeeded' || status === 'skipped')) {
+    const marks = markOf(possiblyChargedExtra);
+    return { ...known, delivered: { ...defined({ source, output, taskId, warnings }), ...marks, options } };
+  }
+  // Done before, refused, or never started: what the run was planned with still applies.
+  if (workflowId === undefined) return { ...row, status };
+  return defined({
+    ...known,
+    delivered: before,
+    owed: owedOf(result, options),
+    ...(row.seen && refusalOf(row.seen, result)),
+  });
+}
+
+/** Absent unless the file itself is the reason: then another attempt ends in the same way. */
+function refusalOf(
+  seen: Sighting,
+  { status, code = '', message = '', charge, possiblyChargedExtra, source }: Omit<BatchItemResult, 'item'>,
+): Pick<LedgerRow, 'seen' | 'refused'> {
+  const isOfFile = status === 'failed' && lookUpErrorCode(code)?.class === 'input';
+  if (!isOfFile || charge !== 'no' || possiblyChargedExtra !== undefined) return {};
+  return { seen: defined({ ...seen, source, times: (seen.times ?? 0) + 1 }), refused: { code, message } };
+}
+
+/** Undefined if nothing can have been charged and nothing is marked. */
+function owedOf(result: Omit<BatchItemResult, 'item'>, options: ConversionOptions): Owed | undefined {
+  const { charge = result.status === 'skipped' ? 'no' : 'maybe', taskId, source, possiblyChargedExtra } = result;
+  if (charge === 'no' && possiblyChargedExtra === undefined) return undefined;
+  const { code, message, phase, workflowId, runId, warnings } = result;
+  const left = defined({ charge, taskId, source, possiblyChargedExtra });
+  // Without what the row spent: the next run spends nothing on it.
+  const outcome = { status: 'failed' as const, ...defined({ code, message, phase, workflowId, runId, warnings }) };
+  const marks = markOf(possiblyChargedExtra);
+  return { options, ...left, outcome: { ...outcome, ...defined({ charge, taskId, source }), ...marks } };
+}
+
+const lineSchema = z.union([
+  z.object({
+    destination: z.string(),
+    source: z.string(),
+    options: optionsSchema,
+    run: z.int().positive(),
+    status: statusSchema.exactOptional(),
+    delivered: z.object({ ...doneSchema.shape, options: optionsSchema }).exactOptional(),
+    owed: z
+      .object({ ...earlierSchema.shape, options: optionsSchema, outcome: keptSchema.exactOptional() })
+      .exactOptional(),
+    seen: seenSchema.exactOptional(),
+    refused: refusedSchema.exactOptional(),
+  }) satisfies z.ZodType<LedgerRow>,
+  z.strictObject({ run: z.int().nonnegative() }),
+]);

@@ -1,0 +1,107 @@
+import type { ConversionOptions, KeptOutcome } from '../shared/batch';
+import { decideRepetition, type EarlierRuns, type RepetitionRules, type SourceContent } from '../shared/charge';
+import { defined } from '../shared/defined';
+import type { OutputFile } from '../shared/job';
+import { markOf } from '../shared/job-outcome';
+import { parametersKey } from '../shared/parameters';
+import type { FileStore } from '../storage/file-store';
+import { hashFile, lookAtSource, sameContent } from './contents';
+
+/** What the last job of a destination left, as its history or a batch's ledger tells. */
+export interface Left extends EarlierRuns {
+  options: ConversionOptions;
+  /** What was delivered. */
+  output?: OutputFile | undefined;
+  /** How it ended without a result. */
+  outcome?: KeptOutcome | undefined;
+}
+
+export interface Asked extends ConversionOptions {
+  /** Absent: not a file, so its content is what it was. */
+  source?: string | undefined;
+}
+
+/** `done`: `source` is the content as it is now, and `isMissing` a result that is not where it was delivered. */
+export type Recalled =
+  | { kind: 'done'; source: SourceContent | undefined; isMissing: boolean }
+  | { kind: 'keep'; outcome: KeptOutcome }
+  /** `isNewContent`: the source or the options have changed since. */
+  | { kind: 'start'; earlier?: EarlierRuns; isNewContent?: true };
+
+/** The only caller of `decideRepetition`: compares what is asked with what the last job left, and decides. */
+export async function recallLeft(
+  asked: Asked,
+  left: Left,
+  { files, rules, signal }: { files: FileStore; rules: RepetitionRules; signal?: AbortSignal | undefined },
+): Promise<Recalled> {
+  const content = await contentAsLeft(asked, left, { files, signal });
+  const { charge, delivered, taskId, source, possiblyChargedExtra } = left;
+  // A task of unknown content may be of another one.
+  const task = source || asked.source === undefined ? taskId : undefined;
+  const decision = decideRepetition(defined({ charge, delivered, taskId: task }), {
+    ...rules,
+    isSameContent: content !== 'changed',
+  });
+  const changed = content === 'changed' && { isNewContent: true as const };
+  switch (decision.kind) {
+    case 'done':
+      return {
+        kind: 'done',
+        source: content === 'unknown' ? source : (content as SourceContent),
+        isMissing: left.output !== undefined && !(await isThere(files, left.output)),
+      };
+    case 'keep':
+      return { kind: 'keep', outcome: left.outcome ?? lostOutcome(left) };
+    case 'fetch':
+      return { kind: 'start', earlier: defined({ charge, taskId: task, source, possiblyChargedExtra }) };
+    case 'convert':
+      // The mark stays with the content.
+      if (decision.isMarked)
+        return { kind: 'start', earlier: defined({ charge: 'maybe' as const, possiblyChargedExtra }), ...changed };
+      if (possiblyChargedExtra === undefined || delivered || changed) return { kind: 'start', ...changed };
+      return { kind: 'start', earlier: { charge: 'no', possiblyChargedExtra } };
+  }
+}
+
+/** The content of the source if it is that of the last job; `unknown` also of a source that is gone: nothing else can be converted. */
+async function contentAsLeft(
+  asked: Asked,
+  { options, source }: Left,
+  { files, signal }: { files: FileStore; signal?: AbortSignal | undefined },
+): Promise<SourceContent | 'changed' | 'unknown'> {
+  if (!hasOptions(asked, options)) return 'changed';
+  if (source === undefined || asked.source === undefined) return 'unknown';
+  const same = await sameContent(files, asked.source, { content: source, signal });
+  if (same) return same;
+  return (await lookAtSource(files, asked.source)).kind === 'none' ? 'unknown' : 'changed';
+}
+
+export function hasOptions(asked: ConversionOptions, { output, input, parameters }: ConversionOptions): boolean {
+  const isSameFormat = asked.output === output && asked.input === input;
+  return isSameFormat && parametersKey(asked.parameters) === parametersKey(parameters);
+}
+
+async function isThere(files: FileStore, { uri, bytes }: OutputFile): Promise<boolean> {
+  const found = await files.look(uri);
+  return found.kind === 'file' && found.bytes === bytes;
+}
+
+/** Whether the file at the destination is, byte for byte, the one that was delivered there. */
+export async function isAsDelivered(
+  files: FileStore,
+  { uri, sha256 }: OutputFile,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  return (await hashFile(files, uri, signal))?.sha256 === sha256;
+}
+
+/** Of a row that a run was to convert again, and never started. */
+function lostOutcome({ charge, possiblyChargedExtra }: EarlierRuns): KeptOutcome {
+  return {
+    status: 'failed',
+    code: 'OUTCOME_UNKNOWN',
+    message: 'An earlier run may have been charged for this conversion, and its result is not known.',
+    charge,
+    ...markOf(possiblyChargedExtra),
+  };
+}

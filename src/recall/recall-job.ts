@@ -1,0 +1,160 @@
+import { WorkflowFailedError, type Client, type WorkflowExecutionDescription } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import { recallLeft, type Left } from '../batch/recall';
+import { findWorkflow } from '../history/find-workflow';
+import { readJobHistory, type JobHistory } from '../history/job-history';
+import type { RecallJobInput, RecallJobResult } from '../shared/activities';
+import type { JobOutcome } from '../shared/batch-activities';
+import { failureCodes } from '../shared/activities';
+import { defined } from '../shared/defined';
+import type { ConversionJobInput } from '../shared/job';
+import { outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../shared/job-outcome';
+import { parametersKey } from '../shared/parameters';
+import { shellWord } from '../shared/wording';
+import type { FileStore } from '../storage/file-store';
+
+export interface RecallTools {
+  client: Client;
+  files: FileStore;
+  signal?: AbortSignal | undefined;
+}
+
+type JobIdentity = RecallJobInput['job'];
+
+/** Whether two jobs make the same file of the same source. */
+export function isSameJob(one: JobIdentity, other: JobIdentity): boolean {
+  return keyOf(one) === keyOf(other);
+}
+
+function keyOf({ app, source, output, input, parameters, destination }: JobIdentity): string {
+  const from = 'uri' in source ? source.uri : { connector: source.connector };
+  return JSON.stringify([app, from, output, input ?? null, parametersKey(parameters), destination ?? null]);
+}
+
+/** What the last run under a job's id decides about another one: the table of docs/repetition.md. Sends nothing. */
+export async function recallJob(
+  tools: RecallTools,
+  workflowId: string,
+  input: RecallJobInput,
+): Promise<RecallJobResult> {
+  const { job, recall } = input;
+  const { onUnknownOutcome, again, isSingle, isRetry } = recall;
+  const { left, outcome } = await readLeft(tools, workflowId, input);
+  const recalled = await recallLeft(optionsOf(job), left, { ...tools, rules: { onUnknownOutcome, again } });
+  switch (recalled.kind) {
+    case 'keep':
+      return { kind: 'keep', outcome: adviseResubmit(recalled.outcome, workflowId) };
+    case 'start': {
+      const { earlier, isNewContent } = recalled;
+      const isOther = isRetry && isNewContent && !again && left.charge !== 'no';
+      if (isOther) return { kind: 'keep', outcome: sourceChanged(left, workflowId) };
+      return { kind: 'start', ...(earlier && { earlier }) };
+    }
+    case 'done':
+      break;
+  }
+  const { source, isMissing } = recalled;
+  const { taskId, possiblyChargedExtra, output } = left;
+  if (!isMissing || !isSingle) {
+    return { kind: 'done', outcome: { ...outcome, ...defined({ source, missing: isMissing || undefined }) } };
+  }
+  if (taskId === undefined) return { kind: 'keep', outcome: resultGone(outcome, output?.uri ?? '') };
+  const earlier = defined({ charge: 'yes' as const, taskId, source, delivered: true as const, possiblyChargedExtra });
+  return { kind: 'start', earlier };
+}
+
+/**
+ * What the last run for this very conversion left. One that made another for the same destination, or ended before it had
+ * decided, was told of the run before it.
+ */
+async function readLeft(
+  { client }: RecallTools,
+  workflowId: string,
+  { job, recall, known }: RecallJobInput,
+): Promise<{ left: Left; outcome: JobOutcome }> {
+  const options = optionsOf(job);
+  for (let next: string | undefined = recall.runId; next !== undefined;) {
+    const run: WorkflowExecutionDescription | undefined = await findWorkflow(client, workflowId, next);
+    const history = run && (await readHistory(client, run));
+    // It certainly ran, and nobody else can tell what it did.
+    if (!run || !history) return { left: { charge: 'maybe', ...known, options }, outcome: unreadableJob };
+    const { input, recalled, result } = history;
+    const hasDecided = !input.recall || recalled === 'start' || result !== undefined;
+    if (hasDecided && isSameJob(job, input)) {
+      const outcome = await outcomeOf(client, run, history);
+      return { left: leftBy(history, outcome, optionsOf(input)), outcome };
+    }
+    next = input.recall?.runId;
+  }
+  return { left: { charge: 'no', ...known, options }, outcome: { status: 'failed', charge: 'no' } };
+}
+
+async function readHistory(client: Client, run: WorkflowExecutionDescription): Promise<JobHistory | undefined> {
+  const { events } = await client.workflow.getHandle(run.workflowId, run.runId, { followRuns: false }).fetchHistory();
+  try {
+    return await readJobHistory(events, client.options.loadedDataConverter);
+  } catch {
+    // Encrypted with a key that is gone, or not ours.
+    return undefined;
+  }
+}
+
+/** How a run of a job ended, and what it left at the service. */
+export async function outcomeOf(
+  client: Client,
+  { workflowId, runId }: WorkflowExecutionDescription,
+  known?: JobHistory,
+): Promise<JobOutcome> {
+  const handle = client.workflow.getHandle(workflowId, runId, { followRuns: false });
+  try {
+    return outcomeOfResult((await handle.result()) as Parameters<typeof outcomeOfResult>[0]);
+  } catch (error) {
+    if (!(error instanceof WorkflowFailedError)) throw error;
+    const outcome = outcomeOfFailure(error.cause);
+    if (outcome.charge !== undefined && error.cause instanceof ApplicationFailure) return outcome;
+    // The job ended without reporting what it left behind at the service.
+    const history =
+      known ?? (await readJobHistory((await handle.fetchHistory()).events, client.options.loadedDataConverter));
+    return { ...outcome, ...rowOfEarlier(history.charge) };
+  }
+}
+
+function leftBy({ charge: told, result }: JobHistory, outcome: JobOutcome, options: Left['options']): Left {
+  const source = outcome.source ?? told.source;
+  const { charge = 'maybe', taskId = told.taskId, possiblyChargedExtra, output } = outcome;
+  const left = defined({ charge, taskId, source, possiblyChargedExtra });
+  const isDelivered = result !== undefined && (result.status === 'succeeded' || result.recalled === true);
+  if (isDelivered) return { ...left, options, delivered: true, output };
+  const { code, message, phase } = outcome;
+  const kept = { status: 'failed' as const, ...defined({ code, message, phase }), ...rowOfEarlier(left) };
+  return { ...left, options, outcome: kept };
+}
+
+function optionsOf({ source, output = '', input, parameters }: JobIdentity) {
+  return { ...defined({ source: 'uri' in source ? source.uri : undefined, input, parameters }), output };
+}
+
+const unreadableJob: JobOutcome = {
+  status: 'failed',
+  code: failureCodes.jobLost,
+  message:
+    'Temporal no longer has the history of the last run of this job, so nothing tells whether its conversion ran.',
+  charge: 'maybe',
+};
+
+function adviseResubmit(outcome: JobOutcome, workflowId: string): JobOutcome {
+  const { message = '' } = outcome;
+  if (message.includes('--resubmit')) return outcome;
+  const advice = `Nothing was sent again. Look at the service; to convert all the same, and maybe pay twice: fileconv job retry ${shellWord(workflowId)} --resubmit`;
+  return { ...outcome, message: `${message} ${advice}`.trim() };
+}
+
+function sourceChanged(left: Left, workflowId: string): JobOutcome {
+  const message = `The file has changed since the last run uploaded it. Nothing was fetched or sent. To convert it as it is now: fileconv job retry ${shellWord(workflowId)} --again`;
+  return { status: 'failed', code: failureCodes.sourceChanged, message, ...rowOfEarlier(left) };
+}
+
+function resultGone({ charge, taskId, source }: JobOutcome, uri: string): JobOutcome {
+  const message = `It was converted before, and the result is not at ${uri} any more. To convert it again, and pay again: the same command with --again`;
+  return { status: 'failed', code: failureCodes.resultGone, message, ...defined({ charge, taskId, source }) };
+}

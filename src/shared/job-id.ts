@@ -1,0 +1,45 @@
+import { decoded, lastSegment, sourceName, type ConversionSource } from './job';
+
+const longestPart = 80;
+
+interface Placed {
+  source: ConversionSource;
+  /** Of the result; of a folder, with a slash at its end, also the source's name counts. */
+  destination: string;
+}
+
+/**
+ * The id of the job that makes the result at a destination, whoever asks for it, so that one is made at a time:
+ * `invoices/invoice-17.pdf-9a1c3f2a91c04bd7`. Ids are never encrypted: `isHidden` leaves the names out.
+ *
+ * @param options.number from 2, for another source whose result gets a number in its name (`onExisting: 'rename'`).
+ */
+export function jobIdOf(
+  { source, destination }: Placed,
+  { isHidden = false, number = 1 }: { isHidden?: boolean | undefined; number?: number | undefined } = {},
+): string {
+  const isFolder = destination.endsWith('/');
+  const place = decoded(destination.replace(/^file:\/\/(?=\/)/i, ''));
+  const key = isFolder ? `${place}\0${'uri' in source ? source.uri : source.connector}` : place;
+  const suffix = `${digest(key)}${number > 1 ? `-${number}` : ''}`;
+  if (isHidden) return suffix;
+  const folder = isFolder ? destination : destination.replace(/[^/]*$/, '');
+  const name = isFolder ? sourceName(source) : lastSegment(destination);
+  const parts = [lastSegment(folder), name].map(readable).filter((part) => part !== '');
+  return `${parts.join('/')}-${suffix}`;
+}
+
+function readable(name: string): string {
+  return Array.from(name.replace(/[^\p{L}\p{N}._-]+/gu, '-'))
+    .slice(0, longestPart)
+    .join('');
+}
+
+/** FNV-1a of 64 bits: a workflow has no `node:crypto`. */
+function digest(text: string): string {
+  let hash = 0xcbf29ce484222325n;
+  for (const character of text) {
+    hash = BigInt.asUintN(64, (hash ^ BigInt(character.codePointAt(0) ?? 0)) * 0x100000001b3n);
+  }
+  return hash.toString(16).padStart(16, '0');
+}

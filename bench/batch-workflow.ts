@@ -15,6 +15,7 @@ import { FileConversionPlugin } from '../src/plugin';
 import type { BatchItem } from '../src/shared/batch';
 import { conversionWorkerOptions } from '../src/worker';
 import { startBenchServer } from './support/temporal-server';
+import { startRun } from '../test/support/batches';
 
 /**
  * What the workflow of a batch costs by itself: its jobs are done as soon as they start. One batch against several side by side that have as
@@ -86,7 +87,7 @@ async function run(
       const batch = `${name}-${index + 1}`;
       const runFolder = path.join(folder, batch);
       await writeManifest(runFolder, share);
-      return client.startBatch({ name: batch, folder: runFolder, items: share, window: Math.ceil(window / batches) });
+      return startRun(client, { name: batch, folder: runFolder, items: share, window: Math.ceil(window / batches) });
     }),
   );
   const over = Promise.all(handles.map((handle) => handle.result()));

@@ -10,6 +10,7 @@ import type { BatchItem, BatchItemResult } from '../src/shared/batch';
 import { startInstantService } from './support/instant-service';
 import { startJobWorker } from './support/job-worker';
 import { startBenchServer } from './support/temporal-server';
+import { startRun } from '../test/support/batches';
 
 /**
  * A batch of many small files against a service that answers at once, and the same jobs started one by one without a batch, before and after
@@ -59,7 +60,7 @@ async function main(): Promise<void> {
 
   const requestsBefore = await service.requests();
   await writeManifest(folder);
-  const batch = await client.startBatch({ name: 'batch', folder: path.join(folder, 'run'), items, window, policies });
+  const batch = await startRun(client, { name: 'batch', folder: path.join(folder, 'run'), items, window, policies });
   const samples: Sample[] = [];
   for await (const { succeeded, failed } of batch.progress({ everyMs: 1_000 })) {
     const [rssBytes, serviceMs] = await Promise.all([worker.rssBytes(), service.cpuMs()]);

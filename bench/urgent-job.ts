@@ -12,6 +12,7 @@ import type { BatchItem, BatchState } from '../src/shared/batch';
 import { startJobWorker } from './support/job-worker';
 import { app, startLimitedService } from './support/service-processes';
 import { startBenchServer } from './support/temporal-server';
+import { startRun } from '../test/support/batches';
 
 /**
  * Single jobs that somebody waits for, one after the other: first with nothing else running, then while a large batch waits for the same tight
@@ -104,7 +105,7 @@ async function startBatch(client: FileConversionClient, folder: string): Promise
   });
   await mkdir(path.join(folder, 'run'));
   await writeFile(path.join(folder, 'run', runFiles.manifest), lines.join(''));
-  const batch = await client.startBatch({ name: 'batch', folder: path.join(folder, 'run'), items });
+  const batch = await startRun(client, { name: 'batch', folder: path.join(folder, 'run'), items });
   while (endedOf(await batch.state()) < 50) await sleep(500);
   return batch;
 }

@@ -1,5 +1,6 @@
 import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
 import { RefusedPlanError } from '../batch/plan/findings';
+import { NoEarlierRunError } from '../batch/plan/replan-failed';
 import { RunFileError } from '../batch/run-files';
 import { DamagedRunError } from '../batch/run-folders';
 import { endpoints } from '../contract/endpoints';
@@ -97,7 +98,16 @@ export function toFailure(error: unknown, context: FailureContext): Error {
     return retry(failureCodes.tokenUnreadable, { message: `App ${context.app}: ${message}.` });
   }
   if (error instanceof DamagedRunError) return fail(failureCodes.batchRunDamaged);
-  if (error instanceof RunFileError || error instanceof RefusedPlanError) return fail(error.code);
+  if (error instanceof RunFileError || error instanceof NoEarlierRunError) return fail(error.code);
+  if (error instanceof RefusedPlanError) {
+    return ApplicationFailure.create({
+      message,
+      type: error.code,
+      nonRetryable: true,
+      details: [{ problems: error.problems, warnings: error.warnings }],
+      cause,
+    });
+  }
   if (context.sentUnrepeatable === true || error instanceof UnknownSubmitError) {
     return outcomeUnknown(context, message, { cause });
   }

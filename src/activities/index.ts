@@ -1,8 +1,7 @@
 import { mergeBatchResults, readBatchItems, rereadBatchItems, writeBatchPart } from '../batch/batch-steps';
 import { reportPage, writeBatchReport } from '../batch/report/write-report';
-import { discardRun } from '../batch/run-folders';
 import type { ConversionActivities } from '../shared/activities';
-import type { BatchActivities, SweepActivities } from '../shared/batch-activities';
+import type { BatchActivities } from '../shared/batch-activities';
 import { processPulse } from './acknowledged-heartbeat';
 import { batchStep, type ActivityDependencies } from './activity-attempt';
 import { createAwaitJobs } from './await-jobs';
@@ -10,13 +9,11 @@ import { createCheckTask } from './check-task';
 import { createConvertFile } from './convert-file';
 import { createDiscardDownload, createDownloadFile } from './download-file';
 import { createRecallJob } from './recall-job';
-import { createPlanBatch } from './sweep';
+import { createPlanBatch } from './plan-batch';
 import { createUploadFile } from './upload-file';
 
 /** The activities of conversion jobs, batches and sweeps, by their names in the history. */
-export function createActivities(
-  dependencies: ActivityDependencies,
-): ConversionActivities & BatchActivities & SweepActivities {
+export function createActivities(dependencies: ActivityDependencies): ConversionActivities & BatchActivities {
   const { files } = dependencies;
   // Before the first attempt, whose task may already be as old as a suspension of this process.
   processPulse.start();
@@ -38,7 +35,5 @@ export function createActivities(
     }),
     'conversion.awaitJobs': createAwaitJobs(dependencies),
     'conversion.planBatch': createPlanBatch(dependencies),
-    // A run that could not be started would be taken by the planner for one that did nothing.
-    'conversion.discardBatchRun': batchStep(({ folder }) => discardRun(files, folder)),
   };
 }

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkflowFailedError, type Client, type WorkflowHandle } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import type { FindingList } from '../batch/plan/findings';
 import type { BatchReport } from '../batch/report/report';
 import type * as ReportModule from '../batch/report/write-report';
-import { hasEnded, readEndedItems, readPart, type BatchRun } from '../batch/run-folders';
+import { hasEnded, readEndedItems, readPart, runOf, type BatchRun } from '../batch/run-folders';
 import { folderOf } from '../batch/uris';
 import { findWorkflow, readStartInput } from '../history/find-workflow';
 import type {
@@ -51,6 +53,7 @@ export class BatchFailedError extends Error {
     readonly code: string,
     message: string,
     options: ErrorOptions,
+    readonly refusedPlan?: RefusedPlan,
   ) {
     super(message, options);
   }
@@ -76,7 +79,13 @@ export class BatchHandle {
     } catch (error) {
       if (!(error instanceof WorkflowFailedError)) throw error;
       const { code, message } = endOf(error);
-      throw new BatchFailedError(this.name, code, `batch ${this.name}: ${message}`, { cause: error });
+      throw new BatchFailedError(
+        this.name,
+        code,
+        `batch ${this.name}: ${message}`,
+        { cause: error },
+        refusedPlanOf(error),
+      );
     }
   }
 
@@ -107,8 +116,8 @@ export class BatchHandle {
     // The name may be that of a later batch by the end.
     const { firstRunId, ...started } = await this.runs();
     let { runId } = started;
-    const { folder } = (await readStartInput(client, { workflowId, runId })) as ConversionBatchInput;
-    const run = folder === undefined ? undefined : { number: 0, folder, part: 1 };
+    const { plan } = (await readStartInput(client, { workflowId, runId })) as ConversionBatchInput;
+    let run: (BatchRun & { part: number }) | undefined;
     const told = new Set<number>();
     for (;;) {
       signal?.throwIfAborted();
@@ -118,7 +127,8 @@ export class BatchHandle {
       if (isThis) ({ runId } = now);
       const isOver = !isThis || now.isOver;
       const end = isOver ? new BatchHandle(client.getHandle(workflowId, runId), this.files) : undefined;
-      const news = run ? this.runNews(run, { end, signal }) : this.inlineNews(end);
+      if (plan && !run) run = await this.runOf(end);
+      const news = run ? this.runNews(run, { end, signal }) : plan ? [] : this.inlineNews(end);
       for await (const each of news) {
         if (told.has(each.item)) continue;
         told.add(each.item);
@@ -134,6 +144,12 @@ export class BatchHandle {
     const described = await this.workflow.describe();
     const firstRunId = described.raw.workflowExecutionInfo?.firstRunId ?? undefined;
     return { firstRunId, runId: described.runId, isOver: !isOpen(described) };
+  }
+
+  /** Undefined while the batch plans, or no worker answers. @throws BatchFailedError, when its plan was refused */
+  private async runOf(end: BatchHandle | undefined): Promise<(BatchRun & { part: number }) | undefined> {
+    const { folder } = (await (end?.result() ?? this.state().catch(() => undefined))) ?? {};
+    return folder === undefined ? undefined : { ...runOf(folder), part: 1 };
   }
 
   /** The parts as they are written, then the rows that are in none. */
@@ -166,7 +182,8 @@ export class BatchHandle {
   async report(): Promise<BatchReport> {
     const state = await this.result();
     if (state.results === undefined) {
-      throw new InvalidRequestError(`Batch ${this.name} has no report: its items were inline. See its results.`);
+      const why = state.planned ? 'nothing was to do' : 'its items were inline. See its results';
+      throw new InvalidRequestError(`Batch ${this.name} has no report: ${why}.`);
     }
     // Most programs that start a batch write no page.
     // eslint-disable-next-line @typescript-eslint/no-require-imports -- import() takes the name of the built file, which tests of the sources lack
@@ -224,6 +241,18 @@ export class BatchHandle {
   }
 }
 
+/** Of a plan that was refused: what is wrong, and what was left out, the first 100 of each. */
+export interface RefusedPlan {
+  problems: FindingList;
+  warnings: FindingList;
+}
+
+function refusedPlanOf({ cause }: WorkflowFailedError): RefusedPlan | undefined {
+  const [details]: unknown[] = cause instanceof ApplicationFailure ? (cause.details ?? []) : [];
+  const found = details as Partial<RefusedPlan> | undefined;
+  return Array.isArray(found?.problems?.listed) ? (found as RefusedPlan) : undefined;
+}
+
 /** Whether the batch was certainly not started: after any other status, the server may have executed the request. */
 export function isRefusedStart(error: unknown): boolean {
   if (error instanceof BatchRunningError || error instanceof InvalidRequestError) return true;
@@ -247,11 +276,10 @@ export async function isBatchRunning(client: Client, name: string): Promise<bool
   return found?.type === conversionBatchType ? isOpen(found) : undefined;
 }
 
-/** The folder of a batch's latest run; undefined when there is no such batch, or when it has no folder. */
-export async function runFolderOf(client: Client, name: string): Promise<string | undefined> {
+/** What a batch was started with last; undefined when Temporal knows no such batch. */
+export async function readBatchInput(client: Client, name: string): Promise<ConversionBatchInput | undefined> {
   if ((await isBatchRunning(client, name)) === undefined) return undefined;
-  const input = (await readStartInput(client.workflow, { workflowId: name })) as ConversionBatchInput;
-  return input.folder;
+  return (await readStartInput(client.workflow, { workflowId: name })) as ConversionBatchInput;
 }
 
 /** The latest batches; of one that continued as new, only the latest run. */

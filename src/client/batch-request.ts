@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type * as PlanModule from '../batch/plan/plan-batch';
 import type { PlannedBatch } from '../batch/plan/planned-batch';
-import type { SourceSelection } from '../batch/sources/find-sources';
 import { asFolder, batchFolderOf, folderOf, resolveName, shownAsWritten, uriOfPath } from '../batch/uris';
 import {
+  type BatchPlan,
+  type BatchSources,
   type ConversionBatchInput,
   type InlineItem,
   maxInlineItems,
@@ -11,8 +12,8 @@ import {
   repeatedDestination,
 } from '../shared/batch';
 import { defined } from '../shared/defined';
-import { onUnknownOutcomeChoices, type OnUnknownOutcome } from '../shared/policies';
 import type { ConversionParameters } from '../shared/parameters';
+import { defaultPolicies, unconvertibleChoices, type Unconvertible } from '../shared/policies';
 import { fileSize } from '../shared/wording';
 import type { FileStore } from '../storage/file-store';
 import {
@@ -22,13 +23,14 @@ import {
   jobOptions,
   fileName,
   parametersSchema,
+  splitRequest,
   text,
   toUri,
 } from './job-request';
 
 const format = formatLike('pdf');
 /** Of a batch's request, what is about its plan alone. */
-export const selectionSchema = z.strictObject({
+const planSchema = z.strictObject({
   sources: z.array(text).min(1).optional(),
   manifest: fileName.optional(),
   to: z.union([format, z.array(format).min(1)], 'must be a format name such as pdf, or a list of them').optional(),
@@ -39,22 +41,13 @@ export const selectionSchema = z.strictObject({
   exclude: z.array(text).optional(),
   modifiedSince: z.number().optional(),
   template: text.optional(),
+  unconvertible: z.enum(unconvertibleChoices).optional(),
   runs: fileName.optional(),
-  signal: z.instanceof(AbortSignal).optional(),
-});
-export const planSchema = selectionSchema.extend({
-  name: text,
-  onUnknownOutcome: z.enum(onUnknownOutcomeChoices).optional(),
-  resubmit: z.literal(true).optional(),
-  again: z.literal(true).optional(),
-  dryRun: z.boolean().optional(),
 });
 
-/** Which files a batch converts, and where to. Paths start from the current folder. */
-export interface BatchPlanRequest extends Omit<SourceSelection, 'sources' | 'filesFrom'> {
-  /** The batch's name. The same name again converts what is new or has changed. */
-  name: string;
-  /** Files, folders, patterns such as `in/*.docx`, each as a path or URI; or else a `manifest`. */
+/** Which files a batch converts, and where to. Paths start from the current folder, and the workers must see them. */
+interface PlanRequest extends Omit<BatchSources, 'sources' | 'to' | 'filesFrom'> {
+  /** Files, folders, patterns such as `in/*.docx`, each as a path or URI; or else a `manifest`, or `items`. */
   sources?: readonly string[];
   /** A CSV or JSON Lines file, as a path or URI. */
   manifest?: string;
@@ -68,73 +61,46 @@ export interface BatchPlanRequest extends Omit<SourceSelection, 'sources' | 'fil
   out?: string;
   /** Default: `{dir}/{name}.{ext}`. */
   template?: string;
+  /** What becomes of files that the service is known not to convert. Default: `fail`. */
+  unconvertible?: Unconvertible;
   /**
-   * Folder for the manifests, results and reports of all batches, which the workers must see too. Default:
+   * Folder for the ledgers, results and reports of all batches, which the workers must see too. Default:
    * `.fileconv/batches/`, below `out` if it is in a store, without `out` below the first source that is, else in the current folder.
    */
   runs?: string;
-  /** What to do with conversions that an earlier run may have been charged for. Default: `resubmit`. */
-  onUnknownOutcome?: OnUnknownOutcome;
-  /** Converts those in any case. */
-  resubmit?: true;
-  /** Converts everything, whatever earlier runs did. */
-  again?: true;
-  /** Writes nothing. Default: no. */
-  dryRun?: boolean;
-  signal?: AbortSignal;
+}
+
+/** A program's request for a batch: the workflow's input, with paths in place of URIs. */
+export interface BatchRequest
+  extends Omit<ConversionBatchInput, 'app' | 'plan' | 'hidesNames' | 'isScheduled'>, PlanRequest {
+  /** The batch's name and workflow id. The same name again converts what is new or has changed. Jobs are named by their destinations. */
+  name: string;
+  /** Default: the client's app profile. */
+  app?: string;
 }
 
 /** @throws InvalidRequestError */
-export async function planRequestedBatch(
-  files: FileStore,
-  request: BatchPlanRequest,
-  { mayBeDone = false } = {},
-): Promise<PlannedBatch> {
-  checkRequest(planSchema, request, "This batch can't be planned.");
-  const {
-    name,
-    sources = [],
-    manifest,
-    out,
-    runs,
-    onUnknownOutcome,
-    resubmit,
-    again,
-    dryRun,
-    signal,
-    template,
-  } = request;
-  const what = whatToConvert(request);
+function toPlan(name: string, request: PlanRequest): BatchPlan {
+  const { sources = [], manifest, out, runs, template, unconvertible } = request;
   const cwd = currentFolder();
   const folder = (path: string | undefined) => (path === undefined ? undefined : asFolder(spelledUri(path)));
-  const batchFolder = batchFolderOf(name, {
-    runs: folder(runs),
-    out,
-    sources: [...sources, manifest],
-    home: `${cwd}.fileconv/batches/`,
-  });
-  // What reads manifests and patterns is loaded for the first plan.
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- import() takes the name of the built file, which tests of the sources lack
-  const { planBatch } = require('../batch/plan/plan-batch') as typeof PlanModule;
-  return planBatch({
-    files,
-    what,
-    cwd,
-    out: folder(out),
-    batchFolder,
-    ...defined({
-      onUnknownOutcome: resubmit ? ('resubmit' as const) : onUnknownOutcome,
-      again,
-      dryRun,
-      signal,
-      template,
+  return {
+    folder: batchFolderOf(name, {
+      runs: folder(runs),
+      out,
+      sources: [...sources, manifest],
+      home: `${cwd}.fileconv/batches/`,
     }),
-    mayBeDone,
-  });
+    what: whatToConvert(request),
+    cwd,
+    // A program asks for the results of all rows, also of those that were done before.
+    mayBeDone: true,
+    ...defined({ out: folder(out), template, unconvertible }),
+  };
 }
 
-function whatToConvert(request: BatchPlanRequest): PlanModule.PlanBatchOptions['what'] {
-  const refusal = (problem: string) => new InvalidRequestError(`This batch can't be planned. ${problem}`);
+function whatToConvert(request: PlanRequest): BatchPlan['what'] {
+  const refusal = (problem: string) => new InvalidRequestError(`This batch can't be started. ${problem}`);
   const { sources, manifest, to, input, parameters, recursive, exclude, modifiedSince } = request;
   if (manifest === undefined) {
     if (sources === undefined) throw refusal('sources: is missing; name sources, a manifest or items');
@@ -152,6 +118,29 @@ function whatToConvert(request: BatchPlanRequest): PlanModule.PlanBatchOptions['
     folder: folderOf(uri),
     ...defined({ to, input, parameters }),
   };
+}
+
+/**
+ * What a batch would do, found as the batch finds it; nothing is written.
+ * @throws InvalidRequestError
+ */
+export async function planRequested(
+  files: FileStore,
+  request: BatchRequest,
+  { app, signal }: { app: string; signal?: AbortSignal | undefined },
+): Promise<PlannedBatch> {
+  const { plan, again, resubmit, policies } = toBatchInput(request, app);
+  if (!plan || plan.what === 'last') throw new InvalidRequestError('items: there is nothing to plan');
+  const { what, cwd, out, template, unconvertible, folder: batchFolder } = plan;
+  const { onUnknownOutcome: asked = defaultPolicies.onUnknownOutcome } = policies ?? {};
+  // What reads manifests and patterns is loaded for the first plan.
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- import() takes the name of the built file, which tests of the sources lack
+  const { planBatch } = require('../batch/plan/plan-batch') as typeof PlanModule;
+  const onUnknownOutcome = resubmit ? 'resubmit' : asked;
+  return planBatch({
+    ...{ files, what, batchFolder, cwd, out, template, unconvertible, onUnknownOutcome, again, signal },
+    dryRun: true,
+  });
 }
 
 function currentFolder(): string {
@@ -180,8 +169,6 @@ const startSchema = z.strictObject({
     // It is the name of a folder too.
     .regex(/^[^\s/\p{Cc}]([^/\p{Cc}]*[^\s/\p{Cc}])?$/u, 'must be text without slashes, such as invoices-2026'),
   app: text.optional(),
-  folder: fileName.optional(),
-  items: z.int('must be a list of items, or the number of rows of a planned batch').nonnegative(),
   window: z.int().min(1).max(maxWindow).optional(),
   stopAfter: z
     .strictObject({
@@ -198,43 +185,60 @@ const startSchema = z.strictObject({
 /** Of all inline items: a workflow carries them from run to run, and 2 MB is all that the server takes. */
 const maxInlineBytes = 512_000;
 
-const inlineSchema = startSchema.extend({
-  items: z
-    .array(itemSchema)
-    .max(maxInlineItems, `must be at most ${maxInlineItems} when they are inline`)
-    .superRefine((items, context) => {
-      const bytes = Buffer.byteLength(JSON.stringify(items));
-      if (bytes <= maxInlineBytes) return;
-      const message = `take ${fileSize(bytes)} together, and Temporal starts nothing with so much: at most ${fileSize(maxInlineBytes)} inline. Write them to a manifest`;
-      context.addIssue({ code: 'custom', message });
-    }),
+const inlineItems = z
+  .array(itemSchema)
+  .max(maxInlineItems, `must be at most ${maxInlineItems} when they are inline`)
+  .superRefine((items, context) => {
+    const bytes = Buffer.byteLength(JSON.stringify(items));
+    if (bytes <= maxInlineBytes) return;
+    const message = `take ${fileSize(bytes)} together, and Temporal starts nothing with so much: at most ${fileSize(maxInlineBytes)} inline. Write them to a manifest`;
+    context.addIssue({ code: 'custom', message });
+  });
+
+const requestSchema = z.strictObject({
+  ...startSchema.shape,
+  ...planSchema.shape,
+  items: inlineItems.optional(),
 });
 
-/** A program's request for a batch that is planned, or of inline items: the workflow's input, with paths in place of URIs. */
-export interface BatchRequest extends Omit<ConversionBatchInput, 'app' | 'hidesNames' | 'paysOnce'> {
-  /** The batch's name and workflow id. Its jobs are named by their destinations. */
-  name: string;
-  /** Default: the client's app profile. */
-  app?: string;
-}
+/** What `toBatchInput` checks of a batch that somebody else has planned. */
+export type BatchSettings = Omit<BatchRequest, keyof PlanRequest | 'items'>;
 
 /** @throws InvalidRequestError */
 export function toBatchInput(request: BatchRequest, defaultApp: string): ConversionBatchInput {
-  checkRequest(Array.isArray(request.items) ? inlineSchema : startSchema, request, "This batch can't be started.");
-  const { app = defaultApp, folder, items, uiUrl, ...settings } = request;
-  const { window, onExisting, mode, policies, stopAfter, resubmit, again, historyLimit } = settings;
-  if ((folder === undefined) === (typeof items === 'number')) {
-    throw new InvalidRequestError(
-      "This batch can't be started. folder: a number of items has one, inline items have none",
-    );
-  }
+  checkRequest(requestSchema, request, "This batch can't be started.");
+  const { own: planned, rest } = splitRequest(request, planSchema);
+  const { items, name } = request;
+  if (!items) return { ...toSettings(rest, defaultApp), plan: toPlan(name, planned) };
+  const [field] = Object.keys(planned);
+  if (field !== undefined)
+    throw new InvalidRequestError(`This batch can't be started. ${field}: is not for inline items`);
+  return { ...toSettings(rest, defaultApp), items: toInlineItems(items) };
+}
+
+/** The input but for what is converted. @throws InvalidRequestError */
+export function toSettings(request: BatchSettings, defaultApp: string): Omit<ConversionBatchInput, 'plan' | 'items'> {
+  const {
+    app = defaultApp,
+    uiUrl,
+    window,
+    onExisting,
+    mode,
+    policies,
+    stopAfter,
+    resubmit,
+    again,
+    historyLimit,
+  } = request;
   return {
     app,
-    ...(folder !== undefined && { folder: asFolder(spelledUri(folder)) }),
-    items: typeof items === 'number' ? items : toInlineItems(items),
     ...defined({ window, onExisting, mode, policies, stopAfter, uiUrl: uiUrl && withoutCredentials(uiUrl) }),
     ...defined({ resubmit, again, historyLimit }),
   };
+}
+
+export function checkSettings(request: BatchSettings, what: string): void {
+  checkRequest(startSchema, request, what);
 }
 
 function toInlineItems(items: readonly InlineItem[]): InlineItem[] {

@@ -7,13 +7,12 @@ import {
 } from '@temporalio/client';
 import type { Workflow } from '@temporalio/common';
 import { z } from 'zod';
-import { RefusedPlanError } from '../batch/plan/findings';
 import type { PlannedBatch } from '../batch/plan/planned-batch';
-import { discardRun } from '../batch/run-folders';
 import { hidesPayloads } from '../encryption/data-converter';
 import { findWorkflow } from '../history/find-workflow';
 import { readJobHistory } from '../history/job-history';
 import { isSameJob } from '../recall/recall-job';
+import type { ConversionBatchInput } from '../shared/batch';
 import type { ConversionAcceptance, ConversionJobInput, ConversionJobResult, Recall } from '../shared/job';
 import { jobIdOf } from '../shared/job-id';
 import { defaultPolicies } from '../shared/policies';
@@ -28,24 +27,10 @@ import type * as Https from '../storage/https/index';
 import { createLocalFiles } from '../storage/local-files';
 import { Stores, type StoresByScheme } from '../storage/stores';
 import type { FileStore } from '../storage/file-store';
-import { BatchHandle, BatchRunningError, isRefusedStart } from './batch-handle';
-import {
-  planRequestedBatch,
-  planSchema,
-  selectionSchema,
-  toBatchInput,
-  type BatchPlanRequest,
-  type BatchRequest,
-} from './batch-request';
+import { BatchHandle, BatchRunningError } from './batch-handle';
+import { planRequested, toBatchInput, type BatchRequest } from './batch-request';
 import { ConversionHandle } from './conversion-handle';
-import {
-  checkRequest,
-  InvalidRequestError,
-  newWorkflowId,
-  splitRequest,
-  toJobInput,
-  type ConversionRequest,
-} from './job-request';
+import { checkRequest, InvalidRequestError, newWorkflowId, toJobInput, type ConversionRequest } from './job-request';
 import { Listing, shownBatch, shownJob } from './listing';
 import { toWorkflowOptions, type BatchStartOptions, type StartOptions } from './start-options';
 
@@ -58,12 +43,6 @@ export interface FileConversionClientOptions {
   /** Where batches are planned and their results read, by the scheme of their URIs, beside those for `file:` and `https:`. */
   stores?: StoresByScheme;
 }
-
-/** What a batch converts, and how its jobs do. */
-export interface PlannedBatchRequest
-  extends
-    Omit<BatchRequest, 'folder' | 'items'>,
-    Omit<BatchPlanRequest, 'onUnknownOutcome' | 'resubmit' | 'again' | 'dryRun'> {}
 
 interface StartOf<Input> {
   workflowId: string;
@@ -280,62 +259,34 @@ export class FileConversionClient {
   }
 
   /**
-   * Compares what is to be converted with earlier runs of the batch and, if there is anything to do and no problem, writes
-   * the manifest of a new run: start it with its `folder` and the plan's `rows`.
+   * What a batch would do: which files are new or have changed, and what is wrong. Writes nothing, and needs no worker.
    * @throws InvalidRequestError; DamagedRunError
    */
-  async planBatch(request: BatchPlanRequest): Promise<PlannedBatch> {
-    return planRequestedBatch(this.files, request);
+  async planBatch(request: BatchRequest, { signal }: { signal?: AbortSignal } = {}): Promise<PlannedBatch> {
+    return planRequested(this.files, request, { app: this.app, signal });
   }
 
   /**
-   * Starts a batch, again if it has ended, and returns at once: of `sources` or a `manifest`, which it plans first; of at
-   * most 500 `items`; or of a run that is planned already, by its `folder`. Results that still exist are not converted
-   * twice.
-   * @throws InvalidRequestError, BatchRunningError; RefusedPlanError with the problems of the plan.
+   * Starts a batch, again if it has ended, and returns at once: of `sources` or a `manifest`, which it plans first, or of
+   * at most 500 `items`. What was delivered before is not converted again. A plan that is refused fails the batch.
+   * @throws InvalidRequestError, BatchRunningError
    */
-  async startBatch(request: BatchRequest | PlannedBatchRequest, options: BatchStartOptions = {}): Promise<BatchHandle> {
+  async startBatch(request: BatchRequest, options: BatchStartOptions = {}): Promise<BatchHandle> {
     checkRequest(z.looseObject({}), request, "This batch can't be started.");
-    if ('items' in request) return this.startPlanned(request, options);
-    const { name } = request;
-    const attaches = options.onRunning === 'attach';
-    const { own: selection, rest: settings } = splitRequest(request, selectionSchema);
-    // What is wrong with the settings is said before a plan that may take long.
-    await this.batchStart({ ...settings, folder: 'file:///planned/', items: 0 }, { ...options, onRunning: 'fail' });
-    const { resubmit, again, policies: { onUnknownOutcome } = {} } = settings;
-    const plan = { name, ...selection, ...defined({ onUnknownOutcome, resubmit, again }) };
-    checkRequest(planSchema, plan, "This batch can't be planned.");
-    const last = await this.findOf(conversionBatchType, name);
-    if (last && isOpen(last)) {
-      if (attaches) return this.getBatch(name);
-      throw new BatchRunningError(name);
-    }
-    const { run, rows, problems } = await planRequestedBatch(this.files, plan, { mayBeDone: true });
-    if (!run) throw new RefusedPlanError(problems);
-    if ((await findWorkflow(this.client, name))?.runId !== last?.runId) {
-      // The plan does not know what another program has started meanwhile.
-      await discardRun(this.files, run.folder);
-      return this.startBatch(request, options);
-    }
-    try {
-      // A start that attaches would not tell that another program was faster, and leave this run behind as the latest.
-      const start = { ...options, onRunning: 'fail' as const };
-      return await this.startPlanned({ ...settings, folder: run.folder, items: rows }, start);
-    } catch (error) {
-      if (isRefusedStart(error)) await discardRun(this.files, run.folder);
-      const isFaster = attaches && error instanceof BatchRunningError;
-      if (isFaster && (await this.findRunning(conversionBatchType, name))) return this.getBatch(name);
-      throw error;
-    }
+    return this.startBatchOf(await this.batchStart(request, options));
   }
 
-  private async startPlanned(request: BatchRequest, options: BatchStartOptions): Promise<BatchHandle> {
+  /** Starts a batch with the workflow's input, for commands that know what the workers see. @throws as `startBatch` */
+  async startPlanned(name: string, input: ConversionBatchInput, options: BatchStartOptions = {}): Promise<BatchHandle> {
+    return this.startBatchOf(await this.batchOptions(name, input, options));
+  }
+
+  private async startBatchOf(start: Awaited<ReturnType<FileConversionClient['batchOptions']>>): Promise<BatchHandle> {
     try {
-      const workflow = await this.client.workflow.start(conversionBatchType, await this.batchStart(request, options));
-      return new BatchHandle(workflow, this.files);
+      return new BatchHandle(await this.client.workflow.start(conversionBatchType, start), this.files);
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-      throw new BatchRunningError(request.name, { cause: error });
+      throw new BatchRunningError(start.workflowId, { cause: error });
     }
   }
 
@@ -360,8 +311,11 @@ export class FileConversionClient {
    * @throws InvalidRequestError
    */
   async batchStart(request: BatchRequest, options: BatchStartOptions = {}) {
-    const input = { ...toBatchInput(request, this.app), ...(this.isHidden && { hidesNames: true as const }) };
-    const workflowId = request.name;
+    return this.batchOptions(request.name, toBatchInput(request, this.app), options);
+  }
+
+  private async batchOptions(workflowId: string, planned: ConversionBatchInput, options: BatchStartOptions) {
+    const input = { ...planned, ...(this.isHidden && { hidesNames: true as const }) };
     const shown = shownBatch(input, { batchId: workflowId, tags: options.tags });
     return this.startOptions(conversionBatchType, { workflowId, input, shown, options });
   }

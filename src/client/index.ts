@@ -1,12 +1,11 @@
 /** For programs that start conversions but run none; needs no worker package. */
-export { FileConversionClient } from './file-conversion-client';
-export type { AcceptedJob, FileConversionClientOptions, PlannedBatchRequest } from './file-conversion-client';
+export { FileConversionClient, JobRunningError } from './file-conversion-client';
+export type { AcceptedJob, FileConversionClientOptions, JobStartOptions } from './file-conversion-client';
 export type { BatchStartOptions, StartOptions } from './start-options';
 export type { StoresByScheme } from '../storage/stores';
 export { ConversionFailedError, ConversionHandle } from './conversion-handle';
 export { BatchFailedError, BatchHandle, BatchRunningError } from './batch-handle';
-export type { BatchPlanRequest, BatchRequest } from './batch-request';
-export { RefusedPlanError } from '../batch/plan/findings';
+export type { BatchRequest } from './batch-request';
 export type { Finding, FindingList } from '../batch/plan/findings';
 export type { PlannedBatch } from '../batch/plan/planned-batch';
 export type { BatchReport } from '../batch/report/report';
@@ -38,6 +37,7 @@ export type {
   BatchItem,
   BatchItemResult,
   BatchItemStatus,
+  BatchPlan,
   BatchState,
   BatchStatus,
   ConversionBatchInput,
@@ -45,7 +45,7 @@ export type {
   ConversionSweepInput,
   ConversionSweepResult,
   InlineItem,
+  PlannedRows,
   SweepCounts,
-  SweepPlan,
 } from '../shared/batch';
 export { defaultTaskQueue } from '../shared/names';

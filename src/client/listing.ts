@@ -4,7 +4,7 @@ import {
   type WorkflowClientInterceptor,
   type WorkflowStartInput,
 } from '@temporalio/client';
-import { countItems, type ConversionBatchInput } from '../shared/batch';
+import type { ConversionBatchInput } from '../shared/batch';
 import { jobSummary, type ConversionJobInput } from '../shared/job';
 import { conversionBatchType, conversionJobType } from '../shared/names';
 import {
@@ -14,7 +14,7 @@ import {
   startingAttributes,
   type Grouping,
 } from '../shared/search-attributes';
-import { batchDetails, jobDetails } from '../shared/temporal-ui';
+import { batchDetails, batchSummary, jobDetails } from '../shared/temporal-ui';
 import { presentSearchAttributes } from './operations/search-attributes';
 
 /** Time until missing search attributes are looked up again. */
@@ -53,7 +53,7 @@ export function shownJob(input: ConversionJobInput, grouping?: Grouping) {
 
 export function shownBatch(input: ConversionBatchInput, grouping: Grouping) {
   const attributes = attributesOf(input.app, grouping);
-  return { attributes, staticSummary: `${countItems(input)} items`, staticDetails: batchDetails(input) };
+  return { attributes, staticSummary: batchSummary(input), staticDetails: batchDetails(input) };
 }
 
 type StartedWorkflow = WorkflowStartInput['options'];

@@ -11,14 +11,14 @@ import {
 } from '@temporalio/client';
 import { z } from 'zod';
 import { asFolder } from '../batch/uris';
-import type { ConversionBatchInput, ConversionSweepInput, SweepPlan } from '../shared/batch';
+import type { BatchPlan, ConversionSweepInput } from '../shared/batch';
 import { defined } from '../shared/defined';
 import { isOpen } from '../shared/job-outcome';
 import { conversionSweepType, defaultTaskQueue } from '../shared/names';
-import { parametersKey } from '../shared/parameters';
-import { unconvertibleChoices } from '../shared/policies';
+import { parametersKey, type ConversionParameters } from '../shared/parameters';
+import { unconvertibleChoices, type Unconvertible } from '../shared/policies';
 import { listingOptions, searchAttributes } from '../shared/search-attributes';
-import { spelledUri, toBatchInput } from './batch-request';
+import { checkSettings, spelledUri, toSettings, type BatchSettings } from './batch-request';
 import { endOf } from './conversion-handle';
 import {
   checkRequest,
@@ -45,11 +45,27 @@ const maxSettledForMs = 12 * 60 * minute;
 export type SweepTimes = { everyMs: number } | { cron: string; timeZone?: string };
 
 /** A program's request for a sweep schedule, with paths or `file:` URIs. */
-export interface SweepScheduleRequest
-  extends Omit<ConversionBatchInput, 'app' | 'folder' | 'items'>, Omit<SweepPlan, 'exclude' | 'settledForMs'> {
-  /** Name of the schedule and of its batch, whose jobs are named `<name>/<item>`. */
+export interface SweepScheduleRequest extends Omit<BatchSettings, 'resubmit' | 'again'> {
+  /** Name of the schedule and of its batch. */
   name: string;
   times: SweepTimes;
+  /** Folder whose files are converted. */
+  from: string;
+  /** Target format. */
+  to: string;
+  parameters?: ConversionParameters;
+  /** Folder for the results; mirrors the source folders, and is created when missing. */
+  out: string;
+  /** Where a result goes below `out`. Default: `{dir}/{name}.{ext}`. */
+  template?: string;
+  /** Extension of the result files, without the dot. Default: the format's name up to the first hyphen. */
+  extension?: string;
+  /** Include subfolders. Default: no. */
+  recursive?: boolean;
+  /** What becomes of a file that the service is known not to convert. Default: `fail`. */
+  unconvertible?: Unconvertible;
+  /** Folder of the batch's ledger and runs. */
+  batchFolder: string;
   /** Patterns of files and folders to exclude. */
   exclude?: readonly string[];
   /** A file modified within this time is left to the next sweep. Default: one minute. */
@@ -70,6 +86,7 @@ const requestSchema = z.object({
   parameters: parametersSchema.optional(),
   out: fileName,
   batchFolder: fileName,
+  template: text.optional(),
   extension: text.optional(),
   recursive: z.boolean().optional(),
   exclude: z.array(text).optional(),
@@ -149,10 +166,10 @@ export class SweepSchedules {
   async create(request: SweepScheduleRequest): Promise<void> {
     const input = toSweepInput(request, this.app);
     const { name, times, overlap = 'skip' } = request;
-    const { from, to, out } = input.plan;
+    const { from, to, out } = request;
     const listing = listingOptions(
       [
-        { key: searchAttributes.app, value: input.settings.app },
+        { key: searchAttributes.app, value: input.input.app },
         { key: searchAttributes.batchId, value: name },
       ],
       await presentSearchAttributes(this.client),
@@ -162,7 +179,7 @@ export class SweepSchedules {
         scheduleId: name,
         spec: specOf(times),
         policies: { overlap: overlapPolicies[overlap], catchupWindow },
-        memo: { [memoKey]: { from, to, out, ...times } },
+        memo: { [memoKey]: { from: spelledUri(from), to, out: spelledUri(out), ...times } },
         action: {
           type: 'startWorkflow',
           workflowType: conversionSweepType,
@@ -290,23 +307,25 @@ function specOf(times: SweepTimes) {
 export function toSweepInput(request: SweepScheduleRequest, defaultApp: string): ConversionSweepInput {
   checkRequest(requestSchema, request, "This schedule can't be made.");
   const { own, rest } = splitRequest(request, requestSchema);
-  const { from, to, parameters, out, batchFolder, extension } = own;
-  const { recursive, exclude, unconvertible, settledForMs = minute } = own;
+  const { from, to, parameters, out, batchFolder, extension, template } = own;
+  const { recursive, exclude = [], unconvertible, settledForMs = minute } = own;
   // Validates the batch settings like those of a batch.
-  const checked = toBatchInput({ ...rest, folder: batchFolder, items: 0 }, defaultApp);
-  const settings = defined({ ...checked, folder: undefined, items: undefined });
-  return {
-    batch: request.name,
-    plan: {
-      from: spelledUri(from),
-      to,
-      ...(parametersKey(parameters) !== '' && { parameters }),
-      out: spelledUri(out),
-      ...defined({ extension, recursive: recursive === true || undefined, unconvertible }),
-      ...(exclude && exclude.length > 0 && { exclude: [...exclude] }),
-      settledForMs,
-      batchFolder: asFolder(spelledUri(batchFolder)),
-    },
-    settings,
+  checkSettings(rest, "This schedule can't be made.");
+  const folder = asFolder(spelledUri(from));
+  const what = {
+    sources: [folder],
+    to,
+    recursive: recursive === true,
+    exclude,
+    ...(parametersKey(parameters) !== '' && { parameters }),
   };
+  const plan: BatchPlan = {
+    folder: asFolder(spelledUri(batchFolder)),
+    what: defined(what),
+    cwd: folder,
+    out: asFolder(spelledUri(out)),
+    settledForMs,
+    ...defined({ template, unconvertible, extensions: extension === undefined ? undefined : { [to]: extension } }),
+  };
+  return { batch: request.name, input: { ...toSettings(rest, defaultApp), plan, isScheduled: true } };
 }

@@ -262,9 +262,11 @@ class HistoryReader {
 
   private recall(recalled: RecallJobResult): void {
     this.recalled = recalled.kind;
-    const earlier = recalled.kind === 'start' ? recalled.earlier : undefined;
+    const { charge = 'maybe', ...left } =
+      recalled.kind === 'start' ? (recalled.earlier ?? { charge: 'no' }) : recalled.outcome;
+    const earlier = { charge, ...left };
     this.charge = new ChargeLedger(earlier);
-    this.source = earlier?.source;
+    this.source = earlier.source;
   }
 
   private knowTask({ taskId, vcredits }: CheckTaskResult['report']): void {

@@ -245,7 +245,8 @@ class CallerRequests {
 
   convertBatch(input: ConvertBatchInput): ConvertBatchInput {
     this.check(batchSchema, input, "This batch can't be started.");
-    requireUris({ folder: input.folder });
+    const { manifest, out, runs, sources = [] } = input;
+    requireUris({ manifest, out, runs, ...Object.fromEntries(sources.map((source, n) => [`sources.${n}`, source])) });
     requireUrisOfEach('items', input.items, ['source', 'destination']);
     return input;
   }

@@ -1,6 +1,7 @@
 /** The Nexus service `conversion` for workflows that call it from other namespaces; the worker's side is not here. */
+import type { BatchRequest } from '../client/batch-request';
 import type { OperationDefinition } from 'nexus-rpc';
-import type { BatchState, ConversionBatchInput, ConversionBatchResult } from '../shared/batch';
+import type { BatchState, ConversionBatchResult } from '../shared/batch';
 import type { ConversionJobInput, ConversionJobResult, ConversionJobState } from '../shared/job';
 
 /** Input of the operation `convert`: a job. Paths have no meaning between two programs: every file is a URI. */
@@ -13,9 +14,8 @@ export interface ConvertInput extends ConversionJobInput {
 }
 
 /** Input of the operation `convertBatch`. */
-export interface ConvertBatchInput extends ConversionBatchInput {
-  /** The batch's name and workflow id; its jobs are named `<name>/<item>`, those of inline items `<name>/<digest>`. */
-  name: string;
+export interface ConvertBatchInput extends BatchRequest {
+  app: string;
 }
 
 /** Input of the operation `state`: an app, and either `key` or `workflowId`. */
@@ -51,7 +51,7 @@ export const conversionService = {
   operations: {
     /** One job: its result, or its failure with code and details. */
     convert: operation<ConvertInput, ConversionJobResult>('convert'),
-    /** A batch of inline items, or one whose manifest is in its folder. */
+    /** A batch of sources, a manifest or inline items. */
     convertBatch: operation<ConvertBatchInput, ConversionBatchResult>('convertBatch'),
     /** What a job or a batch is doing now. */
     state: operation<StateInput, ConversionStateOutput>('state'),

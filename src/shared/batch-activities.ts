@@ -1,5 +1,14 @@
-import type { BatchItem, BatchItemResult, BatchItemStatus, ConversionBatchResult, SweepPlan } from './batch';
+import type {
+  BatchItem,
+  BatchItemResult,
+  BatchItemStatus,
+  BatchPlan,
+  ConversionBatchInput,
+  ConversionBatchResult,
+  PlannedRows,
+} from './batch';
 import type { ConversionJobInput } from './job';
+import type { OnExisting, OnUnknownOutcome } from './policies';
 
 /** A position between two lines of the manifest. */
 export interface ManifestPosition {
@@ -134,6 +143,7 @@ export interface AwaitJobsResult {
 
 /** The activities of a batch, by their names in the history. */
 export interface BatchActivities {
+  'conversion.planBatch'(input: PlanBatchInput): Promise<PlanBatchResult>;
   'conversion.readBatchItems'(input: ReadBatchItemsInput): Promise<ReadBatchItemsResult>;
   'conversion.rereadBatchItems'(input: RereadBatchItemsInput): Promise<RereadBatchItemsResult>;
   'conversion.writeBatchPart'(input: WriteBatchPartInput): Promise<void>;
@@ -142,34 +152,26 @@ export interface BatchActivities {
   'conversion.awaitJobs'(input: AwaitJobsInput): Promise<AwaitJobsResult>;
 }
 
-export interface PlanSweepInput {
+export interface PlanBatchInput {
   /** The app whose service is asked what it converts. */
   app: string;
-  batch: string;
-  plan: SweepPlan;
+  plan: BatchPlan;
+  /** Kept beside the run, for a retry. */
+  request: ConversionBatchInput;
+  onUnknownOutcome: OnUnknownOutcome;
+  again?: true;
+  isScheduled?: true;
+  /** Rows whose results exist and are to be skipped need no question. */
+  onExisting?: OnExisting;
 }
 
-export type PlanSweepResult =
-  | { batchRunning: true }
-  | {
-      batchRunning: false;
-      /** The new run; absent when there is nothing to do. */
-      run?: { folder: string; items: number };
-      todo: number;
-      kept: number;
-      refused: number;
-      done: number;
-      unsettled: number;
-      warnings: string[];
-    };
+export interface PlanBatchResult {
+  /** The new run; absent when there is nothing to do. */
+  run?: PlannedRun;
+  planned: PlannedRows;
+}
 
-export interface DiscardBatchRunInput {
-  /** URI of the folder of a planned run that was never started. */
+export interface PlannedRun {
   folder: string;
-}
-
-/** The activities of a sweep, by their names in the history. */
-export interface SweepActivities {
-  'conversion.planBatch'(input: PlanSweepInput): Promise<PlanSweepResult>;
-  'conversion.discardBatchRun'(input: DiscardBatchRunInput): Promise<void>;
+  rows: number;
 }

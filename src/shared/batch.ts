@@ -94,14 +94,89 @@ export interface DoneBefore {
 /** An item that a program or a workflow gives to its batch, instead of a row of a manifest. */
 export type InlineItem = Pick<BatchItem, 'source' | 'output' | 'input' | 'parameters' | 'destination' | 'onExisting'>;
 
-/** Input of the workflow `conversionBatch`, whose id is the batch's name. Its size is independent of a manifest's. */
+/** Files, folders and patterns, as somebody wrote them. */
+export interface BatchSources {
+  sources: readonly string[];
+  /** Target formats of each file. */
+  to: string | readonly string[];
+  input?: string;
+  parameters?: ConversionParameters;
+  /** Also search subfolders of named folders. Default: no. A pattern has its own depth. */
+  recursive?: boolean;
+  /** Patterns of files and folders to leave out, matched against names, or against paths if they contain a slash. */
+  exclude?: readonly string[];
+  /** Only files changed since then, in milliseconds since the epoch. */
+  modifiedSince?: number;
+  /** A file with one path per line, or NUL-terminated. */
+  filesFrom?: string;
+}
+
+export interface BatchManifest {
+  /** URI, or `-` for what was piped in. */
+  manifest: string;
+  /** As written; its extension tells CSV from JSON Lines. */
+  name: string;
+  /** Relative sources start from it. */
+  folder: string;
+  /** Default target format. */
+  to?: string;
+  /** Default input format. */
+  input?: string;
+  /** Where a row does not say otherwise. */
+  parameters?: ConversionParameters;
+}
+
+/** What a batch converts, as its first activity finds it. Folders are URIs that end with a slash. */
+export interface BatchPlan {
+  /** Holds the batch's ledger, its runs and their reports. */
+  folder: string;
+  /** `last`: the rows of the last run that have not succeeded. */
+  what: BatchSources | BatchManifest | 'last';
+  /** What is written relative starts from it. */
+  cwd: string;
+  /** For the results, which mirror the folders of the sources. Default: beside each source, or as the manifest says. */
+  out?: string;
+  /** Default: `{dir}/{name}.{ext}`. */
+  template?: string;
+  /** Of target formats, without the dot. Default: the format's name up to the first hyphen. */
+  extensions?: Record<string, string>;
+  /** What becomes of a file that the service is known not to convert. Default: `fail`. */
+  unconvertible?: Unconvertible;
+  /** What was piped in, where `-` is named: the URI of a file. */
+  stdin?: string;
+  /** Leaves out files that changed within this time, or that change while it waits this long. Default: off. */
+  settledForMs?: number;
+  /** Makes a run even if all was done before, so that it tells their results. Default: no. */
+  mayBeDone?: true;
+}
+
+/** What a plan has found. */
+export interface PlannedRows {
+  /** All of them: `todo + done + kept + refused`. */
+  rows: number;
+  todo: number;
+  /** Delivered before. */
+  done: number;
+  /** Of those, results that are not where they were delivered. */
+  missing: number;
+  /** Not converted: an earlier run may have been charged without a result to fetch. */
+  kept: number;
+  /** Not sent: the service does not convert them. */
+  refused: number;
+  /** Left out, since they may still be being written. */
+  unsettled: number;
+  /** The first ones: what was left out, which rows will fail, which results are gone. */
+  warnings: string[];
+}
+
+/** Input of the workflow `conversionBatch`, whose id is the batch's name. */
 export interface ConversionBatchInput {
   /** Name of the app profile in the worker's configuration. */
   app: string;
-  /** URI with a trailing slash: the folder of this run, with `manifest.jsonl` and the results. Absent for inline items. */
-  folder?: string;
-  /** Number of rows in the manifest; or at most 500 items themselves, whose batch keeps no files of its own. */
-  items: number | InlineItem[];
+  /** What is to be found; or else `items`. */
+  plan?: BatchPlan;
+  /** At most 500, whose batch keeps no files of its own. */
+  items?: InlineItem[];
   /** Maximum jobs in flight, 1 to 500. Default: 50. */
   window?: number;
   /** Default: `fail`. */
@@ -122,8 +197,11 @@ export interface ConversionBatchInput {
   again?: true;
   /** Payloads are encrypted, so the ids of jobs hold no names. Default: no. */
   hidesNames?: true;
-  /** Of a sweep, which nobody watches: converts no such item, whatever the policy `onUnknownOutcome` of its jobs. */
-  paysOnce?: true;
+  /**
+   * Nobody watches it: nothing that may have been charged is converted again, whatever the policy of its jobs; what the
+   * service has refused is not sent again before the file or the service's formats change; to find nothing is no failure.
+   */
+  isScheduled?: true;
   /** Number of events after which the batch continues as new. Default: when the server suggests it. */
   historyLimit?: number;
 }
@@ -178,7 +256,7 @@ export interface BatchCounts {
   waiting: number;
 }
 
-export type BatchStatus = 'running' | 'paused' | 'stopping' | 'completed' | 'cancelled' | 'stopped';
+export type BatchStatus = 'planning' | 'running' | 'paused' | 'stopping' | 'completed' | 'cancelled' | 'stopped';
 
 /** Why a batch that is not paused starts no jobs: some items in flight wait for an operator. */
 export interface NeedsAttention {
@@ -227,6 +305,10 @@ export interface BatchState extends BatchCounts {
   missing?: number;
   /** Failures by error code, at most 20 codes; the rest are under `other`. */
   failures: Record<string, number>;
+  /** Absent while it plans, and of inline items. */
+  planned?: PlannedRows;
+  /** URI of the folder of this run, with its manifest, results and report. Absent: nothing was to do, or inline items. */
+  folder?: string;
 }
 
 /** Result of the workflow `conversionBatch`. A batch with failed items still completes with a result. */
@@ -244,35 +326,11 @@ export interface ConversionBatchResult extends BatchState {
   reportFailure?: string;
 }
 
-/** Which files a sweep converts, and to what. Folders are URIs that the worker can open. */
-export interface SweepPlan {
-  /** Folder whose files are converted. */
-  from: string;
-  /** Target format. */
-  to: string;
-  parameters?: ConversionParameters;
-  /** Folder for the results; mirrors the source folders, and is created when missing. */
-  out: string;
-  /** Extension of the result files, without the dot. Default: the format's name up to the first hyphen. */
-  extension?: string;
-  /** Include subfolders. Default: no. */
-  recursive?: boolean;
-  /** Patterns of files and folders to exclude, matched against names, or against paths if they contain a slash. */
-  exclude?: string[];
-  /** What becomes of a file that the service is known not to convert. Default: `fail`. */
-  unconvertible?: Unconvertible;
-  /** A file modified within this time, or while the sweep waits for this time once more, is left to the next sweep. */
-  settledForMs: number;
-  /** Folder of the batch's runs, which show what was already converted. */
-  batchFolder: string;
-}
-
 /** Input of the workflow `conversionSweep`. */
 export interface ConversionSweepInput {
   /** Name and workflow id of the batch that converts the files. */
   batch: string;
-  plan: SweepPlan;
-  settings: Omit<ConversionBatchInput, 'folder' | 'items'>;
+  input: ConversionBatchInput;
 }
 
 /** How the files of one sweep ended. */
@@ -288,6 +346,8 @@ export interface SweepCounts {
   refused: number;
   /** Already converted from the same content. */
   done: number;
+  /** Of those, results that are not where they were delivered: they are not made again. */
+  missing: number;
   /** Left to the next sweep, since they may still be being written. */
   unsettled: number;
 }
@@ -318,10 +378,6 @@ export function repeatedDestination(
     takenBy.set(place, index);
   }
   return undefined;
-}
-
-export function countItems({ items }: Pick<ConversionBatchInput, 'items'>): number {
-  return typeof items === 'number' ? items : items.length;
 }
 
 export function isWindow(value: unknown): value is number {

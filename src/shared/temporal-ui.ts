@@ -1,5 +1,5 @@
-import { countItems, type ConversionBatchInput } from './batch';
-import type { ConversionJobInput, ConversionParameters } from './job';
+import type { ConversionBatchInput } from './batch';
+import { withoutSecrets, type ConversionJobInput, type ConversionParameters } from './job';
 
 /** Path of a workflow's page in the Temporal UI; of its latest run when `runId` is absent. */
 export function workflowPath(namespace: string, workflowId: string, runId?: string): string {
@@ -86,17 +86,30 @@ function shownParameters(parameters: ConversionParameters): string {
 }
 
 export function batchDetails(input: ConversionBatchInput): string {
-  const { app, folder, stopAfter } = input;
+  const { app, stopAfter, plan } = input;
   const limits = [
     stopAfter?.failures === undefined ? '' : `${stopAfter.failures} failures`,
     stopAfter?.percent === undefined ? '' : `${stopAfter.percent} % failed`,
   ];
   return list({
-    Items: String(countItems(input)),
-    ...(folder !== undefined && { 'Manifest and results': code(folder) }),
+    Converts: batchSummary(input),
+    ...(plan?.out !== undefined && { Results: code(plan.out) }),
+    ...(plan && { 'Ledger, runs and reports': code(plan.folder) }),
     App: code(app),
     ...(stopAfter && { 'Stops after': limits.filter(Boolean).join(' or ') }),
   });
+}
+
+/** `letters, scans → pdf`, `invoices.csv`, `12 items`. */
+export function batchSummary({ plan, items = [] }: ConversionBatchInput): string {
+  if (!plan) return `${items.length} item${items.length === 1 ? '' : 's'}`;
+  const { what } = plan;
+  if (what === 'last') return 'what the last run has not converted';
+  if ('manifest' in what) return what.name;
+  const [first = what.filesFrom ?? '', second] = what.sources;
+  const more = what.sources.length > 2 ? ', …' : '';
+  const named = [first, second].filter((each) => each !== undefined).map(withoutSecrets);
+  return `${named.join(', ')}${more} → ${typeof what.to === 'string' ? what.to : what.to.join(', ')}`;
 }
 
 function list(rows: Record<string, string>): string {

@@ -21,7 +21,7 @@ describe('the folder of a batch', () => {
 it('no program brings credentials into a batch', () => {
   const secret = 's3://me:secret@in/a/';
   const refused = /holds a user name or a password/;
-  expect(() => toBatchInput({ name: 'n', items: 3, folder: secret }, 'app')).toThrow(refused);
+  expect(() => toBatchInput({ name: 'n', manifest: 'm.csv', out: secret }, 'app')).toThrow(refused);
   const sweep = { name: 'n', times: { everyMs: 60_000 }, from: 'in', to: 'pdf', out: 'out', batchFolder: 'runs' };
   for (const field of ['from', 'out', 'batchFolder'])
     expect(() => toSweepInput({ ...sweep, [field]: secret }, 'app')).toThrow(refused);
@@ -32,8 +32,8 @@ it('a container before the host of a store that is not ours is no secret, and a 
   expect(spelledUri(azure)).toBe('abfss://invoices@account.dfs.core.windows.net/a%20b.md');
   expect(withoutSecrets(azure)).toBe(azure);
   expect(withoutSecrets('sftp://me:secret@host/a?b')).toBe('sftp://host/a');
-  const start = (folder: string) => toBatchInput({ name: 'n', items: 3, folder }, 'app');
-  expect(start('sftp://archive@host/runs').folder).toBe('sftp://archive@host/runs/');
+  const start = (out: string) => toBatchInput({ name: 'n', manifest: 'm.csv', out }, 'app');
+  expect(start('sftp://archive@host/out').plan?.out).toBe('sftp://archive@host/out/');
   for (const uri of ['sftp://me:secret@host/', 's3://me@in/', 'https://me@host/a/'])
     expect(() => start(uri)).toThrow(/holds a user name or a password/);
 });

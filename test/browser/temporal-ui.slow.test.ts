@@ -14,7 +14,7 @@ import { writeBatchReport } from '../../src/batch/report/write-report';
 import { searchAttributeTypes } from '../../src/shared/search-attributes';
 import { shownTime } from '../../src/shared/wording';
 import { createLocalFiles } from '../../src/storage/local-files';
-import { planRun, type Run } from '../support/batches';
+import { planRun, type Run, startRun } from '../support/batches';
 import { findBrowser } from '../support/browser';
 import { startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerCompleted, answerError, answerOutput, answerRunning, type StubService } from '../support/stub-service';
@@ -72,9 +72,9 @@ const sevenDaysMs = 7 * 24 * 60 * 60 * 1_000;
       name: endedBatch,
       change: (row) => (row.item === 2 ? { ...row, source: damagedUri } : row),
     });
-    await (await rig.client.startBatch(ended.request)).result();
+    await (await startRun(rig.client, ended.request)).result();
     const { request } = await planRun(rig.folder, 3, { name: batch });
-    const handle = await rig.client.startBatch(request);
+    const handle = await startRun(rig.client, request);
     await until('the batch waits for its slow item', async () => (await handle.state()).succeeded === 2);
     await mkdir(screenshots, { recursive: true });
     console.log(`Screenshots: ${path.relative(process.cwd(), screenshots)}/`);

@@ -7,7 +7,7 @@ import { listJobs } from '../../src/client/operations/list-jobs';
 import { presentSearchAttributes, registerSearchAttributes } from '../../src/client/operations/search-attributes';
 import type { StartOptions } from '../../src/client/start-options';
 import { searchAttributeNames, searchAttributes } from '../../src/shared/search-attributes';
-import { planRun } from '../support/batches';
+import { planRun, startRun } from '../support/batches';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { conversionsOf } from '../support/invariant';
 import { newNamespace } from '../support/namespace';
@@ -41,11 +41,11 @@ it('many starts with one id are one job, whose result all of them get', async ()
 
 it('a start that attaches refuses the id of another kind of workflow', async () => {
   const { request, name } = await planRun(rig.folder, 0);
-  const batch = await rig.client.startBatch(request, { startDelay: '1 hour' });
+  const batch = await startRun(rig.client, request, { startDelay: '1 hour' });
   const attach = { workflowId: name };
   await expect(start(attach)).rejects.toThrow(`${name} is that of a running conversionBatch`);
   const job = await start({ workflowId: `job-${randomUUID()}`, startDelay: '1 hour' });
-  const batchOfThatName = rig.client.startBatch({ ...request, name: job.workflowId }, { onRunning: 'attach' });
+  const batchOfThatName = startRun(rig.client, { ...request, name: job.workflowId }, { onRunning: 'attach' });
   await expect(batchOfThatName).rejects.toThrow(`${job.workflowId} is that of a running conversionJob`);
   await Promise.all([job, batch].map((each) => each.cancel()));
   await rig.temporal.workflow.getHandle(name).terminate();
@@ -99,7 +99,7 @@ it('jobs are listed by their tags, also those of a batch, which inherit them and
   const tag = `march '26 ${randomUUID()}`;
   const job = await start({ tags: [tag, 'second'] });
   const { request, jobId } = await planRun(rig.folder, 2);
-  const batch = await rig.client.startBatch(request, { tags: [tag], priority: { fairnessWeight: 3 } });
+  const batch = await startRun(rig.client, request, { tags: [tag], priority: { fairnessWeight: 3 } });
   await Promise.all([job.result(), batch.result()]);
   const listed = () => listJobs(rig.temporal, { tag }, 10);
   await until('all of them are listed', async () => (await listed()).total === 3);
@@ -110,7 +110,7 @@ it('jobs are listed by their tags, also those of a batch, which inherit them and
 
 it('jobs of a batch have its priority key, if it was started with one', async () => {
   const { request, jobId } = await planRun(rig.folder, 1);
-  const batch = await rig.client.startBatch(request, { priority: { priorityKey: 5 } });
+  const batch = await startRun(rig.client, request, { priority: { priorityKey: 5 } });
   await batch.result();
   const { priority } = await rig.client.get(jobId(1)).describe();
   expect(priority).toMatchObject({ priorityKey: 5, fairnessKey: 'stub' });

@@ -8,7 +8,7 @@ import type { ConversionRequest } from '../../src/client/job-request';
 import type { ConversionBatchResult } from '../../src/shared/batch';
 import type { ConversionJobResult } from '../../src/shared/job';
 import { searchAttributes } from '../../src/shared/search-attributes';
-import { planRun } from '../support/batches';
+import { planRun, startRun } from '../support/batches';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { startNexusCaller, type NexusCaller } from '../support/nexus-caller';
 import { answerError, answerRunning } from '../support/stub-service';
@@ -198,16 +198,18 @@ describe('convert', () => {
 
 describe('convertBatch', () => {
   const batchOf = async (count: number) => {
-    const { request } = await planRun(rig.folder, count);
-    return { ...request, app: 'invoices', folder: pathToFileURL(`${request.folder}/`).href };
+    const { name, items } = await planRun(rig.folder, count);
+    const uri = (folder: string) => pathToFileURL(`${path.join(rig.folder, name, folder)}/`).href;
+    const sources = items.map(({ source }) => source);
+    return { name, app: 'invoices', sources, to: 'pdf', out: uri('out'), runs: uri('runs'), policies: quickPolicies };
   };
 
   it('runs a batch, which can be called again when it has ended', async () => {
     const batch = await batchOf(2);
-    const request = { ...batch, onExisting: 'overwrite' };
-    const done = { status: 'completed', succeeded: 2 } satisfies Partial<ConversionBatchResult>;
-    await expect(caller.call('convertBatch', request)).resolves.toMatchObject(done);
-    await expect(caller.call('convertBatch', request)).resolves.toMatchObject(done);
+    const done: Partial<ConversionBatchResult> = { status: 'completed', succeeded: 2 };
+    await expect(caller.call('convertBatch', batch)).resolves.toMatchObject(done);
+    const again: Partial<ConversionBatchResult> = { status: 'completed', succeeded: 0, skipped: 2 };
+    await expect(caller.call('convertBatch', batch)).resolves.toMatchObject(again);
   });
 
   it('runs a batch of inline items, whose result tells how each ended, and refuses paths in them', async () => {
@@ -242,8 +244,8 @@ describe('convertBatch', () => {
     );
     await job.result().catch(() => undefined);
     expect(await refusalOf('convertBatch', { ...batch, name: job.workflowId })).toMatchObject({ type: 'CONFLICT' });
-    const refusal = await refusalOf('convertBatch', { ...batch, folder: 'batches/1' });
-    expect(refusal).toMatchObject({ type: 'BAD_REQUEST', message: expect.stringContaining('folder: ') as string });
+    const refusal = await refusalOf('convertBatch', { ...batch, out: 'batches/1' });
+    expect(refusal).toMatchObject({ type: 'BAD_REQUEST', message: expect.stringContaining('out: ') as string });
     expect(await refusalOf('convertBatch', { ...batch, window: 900 })).toMatchObject({
       type: 'BAD_REQUEST',
       message: expect.stringContaining('window: ') as string,
@@ -263,7 +265,7 @@ describe('state and creditsRestored', () => {
     expect(await caller.call('state', { app: 'invoices', key: input.key })).toEqual(told);
     expect(await caller.call('state', { app: 'invoices', workflowId: idOf(input) })).toEqual(told);
     const { request } = await planRun(rig.folder, 1);
-    await (await rig.client.startBatch({ ...request, app: 'invoices' })).result();
+    await (await startRun(rig.client, { ...request, app: 'invoices' })).result();
     expect(await caller.call('state', { app: 'invoices', workflowId: request.name })).toEqual({
       workflowId: request.name,
       open: false,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
-import { endBatch, planRun, runsOf } from '../support/batches';
+import { endBatch, planRun, runsOf, startRun } from '../support/batches';
 import { chargeProblems, conversionsOf } from '../support/invariant';
 import { killableWorkers, type KillableWorkers } from '../support/killable-workers';
 import { until } from '../support/until';
@@ -23,7 +23,7 @@ it('every item of a batch whose worker was killed ends in one state, every outpu
   const client = new FileConversionClient({ client: temporal, taskQueue, app: 'stub' });
   const run = await planRun(folder, items, { request: { window: 3, historyLimit: 20 } });
   const worker = await startWorker(taskQueue);
-  const handle = await client.startBatch(run.request);
+  const handle = await startRun(client, run.request);
   await until('some have ended, and others are under way', () => stub.count('download/url/get') >= 3);
   await worker.kill();
   await startWorker(taskQueue);

@@ -3,7 +3,7 @@ import { readFile, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { runFiles } from '../../src/batch/run-files';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
-import { planRun } from '../support/batches';
+import { planRun, startRun } from '../support/batches';
 import { killableWorkers, type KillableWorkers } from '../support/killable-workers';
 import { until } from '../support/until';
 
@@ -26,7 +26,7 @@ it('the report that a killed worker was in the middle of is written whole by ano
   const lines = Array.from({ length: rows }, (_, row) => JSON.stringify({ ...run.items[0], item: row + 1, done }));
   await writeFile(path.join(run.folder, runFiles.manifest), `${lines.join('\n')}\n`);
   const worker = await startWorker(taskQueue);
-  const handle = await client.startBatch(run.request);
+  const handle = await startRun(client, run.request);
   const isTorn = async () => (await readdir(run.folder)).some((name) => /report.*\.part$/.test(name));
   await until('it writes the report', isTorn);
   await worker.kill();

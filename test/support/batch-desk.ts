@@ -2,15 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { planBatch } from '../../src/batch/plan/plan-batch';
-import type { PlannedBatch } from '../../src/batch/plan/planned-batch';
-import { replanFailed } from '../../src/batch/plan/replan-failed';
 import { runFiles } from '../../src/batch/run-files';
 import { listRuns } from '../../src/batch/run-folders';
 import type { BatchHandle } from '../../src/client/batch-handle';
-import type { BatchRequest } from '../../src/client/batch-request';
 import { jobIdOf } from '../../src/shared/job-id';
-import type { BatchItemResult, ConversionBatchResult } from '../../src/shared/batch';
+import type {
+  BatchItemResult,
+  BatchPlan,
+  ConversionBatchInput,
+  ConversionBatchResult,
+  PlannedRows,
+} from '../../src/shared/batch';
 import type { OnUnknownOutcome } from '../../src/shared/job';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { quickPolicies, type ConversionRig } from './conversion-worker';
@@ -30,7 +32,7 @@ export class BatchDesk {
   constructor(
     private readonly rig: ConversionRig,
     private readonly onUnknownOutcome: OnUnknownOutcome = 'resubmit',
-    private readonly request: Partial<BatchRequest> = {},
+    private readonly request: Partial<ConversionBatchInput> = {},
   ) {
     this.folder = path.join(rig.folder, this.name);
   }
@@ -52,36 +54,23 @@ export class BatchDesk {
   }
 
   /** `batch run` */
-  async run(options: Wish = {}): Promise<Ran> {
-    return this.end(await this.start(options));
+  async run(wish: Wish = {}): Promise<Ran> {
+    return this.end(await this.start(wish));
   }
 
   /** `batch retry` */
-  async retry(options: Wish = {}): Promise<Ran> {
-    const { batchFolder } = this;
-    return this.end(await this.begin(await replanFailed({ files, batchFolder, ...this.rules(options) }), options));
+  async retry(wish: Wish = {}): Promise<Ran> {
+    return this.end(await this.begin('last', wish));
   }
 
-  async start(options: Wish = {}): Promise<Begun> {
-    const { folder, batchFolder } = this;
-    const planned = await planBatch({
-      files,
-      what: { sources: ['in'], recursive: true, to: 'pdf' },
-      batchFolder,
-      cwd: folderUri(folder),
-      out: folderUri(folder, 'out'),
-      ...this.rules(options),
-    });
-    return this.begin(planned, options);
+  start(wish: Wish = {}): Promise<BatchHandle> {
+    return this.begin({ sources: ['in'], recursive: true, to: 'pdf' }, wish);
   }
 
-  private rules({ resubmit, again }: Wish) {
-    return { onUnknownOutcome: resubmit ? ('resubmit' as const) : this.onUnknownOutcome, again };
-  }
-
-  async end({ planned, handle }: Begun): Promise<Ran> {
-    const result = await handle?.result();
-    return { planned, ...(result && { result }), rows: await this.rows() };
+  async end(handle: BatchHandle): Promise<Ran> {
+    const result = await handle.result();
+    if (!result.planned) throw new Error('it was not planned');
+    return { planned: result.planned, result, rows: await this.rows() };
   }
 
   /** How the rows of the latest run ended, by the name of their results. */
@@ -109,20 +98,16 @@ export class BatchDesk {
     return folderUri(this.folder, 'batch');
   }
 
-  private async begin(planned: PlannedBatch, { resubmit, again }: Wish): Promise<Begun> {
-    if (planned.problems.count > 0) throw new Error(JSON.stringify(planned.problems));
-    if (!planned.run) return { planned };
-    const { name, onUnknownOutcome, request } = this;
-    const handle = await this.rig.client.startBatch({
-      name,
-      folder: planned.run.folder,
-      items: planned.rows,
-      ...request,
-      policies: { ...quickPolicies, onUnknownOutcome, maxResubmissions: 1, ...request.policies },
+  /** As the command does. */
+  private begin(what: BatchPlan['what'], { resubmit, again }: Wish): Promise<BatchHandle> {
+    const { name, folder, batchFolder, onUnknownOutcome, request } = this;
+    const plan = { folder: batchFolder, what, cwd: folderUri(folder), out: folderUri(folder, 'out') };
+    const policies = { ...quickPolicies, onUnknownOutcome, maxResubmissions: 1, ...request.policies };
+    return this.rig.client.startPlanned(name, {
+      ...{ app: 'stub', plan, ...request, policies },
       ...(resubmit && { resubmit }),
       ...(again && { again }),
     });
-    return { planned, handle };
   }
 }
 
@@ -131,14 +116,9 @@ interface Wish {
   again?: true;
 }
 
-interface Begun {
-  planned: PlannedBatch;
-  /** Absent: there was nothing to do. */
-  handle?: BatchHandle;
-}
-
 interface Ran {
-  planned: PlannedBatch;
-  result?: ConversionBatchResult;
+  planned: PlannedRows;
+  result: ConversionBatchResult;
+  /** Of the latest run that had anything to do. */
   rows: Record<string, BatchItemResult>;
 }

@@ -4,8 +4,9 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Client } from '@temporalio/client';
 import { runFiles } from '../../src/batch/run-files';
-import type { BatchHandle } from '../../src/client/batch-handle';
-import type { BatchRequest } from '../../src/client/batch-request';
+import { BatchHandle } from '../../src/client/batch-handle';
+import type { BatchSettings } from '../../src/client/batch-request';
+import type { BatchStartOptions } from '../../src/client/start-options';
 import type { FileConversionClient } from '../../src/client/file-conversion-client';
 import type { BatchCounts, BatchItem, BatchItemResult } from '../../src/shared/batch';
 import { jobIdOf } from '../../src/shared/job-id';
@@ -16,11 +17,31 @@ export interface Run {
   name: string;
   folder: string;
   items: BatchItem[];
-  request: BatchRequest;
+  request: RunRequest;
   results(): Promise<BatchItemResult[]>;
   output(item: number): string;
   /** The id of an item's job. */
   jobId(item: number): string;
+}
+
+export interface RunRequest extends BatchSettings {
+  folder: string;
+  items: number;
+}
+
+/** Starts a batch behind its plan, with a manifest that a planner might have written. */
+export async function startRun(
+  client: FileConversionClient,
+  { folder, items: rows, ...request }: RunRequest,
+  options: BatchStartOptions = {},
+): Promise<BatchHandle> {
+  const start = await client.batchStart({ ...request, sources: ['planned'], to: 'pdf' }, options);
+  const run = { folder: `${pathToFileURL(folder).href.replace(/\/$/, '')}/`, rows };
+  const workflow = await client['client'].workflow.start('conversionBatch', {
+    ...start,
+    args: [start.args[0], { run }],
+  });
+  return new BatchHandle(workflow, client['files']);
 }
 
 /** Writes a manifest of so many items, each with a source of its own called `<item>.md` unless `change` says otherwise. */
@@ -31,7 +52,7 @@ export async function planRun(
     name?: string;
     run?: string;
     change?: (item: BatchItem) => BatchItem;
-    request?: Partial<BatchRequest>;
+    request?: Partial<RunRequest>;
   } = {},
 ): Promise<Run> {
   const name = options.name ?? `batch-${randomUUID()}`;
@@ -88,7 +109,7 @@ export function sumOf({ succeeded, failed, skipped, cancelled, inFlight, waiting
 
 /** Starts the batch, waits for its end and checks that everything was counted. */
 export async function runBatch(client: FileConversionClient, run: Run) {
-  const handle = await client.startBatch(run.request);
+  const handle = await startRun(client, run.request);
   return endBatch(handle, run);
 }
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isBatchRunning } from '../../src/client/batch-handle';
 import { readListing } from '../../src/client/operations/list-jobs';
-import { endBatch, planRun, runBatch, type Run } from '../support/batches';
+import { endBatch, planRun, runBatch, type Run, startRun } from '../support/batches';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerError, answerOutput } from '../support/stub-service';
 import { until } from '../support/until';
@@ -44,7 +44,7 @@ it.each([
     const waiting = await Promise.all(
       Array.from({ length: batches }, async () => {
         const run = await planRun(rig.folder, 6, { request: goesOn });
-        return { run, handle: await rig.client.startBatch(run.request) };
+        return { run, handle: await startRun(rig.client, run.request) };
       }),
     );
     for (const { run, handle } of waiting) {
@@ -90,7 +90,7 @@ it('continues as new with 500 jobs in flight whose paths are as long as they can
     },
     request: { window: jobs, historyLimit: jobs },
   });
-  const handle = await rig.client.startBatch(run.request);
+  const handle = await startRun(rig.client, run.request);
   await until('all are in flight', async () => (await handle.state()).inFlight === jobs);
   let carried = '';
   await until('it has continued with all of them', async () => {
@@ -144,7 +144,10 @@ it('cancelled before it has looked at anything, counts what was done before', as
   await rig.temporal.workflow.signalWithStart('conversionBatch', {
     workflowId: run.name,
     taskQueue: rig.taskQueue,
-    args: [{ app: 'stub', folder: `${pathToFileURL(run.folder).href}/`, items: 5 }],
+    args: [
+      { app: 'stub', plan: { folder: 'file:///batch/', cwd: 'file:///', what: 'last' } },
+      { run: { folder: `${pathToFileURL(run.folder).href}/`, rows: 5 } },
+    ],
     signal: 'batchCancel',
     signalArgs: [{}],
   });
@@ -156,7 +159,7 @@ it('continues while an operator has paused jobs of earlier runs, and ends when t
   rig = await startRig();
   const held = hold('1.md', '2.md', '3.md');
   const run = await planRun(rig.folder, 8, { request: goesOn });
-  const handle = await rig.client.startBatch(run.request);
+  const handle = await startRun(rig.client, run.request);
   await until('the others have ended', async () => (await handle.state()).succeeded === 5);
   await until('it has continued as new', () => hasGoneOn(run));
   const { workflowService } = rig.temporal;
@@ -176,7 +179,7 @@ it('continues while an operator has paused jobs of earlier runs, and ends when t
 it('a batch and a job whose workflows are paused have not ended', async () => {
   rig = await startRig({ worker: false });
   const run = await planRun(rig.folder, 1);
-  await rig.client.startBatch(run.request);
+  await startRun(rig.client, run.request);
   const job = await rig.client.start({ source: await rig.source('1.md'), output: 'pdf' });
   for (const workflowId of [run.name, job.workflowId]) {
     const by = { namespace: 'default', identity: 'operator', reason: 'by hand', requestId: randomUUID() };

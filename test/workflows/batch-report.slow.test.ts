@@ -107,7 +107,7 @@ it('tells for good which conversions may have been charged twice, however often 
     cut(response);
   });
   const marked = async (ran: Awaited<ReturnType<BatchDesk['run']>>) => {
-    const { count, items } = (await reportOf(fileURLToPath(ran.planned.run?.folder ?? ''))).possiblyChargedTwice;
+    const { count, items } = (await reportOf(fileURLToPath(ran.result.folder ?? ''))).possiblyChargedTwice;
     return { count, sources: items.map(({ source }) => path.basename(source)) };
   };
   expect(await marked(await desk.run())).toEqual({ count: 1, sources: ['1.md'] });

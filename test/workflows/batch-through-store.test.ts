@@ -11,6 +11,7 @@ import type { ConversionBatchResult, ConversionSweepResult } from '../../src/sha
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { MemoryFiles } from '../support/memory-files';
 import { until } from '../support/until';
+import { startRun } from '../support/batches';
 
 /** Batches all of whose files lie in a store that is no disk: nothing can go around it. */
 
@@ -55,7 +56,7 @@ function plan(options: Partial<PlanBatchOptions> = {}): Promise<PlannedBatch> {
 
 async function start({ run: planned, rows, problems }: PlannedBatch): Promise<BatchHandle> {
   if (!planned) throw new Error(JSON.stringify(problems));
-  return rig.client.startBatch({ name, folder: planned.folder, items: rows, policies: quickPolicies });
+  return startRun(rig.client, { name, folder: planned.folder, items: rows, policies: quickPolicies });
 }
 
 async function run(planned: PlannedBatch): Promise<ConversionBatchResult> {

@@ -1,22 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { watch } from 'node:fs';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { partUri } from '../../src/batch/run-files';
 import { BatchFailedError, BatchRunningError } from '../../src/client/batch-handle';
 import { InvalidRequestError } from '../../src/client/job-request';
-import {
-  type BatchRequest,
-  FileConversionClient,
-  RefusedPlanError,
-  type BatchHandle,
-  type InlineItem,
-} from '../../src/client/index';
-import type { BatchItemResult, BatchState } from '../../src/shared/batch';
-import type { FileStore } from '../../src/storage/file-store';
-import { createLocalFiles } from '../../src/storage/local-files';
+import { type BatchRequest, FileConversionClient, type BatchHandle, type InlineItem } from '../../src/client/index';
+import type { BatchItemResult } from '../../src/shared/batch';
+import { jobIdOfRow, planRun, startRun } from '../support/batches';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
-import { answerOutput } from '../support/stub-service';
+import { answerOutput, answerRunning } from '../support/stub-service';
 import { until } from '../support/until';
 
 let rig: ConversionRig;
@@ -36,7 +27,11 @@ beforeEach(async () => {
   await mkdir(path.join(folder, 'in'), { recursive: true });
 });
 
-const put = (file: string, text = `# ${file}\n`) => writeFile(path.join(folder, 'in', file), text);
+async function put(file: string, text = `# ${file}\n`): Promise<string> {
+  const written = path.join(folder, 'in', file);
+  await writeFile(written, text);
+  return written;
+}
 
 function request() {
   const [out, runs] = [path.join(folder, 'out'), path.join(folder, 'runs')];
@@ -70,7 +65,7 @@ describe('a batch of sources', () => {
     const batch = await rig.client.startBatch(request());
     const states = await allOf(batch.progress({ everyMs: 20 }));
     expect(states.at(-1)).toMatchObject({ status: 'completed', succeeded: 3 });
-    expect(new Set(states.map((state: BatchState) => JSON.stringify(state))).size).toBe(states.length);
+    expect(new Set(states.map((state) => JSON.stringify(state))).size).toBe(states.length);
     expect(await endsOf(batch)).toEqual(['succeeded', 'succeeded', 'succeeded']);
     expect(await batch.report()).toMatchObject({ batch: name, counts: { items: 3, succeeded: 3 } });
 
@@ -89,57 +84,37 @@ describe('a batch of sources', () => {
   });
 
   it('gives the results in its parts while it runs to a program that asks again', async () => {
-    for (const file of ['a.md', 'b.md']) await put(file);
-    const withoutWorker = new FileConversionClient({ client: rig.temporal, taskQueue: `none-${name}` });
-    const { sources, to, out, runs } = request();
-    const { run, rows } = await withoutWorker.planBatch({ name, sources, to, out, runs });
-    if (!run) throw new Error('no run');
-    await withoutWorker.startBatch({ name, folder: run.folder, items: rows });
-    await mkdir(new URL('parts', run.folder));
+    const { request: asked, folder: runFolder } = await planRun(folder, 3, { name });
+    rig.stub.on('task/response', (seen, response) => answerRunning(response, String(seen.data['connector'])));
+    const batch = await startRun(rig.client, asked);
+    await mkdir(path.join(runFolder, 'parts'));
     const result: BatchItemResult = { item: 2, status: 'failed', code: 'EMPTY_FILE' };
-    await writeFile(new URL(partUri(run.folder, 1)), `${JSON.stringify(result)}\n`);
-    const results = withoutWorker.getBatch(name).results();
+    await writeFile(path.join(runFolder, 'parts/000001.jsonl'), `${JSON.stringify(result)}\n`);
+    const results = batch.results();
     expect(await results.next()).toEqual({ done: false, value: result });
     const next = results.next();
     await rig.temporal.workflow.getHandle(name).terminate();
     await expect(next).rejects.toThrow(BatchFailedError);
+    for (const job of [1, 2, 3])
+      await rig.client.get(jobIdOfRow((await planRun(folder, 3, { name })).items[job - 1])).cancel();
+    rig.stub.on('task/response', (seen, response) => rig.stub.answerAsAlways(seen, response));
   });
-  it('is not started when its plan has problems, nor twice at a time', async () => {
-    await expect(rig.client.startBatch({ ...request(), sources: [path.join(folder, 'nowhere')] })).rejects.toThrow(
-      RefusedPlanError,
-    );
+
+  it('fails when its plan has problems, and tells them; nor is it started twice at a time', async () => {
+    const refused = await rig.client.startBatch({ ...request(), sources: [path.join(folder, 'nowhere')] });
+    const error: unknown = await refused.result().catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(BatchFailedError);
+    expect(error).toMatchObject({
+      code: 'SOURCE_NOT_FOUND',
+      refusedPlan: { problems: { count: 1, listed: [{ message: expect.stringContaining('nowhere') as unknown }] } },
+    });
     await expect(rig.client.startBatch({ ...request(), to: 'p d f' })).rejects.toThrow(InvalidRequestError);
     await put('a.md');
     const elsewhere = new FileConversionClient({ client: rig.temporal, taskQueue: `none-${name}`, app: 'stub' });
     const batch = await elsewhere.startBatch(request());
-    const run = path.join(folder, 'runs', name, 'run-0002');
-    const seen: string[] = [];
-    const watching = watch(path.dirname(run)).on('change', (_kind, file) => seen.push(String(file)));
     await expect(elsewhere.startBatch(request())).rejects.toThrow(BatchRunningError);
-    watching.close();
-    // Without a plan, which could be stale by its start.
-    expect(seen).toEqual([]);
     expect((await elsewhere.startBatch(request(), { onRunning: 'attach' })).name).toBe(name);
-    expect(await readdir(path.join(folder, 'runs', name))).toEqual(['run-0001']);
     await rig.temporal.workflow.getHandle(batch.name).terminate();
-  });
-
-  it('is planned again when another program has started and ended it meanwhile', async () => {
-    await put('a.md');
-    const files = createLocalFiles();
-    let other: Promise<unknown> | undefined;
-    const slow: FileStore = {
-      ...files,
-      async look(uri) {
-        const found = await files.look(uri);
-        if (uri.endsWith('/a.md')) await (other ??= rig.client.startBatch(request()).then((batch) => batch.result()));
-        return found;
-      },
-    };
-    const { temporal, taskQueue } = rig;
-    const late = new FileConversionClient({ client: temporal, taskQueue, app: 'stub', stores: { file: slow } });
-    expect(await endsOf(await late.startBatch(request()))).toEqual(['skipped']);
-    expect([...rig.stub.conversions.values()]).toHaveLength(1);
   });
 
   it('is one batch with one run for programs that start it at the same moment and attach', async () => {
@@ -147,7 +122,21 @@ describe('a batch of sources', () => {
     const starts = [1, 2, 3].map(() => rig.client.startBatch(request(), { onRunning: 'attach' }));
     const batches = await Promise.all(starts);
     for (const batch of batches) expect(await endsOf(batch)).toEqual(['succeeded']);
-    expect(await readdir(path.join(folder, 'runs', name))).toHaveLength(1);
+    const runs = (await readdir(path.join(folder, 'runs', name))).filter((each) => each.startsWith('run-'));
+    expect(runs).toHaveLength(1);
+    expect([...rig.stub.conversions.values()]).toHaveLength(1);
+  });
+
+  it('of two names, and a job, for one destination pays once', async () => {
+    const file = await put('a.md');
+    const destination = path.join(folder, 'out', 'a.pdf');
+    const [one, other, job] = await Promise.all([
+      rig.client.startBatch(request()),
+      rig.client.startBatch({ ...request(), name: `${name}-2` }),
+      rig.client.start({ source: file, output: 'pdf', destination, policies: quickPolicies }),
+    ]);
+    const ends = await Promise.all([one.result(), other.result(), job.result()]);
+    for (const end of ends.slice(0, 2)) expect(end).toMatchObject({ failed: 0, cancelled: 0 });
     expect([...rig.stub.conversions.values()]).toHaveLength(1);
   });
 
@@ -258,7 +247,7 @@ describe('a batch of inline items', () => {
     [{ name: 'a', sources: ['in'] }, 'to: is missing; name the format of the results, such as pdf'],
     [{ name: 'a', manifest: 'm.csv', sources: ['in'] }, 'sources: is not for a manifest, which names its files itself'],
     [{ name: 'a', manifest: 'm.csv', exclude: ['*'] }, 'exclude: is not for a manifest, which names its files itself'],
-    [{ name: 'a', items: 'x' }, 'items: must be a list of items, or the number of rows of a planned batch'],
+    [{ name: 'a', items: 'x' }, 'items: Invalid input'],
   ])('is refused where fields are missing or contradict each other: %j', async (request, problem) => {
     await expect(rig.client.startBatch(request as BatchRequest)).rejects.toThrow(problem);
     await rm(folder, { recursive: true });
@@ -278,7 +267,9 @@ describe('a batch of inline items', () => {
       'items: must be at most 500 when they are inline',
     );
     await expect(start([first, { ...first, source: '' }])).rejects.toThrow('items.1.source: ');
-    await expect(rig.client.startBatch({ name, folder, items: [first] })).rejects.toThrow('inline items have none');
+    await expect(rig.client.startBatch({ name, out: folder, items: [first] })).rejects.toThrow(
+      'out: is not for inline items',
+    );
     await rm(folder, { recursive: true });
   });
 });

@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { BatchFailedError, BatchRunningError } from '../../src/client/batch-handle';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { BatchFailedError } from '../../src/client/batch-handle';
 import { InvalidRequestError } from '../../src/client/job-request';
-import { endBatch, planRun, runBatch, sumOf } from '../support/batches';
+import { endBatch, planRun, runBatch, sumOf, startRun } from '../support/batches';
 import { startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerCompleted, answerOutput } from '../support/stub-service';
 import { until } from '../support/until';
@@ -80,7 +82,7 @@ it('fails exactly the bad items, and counts their codes', async () => {
 it('never has more jobs in flight than the window, which can be changed while it runs', async () => {
   const gate = holdConversions();
   const run = await planRun(rig.folder, 8, { request: { window: 2 } });
-  const handle = await rig.client.startBatch(run.request);
+  const handle = await startRun(rig.client, run.request);
   await until('the window is full', () => rig.stub.count('convert/file') === 2);
   expect(await handle.state()).toMatchObject({ status: 'running', inFlight: 2, waiting: 6, window: 2 });
   await handle.setWindow(5);
@@ -97,7 +99,7 @@ it('never has more jobs in flight than the window, which can be changed while it
 it('starts nothing while it is paused, and continues when it is resumed', async () => {
   const gate = holdConversions();
   const run = await planRun(rig.folder, 5, { request: { window: 2 } });
-  const handle = await rig.client.startBatch(run.request);
+  const handle = await startRun(rig.client, run.request);
   await until('the window is full', () => rig.stub.count('convert/file') === 2);
   await handle.pause();
   gate.open();
@@ -117,7 +119,7 @@ describe('a cancelled batch', () => {
   ] as const)('%s', async (_title, inFlight, counts) => {
     const gate = holdConversions();
     const run = await planRun(rig.folder, 5, { request: { window: 2 } });
-    const handle = await rig.client.startBatch(run.request);
+    const handle = await startRun(rig.client, run.request);
     await until('the window is full', () => rig.stub.count('convert/file') === 2);
     await handle.cancel({ inFlight });
     await until('it stops', async () => (await handle.state()).status !== 'running');
@@ -133,7 +135,7 @@ describe('a cancelled batch', () => {
   it('finishes first and cancels when it is asked a second time', async () => {
     holdConversions();
     const run = await planRun(rig.folder, 3, { request: { window: 2 } });
-    const handle = await rig.client.startBatch(run.request);
+    const handle = await startRun(rig.client, run.request);
     await until('the window is full', () => rig.stub.count('convert/file') === 2);
     await handle.cancel({ inFlight: 'finish' });
     await until('it stops', async () => (await handle.state()).status === 'stopping');
@@ -144,7 +146,7 @@ describe('a cancelled batch', () => {
   it("ends with its results after Temporal's own cancellation too", async () => {
     holdConversions();
     const run = await planRun(rig.folder, 3, { request: { window: 2 } });
-    const handle = await rig.client.startBatch(run.request);
+    const handle = await startRun(rig.client, run.request);
     await until('the window is full', () => rig.stub.count('convert/file') === 2);
     await rig.temporal.workflow.getHandle(run.name).cancel();
     expect((await endBatch(handle, run)).result).toMatchObject({ status: 'cancelled', cancelled: 3 });
@@ -154,7 +156,7 @@ describe('a cancelled batch', () => {
 it('counts a job that was terminated by hand as failed, one that was cancelled as cancelled, and ends', async () => {
   const gate = holdConversions();
   const run = await planRun(rig.folder, 4, { request: { window: 3 } });
-  const handle = await rig.client.startBatch(run.request);
+  const handle = await startRun(rig.client, run.request);
   await until('the window is full', () => rig.stub.count('convert/file') === 3);
   await rig.temporal.workflow.getHandle(run.jobId(1)).terminate('by hand');
   await rig.temporal.workflow.getHandle(run.jobId(2)).cancel();
@@ -183,7 +185,7 @@ it('ends at once with nothing to do', async () => {
 
 describe('the manifest', () => {
   async function failureOf(run: Awaited<ReturnType<typeof planRun>>): Promise<BatchFailedError> {
-    const ended = (await rig.client.startBatch(run.request)).result();
+    const ended = (await startRun(rig.client, run.request)).result();
     const error: unknown = await ended.then(
       () => undefined,
       (reason: unknown) => reason,
@@ -217,16 +219,16 @@ describe('the manifest', () => {
     expect((await failureOf(run)).code).toBe('BATCH_MANIFEST_MISSING');
   });
 
-  it('is not read at all when the input is wrong', async () => {
-    const run = await planRun(rig.folder, 1);
+  it('is not made when the input is wrong', async () => {
+    const plan = { folder: 'file:///batch/', cwd: 'file:///', what: { sources: ['in'], to: 'pdf' } };
     const start = (input: object) =>
       rig.temporal.workflow.execute('conversionBatch', {
-        workflowId: run.name,
+        workflowId: `wrong-${randomUUID()}`,
         taskQueue: rig.taskQueue,
-        args: [{ app: 'stub', folder: `file://${run.folder}/`, items: 1, ...input }],
+        args: [{ app: 'stub', plan, ...input }],
       });
-    await expect(start({ window: 0 })).rejects.toMatchObject({ cause: { type: 'INVALID_BATCH' } });
-    await expect(start({ folder: '/tmp' })).rejects.toMatchObject({ cause: { type: 'INVALID_BATCH' } });
+    for (const wrong of [{ window: 0 }, { plan: { ...plan, folder: '/tmp' } }, { items: [] }, { plan: undefined }])
+      await expect(start(wrong)).rejects.toMatchObject({ cause: { type: 'INVALID_BATCH' } });
     await expect(start({ policies: { submitTimeout: 'soon' } })).rejects.toMatchObject({
       cause: { type: 'INVALID_JOB' },
     });
@@ -236,8 +238,8 @@ describe('the manifest', () => {
 it('refuses to start a batch whose name is running', async () => {
   const gate = holdConversions();
   const run = await planRun(rig.folder, 1);
-  const handle = await rig.client.startBatch(run.request);
-  await expect(rig.client.startBatch(run.request)).rejects.toBeInstanceOf(BatchRunningError);
+  const handle = await startRun(rig.client, run.request);
+  await expect(startRun(rig.client, run.request)).rejects.toBeInstanceOf(WorkflowExecutionAlreadyStartedError);
   gate.open();
   await endBatch(handle, run);
 });

@@ -9,7 +9,7 @@ import {
   type SweepScheduleRequest,
 } from '../../src/client/sweep-schedules';
 import type { ConversionSweepResult } from '../../src/shared/batch';
-import { planRun } from '../support/batches';
+import { planRun, startRun } from '../support/batches';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { chargeProblems, conversionsOf } from '../support/invariant';
 import { answerCompleted, answerError, answerOutput, cut } from '../support/stub-service';
@@ -74,7 +74,8 @@ async function resultOf(workflow: { workflowId: string } | undefined): Promise<C
   return (await rig.temporal.workflow.getHandle(workflow?.workflowId ?? '').result()) as ConversionSweepResult;
 }
 
-const counts = { todo: 0, succeeded: 0, failed: 0, cancelled: 0, kept: 0, refused: 0, done: 0, unsettled: 0 };
+const none = { todo: 0, succeeded: 0, failed: 0, cancelled: 0, kept: 0, refused: 0, done: 0, unsettled: 0 };
+const counts = { ...none, missing: 0 };
 
 /** Conversions don't finish until they are let go. */
 function holdConversions() {
@@ -97,7 +98,7 @@ describe('a sweep', () => {
     expect(await outputs()).toEqual(['a.pdf', 'deep', path.join('deep', 'b.pdf')]);
 
     expect(await sweep(name)).toEqual({ status: 'completed', ...counts, done: 2, warnings: [] });
-    expect(await readdir(path.join(rig.folder, 'batches', name))).toEqual(['run-0001']);
+    expect(await runsOf(name)).toEqual(['run-0001']);
 
     const touched = await put('a.md', '# A\n');
     await utimes(touched, new Date('2026-01-01'), new Date('2026-01-01'));
@@ -158,7 +159,7 @@ describe('a sweep', () => {
     const name = await schedule();
     const hold = holdConversions();
     const byHand = await planRun(rig.folder, 1, { name });
-    const batch = await rig.client.startBatch(byHand.request);
+    const batch = await startRun(rig.client, byHand.request);
     expect(await sweep(name)).toMatchObject({ status: 'batchRunning', ...counts });
     expect(await readdir(rig.folder)).not.toContain('batches');
     hold.letGo();
@@ -166,37 +167,21 @@ describe('a sweep', () => {
     expect(await sweep(name)).toMatchObject({ todo: 1, succeeded: 1 });
   });
 
-  it('removes its run when somebody else starts the batch while it plans', async () => {
-    await put('a.md', '# A\n');
-    await utimes(path.join(rig.folder, 'in', 'a.md'), new Date('2026-01-01'), new Date('2026-01-01'));
-    const name = await schedule({ settledForMs: 2_000 });
-    const hold = holdConversions();
-    const sweeping = sweep(name);
-    // The planner makes its folder when it has looked, and then waits for the file to have settled.
-    await until('it plans', async () => (await sweepsOf(name)).length === 1 && (await isPlanning(name)));
-    const byHand = await planRun(rig.folder, 1, { name });
-    const batch = await rig.client.startBatch(byHand.request);
-    expect(await sweeping).toMatchObject({ status: 'batchRunning', ...counts });
-    expect(await readdir(path.join(rig.folder, 'batches', name))).toEqual([]);
-    hold.letGo();
-    await batch.result();
-  });
-
-  it('plans again when the batch has run by hand while it planned', async () => {
-    await put('a.md', '# A\n');
-    await utimes(path.join(rig.folder, 'in', 'a.md'), new Date('2026-01-01'), new Date('2026-01-01'));
-    const name = await schedule({ settledForMs: 5_000 });
-    const sweeping = sweep(name);
-    await until('it plans', async () => (await sweepsOf(name)).length === 1 && (await isPlanning(name)));
-    const [sources, out, runs] = [
-      [path.join(rig.folder, 'in')],
-      path.join(rig.folder, 'out'),
-      path.join(rig.folder, 'batches'),
-    ];
-    const batch = await rig.client.startBatch({ name, sources, to: 'pdf', out, runs, policies: quickPolicies });
-    expect(await batch.result()).toMatchObject({ succeeded: 1 });
-    expect(await sweeping).toMatchObject({ ...counts, todo: 0, done: 1 });
-    expect(rig.stub.conversions.size).toBe(1);
+  it('never pays again for files that have not changed, whatever becomes of their results and of the tasks at the service', async () => {
+    for (const file of ['a.md', 'b.md']) await put(file, `# ${file}\n`);
+    const name = await schedule();
+    expect(await sweep(name)).toMatchObject({ ...counts, todo: 2, succeeded: 2 });
+    rig.stub.on('task/response', (_seen, response) => answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK'));
+    const requestsOf = () => rig.stub.requests.filter(({ path: asked }) => !asked.startsWith('convert/')).length;
+    const requests = requestsOf();
+    for (let day = 2; day <= 7; day += 1) {
+      await rm(path.join(rig.folder, 'out'), { recursive: true, force: true });
+      const swept = await sweep(name);
+      expect(swept).toMatchObject({ ...counts, done: 2, missing: 2 });
+      expect(swept.warnings.join()).toContain('is not there any more');
+    }
+    expect(rig.stub.conversions.size).toBe(2);
+    expect(requestsOf()).toBe(requests);
   });
 
   it('tries a failed file again and says how many failed', async () => {
@@ -262,7 +247,11 @@ describe('a file that cannot be converted', () => {
     const name = await schedule({ unconvertible: 'skip' });
     const { warnings, ...swept } = await sweep(name);
     expect(swept).toMatchObject({ ...counts, refused: 1 });
-    expect(warnings).toEqual([expect.stringMatching(/^bad\.md: The service does not convert md to pdf\./)]);
+    expect(warnings).toEqual([
+      expect.stringMatching(
+        /^1 file of format md can't be converted, and will be skipped: the service does not convert md to pdf\./,
+      ),
+    ]);
     expect(uploads('bad.md')).toBe(0);
   });
 });
@@ -286,7 +275,7 @@ describe('sweeps under policy fail', () => {
     );
     expect(rig.stub.conversions.size).toBe(3);
     const runs = path.join(rig.folder, 'batches', name);
-    const folders = (await readdir(runs)).sort().map((run) => path.join(runs, run));
+    const folders = (await runsOf(name)).map((run) => path.join(runs, run));
     expect(await chargeProblems(conversionsOf(rig.stub), folders, rig.temporal)).toEqual([]);
   });
 });
@@ -329,11 +318,10 @@ async function detailsOfNewest(name: string): Promise<string> {
   return (await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata')).currentDetails;
 }
 
-/** Whether the worker has taken up the planning of the newest sweep. */
-async function isPlanning(name: string): Promise<boolean> {
-  const newest = (await sweepsOf(name)).at(-1);
-  const { raw } = await rig.temporal.workflow.getHandle(newest?.workflowId ?? '').describe();
-  return (raw.pendingActivities ?? []).some(({ attempt, lastStartedTime }) => attempt === 1 && lastStartedTime);
+/** The folders of a batch's runs. */
+async function runsOf(name: string): Promise<string[]> {
+  const names = await readdir(path.join(rig.folder, 'batches', name));
+  return names.filter((each) => each.startsWith('run-')).sort();
 }
 
 describe('a schedule of sweeps', () => {

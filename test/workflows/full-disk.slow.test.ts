@@ -6,7 +6,7 @@ import type { ItemWaits } from '../../src/shared/batch';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { cleanUp, enlarge, mountMemory } from '../storage/folder';
 import { begunDownloads } from '../support/begun-downloads';
-import { endBatch, planRun } from '../support/batches';
+import { endBatch, planRun, startRun } from '../support/batches';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerCompleted, answerOutput } from '../support/stub-service';
 import { until } from '../support/until';
@@ -134,7 +134,7 @@ describe('a batch', () => {
       else answerOutput(response, { entity: { id, status: 'running' }, result: {} });
     });
     const run = await planRun(rig.folder, 9, { request: { window: 3, historyLimit: 30 } });
-    const handle = await rig.client.startBatch(run.request);
+    const handle = await startRun(rig.client, run.request);
     await until('the window is full', () => rig.stub.count('convert/file') === 3);
     const tell = (item: number, over: boolean) =>
       rig.temporal.workflow.getHandle(run.name).signal<[ItemWaits]>('conversionItemWaits', {
@@ -170,7 +170,7 @@ describe('a batch', () => {
       request: { window },
       change: (row) => ({ ...row, destination: pathToFileURL(path.join(out, `${row.item}.pdf`)).href }),
     });
-    const handle = await rig.client.startBatch(run.request);
+    const handle = await startRun(rig.client, run.request);
     // One that still finds room when the first is told to wait is not followed by another. Downloads at once may take the
     // last megabyte from each other: then all wait with 8, and the first to look again has it.
     await until('all in flight wait, and nothing more fits', async () => {

@@ -127,5 +127,7 @@ it('a batch of inline items is a child whose result tells how each of them ended
   const { itemResults = [] } = result;
   expect(itemResults.map(({ output }) => output?.name)).toEqual(['together-one.md.pdf', 'together-two.md.pdf']);
   const ids = itemResults.map(({ workflowId = '' }) => workflowId.replace(/^.*\//, ''));
-  expect(ids).toEqual(['one', 'two'].map((name) => expect.stringMatching(`together-${name}.md.pdf-[0-9a-f]{16}$`) as unknown));
+  expect(ids).toEqual(
+    ['one', 'two'].map((name) => expect.stringMatching(`together-${name}.md.pdf-[0-9a-f]{16}$`) as unknown),
+  );
 });

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { endBatch, planRun } from '../support/batches';
+import { endBatch, planRun, startRun } from '../support/batches';
 import { startRig } from '../support/conversion-worker';
 import { until } from '../support/until';
 
@@ -19,7 +19,7 @@ it('a token that is revoked under a large batch costs at most a window of refuse
   const run = await planRun(rig.folder, items, {
     request: { window, policies: { firstCheckAfter: 20, retryMaximumInterval: '15 seconds' } },
   });
-  const handle = await rig.client.startBatch(run.request);
+  const handle = await startRun(rig.client, run.request);
   await until('some are converted', () => rig.stub.conversions.size >= 100);
   rig.stub.refuse = ({ token }) => (token === 'first-token' ? 'INVALID_CREDENTIAL' : undefined);
   await until('the batch says so', async () => (await handle.state()).needsAttention !== undefined);

@@ -5,7 +5,7 @@ import { appReady } from '../../src/client/operations/tell-app';
 import type { BatchHandle } from '../../src/client/batch-handle';
 import type { BatchState, ItemWaits } from '../../src/shared/batch';
 import { BatchDesk } from '../support/batch-desk';
-import { endBatch, planRun, runBatch, runsOf, sumOf } from '../support/batches';
+import { endBatch, planRun, runBatch, runsOf, sumOf, startRun } from '../support/batches';
 import { startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerCompleted, answerError, answerOutput } from '../support/stub-service';
 import { until } from '../support/until';
@@ -46,7 +46,7 @@ async function untilRefused(handle: BatchHandle): Promise<BatchState> {
 it('a refused account pauses the batch: at most a window of requests is refused, none of its files fails, and all continue', async () => {
   const account = refuseAfter(2);
   const run = await planRun(rig.folder, 8, { request: { window: 3 } });
-  const handle = await rig.client.startBatch(run.request);
+  const handle = await startRun(rig.client, run.request);
   const state = await untilRefused(handle);
   expect(state).toMatchObject({
     status: 'running',
@@ -82,7 +82,7 @@ it('what was accepted before the refusal continues, and is done', async () => {
     else answerOutput(response, { entity: { id, status: 'running' }, result: {} });
   });
   const run = await planRun(rig.folder, 4, { request: { window: 2 } });
-  const handle = await rig.client.startBatch(run.request);
+  const handle = await startRun(rig.client, run.request);
   await until('the window is full', () => rig.stub.conversions.size === 2);
   const account = refuseAfter(0);
   gate.isOpen = true;
@@ -96,7 +96,7 @@ it('what was accepted before the refusal continues, and is done', async () => {
 it('an app that is said to be ready and is not holds the same items again', async () => {
   const account = refuseAfter(1, 'FREE_PLAN_DISALLOWED');
   const run = await planRun(rig.folder, 4, { request: { window: 2 } });
-  const handle = await rig.client.startBatch(run.request);
+  const handle = await startRun(rig.client, run.request);
   const { inFlight } = await untilRefused(handle);
   await handle.appReady();
   await until('they are refused again', () => rig.stub.refused.length >= 2 * inFlight);
@@ -119,7 +119,7 @@ it('a refusal that was under way when the app was said to be ready holds nothing
   const refuses = rig.stub.refuse;
   rig.stub.refuse = (seen) => (seen.body.includes('Report 2\n') ? undefined : refuses(seen));
   const run = await planRun(rig.folder, 3, { request: { window: 2 } });
-  const handle = await rig.client.startBatch(run.request);
+  const handle = await startRun(rig.client, run.request);
   await until('one is held, one under way', async () => {
     const { needsAttention, inFlight } = await handle.state();
     return needsAttention?.jobs === 1 && inFlight === 2 && rig.stub.count('upload/file') === 2;
@@ -138,7 +138,7 @@ it('an item that waited for room when its account was refused is waited for no l
   rig.stub.onArrival('upload/file', () => until('it may come in', () => arrived.isLetIn));
   const account = refuseAfter(0);
   const run = await planRun(rig.folder, 2, { request: { window: 1 } });
-  const handle = await rig.client.startBatch(run.request);
+  const handle = await startRun(rig.client, run.request);
   await until('its first job is under way', async () => (await handle.state()).inFlight === 1);
   await rig.temporal.workflow
     .getHandle(run.name)
@@ -153,7 +153,7 @@ it('an item that waited for room when its account was refused is waited for no l
 it('a smaller window also holds for the items that were held', async () => {
   const account = refuseAfter(0);
   const run = await planRun(rig.folder, 4, { request: { window: 3 } });
-  const handle = await rig.client.startBatch(run.request);
+  const handle = await startRun(rig.client, run.request);
   await untilRefused(handle);
   await handle.setWindow(1);
   await handle.appReady();
@@ -167,7 +167,7 @@ it('a smaller window also holds for the items that were held', async () => {
 it('held items survive a new run of the batch', async () => {
   const account = refuseAfter(0);
   const run = await planRun(rig.folder, 4, { request: { window: 2, historyLimit: 30 } });
-  const handle = await rig.client.startBatch(run.request);
+  const handle = await startRun(rig.client, run.request);
   await untilRefused(handle);
   await until('it has continued as new', async () => {
     await handle.setWindow(2);
@@ -191,12 +191,10 @@ it.each(['cancel', 'finish'] as const)(
     const account = refuseAfter(1);
     const desk = new BatchDesk(rig, 'fail', { window: 2 });
     for (let file = 1; file <= 4; file += 1) await desk.put(`${file}.md`);
-    const begun = await desk.start();
-    const { handle } = begun;
-    if (!handle) throw new Error('there is nothing to do');
+    const handle = await desk.start();
     await untilRefused(handle);
     await handle.cancel({ inFlight });
-    const ended = await desk.end(begun);
+    const ended = await desk.end(handle);
     expect(ended.result).toMatchObject({ status: 'cancelled', succeeded: 1, failed: 0, cancelled: 3 });
     account.mend();
     expect((await desk.run()).result).toMatchObject({ status: 'completed', failed: 0 });
@@ -208,7 +206,7 @@ it.each(['cancel', 'finish'] as const)(
 it('a paused batch continues only when its account is taken again and it is resumed, in either order', async () => {
   const account = refuseAfter(1);
   const run = await planRun(rig.folder, 4, { request: { window: 2 } });
-  const handle = await rig.client.startBatch(run.request);
+  const handle = await startRun(rig.client, run.request);
   await untilRefused(handle);
   await handle.pause();
   await handle.resume();
@@ -253,8 +251,8 @@ it('a code that concerns one file fails that file alone', async () => {
 it('one word tells every batch of the app, and no other batch', async () => {
   const account = refuseAfter(0);
   const runs = [await planRun(rig.folder, 1), await planRun(rig.folder, 2)];
-  const handles = await Promise.all(runs.map(({ request }) => rig.client.startBatch(request)));
-  const other = await rig.client.startBatch({ ...(await planRun(rig.folder, 1)).request, app: 'elsewhere' });
+  const handles = await Promise.all(runs.map(({ request }) => startRun(rig.client, request)));
+  const other = await startRun(rig.client, { ...(await planRun(rig.folder, 1)).request, app: 'elsewhere' });
   const listed = `WorkflowType = 'conversionBatch' AND ConversionApp = '${app}' AND ConversionStatus = 'needsAttention'`;
   await until('both are listed', async () => (await rig.temporal.workflow.count(listed)).count === 2);
   account.mend();

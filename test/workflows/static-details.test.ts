@@ -35,11 +35,13 @@ it('show a name with backticks word for word', () => {
   expect(jobDetails(job)).toContain('- **From**: ``` file:///in/a`b``c.md ```\n');
 });
 
-it('of a batch are its items, its folder, its app, and when it stops', () => {
-  const batch = { app: 'billing', folder: 'file:///runs/1/', items: 1_000 };
+it('of a batch are what it converts, its folder, its app, and when it stops', () => {
+  const what = { sources: ['letters', 'scans'], to: ['pdf', 'html'] };
+  const batch = { app: 'billing', plan: { folder: 'file:///batches/november/', cwd: 'file:///work/', what } };
   expect(batchDetails(batch)).toBe(
-    '- **Items**: 1000\n- **Manifest and results**: `file:///runs/1/`\n- **App**: `billing`',
+    '- **Converts**: letters, scans → pdf, html\n- **Ledger, runs and reports**: `file:///batches/november/`\n- **App**: `billing`',
   );
+  expect(batchDetails({ app: 'billing', items: [] })).toContain('- **Converts**: 0 items');
   expect(batchDetails({ ...batch, stopAfter: { failures: 10, percent: 5 } })).toContain(
     '- **Stops after**: 10 failures or 5 % failed',
   );

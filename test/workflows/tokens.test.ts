@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { endBatch, planRun } from '../support/batches';
+import { endBatch, planRun, startRun } from '../support/batches';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerCompleted, answerRunning, type StubService } from '../support/stub-service';
 import { until } from '../support/until';
@@ -42,7 +42,7 @@ it('a new token in the file during a batch, and the old one revoked: no file fai
   rig = await startRig({ token: { tokenFile } });
   const gate = letFinish(2);
   const run = await planRun(rig.folder, 8, { request: { window: 2 } });
-  const handle = await rig.client.startBatch(run.request);
+  const handle = await startRun(rig.client, run.request);
   await until('some are converted', () => rig.stub.conversions.size === 4);
   // As an editor does it: emptied, and written a moment later.
   await writeFile(tokenFile, '');

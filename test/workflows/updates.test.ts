@@ -5,7 +5,7 @@ import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { InvalidRequestError } from '../../src/client/job-request';
 import { ConversionFailedError } from '../../src/client/conversion-handle';
 import type { StartOptions } from '../../src/client/start-options';
-import { planRun } from '../support/batches';
+import { planRun, startRun } from '../support/batches';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { conversionsOf } from '../support/invariant';
 import { answerError, answerRunning } from '../support/stub-service';
@@ -34,7 +34,7 @@ describe('a batch', () => {
   it('refuses what it cannot do, names the limit, and writes nothing of it into its history', async () => {
     holdConversions();
     const { request, name } = await planRun(rig.folder, 4, { request: { window: 2 } });
-    const batch = await rig.client.startBatch(request);
+    const batch = await startRun(rig.client, request);
     await until('its jobs are under way', () => rig.stub.count('task/response') >= 2);
     const before = await eventsOf(name);
     await expect(batch.setWindow(900)).rejects.toThrow(InvalidRequestError);
@@ -54,7 +54,7 @@ describe('a batch', () => {
   it('answers an Update with its state afterwards', async () => {
     holdConversions();
     const { request } = await planRun(rig.folder, 4, { request: { window: 2 } });
-    const batch = await rig.client.startBatch(request);
+    const batch = await startRun(rig.client, request);
     expect(await batch.pause()).toMatchObject({ status: 'paused', items: 4 });
     expect(await batch.setWindow(7)).toMatchObject({ status: 'paused', window: 7 });
     expect(await batch.resume()).toMatchObject({ status: 'running' });
@@ -69,7 +69,7 @@ describe('a batch', () => {
   it('hears later what it was told while no worker ran', async () => {
     await rig.stopWorker();
     const { request, name } = await planRun(rig.folder, 2);
-    const batch = await rig.client.startBatch(request);
+    const batch = await startRun(rig.client, request);
     expect(await batch.cancel()).toBeUndefined();
     const { events } = await rig.temporal.workflow.getHandle(name).fetchHistory();
     const signals = events?.flatMap((event) => event.workflowExecutionSignaledEventAttributes?.signalName ?? []);
@@ -84,7 +84,7 @@ it('a batch is told by signals where the server takes no Update', async () => {
   const proxy = await startTemporalProxy(testTemporalAddress(), refused);
   const connection = await Connection.connect({ address: proxy.address });
   const { request, name } = await planRun(rig.folder, 2);
-  const batch = await rig.client.startBatch(request);
+  const batch = await startRun(rig.client, request);
   try {
     const client = new FileConversionClient({ client: new Client({ connection }), taskQueue: rig.taskQueue });
     expect(await client.getBatch(name).cancel()).toBeUndefined();

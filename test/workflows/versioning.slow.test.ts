@@ -11,7 +11,7 @@ import { DeploymentChangeError, readDeployment, setCurrentVersion } from '../../
 import { FileConversionPlugin } from '../../src/plugin';
 import type { ConversionPolicies } from '../../src/shared/job';
 import { createConversionWorker } from '../../src/worker';
-import { endBatch, planRun, runsOf, type Run } from '../support/batches';
+import { endBatch, planRun, runsOf, type Run, startRun } from '../support/batches';
 import { inThisThread, installQuietRuntime, quickPolicies } from '../support/conversion-worker';
 import {
   answerCompleted,
@@ -70,7 +70,7 @@ beforeAll(async () => {
   isHeld = true;
   old = await startJob('old.md');
   run = await planRun(folder, batchItems, { request: { window: 2 } });
-  batch = await client.startBatch(run.request);
+  batch = await startRun(client, run.request);
   await until('the old job converts', () => converts(old));
   await until('a job of the batch converts', () => converts(client.get(run.jobId(1))));
   await startWorker('2');

@@ -1,7 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
 import { presentSearchAttributes, registerSearchAttributes } from '../../../src/client/operations/search-attributes';
 import { searchAttributeNames } from '../../../src/shared/search-attributes';
-import { planRun } from '../../../test/support/batches';
+import { planRun, startRun } from '../../../test/support/batches';
 import { startRig, type ConversionRig } from '../../../test/support/conversion-worker';
 import { newNamespace } from '../../../test/support/namespace';
 import { testTemporalAddress } from '../../../test/support/temporal';
@@ -45,7 +45,7 @@ describe.each(['with', 'without'])('fileconv app ready in a namespace %s search 
   it('lets a batch continue whose account was refused, and says how many there were', async () => {
     rig.stub.refuse = () => 'FREE_PLAN_DISALLOWED';
     const plan = await planRun(rig.folder, 5);
-    const batch = await rig.client.startBatch(plan.request);
+    const batch = await startRun(rig.client, plan.request);
     await until('it is held', async () => (await batch.state()).needsAttention?.jobs === 5);
     if (attributes === 'with') {
       const listed = `WorkflowId = '${plan.name}' AND ConversionStatus = 'needsAttention'`;

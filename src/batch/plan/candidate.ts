@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { z } from 'zod';
+import type { BatchManifest, BatchSources } from '../../shared/batch';
 import { mergeParameters, type ConversionParameters } from '../../shared/parameters';
 import { defined } from '../../shared/defined';
 import { StorageError } from '../../storage/errors';
@@ -10,7 +11,7 @@ import { type DestinationRules, notAName, type ResolvedDestination, resolveDesti
 import type { ColumnTerm } from '../manifest/manifest-row';
 import { readManifest } from '../manifest/read-manifest';
 import { itemSchema } from '../run-files';
-import { findSources, type SourceLookup, type SourceSelection } from '../sources/find-sources';
+import { findSources, type SourceLookup } from '../sources/find-sources';
 import { isInside, relativeTo, resolveName, shownAsWritten } from '../uris';
 import type { Findings } from './findings';
 
@@ -39,14 +40,7 @@ export function whereIs({ place, term }: Candidate, column: 'source' | 'destinat
   return term === undefined ? '' : `${place}, ${term} ${column}: `;
 }
 
-export interface FileSelection extends SourceSelection {
-  /** Target formats of each file. */
-  to: string | readonly string[];
-  input?: string;
-  parameters?: ConversionParameters;
-}
-
-export async function* candidatesOfSources(selection: FileSelection, lookup: SourceLookup): AsyncGenerator<Candidate> {
+export async function* candidatesOfSources(selection: BatchSources, lookup: SourceLookup): AsyncGenerator<Candidate> {
   const { to, input, parameters } = selection;
   const outputs = new Set(typeof to === 'string' ? [to] : to);
   for await (const { uri: source, found, shown, dir, how } of findSources(selection, lookup)) {
@@ -56,27 +50,18 @@ export async function* candidatesOfSources(selection: FileSelection, lookup: Sou
   }
 }
 
-export interface ManifestSelection {
-  /** URI, or the content. */
-  manifest: string | AsyncIterable<Buffer>;
-  /** As typed; its extension tells CSV from JSON Lines. */
-  name: string;
-  /** Relative sources start from it. */
-  folder: string;
-  /** Default target format. */
-  to?: string;
-  /** Default input format. */
-  input?: string;
-  /** Where a row does not say otherwise. */
-  parameters?: ConversionParameters;
-}
-
 /** The valid rows of a manifest; each error in another row becomes a finding. */
 export async function* candidatesOfManifest(
-  { manifest, name, folder, to, input: defaultInput, parameters: common }: ManifestSelection,
-  { files, problems, warnings, signal }: Pick<SourceLookup, 'files' | 'problems' | 'warnings' | 'signal'>,
+  { manifest, name, folder, to, input: defaultInput, parameters: common }: BatchManifest,
+  {
+    files,
+    stdin,
+    problems,
+    warnings,
+    signal,
+  }: Pick<SourceLookup, 'files' | 'stdin' | 'problems' | 'warnings' | 'signal'>,
 ): AsyncGenerator<Candidate> {
-  const chunks = typeof manifest === 'string' ? await openInput(files, manifest, signal) : manifest;
+  const chunks = manifest === '-' && stdin ? stdin : await openInput(files, manifest, signal);
   if ('problem' in chunks) {
     problems.add('MANIFEST_INVALID', `${name} ${chunks.problem}`);
     return;

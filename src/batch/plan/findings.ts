@@ -103,7 +103,12 @@ export class RefusedPlanError extends Error {
   override readonly name = 'RefusedPlanError';
   readonly code: FindingCode;
 
-  constructor({ count, listed }: FindingList) {
+  constructor(
+    readonly problems: FindingList,
+    /** What was left out, which may be why there is nothing to do. */
+    readonly warnings: FindingList = { count: 0, listed: [] },
+  ) {
+    const { count, listed } = problems;
     const told = listed.slice(0, maxTold).map(({ message }) => message);
     super([...told, ...(count > told.length ? [`and ${count - told.length} more.`] : [])].join('\n'));
     this.code = listed[0]?.code ?? 'SOURCE_UNUSABLE';

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { BatchItem } from '../../shared/batch';
+import type { BatchItem, BatchManifest, BatchSources } from '../../shared/batch';
 import { defined } from '../../shared/defined';
 import type { OnUnknownOutcome } from '../../shared/job';
 import { defaultPolicies, type Unconvertible } from '../../shared/policies';
@@ -23,8 +23,6 @@ import {
   warnOf,
   type Candidate,
   type DraftRow,
-  type FileSelection,
-  type ManifestSelection,
   type SeenCandidate,
 } from './candidate';
 import { codeOfConflict, Conflicts, explainConflict } from './conflicts';
@@ -36,7 +34,7 @@ import { refuseRow, repeatRefusal, repeatRow, sight, asAsked, type AskAnswer, ty
 export interface PlanBatchOptions {
   files: FileStore;
   /** Files, or a manifest. */
-  what: FileSelection | ManifestSelection;
+  what: BatchSources | BatchManifest;
   /** Holds the runs of the batch; created if missing. */
   batchFolder: string;
   /** What is typed starts from it. */
@@ -46,7 +44,7 @@ export interface PlanBatchOptions {
   /** Default: `{dir}/{name}.{ext}`. */
   template?: string | undefined;
   /** File extension of a target format, without the dot. Default: the format's name up to the first hyphen. */
-  extensionOf?: ((output: string) => string) | undefined;
+  extensionOf?: ((output: string) => string | undefined) | undefined;
   /** Leaves out files that changed within this time, or that change while planning waits this long. Default: off. */
   settledForMs?: number | undefined;
   /** Allows sources that match no files yet. Default: no. */
@@ -152,7 +150,8 @@ class BatchPlanning {
 
   /** The rules for destinations; undefined if the options are invalid. */
   async #settleRules(): Promise<DestinationRules | undefined> {
-    const { files, out, template: asked = defaultTemplate, extensionOf = extensionFromName, what } = this.options;
+    const { files, out, template: asked = defaultTemplate, what } = this.options;
+    const extensionOf = (output: string) => this.options.extensionOf?.(output) ?? extensionFromName(output);
     const template = parseTemplate(asked);
     if (typeof template !== 'function') {
       this.#problems.add('TEMPLATE_INVALID', `The template ${asked} can't be used: ${template.problem}`);
@@ -286,7 +285,7 @@ class BatchPlanning {
   #candidates(): AsyncGenerator<Candidate> {
     const { files, what, cwd, stdin, out, batchFolder, signal } = this.options;
     const [problems, warnings] = [this.#problems, this.#warnings];
-    if ('manifest' in what) return candidatesOfManifest(what, { files, problems, warnings, signal });
+    if ('manifest' in what) return candidatesOfManifest(what, { files, stdin, problems, warnings, signal });
     const skippedFolders = new Set([batchFolder, ...(out === undefined ? [] : [out])]);
     return candidatesOfSources(what, { files, cwd, stdin, skippedFolders, problems, warnings, signal });
   }

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Refusal, BatchItem } from '../../shared/batch';
+import type { Refusal, BatchItem, PlannedRows } from '../../shared/batch';
+import type { Unconvertible } from '../../shared/policies';
+import { counted } from '../../shared/wording';
 import { lastSegment } from '../../shared/job';
 import type { FileStore } from '../../storage/file-store';
 import { shownPath } from '../../storage/file-uri';
@@ -7,7 +9,7 @@ import { inChunks, writeFile } from '../contents';
 import { jsonLine } from '../lines';
 import { runFiles } from '../run-files';
 import { type BatchRun, runFolder } from '../run-folders';
-import { type FindingList, Findings } from './findings';
+import { type Finding, type FindingList, Findings } from './findings';
 import { extensionOf } from './settle-row';
 
 export interface FormatCount {
@@ -125,6 +127,64 @@ class PlanCounts {
 
 function mostFrequentFirst<Count extends { rows: number }>(counts: ReadonlyMap<string, Count>): Count[] {
   return [...counts.values()].sort((one, other) => other.rows - one.rows);
+}
+
+const maxWarnings = 100;
+
+/** What a plan has found, as its batch tells it. */
+export function summaryOf(planned: PlannedBatch): PlannedRows {
+  const { rows, todo, done, missing, kept, refused, leftOut, warnings } = planned;
+  const { repeated, unsettled, ownResults } = leftOut;
+  const told = [
+    ...warnings.listed.map(({ message }) => message),
+    ...(warnings.count > warnings.listed.length ? [`and ${warnings.count - warnings.listed.length} more.`] : []),
+    ...(repeated > 0 ? [`${counted(repeated, 'file')} named more than once, and taken once.`] : []),
+    ...(unsettled > 0 ? [`${counted(unsettled, 'file')} left out that may still be being written.`] : []),
+    ...(ownResults > 0 ? [`${counted(ownResults, 'result')} of earlier runs left out.`] : []),
+    ...tellMissing(missing),
+  ];
+  return {
+    ...{ rows, todo, done, kept, unsettled, missing: missing.count },
+    refused: refused.reduce((sum, { rows: some }) => sum + some, 0),
+    warnings: told.slice(0, maxWarnings),
+  };
+}
+
+/** Results that somebody has moved away are nothing to be converted again. */
+function tellMissing({ count, listed: [first] }: FindingList): string[] {
+  if (!first) return [];
+  const others = count > 1 ? ` ${counted(count - 1, 'other')} too.` : '';
+  return [`${first.message}${others} What was converted before is not converted again, unless you say --again.`];
+}
+
+/** The plan with what can't be converted among its warnings or, when there is nothing else at all, among its problems. */
+export function withUnconvertible(
+  plan: PlannedBatch,
+  {
+    unconvertible = 'fail',
+    mayBeAll = false,
+  }: { unconvertible?: Unconvertible | undefined; mayBeAll?: boolean | undefined } = {},
+): PlannedBatch {
+  const { refused, todo, done, kept } = plan;
+  if (refused.length === 0) return plan;
+  const isNothingLeft = todo + done + kept === 0 && unconvertible === 'fail' && !mayBeAll;
+  const fate =
+    unconvertible === 'skip'
+      ? ', and will be skipped'
+      : ', and will fail without being uploaded (--unconvertible skip leaves them out)';
+  const found = refused.map((each): Finding => ({
+    code: 'FORMAT_UNUSABLE',
+    message: tellRefused(each, isNothingLeft ? '' : fate),
+  }));
+  const kind = isNothingLeft ? 'problems' : 'warnings';
+  const { count, listed } = plan[kind];
+  return { ...plan, [kind]: { count: count + found.length, listed: [...listed, ...found] } };
+}
+
+function tellRefused({ rows, input, first, refusal }: RefusedCount, fate: string): string {
+  const which = input ? `of format ${input}` : `(${first}${rows > 1 ? ', …' : ''})`;
+  const { message } = refusal;
+  return `${counted(rows, 'file')} ${which} can't be converted${fate}: ${message.charAt(0).toLowerCase()}${message.slice(1)}`;
 }
 
 interface RunWriting {

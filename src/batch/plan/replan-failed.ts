@@ -23,6 +23,7 @@ const none = { count: 0, listed: [] } as const;
 /** The batch has no earlier run to retry. */
 export class NoEarlierRunError extends Error {
   override readonly name = 'NoEarlierRunError';
+  readonly code = 'NO_EARLIER_RUN';
 }
 
 /**

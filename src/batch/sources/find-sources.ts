@@ -1,5 +1,6 @@
 import path from 'node:path';
 import picomatch from 'picomatch';
+import type { BatchSources } from '../../shared/batch';
 import { lastSegment } from '../../shared/job';
 import { printable } from '../../shared/wording';
 import { StorageError } from '../../storage/errors';
@@ -22,18 +23,8 @@ import {
   within,
 } from '../uris';
 
-export interface SourceSelection {
-  /** Files, folders, patterns such as `scans/*.tif` in quotes, and `-` for a list of files on standard input. */
-  sources: readonly string[];
-  /** Also search subfolders of named folders. Default: no. A pattern has its own depth. */
-  recursive?: boolean;
-  /** Patterns of files and folders to leave out, matched against names, or against paths if they contain a slash. */
-  exclude?: readonly string[];
-  /** Only files changed since then, in milliseconds since the epoch. */
-  modifiedSince?: number;
-  /** A file with one path per line, or NUL-terminated; relative to the current folder. `-` for standard input. */
-  filesFrom?: string;
-}
+/** Files, folders, patterns such as `scans/*.tif` in quotes, and `-` for a list of files on standard input. */
+export type SourceSelection = Omit<BatchSources, 'to' | 'input' | 'parameters'>;
 
 export interface SourceLookup {
   files: FileStore;

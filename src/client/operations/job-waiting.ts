@@ -2,7 +2,7 @@ import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { lookUpErrorCode, type ErrorClass } from '../../contract/error-codes';
 import { type JobHistory, stepOfActivity, toMilliseconds } from '../../history/job-history';
 import { failureCodes } from '../../shared/activities';
-import type { BatchActivities, SweepActivities } from '../../shared/batch-activities';
+import type { BatchActivities } from '../../shared/batch-activities';
 import { defined } from '../../shared/defined';
 import { durationMs } from '../../shared/duration';
 import { activityNames } from '../../shared/names';
@@ -220,7 +220,7 @@ const stepOfBatchActivity: Readonly<Record<string, string>> = {
   'conversion.writeBatchPart': 'writing its results',
   'conversion.mergeBatchResults': 'merging its results',
   'conversion.writeBatchReport': 'writing its report',
-} satisfies Partial<Record<keyof BatchActivities | keyof SweepActivities, string>>;
+} satisfies Partial<Record<keyof BatchActivities, string>>;
 
 /** The step of a batch, or of a sweep, that has failed and is tried again; undefined when none has. */
 export function readFailedBatchStep({ raw }: Pick<WorkflowExecutionDescription, 'raw'>): PendingStep | undefined {

@@ -23,7 +23,15 @@ const waits = proxyActivities<BatchActivities>({
   cancellationType: ActivityCancellationType.TRY_CANCEL,
 });
 
+/** Hashes changed files and waits until files have settled. */
+const plans = proxyActivities<BatchActivities>({
+  ...common,
+  scheduleToCloseTimeout: '1 day',
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+});
+
 export const batchActivities: BatchActivities = {
+  'conversion.planBatch': (input) => plans['conversion.planBatch'](input),
   'conversion.readBatchItems': (input) => files['conversion.readBatchItems'](input),
   'conversion.rereadBatchItems': (input) => files['conversion.rereadBatchItems'](input),
   'conversion.writeBatchPart': (input) => files['conversion.writeBatchPart'](input),

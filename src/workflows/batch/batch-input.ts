@@ -5,6 +5,7 @@ import {
   maxInlineItems,
   maxWindow,
   repeatedDestination,
+  type BatchPlan,
   type ConversionBatchInput,
   type InlineItem,
 } from '../../shared/batch';
@@ -17,13 +18,10 @@ import { resolvePolicies } from '../job/policies';
  */
 export function checkBatchInput(input: ConversionBatchInput | null | undefined): asserts input is ConversionBatchInput {
   if (typeof input !== 'object' || input === null) throw invalid('its input', 'must be an object');
-  const { app, folder, items, window, stopAfter, onExisting, policies, historyLimit } = input;
-  if (Array.isArray(items)) checkItems(items, folder);
-  else if (!Number.isInteger(items) || items < 0) {
-    throw invalid('items', 'must be the number of rows of the manifest, or the items themselves');
-  } else if (typeof folder !== 'string' || !/^[a-z][a-z0-9+.-]*:.*\/$/i.test(folder)) {
-    throw invalid('folder', 'must be a URI that ends with a slash');
-  }
+  const { app, plan, items, window, stopAfter, onExisting, policies, historyLimit } = input;
+  if ((plan === undefined) === (items === undefined)) throw invalid('plan', 'must be given, or else items');
+  if (items) checkItems(items);
+  if (plan) checkPlan(plan);
   if (window !== undefined && !isWindow(window))
     throw invalid('window', `must be a whole number from 1 to ${maxWindow}`);
   const { failures, percent } = stopAfter ?? {};
@@ -34,15 +32,28 @@ export function checkBatchInput(input: ConversionBatchInput | null | undefined):
   if (historyLimit !== undefined && !(historyLimit >= 1)) throw invalid('historyLimit', 'must be 1 or more');
   resolvePolicies({
     app,
-    source: { uri: folder ?? 'inline:' },
+    source: { uri: plan?.folder ?? 'inline:' },
     output: 'any',
     ...(onExisting !== undefined && { onExisting }),
     ...(policies && { policies }),
   });
 }
 
-function checkItems(items: readonly (Partial<InlineItem> | null)[], folder: string | undefined): void {
-  if (folder !== undefined) throw invalid('folder', 'belongs to a manifest, and there are inline items');
+function checkPlan({ folder, cwd, out, settledForMs, ...plan }: Partial<BatchPlan>): void {
+  for (const [field, uri] of Object.entries({ folder, cwd, out })) {
+    if (uri === undefined && field === 'out') continue;
+    if (typeof uri !== 'string' || !/^[a-z][a-z0-9+.-]*:.*\/$/i.test(uri)) {
+      throw invalid(`plan.${field}`, 'must be a URI that ends with a slash');
+    }
+  }
+  if (settledForMs !== undefined && !(settledForMs > 0)) throw invalid('plan.settledForMs', 'must be above 0');
+  const what: unknown = plan.what;
+  const isAsked = typeof what === 'object' && what !== null && ('sources' in what || 'manifest' in what);
+  if (what !== 'last' && !isAsked) throw invalid('plan.what', 'must be sources or a manifest');
+}
+
+function checkItems(items: readonly (Partial<InlineItem> | null)[]): void {
+  if (!Array.isArray(items)) throw invalid('items', 'must be a list');
   if (items.length > maxInlineItems) throw invalid('items', `must be at most ${maxInlineItems} when they are inline`);
   for (const [index, item] of items.entries()) {
     if (typeof item !== 'object' || item === null) throw invalid(`items[${index}]`, 'must be an object');

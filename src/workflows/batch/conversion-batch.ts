@@ -2,15 +2,18 @@ import {
   CancellationScope,
   allHandlersFinished,
   condition,
+  defineQuery,
+  isCancellation,
   makeContinueAsNewFunc,
   setCurrentDetails,
+  setHandler,
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
 import {
-  countItems,
   defaultWindow,
   type BatchItemResult,
+  type BatchPlan,
   type BatchState,
   type BatchStatus,
   type ConversionBatchInput,
@@ -18,10 +21,15 @@ import {
   type ItemUploaded,
   type ItemWaits,
   type NeedsAttention,
+  type PlannedRows,
 } from '../../shared/batch';
-import type { ManifestPosition, PassedOver } from '../../shared/batch-activities';
+import type { ManifestPosition, PassedOver, PlanBatchResult } from '../../shared/batch-activities';
+import { defined } from '../../shared/defined';
+import { batchStateQuery } from '../../shared/names';
+import type { Unconvertible } from '../../shared/policies';
 import { searchAttributes, settableAttributes, type ListedBatchStatus } from '../../shared/search-attributes';
 import { shellWord } from '../../shared/wording';
+import { batchActivities } from './batch-activities';
 import { describeBatch } from './batch-details';
 import { listenTo, type ControlledBatch } from './batch-controls';
 import { BatchFlights } from './batch-flights';
@@ -31,11 +39,12 @@ import { BatchResults } from './batch-results';
 import { BatchAttention, BatchTally, type CarriedAttention, type BatchTotals } from './batch-tally';
 import type { AccountRefusal, CarriedFlight } from './flight';
 import { allResults, InlineItems, InlineResults } from './inline-items';
+import { ruleOf, wantsAgain } from './item-job';
 import { mergeResults, unwrap, writeReport } from './run-end';
 import type { CarriedUploads } from './source-uploads';
 
 /** State handed from one run of the workflow to the next. Its size does not depend on the size of the batch. */
-interface CarriedBatch {
+interface CarriedBatch extends Planned {
   startedAt: number;
   window: number;
   isPaused: boolean;
@@ -54,6 +63,9 @@ interface CarriedBatch {
   parts: number;
 }
 
+/** What the first run of the workflow has planned; empty for inline items. */
+type Planned = Partial<Pick<PlanBatchResult, 'planned' | 'run'>>;
+
 /** When no job has ended for this long, none is expected to end while the run continues as new. */
 const quietMs = 500;
 const longestDrainMs = 10_000;
@@ -61,22 +73,51 @@ const longestDrainMs = 10_000;
 type StopReason = 'cancelled' | 'stopped';
 
 /**
- * Converts the items of a manifest, a window of them at a time, each in a `conversionJob` named `<workflow id>/<item>`
- * or, of inline items, `<workflow id>/<digest of the destination>`.
+ * Plans what is to be converted, and converts it, a window of items at a time, each in a `conversionJob` that is named by
+ * its destination: see docs/batches.md.
  *
  * Completes when every item has a final state, however many failed, also when cancelled by its signal or by Temporal.
- * Fails only when the batch itself can't work: an invalid input (`INVALID_BATCH`, `INVALID_JOB`), or run files that are
+ * Fails only when the batch itself can't work: an invalid input (`INVALID_BATCH`, `INVALID_JOB`), a plan that is refused,
+ * with the code of its first problem and all of them in its details, or run files that are
  * missing or damaged (`BATCH_MANIFEST_MISSING`, `BATCH_MANIFEST_DAMAGED`, `BATCH_PART_DAMAGED`, `BATCH_COUNTS_DIFFER`).
  */
 export async function conversionBatch(
   input: ConversionBatchInput,
-  carried?: CarriedBatch,
+  carried?: CarriedBatch | Planned,
 ): Promise<ConversionBatchResult> {
   checkBatchInput(input);
-  const batch = new ConversionBatch(input, carried);
+  const startedAt = Date.now();
+  const planned = carried ?? (input.plan ? await planRun(input, input.plan, startedAt) : {});
+  if ('status' in planned) return planned;
+  const batch = new ConversionBatch(input, { startedAt, ...planned });
   listenTo(batch);
   CancellationScope.current().cancelRequested.catch(() => batch.cancel(true));
   return CancellationScope.nonCancellable(() => batch.run());
+}
+
+/** Until it is planned, the batch answers no more than that. A batch that is cancelled by then has ended. */
+async function planRun(
+  input: ConversionBatchInput,
+  plan: BatchPlan,
+  startedAt: number,
+): Promise<Planned | ConversionBatchResult> {
+  const { window = defaultWindow, app, onExisting, isScheduled } = input;
+  const none = { items: 0, inFlight: 0, waiting: 0, ...new BatchTally().totals, window, startedAt };
+  setHandler(defineQuery<BatchState>(batchStateQuery), () => ({ status: 'planning', ...none }));
+  setCurrentDetails('**planning**: looks for what is new or changed.');
+  const request = defined({ ...input, resubmit: undefined, again: undefined });
+  try {
+    return await batchActivities['conversion.planBatch'](
+      defined({
+        ...{ app, plan, request, onExisting, isScheduled },
+        onUnknownOutcome: ruleOf(input),
+        ...wantsAgain(input),
+      }),
+    );
+  } catch (error) {
+    if (isCancellation(error)) return { status: 'cancelled', ...none, durationMs: Date.now() - startedAt };
+    throw unwrap(error);
+  }
 }
 
 class ConversionBatch implements ControlledBatch {
@@ -103,9 +144,9 @@ class ConversionBatch implements ControlledBatch {
 
   constructor(
     private readonly input: ConversionBatchInput,
-    private readonly carried: CarriedBatch | undefined,
+    private readonly carried: Partial<CarriedBatch> & { startedAt: number },
   ) {
-    this.tally = new BatchTally(carried?.totals);
+    this.tally = new BatchTally(carried.totals);
     const { reader, results, rows } = this.open(carried);
     this.reader = reader;
     this.results = results;
@@ -113,30 +154,29 @@ class ConversionBatch implements ControlledBatch {
       ended: (result: BatchItemResult) => this.land(result),
       held: (item: number, refusal?: AccountRefusal) => this.hold(item, refusal),
     };
-    this.flights = new BatchFlights(input, rows, on, carried?.uploads);
-    this.attention = new BatchAttention(carried?.attention);
-    this.refusals = new BatchAttention(carried?.refusals);
-    this.startedAt = carried?.startedAt ?? Date.now();
-    this.window = carried?.window ?? input.window ?? defaultWindow;
-    this.isPaused = carried?.isPaused ?? false;
-    this.stop = carried?.stop;
-    this.isCancelling = carried?.isCancelling ?? false;
+    this.flights = new BatchFlights(input, rows, on, carried.uploads);
+    this.attention = new BatchAttention(carried.attention);
+    this.refusals = new BatchAttention(carried.refusals);
+    this.startedAt = carried.startedAt;
+    this.window = carried.window ?? input.window ?? defaultWindow;
+    this.isPaused = carried.isPaused ?? false;
+    this.stop = carried.stop;
+    this.isCancelling = carried.isCancelling ?? false;
     this.listedAs = this.listedStatus();
   }
 
-  private open(carried: CarriedBatch | undefined) {
-    const { folder, items } = this.input;
-    const { position: from, results = [], parts = 0 } = carried ?? {};
-    if (typeof items !== 'number' || folder === undefined) {
-      const reader = new InlineItems(typeof items === 'number' ? [] : items, from);
+  private open({ run, position: from, results = [], parts = 0 }: Partial<CarriedBatch>) {
+    if (!run) {
+      const reader = new InlineItems(this.input.items ?? [], from);
       return { reader, results: new InlineResults(results), rows: reader };
     }
+    const { folder, rows } = run;
     const onRead = (passedOver: PassedOver | undefined) => {
       if (passedOver) this.tally.addPassedOver(passedOver);
       this.wake();
     };
     return {
-      reader: new BatchReader({ folder, rows: items, from, onRead }),
+      reader: new BatchReader({ folder, rows, from, onRead }),
       results: new BatchResults(folder, results, parts, () => this.wake()),
       rows: new BatchRows(folder),
     };
@@ -144,7 +184,7 @@ class ConversionBatch implements ControlledBatch {
 
   /** The main loop, and the only place that acts; everything else records what happened and wakes it. */
   async run(): Promise<ConversionBatchResult> {
-    this.flights.adopt(this.carried?.inFlight ?? []);
+    this.flights.adopt(this.carried.inFlight ?? []);
     for (;;) {
       if (this.isCancelling) this.flights.cancel();
       if (this.isStartingNoMore()) this.flights.giveUpHeld();
@@ -169,7 +209,8 @@ class ConversionBatch implements ControlledBatch {
   }
 
   state(): BatchState {
-    const items = countItems(this.input);
+    const { items } = this;
+    const { planned, run } = this.carried;
     const inFlight = this.flights.count;
     const needsAttention = this.needsAttention();
     return {
@@ -181,7 +222,14 @@ class ConversionBatch implements ControlledBatch {
       window: this.window,
       ...(needsAttention && { needsAttention }),
       startedAt: this.startedAt,
+      ...defined({ planned, folder: run?.folder }),
     };
+  }
+
+  /** Of a plan that leaves nothing to do, all are counted, and none has a job. */
+  private get items(): number {
+    const { run, planned } = this.carried;
+    return run?.rows ?? planned?.rows ?? this.input.items?.length ?? 0;
   }
 
   pause(isPaused: boolean): void {
@@ -306,6 +354,7 @@ class ConversionBatch implements ControlledBatch {
     const refusals = this.refusals.carry();
     const uploads = this.flights.carryUploads();
     const carried: CarriedBatch = {
+      ...defined({ planned: this.carried.planned, run: this.carried.run }),
       startedAt: this.startedAt,
       window: this.window,
       isPaused: this.isPaused,
@@ -344,14 +393,14 @@ class ConversionBatch implements ControlledBatch {
     if (failure !== undefined) throw unwrap(failure);
     await this.results.rest();
     const { totals } = this.tally;
-    const items = countItems(this.input);
-    totals.cancelled += items - this.tally.ended;
+    const { items } = this;
     const status = this.stop ?? 'completed';
-    const { folder } = this.input;
-    const result: ConversionBatchResult =
-      folder === undefined
-        ? { ...this.ended(status), itemResults: allResults(this.results.pending, items) }
-        : await this.writeFiles(folder, this.ended(status));
+    const { planned, run } = this.carried;
+    if (planned && !run) this.tally.addPassedOver(passedOverBy(planned, this.input.plan?.unconvertible));
+    totals.cancelled += items - this.tally.ended;
+    const result: ConversionBatchResult = run
+      ? await this.writeFiles(run.folder, this.ended(status))
+      : { ...this.ended(status), ...(!planned && { itemResults: allResults(this.results.pending, items) }) };
     this.final = status;
     this.reportFailure = result.reportFailure;
     this.describe();
@@ -386,4 +435,17 @@ class ConversionBatch implements ControlledBatch {
     const status = this.status();
     return this.refusals.needed && (status === 'running' || status === 'paused') ? 'needsAttention' : status;
   }
+}
+
+/** When nothing is to do there is no manifest to count. */
+function passedOverBy(
+  { done, kept, refused, missing }: PlannedRows,
+  unconvertible: Unconvertible = 'fail',
+): PassedOver {
+  const isSkipped = unconvertible === 'skip';
+  return {
+    ...{ done, kept, missing, refused: isSkipped ? 0 : refused, unconvertible: isSkipped ? refused : 0 },
+    failures: {},
+    possiblyChargedTwice: 0,
+  };
 }

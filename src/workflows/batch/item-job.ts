@@ -26,8 +26,7 @@ export function itemJobInput(
   const onUnknownOutcome = ruleOf(batch);
   // Were the service to have lost the task, the job would decide by its own policy.
   const isFetched = earlier?.taskId !== undefined;
-  // A reset of the batch is no wish for all of it again.
-  const again = batch.again && !wasReset() ? { again: true as const } : {};
+  const again = wantsAgain(batch);
   return defined({
     app,
     source: { uri: source },
@@ -45,10 +44,15 @@ export function itemJobInput(
   });
 }
 
+/** A reset of the batch is no wish for all of it again. */
+export function wantsAgain({ again }: ConversionBatchInput): { again?: true } {
+  return again && !wasReset() ? { again } : {};
+}
+
 /** About conversions of earlier jobs that may have been charged; that of a job's own submits is its policy's. */
-function ruleOf({ paysOnce, resubmit, policies }: ConversionBatchInput): OnUnknownOutcome {
+export function ruleOf({ isScheduled, resubmit, policies }: ConversionBatchInput): OnUnknownOutcome {
   if (resubmit) return 'resubmit';
-  return paysOnce ? 'fail' : (policies?.onUnknownOutcome ?? defaultPolicies.onUnknownOutcome);
+  return isScheduled ? 'fail' : (policies?.onUnknownOutcome ?? defaultPolicies.onUnknownOutcome);
 }
 
 /** The batch's own or, lower than single jobs, which have a user waiting: 4, where Temporal's default is 3. */

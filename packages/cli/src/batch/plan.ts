@@ -1,9 +1,13 @@
-import type { Finding, FindingList } from 'temporal-file-conversion/internal/batch/plan/findings';
-import type { PlannedBatch, RefusedCount } from 'temporal-file-conversion/internal/batch/plan/planned-batch';
+import type { FindingList } from 'temporal-file-conversion/internal/batch/plan/findings';
+import { planBatch } from 'temporal-file-conversion/internal/batch/plan/plan-batch';
+import {
+  summaryOf,
+  withUnconvertible,
+  type PlannedBatch,
+} from 'temporal-file-conversion/internal/batch/plan/planned-batch';
 import { oncePerPair, type AskPair, type FormatPair } from 'temporal-file-conversion/internal/batch/plan/settle-row';
-import type { Refusal } from 'temporal-file-conversion/internal/shared/batch';
-import type { OnExisting } from 'temporal-file-conversion/internal/shared/job';
-import type { Unconvertible } from 'temporal-file-conversion/internal/shared/policies';
+import type { BatchPlan, Refusal } from 'temporal-file-conversion/internal/shared/batch';
+import type { OnExisting, OnUnknownOutcome } from 'temporal-file-conversion/internal/shared/job';
 import {
   capitalised,
   counted,
@@ -15,45 +19,45 @@ import type { CommandContext } from '../command-context';
 import { interrupted, throwIfAny } from '../command-error';
 import { whyNot, withFormats } from '../formats/check';
 import { formatTable } from '../output/text';
-import type { JobSettings } from './settings';
+import { filesOf } from './batch-folder';
 
-export interface Planning {
-  signal: AbortSignal;
-  ask: AskPair;
-}
-
-interface PlanRules {
-  settings: JobSettings;
-  signal: AbortSignal;
-  isDry: boolean;
-  /** After a batch that was watched to its end. */
-  isJoined?: boolean;
-}
-
-export async function planOrRefuse(
+/** What a batch would do, told by the command itself. */
+export async function planDry(
   context: CommandContext,
-  { settings, signal, isDry, isJoined = false }: PlanRules,
-  plan: (planning: Planning) => Promise<PlannedBatch>,
+  { plan, app, onExisting, ...rules }: DryRun,
+  signal: AbortSignal,
 ): Promise<PlannedBatch> {
-  const { app, onExisting } = settings;
-  const askPair = askPairs(context, { app, signal, isDry });
+  const { folder: batchFolder, what, cwd, out, template, extensions, unconvertible } = plan;
+  if (what === 'last') throw new Error('a retry has no dry run');
+  const askPair = askPairs(context, { app, signal });
   // Items that are skipped anyway need no check.
   const ask: AskPair = (pair) => (pair.exists && onExisting === 'skip' ? Promise.resolve(undefined) : askPair(pair));
-  const planned = await plan({ signal, ask }).catch((error: unknown) => {
+  const found = await planBatch({
+    ...{ files: filesOf(context), what, batchFolder, cwd, out, template, unconvertible, ask, signal },
+    ...rules,
+    ...(extensions && { extensionOf: (output: string) => extensions[output] }),
+    stdin: context.stdin,
+    dryRun: true,
+  }).catch((error: unknown) => {
     if (!signal.aborted) throw error;
     throw interrupted(error);
   });
-  const checked = withRefused(planned, { unconvertible: settings.unconvertible, isJoined });
-  refuseProblems(context, checked);
-  tellWarnings(context, checked);
-  return checked;
+  const planned = withUnconvertible(found, { unconvertible });
+  refuseProblems(context, planned);
+  for (const line of summaryOf({ ...planned, missing: { count: 0, listed: [] } }).warnings) context.output.warn(line);
+  return planned;
+}
+
+interface DryRun {
+  plan: BatchPlan;
+  app: string;
+  onExisting: OnExisting | undefined;
+  onUnknownOutcome: OnUnknownOutcome | undefined;
+  again: boolean;
 }
 
 /** Asks the service once for each pair of formats of a plan, one after the other; one warning when it can't be asked. */
-function askPairs(
-  context: CommandContext,
-  { app, signal, isDry }: { app: string; signal: AbortSignal; isDry: boolean },
-): AskPair {
+function askPairs(context: CommandContext, { app, signal }: { app: string; signal: AbortSignal }): AskPair {
   let last: Promise<unknown> = Promise.resolve();
   let isSilent = false;
   const ask = async ({ extension, input, output }: FormatPair): Promise<Refusal | undefined> => {
@@ -62,7 +66,7 @@ function askPairs(
       context,
       app,
       async (lookup) => ({ refusal: await whyNot(lookup, { extension, from: input, to: output }) }),
-      { signal, mayBeAway: isDry },
+      { signal, mayBeAway: true },
     );
     isSilent = !answer;
     const refusal = answer?.refusal;
@@ -74,35 +78,6 @@ function askPairs(
     last = answer.catch(() => (isSilent = true));
     return answer;
   });
-}
-
-/** The plan with unsupported pairs among its warnings or, when there is nothing else to do, among its problems. */
-function withRefused(
-  plan: PlannedBatch,
-  { unconvertible = 'fail', isJoined }: { unconvertible: Unconvertible | undefined; isJoined: boolean },
-): PlannedBatch {
-  const { refused, todo } = plan;
-  if (refused.length === 0) return plan;
-  const isNothingLeft = todo === 0 && unconvertible === 'fail';
-  const fate =
-    unconvertible === 'skip'
-      ? ', and will be skipped'
-      : ', and will fail without being uploaded (--unconvertible skip leaves them out)';
-  const found = refused.map((each): Finding => ({
-    code: 'FORMAT_UNUSABLE',
-    message: tell(each, isNothingLeft ? '' : fate),
-  }));
-  // A batch that was watched to its end has a report to be told.
-  const kind = isNothingLeft && !isJoined ? 'problems' : 'warnings';
-  const { count, listed } = plan[kind];
-  return { ...plan, [kind]: { count: count + found.length, listed: [...listed, ...found] } };
-}
-
-function tell({ rows, input, first, refusal }: RefusedCount, fate: string): string {
-  const which = input ? `of format ${input}` : `(${first}${rows > 1 ? ', …' : ''})`;
-  const files = `${counted(rows, 'file')} ${which}`;
-  const { message } = refusal;
-  return `${files} can't be converted${fate}: ${message.charAt(0).toLowerCase()}${message.slice(1)}`;
 }
 
 const maxShown = 100;
@@ -119,14 +94,6 @@ function refuseProblems({ output }: CommandContext, { problems, warnings, todo }
   // What was left out is why there is nothing to do.
   if (problems.count > 0 && todo === 0) for (const line of lines(warnings)) output.warn(line);
   throwIfAny('INPUT_UNUSABLE', lines(problems));
-}
-
-function tellWarnings({ output }: CommandContext, { warnings, leftOut }: PlannedBatch): void {
-  for (const line of lines(warnings)) output.warn(line);
-  const { repeated, unsettled, ownResults } = leftOut;
-  if (repeated > 0) output.say(`${counted(repeated, 'file')} named more than once, and taken once.`);
-  if (unsettled > 0) output.say(`${counted(unsettled, 'file')} left out that may still be being written.`);
-  if (ownResults > 0) output.say(`${counted(ownResults, 'result')} of earlier runs left out.`);
 }
 
 /** `--dry-run`: what would be done. `vcredits`: an estimate, where prices are known. */

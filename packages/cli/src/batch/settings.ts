@@ -1,8 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import path from 'node:path';
-import { text } from 'node:stream/consumers';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { isDeepStrictEqual } from 'node:util';
-import type { PlanBatchOptions } from 'temporal-file-conversion/internal/batch/plan/plan-batch';
+import { candidatesOfManifest } from 'temporal-file-conversion/internal/batch/plan/candidate';
+import { Findings } from 'temporal-file-conversion/internal/batch/plan/findings';
 import {
   asFolder,
   folderOf,
@@ -12,16 +14,14 @@ import {
   shownFolder,
   uriOfPath,
 } from 'temporal-file-conversion/internal/batch/uris';
-import { writeFile } from 'temporal-file-conversion/internal/batch/contents';
-import type { ConversionBatchInput } from 'temporal-file-conversion/internal/shared/batch';
+import type {
+  BatchManifest,
+  BatchPlan,
+  BatchSources,
+  ConversionBatchInput,
+} from 'temporal-file-conversion/internal/shared/batch';
 import { defined } from 'temporal-file-conversion/internal/shared/defined';
-import {
-  conversionModes,
-  onExistingChoices,
-  onUnknownOutcomeChoices,
-  unconvertibleChoices,
-  type Unconvertible,
-} from 'temporal-file-conversion/internal/shared/policies';
+import type { Unconvertible } from 'temporal-file-conversion/internal/shared/policies';
 import type {
   ConversionMode,
   ConversionParameters,
@@ -29,12 +29,10 @@ import type {
   OnUnknownOutcome,
 } from 'temporal-file-conversion/internal/shared/job';
 import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
-import { StorageError } from 'temporal-file-conversion/internal/storage/errors';
 import type { FileStore } from 'temporal-file-conversion/internal/storage/file-store';
 import { shownPath } from 'temporal-file-conversion/internal/storage/file-uri';
-import { z } from 'zod';
 import type { CommandContext } from '../command-context';
-import { CommandError } from '../command-error';
+import { CommandError, throwIfAny } from '../command-error';
 import { embeddedFormats, extensionFromName } from '../formats/lookup';
 import { isEncrypting } from '../keys/encryption-settings';
 import { isEmbedded } from '../service/app-profiles';
@@ -66,22 +64,26 @@ export interface RunFlags {
   dryRun?: boolean;
 }
 
-interface BatchSettings {
+interface SettledBatch {
   name: string;
   app: string;
-  plan: PlanBatchOptions;
+  plan: BatchPlan;
 }
 
-/** @throws CommandError when the arguments contradict each other. */
+/**
+ * What a command asks for, as its batch will find it. Cheap mistakes are told here, before anything is started.
+ * @throws CommandError
+ */
 export async function settleBatch(
   context: CommandContext,
   sources: readonly string[],
-  flags: RunFlags,
-): Promise<BatchSettings> {
-  const { config, cwd, stdin } = context;
+  flags: RunFlags & { signal: AbortSignal },
+): Promise<SettledBatch> {
+  const { config, cwd } = context;
+  const { template, dryRun, signal } = flags;
   const app = flags.app ?? config.values.defaultApp;
   const out = flags.out === undefined ? undefined : folderUri(context, flags.out);
-  const what = whatToConvert(sources, { ...flags, cwd, stdin });
+  const what = whatToConvert(sources, { ...flags, cwd });
   const name = flags.name ?? defaultName(sources, { ...flags, cwd, out, isHidden: isEncrypting(context) });
   checkName(name);
   const files = filesOf(context);
@@ -90,39 +92,68 @@ export async function settleBatch(
     const problem = `${shownFolder(folder)} is a file, and the runs of batch ${name} are kept in a folder there. Move it away, or choose another --name.`;
     throw new CommandError('STATE_UNUSABLE', [problem]);
   }
-  // Any other service is asked for each pair of formats once the files are known.
-  const extensions = isEmbedded(context, app) ? await knownExtensions() : new Map<string, string>();
+  const here = asFolder(uriOfPath(cwd));
+  await requireNamed(files, what, here);
+  if ('manifest' in what && what.manifest !== '-') await requireRows(files, what, signal);
+  const extensions = await knownExtensions(context, app);
+  const isPiped = 'manifest' in what ? what.manifest === '-' : [...what.sources, what.filesFrom].includes('-');
+  const unconvertible = flags.unconvertible ?? config.values.policies.unconvertible;
   return {
     name,
     app,
     plan: {
-      files,
+      folder,
       what,
-      batchFolder: folder,
-      cwd: asFolder(uriOfPath(cwd)),
-      ...defined({ out, template: flags.template }),
-      extensionOf: (output) => extensions.get(output) ?? extensionFromName(output),
-      stdin,
+      cwd: here,
+      unconvertible,
+      ...defined({ out, template, stdin: isPiped && dryRun !== true ? await keepPiped(context, folder) : undefined }),
+      ...(extensions.size > 0 && { extensions: Object.fromEntries(extensions) }),
     },
   };
 }
 
+/** Names of this machine that are no pattern, and are not there. */
+async function requireNamed(files: FileStore, what: BatchSources | BatchManifest, here: string): Promise<void> {
+  const named = 'manifest' in what ? [what.manifest] : what.sources;
+  const missing: string[] = [];
+  for (const typed of named) {
+    const uri = typed === '-' || /[*?[{(]/.test(typed) ? undefined : resolveName(typed, here);
+    if (uri === undefined || !isLocal(uri)) continue;
+    const found = await files.look(uri.replace(/(?<=[^/])\/$/, ''));
+    if (found.kind === 'none' && !found.isUnseen) {
+      missing.push(
+        `${'manifest' in what ? what.name : shownAsWritten(typed)} does not exist. Check the name and the folder.`,
+      );
+    }
+  }
+  throwIfAny('INPUT_UNUSABLE', missing);
+}
+
+/** A manifest that can't be read is told before anything is started. */
+async function requireRows(files: FileStore, manifest: BatchManifest, signal: AbortSignal): Promise<void> {
+  const [problems, warnings] = [new Findings(), new Findings()];
+  const rows = candidatesOfManifest(manifest, { files, problems, warnings, signal });
+  while (!(await rows.next()).done) signal.throwIfAborted();
+  const { count, listed } = await problems.list();
+  const more = count > listed.length ? [`and ${count - listed.length} more.`] : [];
+  throwIfAny('INPUT_UNUSABLE', [...listed.map(({ message }) => message), ...more]);
+}
+
+/** A worker can't read what is piped into a command. */
+async function keepPiped(context: CommandContext, folder: string): Promise<string> {
+  const content = await buffer(context.stdin);
+  const digest = createHash('sha256').update(content).digest('hex').slice(0, 12);
+  const uri = `${folder}piped-${digest}`;
+  const writing = { uri, jobKey: `piped ${randomUUID()}`, attempt: 1, onExisting: 'overwrite' as const };
+  await filesOf(context).writeDestination({ ...writing, body: Readable.from([content]) });
+  return uri;
+}
+
 function whatToConvert(
   sources: readonly string[],
-  flags: RunFlags & Pick<CommandContext, 'cwd' | 'stdin'>,
-): PlanBatchOptions['what'] {
-  const {
-    cwd,
-    stdin,
-    to,
-    from: input,
-    param: parameters,
-    manifest,
-    recursive,
-    exclude,
-    modifiedSince,
-    filesFrom,
-  } = flags;
+  flags: RunFlags & Pick<CommandContext, 'cwd'>,
+): BatchSources | BatchManifest {
+  const { cwd, to, from: input, param: parameters, manifest, recursive, exclude, modifiedSince, filesFrom } = flags;
   const [only = '', ...others] = sources;
   const isManifest = to === undefined && others.length === 0 && /\.(csv|jsonl)$/i.test(only);
   const named = manifest ?? (isManifest ? only : undefined);
@@ -148,7 +179,7 @@ function whatToConvert(
     const uri = resolveName(named, folder) ?? named;
     const isStdin = named === '-';
     return {
-      manifest: isStdin ? stdin : uri,
+      manifest: isStdin ? '-' : uri,
       name: shownAsWritten(named),
       folder: isStdin ? folder : folderOf(uri),
       ...defined({ to: defaultTo, input, parameters }),
@@ -199,11 +230,14 @@ export function checkName(name: string): void {
   );
 }
 
-async function knownExtensions(): Promise<Map<string, string>> {
-  const lookup = embeddedFormats();
+async function knownExtensions(context: CommandContext, app: string): Promise<Map<string, string>> {
   const extensions = new Map<string, string>();
+  // Any other service is asked by the batch.
+  if (!isEmbedded(context, app)) return extensions;
+  const lookup = embeddedFormats();
   for (const { format } of (await lookup.targets()) ?? []) {
-    extensions.set(format, (await lookup.target(format))?.extension ?? extensionFromName(format));
+    const extension = (await lookup.target(format))?.extension;
+    if (extension !== undefined && extension !== extensionFromName(format)) extensions.set(format, extension);
   }
   return extensions;
 }
@@ -212,84 +246,36 @@ function usage(problem: string): CommandError {
   return new CommandError('USAGE', [`${problem} See: fileconv batch run --help`]);
 }
 
-/** Settings of a batch's jobs: the workflow's input without what comes from the plan, and how it is listed. */
-export interface JobSettings extends Omit<
-  ConversionBatchInput,
-  'folder' | 'items' | 'historyLimit' | 'resubmit' | 'again' | 'hidesNames'
-> {
-  tags?: string[];
-  unconvertible?: Unconvertible;
-}
-
-const duration = z.union([z.number(), z.string()]);
-
-const schema = z.object({
-  app: z.string(),
-  window: z.number().exactOptional(),
-  onExisting: z.enum(onExistingChoices).exactOptional(),
-  mode: z.enum(conversionModes).exactOptional(),
-  unconvertible: z.enum(unconvertibleChoices).exactOptional(),
-  tags: z.array(z.string()).exactOptional(),
-  stopAfter: z.object({ failures: z.number().exactOptional(), percent: z.number().exactOptional() }).exactOptional(),
-  // The client checks them again when the batch is started.
-  policies: z
-    .looseObject({
-      onUnknownOutcome: z.enum(onUnknownOutcomeChoices).exactOptional(),
-      maxResubmissions: z.number().exactOptional(),
-      uploadDeadline: duration.exactOptional(),
-    })
-    .exactOptional(),
-}) satisfies z.ZodType<JobSettings>;
-
-const settingsFile = 'settings.json';
-
-/** Kept beside the runs, for `batch retry`. */
-export async function saveSettings(files: FileStore, folder: string, settings: JobSettings): Promise<void> {
-  const writing = { jobKey: `settings ${randomUUID()}`, attempt: 1 };
-  await writeFile(files, folder + settingsFile, [`${JSON.stringify(settings, undefined, 2)}\n`], { writing });
-}
-
-/** Undefined when no run has been started. @throws CommandError when the file is damaged, StorageError when it can't be read. */
-export async function readSettings(files: FileStore, folder: string): Promise<JobSettings | undefined> {
-  try {
-    return schema.parse(JSON.parse(await text(files.read(folder + settingsFile))));
-  } catch (error) {
-    if (error instanceof StorageError && error.code === 'SOURCE_NOT_FOUND') return undefined;
-    if (error instanceof StorageError) throw error;
-    const problem = `${shownPath(folder + settingsFile)} can't be read: it was changed or damaged. Run the batch again with its whole command.`;
-    throw new CommandError('STATE_UNUSABLE', [problem], { cause: error });
-  }
-}
-
 /**
  * Which flags have no effect on a batch that already runs, and what to type instead. Undefined when all have.
- * `earlier`: what the batch under way was started with, as far as that is known.
+ * `earlier`: what the batch under way was started with.
  */
 export function tellUnheeded({
   name,
   flags,
-  settings,
+  input,
   earlier,
 }: {
   name: string;
   flags: Partial<RunFlags>;
-  settings: JobSettings;
-  earlier: JobSettings | undefined;
+  input: ConversionBatchInput;
+  earlier: ConversionBatchInput | undefined;
 }): string | undefined {
   const choices = [
-    // Whether the running batch has it is not recorded.
-    ['--resubmit', flags.resubmit === true, true, undefined],
-    ['--window', flags.window, settings.window, earlier?.window],
-    ['--mode', flags.mode, settings.mode, earlier?.mode],
-    ['--tag', flags.tag?.[0], settings.tags, earlier?.tags],
-    ['--app', flags.app, settings.app, earlier?.app],
-    ['--on-existing', flags.onExisting, settings.onExisting, earlier?.onExisting],
-    ['--unconvertible', flags.unconvertible, settings.unconvertible, earlier?.unconvertible],
-    ['--stop-after', flags.stopAfter, settings.stopAfter, earlier?.stopAfter],
+    ['--resubmit', flags.resubmit, input.resubmit, earlier?.resubmit],
+    ['--again', flags.again, input.again, earlier?.again],
+    ['--window', flags.window, input.window, earlier?.window],
+    ['--mode', flags.mode, input.mode, earlier?.mode],
+    // It is listed by the tags of its start, which its input does not tell.
+    ['--tag', flags.tag?.[0], flags.tag, undefined],
+    ['--app', flags.app, input.app, earlier?.app],
+    ['--on-existing', flags.onExisting, input.onExisting, earlier?.onExisting],
+    ['--unconvertible', flags.unconvertible, input.plan?.unconvertible, earlier?.plan?.unconvertible],
+    ['--stop-after', flags.stopAfter, input.stopAfter, earlier?.stopAfter],
     [
       '--on-unknown-outcome',
       flags.onUnknownOutcome,
-      settings.policies?.onUnknownOutcome,
+      input.policies?.onUnknownOutcome,
       earlier?.policies?.onUnknownOutcome,
     ],
   ] as const;
@@ -299,7 +285,7 @@ export function tellUnheeded({
   if (typed.length === 0) return undefined;
   const now =
     typed[0] === '--window' && typed.length === 1
-      ? `fileconv batch window ${shellWord(name)} ${settings.window}`
+      ? `fileconv batch window ${shellWord(name)} ${input.window}`
       : `fileconv batch cancel ${shellWord(name)} --finish, and then this command again`;
   return `It continues as it was started: ${typed.join(', ')} ${typed.length === 1 ? 'holds' : 'hold'} only for what is left to do afterwards, while this command watches. To have that now: ${now}`;
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BatchFailedError, type BatchHandle } from 'temporal-file-conversion/internal/client/batch-handle';
-import type { BatchState, ConversionBatchResult } from 'temporal-file-conversion/internal/shared/batch';
-import { formatCount, formatDuration, shellWord } from 'temporal-file-conversion/internal/shared/wording';
+import type { BatchState, ConversionBatchResult, PlannedRows } from 'temporal-file-conversion/internal/shared/batch';
+import { formatCount, formatDuration, printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import { CommandError, isAway } from '../command-error';
 import { temporalTarget } from '../config/temporal-connection';
@@ -15,6 +15,14 @@ const askEveryMs = 1_000;
 /** Without a terminal, where a line is written now and then. Each look costs a worker a task. */
 const askQuietlyEveryMs = 10_000;
 
+interface Watching {
+  stack: StackInUse;
+  batch: BatchHandle;
+  signal: AbortSignal;
+  /** Told once, as soon as it is known. */
+  onPlanned?: (planned: PlannedRows) => void;
+}
+
 /**
  * Shows a batch until it ends, and says why when nothing progresses.
  * @returns no result when the signal came before the end of the batch; the stall is what it waited for then.
@@ -22,17 +30,22 @@ const askQuietlyEveryMs = 10_000;
  */
 export async function watchBatch(
   context: CommandContext,
-  { stack, batch, signal }: { stack: StackInUse; batch: BatchHandle; signal: AbortSignal },
+  { stack, batch, signal, onPlanned }: Watching,
 ): Promise<{ result?: ConversionBatchResult; stall?: Stall }> {
   const { output } = context;
-  const progress = new BatchProgress(output);
+  const progress = new BatchProgress(output, onPlanned);
   const news = tellStalls(context, { stack, batch });
   const over = new AbortController();
   const showing = showUntil(over.signal, { stack, batch, progress, isLive: output.isLive });
   try {
     const result = await Promise.race([untilKnown(context, { stack, batch, signal }), aborted(signal)]);
+    if (result) progress.planned(result);
     return { ...(result && { result }), ...(news.last && { stall: news.last }) };
   } catch (error) {
+    if (error instanceof BatchFailedError) {
+      // What was left out is why there is nothing to do.
+      for (const { message } of error.refusedPlan?.warnings.listed ?? []) output.warn(printable(message));
+    }
     throw explainBatchFailure(error);
   } finally {
     over.abort();
@@ -100,7 +113,9 @@ async function showUntil(
   // A function, since TypeScript would otherwise narrow `aborted` to false for good.
   const hasEnded = () => over.aborted;
   const untilNext = () =>
-    sleep(isLive ? askEveryMs : askQuietlyEveryMs, undefined, { signal: over }).catch(() => undefined);
+    sleep(isLive || !progress.isPlanned ? askEveryMs : askQuietlyEveryMs, undefined, { signal: over }).catch(
+      () => undefined,
+    );
   // A bar is shown at once; a batch that ends before the first line is due writes none.
   if (!isLive) await untilNext();
   while (!hasEnded()) {
@@ -118,7 +133,13 @@ const endedFromOutside: readonly string[] = ['TERMINATED', 'TIMED_OUT', 'CANCELL
 /** The error to throw when a batch has no result; other errors are returned unchanged. */
 export function explainBatchFailure(error: unknown): unknown {
   if (!(error instanceof BatchFailedError)) return error;
-  const { batch, code, message } = error;
+  const { batch, code, message, refusedPlan } = error;
+  if (refusedPlan) {
+    const { count, listed } = refusedPlan.problems;
+    const rest = count > listed.length ? [`and ${count - listed.length} more.`] : [];
+    const [first = message, ...others] = [...listed.map((each) => each.message), ...rest];
+    return new CommandError('INPUT_UNUSABLE', [first, ...others], { cause: error });
+  }
   const next = `Jobs in flight continue. What is left is done by: fileconv batch retry ${shellWord(batch)}`;
   const text = endedFromOutside.includes(code) ? `${message.replace(/\.?$/, '.')} ${next}` : message;
   return new CommandError('BATCH_FAILED', [text], { cause: error });
@@ -135,9 +156,21 @@ class BatchProgress {
   private toldAt = Date.now();
   private toldOf: string | undefined;
 
-  constructor(private readonly output: Output) {}
+  isPlanned = false;
+
+  constructor(
+    private readonly output: Output,
+    private readonly onPlanned: ((planned: PlannedRows) => void) | undefined,
+  ) {}
+
+  planned({ planned }: BatchState): void {
+    if (!planned || this.isPlanned) return;
+    this.isPlanned = true;
+    this.onPlanned?.(planned);
+  }
 
   show(state: BatchState, now = Date.now()): void {
+    this.planned(state);
     const ended = endedOf(state);
     this.samples.push({ at: now, ended });
     while (this.samples.length > 2 && now - (this.samples[0]?.at ?? now) > rateWindowMs) this.samples.shift();
@@ -173,6 +206,7 @@ class BatchProgress {
 /** `1,234 of 5,000, 12 failed, 50 in flight, 23.4 files/s, 3 min left, 1,222 vCredits` */
 export function progressText(state: BatchState, perSecond: number | undefined): string {
   const { items, failed, cancelled, inFlight, vcredits, status, needsAttention } = state;
+  if (status === 'planning') return 'looks for files';
   const left = items - endedOf(state);
   const parts = [
     `${formatCount(endedOf(state))} of ${formatCount(items)}`,

@@ -1,36 +1,28 @@
 import { ServiceError } from '@temporalio/client';
-import { folderOf } from 'temporal-file-conversion/internal/batch/uris';
-import type { FindingList } from 'temporal-file-conversion/internal/batch/plan/findings';
-import { planBatch } from 'temporal-file-conversion/internal/batch/plan/plan-batch';
-import type { PlannedBatch } from 'temporal-file-conversion/internal/batch/plan/planned-batch';
-import { NoEarlierRunError, replanFailed } from 'temporal-file-conversion/internal/batch/plan/replan-failed';
-import { discardRun, estimateVcredits, type BatchRun } from 'temporal-file-conversion/internal/batch/run-folders';
+import { readRequest } from 'temporal-file-conversion/internal/batch/request';
+import { estimateVcredits } from 'temporal-file-conversion/internal/batch/run-folders';
 import {
   BatchRunningError,
   isRefusedStart,
-  runFolderOf,
+  readBatchInput,
   type BatchHandle,
 } from 'temporal-file-conversion/internal/client/batch-handle';
 import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
-import { findWorkflow } from 'temporal-file-conversion/internal/history/find-workflow';
+import type {
+  BatchPlan,
+  ConversionBatchInput,
+  ConversionBatchResult,
+  PlannedRows,
+} from 'temporal-file-conversion/internal/shared/batch';
 import { defined } from 'temporal-file-conversion/internal/shared/defined';
-import { isOpen } from 'temporal-file-conversion/internal/shared/job-outcome';
-import type { FileStore } from 'temporal-file-conversion/internal/storage/file-store';
-import { counted, shellWord } from 'temporal-file-conversion/internal/shared/wording';
-import { planOrRefuse, tellDryRun, type Planning } from '../../batch/plan';
+import { counted, printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import { batchFolder, filesOf } from '../../batch/batch-folder';
-import {
-  checkName,
-  readSettings,
-  saveSettings,
-  settleBatch,
-  tellUnheeded,
-  type JobSettings,
-  type RunFlags,
-} from '../../batch/settings';
+import { planDry, tellDryRun } from '../../batch/plan';
+import { checkName, settleBatch, tellUnheeded, type RunFlags } from '../../batch/settings';
 import { watchBatch } from '../../batch/watch';
+import { makeStateFolders } from '../../allowed';
 import type { CommandContext } from '../../command-context';
-import { CommandError, exitCodes, explaining, type ExitCode } from '../../command-error';
+import { CommandError, exitCodes, type ExitCode } from '../../command-error';
 import { chosenPolicies } from '../../config/load-config';
 import { openTemporal, withTemporal, type StackInUse } from '../../stack/open-temporal';
 import { untilAskedToEnd } from '../../stack/parent-process';
@@ -40,11 +32,9 @@ import { requireBatch } from './look';
 
 interface Undertaking {
   name: string;
-  settings: JobSettings;
+  input: ConversionBatchInput;
   flags: Partial<RunFlags>;
-  plan: (options: Planning) => Promise<PlannedBatch>;
-  files: FileStore;
-  batchFolder: string;
+  signal: AbortSignal;
 }
 
 /** `fileconv batch run`: exit code 0 only when every file is converted, now or by an earlier run. */
@@ -53,63 +43,48 @@ export async function batchRun(
   sources: readonly string[],
   flags: RunFlags,
 ): Promise<ExitCode> {
-  const { name, app, plan: planOptions } = await settleBatch(context, sources, flags);
-  const { files } = planOptions;
-  const settings = jobSettings(context, app, flags);
-  const { unconvertible } = settings;
-  const repetition = { ...repetitionOf(settings, flags), unconvertible };
-  if (flags.dryRun === true) {
-    const signal = untilAskedToEnd(context);
-    const plan = await planOrRefuse(context, { settings, signal, isDry: true }, (planning) =>
-      planBatch({ ...planOptions, ...repetition, dryRun: true, ...planning }),
-    );
-    const vcredits = await estimateVcredits(files, { batchFolder: planOptions.batchFolder, todo: plan.todo });
-    tellDryRun(context, { name, plan, vcredits, onExisting: settings.onExisting ?? 'fail' });
-    return exitCodes.ok;
-  }
-  return undertake(context, {
-    name,
-    settings,
-    flags,
-    files,
-    batchFolder: planOptions.batchFolder,
-    plan: (planning) => planBatch({ ...planOptions, ...repetition, ...planning }),
-  });
+  const signal = untilAskedToEnd(context);
+  const { name, app, plan } = await settleBatch(context, sources, { ...flags, signal });
+  const input = toInput(context, { app, plan, flags });
+  if (flags.dryRun !== true) return undertake(context, { name, input, flags, signal });
+  const { onExisting, policies, again = false } = input;
+  const onUnknownOutcome = flags.resubmit === true ? 'resubmit' : policies?.onUnknownOutcome;
+  const planned = await planDry(context, { plan, app, onExisting, onUnknownOutcome, again }, signal);
+  const vcredits = await estimateVcredits(filesOf(context), { batchFolder: plan.folder, todo: planned.todo });
+  tellDryRun(context, { name, plan: planned, vcredits, onExisting: onExisting ?? 'fail' });
+  return exitCodes.ok;
 }
 
 export async function batchRetry(
   context: CommandContext,
   name: string,
-  { resubmit = false, again = false, runs }: { resubmit?: boolean; again?: boolean; runs?: string },
+  { resubmit, again, runs }: { resubmit?: boolean; again?: boolean; runs?: string },
 ): Promise<ExitCode> {
   checkName(name);
-  const files = filesOf(context);
-  const folder = runs === undefined ? await findBatchFolder(context, name) : batchFolder(context, name, { runs });
-  const saved = await readSettings(files, folder);
-  const settings = saved ?? jobSettings(context, context.config.values.defaultApp, {});
-  return undertake(context, {
-    name,
-    settings,
-    flags: { resubmit, again },
-    files,
-    batchFolder: folder,
-    plan(planning) {
-      const { unconvertible } = settings;
-      const rules = { ...repetitionOf(settings, { resubmit, again }), unconvertible };
-      const none = () => `There is no batch ${name} here. See: fileconv batch list`;
-      return replanFailed({ files, batchFolder: folder, ...rules, ...planning }).catch(
-        explaining(NoEarlierRunError, 'INPUT_UNUSABLE', none),
-      );
-    },
+  const request = await findRequest(context, name, runs);
+  if (!request?.plan) {
+    throw new CommandError('INPUT_UNUSABLE', [`There is no batch ${name} here. See: fileconv batch list`]);
+  }
+  const { folder, cwd, unconvertible } = request.plan;
+  const input = defined({
+    ...request,
+    plan: { ...defined({ folder, cwd, unconvertible }), what: 'last' as const },
+    // Somebody watches it now.
+    isScheduled: undefined,
+    ...wishes({ resubmit, again }),
   });
+  return undertake(context, { name, input, flags: defined({ resubmit, again }), signal: untilAskedToEnd(context) });
 }
 
-/** In the state folder, or where the batch that Temporal knows has its runs. */
-async function findBatchFolder(context: CommandContext, name: string): Promise<string> {
-  const here = batchFolder(context, name);
-  if (await readSettings(filesOf(context), here)) return here;
-  const elsewhere = await withTemporal(context, ({ client }) => runFolderOf(client, name)).catch(() => undefined);
-  return elsewhere === undefined ? here : folderOf(elsewhere);
+/** What the last run of a batch was asked: as it is kept beside its runs, or as Temporal knows it. */
+async function findRequest(
+  context: CommandContext,
+  name: string,
+  runs: string | undefined,
+): Promise<ConversionBatchInput | undefined> {
+  const kept = await readRequest(filesOf(context), batchFolder(context, name, { runs }));
+  if (kept || runs !== undefined) return kept;
+  return withTemporal(context, ({ client }) => readBatchInput(client, name)).catch(() => undefined);
 }
 
 export async function batchWatch(context: CommandContext, name: string): Promise<ExitCode> {
@@ -126,119 +101,87 @@ export async function batchWatch(context: CommandContext, name: string): Promise
   }
 }
 
-/** Plans, starts what is to be done or joins what is under way, and watches it to its end. */
-async function undertake(context: CommandContext, undertaking: Undertaking): Promise<ExitCode> {
-  const { name, settings, flags, plan, files, batchFolder: folder } = undertaking;
+/** Starts what is to be done or joins what is under way, and watches it to its end. */
+async function undertake(context: CommandContext, { name, input, flags, signal }: Undertaking): Promise<ExitCode> {
   const { output } = context;
-  const signal = untilAskedToEnd(context);
-  const rules = { settings, signal, isDry: false };
-  const { tags = [], ...others } = settings;
-  const input = defined({ ...others, unconvertible: undefined });
-  const plannedAt = Date.now();
-  let planned = await planOrRefuse(context, rules, plan);
-  // Before anything is started: most mistakes are found without a stack.
-  if (!planned.run) return tellNothingToDo(context, name, planned);
-  const stack = await useStack(context, signal).catch(async (error: unknown) => {
-    if (planned.run) await discardRun(files, planned.run.folder);
-    throw error;
-  });
+  // The batch keeps its files there.
+  await makeStateFolders(context);
+  const stack = await useStack(context, signal);
   try {
-    const client = clientOf(stack, settings.app);
-    // Unreadable settings are about to be replaced.
-    const earlier = await readSettings(files, folder).catch(() => undefined);
-    const start = async (run: BatchRun): Promise<BatchHandle | undefined> => {
-      try {
-        await saveSettings(files, folder, settings);
-      } catch (error) {
-        await discardRun(files, run.folder);
-        throw error;
-      }
-      try {
-        return await stack.untilClosed(() =>
-          client.startBatch(
-            {
-              name,
-              folder: run.folder,
-              items: planned.rows,
-              ...input,
-              ...(flags.resubmit === true && { resubmit: true }),
-              ...(flags.again === true && { again: true }),
-              ...(stack.uiUrl !== undefined && { uiUrl: stack.uiUrl }),
-            },
-            { tags },
-          ),
-        );
-      } catch (error) {
-        // The start may have been received all the same; a run that did nothing is recognised as such later.
-        const isRefused = isRefusedStart(error);
-        if (isRefused) await discardRun(files, run.folder);
-        if (error instanceof BatchRunningError) {
-          if (earlier) await saveSettings(files, folder, earlier);
-          return undefined;
-        }
-        throw error instanceof ServiceError ? notStarted(name, error, isRefused) : error;
-      }
-    };
-    const last = await stack.untilClosed(() => findWorkflow(stack.client, name));
-    if (last?.closeTime && last.closeTime.getTime() >= plannedAt) {
-      // The plan does not know how it ended.
-      await discardRun(files, planned.run.folder);
-      planned = await planOrRefuse(context, rules, plan);
-      if (!planned.run) return tellNothingToDo(context, name, planned);
-    }
-    const isRunning = last !== undefined && isOpen(last);
-    // Were it to end now, the start would go by a plan that knows nothing of it.
-    if (isRunning) await discardRun(files, planned.run.folder);
-    let batch = isRunning ? undefined : await start(planned.run);
+    const client = clientOf(stack, input.app);
+    const asked = { ...input, ...(stack.uiUrl !== undefined && { uiUrl: stack.uiUrl }) };
+    const { tag: tags = [] } = flags;
+    const start = (): Promise<BatchHandle | undefined> =>
+      stack
+        .untilClosed(() => client.startPlanned(name, asked, { tags }))
+        .catch((error: unknown) => {
+          if (error instanceof BatchRunningError) return undefined;
+          throw error instanceof ServiceError ? notStarted(name, error) : error;
+        });
+    let batch = await start();
+    let joined: ConversionBatchResult | undefined;
     if (!batch) {
       output.say(`Batch ${name} is running already: watching it. What has changed since is converted afterwards.`);
-      const unheeded = tellUnheeded({ name, flags, settings, earlier });
+      const earlier = await stack.untilClosed(() => readBatchInput(stack.client, name));
+      const unheeded = tellUnheeded({ name, flags, input, earlier });
       if (unheeded !== undefined) output.say(unheeded);
       const { result, stall } = await watchBatch(context, { stack, batch: client.getBatch(name), signal });
       if (!result) return detached(context, { stack, name, stall });
-      planned = await planOrRefuse(context, { ...rules, isJoined: true }, plan);
-      if (!planned.run) {
-        const unconvertible = settings.unconvertible === 'skip' ? 0 : unconvertibleRows(planned);
-        return await (await loadFinish()).finishBatch(context, { stack, name, result, unconvertible });
-      }
-      batch = await start(planned.run);
+      joined = result;
+      batch = await start();
       if (!batch)
         throw new CommandError('STATE_UNUSABLE', [
           `Batch ${name} was started by somebody else. Watch it: fileconv batch watch ${shellWord(name)}`,
         ]);
     }
-    const skipped = planned.done > 0 ? `, ${counted(planned.done, 'file')} done before` : '';
-    output.say(`Batch ${name}: ${counted(planned.todo, 'file')} to convert${skipped}.`);
-    if (planned.kept > 0) output.say(tellKept(name, planned.kept));
-    if (planned.missing.count > 0) output.say(tellMissing(planned.missing));
-    return await watchToEnd(context, { stack, batch, name, signal });
+    return await watchToEnd(context, { stack, batch, name, signal, joined });
   } finally {
     await stack.close();
   }
 }
 
-function notStarted(name: string, error: ServiceError, isRefused: boolean): CommandError {
+function notStarted(name: string, error: ServiceError): CommandError {
   const reason = error.cause?.message ?? error.message;
-  const text = isRefused
+  const text = isRefusedStart(error)
     ? `Temporal has refused to start batch ${name}: ${reason}`
     : `Nobody knows whether batch ${name} was started: the answer of Temporal was lost (${reason}). The same command again watches it, or starts it.`;
   return new CommandError('TEMPORAL_UNREACHABLE', [text], { cause: error });
 }
 
-function loadFinish() {
-  return import('../../batch/finish.js');
-}
-
 async function watchToEnd(
   context: CommandContext,
-  watched: { stack: StackInUse; batch: BatchHandle; name: string; signal: AbortSignal },
+  watched: {
+    stack: StackInUse;
+    batch: BatchHandle;
+    name: string;
+    signal: AbortSignal;
+    /** How the batch has ended that was running when this one was wanted. */
+    joined?: ConversionBatchResult | undefined;
+  },
 ): Promise<ExitCode> {
+  const { name, joined } = watched;
   // Loaded now, while the command only waits.
-  const finish = loadFinish();
-  const { result, stall } = await watchBatch(context, watched);
-  return result
-    ? (await finish).finishBatch(context, { ...watched, result })
-    : detached(context, { ...watched, stall });
+  const finish = import('../../batch/finish.js');
+  const onPlanned = (planned: PlannedRows) => tellPlanned(context, name, planned);
+  const { result, stall } = await watchBatch(context, { ...watched, onPlanned });
+  if (!result) return detached(context, { ...watched, stall });
+  const { planned, folder } = result;
+  if (planned && folder === undefined && result.status === 'completed') {
+    const unconvertible = result.refused ?? 0;
+    if (joined?.folder !== undefined) {
+      return (await finish).finishBatch(context, { ...watched, result: joined, unconvertible });
+    }
+    return tellNothingToDo(context, name, { ...planned, failed: result.failed });
+  }
+  return (await finish).finishBatch(context, { ...watched, result });
+}
+
+function tellPlanned({ output }: CommandContext, name: string, { todo, done, kept, warnings }: PlannedRows): void {
+  for (const warning of warnings) output.warn(printable(warning));
+  if (todo === 0) return;
+  const skipped = done > 0 ? `, ${counted(done, 'file')} done before` : '';
+  output.say(`Batch ${name}: ${counted(todo, 'file')} to convert${skipped}.`);
+  if (kept > 0) output.say(tellKept(name, kept));
 }
 
 function detached(
@@ -255,17 +198,14 @@ function detached(
   return exitCodes.interrupted;
 }
 
-/** Of a batch with nothing to do. */
-function unconvertibleRows({ rows, done, kept }: PlannedBatch): number {
-  return rows - done - kept;
-}
-
-function tellNothingToDo({ output }: CommandContext, name: string, planned: PlannedBatch): ExitCode {
-  const { rows, done, kept } = planned;
-  // Were these to fail, there would be a problem in place of a plan.
-  const unconvertible = unconvertibleRows(planned);
+function tellNothingToDo(
+  { output }: CommandContext,
+  name: string,
+  { rows, done, kept, failed }: PlannedRows & { failed: number },
+): ExitCode {
+  const unconvertible = rows - done - kept;
   if (output.json) {
-    const counts = { items: rows, succeeded: 0, failed: kept, skipped: rows - kept, cancelled: 0, unfinished: 0 };
+    const counts = { items: rows, succeeded: 0, failed, skipped: rows - failed, cancelled: 0, unfinished: 0 };
     output.printJson({
       batch: name,
       status: 'completed',
@@ -275,18 +215,12 @@ function tellNothingToDo({ output }: CommandContext, name: string, planned: Plan
     });
   } else if (rows === 0) output.print(`Batch ${name}: there are no files to convert.`);
   else {
-    const skipped = unconvertible > 0 ? `, ${counted(unconvertible, 'file')} skipped` : '';
-    output.print(`Batch ${name}: nothing to do, ${counted(done, 'file')} done before${skipped}.`);
+    const how = failed > kept ? 'not converted' : 'skipped';
+    const others = unconvertible > 0 ? `, ${counted(unconvertible, 'file')} ${how}` : '';
+    output.print(`Batch ${name}: nothing to do, ${counted(done, 'file')} done before${others}.`);
   }
   if (kept > 0) output.warn(tellKept(name, kept));
-  if (planned.missing.count > 0) output.warn(tellMissing(planned.missing));
-  return kept > 0 ? exitCodes.failed : exitCodes.ok;
-}
-
-/** Results that somebody has moved away are nothing to be converted again. */
-function tellMissing({ count, listed: [first] }: FindingList): string {
-  const others = count > 1 ? ` And ${counted(count - 1, 'more result', 'more results')}.` : '';
-  return `${first?.message ?? ''}${others} What was converted before is not converted again, unless you say --again.`;
+  return failed > 0 ? exitCodes.failed : exitCodes.ok;
 }
 
 function tellKept(name: string, kept: number): string {
@@ -294,23 +228,29 @@ function tellKept(name: string, kept: number): string {
   return `${what} (on_unknown_outcome is fail). Look at the service first; to convert all the same, and maybe pay twice: fileconv batch retry ${shellWord(name)} --resubmit`;
 }
 
-function jobSettings(context: CommandContext, app: string, flags: Partial<RunFlags>): JobSettings {
-  const { config } = context;
-  const { window, stopAfter, mode, tag: tags = [], onUnknownOutcome } = flags;
+function toInput(
+  { config }: CommandContext,
+  { app, plan, flags }: { app: string; plan: BatchPlan; flags: RunFlags },
+): ConversionBatchInput {
+  const { window, stopAfter, mode, onUnknownOutcome } = flags;
   const policies = chosenPolicies(config, defined({ onUnknownOutcome }));
   return {
     app,
+    plan,
     onExisting: flags.onExisting ?? config.values.policies.onExisting,
-    unconvertible: flags.unconvertible ?? config.values.policies.unconvertible,
     ...defined({ window, stopAfter, mode }),
-    ...(tags.length > 0 && { tags }),
     ...(Object.keys(policies).length > 0 && { policies }),
+    ...wishes(flags),
   };
 }
 
-function repetitionOf({ policies }: JobSettings, { resubmit, again }: Partial<RunFlags>) {
-  const onUnknownOutcome = resubmit === true ? ('resubmit' as const) : policies?.onUnknownOutcome;
-  return { onUnknownOutcome, again: again === true };
+interface Wishes {
+  resubmit?: boolean | undefined;
+  again?: boolean | undefined;
+}
+
+function wishes({ resubmit, again }: Wishes): { resubmit?: true; again?: true } {
+  return { ...(resubmit === true && { resubmit: true }), ...(again === true && { again: true }) };
 }
 
 function clientOf({ client, taskQueue }: StackInUse, app?: string): FileConversionClient {

@@ -1,0 +1,35 @@
+import { text } from 'node:stream/consumers';
+import { z } from 'zod';
+import type { ConversionBatchInput } from '../shared/batch';
+import { StorageError } from '../storage/errors';
+import type { FileStore } from '../storage/file-store';
+import { shownPath } from '../storage/file-uri';
+import { writeFile, type Writing } from './contents';
+import { RunFileError } from './run-files';
+
+/** The workflow checks the rest when it is asked for again. */
+const schema = z.looseObject({ app: z.string(), plan: z.looseObject({ folder: z.string() }) });
+
+const requestFile = 'request.json';
+
+/** Beside the runs: what the last one was asked, for `batch retry`. */
+export async function saveRequest(
+  files: FileStore,
+  folder: string,
+  request: ConversionBatchInput,
+  writing: Writing,
+): Promise<void> {
+  await writeFile(files, folder + requestFile, [`${JSON.stringify(request, undefined, 2)}\n`], { writing });
+}
+
+/** Undefined when no run was made there. @throws RunFileError when the file is damaged, StorageError when it can't be read. */
+export async function readRequest(files: FileStore, folder: string): Promise<ConversionBatchInput | undefined> {
+  try {
+    return schema.parse(JSON.parse(await text(files.read(folder + requestFile)))) as unknown as ConversionBatchInput;
+  } catch (error) {
+    if (error instanceof StorageError && error.code === 'SOURCE_NOT_FOUND') return undefined;
+    if (error instanceof StorageError) throw error;
+    const problem = `${shownPath(folder + requestFile)} can't be read: it was changed or damaged. Run the batch again with its whole command.`;
+    throw new RunFileError('RUN_UNREADABLE', problem, { cause: error });
+  }
+}

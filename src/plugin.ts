@@ -61,6 +61,11 @@ export interface FileConversionPluginOptions {
   callbacks?: CallbackSettings;
   /** Stores of sources and results by the scheme of their URIs, beside or in place of those for `file:` and `https:`. */
   stores?: StoresByScheme;
+  /**
+   * Workers on all hosts see the same files under the same paths. Default: false; the steps of a job that writes to a `file:` URI
+   * stay on the host that uploaded. A store of your own says so by its `isPerHost`.
+   */
+  sharedFiles?: boolean;
   /** Folder that preserves RETRY-AFTER times across restarts. Default: none, and they are lost on a restart. */
   stateDir?: string;
   /** Of workers, clients and replays that name none, for example `createEncryptedDataConverter(keys)`. Default: Temporal's. */
@@ -122,7 +127,11 @@ export class FileConversionPlugin extends SimplePlugin {
       metrics: this.metrics,
       slots: this.slots,
       api: (app) => this.api(app),
-      files: new Stores({ file: createLocalFiles(), https: createHttpsFiles(), ...options.stores }),
+      files: new Stores({
+        file: createLocalFiles({ isShared: options.sharedFiles ?? false }),
+        https: createHttpsFiles(),
+        ...options.stores,
+      }),
       credits: new CreditsWatch(),
       times: new ConversionTimes(),
       waits: new WaitSlots(() => waitSlotsOf(this.fewestSlots)),

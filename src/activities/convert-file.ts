@@ -38,7 +38,7 @@ export function createConvertFile(dependencies: ActivityDependencies) {
       }
       failure.isRoomAwaited = input.room?.isAwaited === true;
       if (input.destination !== undefined) {
-        const plan = await planDestination(files, { ...input, destination: input.destination }, attempt);
+        const plan = await planDestination(files, { ...input, destination: input.destination }, failure);
         if (plan.kind === 'skip') return { skipped: true };
       }
       if (input.parked) failure.parked = input.parked;

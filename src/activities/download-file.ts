@@ -2,7 +2,7 @@ import type { DiscardDownloadInput, DownloadFileInput, DownloadFileResult } from
 import { lastSegment } from '../shared/job';
 import { hasAny } from '../shared/warnings';
 import { runAttempt, type ActivityDependencies } from './activity-attempt';
-import { assertShared, planDestination, removeMarker } from './job-destination';
+import { assertSeen, planDestination } from './job-destination';
 
 /** Longer than workers that share an allowance wait for each other, and than most windows. */
 const ticketWaitMs = 70_000;
@@ -24,7 +24,7 @@ export function createDownloadFile(dependencies: ActivityDependencies) {
       failure.neededBytes = input.room?.bytes;
       // After a wait for room, or in a later run, an earlier attempt may already have written the file.
       const attempt = isRoomAwaited || input.mayBeDelivered ? number + 1 : number;
-      const plan = await planDestination(files, { ...input, attempt }, activity);
+      const plan = await planDestination(files, { ...input, attempt }, failure);
       if (plan.kind === 'skip') return { skipped: true, requests: failure.requests };
 
       const service = api(input.app);
@@ -44,7 +44,6 @@ export function createDownloadFile(dependencies: ActivityDependencies) {
         signal,
         mayCommit: () => heartbeat.confirm(),
       });
-      await removeMarker(files, input, activity);
       const { requests } = failure;
       if (stored.skipped) return { skipped: true, requests };
       const { uri, bytes, sha256 } = stored;
@@ -54,17 +53,16 @@ export function createDownloadFile(dependencies: ActivityDependencies) {
     });
 }
 
-/** Limits the attempts to find the upload's folder: the failed or cancelled job waits for this activity. */
+/** Limits the attempts to reach the download's host: the failed or cancelled job waits for this activity. */
 const looksAtMost = 5;
 
-/** Removes the temporary file of an abandoned download, and the upload's marker. Idempotent. */
+/** Removes the temporary file of an abandoned download. Idempotent. */
 export function createDiscardDownload(dependencies: ActivityDependencies) {
   const { files } = dependencies;
   return (input: DiscardDownloadInput): Promise<void> =>
     runAttempt(dependencies, { step: 'download', app: input.app }, async (attempt) => {
-      const { number, jobKey } = attempt;
-      if (number < looksAtMost) await assertShared(files, input, attempt);
-      await removeMarker(files, input, attempt);
-      if (!input.markerOnly) await files.discardPartial({ uri: input.destination, jobKey });
+      const { number, jobKey, failure } = attempt;
+      if (number < looksAtMost) assertSeen(files, input, failure);
+      await files.discardPartial({ uri: input.destination, jobKey });
     });
 }

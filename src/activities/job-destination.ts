@@ -1,10 +1,10 @@
 import { hostname } from 'node:os';
 import type { NeededRoom } from '../shared/activities';
-import type { FolderMarker, OnExisting } from '../shared/job';
+import type { OnExisting } from '../shared/job';
 import { StorageError } from '../storage/errors';
 import type { DestinationPlan } from '../storage/file-store';
 import type { Stores } from '../storage/stores';
-import type { ActivityAttempt } from './activity-attempt';
+import type { FailureContext } from './failure';
 import { soonTaken } from './pauses';
 
 interface JobDestination {
@@ -21,15 +21,15 @@ interface JobDestination {
 
 /**
  * Resolves the result's name and proves that it can be written, before anything is spent on it.
- * @throws StorageError, also what `assertShared` throws.
+ * @throws StorageError, also what `assertSeen` throws.
  */
 export async function planDestination(
   files: Stores,
-  job: JobDestination & Marked,
-  attempt: Attempt,
+  job: JobDestination & Uploaded,
+  failure: FailureContext,
 ): Promise<DestinationPlan> {
-  await assertShared(files, job, attempt);
-  const plan = await files.prepareDestination({
+  assertSeen(files, job, failure);
+  return files.prepareDestination({
     uri: job.destination,
     suggestedName: outputName(job.sourceName, job.output),
     onExisting: job.onExisting,
@@ -37,8 +37,6 @@ export async function planDestination(
     expectedBytes: job.room?.bytes,
     source: job.uri,
   });
-  if (plan.kind === 'skip') await removeMarker(files, job, attempt);
-  return plan;
 }
 
 /** Name of a job's result in a folder: the source's name with the target format as its extension. */
@@ -48,65 +46,29 @@ export function outputName(sourceName: string, output: string): string {
   return `${base}.${output.split('-', 1)[0] ?? output}`;
 }
 
-interface Marked {
+interface Uploaded {
   destination: string;
-  marker?: FolderMarker | undefined;
-  /** An earlier run may have left a marker. */
-  mayBeDelivered?: true;
+  /** Of the worker that uploaded. */
+  host?: string | undefined;
 }
 
-type Attempt = Pick<ActivityAttempt, 'run' | 'failure'>;
-
-/**
- * After the upload: leaves a marker in the destination's folder, by which the job's later steps verify that they see
- * the same folder. Undefined where all workers see the same files, and where not even a marker has room: the submit
- * then waits for room, so the upload is not repeated.
- */
-export async function leaveMarker(files: Stores, uri: string, { run }: Attempt): Promise<FolderMarker | undefined> {
-  const { sharing } = files.of(uri);
-  if (!sharing || !run) return undefined;
-  try {
-    if (!(await sharing.leaveMarker({ uri, jobKey: run.workflowId, runId: run.runId }))) return undefined;
-  } catch (error) {
-    if (error instanceof StorageError && error.code === 'DESTINATION_FULL') return undefined;
-    throw error;
-  }
-  return { view: sharing.view, runId: run.runId };
+/** For the result of an upload: this worker's, if workers on others may not see the destination's folder. */
+export function ownHost(files: Stores, uri: string): string | undefined {
+  return files.of(uri).isPerHost === true ? hostname() : undefined;
 }
 
 /**
- * Called before anything is spent or written. A marker that was deleted does not block the upload's own host.
- * @throws StorageError DESTINATION_NOT_SHARED, retried soon, when this worker does not see the upload's folder.
+ * Called before anything is spent or written.
+ * @throws StorageError DESTINATION_NOT_SHARED, retried soon, on another host than the upload's.
  */
-export async function assertShared(files: Stores, job: Marked, { run, failure }: Attempt): Promise<void> {
-  if (await isShared(files, job, run)) return;
+export function assertSeen(files: Stores, { destination: uri, host }: Uploaded, failure: FailureContext): void {
+  const own = ownHost(files, uri);
+  if (own === undefined || host === undefined || own === host) return;
   failure.pauses = soonTaken(failure.pauses);
-  const { destination: uri } = job;
   throw new StorageError({
     code: 'DESTINATION_NOT_SHARED',
-    message: `Cannot write ${uri}: the worker on ${hostname()} does not see the folder that the upload's worker saw there. Share the folder between the machines, or run workers on one of them only; the job continues by itself.`,
+    message: `Cannot write ${uri}: this worker is on ${own}, the source was uploaded on ${host}, and the two may see different folders. The job goes on by itself once a worker on ${host} takes it. If all workers see the same files under the same paths, say so in their configuration: worker.shared_files = "on"`,
     uri,
     retryable: true,
   });
-}
-
-async function isShared(files: Stores, { destination: uri, marker }: Marked, run: Attempt['run']): Promise<boolean> {
-  const { sharing } = files.of(uri);
-  if (!sharing || !marker || marker.view === sharing.view) return true;
-  const { runId, jobId } = marker;
-  if (jobId !== undefined) return sharing.seesMarker({ uri, jobKey: jobId, runId });
-  // The run before a reset may have removed its marker.
-  if (run?.runId !== runId) return true;
-  return sharing.seesMarker({ uri, jobKey: run.workflowId, runId });
-}
-
-/** Removes the marker once the job no longer needs it, also one that an earlier run left. Ignores errors. */
-export async function removeMarker(
-  files: Stores,
-  { destination: uri, marker, mayBeDelivered }: Marked,
-  { run }: Pick<Attempt, 'run'>,
-): Promise<void> {
-  const { sharing } = files.of(uri);
-  if (!sharing || !run || (!marker && !mayBeDelivered) || marker?.jobId !== undefined) return;
-  await sharing.removeMarker({ uri, jobKey: run.workflowId }).catch(() => undefined);
 }

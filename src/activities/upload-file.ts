@@ -5,13 +5,13 @@ import { sameContent } from '../batch/contents';
 import type { ConversionApi } from '../http/conversion-api';
 import type { UploadFileInput, UploadFileResult } from '../shared/activities';
 import { defined } from '../shared/defined';
-import { lastSegment, type FolderMarker } from '../shared/job';
+import { lastSegment } from '../shared/job';
 import { hasAny } from '../shared/warnings';
 import { StorageError } from '../storage/errors';
 import type { SourceFile } from '../storage/file-store';
 import type { Stores } from '../storage/stores';
 import { runAttempt, type ActivityAttempt, type ActivityDependencies } from './activity-attempt';
-import { leaveMarker, planDestination } from './job-destination';
+import { ownHost, planDestination } from './job-destination';
 import { soonTaken } from './pauses';
 
 /** Uploads the source to the service (`upload/file`). Idempotent: a second upload only costs a request. */
@@ -22,13 +22,11 @@ export function createUploadFile(dependencies: ActivityDependencies) {
       const source = await openSource(files, input.uri, attempt);
       const { output = '', destination } = input;
       const places = input.outputs ?? [defined({ output, destination })];
+      const host = destination === undefined ? undefined : ownHost(files, destination);
       // Before anything is spent: a conversion whose result can't be stored is not started.
       if (await isNothingToDo(files, places, { input, attempt })) return { skipped: true };
       const sent = (await sentBefore(files, input, attempt)) ?? (await send(api(input.app), source, attempt));
-      // The last step, so that a failed attempt leaves no marker.
-      let marker: FolderMarker | undefined;
-      for (const folder of foldersOf(places)) marker = (await leaveMarker(files, folder, attempt)) ?? marker;
-      return { skipped: false, ...sent, bytes: source.size, ...(marker && { marker }) };
+      return { skipped: false, ...sent, ...defined({ bytes: source.size, host }) };
     });
 }
 
@@ -77,22 +75,13 @@ async function isNothingToDo(
     places.map(async ({ output, destination }) => {
       if (destination === undefined) return 'write';
       const place = { ...input, output, destination, sourceName: lastSegment(input.uri) };
-      return (await planDestination(files, place, attempt)).kind;
+      return (await planDestination(files, place, attempt.failure)).kind;
     }),
   );
   if (plans.some((plan) => plan.status === 'fulfilled' && plan.value !== 'skip')) return false;
   const prevented = plans.find((plan) => plan.status === 'rejected');
   if (prevented) throw prevented.reason;
   return true;
-}
-
-/** A destination in each folder that gets a result. */
-function foldersOf(places: readonly Place[]): Iterable<string> {
-  const folders = new Map<string, string>();
-  for (const { destination } of places) {
-    if (destination !== undefined) folders.set(destination.replace(/[^/]*$/, ''), destination);
-  }
-  return folders.values();
 }
 
 /** The source is opened once per attempt, so each hash sees the file once. */
@@ -105,8 +94,7 @@ async function* hashed(body: AsyncIterable<Uint8Array>, hash: Hash): AsyncGenera
 
 /** Details of the heartbeats of an upload whose source was not found. */
 interface Looks {
-  looks?: number;
-  /** Hosts that have looked for the source. */
+  /** The host of each look, in turn. */
   missingOn?: string[];
 }
 
@@ -128,20 +116,20 @@ export async function openSource(
   } catch (error) {
     if (!(error instanceof StorageError) || error.code !== 'SOURCE_NOT_FOUND') throw error;
     // Where every worker sees the same files, no other need look.
-    if (!files.of(uri).sharing) throw error;
-    const { looks = 0, missingOn = [] } = previousDetails as Looks;
-    const looked = [...new Set([...missingOn, hostname()])];
-    const others = (await pollingHosts()).filter((host) => !looked.includes(host));
-    const isFinal = others.length === 0 || looks + 1 >= looksAtMost;
-    if (isFinal && looked.length === 1 && others.length === 0) throw error;
+    if (files.of(uri).isPerHost !== true) throw error;
+    const looks = [...((previousDetails as Looks).missingOn ?? []), hostname()];
+    const looked = new Set(looks);
+    const others = (await pollingHosts()).filter((host) => !looked.has(host));
+    if (others.length === 0 && looked.size === 1) throw error;
+    const isFinal = others.length === 0 || looks.length >= looksAtMost;
     if (!isFinal) {
-      heartbeat.add({ looks: looks + 1, missingOn: looked } satisfies Looks);
+      heartbeat.add({ missingOn: looks } satisfies Looks);
       failure.pauses = soonTaken(failure.pauses);
     }
     const elsewhere = others.length === 0 ? '' : ` Workers on ${others.join(', ')} have not looked.`;
     throw new StorageError({
       code: error.code,
-      message: `${error.message} Workers on ${looked.join(', ')} have looked.${elsewhere}`,
+      message: `${error.message} Workers on ${[...looked].join(', ')} have looked.${elsewhere}`,
       uri,
       retryable: !isFinal,
       cause: error,

@@ -3,7 +3,6 @@ import type { EarlierRuns } from './charge';
 import type {
   ConversionJobInput,
   ConversionParameters,
-  FolderMarker,
   OnExisting,
   OutputFile,
   Recall,
@@ -38,7 +37,7 @@ export interface UploadFileInput {
   /** Of another job: taken as it is if the file is still the same. */
   upload?: SharedUpload;
   /** From the job's first upload. */
-  marker?: FolderMarker;
+  host?: string;
 }
 
 export type UploadFileResult =
@@ -48,8 +47,8 @@ export type UploadFileResult =
       connector: string;
       bytes: number;
       source?: SourceContent;
-      /** Absent: no destination, or all workers see the same files. */
-      marker?: FolderMarker;
+      /** Whose worker uploaded. Absent: no destination, or all workers see the same files. */
+      host?: string;
       warnings?: Record<string, string>;
       requests: number;
     };
@@ -72,7 +71,8 @@ export interface ConvertFileInput {
   /** The job was reset to before this submit, so it does not know what it has submitted since. */
   afterReset?: true;
   room?: NeededRoom;
-  marker?: FolderMarker;
+  /** From the upload. */
+  host?: string;
   /** Nonce of the callback URL, if this worker requests a callback. The URL itself never enters a history. */
   nonce?: string;
 }
@@ -149,7 +149,8 @@ export interface DownloadFileInput {
   room?: NeededRoom;
   /** An earlier run may have delivered the result: a file with the same bytes counts as this job's. */
   mayBeDelivered?: true;
-  marker?: FolderMarker;
+  /** From the upload. */
+  host?: string;
 }
 
 export type DownloadFileResult =
@@ -165,9 +166,8 @@ export interface DiscardDownloadInput {
   app: string;
   /** As in the job's input: a folder, or a file whose folder is searched. */
   destination: string;
-  marker?: FolderMarker;
-  /** No download has begun, so there is no temporary file. */
-  markerOnly?: true;
+  /** From the upload. */
+  host?: string;
 }
 
 /** Heartbeat of a submit just before its first byte: from here on its outcome may be unknown. */

@@ -12,16 +12,6 @@ export type {
   SourceContent,
 };
 
-/** Marks the destination's folder after an upload, so that later workers can check that they see the same folder. */
-export interface FolderMarker {
-  /** View of the worker that left it; workers with the same view need not check. */
-  view: string;
-  /** Run that left it; the marker does not apply to a run started by a reset. */
-  runId: string;
-  /** Job that left it, when its outputs are jobs of their own: it removes the marker too. */
-  jobId?: string;
-}
-
 /** A file's upload, from which any number of jobs can convert until the service lets it expire. */
 export interface SharedUpload {
   connector: string;
@@ -39,8 +29,6 @@ export type ConversionSource =
       connector: string;
       /** Name from which the result's is derived, for example `report.md`. Default: the connector. */
       name?: string;
-      /** Left by the job that uploaded it. */
-      marker?: FolderMarker;
     };
 
 /** One of several formats that a file is converted to. */

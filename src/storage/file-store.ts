@@ -51,27 +51,6 @@ export interface WriteDestinationOptions {
   onProgress?: ((writtenBytes: number) => void) | undefined;
 }
 
-/** `uri` is the job's destination: a file, or a folder if it ends with `/`. */
-export interface MarkerOptions {
-  uri: string;
-  /** The job's identity, the same in all its runs: a marker replaces one that an earlier run left. */
-  jobKey: string;
-  /** The content of the marker. */
-  runId: string;
-}
-
-/** How workers find out whether they see the same folder. */
-export interface FolderSharing {
-  /** A short text; workers with the same `view` are certain to see the same files. */
-  readonly view: string;
-  /** Leaves a hidden marker in the destination's folder, made if missing. False: it cannot hold one; none is sought. */
-  leaveMarker(options: MarkerOptions): Promise<boolean>;
-  /** Whether this run's marker is there. */
-  seesMarker(options: MarkerOptions): Promise<boolean>;
-  /** Succeeds if there is no marker. */
-  removeMarker(options: Pick<MarkerOptions, 'uri' | 'jobKey'>): Promise<void>;
-}
-
 /** What a URI names at this moment; symbolic links are followed. */
 export type FileSnapshot =
   | FoundFile
@@ -157,6 +136,6 @@ export interface FileStore {
   walk(folder: string, options?: WalkOptions): AsyncIterable<WalkedFile>;
   /** Removes a file or, if the URI ends with `/`, everything below it. Succeeds if there is nothing. */
   remove(uri: string): Promise<void>;
-  /** Absent if every worker sees the same files, as in an object store. */
-  readonly sharing?: FolderSharing | undefined;
+  /** Workers on different hosts may see different files, as on local disks. Default: all see the same, as in an object store. */
+  readonly isPerHost?: boolean | undefined;
 }

@@ -6,8 +6,6 @@ export type {
   FileSnapshot,
   FileStore,
   FoundFile,
-  FolderSharing,
-  MarkerOptions,
   SourceFile,
   StoredFile,
   WalkedFile,

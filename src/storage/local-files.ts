@@ -7,17 +7,21 @@ import { alreadyExists, cannotWrite, destinationFailure, isItsSource, systemCode
 import { makeSafeName } from './file-name';
 import type { DestinationPlan, FileStore } from './file-store';
 import { toPath } from './file-uri';
-import { assertRoom, createFolderSharing, folderOf, freeBytesOf, type FreeBytes } from './folders';
+import { assertRoom, folderOf, freeBytesOf, type FreeBytes } from './folders';
 import { removeIfThere, removePartials } from './partial-file';
 import { lookAtLocalFile, openLocalSource, readLocalFile } from './source';
 import { walkLocalFolder } from './walk';
 import { writeLocalFile } from './write';
 
-/** The store for `file:` URIs. Some file systems lack `link(2)` or do not answer `statfs(2)`: both are replaceable. */
+/**
+ * The store for `file:` URIs. `isShared`: all workers see the same files under the same paths. Some file systems lack `link(2)` or do
+ * not answer `statfs(2)`: both are replaceable.
+ */
 export function createLocalFiles({
   link,
   freeBytes = freeBytesOf,
-}: { link?: Link; freeBytes?: FreeBytes } = {}): FileStore {
+  isShared = false,
+}: { link?: Link; freeBytes?: FreeBytes; isShared?: boolean } = {}): FileStore {
   return {
     openSource: openLocalSource,
     prepareDestination: (options) => planDestination(options, freeBytes),
@@ -30,7 +34,7 @@ export function createLocalFiles({
       writing(uri, () =>
         uri.endsWith('/') ? rm(toPath(uri), { recursive: true, force: true }) : removeIfThere(toPath(uri)),
       ),
-    sharing: createFolderSharing(),
+    isPerHost: !isShared,
   };
 }
 

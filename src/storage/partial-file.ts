@@ -108,9 +108,9 @@ export async function removeIfThere(filePath: string): Promise<void> {
   }
 }
 
-/** Removes what attempts of a job left in a folder, whatever the output's name. Its marker has number 0 and stays. */
+/** Removes what attempts of a job left in a folder, whatever the output's name. */
 export async function removePartials(folder: string, jobKey: string): Promise<void> {
-  const ending = new RegExp(`^\\..*\\.${markOf(jobKey)}\\.[1-9]\\d*\\.part$`, 's');
+  const ending = new RegExp(`^\\..*\\.${markOf(jobKey)}\\.\\d+\\.part$`, 's');
   let names: string[];
   try {
     names = await readdir(folder);

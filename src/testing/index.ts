@@ -234,24 +234,6 @@ const checks: Readonly<Record<string, FileStoreRule['check']>> = {
     }
     assert.deepEqual((await walked(store, uriOf(''))).map(({ relative }) => relative).sort(), ['.hidden', 'sub.md']);
   },
-  async 'a marker is seen by its own job until it is removed, and neither a write nor a discard removes it'(subject) {
-    const { sharing } = subject.store;
-    if (!sharing) return;
-    const own = { uri: subject.uriOf('a.pdf'), jobKey: 'job', runId: 'run' };
-    assert.equal(await sharing.seesMarker(own), false);
-    for (let time = 0; time < 2; time += 1) await sharing.leaveMarker(own);
-    await write(subject, { attempt: 2 });
-    await subject.store.discardPartial(own);
-    assert.deepEqual(
-      [await sharing.seesMarker(own), await sharing.seesMarker({ ...own, uri: subject.uriOf('') })],
-      [true, true],
-    );
-    assert.equal(await sharing.seesMarker({ ...own, jobKey: 'other' }), false);
-    await sharing.leaveMarker({ ...own, runId: 'later' });
-    assert.equal(await sharing.seesMarker(own), false);
-    for (let time = 0; time < 2; time += 1) await sharing.removeMarker(own);
-    assert.deepEqual(await subject.contents(), { 'a.pdf': 'new' });
-  },
 };
 
 export const fileStoreContract: readonly FileStoreRule[] = Object.entries(checks).map(([title, check]) => ({

@@ -36,7 +36,7 @@ it.each([
   ['HTTP_502', 'service', 'the conversion service of app billing'],
   ['INVALID_CREDENTIAL', 'account', 'the account of app billing to be accepted'],
   ['DESTINATION_FULL', 'room', 'room at the destination'],
-  ['DESTINATION_NOT_SHARED', 'sharedFolder', "a worker that sees the destination's folder"],
+  ['DESTINATION_NOT_SHARED', 'sharedFolder', 'a worker on the host that uploaded the source'],
   ['UNKNOWN_APP', 'appProfile', 'a worker that knows the app profile billing'],
   ['CONVERSION_NOT_FINISHED', 'conversion', 'the service to finish the conversion'],
   ['STORAGE_FAILED', 'retry', 'the next attempt (submitting)'],

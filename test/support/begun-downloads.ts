@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 
-/** Names of the temporary files of downloads in a folder, which may not be there yet. Markers of uploads are none of them. */
+/** Names of the temporary files of downloads in a folder, which may not be there yet. */
 export async function begunDownloads(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch(() => []);
-  return names.filter((name) => /\.[1-9]\d*\.part$/.test(name));
+  return names.filter((name) => /\.\d+\.part$/.test(name));
 }

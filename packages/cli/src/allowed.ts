@@ -2,7 +2,6 @@ import { createHash, createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { lstat, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { leadsInto } from 'temporal-file-conversion/internal/storage/confine';
-import { isPartialName } from 'temporal-file-conversion/internal/storage/partial-file';
 import { makeFolder } from 'temporal-file-conversion/internal/storage/folders';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import { readIfExists, readOrCreateFile, replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
@@ -153,8 +152,7 @@ async function ownKey(context: Context): Promise<string> {
 /** Of a folder that is to be trusted: what is written through a link lands elsewhere. */
 async function refuseLinks(folder: string): Promise<void> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  // A job's own marker leads nowhere.
-  const link = entries.find((entry) => entry.isSymbolicLink() && !isPartialName(entry.name));
+  const link = entries.find((entry) => entry.isSymbolicLink());
   const isItself = (await lstat(folder)).isSymbolicLink() && !(await leadsInto([path.dirname(folder)], folder));
   if (link === undefined && !isItself) return;
   const found = link === undefined ? folder : path.join(link.parentPath, link.name);

@@ -7,10 +7,10 @@ import type { CommandContext } from './command-context';
 
 /* eslint-disable @typescript-eslint/no-require-imports -- a store, and what it takes to load it, waits for its first URI */
 
-/** `roots`: folders that `file:` URIs may lead to; none: any. */
+/** `roots`: folders that `file:` URIs may lead to; none: any. `isShared`: all workers see the same under them. */
 export function configuredStores(
   context: Pick<CommandContext, 'config' | 'env'>,
-  { roots = [] }: { roots?: readonly string[] } = {},
+  { roots = [], isShared = false }: { roots?: readonly string[]; isShared?: boolean } = {},
 ): StoresByScheme {
   const { s3, https } = context.config.values;
   const plainHttp = https.plainHttp === 'on';
@@ -18,8 +18,9 @@ export function configuredStores(
     const { createHttpsFiles } = require('temporal-file-conversion/internal/storage/https/index') as typeof Https;
     return createHttpsFiles({ ...https, plainHttp });
   };
+  const files = createLocalFiles({ isShared });
   return {
-    file: roots.length === 0 ? createLocalFiles() : confine(createLocalFiles(), roots),
+    file: roots.length === 0 ? files : confine(files, roots),
     https: web,
     ...(plainHttp && { http: web }),
     s3() {

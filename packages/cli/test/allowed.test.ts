@@ -134,7 +134,7 @@ it('every key that could open something is one of those', () => {
   const isNumber = /_(seconds|bytes|attempts|days|depth|fields|concurrency|activities|resubmissions)$|\.port$/;
   expect(harmless.filter((key) => !key.startsWith('policies.') && !isNumber.test(key))).toEqual([
     ...['temporal.namespace', 'temporal.profile', 'worker.task_queue', 'worker.common_limit', 'worker.roots'],
-    ...['worker.deployment_name', 'worker.build_id', 'service.engines', 'callbacks.embedded'],
+    ...['worker.shared_files', 'worker.deployment_name', 'worker.build_id', 'service.engines', 'callbacks.embedded'],
     ...['log.level', 'log.format', 's3.region', 's3.path_style', 'apps.NAME.app_id'],
   ]);
 });

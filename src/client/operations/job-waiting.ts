@@ -182,7 +182,7 @@ const waitTexts: Partial<Record<WaitReason, (app: string) => string>> = {
   account: (app) => `the account of app ${app} to be accepted`,
   appProfile: (app) => `a worker that knows the app profile ${app}`,
   room: () => 'room at the destination',
-  sharedFolder: () => "a worker that sees the destination's folder",
+  sharedFolder: () => 'a worker on the host that uploaded the source',
   conversion: () => 'the service to finish the conversion',
 };
 

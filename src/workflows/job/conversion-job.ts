@@ -1,6 +1,5 @@
 import {
   allHandlersFinished,
-  ApplicationFailure,
   CancellationScope,
   condition,
   defineQuery,
@@ -26,7 +25,7 @@ import { acceptedUpdate, conversionStateQuery } from '../../shared/names';
 import { awaitConversion } from './await-conversion';
 import { convertSource, noteFailure } from './convert-source';
 import { readFailure, type JobFailure } from './job-failure';
-import { runStep, JobParts } from './job-parts';
+import { discardDownload, runStep, JobParts } from './job-parts';
 import { countEnd, type JobProgress } from './job-progress';
 import { failureOf, SeveralOutputs, sum } from './several-outputs';
 import { SourceUpload } from './upload-source';
@@ -149,7 +148,6 @@ class ConversionJob extends JobParts {
     progress.vcredits = sum(several.results, ({ vcredits }) => vcredits);
     const failure = failureOf(several.results);
     if (failure) throw progress.failed(failure);
-    await this.leftovers.discardMarker();
     return this.result(several.results.every(({ status }) => status === 'skipped') ? 'skipped' : 'succeeded');
   }
 
@@ -171,14 +169,13 @@ class ConversionJob extends JobParts {
 
   async close(failure: Error): Promise<void> {
     if (isCancellation(failure)) await this.cancelled();
-    else if (failure instanceof ApplicationFailure) await this.leftovers.discardMarker();
     await this.acceptance.close({ failure });
   }
 
   /** Removes what the job left behind, and notes what can't be undone. */
   private async cancelled(): Promise<void> {
     const { taskId, phase } = this.progress;
-    const leftOver = phase === 'downloading' ? await this.leftovers.discard() : await this.leftovers.discardMarker();
+    const leftOver = phase === 'downloading' ? await discardDownload(this) : '';
     const goesOn =
       taskId !== undefined && phase === 'converting'
         ? `The service has no cancel endpoint: conversion task ${taskId} continues there and may be charged.`
@@ -205,10 +202,10 @@ class ConversionJob extends JobParts {
       destination,
       onExisting: this.policies.onExisting,
       ...(report.taskId === this.progress.earlierTaskId && { mayBeDelivered: true as const }),
-      ...this.leftovers.marked,
+      ...(this.host !== undefined && { host: this.host }),
     };
     const summary = `to ${lastSegment(destination)}${destination.endsWith('/') ? '/' : ''}`;
-    const cleanUp = () => this.leftovers.discard();
+    const cleanUp = () => discardDownload(this);
     const step = { phase: 'downloading', deadlineCode: failureCodes.downloadDeadline, cleanUp } as const;
     const downloaded = await runStep(this, step, () => {
       const deadlineMs = Math.max(this.room.deadline - Date.now(), 1);

@@ -130,19 +130,18 @@ async function submitUntilRestored(job: JobParts, turn: SubmitTurn): Promise<Con
 }
 
 async function submit(
-  { input, policies, name, output, activities, progress, callbacks, credits, room, leftovers }: JobParts,
+  { input, policies, name, output, activities, progress, callbacks, credits, room, host }: JobParts,
   { connector, sourceBytes, deadlineMs, askAtOnce }: SubmitTurn & { askAtOnce: boolean },
 ): Promise<ConvertFileResult> {
   const parked = credits.submitDetails(askAtOnce);
   if (!parked) progress.enter('submitting', room.waitsFor);
   const { app, input: inputFormat, parameters, destination } = input;
   const request: ConvertFileInput = {
-    ...defined({ app, connector, sourceName: name, output, input: inputFormat, parameters, destination }),
+    ...defined({ app, connector, sourceName: name, output, input: inputFormat, parameters, destination, host }),
     ...(input.mode === 'sync' && { mode: 'sync' }),
     onExisting: policies.onExisting,
     // The result is assumed to be about as large as the source.
     ...room.needed(destination === undefined ? undefined : sourceBytes),
-    ...leftovers.marked,
     ...defined({ parked, restoredAt: credits.restoredAt }),
     // An activity scheduled before the reset is part of this run's history, but its input lacks the flag.
     ...(wasReset() && { afterReset: true }),

@@ -1,6 +1,7 @@
 import { isCancellation } from '@temporalio/workflow';
-import { failureCodes, type DiscardDownloadInput } from '../../shared/activities';
-import { sourceName, type ConversionJobInput, type FolderMarker, type JobPhase } from '../../shared/job';
+import { failureCodes } from '../../shared/activities';
+import { defined } from '../../shared/defined';
+import { sourceName, type ConversionJobInput, type JobPhase } from '../../shared/job';
 import { shownTime } from '../../shared/wording';
 import { CreditsPark } from './credits-park';
 import { createJobActivities, OrderedWaits, type JobActivities } from './job-activities';
@@ -22,7 +23,8 @@ export class JobParts {
   readonly credits: CreditsPark;
   readonly waits: OrderedWaits;
   readonly room: RoomWait;
-  readonly leftovers: Leftovers;
+  /** Of the worker that uploaded, if workers on others may not see the destination's folder. */
+  host: string | undefined;
 
   constructor(readonly input: ConversionJobInput) {
     this.policies = resolvePolicies(input);
@@ -38,7 +40,6 @@ export class JobParts {
     this.activities = createJobActivities(this.policies, this.waits);
     this.credits = new CreditsPark({ app: input.app, creditsDeadlineMs }, progress);
     this.room = new RoomWait({ destination: input.destination ?? '', deadlineMs: downloadDeadlineMs }, progress);
-    this.leftovers = new Leftovers(input, this.activities);
   }
 }
 
@@ -81,47 +82,15 @@ export async function runStep<T>(
   }
 }
 
-/** Tracks what a job leaves in the destination's folder besides its result; removes it when there is no result. */
-export class Leftovers {
-  /** Set by the upload; a completed download removes the marker. */
-  marker: FolderMarker | undefined;
-
-  constructor(
-    private readonly input: ConversionJobInput,
-    private readonly activities: JobActivities,
-  ) {}
-
-  get marked(): { marker?: FolderMarker } {
-    return this.marker ? { marker: this.marker } : {};
-  }
-
-  /** For a job that has not begun its download. Returns the same as `discard`. */
-  async discardMarker(): Promise<string> {
-    // That of another job is removed by it.
-    return this.marker?.jobId === undefined && this.marker ? this.discard({ markerOnly: true }) : '';
-  }
-
-  /** Returns a note for the user when the cleanup failed, otherwise an empty string. */
-  async discard(only: Pick<DiscardDownloadInput, 'markerOnly'> = {}): Promise<string> {
-    const { destination, outputs = [{ destination }] } = this.input;
-    const { marked } = this;
-    this.marker = undefined;
-    const folders = new Map(outputs.map((each) => [each.destination?.replace(/[^/]*$/, ''), each.destination]));
-    const notes = await Promise.all([...folders.values()].map((each) => this.discardAt(each, { ...marked, ...only })));
-    return notes.filter(Boolean).join(' ');
-  }
-
-  private async discardAt(
-    destination: string | undefined,
-    options: Pick<DiscardDownloadInput, 'marker' | 'markerOnly'>,
-  ): Promise<string> {
-    if (destination === undefined) return '';
-    try {
-      await this.activities.discardDownload({ app: this.input.app, destination, ...options });
-      return '';
-    } catch (error) {
-      const { message } = readFailure(error, failureCodes.downloadDeadline);
-      return `A temporary file may be left beside ${destination}: ${message}`;
-    }
+/** Removes what an abandoned download left. Returns a note for the user when that failed, otherwise an empty string. */
+export async function discardDownload({ input, activities, host }: JobParts): Promise<string> {
+  const { app, destination } = input;
+  if (destination === undefined) return '';
+  try {
+    await activities.discardDownload(defined({ app, destination, host }));
+    return '';
+  } catch (error) {
+    const { message } = readFailure(error, failureCodes.downloadDeadline);
+    return `A temporary file may be left beside ${destination}: ${message}`;
   }
 }

@@ -134,13 +134,11 @@ export class SeveralOutputs {
   }
 
   private inputOf({ output: asked, connector, earlier: known }: OutputTurn): ConversionJobInput {
-    const { name, leftovers } = this.job;
+    const { name } = this.job;
     const { app, input, onExisting, mode, policies } = this.job.input;
     const { output, parameters, destination } = asked;
     const earlier = afterReset(known);
-    const { marker } = leftovers;
-    const markedBy = marker && { ...marker, jobId: marker.jobId ?? workflowInfo().workflowId };
-    const source = defined({ connector, name, marker: markedBy });
+    const source = { connector, name };
     return defined({ app, source, output, input, parameters, destination, onExisting, mode, earlier, policies });
   }
 

@@ -33,30 +33,26 @@ export class SourceUpload {
   }
 
   async run(): Promise<Uploaded | 'skipped'> {
-    const { input, policies, progress, activities, leftovers } = this.job;
+    const { input, policies, progress, activities, host } = this.job;
     const { app, source, output, outputs, destination } = input;
-    if ('connector' in source) {
-      leftovers.marker = source.marker;
-      return source;
-    }
+    if ('connector' in source) return source;
     const given = this.isGivenTried ? undefined : input.upload;
     this.isGivenTried = true;
     if (!given) this.left -= 1;
     const unfinished = outputs?.filter(({ done }) => !done);
     const request = {
-      ...defined({ app, uri: source.uri, output, destination }),
+      ...defined({ app, uri: source.uri, output, destination, host }),
       ...(unfinished && {
         outputs: unfinished.map((each) => defined({ output: each.output, destination: each.destination })),
       }),
       onExisting: policies.onExisting,
       ...(given && { upload: given }),
-      ...leftovers.marked,
     };
     const step = { phase: 'uploading', deadlineCode: failureCodes.uploadDeadline } as const;
     const uploaded = await runStep(this.job, step, () => activities.uploadFile(request));
     if ('lost' in uploaded) throw progress.failed(uploaded.lost);
     if (uploaded.skipped) return 'skipped';
-    leftovers.marker = uploaded.marker;
+    this.job.host = uploaded.host;
     progress.requests += uploaded.requests;
     progress.warn(uploaded.warnings);
     progress.source = uploaded.source;

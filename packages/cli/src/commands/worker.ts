@@ -41,7 +41,7 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
     apps,
     ...(nexus && { nexus }),
     ...(callbacks && { callbacks }),
-    stores: configuredStores(context, { roots: rootsOf(values) }),
+    stores: configuredStores(context, { roots: rootsOf(values), isShared: values.worker.sharedFiles === 'on' }),
     ...defined({ stateDir: await stateFolderIfAny(context) }),
     ...(tracing && { tracer: tracing.tracer }),
     timeouts: {

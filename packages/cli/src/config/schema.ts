@@ -114,6 +114,11 @@ export const sectionSchemas = {
         'folders that `file:` URIs of jobs may lead to, with the state folder; without any all that the worker’s user may use',
       shown: 'list of paths',
     }),
+    shared_files: choice('on', 'off').prefault('off').meta({
+      description:
+        '`"on"`: workers on all hosts see the same files under the same paths, so that any of them may write a result',
+      see: '[drain and scale](operations/drain-and-scale.md)',
+    }),
     ...ownAddresses,
     deployment_name: deploymentName()
       .prefault(defaultDeploymentName)

@@ -115,8 +115,12 @@ export function duration() {
 
 export function choice<const T extends string>(...choices: T[]) {
   const expected = `one of ${choices.map((each) => `"${each}"`).join(', ')}`;
-  const meta: z.GlobalMeta = { enum: choices, shown: choices.map((each) => `\`"${each}"\``).join(', ') };
-  return valueOf(expected, meta, (value) => choices.find((each) => each === textOf(value)));
+  const shown = choices.map((each) => `\`"${each}"\``).join(', ');
+  const switched = choices.every((each) => each === 'on' || each === 'off') ? [true, false] : [];
+  return valueOf(expected, { enum: [...choices, ...switched], shown }, (value) => {
+    const said = typeof value === 'boolean' ? (value ? 'on' : 'off') : textOf(value);
+    return choices.find((each) => each === said);
+  });
 }
 
 /** Where to listen: `127.0.0.1:9464` or `[::1]:9464`. */

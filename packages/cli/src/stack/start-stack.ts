@@ -218,6 +218,8 @@ async function startWorker(
         config.values.callbacks.embeddedBaseUrl === undefined && {
           FILECONV_CALLBACKS_EMBEDDED_BASE_URL: parts.callbackUrl,
         }),
+      // All workers of this Temporal run here, under whatever name the host has tomorrow.
+      FILECONV_WORKER_SHARED_FILES: 'on',
       // An embedded profile that the configuration spells out wins.
       ...(config.values.apps['embedded'] === undefined && {
         FILECONV_APPS_EMBEDDED_BASE_URL: parts.serviceUrl,

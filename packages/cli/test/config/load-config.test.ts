@@ -28,6 +28,7 @@ describe('the configuration without a file', () => {
         commonLimit: 'off',
         nexusApps: [],
         roots: [],
+        sharedFiles: 'off',
         deploymentName: 'file-conversion',
       },
       service: {
@@ -81,6 +82,11 @@ describe('the configuration without a file', () => {
     expect(warnings).toEqual([]);
     expect(file).toBeUndefined();
   });
+});
+
+it('takes true and false for "on" and "off"', async () => {
+  const { values } = await load('[worker]\nshared_files = true\ncommon_limit = false');
+  expect(values.worker).toMatchObject({ sharedFiles: 'on', commonLimit: 'off' });
 });
 
 describe('precedence', () => {
@@ -138,6 +144,7 @@ describe('precedence', () => {
               ? 'fail'
               : key === 'callbacks.embedded' ||
                   key === 'worker.common_limit' ||
+                  key === 'worker.shared_files' ||
                   key === 'metrics.remote' ||
                   key === 's3.path_style' ||
                   key === 'https.plain_http'
@@ -159,7 +166,7 @@ describe('precedence', () => {
       env[variable] = value;
       expected.set(key, variable);
     }
-    expect(expected.size).toBe(89);
+    expect(expected.size).toBe(90);
     const loaded = await load(undefined, env);
     for (const row of describeConfig(loaded)) {
       if (!expected.has(row.key)) continue;

@@ -3,7 +3,7 @@ import { classOf, type EndpointClass, endpointClasses } from './endpoint-class';
 import type { RateHeaders } from './headers';
 import { type Clocks, Line, type Turn } from './line';
 import { RateBucket, type Sent } from './rate-bucket';
-import { type Before, WindowEvidence } from './window-evidence';
+import { type Before, SharedWindows } from './shared-windows';
 
 export { TurnedAway, type Turn } from './line';
 
@@ -37,7 +37,7 @@ const longestHoldMs = 60_000;
  */
 export class RateGate {
   readonly #lines = new Map<EndpointClass, Line<Permit>>();
-  readonly #evidence = new WindowEvidence();
+  readonly #windows = new SharedWindows();
   readonly #memory: RateMemory | undefined;
   readonly #clocks: Clocks;
   #closed: Error | undefined;
@@ -90,7 +90,7 @@ export class RateGate {
         name: each,
         bucket,
         sent: bucket.sent(nowMs, { isPatient }),
-        before: this.#evidence.sent(each, nowMs),
+        before: this.#windows.before(nowMs),
       }),
     );
     this.#lines.set(name, line);
@@ -98,9 +98,8 @@ export class RateGate {
   }
 
   #permit(request: Request): Permit {
-    const { name, bucket, sent } = request;
+    const { bucket, sent } = request;
     const settle = (tell: () => void): void => {
-      this.#evidence.settled(name);
       tell();
       for (const line of new Set(this.#lines.values())) line.advance();
     };
@@ -122,8 +121,7 @@ export class RateGate {
       current.answered({ ...sent, window: undefined }, headers, nowMs);
     }
     if (headers.throttled) this.#holdBack(name, nowMs);
-    const isAlone = (other: EndpointClass): boolean => this.#lineOf(other).bucket.isAlone;
-    for (const { other, isShared } of this.#evidence.answered({ name, before, headers, nowMs, isAlone })) {
+    for (const { other, isShared } of this.#windows.answered(name, before, { headers, nowMs })) {
       if (isShared) this.#join(name, other);
       else if (this.#lineOf(name) === this.#lineOf(other)) {
         const own = new RateBucket();
@@ -142,7 +140,7 @@ export class RateGate {
     const members = (of: Line<Permit>): EndpointClass[] =>
       endpointClasses.filter((each) => this.#lines.get(each) === of);
     const rivals = members(others);
-    if (members(line).some((each) => rivals.some((rival) => this.#evidence.areSeparate(each, rival)))) return;
+    if (members(line).some((each) => rivals.some((rival) => this.#windows.areSeparate(each, rival)))) return;
     others.join(line);
     for (const [each, joined] of this.#lines) if (joined === line) this.#lines.set(each, others);
   }
@@ -163,7 +161,7 @@ export class RateGate {
     const untilMs = Math.min(line.bucket.blockedUntilMs, nowMs + longestHoldMs);
     for (const other of endpointClasses) {
       const held = this.#lineOf(other);
-      if (held !== line && !this.#evidence.areSeparate(name, other)) held.block(untilMs);
+      if (held !== line && !this.#windows.areSeparate(name, other)) held.block(untilMs);
     }
     this.#remember();
   }

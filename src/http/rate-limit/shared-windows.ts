@@ -1,0 +1,87 @@
+import type { EndpointClass } from './endpoint-class';
+import type { RateHeaders } from './headers';
+
+/** A window as the responses of one class report it. */
+interface Told {
+  readonly limit: number;
+  readonly endsAtMs: number;
+  /** The lowest reported. */
+  remaining: number;
+}
+
+/** What each class had been told when a request was sent: the service has counted all of that before it. */
+export interface Before {
+  readonly atMs: number;
+  readonly told: ReadonlyMap<EndpointClass, { readonly window: Told; readonly remaining: number }>;
+}
+
+export interface Finding {
+  readonly other: EndpointClass;
+  readonly isShared: boolean;
+}
+
+/** RESET is in whole seconds, and a response takes time to arrive. */
+const vagueMs = 1_100;
+/** It is unknown which moment a slower response describes. */
+const promptMs = 1_000;
+
+/**
+ * Finds out which endpoint classes share a window: the document does not say, the headers do. The same LIMIT and the same end are one
+ * window, until a response contradicts: in one window each reports less than all that came before it, of whatever class.
+ * Classes that were told apart like that stay apart, though their windows may begin together again.
+ */
+export class SharedWindows {
+  readonly #told = new Map<EndpointClass, Told>();
+  readonly #relations = new Map<string, 'shared' | 'apart' | 'contradicted'>();
+
+  areSeparate(one: EndpointClass, other: EndpointClass): boolean {
+    const relation = this.#relations.get(pairOf(one, other));
+    return relation === 'apart' || relation === 'contradicted';
+  }
+
+  /** To be called when a request is sent. */
+  before(nowMs: number): Before {
+    const told = [...this.#told].map(([name, window]) => [name, { window, remaining: window.remaining }] as const);
+    return { atMs: nowMs, told: new Map(told) };
+  }
+
+  /** What the response says about this class and others. */
+  answered(
+    name: EndpointClass,
+    before: Before,
+    { headers, nowMs }: { headers: RateHeaders; nowMs: number },
+  ): Finding[] {
+    const { limit, remaining, throttled, retryAfterSeconds, resetSeconds } = headers;
+    const seconds = retryAfterSeconds ?? resetSeconds;
+    if (limit === undefined || remaining === undefined || seconds === undefined) return [];
+    if (nowMs - before.atMs > promptMs) return [];
+    const window: Told = { limit, remaining, endsAtMs: nowMs + seconds * 1_000 };
+    /** Whether it reports no less than what was known of that window. */
+    const contradicts = (theirs: Told, other: EndpointClass): boolean => {
+      const known = before.told.get(other);
+      return !throttled && known?.window === theirs && remaining >= known.remaining;
+    };
+    // A window that may be over for the service says nothing.
+    const others = [...this.#told].filter(([other, { endsAtMs }]) => other !== name && nowMs + vagueMs <= endsAtMs);
+    const findings = others.map(([other, theirs]) => {
+      const pair = pairOf(name, other);
+      if (this.#relations.get(pair) !== 'contradicted') {
+        const isApart = !isSame(theirs, window);
+        this.#relations.set(pair, isApart ? 'apart' : contradicts(theirs, other) ? 'contradicted' : 'shared');
+      }
+      return { other, isShared: this.#relations.get(pair) === 'shared' };
+    });
+    const own = this.#told.get(name);
+    if (!own || nowMs >= own.endsAtMs || !isSame(own, window) || contradicts(own, name)) this.#told.set(name, window);
+    else own.remaining = Math.min(own.remaining, remaining);
+    return findings;
+  }
+}
+
+function isSame(one: Told, other: Told): boolean {
+  return one.limit === other.limit && Math.abs(one.endsAtMs - other.endsAtMs) <= vagueMs;
+}
+
+function pairOf(one: EndpointClass, other: EndpointClass): string {
+  return one < other ? `${one} ${other}` : `${other} ${one}`;
+}

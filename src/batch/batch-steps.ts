@@ -146,6 +146,8 @@ async function damagedManifest(
 
 /** Parts follow the manifest's order except for slow jobs, so only a few are in use at a time. */
 const partsInMemory = 32;
+/** Folders of results from which abandoned temporary files are removed. */
+const mostSwept = 1_000;
 
 /**
  * Writes the last part, the ledger of the batch and `results.jsonl`, with exactly one line per row of the manifest, in its order. A row without
@@ -162,8 +164,13 @@ export async function mergeBatchResults(
   const partOf = await indexParts(files, folder, lastPart);
   const counts: Record<BatchItemStatus, number> = { succeeded: 0, failed: 0, skipped: 0, cancelled: 0 };
   const results = folder + runFiles.results;
+  const written = new Set<string>();
   await writeFile(files, results, merged(), { writing });
   await addToLedger(files, folder, writing);
+  // A failure to tidy up is none of the batch.
+  const sweep = (each: string, recursive = false) => files.sweepPartial?.(each, { recursive }).catch(() => undefined);
+  await sweep(folder.replace(/\/run-\d+\/$/, '/'), true);
+  for (const each of written) await sweep(each);
   return { results, counts };
 
   async function* merged(): AsyncGenerator<string> {
@@ -174,6 +181,7 @@ export async function mergeBatchResults(
       const result = part === undefined ? withoutJob(row) : await find(part, row.item);
       if (part !== undefined) used += 1;
       counts[result.status] += 1;
+      if (written.size < mostSwept) written.add(row.destination.replace(/[^/]*$/, ''));
       yield jsonLine(result);
     }
     if (used !== partOf.size)

@@ -42,6 +42,9 @@ export function confine(store: FileStore, roots: readonly string[]): FileStore {
         },
       });
     },
+    async sweepPartial(folder, options) {
+      if (await leadsInto(roots, toPath(folder))) await store.sweepPartial?.(folder, options);
+    },
     async look(uri) {
       const isOutside = !(await leadsInto(roots, toPath(uri)));
       return isOutside

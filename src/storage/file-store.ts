@@ -125,6 +125,11 @@ export interface FileStore {
   writeDestination(options: WriteDestinationOptions): Promise<StoredFile>;
   /** Removes the temporary files that any attempt of the job left beside the destination. */
   discardPartial(options: { uri: string; jobKey: string }): Promise<void>;
+  /**
+   * Removes temporary files of any job in a folder that nobody has written to for a day; `recursive`: and below it. Best effort.
+   * Absent: nothing stays, or the storage removes it by itself.
+   */
+  sweepPartial?(folder: string, options?: { recursive?: boolean }): Promise<void>;
   /** Never fails for what is not there or may not be looked at. */
   look(uri: string): Promise<FileSnapshot>;
   /** The bytes from an offset on (default 0); fails with SOURCE_NOT_FOUND if there is no such file. */

@@ -8,7 +8,7 @@ import { makeSafeName } from './file-name';
 import type { DestinationPlan, FileStore } from './file-store';
 import { toPath } from './file-uri';
 import { assertRoom, folderOf, freeBytesOf, type FreeBytes } from './folders';
-import { removeIfThere, removePartials } from './partial-file';
+import { removeIfThere, removePartials, sweepPartials } from './partial-file';
 import { lookAtLocalFile, openLocalSource, readLocalFile } from './source';
 import { walkLocalFolder } from './walk';
 import { writeLocalFile } from './write';
@@ -27,6 +27,7 @@ export function createLocalFiles({
     prepareDestination: (options) => planDestination(options, freeBytes),
     writeDestination: (options) => writeLocalFile({ ...options, link, freeBytes }),
     discardPartial: ({ uri, jobKey }) => writing(uri, () => removePartials(folderOf(uri), jobKey)),
+    sweepPartial: (folder, options) => sweepPartials(toPath(folder), options).catch(() => undefined),
     look: lookAtLocalFile,
     read: readLocalFile,
     walk: walkLocalFolder,

@@ -122,6 +122,19 @@ export async function removePartials(folder: string, jobKey: string): Promise<vo
   await Promise.all(leftovers.map((name) => removeIfThere(path.join(folder, name))));
 }
 
+/** In use, it is written to all the time; clocks may differ. */
+const abandonedMs = 24 * 60 * 60_000;
+
+/** Removes temporary files that nobody has written to for a day: their jobs were terminated, or their processes killed. */
+export async function sweepPartials(folder: string, { recursive = false } = {}): Promise<void> {
+  for (const entry of await readdir(folder, { recursive, withFileTypes: true })) {
+    if (!entry.isFile() || !isPartialName(entry.name)) continue;
+    const found = path.join(entry.parentPath, entry.name);
+    const { mtimeMs } = await lstat(found);
+    if (Date.now() - mtimeMs > abandonedMs) await removeIfThere(found);
+  }
+}
+
 export function isPartialName(name: string): boolean {
   return /^\..*\.[0-9a-f]{12}\.\d+\.part$/s.test(name);
 }

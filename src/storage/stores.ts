@@ -42,6 +42,8 @@ export class Stores implements FileStore {
   };
   writeDestination: FileStore['writeDestination'] = async (options) => this.of(options.uri).writeDestination(options);
   discardPartial: FileStore['discardPartial'] = async (options) => this.of(options.uri).discardPartial(options);
+  sweepPartial = async (folder: string, options?: { recursive?: boolean }): Promise<void> =>
+    this.of(folder).sweepPartial?.(folder, options);
   look: FileStore['look'] = async (uri) => this.of(uri).look(uri);
   read: FileStore['read'] = (uri, options) => this.of(uri).read(uri, options);
   walk: FileStore['walk'] = (folder, options) => this.of(folder).walk(folder, options);

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -94,6 +95,22 @@ describe('the merged results', () => {
       path.join('parts', '000002.jsonl'),
       'results.jsonl',
     ]);
+  });
+
+  it('remove what killed writers left a day ago, in all of the batch and beside its results', async () => {
+    const run = path.join(root, 'run-0002');
+    const out = path.join(root, 'out of it');
+    const left = [path.join(root, 'run-0001'), run, out].map((each) => path.join(each, '.x.0123456789ab.1.part'));
+    for (const each of left) {
+      await mkdir(path.dirname(each));
+      await writeFile(each, 'x');
+      await utimes(each, 1, 1);
+    }
+    const here = `${folder}run-0002/`;
+    const item = { ...row(1), destination: pathToFileURL(path.join(out, 'a.pdf')).href };
+    await writeFile(path.join(run, 'manifest.jsonl'), `${JSON.stringify(item)}\n`);
+    await mergeBatchResults(files, { folder: here, parts: 0, rest: [succeeded(1)] }, writing);
+    expect(left.filter((each) => existsSync(each))).toEqual([]);
   });
 
   it.each([

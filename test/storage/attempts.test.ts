@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { link as linkFile, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { link as linkFile, mkdir, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { WriteDestinationOptions } from '../../src/storage/file-store';
 import { cleanUp, failureOf, listFolder, makeFolder, uriOf } from './folder';
@@ -128,4 +128,24 @@ describe('discardPartial', () => {
     const folder = await makeFolder();
     await store.discardPartial({ uri: uriOf(folder, 'none', 'out.pdf'), jobKey: 'job-1' });
   });
+});
+
+it('a sweep removes what nobody has written to for a day, of any job, and nothing else', async () => {
+  const folder = await makeFolder();
+  const names = [
+    '.a.pdf.0123456789ab.2.part',
+    '.b.pdf.0123456789ab.1.part',
+    'a.part',
+    'sub/.c.pdf.ba9876543210.1.part',
+  ];
+  await mkdir(path.join(folder, 'sub'));
+  for (const name of names) await writeFile(path.join(folder, name), 'x');
+  const dayAgo = Date.now() / 1_000 - 25 * 3_600;
+  for (const name of names.filter((each) => !each.startsWith('.b')))
+    await utimes(path.join(folder, name), dayAgo, dayAgo);
+  await store.sweepPartial?.(`${uriOf(folder)}/`);
+  expect((await readdir(folder, { recursive: true })).sort()).toEqual([names[1], 'a.part', 'sub', names[3]]);
+  await store.sweepPartial?.(`${uriOf(folder)}/`, { recursive: true });
+  expect((await readdir(folder, { recursive: true })).sort()).toEqual([names[1], 'a.part', 'sub']);
+  await store.sweepPartial?.(uriOf(folder, 'none', ''));
 });

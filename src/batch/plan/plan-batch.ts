@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
-import path from 'node:path';
+import { type FileHandle, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BatchItem, BatchManifest, BatchSources } from '../../shared/batch';
 import { defined } from '../../shared/defined';
 import type { OnUnknownOutcome } from '../../shared/job';
 import { defaultPolicies, type Unconvertible } from '../../shared/policies';
 import type { FileStore } from '../../storage/file-store';
+import { openScratchFile } from '../../storage/scratch-file';
 import { type DestinationRules, defaultTemplate, parseTemplate } from '../destinations/resolve';
 import { Ledger } from '../ledger';
 import { inChunks, lookAtSource } from '../contents';
@@ -66,8 +64,6 @@ export interface PlanBatchOptions {
   /** Read if `-` is among the sources. */
   stdin?: AsyncIterable<Buffer> | undefined;
   signal?: AbortSignal | undefined;
-  /** Holds the draft rows, a few hundred bytes each. Default: the system's. */
-  temporaryFolder?: string | undefined;
   /** For tests. */
   clock?: PlanClock | undefined;
 }
@@ -95,15 +91,15 @@ const systemClock: PlanClock = {
 export async function planBatch(options: PlanBatchOptions): Promise<PlannedBatch> {
   const { signal } = options;
   signal?.throwIfAborted();
-  const folder = await mkdtemp(path.join(options.temporaryFolder ?? os.tmpdir(), 'fileconv-plan-'));
+  const draft = await openScratchFile();
   try {
-    return await new BatchPlanning(options, path.join(folder, 'draft.jsonl')).plan();
+    return await new BatchPlanning(options, draft).plan();
   } catch (error) {
     // An aborted stream fails with an error of its own.
     signal?.throwIfAborted();
     throw error;
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await draft.close();
   }
 }
 
@@ -124,7 +120,7 @@ class BatchPlanning {
   constructor(
     private readonly options: PlanBatchOptions,
     /** Holds the rows between the two passes, because their number is unlimited. */
-    private readonly draftFile: string,
+    private readonly draftFile: FileHandle,
   ) {
     this.#clock = options.clock ?? systemClock;
   }
@@ -176,7 +172,7 @@ class BatchPlanning {
     if (ledger.isAhead && dryRun !== true) {
       await ledger.save(files, batchFolder, { jobKey: `ledger ${randomUUID()}`, attempt: 1, signal });
     }
-    await writeFile(this.draftFile, inChunks(this.#draft(rules, ledger)), { flag: 'wx' });
+    await writeFile(this.draftFile, inChunks(this.#draft(rules, ledger)));
     const settle = (row: DraftRow) => this.#settleRow(row, ledger);
     for await (const settled of mapOrdered(this.#drafted(), { concurrency: comparisonsUnderWay, signal }, settle)) {
       if (!settled) {
@@ -221,7 +217,8 @@ class BatchPlanning {
 
   async *#drafted(): AsyncGenerator<DraftRow> {
     const { signal } = this.options;
-    for await (const { bytes } of readLines(createReadStream(this.draftFile, { signal }))) {
+    const drafted = this.draftFile.createReadStream({ start: 0, autoClose: false, signal });
+    for await (const { bytes } of readLines(drafted)) {
       yield draftRow.parse(JSON.parse(bytes.toString()));
     }
   }

@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
+import os from 'node:os';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../src/dev-server';
+import { defaultCacheDir, freePort, obtainTemporalCli, startTemporalServer } from '../src/dev-server';
+import { readStackRecord } from '../src/stack/stack-record';
 import { testTemporalAddress } from '../../../test/support/temporal';
 import { until } from '../../../test/support/until';
 import { fileconv, filesBelow, linesOf, newFolder, parseJson, removeFolders, startProcess } from './fileconv';
@@ -205,11 +207,11 @@ async function untilJobRuns(cwd: string): Promise<void> {
   await sleep(1_500);
 }
 
-it('a batch that waits for a stack which was stopped goes on with the one that is started as it says', async () => {
+it('a batch that waits for a stack which was stopped goes on with the one that is started as it says, though another took its port', async () => {
   const cwd = await newFolder();
   await mkdir(path.join(cwd, 'in'));
   for (let n = 0; n < 40; n += 1) await writeFile(path.join(cwd, 'in', `${n}.png`), noisyPng(64 + n));
-  // The well-known port would be another stack's as soon as this one is stopped.
+  // The well-known port may be that of another stack of this machine.
   const wellKnown = createServer()
     .on('error', () => undefined)
     .listen(7233, '127.0.0.1')
@@ -222,8 +224,15 @@ it('a batch that waits for a stack which was stopped goes on with the one that i
     'something is converted',
     async () => (await filesBelow(path.join(cwd, 'out')).catch(() => [])).length > 0,
   );
+  const { temporal } = (await readStackRecord(path.join(cwd, '.fileconv'))) ?? {};
   first.child.kill('SIGTERM');
   await first.ended;
+  const { path: cliPath } = await obtainTemporalCli({
+    env: process.env,
+    cacheDir: defaultCacheDir(process.env, os.homedir()),
+  });
+  const port = Number(temporal?.address.split(':')[1]);
+  const rival = await startTemporalServer({ cliPath, env: process.env, port, uiPort: false });
   await batch.until(/waits for a stack: none runs in/);
   // Longer than a single request to Temporal is repeated.
   await sleep(25_000);
@@ -232,6 +241,7 @@ it('a batch that waits for a stack which was stopped goes on with the one that i
   const ended = await batch.ended;
   second.child.kill('SIGTERM');
   await second.ended;
+  await rival.stop();
   wellKnown.close();
   expect(ended.stderr).not.toContain('error:');
   expect(ended.stdout).toContain('All 40 files are converted.');

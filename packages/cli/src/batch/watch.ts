@@ -8,37 +8,49 @@ import { temporalTarget } from '../config/temporal-connection';
 import type { Output } from '../output/output';
 import { aborted } from '../stack/parent-process';
 import type { StackInUse } from '../stack/open-temporal';
-import { readLiveStack } from '../stack/stack-record';
+import { readLiveStack, type StackRecord } from '../stack/stack-record';
+import { connectTo } from '../stack/use-stack';
 import { createStallReader, type Stall, StallNews } from '../waiting/stall';
 
 const askEveryMs = 1_000;
 /** Without a terminal, where a line is written now and then. Each look costs a worker a task. */
 const askQuietlyEveryMs = 10_000;
 
-interface Watching {
+/** `stack` is that of the batch at the moment: one that comes back elsewhere is followed. */
+interface Watched {
   stack: StackInUse;
   batch: BatchHandle;
-  signal: AbortSignal;
-  /** Told once, as soon as it is known. */
-  onPlanned?: (planned: PlannedRows) => void;
 }
 
 /**
- * Shows a batch until it ends, and says why when nothing progresses.
+ * Shows a batch until it ends, and says why when nothing progresses. When the stack of this folder is started again elsewhere, `stack`
+ * is connected to it; `find` gives its batch.
  * @returns no result when the signal came before the end of the batch; the stall is what it waited for then.
  * @throws CommandError `BATCH_FAILED`
  */
 export async function watchBatch(
   context: CommandContext,
-  { stack, batch, signal, onPlanned }: Watching,
+  {
+    stack,
+    find,
+    signal,
+    onPlanned,
+  }: {
+    stack: StackInUse;
+    find: () => BatchHandle;
+    signal: AbortSignal;
+    /** Told once, as soon as it is known. */
+    onPlanned?: (planned: PlannedRows) => void;
+  },
 ): Promise<{ result?: ConversionBatchResult; stall?: Stall }> {
   const { output } = context;
+  const watched: Watched = { stack, batch: find() };
   const progress = new BatchProgress(output, onPlanned);
-  const news = tellStalls(context, { stack, batch });
+  const news = tellStalls(context, watched);
   const over = new AbortController();
-  const showing = showUntil(over.signal, { stack, batch, progress, isLive: output.isLive });
+  const showing = showUntil(over.signal, { watched, progress, isLive: output.isLive });
   try {
-    const result = await Promise.race([untilKnown(context, { stack, batch, signal }), aborted(signal)]);
+    const result = await Promise.race([untilKnown(context, { watched, find, signal }), aborted(signal)]);
     if (result) progress.planned(result);
     return { ...(result && { result }), ...(news.last && { stall: news.last }) };
   } catch (error) {
@@ -60,34 +72,57 @@ export async function watchBatch(
   }
 }
 
-/** The result; while Temporal is away, the command waits for it, as it says. @throws CommandError when it has come back elsewhere */
+/**
+ * The result; while Temporal is away, the command waits for it, as it says. The record of this folder's stack says where it is: at an
+ * address that it does not name, somebody else may answer, who does not know the batch.
+ */
 async function untilKnown(
   context: CommandContext,
-  { stack, batch, signal }: { stack: StackInUse; batch: BatchHandle; signal: AbortSignal },
+  { watched, find, signal }: { watched: Watched; find: () => BatchHandle; signal: AbortSignal },
 ): Promise<ConversionBatchResult> {
+  const { stack } = watched;
+  const isFollowed = stack.outlivesCommand && !temporalTarget(context).isNamed;
   for (;;) {
-    try {
-      return await stack.untilClosed(() => batch.result());
-    } catch (error) {
-      if (!isAway(error) || !stack.outlivesCommand) throw error;
-      const isLocal = !temporalTarget(context).isNamed;
-      const now = isLocal ? await readLiveStack(context.config.values.state.dir) : undefined;
-      if (now && now.temporal.address !== stack.address) {
-        const problem = `The stack was started again at another address (${now.temporal.address}). Go on there: fileconv batch watch ${shellWord(batch.name)}`;
-        throw new CommandError('TEMPORAL_UNREACHABLE', [problem], { cause: error });
+    const answer = await stack
+      .untilClosed(() => watched.batch.result())
+      .then(
+        (result) => ({ result }),
+        (error: unknown) => ({ error }),
+      );
+    const now = isFollowed ? await readLiveStack(context.config.values.state.dir) : undefined;
+    if (now && now.temporal.address !== stack.address) {
+      if (await moveTo(context, stack, now)) {
+        watched.batch = find();
+        continue;
       }
-      await sleep(askEveryMs, undefined, { signal });
+    } else if ('result' in answer) return answer.result;
+    else {
+      const { error } = answer;
+      const isElsewhere = isFollowed && !now && !(error instanceof BatchFailedError);
+      if (!stack.outlivesCommand || !(isElsewhere || isAway(error))) throw error;
     }
+    await sleep(askEveryMs, undefined, { signal });
   }
 }
 
-function tellStalls(context: CommandContext, { stack, batch }: { stack: StackInUse; batch: BatchHandle }): StallNews {
+/** Whether the stack could be reached where it is now. */
+async function moveTo(context: CommandContext, stack: StackInUse, record: StackRecord): Promise<boolean> {
+  const next = await connectTo(context, record, temporalTarget(context)).catch(() => undefined);
+  if (!next) return false;
+  const before = { ...stack };
+  Object.assign(stack, next);
+  await before.close();
+  return true;
+}
+
+function tellStalls(context: CommandContext, watched: Watched): StallNews {
   let endedBefore = -1;
   const news = new StallNews({
     output: context.output,
     // The progress line shows these.
     toldElsewhere: ['room', 'attention'],
     async explain() {
+      const { stack, batch } = watched;
       const { stall, state } = await createStallReader(context, stack.client).batch(batch.name);
       const ended = state ? endedOf(state) : endedBefore;
       const moved = ended > endedBefore;
@@ -103,12 +138,7 @@ function tellStalls(context: CommandContext, { stack, batch }: { stack: StackInU
 
 async function showUntil(
   over: AbortSignal,
-  {
-    stack,
-    batch,
-    progress,
-    isLive,
-  }: { stack: StackInUse; batch: BatchHandle; progress: BatchProgress; isLive: boolean },
+  { watched, progress, isLive }: { watched: Watched; progress: BatchProgress; isLive: boolean },
 ): Promise<void> {
   // A function, since TypeScript would otherwise narrow `aborted` to false for good.
   const hasEnded = () => over.aborted;
@@ -119,7 +149,7 @@ async function showUntil(
   // A bar is shown at once; a batch that ends before the first line is due writes none.
   if (!isLive) await untilNext();
   while (!hasEnded()) {
-    const state = await stack.untilClosed(() => batch.state()).catch(() => undefined);
+    const state = await watched.stack.untilClosed(() => watched.batch.state()).catch(() => undefined);
     if (hasEnded()) return;
     if (state) progress.show(state);
     else progress.showSilence();

@@ -87,7 +87,8 @@ async function ownStack(context: CommandContext, stack: Stack, target: TemporalT
   }
 }
 
-async function connectTo(
+/** Connects to the Temporal of a stack that runs. */
+export async function connectTo(
   context: CommandContext,
   record: StackRecord,
   { connection, isNamed }: TemporalTarget,

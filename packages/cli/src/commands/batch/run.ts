@@ -92,10 +92,9 @@ export async function batchWatch(context: CommandContext, name: string): Promise
   const signal = untilAskedToEnd(context);
   const stack = await openTemporal(context);
   try {
-    const batch = clientOf(stack).getBatch(name);
     const isRunning = await stack.untilClosed(() => requireBatch(stack, name));
     if (isRunning) context.output.say(`Watching batch ${name}. Ctrl-C ends the watching, not the batch.`);
-    return await watchToEnd(context, { stack, batch, name, signal });
+    return await watchToEnd(context, { stack, name, signal });
   } finally {
     await stack.close();
   }
@@ -108,12 +107,11 @@ async function undertake(context: CommandContext, { name, input, flags, signal }
   await makeStateFolders(context);
   const stack = await useStack(context, signal);
   try {
-    const client = clientOf(stack, input.app);
     const asked = { ...input, ...(stack.uiUrl !== undefined && { uiUrl: stack.uiUrl }) };
     const { tag: tags = [] } = flags;
     const start = (): Promise<BatchHandle | undefined> =>
       stack
-        .untilClosed(() => client.startPlanned(name, asked, { tags }))
+        .untilClosed(() => clientOf(stack, input.app).startPlanned(name, asked, { tags }))
         .catch((error: unknown) => {
           if (error instanceof BatchRunningError) return undefined;
           throw error instanceof ServiceError ? notStarted(name, error) : error;
@@ -125,7 +123,7 @@ async function undertake(context: CommandContext, { name, input, flags, signal }
       const earlier = await stack.untilClosed(() => readBatchInput(stack.client, name));
       const unheeded = tellUnheeded({ name, flags, input, earlier });
       if (unheeded !== undefined) output.say(unheeded);
-      const { result, stall } = await watchBatch(context, { stack, batch: client.getBatch(name), signal });
+      const { result, stall } = await watchBatch(context, { stack, find: finding(stack, name), signal });
       if (!result) return detached(context, { stack, name, stall });
       joined = result;
       batch = await start();
@@ -134,7 +132,7 @@ async function undertake(context: CommandContext, { name, input, flags, signal }
           `Batch ${name} was started by somebody else. Watch it: fileconv batch watch ${shellWord(name)}`,
         ]);
     }
-    return await watchToEnd(context, { stack, batch, name, signal, joined });
+    return await watchToEnd(context, { stack, name, signal, joined });
   } finally {
     await stack.close();
   }
@@ -152,7 +150,6 @@ async function watchToEnd(
   context: CommandContext,
   watched: {
     stack: StackInUse;
-    batch: BatchHandle;
     name: string;
     signal: AbortSignal;
     /** How the batch has ended that was running when this one was wanted. */
@@ -163,7 +160,7 @@ async function watchToEnd(
   // Loaded now, while the command only waits.
   const finish = import('../../batch/finish.js');
   const onPlanned = (planned: PlannedRows) => tellPlanned(context, name, planned);
-  const { result, stall } = await watchBatch(context, { ...watched, onPlanned });
+  const { result, stall } = await watchBatch(context, { ...watched, find: finding(watched.stack, name), onPlanned });
   if (!result) return detached(context, { ...watched, stall });
   const { planned, folder } = result;
   if (planned && folder === undefined && result.status === 'completed') {
@@ -251,6 +248,10 @@ interface Wishes {
 
 function wishes({ resubmit, again }: Wishes): { resubmit?: true; again?: true } {
   return { ...(resubmit === true && { resubmit: true }), ...(again === true && { again: true }) };
+}
+
+function finding(stack: StackInUse, name: string): () => BatchHandle {
+  return () => clientOf(stack).getBatch(name);
 }
 
 function clientOf({ client, taskQueue }: StackInUse, app?: string): FileConversionClient {

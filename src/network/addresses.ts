@@ -55,6 +55,12 @@ export function reachOf(address: string): Reach {
   return isRouted && !isIn(special, address) ? 'public' : 'special';
 }
 
+/** Whether a host name or an address, in brackets or not, leads to this machine. */
+export function isLoopback(host: string): boolean {
+  const name = host.toLowerCase().replace(/^\[|\]$/g, '');
+  return /^([\w-]+\.)*localhost\.?$/.test(name) || reachOf(name) === 'loopback';
+}
+
 export function isIn(list: BlockList, address: string): boolean {
   return list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 }

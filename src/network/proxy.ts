@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { Agent, Pool, ProxyAgent } from 'undici';
-import { blockList, isIn, reachOf } from './addresses';
+import { blockList, isIn, isLoopback } from './addresses';
 
 export type ProxyVariables = Readonly<Record<string, string | undefined>>;
 
@@ -49,8 +49,4 @@ function names(entry: string, { host, port }: { host: string; port: string }): b
   }
   const domain = bare.replace(/^\*?\./, '');
   return host === domain || (isIP(host) === 0 && host.endsWith(`.${domain}`));
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host.endsWith('.localhost') || reachOf(host) === 'loopback';
 }

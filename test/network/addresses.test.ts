@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { resolveCallbackHost } from '../../packages/service/src/callbacks/send-callback';
-import { type Reach, reachOf } from '../../src/network/addresses';
+import { isLoopback, type Reach, reachOf } from '../../src/network/addresses';
 import { createGuard } from '../../src/storage/https/guarded-agent';
 
 const table: Record<Reach, readonly string[]> = {
@@ -83,4 +83,18 @@ describe.each(Object.entries(table))('%s addresses', (reach, addresses) => {
     }
     await guard.dispatcher.close();
   });
+});
+
+it.each([
+  ...['localhost', 'LocalHost', 'localhost.', 'a.localhost', 'my-app.localhost', '127.0.0.1', '127.8.8.8'],
+  ...['::1', '[::1]', '[::ffff:127.0.0.1]'],
+])('%s is this machine, as a name or an address', (host) => {
+  expect(isLoopback(host)).toBe(true);
+});
+
+it.each([
+  ...['', 'localhost.example', 'evil-localhost', '127.0.0.1.example', '127.0.0.256', '128.0.0.1', '0.0.0.0', '[::]'],
+  ...['localhost:80', 'a b.localhost', '10.0.0.1'],
+])('%s is not', (host) => {
+  expect(isLoopback(host)).toBe(false);
 });

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import { isLoopback } from 'temporal-file-conversion/internal/network/addresses';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
 import type { ServiceApp } from './accounts/account';
 import { Accounts } from './accounts/accounts';
@@ -9,7 +10,6 @@ import { ConversionPool } from './engines/conversion-pool';
 import { FormatCatalog } from './engines/formats';
 import { Faults, type FaultsOptions } from './faults/faults';
 import { FileStore, refuseForeignFolder } from './files/file-store';
-import { isLoopbackName } from './http/host-name';
 import { createServer } from './http/server';
 import { documentVersion } from './shared/api-version';
 import { lockDataDir, openDatabase } from './shared/database';
@@ -70,7 +70,7 @@ const closeSweepMs = 20;
 export async function startConversionService(options: ConversionServiceOptions): Promise<ConversionService> {
   const { host = '127.0.0.1', port = 0, metrics, log = () => undefined } = options;
   const allowRemote = options.allowRemote === true;
-  if (!isLoopbackName(host) && !allowRemote) {
+  if (!isLoopback(host) && !allowRemote) {
     throw new Error(
       `Other machines can reach ${host}. Leave host out to listen on 127.0.0.1, or allow it: allow_remote = "on" in [service], allowRemote in a program.`,
     );

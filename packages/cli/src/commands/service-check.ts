@@ -10,7 +10,7 @@ import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import { CommandError, exitCodes, type ExitCode } from '../command-error';
 import { readAppToken, type SecretSource } from '../config/app-token';
-import { isLoopback } from '../config/value-types';
+import { isLoopback } from 'temporal-file-conversion/internal/network/addresses';
 import { formatTable } from '../output/text';
 import { readProfile } from '../service/app-profiles';
 import { untilAskedToEnd } from '../stack/parent-process';

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { leadsInto } from 'temporal-file-conversion/internal/storage/confine';
 import { doorOf } from './schema';
-import { isLoopback, isLoopbackAddress } from './value-types';
+import { isLoopback } from 'temporal-file-conversion/internal/network/addresses';
+import { isLoopbackAddress } from './value-types';
 
 /** A value by which a configuration file lets something in, or out of its folder and this machine. */
 export interface Door {

@@ -18,7 +18,8 @@ import {
   type CamelCase,
   type FileValues,
 } from './schema';
-import { isLoopback, isLoopbackAddress } from './value-types';
+import { isLoopback } from 'temporal-file-conversion/internal/network/addresses';
+import { isLoopbackAddress } from './value-types';
 
 type Section<Values> = { [Key in keyof Values as CamelCase<Key>]: Exclude<Values[Key], undefined> };
 

@@ -1,4 +1,5 @@
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
+import { isLoopback } from 'temporal-file-conversion/internal/network/addresses';
 import { z } from 'zod';
 import { parseDurationMs } from './duration';
 
@@ -137,19 +138,7 @@ export function listenAddress() {
   });
 }
 
-const loopback = new BlockList();
-loopback.addSubnet('127.0.0.0', 8);
-loopback.addAddress('::1', 'ipv6');
-
-/** Whether a host name or an IP address, as it stands in a URL or alone, means this machine. */
-export function isLoopback(hostname: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, '');
-  const family = isIP(host);
-  if (family === 0) return host === 'localhost';
-  return loopback.check(host, family === 6 ? 'ipv6' : 'ipv4');
-}
-
-/** The same for `host:port`, with an IPv6 address in brackets: without them its end is ambiguous. */
+/** Whether `host:port` leads to this machine; an IPv6 address stands in brackets, without which its end is ambiguous. */
 export function isLoopbackAddress(address: string): boolean {
   const host = address.replace(/:\d{1,5}$/, '');
   return isIP(host) !== 6 && isLoopback(host);

@@ -1,7 +1,7 @@
 import { readlinkSync } from 'node:fs';
 import { z } from 'zod';
 import type { CommandContext } from '../command-context';
-import { isLoopback } from '../config/value-types';
+import { isLoopback } from 'temporal-file-conversion/internal/network/addresses';
 import { isAlive } from '../stack/parent-process';
 import { readLiveStack, recordFile } from '../stack/stack-record';
 

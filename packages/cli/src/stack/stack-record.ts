@@ -2,7 +2,7 @@ import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
 import { z } from 'zod';
-import { isLoopback } from '../config/value-types';
+import { isLoopback } from 'temporal-file-conversion/internal/network/addresses';
 import { isAlive } from './parent-process';
 
 /** A file by which running processes tell others of themselves. An unreadable one counts as none. */

@@ -142,6 +142,19 @@ it('lists the files that the service warned of, each with its warnings', async (
   expect(textOf(await pageOf([{ status: 'succeeded' }]))).not.toContain('warned');
 });
 
+it('names what was skipped, those first that the service does not convert, and says where the others are', async () => {
+  const refused = { code: 'NO_CONVERTER_INPUT_TO_OUTPUT', message: 'zip can not become pdf.' };
+  const endings = [{ status: 'skipped' as const }, { status: 'skipped' as const, ...refused }];
+  const items = { 2: { refused: { ...refused, isSkipped: true as const } } };
+  const text = textOf(await pageOf([...endings, { status: 'succeeded' }], { items }));
+  expect(text).toMatch(
+    /2 files skipped .*invoice-00002\.docx → pdf .*Zip can not become pdf\..*invoice-00001\.docx → pdf/,
+  );
+  const many = textOf(await pageOf(Array.from({ length: 130 }, () => ({ status: 'skipped' as const }))));
+  expect(many).toContain('30 more are in report.csv, column status.');
+  expect(textOf(await pageOf([{ status: 'succeeded' }]))).not.toContain('skipped');
+});
+
 it('says of a failed file which task there is, what it stood at and whether it was charged', async () => {
   const page = await pageOf([
     failed('DESTINATION_FULL', { taskId: 'task-7', charge: 'yes', phase: 'downloading' }),

@@ -21,8 +21,11 @@ it('tells in a few lines whether it worked, the failures with what to do, the ne
     '  2  SOURCE_NOT_FOUND: There is no such file.',
     '     The message tells what is missing. Put it there, or correct the row; the worker must see it under the same path or URI.',
     '     One message: SOURCE_NOT_FOUND',
+    '     /data/in/2026/invoice-00004.docx',
+    '     /data/in/2026/invoice-00005.docx',
     '  1  EMPTY_FILE: The file is empty.',
     '     Put the whole file in its place, or take it out of the batch.',
+    '     /data/in/2026/invoice-00003.docx',
     'When that is fixed, this runs only what failed: fileconv batch retry november',
     `Report: ${folder}/report.html`,
     `Every file: ${folder}/report.csv`,
@@ -48,6 +51,13 @@ it('names the five most frequent codes, and counts the rest', async () => {
     '3  E',
   ]);
   expect(lines).toContain('  3  with 2 other codes: see the report.');
+});
+
+it('names twenty of the failed files at most, of each code some', async () => {
+  const { lines } = await summaryOf([...Array.from({ length: 30 }, () => failed('EMPTY_FILE')), failed('A')]);
+  expect(lines.filter((line) => line.includes('invoice-'))).toHaveLength(11);
+  expect(lines).toContain('      and 20 other files: see the report.');
+  expect(lines).toContain('      /data/in/2026/invoice-00031.docx');
 });
 
 it('warns of conversions that may have been charged twice', async () => {

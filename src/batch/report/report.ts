@@ -67,6 +67,8 @@ export interface BatchReport {
   possiblyChargedTwice: { count: number; items: ListedItem[] };
   /** Skipped items that the service was known to refuse. Absent: none. */
   unconvertible?: number;
+  /** Skipped items: at most 100, those that the service was known to refuse first. */
+  skipped: ListedItem[];
   /** Failed items that an earlier run may have been charged for, so that nothing was sent again. */
   kept: number;
   /** Items with warnings from the service, and how many have each warning: at most 20 names, the rest under `other`. */
@@ -88,11 +90,14 @@ const withoutCode = 'UNEXPECTED';
 /** Maximum length of a message in lists; the CSV has the whole text. */
 const maxMessageLength = 600;
 const maxListedWarnings = 10;
+const maxListedSkipped = 100;
 
 /** Tallies a run's rows in memory that does not grow with their number, and keeps some of those that need attention. */
 export class Tally {
   readonly #counts = { items: 0, succeeded: 0, failed: 0, skipped: 0, cancelled: 0, unfinished: 0 };
   #unconvertible = 0;
+  readonly #skipped: ListedItem[] = [];
+  readonly #refused: ListedItem[] = [];
   #vcredits = 0;
   #requests = 0;
   readonly #bytes = { source: 0, output: 0 };
@@ -122,7 +127,11 @@ export class Tally {
       this.#bytes.output += result.output?.bytes ?? 0;
       if (result.durationMs !== undefined) this.durations.add(result.durationMs);
     }
-    if (result.status === 'skipped' && row.item.refused) this.#unconvertible += 1;
+    if (result.status === 'skipped') {
+      if (row.item.refused) this.#unconvertible += 1;
+      const list = row.item.refused ? this.#refused : this.#skipped;
+      if (list.length < maxListedSkipped) list.push(this.#item(row, result));
+    }
     if (result.status === 'failed') this.#addFailure(row, result);
     if (result.kept) this.#kept += 1;
     if (result.possiblyChargedTwice === true) {
@@ -159,6 +168,7 @@ export class Tally {
       }),
       possiblyChargedTwice: this.#chargedTwice,
       ...(this.#unconvertible > 0 && { unconvertible: this.#unconvertible }),
+      skipped: [...this.#refused, ...this.#skipped].slice(0, maxListedSkipped),
       kept: this.#kept,
       serviceWarnings: this.#warned,
       failures: [...this.#groups.values()].sort((a, b) => b.count - a.count || (a.code < b.code ? -1 : 1)),

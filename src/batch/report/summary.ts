@@ -2,6 +2,8 @@ import { capitalised, counted, formatCount, formatDuration, shellWord } from '..
 import { hasEnded, type BatchReport } from './report';
 
 const maxCodes = 5;
+/** Names of failed files, over all codes. */
+const maxNames = 20;
 
 /** The end of a batch, for a terminal. Codes and messages hold text of others: print it through `printable`. */
 export function summariseReport(report: BatchReport): string[] {
@@ -47,13 +49,20 @@ export function chargedTwice(count: number): string[] {
 
 function failures({ failures: groups }: BatchReport): string[] {
   const width = formatCount(groups[0]?.count ?? 0).length;
-  const lines = groups.slice(0, maxCodes).flatMap(({ code, count, what, advice, items: [first] }) => {
+  const shown = groups.slice(0, maxCodes);
+  const names = Math.floor(maxNames / shown.length);
+  const lines = shown.flatMap(({ code, count, what, advice, items }) => {
+    const [first] = items;
+    const listed = items.slice(0, names);
+    const unnamed = count - listed.length;
     const indent = ' '.repeat(width + 4);
     const message = /\bthe message\b/i.test(advice) ? first?.message : undefined;
     return [
       `  ${formatCount(count).padStart(width)}  ${code}: ${what}.`,
       `${indent}${advice}`,
       ...(message === undefined ? [] : [`${indent}${count > 1 ? 'One message' : 'The message'}: ${message}`]),
+      ...listed.map(({ source }) => `${indent}${source}`),
+      ...(unnamed > 0 ? [`${indent}and ${counted(unnamed, 'other file')}: see the report.`] : []),
     ];
   });
   const rest = groups.slice(maxCodes);

@@ -96,6 +96,21 @@ export function warningsSection({ serviceWarnings: { count, names, items } }: Ba
   </section> `;
 }
 
+/** What was not converted, and why, where that is told. */
+export function skippedSection({ skipped: items, counts }: BatchReport): Markup {
+  if (counts.skipped === 0) return html``;
+  const folder = commonFolder(items.map(({ source }) => source));
+  const rest = counts.skipped - items.length;
+  return html`<section aria-labelledby="skipped">
+    <h2 id="skipped">${counted(counts.skipped, 'file')} skipped</h2>
+    ${folder !== '' && html`<p class="next small quiet">Folders are relative to <code>${folder}</code>.</p>`}
+    <div class="card group">
+      ${itemTable(items, { folder, tells: 'message', caption: 'Files that were skipped' })}
+      ${rest > 0 && html`<p class="more small quiet">${formatCount(rest)} more are in <a href="report.csv">report.csv</a>, column <code>status</code>.</p>`}
+    </div>
+  </section> `;
+}
+
 export type Item = FailureGroup['items'][number];
 
 /** Rows of a table that are visible without a click. */

@@ -4,7 +4,7 @@ import { commonFolder } from '../../../storage/file-uri';
 import type { DurationBar } from '../durations';
 import type { BatchReport } from '../report';
 import { headlineOf, type Verdict } from '../summary';
-import { failuresSection, warningsSection, itemTable } from './failures';
+import { failuresSection, skippedSection, warningsSection, itemTable } from './failures';
 import { html, Markup } from './markup';
 import { styles } from './styles';
 
@@ -35,7 +35,7 @@ export function renderPage(report: BatchReport, options: PageOptions): string {
       <body>
         <main>
           ${summaryCard(report, options)} ${notes(report)} ${failuresSection(report)} ${warningsSection(report)}
-          ${durationsSection(report, options)} ${footer(report)}
+          ${skippedSection(report)} ${durationsSection(report, options)} ${footer(report)}
         </main>
       </body>
     </html>`;

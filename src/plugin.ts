@@ -254,7 +254,9 @@ export class FileConversionPlugin extends SimplePlugin {
     const token = this.tokens.get(app);
     if (!profile || !token) {
       const known = Object.keys(apps).join(', ') || 'none';
-      throw new UnknownAppError(`This worker has no app profile called ${JSON.stringify(app)}; it has: ${known}.`);
+      throw new UnknownAppError(
+        `This worker has no app profile called ${JSON.stringify(app)}; it has: ${known}. Add the profile to its configuration and start it again (fileconv up, or fileconv worker): the job then continues by itself.`,
+      );
     }
     const { baseUrl, appId } = profile;
     return createConversionApi({

@@ -78,6 +78,22 @@ export async function stateFolderIfAny(context: Context): Promise<string | undef
   return unnamedFolders(context).includes(dir) && (await isMissingOrEmpty(dir)) ? undefined : dir;
 }
 
+/** Remembers where this user has started a stack last, for commands that are typed in another folder. Best effort. */
+export async function rememberStack(context: Context): Promise<void> {
+  await mkdir(ownFolder(context), { recursive: true })
+    .then(() => replaceFile(lastStackFile(context), context.config.values.state.dir))
+    .catch(() => undefined);
+}
+
+/** The state folder of the stack that this user has started last, wherever; it may no longer run. */
+export function lastStackFolder(context: Context): Promise<string | undefined> {
+  return readIfExists(lastStackFile(context)).catch(() => undefined);
+}
+
+function lastStackFile(context: Context): string {
+  return path.join(ownFolder(context), 'last-stack');
+}
+
 /** Several processes may make it at once. It appears with its signature, so that none takes it for a stranger's. */
 async function makeOwn(context: Context, folder: string): Promise<void> {
   if (!(await isMissingOrEmpty(folder))) return;

@@ -138,14 +138,14 @@ export function buildCommands(output: Output, run: Runner): Command {
   command(
     group(program, 'namespace', 'prepare a Temporal namespace', 'fileconv namespace init'),
     'init',
-    'register the search attributes that jobs are listed by; typing it again changes nothing',
+    'register the search attributes that jobs are listed by; safe to repeat',
     'fileconv namespace init',
     'TEMPORAL_NAMESPACE=billing fileconv namespace init --json',
   ).action(act(async () => (await import('./commands/init.js')).namespaceInit));
   command(
     group(program, 'nexus', 'calls from other namespaces and languages', 'fileconv nexus init'),
     'init',
-    'make the Nexus endpoint that leads callers to the workers; typing it again changes nothing',
+    'create the Nexus endpoint that leads callers to the workers; safe to repeat',
     'fileconv nexus init',
     'fileconv nexus init --endpoint billing-conversion --namespace billing --task-queue billing-files',
     'fileconv nexus init --json',
@@ -157,7 +157,7 @@ export function buildCommands(output: Output, run: Runner): Command {
   command(
     program,
     'doctor',
-    'look at every part that a conversion needs, and say what to do about a broken one',
+    'check every part that a conversion needs, and say how to fix what is broken',
     'fileconv doctor',
     'fileconv doctor --json | jq \'.findings[] | select(.status == "broken")\'',
   )
@@ -195,7 +195,7 @@ function addLimit(program: Command, act: Act): void {
   const limit = group(
     program,
     'limit',
-    'one limit for all workers together, kept by the Temporal server',
+    'one rate limit for all workers together, kept by the Temporal server',
     'fileconv limit set 10',
     'fileconv limit show',
     'fileconv limit clear',

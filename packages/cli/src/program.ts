@@ -40,7 +40,10 @@ function ancestorsOf({ parent }: Command): Command[] {
   return parent ? [parent, ...ancestorsOf(parent)] : [];
 }
 
-function complaintOf(error: CommanderError, argv: readonly string[], { options }: Command): string {
+/** What others call our commands; the parser goes by letters, and takes `start` for `status`. */
+const otherNames: Readonly<Record<string, string>> = { start: 'run', stop: 'cancel', abort: 'cancel', ls: 'list' };
+
+function complaintOf(error: CommanderError, argv: readonly string[], { options, commands }: Command): string {
   // The parser misses an option before it looks at one that it does not know, which may be the same, misspelt.
   const known = options.flatMap(({ long }) => long ?? []);
   const unknown = argv
@@ -50,6 +53,9 @@ function complaintOf(error: CommanderError, argv: readonly string[], { options }
   if (error.code === 'commander.missingMandatoryOptionValue' && meant !== undefined) {
     return `unknown option '${unknown}' (Did you mean ${meant}?)`;
   }
+  const [, word = ''] = /unknown command '(\w+)'/.exec(error.message) ?? [];
+  const other = Object.hasOwn(otherNames, word) ? otherNames[word] : undefined;
+  if (commands.some((each) => each.name() === other)) return `unknown command '${word}' (Did you mean ${other}?)`;
   return error.message
     .replace(/^error: /, '')
     .replace(/\s*\n\s*/g, ' ')

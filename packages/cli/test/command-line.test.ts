@@ -98,6 +98,7 @@ describe('formats', () => {
       ['job', 'list', '--statuss', 'x'],
       "unknown option '--statuss' (Did you mean --status?) See: fileconv job list --help",
     ],
+    [['batch', 'start', 'in'], "unknown command 'start' (Did you mean run?) See: fileconv batch --help"],
     [['convert', 'a.md', '--too', 'pdf'], "unknown option '--too' (Did you mean --to?) See: fileconv convert --help"],
     [['convert', 'a.md'], "required option '--to <format>' not specified. See: fileconv convert --help"],
     [['batch', 'nonsense'], "unknown command 'nonsense'. See: fileconv batch --help"],

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
+import { writeStackRecord } from '../src/stack/stack-record';
 import { startRig, type ConversionRig } from '../../../test/support/conversion-worker';
 import { newNamespace } from '../../../test/support/namespace';
 import { startS3Server, type S3Server } from '../../../test/support/s3-server';
@@ -82,6 +83,15 @@ describe('fileconv doctor', () => {
     return { parts: broken.map(({ part }) => part), says: broken[0]?.says, cure: broken[0]?.cure, findings };
   }
 
+  const recordOf = (apps: string[]) => ({
+    pid: process.pid,
+    startedBy: 'up' as const,
+    temporal: { address: testTemporalAddress(), namespace: 'default' },
+    service: { url: nowhere },
+    taskQueue: rig.taskQueue,
+    apps,
+  });
+
   it('says ok of every part, with the rate limit seen now, and ends with 0', async () => {
     const env = { ...healthy, FILECONV_TEMPORAL_UI_URL: 'https://temporal.example.com/' };
     const ended = await fileconv(['doctor'], { cwd, env });
@@ -116,9 +126,39 @@ describe('fileconv doctor', () => {
   it('names Temporal, and looks at the rest all the same', async () => {
     const found = await examine({ TEMPORAL_ADDRESS: '127.0.0.1:1' });
     expect(found.parts).toEqual(['Temporal']);
-    expect(found.cure).toContain('fileconv up');
+    expect(found.cure).toContain('correct the address (TEMPORAL_ADDRESS)');
     expect(found.findings.find(({ part }) => part === 'service of app billing')?.status).toBe('ok');
     expect(found.findings.find(({ part }) => part === 'workers')?.status).toBe('skipped');
+  });
+
+  it('says in a fresh folder what to start, once for each part, and where another stack of this user runs', async () => {
+    const fresh = { TEMPORAL_ADDRESS: undefined, FILECONV_DEFAULT_APP: undefined };
+    const found = await examine(fresh);
+    expect(found.parts).toEqual(['Temporal', 'service of app embedded']);
+    expect(found.says).toBe(`No stack runs in ${cwd}/.fileconv`);
+    expect(found.cure).toMatch(/^Start it \(fileconv up\), or name a Temporal that runs/);
+    const [, service] = found.findings.filter(({ status }) => status === 'broken');
+    expect(service?.cure).toMatch(/^Start it \(fileconv up, or fileconv service\)/);
+    const other = path.join(await newFolder(), '.fileconv');
+    await mkdir(other);
+    await writeStackRecord(other, recordOf(['embedded']));
+    const own = path.join(cwd, 'config');
+    await mkdir(path.join(own, 'fileconv'), { recursive: true });
+    await writeFile(path.join(own, 'fileconv/last-stack'), other);
+    const elsewhere = await examine({ ...fresh, XDG_CONFIG_HOME: own });
+    expect(elsewhere.cure).toContain(`One runs in ${other}: type the command in its folder`);
+  });
+
+  it('names an app that was configured after the stack was started, and what makes its worker know it', async () => {
+    const state = path.join(cwd, 'state');
+    await mkdir(state);
+    await writeStackRecord(state, recordOf(['embedded']));
+    const env = { TEMPORAL_ADDRESS: undefined, FILECONV_STATE_DIR: state };
+    const found = await examine(env);
+    expect(found.parts).toEqual(['app billing at the worker']);
+    expect(found.cure).toContain('fileconv up');
+    await writeStackRecord(state, recordOf(['embedded', 'billing']));
+    expect((await examine(env)).parts).toEqual([]);
   });
 
   it('names the namespace that does not exist', async () => {

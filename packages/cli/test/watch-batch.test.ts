@@ -2,8 +2,9 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { BatchFailedError } from '../../../src/client/batch-handle';
+import type { BatchState } from '../../../src/shared/batch';
 import { testTemporalAddress } from '../../../test/support/temporal';
-import { watchBatch } from '../src/batch/watch';
+import { progressText, watchBatch } from '../src/batch/watch';
 import type { CommandContext } from '../src/command-context';
 import { loadConfig } from '../src/config/load-config';
 import type { StackInUse } from '../src/stack/open-temporal';
@@ -102,4 +103,12 @@ describe('a batch whose stack was stopped, while somebody else answers at its ad
     const failed = { ...unknown, find: () => batchThat(() => Promise.reject(failure)) };
     await expect(watchBatch(context, failed)).rejects.toMatchObject({ code: 'BATCH_FAILED' });
   });
+});
+
+it('tells no end of a batch whose jobs wait for somebody: nobody knows it', () => {
+  const counts = { items: 10, succeeded: 1, failed: 0, skipped: 0, cancelled: 0, inFlight: 2, vcredits: 0 };
+  const state = { ...counts, status: 'running' } as unknown as BatchState;
+  expect(progressText(state, 1)).toContain('9 s left');
+  const needsAttention = { jobs: 2, code: 'INSUFFICIENT_VCREDITS', message: 'Buy some.' };
+  expect(progressText({ ...state, needsAttention }, 1)).not.toContain('left');
 });

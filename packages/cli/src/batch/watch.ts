@@ -246,7 +246,8 @@ export function progressText(state: BatchState, perSecond: number | undefined): 
     needsAttention ? `${formatCount(needsAttention.jobs)} of them waiting: ${needsAttention.code}` : '',
     status === 'running' || status === 'completed' ? '' : status,
     perSecond === undefined ? '' : `${perSecond.toFixed(1)} files/s`,
-    perSecond === undefined || perSecond <= 0 || left === 0 || status !== 'running'
+    // While jobs wait for somebody, nobody knows when it ends.
+    perSecond === undefined || perSecond <= 0 || left === 0 || status !== 'running' || needsAttention
       ? ''
       : `${formatDuration(Math.ceil(left / perSecond) * 1_000)} left`,
     vcredits > 0 ? `${formatCount(vcredits)} vCredit${vcredits === 1 ? '' : 's'}` : '',

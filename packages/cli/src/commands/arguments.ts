@@ -125,24 +125,24 @@ export function pointInTime(text: string): Date {
 
 export const appOption = ['--app <name>', 'app profile; default: default_app of the configuration'] as const;
 
-export const recursiveOption = ['--recursive', 'look into the folders of folders'] as const;
+export const recursiveOption = ['--recursive', 'include subfolders'] as const;
 
 export const excludeOption = new Option(
   '--exclude <pattern>',
-  'leave out files and folders that match; may be given more than once',
+  'skip files and folders that match; may be given more than once',
 )
   .argParser((value: string, before: string[]) => [...before, value])
   .default([], 'none');
 
 export const tagOption = [
   '--tag <text>',
-  'find the jobs by it: fileconv job list --tag; may be given more than once',
+  'label by which to find the jobs: fileconv job list --tag; may be given more than once',
   collectTag,
 ] as const;
 
 export const parameterOption = new Option(
   '--param <name=value>',
-  'for the service beside the formats, such as dpi=300; may be given more than once',
+  'an option for the service, such as dpi=300; may be given more than once',
 ).argParser(collectParameter);
 
 export function onExistingOption(when: string): Option {
@@ -151,7 +151,7 @@ export function onExistingOption(when: string): Option {
 
 export const unconvertibleOption = new Option(
   '--unconvertible <what>',
-  'what becomes of files that the service is known not to convert (default: fail)',
+  'what to do with files that the service cannot convert (default: fail)',
 ).choices(unconvertibleChoices);
 
 export const onUnknownOutcomeOption = new Option(
@@ -161,5 +161,5 @@ export const onUnknownOutcomeOption = new Option(
 
 export const modeOption = new Option(
   '--mode <mode>',
-  'sync: wait for each conversion in the request itself, for ones that take seconds (default: async)',
+  'sync: the request itself waits for its result, for conversions that take seconds (default: async)',
 ).choices(conversionModes);

@@ -5,8 +5,10 @@ import { checkCallbacks } from '../doctor/check-callbacks';
 import { checkDisk, checkEngines, checkObjectStore } from '../doctor/check-machine';
 import { checkService } from '../doctor/check-service';
 import { checkTemporal } from '../doctor/check-temporal';
-import type { Finding } from '../doctor/finding';
+import { broken, type Finding } from '../doctor/finding';
+import { temporalTarget } from '../config/temporal-connection';
 import { isEmbedded } from '../service/app-profiles';
+import { readLiveStack } from '../stack/stack-record';
 
 /** `fileconv doctor`: checks every part, and says how to fix what is broken. Exit code 1 when anything is. */
 export async function doctor(context: CommandContext, flags: { app?: string }): Promise<ExitCode> {
@@ -15,6 +17,7 @@ export async function doctor(context: CommandContext, flags: { app?: string }): 
   const asked = flags.app === undefined ? [...new Set([defaultApp, ...Object.keys(apps)])] : [flags.app];
   const findings: Finding[] = [
     ...(await checkTemporal(context)),
+    ...(await checkKnown(context, asked)),
     ...(await Promise.all(asked.map((app) => checkService(context, app)))).flat(),
     await checkCallbacks(context),
     ...(asked.some((app) => isEmbedded(context, app)) ? await checkEngines(context) : []),
@@ -24,6 +27,18 @@ export async function doctor(context: CommandContext, flags: { app?: string }): 
   const isOk = findings.every(({ status }) => status !== 'broken');
   output.result({ ok: isOk, findings }, findings.map((finding) => describe(context, finding)).join('\n'));
   return isOk ? exitCodes.ok : exitCodes.failed;
+}
+
+/** Whether the worker of this machine's stack knows the apps: it reads its configuration when it starts. */
+async function checkKnown(context: CommandContext, asked: readonly string[]): Promise<Finding[]> {
+  if (temporalTarget(context).isNamed) return [];
+  const { apps } = (await readLiveStack(context.config.values.state.dir)) ?? {};
+  const unknown = apps ? asked.filter((app) => !apps.includes(app)) : [];
+  const cure =
+    'Start it again: Ctrl-C where `fileconv up` runs, then `fileconv up`. The jobs then continue by themselves.';
+  return unknown.map((app) =>
+    broken(`app ${app} at the worker`, 'the stack was started before the app was configured; jobs of it wait', cure),
+  );
 }
 
 function describe({ output }: CommandContext, { part, status, says, cure }: Finding): string {

@@ -10,7 +10,7 @@ import { request } from 'undici';
 import type { CommandContext } from '../command-context';
 import { readProfile, type ServiceProfile } from '../service/app-profiles';
 import { explainServiceFailure } from '../service/service-problem';
-import { broken, compareClocks, ok, reasonOf, skipped, type Finding } from './finding';
+import { broken, brokenBy, compareClocks, ok, reasonOf, skipped, type Finding } from './finding';
 
 const configShow = 'fileconv config show';
 
@@ -22,7 +22,7 @@ export async function checkService(context: CommandContext, app: string): Promis
   try {
     profile = await readProfile(context, app);
   } catch (error) {
-    return [broken(part, reasonOf(error), `Correct the app's profile: ${configShow}`), ...others('needs the profile')];
+    return [brokenBy(part, error, `Correct the app's profile: ${configShow}`), ...others('needs the profile')];
   }
   const { token } = profile;
   const baseUrl = profile.baseUrl + throughProxy(context, profile.baseUrl);

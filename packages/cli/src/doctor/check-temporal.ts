@@ -16,7 +16,7 @@ import { whyUnheld } from '../commands/all-workers';
 import { readEncryptionKeys } from '../keys/encryption-settings';
 import { capitalised, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import { openTemporal, type OpenTemporal } from '../stack/open-temporal';
-import { broken, compareClocks, ok, reasonOf, skipped, type Finding } from './finding';
+import { broken, brokenBy, compareClocks, ok, reasonOf, skipped, type Finding } from './finding';
 
 const parts = ['namespace', 'search attributes', 'workers', 'clock beside Temporal'] as const;
 const encryptionPart = 'encryption';
@@ -35,7 +35,7 @@ export async function checkTemporal(context: CommandContext): Promise<Finding[]>
   } catch (error) {
     if (!(error instanceof CommandError && error.code === 'TEMPORAL_UNREACHABLE')) throw error;
     const cure = 'Start it (fileconv up), or correct TEMPORAL_ADDRESS: fileconv config show';
-    return [broken('Temporal', error.message, cure), ...parts.map((part) => skipped(part, 'needs Temporal'))];
+    return [brokenBy('Temporal', error, cure), ...parts.map((part) => skipped(part, 'needs Temporal'))];
   }
   const { client, namespace, address, uiUrl } = temporal;
   try {

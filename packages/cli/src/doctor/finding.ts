@@ -14,6 +14,12 @@ export function broken(part: string, says: string, cure: string): Finding {
   return { part, status: 'broken', says, cure };
 }
 
+/** By an error whose first sentence tells the problem, and the others what to do. */
+export function brokenBy(part: string, error: unknown, otherCure: string): Finding {
+  const [, says = reasonOf(error), cure = otherCure] = /^(.+?)\. (.+)$/.exec(reasonOf(error)) ?? [];
+  return broken(part, says, cure);
+}
+
 export function skipped(part: string, says: string): Finding {
   return { part, status: 'skipped', says };
 }

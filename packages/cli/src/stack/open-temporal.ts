@@ -2,12 +2,14 @@ import { setMaxListeners } from 'node:events';
 import { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
 import type { ConnectionOptions } from '@temporalio/client';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
+import { lastStackFolder } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { temporalTarget, type TemporalTarget } from '../config/temporal-connection';
 import { openDataConverter } from '../keys/encryption-settings';
 import { openTracing } from '../observability/tracing/open-tracing';
-import { readLiveStack, readStackRecord, type StackRecord } from './stack-record';
+import { readLiveStack, readStackHolder, readStackRecord, type StackRecord } from './stack-record';
 
 /** What a command needs to run jobs, whoever runs the processes behind it. */
 export interface StackInUse {
@@ -39,11 +41,7 @@ export interface OpenTemporal extends StackInUse {
 export async function openTemporal(context: CommandContext): Promise<OpenTemporal> {
   const { values } = context.config;
   const { target, isLocal, stack } = await findTemporal(context);
-  if (isLocal && !stack) {
-    throw new CommandError('TEMPORAL_UNREACHABLE', [
-      `No stack runs in ${values.state.dir}. Start it (fileconv up), or name a Temporal that runs (TEMPORAL_ADDRESS).`,
-    ]);
-  }
+  if (isLocal && !stack) throw new CommandError('TEMPORAL_UNREACHABLE', [await whyNoStack(context)]);
   const { taskQueue } = values.worker;
   return {
     ...(await connect(context, target, { taskQueue, uiUrl: stack?.temporal.uiUrl })),
@@ -51,6 +49,18 @@ export async function openTemporal(context: CommandContext): Promise<OpenTempora
     namespace: target.namespace,
     isLocal,
   };
+}
+
+async function whyNoStack(context: CommandContext): Promise<string> {
+  const { dir } = context.config.values.state;
+  const holder = await readStackHolder(dir);
+  if (holder) return `The stack of ${dir} is starting or stopping (process ${holder.pid}). Try again in a moment.`;
+  const last = await lastStackFolder(context);
+  const isElsewhere = last !== undefined && last !== dir && (await readLiveStack(last)) !== undefined;
+  const elsewhere = isElsewhere
+    ? ` One runs in ${last}: type the command in its folder, or set FILECONV_STATE_DIR=${shellWord(last)}.`
+    : '';
+  return `No stack runs in ${dir}. Start it (fileconv up), or name a Temporal that runs (TEMPORAL_ADDRESS).${elsewhere}`;
 }
 
 /** Runs what a command asks the Temporal that runs, and closes the connection. */

@@ -36,6 +36,8 @@ const recordSchema = z.object({
   callbacks: z.object({ url: ownUrl }).optional().catch(undefined),
   codec: z.object({ url: ownUrl }).optional().catch(undefined),
   taskQueue: z.string(),
+  /** App profiles that its worker knows. */
+  apps: z.array(z.string()).optional(),
 });
 
 /** A running stack, as it tells other processes where it is: `<state>/stack.json`. */

@@ -6,11 +6,12 @@ import type { Log } from 'temporal-file-conversion/internal/shared/log';
 import { fileSize } from 'temporal-file-conversion/internal/shared/wording';
 import { freeBytesOf, makeFolder } from 'temporal-file-conversion/internal/storage/folders';
 import { z } from 'zod';
-import { makeStateFolders } from '../allowed';
+import { makeStateFolders, rememberStack } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError, explainStateFolder, isPortTaken } from '../command-error';
 import type { Config } from '../config/load-config';
 import { temporalTarget } from '../config/temporal-connection';
+import { embeddedApp } from '../config/schema';
 import { acquireProcessLock, defaultCacheDir, freePort, portNear, TemporalServerError } from '../dev-server';
 import { openReceiver } from '../keys/callback-settings';
 import { isEncrypting, openCodecServer } from '../keys/encryption-settings';
@@ -114,9 +115,11 @@ export async function startStack(context: CommandContext, options: StartStackOpt
       callbacks: callbacks && { url: callbacks.url },
       codec: codec && { url: codec.url },
       taskQueue: values.worker.taskQueue,
+      apps: [...new Set([embeddedApp, ...Object.keys(values.apps)])],
     };
     options.signal?.throwIfAborted();
     await writeStackRecord(stateDir, record);
+    if (options.startedBy === 'up') await rememberStack(context);
     started.push(() => removeStackRecord(stateDir));
     return { record, stop: stopAll };
   } catch (error) {

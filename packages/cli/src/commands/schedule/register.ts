@@ -27,7 +27,7 @@ export function addSchedule(program: Command, act: Act): void {
   command(
     schedule,
     'create',
-    'let Temporal convert what is new or changed in a folder, at the times that are named',
+    'have Temporal convert what is new or changed in a folder, at set times',
     'fileconv schedule create --every 1h --from letters --to pdf --out converted --name letters',
     'fileconv schedule create --cron "0 6 * * 1-5" --time-zone Europe/Berlin --from in --to pdf --out out --recursive',
   )
@@ -43,12 +43,12 @@ export function addSchedule(program: Command, act: Act): void {
       'folder for manifests, results and reports; default: in the state folder, or below an --out that is a URI',
     )
     .option('--name <name>', 'of the schedule and of its batch; default: made of what is converted')
-    .option('--recursive', 'look into the folders of the folder too')
+    .option('--recursive', 'include subfolders')
     .addOption(excludeOption)
     .addOption(
       new Option(
         '--overlap <what>',
-        'when a run is due and the one before still runs: leave it out, let one wait, or cancel that one',
+        'when a run is due while the previous one is still going: skip it, let one wait, or cancel the previous one',
       )
         .choices(['skip', 'buffer', 'cancel'])
         .default('skip'),
@@ -67,22 +67,20 @@ export function addSchedule(program: Command, act: Act): void {
   ).action(act(async () => (await import('./control.js')).listSchedules));
   named(
     'pause',
-    'begin no more runs until it is resumed; one that runs continues',
+    'start no more runs until it is resumed; a run in progress continues',
     'fileconv schedule pause letters --reason "moving the archive"',
   )
     .option('--reason <text>', 'for whoever finds it paused', 'paused with fileconv schedule pause')
     .action(act(async () => (await import('./control.js')).pauseSchedule));
-  named('resume', 'begin runs again after a pause', 'fileconv schedule resume letters').action(
+  named('resume', 'start runs again after a pause', 'fileconv schedule resume letters').action(
     act(async () => (await import('./control.js')).resumeSchedule),
   );
-  named(
-    'trigger',
-    'begin a run now, unless the overlap policy is against it',
-    'fileconv schedule trigger letters',
-  ).action(act(async () => (await import('./control.js')).triggerSchedule));
+  named('trigger', 'start a run now, unless the overlap policy forbids it', 'fileconv schedule trigger letters').action(
+    act(async () => (await import('./control.js')).triggerSchedule),
+  );
   named(
     'backfill',
-    'make up for runs that were due in the past, for example while it was paused',
+    'catch up on runs that were due in the past, for example while it was paused',
     'fileconv schedule backfill letters --since 24h',
   )
     .requiredOption('--since <time>', 'from when on: 24h or 7d ago, or an ISO time', pointInTime)
@@ -90,7 +88,7 @@ export function addSchedule(program: Command, act: Act): void {
     .action(act(async () => (await import('./control.js')).backfillSchedule));
   named(
     'delete',
-    'begin no more runs; what was converted stays, and one that runs continues',
+    'start no more runs; what was converted stays, and a run in progress continues',
     'fileconv schedule delete letters',
   ).action(act(async () => (await import('./control.js')).deleteSchedule));
 }

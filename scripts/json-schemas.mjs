@@ -23,9 +23,6 @@ const described = {
 /** What is sent to us may hold nothing else; results may grow. */
 const isStrict = (name) => name.endsWith('Input') || name === 'ConversionPolicies';
 
-/** Of which exactly one is there: the types say only that each may be missing. */
-const alternatives = { ConversionJobInput: ['output', 'outputs'], ConvertInput: ['output', 'outputs'] };
-
 const { config } = ts.readConfigFile(path.join(root, 'tsconfig.check.json'), ts.sys.readFile);
 const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: [] }, ts.sys, root);
 const sources = Object.keys(described).map((name) => path.join(root, 'src', name));
@@ -58,11 +55,9 @@ function define(symbol) {
     definitions[name] = {};
     const type = checker.getDeclaredTypeOfSymbol(symbol);
     const alias = symbol.declarations?.find(ts.isTypeAliasDeclaration);
-    const oneOf = alternatives[name]?.map((field) => ({ required: [field] }));
     definitions[name] = {
       ...documentation(symbol),
       ...(alias ? ofNode(alias.type, name) : ofType(type, name)),
-      ...(oneOf && { oneOf }),
     };
   }
   return { $ref: `#/$defs/${name}` };

@@ -92,17 +92,6 @@ export const jobPaths = [
     },
     ends: 'CANCELLED',
   }),
-  path('job-outputs', {
-    request: (stack, name) => ({
-      output: undefined,
-      destination: undefined,
-      outputs: ['html', 'docx', 'odt'].map((output) => ({
-        output,
-        destination: stack.place(name, `report.${output}`),
-      })),
-    }),
-    ends: 'succeeded',
-  }),
   path('job-failed', { request: () => ({ output: 'nosuchformat' }), ends: 'INVALID_OUTPUT_FORMAT' }),
   path('job-source-missing', {
     request: (stack, name) => ({ source: stack.place(name, 'missing.md') }),

@@ -20,11 +20,9 @@ export function createUploadFile(dependencies: ActivityDependencies) {
   return (input: UploadFileInput): Promise<UploadFileResult> =>
     runAttempt(dependencies, { step: 'upload', app: input.app }, async (attempt) => {
       const source = await openSource(files, input.uri, attempt);
-      const { output = '', destination } = input;
-      const places = input.outputs ?? [defined({ output, destination })];
-      const host = destination === undefined ? undefined : ownHost(files, destination);
+      const host = input.destination === undefined ? undefined : ownHost(files, input.destination);
       // Before anything is spent: a conversion whose result can't be stored is not started.
-      if (await isNothingToDo(files, places, { input, attempt })) return { skipped: true };
+      if (await isThere(files, input, attempt)) return { skipped: true };
       const sent = (await sentBefore(files, input, attempt)) ?? (await send(api(input.app), source, attempt));
       return { skipped: false, ...sent, ...defined({ bytes: source.size, host }) };
     });
@@ -63,25 +61,12 @@ async function send(service: ConversionApi, source: SourceFile, attempt: Activit
   return { connector, ...(hasAny(warnings) && { warnings }), requests, source: content };
 }
 
-type Place = NonNullable<UploadFileInput['outputs']>[number];
-
-/** Whether every result is there and may stay. @throws what prevents them, if it prevents all that are not there. */
-async function isNothingToDo(
-  files: Stores,
-  places: readonly Place[],
-  { input, attempt }: { input: UploadFileInput; attempt: ActivityAttempt },
-): Promise<boolean> {
-  const plans = await Promise.allSettled(
-    places.map(async ({ output, destination }) => {
-      if (destination === undefined) return 'write';
-      const place = { ...input, output, destination, sourceName: lastSegment(input.uri) };
-      return (await planDestination(files, place, attempt.failure)).kind;
-    }),
-  );
-  if (plans.some((plan) => plan.status === 'fulfilled' && plan.value !== 'skip')) return false;
-  const prevented = plans.find((plan) => plan.status === 'rejected');
-  if (prevented) throw prevented.reason;
-  return true;
+/** Whether the result is there and may stay. @throws what would prevent it from being stored. */
+async function isThere(files: Stores, input: UploadFileInput, { failure }: ActivityAttempt): Promise<boolean> {
+  const { uri, output = '', destination } = input;
+  if (destination === undefined) return false;
+  const plan = await planDestination(files, { ...input, output, destination, sourceName: lastSegment(uri) }, failure);
+  return plan.kind === 'skip';
 }
 
 /** The source is opened once per attempt, so each hash sees the file once. */

@@ -175,11 +175,6 @@ export class FileConversionClient {
     request: ConversionRequest,
     options: Omit<JobStartOptions, 'startDelay'> = {},
   ): Promise<AcceptedJob> {
-    if (request.outputs) {
-      throw new InvalidRequestError(
-        'outputs: the service accepts each by itself; wait for the job, or start one for each',
-      );
-    }
     return this.launch(request, options, {
       begin: async (start) => {
         const startWorkflowOperation = new WithStartWorkflowOperation(conversionJobType, start);

@@ -6,10 +6,8 @@ import { charges, type EarlierRuns } from '../shared/charge';
 import {
   credentialsProblem,
   holdsCredentials,
-  maxOutputs,
   sourceName,
   type ConversionJobInput,
-  type ConversionOutput,
   type ConversionSource,
 } from '../shared/job';
 import { isFormatName, parametersKey, problemOfParameters } from '../shared/parameters';
@@ -65,57 +63,21 @@ export const parametersSchema = z.unknown().superRefine((parameters, context) =>
 
 export const targetFormat = formatLike('pdf or txt-markdown');
 
-const requestSchema = z
-  .strictObject({
-    ...jobOptions,
-    app: text.optional(),
-    source: z
-      .union([text, z.strictObject({ uri: text }), z.strictObject({ connector: text, name: text.optional() })])
-      .refine(
-        (source) => !holdsCredentials(typeof source === 'string' ? source : 'uri' in source ? source.uri : ''),
-        credentialsProblem,
-      ),
-    output: targetFormat.optional(),
-    outputs: z
-      .array(
-        z.strictObject({
-          output: targetFormat,
-          parameters: parametersSchema.optional(),
-          destination: fileName.optional(),
-          earlier: earlierRuns.optional(),
-          done: z.looseObject({}).optional(),
-        }),
-      )
-      .min(1)
-      .max(maxOutputs)
-      .refine(areApart, 'must have destinations of their own')
-      .optional(),
-    input: formatLike('docx').optional(),
-    parameters: parametersSchema.optional(),
-    destination: fileName.optional(),
-    earlier: earlierRuns.optional(),
-  })
-  .superRefine(requireOneKind);
-
-function areApart(outputs: readonly { output: string; destination?: string | undefined }[]): boolean {
-  const files = outputs.flatMap(({ output, destination }) => {
-    if (destination === undefined) return [];
-    return [destination.endsWith('/') ? `${destination} ${output.split('-', 1)[0] ?? ''}` : destination];
-  });
-  return new Set(files).size === files.length;
-}
-
-/** `outputs` have what the job has beside a single `output`. */
-function requireOneKind(request: Readonly<Record<string, unknown>>, context: z.RefinementCtx): void {
-  const refuse = (field: string, message: string) => context.addIssue({ code: 'custom', path: [field], message });
-  if (request['outputs'] === undefined) {
-    if (request['output'] === undefined) refuse('output', 'must be a format name such as pdf, or there are outputs');
-    return;
-  }
-  for (const field of ['output', 'parameters', 'destination', 'earlier']) {
-    if (request[field] !== undefined) refuse(field, 'must not be given beside outputs, which have their own');
-  }
-}
+const requestSchema = z.strictObject({
+  ...jobOptions,
+  app: text.optional(),
+  source: z
+    .union([text, z.strictObject({ uri: text }), z.strictObject({ connector: text, name: text.optional() })])
+    .refine(
+      (source) => !holdsCredentials(typeof source === 'string' ? source : 'uri' in source ? source.uri : ''),
+      credentialsProblem,
+    ),
+  output: targetFormat,
+  input: formatLike('docx').optional(),
+  parameters: parametersSchema.optional(),
+  destination: fileName.optional(),
+  earlier: earlierRuns.optional(),
+});
 
 /** A program's request for a job: the workflow's input, with paths allowed in place of `file:` URIs. */
 export interface ConversionRequest extends Omit<
@@ -157,19 +119,11 @@ export function splitRequest<Request extends object, Shape>(request: Request, { 
  */
 export function toJobInput(request: ConversionRequest, defaultApp: string): ConversionJobInput {
   checkRequest(requestSchema, request, "This conversion can't be started.");
-  const { app, source, outputs, ...rest } = request;
+  const { app, source, parameters, destination, ...rest } = request;
   // In the order to be shown in the Temporal UI.
   return {
     app: app ?? defaultApp,
     source: typeof source === 'string' ? { uri: toUri(source) } : source,
-    ...resolved(rest),
-    ...(outputs && { outputs: outputs.map(resolved) }),
-  };
-}
-
-function resolved<Output extends Pick<ConversionOutput, 'parameters' | 'destination'>>(output: Output) {
-  const { parameters, destination, ...rest } = output;
-  return {
     ...rest,
     ...(parametersKey(parameters) !== '' && { parameters }),
     ...(destination !== undefined && { destination: toUri(destination) }),

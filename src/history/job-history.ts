@@ -50,8 +50,6 @@ export interface JobHistory {
     failure?: Pick<StepFailure, 'reaction'>;
     hasCallback: boolean;
   };
-  /** The jobs that this run started for its outputs: whether each is open, by their ids. */
-  outputJobs: ReadonlyMap<string, boolean>;
   /** What the run before it has decided, once it is known. */
   recalled?: RecallJobResult['kind'];
   /** The conversion task that the job knows. */
@@ -95,7 +93,6 @@ class HistoryReader {
   private readonly timeline: TimelineEntry[] = [];
   private readonly open = new Map<number, Step>();
   private readonly started = new Map<number, number>();
-  private readonly outputs = new Map<number, { workflowId: string; entry: TimelineEntry }>();
   private input: ConversionJobInput | undefined;
   private last: JobHistory['lastStep'];
   private recalled: JobHistory['recalled'];
@@ -118,9 +115,6 @@ class HistoryReader {
     return {
       input: this.input,
       timeline: this.timeline,
-      outputJobs: new Map(
-        [...this.outputs.values()].map(({ workflowId, entry }) => [workflowId, entry.outcome === 'open']),
-      ),
       charge: { ...this.charge.summary(), ...(source && { source }) },
       requests: this.requests,
       ...defined({
@@ -150,7 +144,6 @@ class HistoryReader {
     // A reset: this history lacks what the previous run did after this point.
     if (event.workflowTaskFailedEventAttributes?.newRunId) this.charge.foundOpen();
     await this.readActivity(event, at, id);
-    this.readOutput(event, at, id);
     await this.readEnd(event, at);
   }
 
@@ -179,27 +172,6 @@ class HistoryReader {
     if (event.activityTaskCanceledEventAttributes) {
       this.end(event.activityTaskCanceledEventAttributes.scheduledEventId, at, 'cancelled');
     }
-  }
-
-  /** A job with several outputs starts one for each. */
-  private readOutput(event: HistoryEvent, at: number, id: number): void {
-    const begun = event.startChildWorkflowExecutionInitiatedEventAttributes;
-    if (begun) {
-      const workflowId = begun.workflowId ?? '';
-      const entry: TimelineEntry = { at, what: `output ${workflowId.replace(/^.*\//, '')}`, outcome: 'open' };
-      this.timeline.push(entry);
-      this.outputs.set(id, { workflowId, entry });
-    }
-    const done = event.childWorkflowExecutionCompletedEventAttributes;
-    const cancelled = event.childWorkflowExecutionCanceledEventAttributes;
-    const failed =
-      event.childWorkflowExecutionFailedEventAttributes ??
-      event.childWorkflowExecutionTimedOutEventAttributes ??
-      event.childWorkflowExecutionTerminatedEventAttributes ??
-      event.startChildWorkflowExecutionFailedEventAttributes;
-    const output = this.outputs.get(Number((done ?? cancelled ?? failed)?.initiatedEventId));
-    if (!output) return;
-    Object.assign(output.entry, { endedAt: at, outcome: done ? 'done' : cancelled ? 'cancelled' : 'failed' });
   }
 
   private begin(id: number, at: number, step: Omit<Step, 'entry'>): void {

@@ -130,12 +130,7 @@ async function findConversion(client: Client, workflowId: string): Promise<Found
 
 /** Policies may differ: they change when a job gives up, not what it makes. */
 function requireSameJob({ workflowId, ...earlier }: FoundWorkflow, input: ConversionJobInput): void {
-  const madeOf = ({ outputs, ...each }: ConversionJobInput) => ({
-    ...each,
-    policies: undefined,
-    earlier: undefined,
-    outputs: outputs?.map((output) => ({ ...output, earlier: undefined, done: undefined })),
-  });
+  const madeOf = (each: ConversionJobInput) => ({ ...each, policies: undefined, earlier: undefined });
   if (earlier.kind === 'job' && isDeepStrictEqual(madeOf(earlier.input), madeOf(input))) return;
   throw new HandlerError(
     'CONFLICT',
@@ -239,7 +234,6 @@ class CallerRequests {
     const { key, ...request } = input;
     const { source, destination } = request;
     requireUris({ source, 'source.uri': (source as { uri?: unknown } | undefined)?.uri, destination });
-    requireUrisOfEach('outputs', request.outputs, ['destination']);
     return { workflowId: jobIdOf(request.app, key), request };
   }
 
@@ -269,7 +263,7 @@ class CallerRequests {
   }
 }
 
-/** Two keys never share an id, whatever slashes they and their apps have: jobs of outputs have their job's id, a slash and a format. */
+/** Two keys never share an id, whatever slashes they and their apps have. */
 function jobIdOf(app: string, key: string): string {
   return `nexus/${encodeURIComponent(app)}/${key.replace(/[%/]/g, encodeURIComponent)}`;
 }

@@ -29,10 +29,8 @@ export type RecallJobResult =
 export interface UploadFileInput {
   app: string;
   uri: string;
-  output?: string;
+  output: string;
   destination?: string;
-  /** Instead of both, for several. */
-  outputs?: { output: string; destination?: string }[];
   onExisting: OnExisting;
   /** Of another job: taken as it is if the file is still the same. */
   upload?: SharedUpload;

@@ -1,8 +1,8 @@
 import { ApplicationFailure, CancelledFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
 import type { JobOutcome } from './batch-activities';
-import type { Charge, EarlierRuns } from './charge';
+import type { EarlierRuns } from './charge';
 import { defined } from './defined';
-import type { ConversionFailureDetails, ConversionJobResult, ConversionOutput, OutputResult } from './job';
+import type { ConversionFailureDetails, ConversionJobResult } from './job';
 import { hasAny } from './warnings';
 
 /** Longer messages are cut, because results are kept by the thousand. */
@@ -64,23 +64,6 @@ export function outcomeOfFailure(cause: unknown): JobOutcome {
   }
   const message = cause instanceof Error ? cause.message : String(cause);
   return { status: 'failed', code: 'UNEXPECTED', message: cut(message) };
-}
-
-/** How one of several outputs stands. */
-export function outputResult(
-  { output: format, destination }: ConversionOutput,
-  workflowId: string,
-  outcome: Omit<JobOutcome, 'status'> & Pick<OutputResult, 'status'>,
-): OutputResult {
-  const { status, code, message, taskId, charge, possiblyChargedTwice, output, vcredits, requests, warnings } = outcome;
-  const told = { code, message, taskId, charge, possiblyChargedTwice, output, vcredits, requests, warnings };
-  return defined({ format, destination, workflowId, status, ...told });
-}
-
-/** The dearest charge of a job's outputs; of one that does not tell, it is unknown. */
-export function chargeOf(outputs: readonly OutputResult[]): Charge {
-  const charges = outputs.map(({ charge = 'maybe' }) => charge);
-  return charges.includes('maybe') ? 'maybe' : charges.includes('yes') ? 'yes' : 'no';
 }
 
 /** What the row of a job that was never started reports about earlier jobs. */

@@ -31,53 +31,13 @@ export type ConversionSource =
       name?: string;
     };
 
-/** One of several formats that a file is converted to. */
-export interface ConversionOutput {
-  /** Target format. */
-  output: string;
-  parameters?: ConversionParameters;
-  /** As in a job with one output. */
-  destination?: string;
-  /** What earlier runs of this output left behind at the service. Default: nothing. */
-  earlier?: EarlierRuns;
-  /** How an earlier run of the job ended this output, which is not converted again. */
-  done?: OutputResult;
-}
-
-export const maxOutputs = 20;
-
-/** How one of several outputs stands, or ended. */
-export interface OutputResult {
-  format: string;
-  destination?: string;
-  /** Its own job: `<job>/<format>`. */
-  workflowId: string;
-  status: 'running' | 'succeeded' | 'skipped' | 'failed' | 'cancelled';
-  /** Of a failure: the document's error code, or one of ours. */
-  code?: string;
-  message?: string;
-  taskId?: string;
-  /** Absent while it runs, and when its job was ended from outside. */
-  charge?: Charge;
-  possiblyChargedTwice?: boolean;
-  output?: OutputFile;
-  vcredits?: number;
-  requests?: number;
-  warnings?: Record<string, string>;
-}
-
 /** Input of the workflow `conversionJob`. Stored in the history, so it never holds a token or file contents. */
 export interface ConversionJobInput {
   /** Name of the app profile in the worker's configuration. */
   app: string;
   source: ConversionSource;
   /** Target format, `format` or `format-type`, for example `pdf` or `txt-markdown`. */
-  output?: string;
-  /**
-   * Several formats, each with its own parameters and destination, instead of those of the job: one upload, and a job
-   * `<workflow id>/<format>` for each. At most 20.
-   */
-  outputs?: ConversionOutput[];
+  output: string;
   /** Input format. Default: by the extension of the uploaded file. */
   input?: string;
   /** Sent to the service beside the formats; it refuses those that it does not know. Default: none. */
@@ -161,8 +121,6 @@ export interface ConversionJobResult {
   recalled?: true;
   /** Of `recalled`: the result is not where it was delivered. */
   missing?: true;
-  /** Of a job with several outputs. */
-  outputs?: OutputResult[];
   /** vCredits consumed by the task, as reported by the service. */
   vcredits?: number;
   /** As reported by the service, in seconds. */
@@ -189,7 +147,6 @@ export interface ConversionJobState {
   summary: string;
   taskId?: string;
   possiblyChargedTwice: boolean;
-  outputs?: OutputResult[];
 }
 
 /** Answer to the Update `accepted`. A job that ends before the service takes its conversion rejects it. */
@@ -207,8 +164,6 @@ export interface ConversionFailureDetails {
   endpoint?: string;
   /** The service refuses the account, and not this file alone. */
   refusesAccount?: true;
-  /** The service does not have what the job was to convert: only another upload helps. */
-  needsUpload?: true;
   /** Id and connector of the conversion task, when one was accepted. */
   taskId?: string;
   /** Known cost of the conversion, when a later step failed. */
@@ -224,8 +179,6 @@ export interface ConversionFailureDetails {
   possiblyChargedExtra?: number;
   /** Nothing was sent: what an earlier run of the job left is as it was. */
   kept?: true;
-  /** Of a job with several outputs, of which at least one failed. */
-  outputs?: OutputResult[];
 }
 
 /** Of stores that we do not know, a user name alone may be the name of something else, such as a container. */
@@ -263,23 +216,9 @@ export function sourceName(source: ConversionSource): string {
   return 'uri' in source ? lastSegment(source.uri) : (source.name ?? `task ${source.connector}`);
 }
 
-type Asked = Pick<ConversionJobInput, 'output' | 'outputs'>;
-
-/** The target formats of a job: `pdf`, or `pdf, html`. */
-export function formatsOf({ output, outputs = [] }: Asked): string {
-  return output ?? outputs.map((each) => each.output).join(', ');
-}
-
 /** One line that identifies a job: `invoice-17.docx → pdf`. */
-export function jobSummary({ source, ...asked }: Pick<ConversionJobInput, 'source'> & Asked): string {
-  return `${sourceName(source)} → ${formatsOf(asked)}`;
-}
-
-/** The id of the job of one output: `<job>/pdf`, and `<job>/pdf-2` for another one of the same format. */
-export function outputJobId(workflowId: string, outputs: readonly ConversionOutput[], index: number): string {
-  const format = outputs[index]?.output ?? '';
-  const before = outputs.slice(0, index).filter(({ output }) => output === format).length;
-  return `${workflowId}/${format}${before === 0 ? '' : `-${before + 1}`}`;
+export function jobSummary({ source, output }: Pick<ConversionJobInput, 'source' | 'output'>): string {
+  return `${sourceName(source)} → ${output}`;
 }
 
 /** The submit that a callback belongs to: the signed part of a callback URL. */

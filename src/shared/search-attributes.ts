@@ -1,6 +1,6 @@
 import { defineSearchAttributeKey, type SearchAttributePair, type TypedSearchAttributes } from '@temporalio/common';
 import type { BatchStatus } from './batch';
-import { formatsOf, sourceName, type ConversionJobInput } from './job';
+import { sourceName, type ConversionJobInput } from './job';
 
 /** Search attributes of jobs, registered by `fileconv namespace init`. Unencrypted: they hold nothing confidential. */
 export const searchAttributes = {
@@ -106,13 +106,13 @@ export interface Grouping {
 }
 
 export function startingAttributes(
-  input: Pick<ConversionJobInput, 'app' | 'source' | 'input' | 'output' | 'outputs'>,
+  input: Pick<ConversionJobInput, 'app' | 'source' | 'input' | 'output'>,
   grouping: Grouping = {},
 ): SearchAttributePair[] {
   const inputFormat = input.input ?? extensionOf(sourceName(input.source));
   return [
     ...attributesOf(input.app, grouping),
-    { key: searchAttributes.outputFormat, value: formatsOf(input) },
+    { key: searchAttributes.outputFormat, value: input.output },
     ...(inputFormat === undefined ? [] : [{ key: searchAttributes.inputFormat, value: inputFormat }]),
   ];
 }

@@ -56,27 +56,16 @@ function under(url: string, path: string): string {
 
 /* A workflow's request in markdown, shown under "Details" in the UI; it never changes, unlike the current details. */
 
-export function jobDetails({ app, source, input, mode, ...asked }: ConversionJobInput): string {
-  const { output = '', parameters, destination } = asked;
-  const outputs: ShownOutput[] = asked.outputs ?? [{ output, parameters, destination }];
+export function jobDetails(job: ConversionJobInput): string {
+  const { app, source, input, output, parameters, destination, mode } = job;
+  const to = parameters ? `${code(output)} with ${code(shownParameters(parameters))}` : code(output);
   const from = 'uri' in source ? code(source.uri) : `the upload or task ${code(source.connector)}`;
   return list({
     From: input === undefined ? from : `${from}, read as ${code(input)}`,
-    To: outputs.map(shownOutput).join('; '),
+    To: destination === undefined ? `${to}, left at the service` : `${to} at ${code(destination)}`,
     App: code(app),
     ...(mode === 'sync' && { Mode: 'the answer to the submit is the result' }),
   });
-}
-
-interface ShownOutput {
-  output: string;
-  parameters?: ConversionParameters | undefined;
-  destination?: string | undefined;
-}
-
-function shownOutput({ output, parameters, destination }: ShownOutput): string {
-  const to = parameters ? `${code(output)} with ${code(shownParameters(parameters))}` : code(output);
-  return destination === undefined ? `${to}, left at the service` : `${to} at ${code(destination)}`;
 }
 
 function shownParameters(parameters: ConversionParameters): string {

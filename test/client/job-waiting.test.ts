@@ -17,7 +17,6 @@ function waits({
   return waitingOf({
     history: {
       input,
-      outputJobs: new Map(),
       lastStep: { activity: 'conversion.convertFile', entry, hasCallback: false },
     },
     description: { taskQueue: 'q', status: { name: status } } as never,
@@ -78,7 +77,6 @@ it.each([
   const waiting = waitingOf({
     history: {
       input: { ...input, ...policies },
-      outputJobs: new Map(),
       lastStep: { activity: 'conversion.convertFile', entry, failure, hasCallback: true },
     },
     description: { taskQueue: 'q', status: { name: 'RUNNING' } } as never,

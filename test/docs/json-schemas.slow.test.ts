@@ -67,7 +67,6 @@ const job = { app: 'a', source: { uri: 'file:///a.md' }, output: 'pdf' };
 
 it.each([
   ['ConversionJobInput', { ...job, source: { connector: 'c' }, policies: { submitTimeout: '2 minutes' } }],
-  ['ConversionJobInput', { ...job, output: undefined, outputs: [{ output: 'pdf' }, { output: 'html' }] }],
   ['ConvertInput', { ...job, key: 'k', onExisting: 'skip' }],
   ['ConvertBatchInput', { app: 'a', name: 'b', folder: 'file:///b/', items: 3, stopAfter: { percent: 5 } }],
   ['StateInput', { app: 'a', key: 'k' }],
@@ -78,7 +77,6 @@ it.each([
 
 it.each([
   ['ConversionJobInput', { ...job, output: undefined }],
-  ['ConversionJobInput', { ...job, outputs: [{ output: 'html' }] }],
   ['ConversionJobInput', { ...job, destinatoin: 'file:///a.pdf' }],
   ['ConversionJobInput', { ...job, onExisting: 'replace' }],
   ['ConversionJobInput', { ...job, policies: { submitTimeot: 1 } }],

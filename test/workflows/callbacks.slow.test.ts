@@ -157,30 +157,6 @@ describe('a job that asked for a callback', () => {
     expect(await handle.result()).toMatchObject({ status: 'succeeded', taskId: second?.id });
   });
 
-  it('asks for one for each of its outputs, and each wakes the job of its own output alone', async () => {
-    const { tasks } = keepTasks(rig.stub);
-    const outputs = ['pdf', 'docx', 'html'].map((output) => ({
-      output,
-      destination: path.join(rig.folder, `report.${output}`),
-    }));
-    const policies = { ...quickPolicies, pollAfter: '10 minutes' };
-    const handle = await rig.client.start({ source: await rig.source('report.md'), outputs, policies });
-    await until('all are submitted', () => tasks.length === 3);
-    expect(rig.stub.count('task/response')).toBe(0);
-    for (const [before, task] of tasks.entries()) {
-      task.finish();
-      expect(await task.callBack()).toBe(204);
-      await until('its output is there', async () => {
-        const ends = (await handle.state()).outputs ?? [];
-        return ends.filter(({ status }) => status === 'succeeded').length === before + 1;
-      });
-      expect(rig.stub.count('task/response')).toBe(before + 1);
-    }
-    const result = await handle.result();
-    expect(result.outputs?.map(({ taskId }) => taskId).sort()).toEqual(tasks.map(({ id }) => id).sort());
-    expect([result.requests, rig.stub.count('upload/file')]).toEqual([13, 1]);
-  });
-
   describe('after a submit with an unknown outcome', () => {
     /** The first submit gets HTTP 500, and the test decides what its callback says. */
     function breakFirst(body: (task: StubTask) => unknown) {

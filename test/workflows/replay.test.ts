@@ -30,7 +30,6 @@ const paths: Record<string, RegExp> = {
   'job-cancelled-converting': /^uploadFile convertFile checkTask cancel cancelled$/,
   'job-cancelled-parked': /^uploadFile convertFile convertFile cancel cancelled$/,
   'job-cancelled-downloading': /^uploadFile convertFile checkTask downloadFile cancel discardDownload cancelled$/,
-  'job-outputs': /^uploadFile child child child discardDownload completed$/,
   'job-failed': /^uploadFile convertFile failed$/,
   'job-source-missing': /^uploadFile failed$/,
   'batch-continued-first-run': /^readBatchItems( child)+( child| timer)+ continued$/,

@@ -44,7 +44,8 @@ function optionsFor(start: RunOptions['start'], extra: Partial<RunOptions> = {})
 
 const jobOf = (file: string) => ({
   input: { file, location: `/home/user/${file}`, extension: 'md' },
-  results: [{ to: 'pdf', destination: `/home/user/out/${file.replace(/md$/, 'pdf')}` }],
+  to: 'pdf',
+  destination: `/home/user/out/${file.replace(/md$/, 'pdf')}`,
 });
 const succeeded = () => Promise.resolve({ status: 'succeeded', warnings: {}, possiblyChargedTwice: false });
 const after = (ms: number) => () => new Promise((resolve) => setTimeout(() => resolve(succeeded()), ms));

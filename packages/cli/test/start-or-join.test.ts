@@ -91,22 +91,6 @@ it('the task of what the file held before is paid for: the next result is marked
   expect(await finish()).toEqual({ ...converted, possiblyChargedTwice: true, conversions: 2 });
 });
 
-it('the tasks of several outputs are fetched when their job was cancelled', async () => {
-  const starting = { files: createLocalFiles(), temporal: rig.temporal, conversions: rig.client, app, tags: [] };
-  const outputs = ['pdf', 'html'].map((output) => ({ output, destination: path.join(rig.folder, `report.${output}`) }));
-  const begin = async () => (await startOrJoin(starting, { source, outputs, policies: quickPolicies })).handle;
-  rig.stub.on('task/response', (_seen, response) => answerError(response, 500, 'INTERNAL_SERVER_ERROR'));
-  const job = await begin();
-  await until('both are asked after', () => rig.stub.conversions.size === 2 && rig.stub.count('task/response') > 1);
-  await job.cancel();
-  await expect(job.result()).rejects.toMatchObject({ code: 'CANCELLED' });
-  asAlways('task/response');
-  const again = await begin();
-  expect(again.workflowId).toBe(job.workflowId);
-  await expect(again.result()).resolves.toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
-  expect([rig.stub.count('upload/file'), rig.stub.conversions.size]).toEqual([1, 2]);
-});
-
 it('an unknown outcome is resubmitted by the policy, and marked', async () => {
   await leaveUnknown();
   expect(await finish()).toEqual({ ...converted, possiblyChargedTwice: true, conversions: 2 });

@@ -1,20 +1,16 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
-import { WorkflowNotFoundError } from '@temporalio/common';
 import { readJobHistory, type JobHistory, type TimelineEntry } from '../../history/job-history';
-import type { Charge, EarlierRuns } from '../../shared/charge';
+import type { Charge } from '../../shared/charge';
 import type { BatchState } from '../../shared/batch';
 import { defined } from '../../shared/defined';
 import {
   jobPhases,
   jobSummary,
-  outputJobId,
   type ConversionFailureDetails,
   type ConversionJobState,
   type JobPhase,
   type OutputFile,
-  type OutputResult,
 } from '../../shared/job';
-import { chargeOf, outcomeOfResult, outputResult } from '../../shared/job-outcome';
 import { activityNames, batchStateQuery, conversionJobType, conversionStateQuery } from '../../shared/names';
 import { searchAttributes } from '../../shared/search-attributes';
 import { jobsOfBatch } from '../../shared/temporal-ui';
@@ -64,16 +60,8 @@ export interface JobInspection {
   charge: Charge;
   possiblyChargedTwice: boolean;
   output?: OutputFile;
-  /** Of a job with several outputs, in their order. */
-  outputs?: InspectedOutput[];
   error?: { code: string; message: string };
   history: JobHistory;
-}
-
-/** One of several outputs of a job, as the history of its own job tells. */
-export interface InspectedOutput extends OutputResult {
-  /** What that job left behind at the service. */
-  left: EarlierRuns;
 }
 
 export class NotAConversionJobError extends Error {
@@ -103,7 +91,6 @@ export async function inspectJob(client: Client, workflowId: string, runId?: str
       waitingOf({ history, description, pending, worker: answer?.worker }))
     : undefined;
   const { result, failure, task } = history;
-  const outputs = history.input.outputs && (await readOutputs(client, workflowId, history));
   const details = failure?.details as Partial<ConversionFailureDetails> | undefined;
   const endedAt = description.closeTime?.getTime();
   return defined({
@@ -127,15 +114,13 @@ export async function inspectJob(client: Client, workflowId: string, runId?: str
     taskId: result?.taskId ?? state?.taskId ?? task?.taskId ?? details?.taskId,
     requests: result?.requests ?? history.requests,
     vcredits: result?.vcredits ?? task?.vcredits,
-    charge: outputs ? chargeOf(outputs) : history.charge.charge,
+    charge: history.charge.charge,
     possiblyChargedTwice:
-      outputs?.some((each) => each.possiblyChargedTwice === true) ??
       result?.possiblyChargedTwice ??
       state?.possiblyChargedTwice ??
       details?.possiblyChargedTwice ??
       history.charge.possiblyChargedExtra !== undefined,
     output: result?.output,
-    outputs,
     error: failure && { code: failure.code, message: failure.message },
     history,
   });
@@ -158,68 +143,16 @@ export async function readJob(
   return { description, status: statusOf(description), history };
 }
 
-/** How the outputs of a job stand, in their order, from the histories of their own jobs. */
-export async function readOutputs(
-  client: Client,
-  workflowId: string,
-  { input, outputJobs, charge: uploaded }: JobHistory,
-): Promise<InspectedOutput[]> {
-  const { outputs = [] } = input;
-  return Promise.all(
-    outputs.map(async (output, index): Promise<InspectedOutput> => {
-      const { done, earlier = { charge: 'no' } } = output;
-      // Such a job submits nothing itself: it was reset, and its output may have been converted before.
-      const left: EarlierRuns =
-        uploaded.charge === 'maybe' && earlier.charge === 'no' ? { ...earlier, charge: 'maybe' } : earlier;
-      if (done) return { ...done, left };
-      const id = outputJobId(workflowId, outputs, index);
-      // Its latest run, which somebody may have started by hand.
-      const job = outputJobs.has(id) ? await readJob(client, id).catch(noJob) : undefined;
-      if (!job) return { ...outputResult(output, id, { status: 'cancelled', charge: left.charge }), left };
-      const { result, failure, charge, requests, task } = job.history;
-      const content = charge.source ?? uploaded.source;
-      const told = {
-        ...charge,
-        requests,
-        vcredits: task?.vcredits,
-        ...(result && outcomeOfResult(result)),
-        code: failure?.code,
-        message: failure?.message,
-        status: result?.status ?? statusOfOutput[job.status],
-      };
-      return { ...outputResult(output, id, defined(told)), left: { ...charge, ...(content && { source: content }) } };
-    }),
-  );
-}
-
-function noJob(error: unknown): undefined {
-  if (!(error instanceof WorkflowNotFoundError)) throw error;
-}
-
-const statusOfOutput: Readonly<Record<JobStatus, OutputResult['status']>> = {
-  running: 'running',
-  completed: 'succeeded',
-  failed: 'failed',
-  cancelled: 'cancelled',
-  terminated: 'failed',
-  timedOut: 'failed',
-};
-
 /** Phase of a running job, derived from its history alone. */
 function standOf(
-  { lastStep, input, outputJobs }: JobHistory,
+  { lastStep, input }: JobHistory,
   pending: PendingStep | undefined,
   startedAt: number,
 ): { phase: JobPhase; since: number } {
-  const hasOpen = [...outputJobs.values()].includes(true);
-  if (!lastStep) {
-    const phase = hasOpen ? 'converting' : 'uri' in input.source ? 'uploading' : 'submitting';
-    return { phase, since: startedAt };
-  }
+  if (!lastStep) return { phase: 'uri' in input.source ? 'uploading' : 'submitting', since: startedAt };
   const { activity, entry, failure, hasCallback } = lastStep;
   if (pending) return { phase: phaseOf(entry.what), since: entry.at };
   const since = entry.endedAt ?? entry.at;
-  if (hasOpen) return { phase: 'converting', since };
   if (failure?.reaction === 'awaitCredits') return { phase: 'awaitingCredits', since };
   if (failure?.reaction === 'outcomeUnknown' && hasCallback) return { phase: 'submitting', since };
   if (activity === activityNames.convertFile && entry.outcome === 'done') return { phase: 'converting', since };

@@ -107,7 +107,7 @@ export function waitingOf({
   pending,
   worker,
 }: {
-  history: Pick<JobHistory, 'lastStep' | 'input' | 'outputJobs'>;
+  history: Pick<JobHistory, 'lastStep' | 'input'>;
   description: Pick<WorkflowExecutionDescription, 'status' | 'taskQueue'>;
   pending: PendingStep | undefined;
   /** Absent: not checked. */
@@ -116,9 +116,6 @@ export function waitingOf({
   const { app } = history.input;
   if (description.status.name === 'PAUSED' || pending?.isPaused === true) return pausedInTemporal;
   if (worker === 'none' || worker === 'silent') return withoutWorker(worker, description.taskQueue);
-  const open = [...history.outputJobs].flatMap(([workflowId, isOpen]) => (isOpen ? [workflowId] : []));
-  if (!pending && open.length > 0)
-    return { reason: 'conversion', waitsFor: `its outputs, the jobs ${open.join(', ')}` };
   if (!history.lastStep) return { reason: 'slot', waitsFor: 'a worker that takes it for the first time' };
   if (pending) return waitingOfStep(pending, app);
   const { activity, entry, failure, hasCallback } = history.lastStep;

@@ -20,7 +20,7 @@ interface Knowledge {
  * When a callback is expected, the first poll waits for it, at most `pollAfter`.
  */
 export async function awaitConversion(
-  { input, policies, name, output, activities, progress, callbacks, waits }: JobParts,
+  { input, policies, name, activities, progress, callbacks, waits }: JobParts,
   { taskId, callback, fromCallback, isEarlier }: Knowledge,
 ): Promise<TaskReport> {
   const submittedAt = Date.now();
@@ -39,7 +39,7 @@ export async function awaitConversion(
     taskId,
     sourceName: name,
     input: input.input,
-    output,
+    output: input.output,
     submittedAt,
     firstCheckAfterMs: callback || isEarlier ? 0 : firstCheckAfterMs,
     maxCheckIntervalMs,

@@ -18,7 +18,6 @@ import {
   type ConversionJobInput,
   type ConversionJobResult,
   type ConversionJobState,
-  type ConversionOutput,
   type Recall,
 } from '../../shared/job';
 import { acceptedUpdate, conversionStateQuery } from '../../shared/names';
@@ -27,7 +26,6 @@ import { convertSource, noteFailure } from './convert-source';
 import { readFailure, type JobFailure } from './job-failure';
 import { discardDownload, runStep, JobParts } from './job-parts';
 import { countEnd, type JobProgress } from './job-progress';
-import { failureOf, SeveralOutputs, sum } from './several-outputs';
 import { SourceUpload } from './upload-source';
 
 const stateQuery = defineQuery<ConversionJobState>(conversionStateQuery);
@@ -60,7 +58,6 @@ class ConversionJob extends JobParts {
   private readonly upload = new SourceUpload(this);
 
   async run(): Promise<ConversionJobResult> {
-    if (this.input.outputs) return this.convertOutputs(this.input.outputs);
     const recalled = this.input.recall && (await this.recall(this.input.recall));
     if (recalled) return recalled;
     const { taskId } = this.progress.charge;
@@ -139,18 +136,6 @@ class ConversionJob extends JobParts {
     return 'lost';
   }
 
-  private async convertOutputs(outputs: readonly ConversionOutput[]): Promise<ConversionJobResult> {
-    const { progress } = this;
-    const several = new SeveralOutputs(this, this.upload, outputs);
-    progress.outputs = several.results;
-    await several.run();
-    progress.requests += sum(several.results, ({ requests }) => requests);
-    progress.vcredits = sum(several.results, ({ vcredits }) => vcredits);
-    const failure = failureOf(several.results);
-    if (failure) throw progress.failed(failure);
-    return this.result(several.results.every(({ status }) => status === 'skipped') ? 'skipped' : 'succeeded');
-  }
-
   private async convertFile(): Promise<ConversionJobResult> {
     const report = await convertSource(this, this.upload);
     if (report === 'skipped') return this.result('skipped');
@@ -188,7 +173,7 @@ class ConversionJob extends JobParts {
     upsertMemo({
       conversionNote: note,
       conversionPhase: phase,
-      conversionCharge: this.progress.charged().charge ?? charge,
+      conversionCharge: charge,
       ...(accepted !== undefined && { conversionTaskId: accepted }),
     });
   }
@@ -198,7 +183,7 @@ class ConversionJob extends JobParts {
       app: this.input.app,
       taskId: report.connector,
       sourceName: this.name,
-      output: this.output,
+      output: this.input.output,
       destination,
       onExisting: this.policies.onExisting,
       ...(report.taskId === this.progress.earlierTaskId && { mayBeDelivered: true as const }),
@@ -223,13 +208,13 @@ class ConversionJob extends JobParts {
     if (!report) progress.ownUp();
     progress.enter('completed');
     countEnd(status);
-    const { taskId, connector, durationSeconds, vcredits } = report ?? { vcredits: progress.vcredits };
+    const { taskId, connector, durationSeconds, vcredits }: Partial<TaskReport> = report ?? {};
     return {
       ...defined({ status, taskId, connector, source: progress.source, vcredits, durationSeconds }),
       warnings: progress.warnings,
       requests: progress.requests,
       charge: progress.charge.charge,
-      ...progress.charged(),
+      possiblyChargedTwice: progress.charge.possiblyChargedTwice,
       phaseMs: progress.phaseMs,
     };
   }

@@ -1,4 +1,4 @@
-import { CancellationScope, CancelledFailure, isCancellation, sleep } from '@temporalio/workflow';
+import { CancellationScope, CancelledFailure, isCancellation, sleep, workflowInfo } from '@temporalio/workflow';
 import { failureCodes, type ConvertFileInput, type ConvertFileResult, type TaskReport } from '../../shared/activities';
 import { defined } from '../../shared/defined';
 import { awaitConversion, awaitProof } from './await-conversion';
@@ -130,12 +130,12 @@ async function submitUntilRestored(job: JobParts, turn: SubmitTurn): Promise<Con
 }
 
 async function submit(
-  { input, policies, name, output, activities, progress, callbacks, credits, room, host }: JobParts,
+  { input, policies, name, activities, progress, callbacks, credits, room, host }: JobParts,
   { connector, sourceBytes, deadlineMs, askAtOnce }: SubmitTurn & { askAtOnce: boolean },
 ): Promise<ConvertFileResult> {
   const parked = credits.submitDetails(askAtOnce);
   if (!parked) progress.enter('submitting', room.waitsFor);
-  const { app, input: inputFormat, parameters, destination } = input;
+  const { app, output, input: inputFormat, parameters, destination } = input;
   const request: ConvertFileInput = {
     ...defined({ app, connector, sourceName: name, output, input: inputFormat, parameters, destination, host }),
     ...(input.mode === 'sync' && { mode: 'sync' }),
@@ -192,7 +192,7 @@ class Resubmissions {
     if (isForbidden) {
       throw progress.failed(
         failure,
-        `Policy onUnknownOutcome is "fail": nothing was submitted again. Look at the service whether the conversion ran; to convert all the same: fileconv job retry ${progress.retriedAs} --resubmit`,
+        `Policy onUnknownOutcome is "fail": nothing was submitted again. Look at the service whether the conversion ran; to convert all the same: fileconv job retry ${workflowInfo().workflowId} --resubmit`,
       );
     }
     await this.next(failure);

@@ -15,8 +15,6 @@ import { RoomWait } from './room-wait';
 export class JobParts {
   readonly policies: ResolvedPolicies;
   readonly name: string;
-  /** Target format; empty of a job with several outputs, which are jobs of their own. */
-  readonly output: string;
   readonly activities: JobActivities;
   readonly progress: JobProgress;
   readonly callbacks = new JobCallbacks();
@@ -29,7 +27,6 @@ export class JobParts {
   constructor(readonly input: ConversionJobInput) {
     this.policies = resolvePolicies(input);
     this.name = sourceName(input.source);
-    this.output = input.output ?? '';
     const progress = new JobProgress(input);
     this.progress = progress;
     const { creditsDeadlineMs, downloadDeadlineMs } = this.policies;

@@ -6,7 +6,7 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import { ChargeLedger, type Charge, type EarlierRuns } from '../../shared/charge';
+import { ChargeLedger, type EarlierRuns } from '../../shared/charge';
 import { defined } from '../../shared/defined';
 import {
   jobSummary,
@@ -14,11 +14,9 @@ import {
   type ConversionFailureDetails,
   type ConversionJobInput,
   type ConversionJobState,
-  type OutputResult,
   type SourceContent,
 } from '../../shared/job';
 import type { JobOutcome } from '../../shared/batch-activities';
-import { chargeOf } from '../../shared/job-outcome';
 import { jobFailedMessage, type LogFields } from '../../shared/log';
 import {
   noCode,
@@ -58,8 +56,6 @@ export class JobProgress {
   /** Content of the uploaded source, when the input asked for it. */
   source: SourceContent | undefined;
   warnings: Record<string, string> = {};
-  /** Of a job with several outputs, which are jobs of their own. */
-  outputs: readonly OutputResult[] | undefined;
   readonly phaseMs: Partial<Record<JobPhase, number>> = {};
   private readonly settable = settableAttributes(workflowInfo());
   /** In every log line. */
@@ -79,13 +75,6 @@ export class JobProgress {
     this.charge = new ChargeLedger(earlier);
     this.earlierTaskId = this.charge.taskId;
     this.source = earlier?.source;
-  }
-
-  /** The job to retry: one of several outputs has no source but the upload of its job. */
-  get retriedAs(): string {
-    const { workflowId, parent } = workflowInfo();
-    const isOutput = 'connector' in this.input.source && parent && workflowId.startsWith(`${parent.workflowId}/`);
-    return isOutput ? parent.workflowId : workflowId;
   }
 
   /** `waitsFor`: what the job waits for, shown in the UI; when empty, the default text of the phase. */
@@ -124,8 +113,7 @@ export class JobProgress {
       since: this.since,
       summary: this.summary,
       ...(this.taskId !== undefined && { taskId: this.taskId }),
-      possiblyChargedTwice: this.charged().possiblyChargedTwice,
-      ...(this.outputs && { outputs: [...this.outputs] }),
+      possiblyChargedTwice: this.charge.possiblyChargedTwice,
     };
   }
 
@@ -136,7 +124,7 @@ export class JobProgress {
   /** The job's own failure: its type is the error code; its message names the file and says what to do. */
   failed(failure: JobFailure, advice = ''): ApplicationFailure {
     const { phase } = this;
-    const { code, message, httpStatus, endpoint, refusesAccount, reaction, error } = failure;
+    const { code, message, httpStatus, endpoint, refusesAccount, error } = failure;
     this.ownUp();
     this.enter('failed', message, code);
     countEnd('failed', failure);
@@ -150,13 +138,12 @@ export class JobProgress {
       reason: message,
       ...defined({ phase, taskId, possiblyChargedTwice, ...asked }),
     });
-    const needsUpload = reaction === 'uploadAgain' ? (true as const) : undefined;
     const details: ConversionFailureDetails = {
-      ...defined({ code, phase, ...asked, refusesAccount, needsUpload, taskId, vcredits, source }),
+      ...defined({ code, phase, ...asked, refusesAccount, taskId, vcredits, source }),
       warnings,
       requests,
       charge,
-      ...this.charged(),
+      possiblyChargedTwice,
     };
     const notes = [
       code.endsWith('_DEADLINE') &&
@@ -164,7 +151,7 @@ export class JobProgress {
         `Pauses that the service ordered moved its deadlines by ${formatDuration(this.orderedWaitsMs)}.`,
       // What is paid for is never given up in silence.
       this.charge.taskId !== undefined &&
-        `The service accepted it as conversion task ${this.charge.taskId}. To fetch the result without converting again: fileconv job retry ${this.retriedAs}`,
+        `The service accepted it as conversion task ${this.charge.taskId}. To fetch the result without converting again: fileconv job retry ${workflowInfo().workflowId}`,
       possiblyChargedTwice && 'An earlier submit may have been charged too.',
     ];
     return ApplicationFailure.create({
@@ -194,20 +181,9 @@ export class JobProgress {
     return ApplicationFailure.create({ message: text, type: code, nonRetryable: true, details: [details] });
   }
 
-  /** What may be charged for the job: of several outputs, for all of them. */
-  charged(): {
-    possiblyChargedTwice: boolean;
-    possiblyChargedExtra?: number;
-    charge?: Charge;
-    outputs?: OutputResult[];
-  } {
-    const { outputs, charge } = this;
-    if (!outputs) {
-      const { possiblyChargedTwice, possiblyChargedExtra: extra } = charge;
-      return { possiblyChargedTwice, ...(extra > 0 && { possiblyChargedExtra: extra }) };
-    }
-    const isMarked = outputs.some((output) => output.possiblyChargedTwice === true);
-    return { possiblyChargedTwice: isMarked, charge: chargeOf(outputs), outputs: [...outputs] };
+  private charged(): { possiblyChargedTwice: boolean; possiblyChargedExtra?: number } {
+    const { possiblyChargedTwice, possiblyChargedExtra: extra } = this.charge;
+    return { possiblyChargedTwice, ...(extra > 0 && { possiblyChargedExtra: extra }) };
   }
 
   /** Called before a job ends without a result: after a reset, the previous run may have submitted and been charged. */

@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/workflow';
 import { failureCodes } from '../../shared/activities';
 import { charges } from '../../shared/charge';
-import { maxOutputs, type ConversionJobInput, type OnExisting } from '../../shared/job';
+import type { ConversionJobInput, OnExisting } from '../../shared/job';
 import { durationMs } from '../../shared/duration';
 import { problemOfParameters } from '../../shared/parameters';
 import {
@@ -29,7 +29,7 @@ export type ResolvedPolicies = {
 export function resolvePolicies(input: ConversionJobInput): ResolvedPolicies {
   if (!isRecord(input)) throw invalid('its input', 'must be an object');
   requireText(input.app, 'app');
-  requireOutput(input);
+  requireText(input.output, 'output');
   requireOneSource(input.source);
   for (const field of ['input', 'destination'] as const) {
     if (input[field] !== undefined) requireText(input[field], field);
@@ -85,30 +85,6 @@ function requireOneSource(source: unknown): void {
     throw invalid('source', 'must be { uri } or { connector }');
   }
   if (name !== undefined) requireText(name, 'source.name');
-}
-
-function requireOutput({ output, outputs, parameters, destination, earlier }: ConversionJobInput): void {
-  if (outputs === undefined) {
-    requireText(output, 'output');
-    return;
-  }
-  if (!Array.isArray(outputs) || outputs.length === 0 || outputs.length > maxOutputs) {
-    throw invalid('outputs', `must be a list of 1 to ${maxOutputs}`);
-  }
-  if ((output ?? parameters ?? destination ?? earlier) !== undefined) {
-    throw invalid(
-      'outputs',
-      'have their own output, parameters, destination and earlier; the job has none beside them',
-    );
-  }
-  for (const [index, each] of (outputs as unknown[]).entries()) {
-    const field = `outputs[${index}]`;
-    const one = isRecord(each) ? each : {};
-    requireText(one['output'], `${field}.output`);
-    if (one['destination'] !== undefined) requireText(one['destination'], `${field}.destination`);
-    requireParameters(one['parameters']);
-    requireCharge(one['earlier']);
-  }
 }
 
 function requireParameters(parameters: unknown): void {

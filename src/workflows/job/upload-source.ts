@@ -34,17 +34,13 @@ export class SourceUpload {
 
   async run(): Promise<Uploaded | 'skipped'> {
     const { input, policies, progress, activities, host } = this.job;
-    const { app, source, output, outputs, destination } = input;
+    const { app, source, output, destination } = input;
     if ('connector' in source) return source;
     const given = this.isGivenTried ? undefined : input.upload;
     this.isGivenTried = true;
     if (!given) this.left -= 1;
-    const unfinished = outputs?.filter(({ done }) => !done);
     const request = {
       ...defined({ app, uri: source.uri, output, destination, host }),
-      ...(unfinished && {
-        outputs: unfinished.map((each) => defined({ output: each.output, destination: each.destination })),
-      }),
       onExisting: policies.onExisting,
       ...(given && { upload: given }),
     };

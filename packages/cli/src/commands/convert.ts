@@ -3,11 +3,11 @@ import type { ExitCode } from '../command-error';
 import { temporalTarget } from '../config/temporal-connection';
 import type { ConvertFlags } from '../convert/convert-on-stack';
 import { findInputs } from '../convert/find-inputs';
-import { piped, planJobs, type Target } from '../convert/plan';
+import { piped, planResults, type Target } from '../convert/plan';
 import { settleFormats } from '../formats/check';
 import { untilAskedToEnd } from '../stack/parent-process';
 
-/** One durable job a file, after everything was checked that can be checked beforehand. */
+/** One durable job a result, after everything was checked that can be checked beforehand. */
 export async function convert(
   context: CommandContext,
   files: readonly string[],
@@ -26,8 +26,8 @@ export async function convert(
   const extensions = await settleFormats(context, app, { inputs, from, to, signal });
   const targets = [...extensions].map(([format, extension]): Target => ({ to: format, extension }));
   const writtenByUs = !temporalTarget(context).isNamed;
-  const jobs = await planJobs(inputs, { cwd, out, targets, onExisting, writtenByUs });
+  const results = await planResults(inputs, { cwd, out, targets, onExisting, writtenByUs });
   // Temporal's client takes longer to load than all of the checks take.
   const { convertOnStack } = await import('../convert/convert-on-stack.js');
-  return (await convertOnStack(context, jobs, { ...flags, app, onExisting, signal })).exitCode;
+  return (await convertOnStack(context, results, { ...flags, app, onExisting, signal })).exitCode;
 }

@@ -10,7 +10,7 @@ import { defined } from 'temporal-file-conversion/internal/shared/defined';
 import { Stores } from 'temporal-file-conversion/internal/storage/stores';
 import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
-import { throwIfAny, type ExitCode } from '../command-error';
+import type { ExitCode } from '../command-error';
 import { chosenPolicies } from '../config/load-config';
 import { isEmbedded, openApi } from '../service/app-profiles';
 import { embeddedServiceUrl } from '../service/embedded-service';
@@ -18,10 +18,10 @@ import { explainServiceFailure, explainSilence } from '../service/service-proble
 import { configuredStores } from '../stores';
 import { useStack } from '../stack/use-stack';
 import { createStallReader, type Stall, StallNews, type StallReader } from '../waiting/stall';
-import { explainExisting, type PlannedJob } from './plan';
+import type { PlannedResult } from './plan';
 import { announce, report, showProgress, type FileOutcome } from './report';
-import { requestOf, runJobs } from './run-jobs';
-import { isUnderWay, startOrJoin } from './start-or-join';
+import { runJobs } from './run-jobs';
+import { startOrJoin } from './start-or-join';
 
 export interface ConvertFlags {
   to: string[];
@@ -49,7 +49,7 @@ interface ConvertSettings extends ConvertFlags {
 
 export async function convertOnStack(
   context: CommandContext,
-  jobs: readonly PlannedJob[],
+  planned: readonly PlannedResult[],
   settings: ConvertSettings,
 ): Promise<{ exitCode: ExitCode; outcomes: FileOutcome[] }> {
   const { output, config, cwd } = context;
@@ -67,19 +67,14 @@ export async function convertOnStack(
       tags,
     };
     const asked = { ...settings, policies: chosenPolicies(config, defined({ onUnknownOutcome })) };
-    const existing: string[] = [];
-    for (const job of jobs) {
-      if (job.existing && !(await isUnderWay(starting, requestOf(job, asked)))) existing.push(...job.existing);
-    }
-    throwIfAny('DESTINATION_UNUSABLE', explainExisting(existing));
-    const total = jobs.length * formats.length;
-    const progress = showProgress(output, jobs.length);
+    const total = planned.length;
+    const progress = showProgress(output, total);
     const inFlight = new Map<string, string>();
     const news = new StallNews({
       output,
       explain: () => explainOldest(createStallReader(context, stack.client), inFlight),
     });
-    const outcomes = await runJobs(jobs, {
+    const outcomes = await runJobs(planned, {
       ...asked,
       start: (request) => startOrJoin(starting, request),
       untilClosed: (run) => stack.untilClosed(run),

@@ -24,7 +24,7 @@ import { isEmbedded } from '../service/app-profiles';
 import { untilAskedToEnd } from '../stack/parent-process';
 import { convertOnStack, type ConvertFlags } from './convert-on-stack';
 import { findInputs, type FindInputsOptions } from './find-inputs';
-import { checkJobs, isUri, piped, toLocation, type ConvertInput } from './plan';
+import { checkResults, isUri, piped, toLocation, type ConvertInput } from './plan';
 import { PipeFolder, spool } from './pipe-folder';
 import type { FileOutcome } from './report';
 
@@ -54,7 +54,7 @@ export async function convertPiped(
   const kept = isToStdout ? undefined : toLocation(out ?? '', cwd);
   if (kept !== undefined) {
     const writtenByUs = !temporalTarget(context).isNamed;
-    await checkJobs([{ input: named, results: [{ to, destination: kept }] }], { cwd, onExisting, writtenByUs });
+    await checkResults([{ input: named, to, destination: kept }], { cwd, onExisting, writtenByUs });
   }
   await makeStateFolders(context);
   const folder = await PipeFolder.create(path.join(config.values.state.dir, 'pipes')).catch((error: unknown) => {
@@ -72,7 +72,6 @@ export async function convertPiped(
   await folder.settle([app, from, to, parametersKey(flags.param), kept, named.location, content]);
   const input = isFromStdin ? { ...named, location: folder.file(spooled) } : named;
   const result = folder.file(`result.${extensions.get(to)}`);
-  const job = { input, results: [{ to, destination: kept ?? result }] };
   if (isToStdout && existsSync(result)) {
     context.output.say(
       `An earlier command was ended before it could deliver this: its job has converted ${input.file}.`,
@@ -80,7 +79,7 @@ export async function convertPiped(
     return deliver(context, folder, { result, signal });
   }
   const settings = { ...flags, app, onExisting, signal, ...(isToStdout && { pipedFrom: result }) };
-  const { exitCode, outcomes } = await convertOnStack(context, [job], settings);
+  const { exitCode, outcomes } = await convertOnStack(context, [{ input, to, destination: kept ?? result }], settings);
   if (isToStdout && exitCode === exitCodes.ok) return deliver(context, folder, { result, signal });
   if (outcomes.every(hasEnded)) await folder.remove();
   return exitCode;

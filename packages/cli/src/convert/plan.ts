@@ -91,20 +91,11 @@ export interface Target {
 }
 
 export interface PlannedResult {
+  input: ConvertInput;
   to: string;
   /** Absolute path, or URI. */
   destination: string;
 }
-
-/** A file with one upload, and a result for each target. */
-export interface PlannedJob {
-  input: ConvertInput;
-  results: PlannedResult[];
-  /** Of several results those that are there, though none may be: right only if a job under way has written them. */
-  existing?: string[];
-}
-
-type PlacedResult = PlannedResult & Pick<PlannedJob, 'input'>;
 
 interface PlaceRules {
   cwd: string;
@@ -118,41 +109,32 @@ interface PlaceRules {
  * @param options.out `--out` as it was typed.
  * @throws CommandError with a line for each problem.
  */
-export async function planJobs(
+export async function planResults(
   inputs: readonly ConvertInput[],
   options: PlaceRules & { out: string | undefined; targets: readonly Target[] },
-): Promise<PlannedJob[]> {
+): Promise<PlannedResult[]> {
   const { out, targets } = options;
   const unplaced = inputs.filter(({ location }) => out === undefined && /^https?:/i.test(location));
   throwIfAny(
     'DESTINATION_UNUSABLE',
     unplaced.map(({ file }) => `${file} can only be read. Say where its result goes: --out FOLDER.`),
   );
-  const jobs = inputs.map((input) => ({
-    input,
-    results: targets.map((target) => ({ to: target.to, destination: destinationOf(input, target, options) })),
-  }));
-  await checkJobs(jobs, options);
-  return jobs;
+  const results = inputs.flatMap((input) =>
+    targets.map((target) => ({ input, to: target.to, destination: destinationOf(input, target, options) })),
+  );
+  await checkResults(results, options);
+  return results;
 }
 
 /** @throws CommandError with a line for each problem. */
-export async function checkJobs(jobs: readonly PlannedJob[], options: PlaceRules): Promise<void> {
-  const results = jobs.flatMap(({ input, results: own }) => own.map((result) => ({ ...result, input })));
+export async function checkResults(results: readonly PlannedResult[], options: PlaceRules): Promise<void> {
   throwIfAny('DESTINATION_UNUSABLE', collisions(results, options.cwd));
   throwIfAny('DESTINATION_UNUSABLE', await folderProblems(results, options));
   const { problems, existing } = await existingResults(results, options);
-  for (const job of jobs) {
-    const names = existing.flatMap(({ input, name }) => (input === job.input ? [name] : []));
-    if (names.length === 0) continue;
-    if (names.length === job.results.length) problems.push(...explainExisting(existing.map(({ name }) => name)));
-    if (problems.length > 0) break;
-    job.existing = names;
-  }
-  throwIfAny('DESTINATION_UNUSABLE', problems);
+  throwIfAny('DESTINATION_UNUSABLE', [...problems, ...explainExisting(existing)]);
 }
 
-export function explainExisting([first, ...others]: readonly string[]): string[] {
+function explainExisting([first, ...others]: readonly string[]): string[] {
   if (first === undefined) return [];
   const results = others.length === 1 ? 'result' : 'results';
   const names = others.length === 0 ? `${first} exists` : `${first} and ${others.length} more ${results} exist`;
@@ -174,8 +156,8 @@ function placeIn(folder: string, relative: string): string {
 }
 
 /** Two inputs with one result. Names that differ only in case count as one: some file systems confuse them. */
-function collisions(results: readonly PlacedResult[], cwd: string): string[] {
-  const takenBy = new Map<string, PlacedResult>();
+function collisions(results: readonly PlannedResult[], cwd: string): string[] {
+  const takenBy = new Map<string, PlannedResult>();
   return results.flatMap((placed) => {
     const { input, to, destination } = placed;
     const key = isUri(destination) ? destination : comparablePath(destination);
@@ -195,7 +177,7 @@ function collisions(results: readonly PlacedResult[], cwd: string): string[] {
   });
 }
 
-async function folderProblems(results: readonly PlacedResult[], options: PlaceRules): Promise<string[]> {
+async function folderProblems(results: readonly PlannedResult[], options: PlaceRules): Promise<string[]> {
   const local = results.filter(({ destination }) => !isUri(destination));
   const folders = [...new Set(local.map(({ destination }) => path.dirname(destination)))];
   const problems = await Promise.all(
@@ -225,16 +207,16 @@ async function folderProblem(folder: string, writtenByUs: boolean): Promise<stri
 }
 
 async function existingResults(
-  results: readonly PlacedResult[],
+  results: readonly PlannedResult[],
   options: PlaceRules,
-): Promise<{ problems: string[]; existing: { input: ConvertInput; name: string }[] }> {
+): Promise<{ problems: string[]; existing: string[] }> {
   const { cwd, onExisting } = options;
   const inputOf = new Map<string, ConvertInput>();
   for (const { input } of results.filter((each) => !isUri(each.input.location))) {
     inputOf.set(identity(await stat(input.location, { bigint: true })), input);
   }
   const problems: string[] = [];
-  const existing: { input: ConvertInput; name: string }[] = [];
+  const existing: string[] = [];
   for (const { input, destination } of results.filter((each) => !isUri(each.destination))) {
     const result = shownPath(destination, cwd);
     try {
@@ -248,7 +230,7 @@ async function existingResults(
         problems.push(`${what || which}. Choose another folder with --out.`);
       } else if (found.isDirectory() && onExisting !== 'rename') {
         problems.push(`${result}, which is to be the result of ${input.file}, is a folder. Choose another with --out.`);
-      } else if (onExisting === 'fail') existing.push({ input, name: result });
+      } else if (onExisting === 'fail') existing.push(result);
     } catch (error) {
       problems.push(`${result}, the result of ${input.file}, cannot be written: ${reasonOf(error)}.`);
     }

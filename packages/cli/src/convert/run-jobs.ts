@@ -8,13 +8,12 @@ import type {
   ConversionParameters,
   ConversionPolicies,
   OnExisting,
-  OutputResult,
 } from 'temporal-file-conversion/internal/shared/job';
 import { defined } from 'temporal-file-conversion/internal/shared/defined';
 import { toUri } from 'temporal-file-conversion/internal/client/job-request';
 import { shownPath } from 'temporal-file-conversion/internal/storage/file-uri';
 import { aborted } from '../stack/parent-process';
-import { shownPath as shortPath, type PlannedJob } from './plan';
+import { shownPath as shortPath, type PlannedResult } from './plan';
 import { currentStep, type FileOutcome, type JobProgress } from './report';
 import { EarlierJobError, type FileRequest, type StartedJob } from './start-or-join';
 
@@ -39,125 +38,99 @@ export interface RunOptions {
   signal: AbortSignal;
 }
 
-/** Starts a job for each file, `parallel` at a time, and waits for them. Outcomes are in the order of the files. */
-export async function runJobs(jobs: readonly PlannedJob[], options: RunOptions): Promise<FileOutcome[]> {
+/** Starts a job for each result, `parallel` at a time, and waits for them. Outcomes are in the order of the files. */
+export async function runJobs(planned: readonly PlannedResult[], options: RunOptions): Promise<FileOutcome[]> {
   const { parallel, signal, onOutcome } = options;
   const interrupted = aborted(signal);
-  const outcomes = jobs.map((job) => outcomesOf(job, { status: 'notStarted', seconds: 0 }));
-  const waiting = [...jobs.entries()];
+  const outcomes = planned.map(({ input: { file }, to }): FileOutcome => ({
+    file,
+    to,
+    status: 'notStarted',
+    seconds: 0,
+  }));
+  const waiting = [...planned.entries()];
   let done = 0;
   async function lane(): Promise<void> {
     for (let next = waiting.shift(); next && !signal.aborted; next = waiting.shift()) {
-      const [index, job] = next;
-      const ended = await options.untilClosed(() => runJob(job, options, interrupted));
-      outcomes[index] = ended;
-      for (const outcome of ended) {
-        if (outcome.status === 'unfinished') continue;
-        done += 1;
-        onOutcome(outcome, done);
-      }
+      const [index, result] = next;
+      const outcome = await options.untilClosed(() => runJob(result, options, interrupted));
+      outcomes[index] = outcome;
+      if (outcome.status === 'unfinished') continue;
+      done += 1;
+      onOutcome(outcome, done);
     }
   }
-  await Promise.all(Array.from({ length: Math.min(parallel, jobs.length) }, lane));
-  return outcomes.flat();
+  await Promise.all(Array.from({ length: Math.min(parallel, planned.length) }, lane));
+  return outcomes;
 }
 
-function outcomesOf({ input, results }: PlannedJob, outcome: Omit<FileOutcome, 'file' | 'to'>): FileOutcome[] {
-  return results.map(({ to }) => ({ file: input.file, to, ...outcome }));
-}
-
-async function runJob(job: PlannedJob, options: RunOptions, interrupted: Promise<void>): Promise<FileOutcome[]> {
-  const { start, progress, untilClosed, inFlight, cwd } = options;
-  const { input, results } = job;
+async function runJob(planned: PlannedResult, options: RunOptions, interrupted: Promise<void>): Promise<FileOutcome> {
+  const { start, progress, untilClosed, inFlight } = options;
+  const { input, to } = planned;
+  const { file } = input;
   const startedAt = Date.now();
-  const shown = progress.begin({ file: input.file, to: results.map(({ to }) => to).join(', ') });
+  const shown = progress.begin({ file, to });
   let handle: ConversionHandle | undefined;
   let isJoined: true | undefined;
-  const base = () =>
+  const told = () =>
     defined({
+      file,
+      to,
       workflowId: handle?.workflowId,
       joined: isJoined,
       seconds: (Date.now() - startedAt) / 1_000,
     });
   try {
-    const { handle: started, joined } = await start(requestOf(job, options));
+    const { handle: started, joined } = await start(requestOf(planned, options));
     handle = started;
     if (joined) isJoined = true;
-    if (joined) options.onJoined({ file: input.file, workflowId: started.workflowId });
-    inFlight.set(started.workflowId, input.file);
+    if (joined) options.onJoined({ file, workflowId: started.workflowId });
+    inFlight.set(started.workflowId, file);
     shown.started(() => untilClosed(() => currentStep(started)));
     const result = await Promise.race([started.result(), interrupted]);
-    if (!result) return outcomesOf(job, { ...base(), status: 'unfinished' });
-    const { outputs } = result;
-    if (!outputs) return outcomesOf(job, { ...base(), ...describeResult(result) });
-    return describeOutputs(job, outputs, { base: base(), cwd });
+    if (!result) return { ...told(), status: 'unfinished' };
+    return { ...told(), ...describeResult(result) };
   } catch (error) {
-    const failure = readError(error, handle);
-    const outputs = results.length > 1 ? await outputsOf(error, handle) : [];
-    return describeOutputs(job, outputs, { base: base(), failure, cwd });
+    return { ...told(), status: 'failed', error: explain(readError(error, handle), planned, options.cwd) };
   } finally {
     shown.end();
     if (handle) inFlight.delete(handle.workflowId);
   }
 }
 
-/** How the outputs of a job that failed have ended. One that was ended from outside tells it only when it is asked. */
-async function outputsOf(error: unknown, handle: ConversionHandle | undefined): Promise<readonly OutputResult[]> {
-  if (!(error instanceof ConversionFailedError) || !handle) return [];
-  if (error.details) return error.details.outputs ?? [];
-  const state = await handle.state().catch(() => undefined);
-  return state?.outputs ?? [];
-}
-
-export function requestOf(
-  { input, results }: PlannedJob,
-  { from, param, onExisting, mode, policies }: Pick<RunOptions, 'from' | 'param' | 'onExisting' | 'mode' | 'policies'>,
+function requestOf(
+  { input, to, destination }: PlannedResult,
+  { from, param, onExisting, mode, policies }: RunOptions,
 ): FileRequest {
-  const [only, ...others] = results.map(({ to, destination }) =>
-    defined({ output: to, parameters: param, destination }),
-  );
   return {
     source: input.location,
-    ...(only && others.length > 0 ? { outputs: [only, ...others] } : only),
-    ...defined({ input: from, mode }),
+    output: to,
+    destination,
+    ...defined({ input: from, parameters: param, mode }),
     onExisting,
     ...(Object.keys(policies).length > 0 && { policies }),
   };
 }
 
-interface Ending {
-  base: Pick<FileOutcome, 'workflowId' | 'joined' | 'seconds'>;
-  /** Of the job: that of outputs that do not tell their own. */
-  failure?: { code: string; message: string };
-  cwd: string;
+/** In terms of what was typed: paths instead of URIs, and the file as it was named. */
+function explain(
+  { code, message }: NonNullable<FileOutcome['error']>,
+  { input, to, destination }: PlannedResult,
+  cwd: string,
+): NonNullable<FileOutcome['error']> {
+  const ownSummary = /^.*? → \S+: /u;
+  const text = message
+    .replace(ownSummary, '')
+    .replaceAll(toUri(input.location), () => input.file)
+    .replaceAll(toUri(destination), () => shortPath(destination, cwd));
+  return { code, message: `${input.file} → ${to}: ${text}` };
 }
 
-function describeOutputs(
-  { input, results }: PlannedJob,
-  outputs: readonly OutputResult[],
-  { base, failure, cwd }: Ending,
-): FileOutcome[] {
-  return results.map(({ to, destination }, index): FileOutcome => {
-    const own = outputs[index];
-    const told = { file: input.file, to, ...base };
-    if (own?.status === 'succeeded' || own?.status === 'skipped') return { ...told, ...describeResult(own) };
-    const said: Pick<OutputResult, 'code' | 'message'> = own?.code === undefined ? (failure ?? {}) : own;
-    const { code = 'FAILED', message = code } = said;
-    // In terms of what was typed: paths instead of URIs, and the file as it was named.
-    const ownSummary = /^.*? → \S+(?:, \S+)*?: /u;
-    const text = message
-      .replace(ownSummary, '')
-      .replaceAll(toUri(input.location), () => input.file)
-      .replaceAll(toUri(destination), () => shortPath(destination, cwd));
-    return { ...told, status: 'failed', error: { code, message: `${input.file} → ${to}: ${text}` } };
-  });
-}
-
-function describeResult({ status, output, possiblyChargedTwice, warnings = {} }: ConversionJobResult | OutputResult) {
+function describeResult({ status, output, possiblyChargedTwice, warnings }: ConversionJobResult) {
   return {
     status: status === 'skipped' ? ('skipped' as const) : ('converted' as const),
     ...(output && { output: { ...output, path: shownPath(output.uri) } }),
-    possiblyChargedTwice: possiblyChargedTwice === true,
+    possiblyChargedTwice,
     warnings,
   };
 }

@@ -1,8 +1,8 @@
-import type { InspectedOutput, JobInspection } from 'temporal-file-conversion/internal/client/operations/inspect-job';
+import type { JobInspection } from 'temporal-file-conversion/internal/client/operations/inspect-job';
 import type { Waiting } from 'temporal-file-conversion/internal/client/operations/job-waiting';
 import { planRetry } from 'temporal-file-conversion/internal/client/operations/retry-job';
 import type { TimelineEntry } from 'temporal-file-conversion/internal/history/job-history';
-import { withoutSecrets, type OutputFile } from 'temporal-file-conversion/internal/shared/job';
+import { withoutSecrets } from 'temporal-file-conversion/internal/shared/job';
 import { workflowPath } from 'temporal-file-conversion/internal/shared/temporal-ui';
 import { fileSize, formatDuration, printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import type { FileStore } from 'temporal-file-conversion/internal/storage/file-store';
@@ -39,9 +39,8 @@ function describe(job: JobInspection, link: string | undefined): string[] {
     ['Worker', workerText(job)],
     ['Error', error && `${error.code}: ${error.message}`],
     ['Source', 'uri' in source ? withoutSecrets(source.uri) : `connector ${source.connector}`],
-    ...(job.outputs ?? []).map((each): [string, string] => ['To', outputText(each)]),
-    ['Destination', job.outputs ? undefined : (destination ?? 'none: the result stays at the service')],
-    ['Output', output && fileText(output)],
+    ['Destination', destination ?? 'none: the result stays at the service'],
+    ['Output', output && `${output.uri} (${fileSize(output.bytes)}, sha256 ${output.sha256})`],
     ['App', job.app],
     ['Task', job.taskId],
     ['Spent', spentText(job)],
@@ -58,15 +57,6 @@ function describe(job: JobInspection, link: string | undefined): string[] {
     '',
     formatTable([...timeHeads('AT'), 'WHAT', 'TOOK', 'REQUESTS', ''], timeline),
   ];
-}
-
-function outputText({ format, status, workflowId, output, code, message }: InspectedOutput): string {
-  const error = code === undefined ? `job ${workflowId}` : `${code}: ${message ?? ''} (job ${workflowId})`;
-  return `${format}, ${status}: ${output ? fileText(output) : error}`;
-}
-
-function fileText({ uri, bytes, sha256 }: OutputFile): string {
-  return `${uri} (${fileSize(bytes)}, sha256 ${sha256})`;
 }
 
 function attemptText({ attempt, underWay, nextAttemptAt }: NonNullable<JobInspection['pending']>, now: number): string {

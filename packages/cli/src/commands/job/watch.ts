@@ -1,5 +1,5 @@
 import { ConversionFailedError, ConversionHandle } from 'temporal-file-conversion/internal/client/conversion-handle';
-import { formatsOf, lastSegment, type ConversionJobResult } from 'temporal-file-conversion/internal/shared/job';
+import { lastSegment, type ConversionJobResult } from 'temporal-file-conversion/internal/shared/job';
 import { fileSize, printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import { shownPath } from 'temporal-file-conversion/internal/storage/file-uri';
 import type { CommandContext } from '../../command-context';
@@ -14,8 +14,7 @@ export async function jobWatch(context: CommandContext, workflowId: string): Pro
   const signal = untilAskedToEnd(context);
   return withJob(context, workflowId, async (temporal, job) => {
     const handle = new ConversionHandle(temporal.client.workflow.getHandle(workflowId));
-    const { source } = job.history.input;
-    const to = formatsOf(job.history.input);
+    const { source, output: to } = job.history.input;
     const progress = showProgress(output, 1);
     const shown = progress.begin({ file: 'uri' in source ? lastSegment(source.uri) : source.connector, to });
     shown.started(() => temporal.untilClosed(() => currentStep(handle)));

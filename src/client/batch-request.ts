@@ -7,14 +7,12 @@ import {
   type BatchSources,
   type ConversionBatchInput,
   type InlineItem,
-  maxInlineItems,
   maxWindow,
-  repeatedDestination,
+  problemOfInline,
 } from '../shared/batch';
 import { defined } from '../shared/defined';
 import type { ConversionParameters } from '../shared/parameters';
 import { defaultPolicies, unconvertibleChoices, type Unconvertible } from '../shared/policies';
-import { fileSize } from '../shared/wording';
 import type { FileStore } from '../storage/file-store';
 import {
   checkRequest,
@@ -182,23 +180,10 @@ const startSchema = z.strictObject({
   historyLimit: z.int().positive().optional(),
 });
 
-/** Of all inline items: a workflow carries them from run to run, and 2 MB is all that the server takes. */
-const maxInlineBytes = 512_000;
-
-const inlineItems = z
-  .array(itemSchema)
-  .max(maxInlineItems, `must be at most ${maxInlineItems} when they are inline`)
-  .superRefine((items, context) => {
-    const bytes = Buffer.byteLength(JSON.stringify(items));
-    if (bytes <= maxInlineBytes) return;
-    const message = `take ${fileSize(bytes)} together, and Temporal starts nothing with so much: at most ${fileSize(maxInlineBytes)} inline. Write them to a manifest`;
-    context.addIssue({ code: 'custom', message });
-  });
-
 const requestSchema = z.strictObject({
   ...startSchema.shape,
   ...planSchema.shape,
-  items: inlineItems.optional(),
+  items: z.array(itemSchema).optional(),
 });
 
 /** What `toBatchInput` checks of a batch that somebody else has planned. */
@@ -247,9 +232,9 @@ function toInlineItems(items: readonly InlineItem[]): InlineItem[] {
     destination: spelledUri(destination),
     ...defined({ onExisting }),
   }));
-  const repeated = repeatedDestination(inline);
-  if (repeated === undefined) return inline;
-  throw new InvalidRequestError(`This batch can't be started. ${repeated.field}: ${repeated.problem}`);
+  const found = problemOfInline(inline);
+  if (!found) return inline;
+  throw new InvalidRequestError(`This batch can't be started. ${found.field}: ${found.problem}`);
 }
 
 /** Anyone with access to Temporal can read the workflow's input. */

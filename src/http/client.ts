@@ -132,5 +132,7 @@ function readWarnings(warning: Record<string, unknown> | null | undefined, quote
   const read = entries
     .slice(0, maxWarnings)
     .map(([name, advice]) => [quote(name), quote(typeof advice === 'string' ? advice : JSON.stringify(advice))]);
-  return boundWarnings(Object.fromEntries(read) as Record<string, string>, entries.length - read.length);
+  return boundWarnings(Object.fromEntries(read) as Record<string, string>, {
+    leftOutBefore: entries.length - read.length,
+  });
 }

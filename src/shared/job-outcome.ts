@@ -39,7 +39,7 @@ export function outcomeOfFailure(cause: unknown): JobOutcome {
     return defined({
       status: 'failed' as const,
       code: cause.type ?? 'FAILED',
-      message: cut(cause.message),
+      message: cutText(cause.message, longestMessage),
       phase,
       taskId,
       charge,
@@ -63,7 +63,7 @@ export function outcomeOfFailure(cause: unknown): JobOutcome {
     return { status: 'failed', code: 'TIMED_OUT', message: "The job's workflow timed out." };
   }
   const message = cause instanceof Error ? cause.message : String(cause);
-  return { status: 'failed', code: 'UNEXPECTED', message: cut(message) };
+  return { status: 'failed', code: 'UNEXPECTED', message: cutText(message, longestMessage) };
 }
 
 /** What the row of a job that was never started reports about earlier jobs. */
@@ -77,8 +77,8 @@ export function markOf(extra = 0): { possiblyChargedTwice?: true; possiblyCharge
   return extra > 0 ? { possiblyChargedTwice: true, possiblyChargedExtra: extra } : {};
 }
 
-function cut(message: string): string {
-  return message.length > longestMessage ? `${message.slice(0, longestMessage - 1)}…` : message;
+export function cutText(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
 }
 
 const ended: readonly string[] = ['COMPLETED', 'FAILED', 'CANCELLED', 'TERMINATED', 'TIMED_OUT', 'CONTINUED_AS_NEW'];

@@ -6,7 +6,10 @@ const maxTotalBytes = 16 * 1024;
 const leftOutName = 'MORE_WARNINGS';
 
 /** As many warnings as fit, plus one that counts those left out, here or before. */
-export function boundWarnings(warnings: Readonly<Record<string, string>>, leftOutBefore = 0): Record<string, string> {
+export function boundWarnings(
+  warnings: Readonly<Record<string, string>>,
+  { leftOutBefore = 0, maxBytes = maxTotalBytes } = {},
+): Record<string, string> {
   const kept: Record<string, string> = {};
   let leftOut = leftOutBefore;
   let count = 0;
@@ -18,7 +21,7 @@ export function boundWarnings(warnings: Readonly<Record<string, string>>, leftOu
       continue;
     }
     bytes += utf8Bytes(name) + utf8Bytes(advice);
-    if (count < maxWarnings && bytes <= maxTotalBytes) kept[name] = advice;
+    if (count < maxWarnings && bytes <= maxBytes) kept[name] = advice;
     else leftOut += 1;
     count += 1;
   }
@@ -27,7 +30,7 @@ export function boundWarnings(warnings: Readonly<Record<string, string>>, leftOu
 }
 
 /** An upper bound: workflow code has no `Buffer`, and a UTF-16 code unit is at most three bytes of UTF-8. */
-function utf8Bytes(text: string): number {
+export function utf8Bytes(text: string): number {
   let bytes = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);

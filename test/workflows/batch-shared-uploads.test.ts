@@ -172,6 +172,25 @@ it('shares an upload among rows that an earlier run of the batch could not conve
   expect([uploads(), submits()]).toEqual([2, 4]);
 });
 
+it.each(['still converts', 'is fetched'])(
+  'waits for no upload of a row whose job of an earlier run %s',
+  async (end) => {
+    await put('a.md');
+    const gate = holdConversions();
+    const first = await rig.client.startBatch(inline(['pdf']));
+    await until('it converts', () => submits() === 1);
+    if (end === 'is fetched') {
+      await first.cancel();
+      await first.result();
+    } else await rig.temporal.workflow.getHandle(name).terminate();
+    const again = await rig.client.startBatch(inline(['pdf', 'docx']));
+    await until('the other row converts', () => submits() === 2);
+    gate.open();
+    expect(await again.result()).toMatchObject({ succeeded: 2 });
+    expect([uploads(), submits()]).toEqual([2, 2]);
+  },
+);
+
 it('uploads again what the service has let expire', async () => {
   await put('a.md');
   refuseFirst('docx', 'FILE_NOT_EXISTS');

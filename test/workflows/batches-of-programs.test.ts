@@ -266,6 +266,11 @@ describe('a batch of inline items', () => {
     await expect(start(Array.from({ length: 501 }, () => first))).rejects.toThrow(
       'items: must be at most 500 when they are inline',
     );
+    const long = Array.from({ length: 200 }, (_, index) => ({
+      ...first,
+      destination: `/${'o'.repeat(2_600)}${index}`,
+    }));
+    await expect(start(long)).rejects.toThrow(/items: take [\d.]+ kB together, and inline at most 512\.0 kB\. /);
     await expect(start([first, { ...first, source: '' }])).rejects.toThrow('items.1.source: ');
     await expect(rig.client.startBatch({ name, out: folder, items: [first] })).rejects.toThrow(
       'out: is not for inline items',

@@ -45,6 +45,11 @@ describe('a job that nobody could do', () => {
   });
 
   const job = { app: 'stub', output: 'pdf', source: { uri: 'file:///a.md' } };
+  const largeItems = Array.from({ length: 300 }, (_, item) => ({
+    source: `file:///${'s'.repeat(2_000)}`,
+    output: 'pdf',
+    destination: `file:///${item}.pdf`,
+  }));
   it.each([
     ['conversionJob', 'no input', undefined],
     ['conversionJob', 'null', null],
@@ -67,6 +72,7 @@ describe('a job that nobody could do', () => {
     ['conversionBatch', 'null', null],
     ['conversionBatch', 'an empty object', {}],
     ['conversionBatch', 'an item that is null', { app: 'stub', items: [null] }],
+    ['conversionBatch', 'items that no further run could be handed', { app: 'stub', items: largeItems }],
     ['conversionSweep', 'no input', undefined],
     ['conversionSweep', 'null', null],
     ['conversionSweep', 'settings without policies', { batch: 'b', plan: {}, settings: null }],

@@ -106,7 +106,10 @@ export class BatchFlights {
     };
     this.flights.set(flight.item, flight);
     if (this.isUploadExpected(flight)) flight.step = { kind: 'held' };
-    else this.goOn(flight);
+    else {
+      this.expectUpload(flight);
+      this.goOn(flight);
+    }
   }
 
   /** Cancels every job in flight, including those whose start is not confirmed yet. */
@@ -147,8 +150,21 @@ export class BatchFlights {
   }
 
   uploaded(item: number, upload: SharedUpload): void {
-    const { sourceGroup } = this.flights.get(item) ?? {};
-    if (sourceGroup !== undefined) this.uploads.keep(sourceGroup, upload);
+    const flight = this.flights.get(item);
+    if (flight?.sourceGroup === undefined) return;
+    delete flight.isUploading;
+    this.uploads.keep(flight.sourceGroup, upload);
+  }
+
+  /** Once its job is about to start. */
+  private expectUpload(flight: Flight): void {
+    if (flight.earlier?.taskId !== undefined) this.expectNoUpload(flight);
+    else if (flight.sourceGroup !== undefined) flight.isUploading = true;
+  }
+
+  private expectNoUpload(flight: Flight): void {
+    if (flight.isUploading) this.on.released();
+    delete flight.isUploading;
   }
 
   private isUploadExpected(flight: Flight): boolean {
@@ -288,13 +304,18 @@ export class BatchFlights {
   private startAfter(flight: Flight, after: string | undefined): void {
     delete flight.runId;
     delete flight.isReadySince;
-    if (this.isCancelling) this.end(flight, { status: 'cancelled' });
-    else this.goOn(flight, { kind: 'starting', ...(after !== undefined && { after }) });
+    if (this.isCancelling) {
+      this.end(flight, { status: 'cancelled' });
+      return;
+    }
+    this.expectUpload(flight);
+    this.goOn(flight, { kind: 'starting', ...(after !== undefined && { after }) });
   }
 
   private waitFor(flight: Flight, runId: string, kind: 'blocked' | 'awaited'): void {
     flight.runId = runId;
     flight.step = { kind };
+    this.expectNoUpload(flight);
     if (this.isCancelling) this.cancelOne(flight);
     if (this.flights.has(flight.item)) this.goOn(flight);
   }
@@ -323,6 +344,7 @@ export class BatchFlights {
     const { code = '', message = '', requests = 0 } = outcome;
     flight.requests = (flight.requests ?? 0) + requests;
     flight.step = { kind: 'held' };
+    delete flight.isUploading;
     this.on.held(flight.item, flight.isReadySince ? undefined : { code, message });
     if (flight.isReadySince) delete flight.isReadySince;
     // A job of later says that the account is refused again.

@@ -2,9 +2,8 @@ import { ApplicationFailure } from '@temporalio/workflow';
 import { failureCodes } from '../../shared/activities';
 import {
   isWindow,
-  maxInlineItems,
   maxWindow,
-  repeatedDestination,
+  problemOfInline,
   type BatchPlan,
   type ConversionBatchInput,
   type InlineItem,
@@ -54,7 +53,6 @@ function checkPlan({ folder, cwd, out, settledForMs, ...plan }: Partial<BatchPla
 
 function checkItems(items: readonly (Partial<InlineItem> | null)[]): void {
   if (!Array.isArray(items)) throw invalid('items', 'must be a list');
-  if (items.length > maxInlineItems) throw invalid('items', `must be at most ${maxInlineItems} when they are inline`);
   for (const [index, item] of items.entries()) {
     if (typeof item !== 'object' || item === null) throw invalid(`items[${index}]`, 'must be an object');
     for (const field of ['source', 'output', 'destination'] as const) {
@@ -63,8 +61,8 @@ function checkItems(items: readonly (Partial<InlineItem> | null)[]): void {
     const { destination = '' } = item;
     if (destination.endsWith('/')) throw invalid(`items[${index}].destination`, 'must be a file, not a folder');
   }
-  const repeated = repeatedDestination(items as readonly InlineItem[]);
-  if (repeated) throw invalid(repeated.field, repeated.problem);
+  const found = problemOfInline(items as readonly InlineItem[]);
+  if (found) throw invalid(found.field, found.problem);
 }
 
 function invalid(field: string, problem: string): ApplicationFailure {

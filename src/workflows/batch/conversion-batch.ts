@@ -153,6 +153,7 @@ class ConversionBatch implements ControlledBatch {
     const on = {
       ended: (result: BatchItemResult) => this.land(result),
       held: (item: number, refusal?: AccountRefusal) => this.hold(item, refusal),
+      released: () => this.wake(),
     };
     this.flights = new BatchFlights(input, rows, on, carried.uploads);
     this.attention = new BatchAttention(carried.attention);

@@ -24,6 +24,8 @@ export interface CarriedFlight {
   step: FlightStep;
   /** Of the row: see `BatchItem`. */
   sourceGroup?: number;
+  /** The batch starts its job, which uploads the source and tells. One of another run, or one that fetches, never will. */
+  isUploading?: true;
   /** By the batch's ledger. */
   earlier?: EarlierRuns;
   /** Requests of jobs that ended because the service refused the account. */
@@ -66,6 +68,8 @@ export interface FlightEvents {
   ended: (result: BatchItemResult) => void;
   /** Nothing was decided about the item, whose flight is held. Without a refusal it may be released at once. */
   held: (item: number, refusal?: AccountRefusal) => void;
+  /** Rows that are held for an upload may start without it. */
+  released: () => void;
 }
 
 /** The next run did not start the job, so it has to wait for it. */

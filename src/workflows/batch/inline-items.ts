@@ -1,5 +1,7 @@
 import type { BatchItem, BatchItemResult, InlineItem } from '../../shared/batch';
 import type { ManifestPosition, PlacedItem } from '../../shared/batch-activities';
+import { cutText } from '../../shared/job-outcome';
+import { boundWarnings, utf8Bytes } from '../../shared/warnings';
 
 /** Items that came with the batch's input; `byte` is the index of an item. Does what `BatchReader` does for a manifest. */
 export class InlineItems {
@@ -52,9 +54,13 @@ export class InlineItems {
   }
 }
 
-/** With 500 items the batch's result stays below what Temporal accepts. */
-const charactersAResult = 3_000;
-const charactersAMessage = 500;
+/**
+ * Without the URI, which is in the items: 500 of them, the items, and what else a run hands to the next stay below the
+ * 2 MB that Temporal takes.
+ */
+const bytesAResult = 1_500;
+const charactersAMessage = 200;
+const bytesOfWarnings = 300;
 
 /** Results that the batch's own result tells. Does what `BatchResults` does with part files. */
 export class InlineResults {
@@ -83,11 +89,11 @@ export function allResults(results: readonly BatchItemResult[], items: number): 
 }
 
 function bounded(result: BatchItemResult): BatchItemResult {
-  if (JSON.stringify(result).length <= charactersAResult) return result;
-  const cut = {
+  const { message, warnings, output } = result;
+  if (utf8Bytes(JSON.stringify(result)) - utf8Bytes(output?.uri ?? '') <= bytesAResult) return result;
+  return {
     ...result,
-    ...(result.message !== undefined && { message: result.message.slice(0, charactersAMessage) }),
+    ...(message !== undefined && { message: cutText(message, charactersAMessage) }),
+    ...(warnings && { warnings: boundWarnings(warnings, { maxBytes: bytesOfWarnings }) }),
   };
-  delete cut.warnings;
-  return cut;
 }

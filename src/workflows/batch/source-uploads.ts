@@ -29,11 +29,11 @@ export class SourceUploads {
     if (oldest !== undefined && this.uploads.size > uploadsKept) this.uploads.delete(oldest);
   }
 
-  /** Whether another of these rows is about to upload the row's source. */
+  /** Whether another of these rows is about to upload the row's source, and will tell. */
   isExpected({ item, sourceGroup }: Flight, flights: Iterable<Flight>): boolean {
     if (sourceGroup === undefined || this.uploads.has(sourceGroup)) return false;
     for (const other of flights) {
-      if (other.sourceGroup === sourceGroup && other.item !== item && other.step.kind !== 'held') return true;
+      if (other.sourceGroup === sourceGroup && other.item !== item && other.isUploading) return true;
     }
     return false;
   }

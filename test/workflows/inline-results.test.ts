@@ -1,0 +1,16 @@
+import type { BatchItemResult } from '../../src/shared/batch';
+import { InlineResults } from '../../src/workflows/batch/inline-items';
+
+it('keeps so little of 500 results that a run can hand them to the next, and says what it left out', () => {
+  const results = new InlineResults([]);
+  const uri = `file:///${'o'.repeat(1_000)}.pdf`;
+  const warnings = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`FONT_${index}`, '字'.repeat(100)]));
+  for (let item = 1; item <= 500; item += 1) {
+    const output = { uri, name: 'o'.repeat(200), bytes: 1, sha256: 'a'.repeat(64) };
+    results.add({ item, status: 'failed', message: '字'.repeat(1_000), warnings, output } satisfies BatchItemResult);
+  }
+  expect(Buffer.byteLength(JSON.stringify(results.pending))).toBeLessThan(500 * 2_500);
+  const [first] = results.pending;
+  expect(first).toMatchObject({ output: { uri }, warnings: { MORE_WARNINGS: 'and 50 more' } });
+  expect(first?.message).toMatch(/^字{199}…$/);
+});

@@ -366,7 +366,7 @@ export interface ConversionSweepResult extends SweepCounts {
 
 export const defaultWindow = 50;
 export const maxWindow = 500;
-const maxInlineItems = 500;
+export const maxInlineItems = 500;
 /** Of all inline items: a workflow hands them from run to run, with its results, and the server takes 2 MB. */
 const maxInlineBytes = 512_000;
 

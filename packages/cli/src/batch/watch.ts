@@ -35,12 +35,14 @@ export async function watchBatch(
     find,
     signal,
     onPlanned,
+    afterFailure,
   }: {
     stack: StackInUse;
     find: () => BatchHandle;
     signal: AbortSignal;
     /** Told once, as soon as it is known. */
     onPlanned?: (planned: PlannedRows) => void;
+    afterFailure?: string;
   },
 ): Promise<{ result?: ConversionBatchResult; stall?: Stall }> {
   const { output } = context;
@@ -58,7 +60,7 @@ export async function watchBatch(
       // What was left out is why there is nothing to do.
       for (const { message } of error.refusedPlan?.warnings.listed ?? []) output.warn(printable(message));
     }
-    throw explainBatchFailure(error);
+    throw explainBatchFailure(error, afterFailure);
   } finally {
     over.abort();
     news.close();
@@ -161,7 +163,7 @@ async function showUntil(
 const endedFromOutside: readonly string[] = ['TERMINATED', 'TIMED_OUT', 'CANCELLED'];
 
 /** The error to throw when a batch has no result; other errors are returned unchanged. */
-export function explainBatchFailure(error: unknown): unknown {
+export function explainBatchFailure(error: unknown, afterFailure?: string): unknown {
   if (!(error instanceof BatchFailedError)) return error;
   const { batch, code, message, refusedPlan } = error;
   if (refusedPlan) {
@@ -170,8 +172,8 @@ export function explainBatchFailure(error: unknown): unknown {
     const [first = message, ...others] = [...listed.map((each) => each.message), ...rest];
     return new CommandError('INPUT_UNUSABLE', [first, ...others], { cause: error });
   }
-  const next = `Jobs in flight continue. What is left is done by: fileconv batch retry ${shellWord(batch)}`;
-  const text = endedFromOutside.includes(code) ? `${message.replace(/\.?$/, '.')} ${next}` : message;
+  const retry = `Jobs in flight continue. What is left is done by: fileconv batch retry ${shellWord(batch)}`;
+  const text = endedFromOutside.includes(code) ? `${message.replace(/\.?$/, '.')} ${afterFailure ?? retry}` : message;
   return new CommandError('BATCH_FAILED', [text], { cause: error });
 }
 

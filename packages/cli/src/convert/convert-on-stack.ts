@@ -8,7 +8,6 @@ import type {
 } from 'temporal-file-conversion/internal/shared/job';
 import { defined } from 'temporal-file-conversion/internal/shared/defined';
 import { Stores } from 'temporal-file-conversion/internal/storage/stores';
-import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import type { ExitCode } from '../command-error';
 import { chosenPolicies } from '../config/load-config';
@@ -17,11 +16,12 @@ import { embeddedServiceUrl } from '../service/embedded-service';
 import { explainServiceFailure, explainSilence } from '../service/service-problem';
 import { configuredStores } from '../stores';
 import { useStack } from '../stack/use-stack';
-import { createStallReader, type Stall, StallNews, type StallReader } from '../waiting/stall';
+import type { Stall } from '../waiting/stall';
 import type { PlannedResult } from './plan';
-import { announce, report, showProgress, type FileOutcome } from './report';
-import { runJobs } from './run-jobs';
-import { startOrJoin } from './start-or-join';
+import { announce, report, type FileOutcome } from './report';
+import { runBatch } from './run-batch';
+import { runJob } from './run-job';
+import { startOrJoin, type FileRequest } from './start-or-join';
 
 export interface ConvertFlags {
   to: string[];
@@ -44,6 +44,10 @@ interface ConvertSettings extends ConvertFlags {
   onExisting: OnExisting;
   /** The place of a result that is to be written to standard output. */
   pipedFrom?: string;
+  /** Of several results those that are there, though none may be. */
+  existing?: readonly string[];
+  /** The command line that does the same for more files. */
+  asBatchRun?: string;
   signal: AbortSignal;
 }
 
@@ -52,65 +56,40 @@ export async function convertOnStack(
   planned: readonly PlannedResult[],
   settings: ConvertSettings,
 ): Promise<{ exitCode: ExitCode; outcomes: FileOutcome[] }> {
-  const { output, config, cwd } = context;
-  const { to: formats, app, onUnknownOutcome, tag: tags = [], pipedFrom, signal } = settings;
+  const { output, config } = context;
+  const { to: formats, app, onUnknownOutcome, tag: tags = [], pipedFrom, existing = [], signal } = settings;
   const stack = await useStack(context, signal);
   try {
     if (isEmbedded(context, app) && stack.outlivesCommand) {
       await proveReachable(context, { app, to: formats[0] ?? '', signal });
     }
-    const starting = {
-      files: new Stores(configuredStores(context)),
-      temporal: stack.client,
-      conversions: new FileConversionClient({ client: stack.client, taskQueue: stack.taskQueue, app }),
-      app,
-      tags,
-    };
-    const asked = { ...settings, policies: chosenPolicies(config, defined({ onUnknownOutcome })) };
-    const total = planned.length;
-    const progress = showProgress(output, total);
-    const inFlight = new Map<string, string>();
-    const news = new StallNews({
-      output,
-      explain: () => explainOldest(createStallReader(context, stack.client), inFlight),
+    const { client: temporal, taskQueue, outlivesCommand } = stack;
+    const conversions = new FileConversionClient({ client: temporal, taskQueue, app });
+    const asked = { ...settings, tags, policies: chosenPolicies(config, defined({ onUnknownOutcome })) };
+    const onOutcome = (outcome: FileOutcome, done: number): void =>
+      announce(context, outcome, { done, total: planned.length, isPiped: pipedFrom !== undefined });
+    const ending = (ended: { batch?: string; stall?: Stall }) => ({
+      interrupted: signal.aborted,
+      outlivesCommand,
+      pipedFrom,
+      batch: ended.batch,
+      stall: ended.stall,
     });
-    const outcomes = await runJobs(planned, {
-      ...asked,
-      start: (request) => startOrJoin(starting, request),
-      untilClosed: (run) => stack.untilClosed(run),
-      cwd,
-      progress,
-      inFlight,
-      onJoined({ file, workflowId }) {
-        output.say(printable(`${file}: job ${workflowId} converts it already; waiting for that one.`));
-      },
-      onOutcome(outcome, done) {
-        news.moved();
-        announce(context, outcome, { done, total, isPiped: pipedFrom !== undefined });
-      },
-    }).finally(() => {
-      news.close();
-      progress.close();
-    });
-    const { outlivesCommand } = stack;
-    const ending = { interrupted: signal.aborted, outlivesCommand, pipedFrom, stall: news.last };
-    return { exitCode: report(output, outcomes, ending), outcomes };
+    const [only, ...others] = planned;
+    if (!only || others.length > 0) {
+      const { asBatchRun = 'fileconv batch run' } = settings;
+      const options = { stack, conversions, asked, existing, asBatchRun, onOutcome, signal };
+      const ended = await runBatch(context, planned, options);
+      return { exitCode: report(output, ended.outcomes, ending(ended)), outcomes: ended.outcomes };
+    }
+    const starting = { files: new Stores(configuredStores(context)), temporal, conversions, app, tags };
+    const start = (request: FileRequest) => startOrJoin(starting, request);
+    const { outcome, ...ended } = await stack.untilClosed(() => runJob(context, only, { start, stack, asked, signal }));
+    if (outcome.status !== 'unfinished') onOutcome(outcome, 1);
+    return { exitCode: report(output, [outcome], ending(ended)), outcomes: [outcome] };
   } finally {
     await stack.close();
   }
-}
-
-/** What the oldest job waits for; others may wait for the same. */
-async function explainOldest(
-  reader: StallReader,
-  inFlight: ReadonlyMap<string, string>,
-): Promise<{ who: string; stall: Stall } | undefined> {
-  const [oldest] = inFlight;
-  if (!oldest) return undefined;
-  const [workflowId, file] = oldest;
-  const others = inFlight.size - 1;
-  const { stall } = await reader.job(workflowId);
-  return stall && { who: others === 0 ? file : `${file} (and ${others} more under way)`, stall };
 }
 
 /** Asks the embedded service once, so that one that is down or refuses the token is noticed before a job waits for it. */

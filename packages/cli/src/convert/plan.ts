@@ -112,7 +112,7 @@ interface PlaceRules {
 export async function planResults(
   inputs: readonly ConvertInput[],
   options: PlaceRules & { out: string | undefined; targets: readonly Target[] },
-): Promise<PlannedResult[]> {
+): Promise<{ results: PlannedResult[]; existing: string[] }> {
   const { out, targets } = options;
   const unplaced = inputs.filter(({ location }) => out === undefined && /^https?:/i.test(location));
   throwIfAny(
@@ -122,19 +122,23 @@ export async function planResults(
   const results = inputs.flatMap((input) =>
     targets.map((target) => ({ input, to: target.to, destination: destinationOf(input, target, options) })),
   );
-  await checkResults(results, options);
-  return results;
+  return { results, existing: await checkResults(results, options) };
 }
 
-/** @throws CommandError with a line for each problem. */
-export async function checkResults(results: readonly PlannedResult[], options: PlaceRules): Promise<void> {
+/**
+ * @returns the names of results that are there, though none may be.
+ * @throws CommandError with a line for each problem.
+ */
+export async function checkResults(results: readonly PlannedResult[], options: PlaceRules): Promise<string[]> {
   throwIfAny('DESTINATION_UNUSABLE', collisions(results, options.cwd));
   throwIfAny('DESTINATION_UNUSABLE', await folderProblems(results, options));
   const { problems, existing } = await existingResults(results, options);
-  throwIfAny('DESTINATION_UNUSABLE', [...problems, ...explainExisting(existing)]);
+  throwIfAny('DESTINATION_UNUSABLE', problems);
+  if (results.length === 1) throwIfAny('DESTINATION_UNUSABLE', explainExisting(existing));
+  return existing;
 }
 
-function explainExisting([first, ...others]: readonly string[]): string[] {
+export function explainExisting([first, ...others]: readonly string[]): string[] {
   if (first === undefined) return [];
   const results = others.length === 1 ? 'result' : 'results';
   const names = others.length === 0 ? `${first} exists` : `${first} and ${others.length} more ${results} exist`;

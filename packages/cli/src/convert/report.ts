@@ -1,26 +1,30 @@
+import { toUri } from 'temporal-file-conversion/internal/client/job-request';
 import type { ConversionHandle } from 'temporal-file-conversion/internal/client/conversion-handle';
 import { readPendingStep } from 'temporal-file-conversion/internal/client/operations/job-waiting';
+import type { BatchItemResult } from 'temporal-file-conversion/internal/shared/batch';
+import { defined } from 'temporal-file-conversion/internal/shared/defined';
 import type { OutputFile } from 'temporal-file-conversion/internal/shared/job';
-import { fileSize, printable } from 'temporal-file-conversion/internal/shared/wording';
+import { fileSize, printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
+import { shownPath as pathOf } from 'temporal-file-conversion/internal/storage/file-uri';
 import type { CommandContext } from '../command-context';
 import { exitCodes, type ExitCode } from '../command-error';
 import type { Output } from '../output/output';
 import { columnsOf, fitMiddle } from '../output/text';
 import { stallJson, stallText, type Stall } from '../waiting/stall';
-import { shownPath } from './plan';
+import { shownPath, type PlannedResult } from './plan';
 
 /** How one file ended; part of `--json`. */
 export interface FileOutcome {
   file: string;
   /** Target format: with several, a file has an outcome for each. */
   to: string;
-  /** `unfinished`: the job was started and continues without the command. `notStarted`: the command was interrupted before. */
-  status: 'converted' | 'skipped' | 'failed' | 'unfinished' | 'notStarted';
+  /** `unfinished`: the command was interrupted before, and the conversion goes on without it. */
+  status: 'converted' | 'skipped' | 'failed' | 'unfinished';
   workflowId?: string;
-  /** An earlier command had started the job. */
+  /** An earlier command had started the job or the batch. */
   joined?: true;
   output?: OutputFile & { path: string };
-  /** From the start of the job until its end, or until the command's. */
+  /** From the start of its job until the end, or until the command's. */
   seconds: number;
   possiblyChargedTwice?: boolean;
   /** The service's warnings: name, and how to resolve it. */
@@ -50,37 +54,63 @@ export function announce(
     output.warn(`${printable(file)}: the service may have charged this conversion twice.`);
 }
 
+/** What a job or an item of a batch tells of its end, if it is none that failed. */
+export function resultOf(
+  ended: Pick<BatchItemResult, 'output' | 'possiblyChargedTwice' | 'warnings'> & { status: 'succeeded' | 'skipped' },
+) {
+  const { status, output, possiblyChargedTwice = false, warnings = {} } = ended;
+  return {
+    status: status === 'skipped' ? ('skipped' as const) : ('converted' as const),
+    ...(output && { output: { ...output, path: pathOf(output.uri) } }),
+    possiblyChargedTwice,
+    warnings,
+  };
+}
+
+/** In terms of what was typed: paths instead of URIs, and the file as it was named. */
+export function explainFailure(
+  { code, message }: { code: string; message: string },
+  { input, to, destination }: PlannedResult,
+  cwd: string,
+): NonNullable<FileOutcome['error']> {
+  const ownSummary = /^.*? → \S+: /u;
+  const text = message
+    .replace(ownSummary, '')
+    .replaceAll(toUri(input.location), () => input.file)
+    .replaceAll(toUri(destination), () => shownPath(destination, cwd));
+  return { code, message: `${input.file} → ${to}: ${text}` };
+}
+
+interface Ending {
+  interrupted: boolean;
+  outlivesCommand: boolean;
+  pipedFrom: string | undefined;
+  /** That converts the files, if they are several. */
+  batch: string | undefined;
+  stall: Stall | undefined;
+}
+
 /** The end of the command: the JSON document, or what a person still has to know. */
-export function report(
-  output: Output,
-  outcomes: readonly FileOutcome[],
-  ending: { interrupted: boolean; outlivesCommand: boolean; pipedFrom: string | undefined; stall: Stall | undefined },
-): ExitCode {
-  const { interrupted, outlivesCommand, pipedFrom, stall } = ending;
-  if (output.json) output.printJson({ files: outcomes, ...(interrupted && stall && stallJson(stall)) });
+export function report(output: Output, outcomes: readonly FileOutcome[], ending: Ending): ExitCode {
+  const { interrupted, batch, stall } = ending;
+  if (output.json) {
+    output.printJson({ ...defined({ batch }), files: outcomes, ...(interrupted && stall && stallJson(stall)) });
+  }
   const count = (status: FileOutcome['status']) => outcomes.filter((outcome) => outcome.status === status).length;
+  const [failed, unfinished] = [count('failed'), count('unfinished')];
   if (interrupted) {
     const parts = counts([
-      [count('converted') + count('skipped') + count('failed'), 'ended'],
-      [count('unfinished'), 'under way'],
-      [count('notStarted'), 'not started'],
+      [outcomes.length - unfinished, 'ended'],
+      [unfinished, 'to come'],
     ]);
-    const next = outlivesCommand
-      ? 'Jobs under way continue without this command'
-      : 'Jobs under way continue with the next `fileconv up` in this folder';
-    const place =
-      pipedFrom === undefined
-        ? 'their results will be where you asked for them'
-        : `the result will be ${pipedFrom}, which the same command again delivers`;
-    const fate = count('unfinished') === 0 ? '' : ` ${next}; ${place}.`;
-    output.say(`Interrupted: ${parts}.${fate}`);
-    if (count('unfinished') > 0 && outlivesCommand) {
+    output.say(`Interrupted: ${parts}.${unfinished === 0 ? '' : ` ${fateOf(ending)}`}`);
+    if (unfinished > 0 && ending.outlivesCommand) {
       if (stall) output.say(stallText('What is under way', stall));
-      output.say('See it continue: fileconv job list');
+      const see = batch === undefined ? 'fileconv job list' : `fileconv batch status ${shellWord(batch)}`;
+      output.say(`See it continue: ${see}`);
     }
     return exitCodes.interrupted;
   }
-  const failed = count('failed');
   if (outcomes.length > 1) {
     const ended = counts([
       [count('converted'), 'converted'],
@@ -92,66 +122,45 @@ export function report(
   return failed === 0 ? exitCodes.ok : exitCodes.failed;
 }
 
+function fateOf({ outlivesCommand, pipedFrom, batch }: Ending): string {
+  const what = batch === undefined ? 'The job continues' : `Batch ${batch} continues`;
+  const when = outlivesCommand ? 'without this command' : 'with the next `fileconv up` in this folder';
+  if (pipedFrom !== undefined) {
+    return `${what} ${when}; the result will be ${pipedFrom}, which the same command again delivers.`;
+  }
+  return `${what} ${when}; results will be where you asked for them. The same command again waits for them.`;
+}
+
 function counts(parts: readonly [count: number, how: string][]): string {
   return parts.flatMap(([count, how]) => (count === 0 ? [] : [`${count} ${how}`])).join(', ');
 }
 
-/** Shows a line for each job under way, on a terminal; elsewhere it does nothing. */
-export interface JobProgress {
-  /** Once it is started, `askStep` is asked what it does, in a few words. */
-  begin(job: { file: string; to: string }): { started(askStep: () => Promise<string>): void; end(): void };
-  close(): void;
-}
-
-interface Line {
-  file: string;
-  to: string;
-  startedAt: number;
-  step: string;
-  askStep?: () => Promise<string>;
-  asking: boolean;
-}
-
 const drawEveryMs = 200;
 const askEveryDraws = 5;
-const maxLines = 10;
 
-export function showProgress(output: Output, total: number): JobProgress {
-  const nothing = () => undefined;
-  if (!output.isLive) return { begin: () => ({ started: nothing, end: nothing }), close: nothing };
-  const lines = new Set<Line>();
-  let ended = 0;
+/** On a terminal, a line that tells what a job does, as `ask` tells in a few words, until it is closed. */
+export function showStep(
+  output: Output,
+  { file, to, ask }: { file: string; to: string; ask: () => Promise<string> },
+): { close(): void } {
+  if (!output.isLive) return { close: () => undefined };
+  const startedAt = Date.now();
+  let step = 'starting';
+  let isAsking = false;
   let draws = 0;
+  // Slow answers neither pile up nor delay the drawing.
+  const look = async (): Promise<void> => {
+    if (isAsking) return;
+    isAsking = true;
+    step = printable(await ask().catch(() => 'no answer from Temporal'));
+    isAsking = false;
+  };
   const timer = setInterval(() => {
-    if (draws % askEveryDraws === 0) for (const line of shownLines()) void ask(line);
+    if (draws % askEveryDraws === 0) void look();
     draws += 1;
-    draw();
+    output.live([drawLine({ file: printable(file), to, startedAt, step }, output.columns)]);
   }, drawEveryMs);
-
-  function shownLines(): Line[] {
-    return [...lines].slice(0, maxLines);
-  }
-  function draw(): void {
-    const drawn = shownLines().map((line) => drawLine(line, output.columns));
-    const hidden = lines.size - drawn.length;
-    const more = hidden > 0 ? `, ${hidden} more under way` : '';
-    output.live(total === 1 ? drawn : [...drawn, `  ${ended} of ${total} done${more}`]);
-  }
   return {
-    begin({ file, to }) {
-      const line: Line = { file: printable(file), to, startedAt: Date.now(), step: 'starting', asking: false };
-      lines.add(line);
-      return {
-        started(askStep) {
-          line.askStep = askStep;
-          line.step = 'waiting';
-        },
-        end() {
-          lines.delete(line);
-          ended += 1;
-        },
-      };
-    },
     close() {
       clearInterval(timer);
       output.live([]);
@@ -159,17 +168,11 @@ export function showProgress(output: Output, total: number): JobProgress {
   };
 }
 
-/** Slow answers neither pile up nor delay the drawing. */
-async function ask(line: Line): Promise<void> {
-  if (!line.askStep || line.asking) return;
-  line.asking = true;
-  try {
-    line.step = printable(await line.askStep());
-  } catch {
-    line.step = 'no answer from Temporal';
-  } finally {
-    line.asking = false;
-  }
+interface Line {
+  file: string;
+  to: string;
+  startedAt: number;
+  step: string;
 }
 
 /** The file name is shortened first: the step and the time are what changes. */

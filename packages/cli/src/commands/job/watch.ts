@@ -4,7 +4,7 @@ import { fileSize, printable, shellWord } from 'temporal-file-conversion/interna
 import { shownPath } from 'temporal-file-conversion/internal/storage/file-uri';
 import type { CommandContext } from '../../command-context';
 import { exitCodes, type ExitCode } from '../../command-error';
-import { currentStep, showProgress } from '../../convert/report';
+import { currentStep, showStep } from '../../convert/report';
 import { aborted, untilAskedToEnd } from '../../stack/parent-process';
 import { createStallReader, stallJson, StallNews, stallText } from '../../waiting/stall';
 import { withJob } from './control';
@@ -15,9 +15,11 @@ export async function jobWatch(context: CommandContext, workflowId: string): Pro
   return withJob(context, workflowId, async (temporal, job) => {
     const handle = new ConversionHandle(temporal.client.workflow.getHandle(workflowId));
     const { source, output: to } = job.history.input;
-    const progress = showProgress(output, 1);
-    const shown = progress.begin({ file: 'uri' in source ? lastSegment(source.uri) : source.connector, to });
-    shown.started(() => temporal.untilClosed(() => currentStep(handle)));
+    const step = showStep(output, {
+      file: 'uri' in source ? lastSegment(source.uri) : source.connector,
+      to,
+      ask: () => temporal.untilClosed(() => currentStep(handle)),
+    });
     if (!output.isLive && job.status === 'running') output.say(`${job.summary} is ${job.phase ?? 'running'}; waiting.`);
     const reader = createStallReader(context, temporal.client);
     const news = new StallNews({
@@ -31,7 +33,7 @@ export async function jobWatch(context: CommandContext, workflowId: string): Pro
     try {
       const result = await waiting.finally(() => {
         news.close();
-        progress.close();
+        step.close();
       });
       if (result) return ended(context, job, result);
       const { last } = news;

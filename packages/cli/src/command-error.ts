@@ -13,6 +13,8 @@ export const exitCodes = {
   couldNotRun: 3,
   /** Ended by Ctrl-C. */
   interrupted: 130,
+  /** The reader of standard output has ended before it had all: what a shell tells of SIGPIPE. */
+  readerEnded: 141,
 } as const;
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];

@@ -68,17 +68,26 @@ it('writes the result of standard input to the file that --out names, which --on
   expect(await left()).toEqual([]);
 });
 
-it('ends well, and leaves nothing behind, when the reader of standard output has seen enough', async () => {
+it('ends with 141 when its reader ends early, says where the result is, and delivers it when it is typed again', async () => {
   const cwd = await folderWith({ 'a.md': `${page('Long')}\n${'word '.repeat(60_000)}` });
-  const command = `"$0" "$1" convert a.md --to html --out - 2> stderr | head -c 10; echo " \${PIPESTATUS[0]}"`;
+  const args = ['convert', 'a.md', '--to', 'html', '--out', '-'];
+  const command = `"$0" "$1" ${args.join(' ')} 2> stderr | head -c 10; echo " \${PIPESTATUS[0]}"`;
   const { stdout } = spawnSync('bash', ['-c', command, process.execPath, mainFile], {
     cwd,
     env: commandEnv(stack.env),
     encoding: 'utf8',
   });
-  expect(stdout).toBe('<!DOCTYPE  0\n');
+  expect(stdout).toBe('<!DOCTYPE  141\n');
   expect(linesOf(withoutEverydayWaits(await readFile(path.join(cwd, 'stderr'), 'utf8')))).toEqual([
     expect.stringMatching(/^a\.md → standard output/),
+    expect.stringMatching(
+      /^The reader of standard output ended before it had all\. The result is \S+\/result\.html; the same/,
+    ),
+  ]);
+  const again = await fileconv(args, { cwd, env: stack.env });
+  expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('Long') as unknown });
+  expect(linesOf(again.stderr)).toEqual([
+    expect.stringMatching(/^An earlier command was ended before it could deliver this/),
   ]);
   expect(await left()).toEqual([]);
 });

@@ -28,20 +28,27 @@ async function folderWithPictures(): Promise<string> {
 }
 
 const slowly = { FILECONV_POLICIES_FIRST_CHECK_AFTER: '3 seconds' };
-const files = ['one.png', `${'long '.repeat(12)}.png`];
+const longName = `${'long '.repeat(12)}.png`;
+const files = ['one.png', longName];
 
 onTerminal('convert on a terminal', () => {
-  it('shows what each file does while it does it, and leaves only the results', async () => {
+  it('shows what a file does while it does it, and leaves only the result', async () => {
     const cwd = await folderWithPictures();
-    const { raw, code } = await onScreen(['convert', ...files, '--to', 'gif'], { cwd, env: slowly });
+    const { raw, code } = await onScreen(['convert', longName, '--to', 'gif'], { cwd, env: slowly });
     expect(code).toBe(0);
-    expect(raw).toMatch(/ \d s {2}one\.png → gif {2}(uploading|converting)/);
     expect(raw).toMatch(/ \d s {2}long .*….*long \.png → gif {2}(uploading|converting)/);
-    expect(raw).toContain('0 of 2 done');
-    const shown = raw.split(/\r?\n/).filter((line) => / → gif {2}/.test(line));
+    const shown = raw.split(/[\r\n]+/).filter((line) => / → gif {2}/.test(line));
     const sgr = new RegExp(`${escape}\\[[\\d;]*[A-Za-z]`, 'g');
     const widths = shown.map((line) => line.replace(eraseEcho, '').replace(sgr, '').length);
     expect(Math.max(...widths)).toBeLessThan(columns);
+    expect(screenOf(raw)).toEqual([expect.stringMatching(/ → .* \(/)]);
+  });
+
+  it('shows how far several files are, and leaves only the results', async () => {
+    const cwd = await folderWithPictures();
+    const { raw, code } = await onScreen(['convert', ...files, '--to', 'gif'], { cwd, env: slowly });
+    expect(code).toBe(0);
+    expect(raw).toMatch(/░\] 0 of 2, 2 in flight/);
     expect(screenOf(raw)).toEqual([
       expect.stringMatching(/^\[1\/2\] .* \(/),
       expect.stringMatching(/^\[2\/2\] .* \(/),
@@ -49,16 +56,16 @@ onTerminal('convert on a terminal', () => {
     ]);
   });
 
-  it('says on Ctrl-C what becomes of the jobs', async () => {
+  it('says on Ctrl-C what becomes of the files', async () => {
     const cwd = await folderWithPictures();
     const { raw, code } = await onScreen(['convert', ...files, '--to', 'gif'], {
       cwd,
       env: slowly,
-      interrupt: /converting/,
+      interrupt: /2 in flight/,
     });
     expect(code).toBe(130);
-    expect(screenOf(raw).at(-2)).toMatch(/^Interrupted: 2 under way\. Jobs under way continue without this command; /);
-    expect(screenOf(raw).join('\n')).not.toContain('of 2 done');
+    expect(screenOf(raw).join('\n')).toMatch(/Interrupted: 2 to come\. Batch \S+ continues without this command; /);
+    expect(screenOf(raw).join('\n')).not.toContain('of 2,');
   });
 
   it('colours errors, unless NO_COLOR is set', async () => {

@@ -144,7 +144,7 @@ function hasEnded({ status, error }: FileOutcome): boolean {
 }
 
 async function deliver(
-  { stdout }: CommandContext,
+  { stdout, output }: CommandContext,
   folder: PipeFolder,
   { result, signal }: { result: string; signal: AbortSignal },
 ): Promise<ExitCode> {
@@ -156,10 +156,14 @@ async function deliver(
       const problem = `The result is not at ${result}: the worker is on another machine, or may not write there. Convert into a store that both reach.`;
       throw new CommandError('DESTINATION_UNUSABLE', [problem], { cause: error });
     }
-    // Whoever has read enough has what they wanted.
     if (systemErrorCode(error) !== 'EPIPE') {
       throw explainStdout(error as Error, 'The same command again delivers the result.');
     }
+    // Whether it had read enough or died, nobody knows, and the result is paid for.
+    output.say(
+      `The reader of standard output ended before it had all. The result is ${result}; the same command again delivers it.`,
+    );
+    return exitCodes.readerEnded;
   }
   await folder.remove();
   return exitCodes.ok;

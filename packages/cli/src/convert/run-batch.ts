@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { sameContent } from 'temporal-file-conversion/internal/batch/contents';
 import type { BatchHandle } from 'temporal-file-conversion/internal/client/batch-handle';
-import type { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
+import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
 import { InvalidRequestError, newWorkflowId, toUri } from 'temporal-file-conversion/internal/client/job-request';
 import { hidesPayloads } from 'temporal-file-conversion/internal/encryption/data-converter';
 import { findWorkflow } from 'temporal-file-conversion/internal/history/find-workflow';
@@ -81,8 +81,9 @@ export async function runBatch(
   const over = new AbortController();
   const look = (until: AbortSignal) => stack.untilClosed(() => tellAll(batch, tell, until)).catch(() => undefined);
   void look(over.signal);
+  const find = () => new FileConversionClient({ client: stack.client, taskQueue: stack.taskQueue }).getBatch(name);
   const afterFailure = 'Jobs in flight continue. The same command again does what is left.';
-  const { result, stall } = await watchBatch(context, { stack, find: () => batch, signal, afterFailure }).finally(() =>
+  const { result, stall } = await watchBatch(context, { stack, find, signal, afterFailure }).finally(() =>
     over.abort(),
   );
   if (result) {

@@ -208,7 +208,7 @@ async function untilHeld(services: ReadonlyMap<HoldPoint, HeldService>, jobs: re
       continue;
     }
     // One job asks for all that have too few vCredits, so the service does not see each of them.
-    const phase = point === 'parked' ? 'awaitingCredits' : 'converting';
+    const phase = point === 'parked' ? 'parked' : 'converting';
     for (const { handle } of own) {
       await until(`${handle.workflowId} is ${phase}`, async () => (await handle.state()).phase === phase);
     }
@@ -238,7 +238,7 @@ async function wake(services: ReadonlyMap<HoldPoint, HeldService>, jobs: readonl
   for (const { point, handle } of jobs) {
     if (point !== 'parked') continue;
     wokenAt.set(handle.workflowId, Date.now());
-    await handle.creditsRestored();
+    await handle.appReady();
   }
   return wokenAt;
 }

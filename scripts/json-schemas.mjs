@@ -16,8 +16,8 @@ const described = {
     'ConvertBatchInput',
     'StateInput',
     'ConversionStateOutput',
-    'CreditsRestoredInput',
-    'CreditsRestoredOutput',
+    'AppReadyInput',
+    'AppReadyOutput',
   ],
 };
 /** What is sent to us may hold nothing else; results may grow. */

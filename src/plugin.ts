@@ -8,9 +8,9 @@ import type * as WorkerPackage from '@temporalio/worker';
 import type { BundleOptions, ReplayWorkerOptions, Worker, WorkerOptions } from '@temporalio/worker';
 import { createActivities } from './activities';
 import { AppSlots, logAttributes, WaitSlots, waitSlotsOf } from './activities/app-slots';
-import { CreditsWatch } from './activities/credits-watch';
 import { UnknownAppError } from './activities/failure';
 import { ConversionTimes } from './activities/pauses';
+import { RefusalWatch } from './activities/refusal-watch';
 import { WorkerMetrics } from './activities/worker-metrics';
 import { parseCallbackKeys, checkBaseUrl, createCallbackUrl } from './callbacks/callback-url';
 import { listingInterceptor } from './client/listing';
@@ -132,7 +132,7 @@ export class FileConversionPlugin extends SimplePlugin {
         https: createHttpsFiles(),
         ...options.stores,
       }),
-      credits: new CreditsWatch(),
+      refusals: new RefusalWatch(),
       times: new ConversionTimes(),
       waits: new WaitSlots(() => waitSlotsOf(this.fewestSlots)),
       callbackUrl: (app, submission) => this.callbackUrl(app, submission),

@@ -35,14 +35,14 @@ export const jobPaths = [
     app: { vcredits: 0 },
     meanwhile: async (stack, name, job) => {
       await parked(job);
-      await restoreCredits(stack, name, job);
+      await tellReady(stack, name, job);
     },
     ends: 'succeeded',
   }),
   path('job-parked-overdue', {
     app: { vcredits: 0 },
-    policies: { creditsDeadline: '2 seconds', submitTimeout: '2 seconds' },
-    ends: 'CREDITS_DEADLINE',
+    policies: { parkedDeadline: '2 seconds', submitTimeout: '2 seconds' },
+    ends: 'INSUFFICIENT_VCREDITS',
   }),
   path('job-uploaded-again', {
     // The upload has expired by the time its conversion is asked for.
@@ -138,14 +138,14 @@ async function inPhase(job, phase) {
 
 /** The submit that asks again by itself has asked: its pause is long, so that only the signal ends it. */
 async function parked(job) {
-  await inPhase(job, 'awaitingCredits');
+  await inPhase(job, 'parked');
   await until(`${job.workflowId} waits between two submits`, async () => {
     const { raw } = await job.describe();
     return (raw.pendingActivities ?? []).some(({ attempt, lastFailure }) => attempt > 1 || lastFailure);
   });
 }
 
-async function restoreCredits(stack, name, job) {
+async function tellReady(stack, name, job) {
   stack.administration.addCredits(stack.appIds.get(name), 100);
-  await job.creditsRestored();
+  await job.appReady();
 }

@@ -32,7 +32,7 @@ interface CheckHeartbeat {
 export function createCheckTask(dependencies: ActivityDependencies) {
   const { api, times } = dependencies;
   return (input: CheckTaskInput): Promise<CheckTaskResult> =>
-    runAttempt(dependencies, { step: 'check', app: input.app }, async (attempt) => {
+    runAttempt(dependencies, { step: 'check', app: input.app, parking: input }, async (attempt) => {
       const { heartbeat, signal, failure } = attempt;
       failure.taskId = input.taskId;
       failure.taskIsHint = input.fromCallback === true;
@@ -61,6 +61,8 @@ export function createCheckTask(dependencies: ActivityDependencies) {
         if (delayMs > 0) await sleep(delayMs, undefined, { signal }).catch(() => signal.throwIfAborted());
         const snapshot = await api(input.app).taskResponse({ connector: input.taskId, signal, turn });
         const report = reportTask(snapshot, input.taskId, failure);
+        // The account is accepted again.
+        if (!report.finished && input.parked) return { report, requests: failure.requests };
         if (report.finished) {
           const durationMs = report.durationSeconds === undefined ? undefined : report.durationSeconds * 1_000;
           // The submit time of a task named by a callback is unknown.
@@ -105,11 +107,12 @@ export function reportTask(snapshot: TaskSnapshot, taskId: string, context: Fail
 /** A task that the service completed with an error (section "States and transitions"): it was not charged. */
 export function taskFailure(error: { code: string; message: string }, context: FailureContext): ApplicationFailure {
   const known = lookUpErrorCode(error.code);
+  const parksRefused = known?.refusesAccount === true && context.parking?.parksRefused === true;
   const reactions: Record<ErrorClass, JobReaction> = {
     caller: 'fail',
     input: 'fail',
-    account: 'fail',
-    credits: 'awaitCredits',
+    account: parksRefused ? 'park' : 'fail',
+    credits: 'park',
     rate: 'submitAgain',
     chain: 'uploadAgain',
     expired: 'uploadAgain',
@@ -120,6 +123,7 @@ export function taskFailure(error: { code: string; message: string }, context: F
     code: error.code,
     message: withAdvice(`the conversion failed with ${error.code}: ${error.message}`, error.code, context),
     reaction: known === undefined ? 'fail' : reactions[known.class],
+    parkedFor: known?.class === 'credits' ? 'credits' : parksRefused ? 'account' : undefined,
     unlisted: known === undefined,
   });
 }

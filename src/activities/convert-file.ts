@@ -11,10 +11,10 @@ import {
 } from '../shared/activities';
 import { runAttempt, type ActivityDependencies } from './activity-attempt';
 import { reportTask } from './check-task';
-import { KnownInsufficientError } from './credits-watch';
-import { UnknownSubmitError } from './failure';
+import { UnknownSubmitError, withAdvice } from './failure';
 import { planDestination } from './job-destination';
 import { kindOf } from './pauses';
+import type { Probe } from './refusal-watch';
 
 /** An attempt this old sends a heartbeat at once: part of the heartbeat timeout has already passed. */
 const longAgeMs = 2_000;
@@ -26,29 +26,22 @@ const longAgeMs = 2_000;
  * it has sent nothing; with it the outcome is unknown. It is cleared when a response proves that nothing ran.
  */
 export function createConvertFile(dependencies: ActivityDependencies) {
-  const { api, files, credits, callbackUrl } = dependencies;
+  const { api, files, refusals, callbackUrl } = dependencies;
   return (input: ConvertFileInput): Promise<ConvertFileResult> =>
-    runAttempt(dependencies, { step: 'submit', app: input.app }, async (attempt) => {
-      const { number, requests, heartbeat, turn, previousDetails, run, failure } = attempt;
+    runAttempt(dependencies, { step: 'submit', app: input.app, parking: input }, async (attempt) => {
+      const { requests, heartbeat, turn, previousDetails, run, failure } = attempt;
       const fence = readFence(previousDetails);
       if (fence) {
         failure.callback = fence.callback === true;
         failure.afterReset = fence.afterReset === true;
         throw new UnknownSubmitError();
       }
-      failure.isRoomAwaited = input.room?.isAwaited === true;
+      failure.neededBytes = input.neededBytes;
       if (input.destination !== undefined) {
         const plan = await planDestination(files, { ...input, destination: input.destination }, failure);
         if (plan.kind === 'skip') return { skipped: true };
       }
-      if (input.parked) failure.parked = input.parked;
-      const kind = kindOf(input);
       failure.afterReset = input.afterReset === true;
-      const isLast =
-        input.parked !== undefined && failure.serverNow !== undefined && failure.serverNow() >= input.parked.until;
-      if (input.parked && !input.parked.askAtOnce && number === 1 && !isLast) {
-        throw new KnownInsufficientError('too few vCredits a moment ago.');
-      }
       const service = api(input.app);
       const { nonce } = input;
       const isCallable = run !== undefined && nonce !== undefined;
@@ -59,9 +52,11 @@ export function createConvertFile(dependencies: ActivityDependencies) {
         ...(input.afterReset && { afterReset: true as const }),
       };
       const accepted = (report: TaskReport) => ({ skipped: false as const, report, requests, ...marks });
+      let credits: Probe | undefined;
       const raiseFence = async () => {
-        // The last attempt before the deadline is always sent, whatever other jobs have learned.
-        if (!isLast) credits.probe(kind, input.restoredAt);
+        const { parked, readyAt } = input;
+        const { isLast: anyway, firstProbeMs: firstPauseMs } = attempt;
+        credits = refusals.ask({ key: kindOf(input), readyAt, isParked: parked !== undefined, firstPauseMs, anyway });
         try {
           await heartbeat.record({ phase: 'sending', ...marks } satisfies SendingFence);
         } catch (error) {
@@ -91,14 +86,19 @@ export function createConvertFile(dependencies: ActivityDependencies) {
         if (!(error instanceof ConversionApiError)) throw error;
         const { taskId } = error;
         if (taskId !== undefined) return accepted({ taskId, connector: taskId, finished: false, warnings: {} });
-        if (error.code === 'INSUFFICIENT_VCREDITS') credits.insufficient(kind, input.restoredAt);
+        const { code, message } = error;
+        if (code === 'INSUFFICIENT_VCREDITS') {
+          failure.probeAfterMs = credits?.refused({ code, message: withAdvice(message, code, failure) });
+        }
         if (failure.sentUnrepeatable === true && !error.mayHaveExecuted) {
           failure.sentUnrepeatable = false;
           await heartbeat.record({ phase: 'waiting' });
         }
         throw error;
+      } finally {
+        credits?.ended();
       }
-      credits.sufficient(kind);
+      credits?.accepted();
       const taskId = snapshot.taskId ?? snapshot.connector;
       if (taskId === undefined && snapshot.error === undefined) throw nameless();
       if (taskId !== undefined) failure.taskId = taskId;

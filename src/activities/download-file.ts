@@ -14,16 +14,14 @@ const ticketWaitMs = 70_000;
 export function createDownloadFile(dependencies: ActivityDependencies) {
   const { api, files } = dependencies;
   return (input: DownloadFileInput): Promise<DownloadFileResult> =>
-    runAttempt(dependencies, { step: 'download', app: input.app }, async (activity) => {
+    runAttempt(dependencies, { step: 'download', app: input.app, parking: input }, async (activity) => {
       const { number, heartbeat, signal, jobKey, failure } = activity;
       failure.taskId = input.taskId;
       failure.isEarlierTask = input.mayBeDelivered === true;
       const turn = activity.countRequests();
-      const isRoomAwaited = input.room?.isAwaited === true;
-      failure.isRoomAwaited = isRoomAwaited;
-      failure.neededBytes = input.room?.bytes;
-      // After a wait for room, or in a later run, an earlier attempt may already have written the file.
-      const attempt = isRoomAwaited || input.mayBeDelivered ? number + 1 : number;
+      failure.neededBytes = input.neededBytes;
+      // After a park, or in a later run, an earlier attempt may already have written the file.
+      const attempt = input.parked || input.mayBeDelivered ? number + 1 : number;
       const plan = await planDestination(files, { ...input, attempt }, failure);
       if (plan.kind === 'skip') return { skipped: true, requests: failure.requests };
 

@@ -12,13 +12,14 @@ import {
   type ActivityFailureDetails,
   type FailureOrigin,
   type JobReaction,
-  type ParkedSubmit,
+  type Parking,
 } from '../shared/activities';
 import { defined } from '../shared/defined';
+import type { ParkReason } from '../shared/job';
 import { StorageError } from '../storage/errors';
 import { SlotsTakenError } from './app-slots';
-import { KnownInsufficientError } from './credits-watch';
-import { nextCreditsCheckMs, nextPauseMs, withinDeadlineMs, type RetryPauses } from './pauses';
+import { nextPauseMs, withinDeadlineMs, type RetryPauses } from './pauses';
+import { KnownRefusalError } from './refusal-watch';
 
 export interface FailureContext {
   step: 'upload' | 'submit' | 'check' | 'download' | 'batch';
@@ -31,13 +32,15 @@ export interface FailureContext {
   /** Requests sent by all attempts so far. */
   requests: number;
   taskId?: string;
-  parked?: ParkedSubmit;
+  /** Of the job. Default: it is not parked, and a refused account fails it. */
+  parking?: Parking | undefined;
+  /** Pause of a parked job until the next probe. Default: as after other failures. */
+  probeAfterMs?: number | undefined;
   callback?: boolean;
   /** The task id is only a hint; the service may not know it. */
   taskIsHint?: boolean;
   /** A request that must not be repeated may have run. */
   sentUnrepeatable?: boolean;
-  isRoomAwaited?: boolean;
   /** Size of the file for the destination, where known. */
   neededBytes?: number | undefined;
   afterReset?: boolean;
@@ -64,6 +67,7 @@ export class UnknownSubmitError extends Error {
   }
 }
 
+const usualPauses: RetryPauses = { initialMs: 1_000, maximumMs: 60_000 };
 /** After this many consecutive unreadable responses, the peer is assumed not to be the conversion service. */
 const maxUnreadableAnswers = 5;
 /** Long enough for a token that is being written. */
@@ -85,9 +89,10 @@ export function toFailure(error: unknown, context: FailureContext): Error {
   const fail = (code: string) => build(context, { code, message, reaction: 'fail', cause });
   const retry = (code: string, parts: Partial<FailureParts> = {}) =>
     build(context, { code, message, reaction: 'retry', cause, ...parts });
-  if (error instanceof KnownInsufficientError) {
-    const told = withAdvice(`app ${context.app} had ${message}`, 'INSUFFICIENT_VCREDITS', context);
-    return awaitCredits({ code: 'INSUFFICIENT_VCREDITS', message: told, cause }, context);
+  if (error instanceof KnownRefusalError) {
+    const { refusal, waitMs } = error;
+    const isCredits = lookUpErrorCode(refusal.code)?.class === 'credits';
+    return park(isCredits ? 'credits' : 'account', { ...refusal, cause }, { ...context, probeAfterMs: waitMs });
   }
   if (error instanceof SlotsTakenError) {
     return retry(failureCodes.slotsTaken, { expected: true, delayMs: error.comeBackMs });
@@ -132,9 +137,9 @@ export function saysMissing(error: unknown): boolean {
   return known === 'chain' || known === 'expired';
 }
 
-/** Whether a rate limit, reserved slots or known missing vCredits ended the attempt before it did anything. */
+/** Whether a rate limit, reserved slots or a known refusal ended the attempt before it did anything. */
 export function endedByRateLimit(error: unknown): 'throttled' | 'turnedAway' | undefined {
-  if (error instanceof KnownInsufficientError || error instanceof SlotsTakenError) return 'turnedAway';
+  if (error instanceof KnownRefusalError || error instanceof SlotsTakenError) return 'turnedAway';
   if (!(error instanceof ConversionApiError)) return undefined;
   if (error.code === 'RATE_LIMIT_WAIT') return 'turnedAway';
   return classOf(error) === 'rate' ? 'throttled' : undefined;
@@ -160,7 +165,10 @@ function fromApiError(error: ConversionApiError, context: FailureContext): Error
     return build(context, { ...base, message, reaction: 'retry', expected: true, delayMs: otherTokenPauseMs });
   }
   // Only this poll was refused; the task has its vCredits.
-  if (known?.class === 'credits' && context.step !== 'check') return awaitCredits({ ...base, message }, context);
+  if (known?.class === 'credits' && context.step !== 'check') return park('credits', { ...base, message }, context);
+  if (known?.refusesAccount && (isPaid(context) || context.parking?.parksRefused)) {
+    return park('account', { ...base, message }, context);
+  }
   return build(context, { ...base, message, ...reactionTo(error, known, context) });
 }
 
@@ -199,16 +207,15 @@ function reactionTo(
     case 'caller':
     case 'account':
     case 'final':
-      if (!isPaid(context)) return { reaction: 'fail' };
-      // An operator can fix this, and the paid conversion then continues by itself. Until then, no request is wasted.
-      return { reaction: 'retry', delayMs: known?.refusesAccount ? context.pauses?.maximumMs : undefined };
+      // An operator can fix this, and the paid conversion then continues by itself.
+      return { reaction: isPaid(context) ? 'retry' : 'fail' };
     case 'input':
       return { reaction: 'fail' };
   }
 }
 
 /** The service has accepted the conversion: only its final answer about the task, or the deadline, ends the job. */
-function isPaid({ step }: FailureContext): boolean {
+export function isPaid({ step }: Pick<FailureContext, 'step'>): boolean {
   return step === 'check' || step === 'download';
 }
 
@@ -234,12 +241,18 @@ function orderedWaitOf({ retryAfterSeconds }: ConversionApiError): number | unde
   return retryAfterSeconds ? retryAfterSeconds * 1_000 : undefined;
 }
 
-/** The activity of a parked job retries by itself; any other parks the job. */
-function awaitCredits(parts: Omit<FailureParts, 'reaction'>, context: FailureContext): ApplicationFailure {
-  const { parked, serverNow = Date.now } = context;
-  const now = serverNow();
-  if (!parked || now >= parked.until) return build(context, { ...parts, reaction: 'awaitCredits' });
-  const delayMs = nextCreditsCheckMs({ parkedMs: now - parked.since, leftMs: parked.until - now, random: Math.random });
+/** The activity of a job that is parked for this repeats itself; any other parks the job. */
+function park(
+  parkedFor: ParkReason,
+  parts: Omit<FailureParts, 'reaction' | 'parkedFor'>,
+  context: FailureContext,
+): ApplicationFailure {
+  const { parking: { parked } = {}, serverNow = Date.now, attempt, pauses = usualPauses } = context;
+  const leftMs = parked?.reason === parkedFor ? parked.until - serverNow() : 0;
+  if (leftMs <= 0) return build(context, { ...parts, reaction: 'park', parkedFor });
+  const { probeAfterMs = nextPauseMs(pauses, attempt) } = context;
+  // Many jobs wait for the same, and one of them asks for all.
+  const delayMs = Math.ceil(Math.min(probeAfterMs * (1 + Math.random() / 10), leftMs));
   return build(context, { ...parts, reaction: 'retry', expected: true, delayMs });
 }
 
@@ -280,19 +293,12 @@ function fromStorageError(error: StorageError, context: FailureContext): Applica
   if (code === 'SIZE_MISMATCH' && (context.unreadableInARow ?? 1) >= maxUnreadableAnswers) {
     return build(context, { code: 'UNREADABLE_RESPONSE', message, reaction: 'fail', cause: error });
   }
-  if (code === 'DESTINATION_FULL' && context.step !== 'batch') return awaitRoom(error, context);
+  if (code === 'DESTINATION_FULL' && context.step !== 'batch') {
+    return park('room', { code, message, cause: error, neededBytes: context.neededBytes }, context);
+  }
   // The record of paid conversions waits until an operator makes room.
   const isRetried = retryable || (context.step === 'batch' && code !== 'UNSUPPORTED_URI');
   return build(context, { code, message, reaction: isRetried ? 'retry' : 'fail', cause: error });
-}
-
-/** The activity of a job that already waits retries by itself, with jitter; any other starts the wait. */
-function awaitRoom(error: StorageError, context: FailureContext): ApplicationFailure {
-  const { code, message } = error;
-  const parts = { code, message, cause: error, neededBytes: context.neededBytes };
-  if (context.isRoomAwaited !== true) return build(context, { ...parts, reaction: 'awaitRoom' });
-  const pauseMs = context.pauses && nextPauseMs(context.pauses, context.attempt) * (0.75 + Math.random() / 4);
-  return build(context, { ...parts, reaction: 'retry', expected: true, delayMs: pauseMs });
 }
 
 /** What was said, and what to do about a code of the document, or one that is neither of it nor ours. */
@@ -318,6 +324,7 @@ interface FailureParts {
   unlisted?: boolean;
   message: string;
   reaction: JobReaction | 'retry';
+  parkedFor?: ParkReason | undefined;
   /** Routine: no error log, no failure metric. */
   expected?: boolean;
   delayMs?: number | undefined;
@@ -334,8 +341,8 @@ export function build(context: FailureContext, parts: FailureParts): Application
   const details: ActivityFailureDetails = defined({
     code,
     unlisted: whenTrue(parts.unlisted),
-    refusesAccount: lookUpErrorCode(code)?.refusesAccount,
     reaction: isRetried ? 'fail' : reaction,
+    parkedFor: parts.parkedFor,
     origin,
     orderedWaitMs,
     afterReset: whenTrue(context.afterReset),

@@ -1,5 +1,4 @@
 import { hostname } from 'node:os';
-import type { NeededRoom } from '../shared/activities';
 import type { OnExisting } from '../shared/job';
 import { StorageError } from '../storage/errors';
 import type { DestinationPlan } from '../storage/file-store';
@@ -16,7 +15,7 @@ interface JobDestination {
   uri?: string;
   /** Of the download: from 2 on, a lost attempt may have finished the file. */
   attempt?: number;
-  room?: NeededRoom;
+  neededBytes?: number;
 }
 
 /**
@@ -34,7 +33,7 @@ export async function planDestination(
     suggestedName: outputName(job.sourceName, job.output),
     onExisting: job.onExisting,
     attempt: job.attempt,
-    expectedBytes: job.room?.bytes,
+    expectedBytes: job.neededBytes,
     source: job.uri,
   });
 }

@@ -43,15 +43,6 @@ export function nextCheckDelayMs(options: {
   return Math.round(Math.min(base * (1 + 0.2 * random()), maxMs * (0.9 + 0.1 * random())));
 }
 
-const firstCreditsCheckMs = 60_000;
-const maxCreditsCheckMs = 3_600_000;
-
-/** Retry delay of a job parked for vCredits: its time parked so far, at most an hour, and never beyond its deadline. */
-export function nextCreditsCheckMs(options: { parkedMs: number; leftMs: number; random: () => number }): number {
-  const base = Math.min(Math.max(options.parkedMs, firstCreditsCheckMs), maxCreditsCheckMs);
-  return Math.round(Math.min(base * (0.9 + 0.2 * options.random()), options.leftMs));
-}
-
 export interface RetryPauses {
   initialMs: number;
   maximumMs: number;

@@ -18,7 +18,7 @@ import { soonTaken } from './pauses';
 export function createUploadFile(dependencies: ActivityDependencies) {
   const { api, files } = dependencies;
   return (input: UploadFileInput): Promise<UploadFileResult> =>
-    runAttempt(dependencies, { step: 'upload', app: input.app }, async (attempt) => {
+    runAttempt(dependencies, { step: 'upload', app: input.app, parking: input }, async (attempt) => {
       const source = await openSource(files, input.uri, attempt);
       const host = input.destination === undefined ? undefined : ownHost(files, input.destination);
       // Before anything is spent: a conversion whose result can't be stored is not started.

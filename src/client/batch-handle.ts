@@ -16,7 +16,6 @@ import type {
 } from '../shared/batch';
 import { isOpen } from '../shared/job-outcome';
 import {
-  appReadySignal,
   conversionBatchType,
   batchCancelSignal,
   batchPauseSignal,
@@ -214,14 +213,6 @@ export class BatchHandle {
   /** @throws InvalidRequestError when the batch starts no more jobs. */
   async resume(): Promise<BatchState | undefined> {
     return tell<BatchState>(this.workflow, batchResumeSignal);
-  }
-
-  /**
-   * The service takes the app's requests again: a batch whose account was refused continues, unless it is paused.
-   * @throws InvalidRequestError when the batch starts no more jobs.
-   */
-  async appReady(): Promise<BatchState | undefined> {
-    return tell<BatchState>(this.workflow, appReadySignal);
   }
 
   /**

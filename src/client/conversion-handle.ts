@@ -5,8 +5,8 @@ import {
   type WorkflowHandle,
 } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@temporalio/common';
-import type { ConversionFailureDetails, ConversionJobResult, ConversionJobState, CreditsWord } from '../shared/job';
-import { conversionStateQuery, creditsRestoredSignal, updateRefused } from '../shared/names';
+import type { AppReady, ConversionFailureDetails, ConversionJobResult, ConversionJobState } from '../shared/job';
+import { appReadySignal, conversionStateQuery, updateRefused } from '../shared/names';
 import { hasStatus } from './grpc';
 import { InvalidRequestError } from './job-request';
 
@@ -74,13 +74,12 @@ export class ConversionHandle {
   }
 
   /**
-   * Tells a job parked for vCredits to retry now. Returns its state; undefined when no worker has answered within 3
-   * seconds: the job hears of it when one does.
-   * @throws InvalidRequestError when the job neither uploads, submits nor waits for them.
+   * Tells a parked job to try again now: vCredits were added, the account is mended, or there is room. Returns its state;
+   * undefined when no worker has answered within 3 seconds: the job hears of it when one does.
    */
-  async creditsRestored(): Promise<ConversionJobState | undefined> {
-    const word: CreditsWord = { saidAt: Date.now() };
-    return tell<ConversionJobState>(this.workflow, creditsRestoredSignal, [word]);
+  async appReady(): Promise<ConversionJobState | undefined> {
+    const word: AppReady = { saidAt: Date.now() };
+    return tell<ConversionJobState>(this.workflow, appReadySignal, [word]);
   }
 }
 

@@ -6,12 +6,13 @@ import {
   type CheckTaskResult,
   type ConvertFileInput,
   type ConvertFileResult,
+  type Parking,
   type RecallJobResult,
 } from '../shared/activities';
 import { ChargeLedger, type EarlierRuns } from '../shared/charge';
 import { defined } from '../shared/defined';
 import type { ConversionJobInput, ConversionJobResult, SourceContent } from '../shared/job';
-import { activityNames, conversionCallbackSignal, creditsRestoredSignal } from '../shared/names';
+import { activityNames, appReadySignal, conversionCallbackSignal } from '../shared/names';
 import { decodeFailure, decodePayloads, type History } from './payloads';
 
 export const stepOfActivity: Readonly<Record<string, string>> = {
@@ -26,7 +27,7 @@ export const stepOfActivity: Readonly<Record<string, string>> = {
 /** One step of a job, or an event. Times are milliseconds since the epoch. */
 export interface TimelineEntry {
   at: number;
-  /** `uploading`, `submitting`, `awaitingCredits`, `converting`, `downloading`, `cleaning up`, or the event. */
+  /** `uploading`, `submitting`, `parked`, `converting`, `downloading`, `cleaning up`, or the event. */
   what: string;
   /** Absent for an open step and for an event. */
   endedAt?: number;
@@ -176,10 +177,10 @@ class HistoryReader {
 
   private begin(id: number, at: number, step: Omit<Step, 'entry'>): void {
     const { activity, input } = step;
-    const isParked = activity === activityNames.convertFile && (input as ConvertFileInput).parked !== undefined;
+    const isParked = (input as Parking).parked !== undefined;
     const entry: TimelineEntry = {
       at,
-      what: isParked ? 'awaitingCredits' : (stepOfActivity[activity] ?? activity),
+      what: isParked ? 'parked' : (stepOfActivity[activity] ?? activity),
       outcome: 'open',
     };
     this.timeline.push(entry);
@@ -326,7 +327,7 @@ function readStepFailure(error: Error | undefined): StepFailure {
 
 function signalText(name: string | null | undefined): string {
   if (name === conversionCallbackSignal) return 'callback arrived';
-  if (name === creditsRestoredSignal) return 'vCredits restored';
+  if (name === appReadySignal) return 'told that the app is ready';
   return `signal ${name ?? ''}`;
 }
 

@@ -20,7 +20,7 @@ import { z } from 'zod';
 import { BatchRunningError } from '../client/batch-handle';
 import { FileConversionClient } from '../client/file-conversion-client';
 import { checkRequest, InvalidRequestError, type ConversionRequest } from '../client/job-request';
-import { restoreListedCredits } from '../client/operations/tell-app';
+import { tellListedReady } from '../client/operations/tell-app';
 import { findWorkflow, readStartInput } from '../history/find-workflow';
 import type { BatchState, ConversionBatchInput, ConversionBatchResult } from '../shared/batch';
 import type { ConversionJobInput, ConversionJobResult, ConversionJobState } from '../shared/job';
@@ -31,7 +31,7 @@ import {
   type ConversionStateOutput,
   type ConvertBatchInput,
   type ConvertInput,
-  type CreditsRestoredOutput,
+  type AppReadyOutput,
   type StateInput,
 } from './index';
 
@@ -47,7 +47,7 @@ export function createConversionServiceHandler(apps: readonly string[]) {
       telling(() => startBatch(ctx, requests.convertBatch(input))),
     ),
     state: (_ctx, input) => telling(() => stateOf(requests.state(input))),
-    creditsRestored: (_ctx, input) => telling(() => tellCredits(requests.creditsRestored(input))),
+    appReady: (_ctx, input) => telling(() => tellAppReady(requests.appReady(input))),
   });
 }
 
@@ -175,9 +175,9 @@ async function stateOf(target: Target): Promise<ConversionStateOutput> {
   return { workflowId, open, batch: await workflow.query<BatchState>(batchStateQuery) };
 }
 
-async function tellCredits({ app, workflowId }: AppOrTarget): Promise<CreditsRestoredOutput> {
+async function tellAppReady({ app, workflowId }: AppOrTarget): Promise<AppReadyOutput> {
   const client = getClient();
-  if (workflowId === undefined) return { jobs: await restoreListedCredits(client, { app }) };
+  if (workflowId === undefined) return { jobs: await tellListedReady(client, { app }) };
   const { kind, open } = await reach(client, { app, workflowId });
   if (kind === 'batch') {
     throw new HandlerError(
@@ -185,7 +185,7 @@ async function tellCredits({ app, workflowId }: AppOrTarget): Promise<CreditsRes
       `workflowId: ${workflowId} is a batch; without it all jobs of the app are told`,
     );
   }
-  if (open) await conversionsOf(client).get(workflowId).creditsRestored();
+  if (open) await conversionsOf(client).get(workflowId).appReady();
   return { jobs: open ? 1 : 0 };
 }
 
@@ -250,7 +250,7 @@ class CallerRequests {
     return { app: input.app, workflowId: targetOf(input) ?? '' };
   }
 
-  creditsRestored(input: StateInput): AppOrTarget {
+  appReady(input: StateInput): AppOrTarget {
     this.check(targetSchema, input, "These jobs can't be told.");
     return { app: input.app, workflowId: targetOf(input) };
   }

@@ -36,11 +36,11 @@ export interface ConversionStateOutput {
   batch?: BatchState;
 }
 
-/** Input of the operation `creditsRestored`: one job by `key` or `workflowId`, or without both all of the app. */
-export type CreditsRestoredInput = StateInput;
+/** Input of the operation `appReady`: one job by `key` or `workflowId`, or without both all of the app. */
+export type AppReadyInput = StateInput;
 
-/** Result of the operation `creditsRestored`. */
-export interface CreditsRestoredOutput {
+/** Result of the operation `appReady`. */
+export interface AppReadyOutput {
   /** How many jobs were told, or are being told. */
   jobs: number;
 }
@@ -55,8 +55,8 @@ export const conversionService = {
     convertBatch: operation<ConvertBatchInput, ConversionBatchResult>('convertBatch'),
     /** What a job or a batch is doing now. */
     state: operation<StateInput, ConversionStateOutput>('state'),
-    /** vCredits were added: parked jobs continue at once. */
-    creditsRestored: operation<CreditsRestoredInput, CreditsRestoredOutput>('creditsRestored'),
+    /** What parked jobs wait for is done, such as vCredits added: they try again at once. */
+    appReady: operation<AppReadyInput, AppReadyOutput>('appReady'),
   },
 };
 

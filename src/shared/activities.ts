@@ -5,6 +5,7 @@ import type {
   ConversionParameters,
   OnExisting,
   OutputFile,
+  ParkReason,
   Recall,
   SharedUpload,
   SourceContent,
@@ -26,7 +27,26 @@ export type RecallJobResult =
   | { kind: 'keep'; outcome: JobOutcome }
   | { kind: 'start'; earlier?: EarlierRuns };
 
-export interface UploadFileInput {
+/** What each step of a job is told of its waits for a person. Times are milliseconds since the epoch. */
+export interface Parking {
+  /** Set while the job is parked: another refusal of this kind then means "not yet", until the deadline. */
+  parked?: {
+    reason: ParkReason;
+    /** Of the refusal. */
+    code: string;
+    message: string;
+    /** The deadline, and time of the last attempt. */
+    until: number;
+    /** Somebody has said that the app is ready. Absent: waits first. */
+    asksAtOnce?: true;
+  };
+  /** When the app was last said to be ready: older refusals are outdated. */
+  readyAt?: number;
+  /** A refused account parks the job. Absent: it fails the job, unless the conversion is paid for. */
+  parksRefused?: true;
+}
+
+export interface UploadFileInput extends Parking {
   app: string;
   uri: string;
   output: string;
@@ -51,7 +71,7 @@ export type UploadFileResult =
       requests: number;
     };
 
-export interface ConvertFileInput {
+export interface ConvertFileInput extends Parking {
   app: string;
   connector: string;
   sourceName: string;
@@ -62,34 +82,14 @@ export interface ConvertFileInput {
   onExisting: OnExisting;
   /** Absent: the service responds once it has accepted the conversion. */
   mode?: 'sync';
-  /** Set while the job is parked for vCredits: too few vCredits then means "not yet" until the deadline. */
-  parked?: ParkedSubmit;
-  /** When credits were last reported restored, in milliseconds since the epoch. */
-  restoredAt?: number;
   /** The job was reset to before this submit, so it does not know what it has submitted since. */
   afterReset?: true;
-  room?: NeededRoom;
+  /** Space for the result: an estimate. Absent: unknown. */
+  neededBytes?: number;
   /** From the upload. */
   host?: string;
   /** Nonce of the callback URL, if this worker requests a callback. The URL itself never enters a history. */
   nonce?: string;
-}
-
-/** Space that a result needs at its destination. */
-export interface NeededRoom {
-  /** An estimate before the conversion. Absent: unknown. */
-  bytes?: number;
-  /** The job waits for room: too little of it then means "not yet" until the deadline. */
-  isAwaited?: true;
-}
-
-/** A submit that waits for vCredits. Times are milliseconds since the epoch. */
-export interface ParkedSubmit {
-  since: number;
-  /** The credits deadline, and time of the last attempt. */
-  until: number;
-  /** Credits have probably been restored. */
-  askAtOnce: boolean;
 }
 
 /** The state of a conversion task, as last reported by the service. */
@@ -115,7 +115,7 @@ export type ConvertFileResult =
       afterReset?: true;
     };
 
-export interface CheckTaskInput {
+export interface CheckTaskInput extends Parking {
   app: string;
   taskId: string;
   sourceName: string;
@@ -133,18 +133,20 @@ export interface CheckTaskInput {
 }
 
 export interface CheckTaskResult {
+  /** Not finished only for a job that was parked: the service answers again. */
   report: TaskReport;
   requests: number;
 }
 
-export interface DownloadFileInput {
+export interface DownloadFileInput extends Parking {
   app: string;
   taskId: string;
   sourceName: string;
   output: string;
   destination: string;
   onExisting: OnExisting;
-  room?: NeededRoom;
+  /** Size of what did not fit before. */
+  neededBytes?: number;
   /** An earlier run may have delivered the result: a file with the same bytes counts as this job's. */
   mayBeDelivered?: true;
   /** From the upload. */
@@ -207,12 +209,11 @@ export const jobReactions = [
   'fail',
   'uploadAgain',
   'submitAgain',
-  'awaitCredits',
+  /** A person has to act: see `parkedFor`. */
+  'park',
   'outcomeUnknown',
   /** The service no longer has the accepted task, or its result. */
   'taskLost',
-  /** The destination has no room for the result. */
-  'awaitRoom',
 ] as const;
 export type JobReaction = (typeof jobReactions)[number];
 
@@ -224,9 +225,9 @@ export interface ActivityFailureDetails {
   code: string;
   /** The code is neither the document's nor one of ours; such codes are unbounded. */
   unlisted?: true;
-  /** The service refuses the account, and not this request alone. */
-  refusesAccount?: true;
   reaction: JobReaction;
+  /** With reaction `park`. */
+  parkedFor?: ParkReason;
   origin: FailureOrigin;
   /** Wait ordered by the service, in milliseconds. */
   orderedWaitMs?: number;
@@ -254,7 +255,6 @@ export const failureCodes = {
   submitDeadline: 'SUBMIT_DEADLINE',
   conversionDeadline: 'CONVERSION_DEADLINE',
   downloadDeadline: 'DOWNLOAD_DEADLINE',
-  creditsDeadline: 'CREDITS_DEADLINE',
   invalidJob: 'INVALID_JOB',
   invalidBatch: 'INVALID_BATCH',
   invalidSweep: 'INVALID_SWEEP',

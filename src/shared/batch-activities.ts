@@ -105,10 +105,7 @@ export interface WriteBatchReportResult {
 }
 
 /** How a job of a batch ended, without the fields that the batch itself adds. */
-export type JobOutcome = Omit<BatchItemResult, 'item' | 'workflowId' | 'runId' | 'startedAt' | 'durationMs'> & {
-  /** It failed because the service refuses the account. */
-  refusesAccount?: true;
-};
+export type JobOutcome = Omit<BatchItemResult, 'item' | 'workflowId' | 'runId' | 'startedAt' | 'durationMs'>;
 
 /** A job that this run of the batch did not start. */
 export interface AwaitedJob {

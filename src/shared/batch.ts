@@ -260,14 +260,14 @@ export interface BatchCounts {
 
 export type BatchStatus = 'planning' | 'running' | 'paused' | 'stopping' | 'completed' | 'cancelled' | 'stopped';
 
-/** Why a batch that is not paused starts no jobs: some items in flight wait for an operator. */
+/** Why a batch that is not paused starts no jobs: some in flight are parked. It continues when they do. */
 export interface NeedsAttention {
   /** For example `DESTINATION_FULL` or `INVALID_CREDENTIAL`. */
   code: string;
   message: string;
   /** Number of items that wait. */
   jobs: number;
-  /** The app whose account the service refuses: resumes by the signal `appReady`. Absent: resumes when no job waits. */
+  /** The app that has too few vCredits or whose account is refused. Absent: there is no room at the destination. */
   app?: string;
 }
 
@@ -276,6 +276,8 @@ export interface ItemWaits {
   workflowId: string;
   code: string;
   message: string;
+  /** As in `NeedsAttention`. */
+  app?: string;
   /** The wait is over. A job that has ended need not signal it. */
   over: boolean;
 }

@@ -34,7 +34,7 @@ export function outcomeOfResult(result: ConversionJobResult): JobOutcome {
 export function outcomeOfFailure(cause: unknown): JobOutcome {
   if (cause instanceof ApplicationFailure) {
     const details = (cause.details?.[0] ?? {}) as Partial<ConversionFailureDetails>;
-    const { phase, taskId, charge, source, vcredits, requests, warnings, refusesAccount, kept } = details;
+    const { phase, taskId, charge, source, vcredits, requests, warnings, kept } = details;
     const { possiblyChargedTwice, possiblyChargedExtra } = details;
     return defined({
       status: 'failed' as const,
@@ -50,7 +50,6 @@ export function outcomeOfFailure(cause: unknown): JobOutcome {
       possiblyChargedTwice: possiblyChargedTwice === true ? true : undefined,
       possiblyChargedExtra,
       kept,
-      refusesAccount,
     });
   }
   if (cause instanceof CancelledFailure) {

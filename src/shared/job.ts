@@ -81,7 +81,7 @@ export interface Recall {
 export const jobPhases = [
   'uploading',
   'submitting',
-  'awaitingCredits',
+  'parked',
   'converting',
   'downloading',
   'completed',
@@ -90,8 +90,11 @@ export const jobPhases = [
 ] as const;
 export type JobPhase = (typeof jobPhases)[number];
 
-/** Argument of the signal `creditsRestored`. */
-export interface CreditsWord {
+/** What a parked job waits for: vCredits, that the service accepts its account, or room at the destination. */
+export type ParkReason = 'credits' | 'account' | 'room';
+
+/** Argument of the signal `appReady`. */
+export interface AppReady {
   /** Milliseconds since the epoch; the same for every job signalled by one command. */
   saidAt: number;
 }
@@ -142,6 +145,8 @@ export interface ConversionJobResult {
 /** Result of the query `conversionState`. */
 export interface ConversionJobState {
   phase: JobPhase;
+  /** In phase `parked`. */
+  parkedFor?: ParkReason;
   /** Milliseconds since the epoch. */
   since: number;
   summary: string;
@@ -162,8 +167,6 @@ export interface ConversionFailureDetails {
   phase: JobPhase;
   httpStatus?: number;
   endpoint?: string;
-  /** The service refuses the account, and not this file alone. */
-  refusesAccount?: true;
   /** Id and connector of the conversion task, when one was accepted. */
   taskId?: string;
   /** Known cost of the conversion, when a later step failed. */

@@ -11,7 +11,7 @@ export interface MetricDefinition {
 export const workerMetrics = {
   jobsEnded: metric('fileconv_jobs_ended_total', 'Jobs that ended, by status and error code.'),
   jobPhase: metric('fileconv_job_phase_seconds', 'How long jobs stayed in a phase, recorded when they leave it.'),
-  jobsParked: metric('fileconv_jobs_parked_total', 'How often a job began to wait for vCredits.'),
+  jobsParked: metric('fileconv_jobs_parked_total', 'How often a job began to wait for a person, by reason.'),
   unknownOutcomes: metric(
     'fileconv_unknown_outcomes_total',
     'Submits of which nobody knew whether they ran, by what was decided.',

@@ -25,8 +25,8 @@ export const conversionStateQuery = 'conversionState';
 /** The service has called back for one of the job's submits; the argument is a `CallbackArrival`. */
 export const conversionCallbackSignal = 'conversionCallback';
 
-/** vCredits were added, so a parked job resumes at once; the argument is a `CreditsWord`, or none. */
-export const creditsRestoredSignal = 'creditsRestored';
+/** What parked jobs of the app wait for is done: they try again at once. The argument is an `AppReady`, or none. */
+export const appReadySignal = 'appReady';
 
 export const batchStateQuery = 'batchState';
 export const batchResultsQuery = 'batchResults';
@@ -35,18 +35,15 @@ export const batchResultsQuery = 'batchResults';
 export const acceptedUpdate = 'accepted';
 
 /**
- * The signals below and `creditsRestored` are also Updates of the same names, which can refuse; a batch answers them with
+ * The signals below and `appReady` are also Updates of the same names, which can refuse; a batch answers them with
  * its `BatchState`, a job with its `ConversionJobState`. A paused batch starts no job until it is resumed. */
 export const batchPauseSignal = 'batchPause';
 export const batchResumeSignal = 'batchResume';
 
-/** The service takes the app's requests again: a batch whose account was refused continues. */
-export const appReadySignal = 'appReady';
-
 /** Starts no more jobs, and ends the batch; the argument is a `BatchCancel`. */
 export const batchCancelSignal = 'batchCancel';
 
-/** From a job to its batch: it waits for an operator, or no longer does; the argument is an `ItemWaits`. */
+/** From a job to its batch: it is parked, or no longer is; the argument is an `ItemWaits`. */
 export const conversionItemWaitsSignal = 'conversionItemWaits';
 
 /** From a job to its batch: other rows can convert from its upload; the argument is an `ItemUploaded`. */

@@ -12,6 +12,9 @@ export type Unconvertible = (typeof unconvertibleChoices)[number];
 export const onUnknownOutcomeChoices = ['resubmit', 'fail'] as const;
 export type OnUnknownOutcome = (typeof onUnknownOutcomeChoices)[number];
 
+/** What a job does whose account the service refuses. */
+export const onRefusedAccountChoices = ['fail', 'park'] as const;
+
 /** Whether the convert request is answered when the conversion is accepted, or when it is done. */
 export const conversionModes = ['async', 'sync'] as const;
 export type ConversionMode = (typeof conversionModes)[number];
@@ -45,6 +48,14 @@ export const policies = {
     description: 'what to do if it is unknown whether a submit ran: `resubmit` may be charged twice, and is marked',
     see: '[unknown outcomes](errors.md#unknown-outcomes)',
   },
+  onRefusedAccount: {
+    kind: 'choice',
+    choices: onRefusedAccountChoices,
+    default: 'fail',
+    description:
+      'what a job does whose account the service refuses: `park` waits until it is accepted again. Unset, the jobs of batches and schedules park',
+    see: '[parked jobs](errors.md#parked-jobs)',
+  },
   maxResubmissions: {
     kind: 'count',
     default: 3,
@@ -71,12 +82,18 @@ export const policies = {
     'with callbacks: wait for the callback that tells whether a submit with an unknown outcome ran',
   ),
   downloadDeadline: duration('24 hours', 'longest time for the download, all attempts together'),
-  creditsDeadline: duration('7 days', 'how long a job stays parked without vCredits'),
+  parkedDeadline: duration(
+    '7 days',
+    'how long a job waits for a person, all waits together: for vCredits, for its account to be accepted, for room at its destination',
+  ),
   retryInitialInterval: duration(
     '1 second',
     'pause before the first retry of an upload, a poll or a download that failed',
   ),
-  retryMaximumInterval: duration('60 seconds', 'longest pause between two retries'),
+  retryMaximumInterval: duration(
+    '60 seconds',
+    'longest pause between two retries; a parked job waits so long at first, then twice as long each time, up to an hour',
+  ),
 } as const satisfies Record<string, Policy>;
 
 type Policies = typeof policies;
@@ -85,8 +102,11 @@ type Kind<Name extends PolicyName> = Policies[Name]['kind'];
 
 export type DurationPolicy = { [Name in PolicyName]: Kind<Name> extends 'duration' ? Name : never }[PolicyName];
 
-type Value<Name extends PolicyName> =
-  Kind<Name> extends 'duration' ? Duration : Kind<Name> extends 'count' ? number : OnUnknownOutcome;
+type Value<Name extends PolicyName> = Policies[Name] extends { choices: readonly (infer Choice)[] }
+  ? Choice
+  : Kind<Name> extends 'duration'
+    ? Duration
+    : number;
 
 /** Deadlines and choices of a job, see `docs/configuration.md`. Durations: milliseconds or text like `'10 minutes'`. */
 export type ConversionPolicies = { [Name in PolicyName]?: Value<Name> };

@@ -17,11 +17,11 @@ export const searchAttributes = {
 
 export const searchAttributeNames: readonly string[] = Object.values(searchAttributes).map(({ name }) => name);
 
-/** Values of `ConversionStatus` of a batch; `needsAttention`: the service refuses its account. */
+/** Values of `ConversionStatus` of a batch; `needsAttention`: jobs of it are parked. */
 export type ListedBatchStatus = BatchStatus | 'needsAttention';
 
 /** Values of `ConversionStatus` of a job. */
-export type ListedStatus = 'running' | 'awaitingCredits' | 'completed' | 'failed' | 'cancelled';
+export type ListedStatus = 'running' | 'parked' | 'completed' | 'failed' | 'cancelled';
 
 const typeNames = { KEYWORD: 'Keyword', INT: 'Int', KEYWORD_LIST: 'KeywordList' } as const;
 

@@ -31,5 +31,5 @@ export function conversionChildOptions(input: ConversionJobInput, { isListed = t
  */
 export function conversionSteps(policies?: ConversionPolicies): JobActivities {
   const resolved = resolveChosen(policies);
-  return createJobActivities(resolved, new OrderedWaits(resolved.creditsDeadlineMs));
+  return createJobActivities(resolved, new OrderedWaits(resolved.parkedDeadlineMs));
 }

@@ -49,8 +49,6 @@ it('a failure that is tried again asks for its pause itself, unless it was told 
   expect(delayOf(unreachable, { attempt: 3 })).toBeUndefined();
   expect(delayOf(apiError('TOO_MANY_REQUESTS', { retryAfterSeconds: 9 }), { pauses, attempt: 3 })).toBe(9_000);
   expect(delayOf(apiError('TOO_MANY_REQUESTS', { retryAfterSeconds: 0 }), { pauses, refusals: 3 })).toBe(4_000);
-  // A poll of a refused account can only be refused again.
-  expect(delayOf(apiError('FREE_PLAN_DISALLOWED'), { pauses })).toBe(60_000);
   expect(delayOf(apiError('ONLY_DEVELOPMENT_REQUEST'), { pauses })).toBe(1_000);
   expect(delayOf(apiError('EMPTY_FILE'), { pauses, attempt: 3 })).toBeUndefined();
 });
@@ -73,9 +71,9 @@ describe('toFailure', () => {
     ['NOT_FOUND', 'fail', 'fail', 'retry', 'retry'],
     ['EMPTY_FILE', 'fail', 'fail', 'fail', 'fail'],
     ['NO_CONVERTER_INPUT_TO_OUTPUT', 'fail', 'fail', 'fail', 'fail'],
-    ['FREE_PLAN_DISALLOWED', 'fail', 'fail', 'retry', 'retry'],
-    ['INVALID_CREDENTIAL', 'fail', 'fail', 'retry', 'retry'],
-    ['INSUFFICIENT_VCREDITS', 'awaitCredits', 'awaitCredits', 'retry', 'awaitCredits'],
+    ['FREE_PLAN_DISALLOWED', 'fail', 'fail', 'park', 'park'],
+    ['INVALID_CREDENTIAL', 'fail', 'fail', 'park', 'park'],
+    ['INSUFFICIENT_VCREDITS', 'park', 'park', 'retry', 'park'],
     ['TOO_MANY_REQUESTS', 'retry', 'retry', 'retry', 'retry'],
     ['FREE_APP_LIMITED', 'retry', 'retry', 'retry', 'retry'],
     ['NO_CONNECTOR_DEPENDENT_TASK', 'fail', 'uploadAgain', 'retry', 'retry'],
@@ -90,7 +88,7 @@ describe('toFailure', () => {
   it('knows a verdict for every code of the table', () => {
     for (const code of Object.keys(errorCodes)) {
       for (const step of steps) {
-        expect(['fail', 'retry', 'awaitCredits', 'uploadAgain', 'submitAgain', 'taskLost']).toContain(
+        expect(['fail', 'retry', 'park', 'uploadAgain', 'submitAgain', 'taskLost']).toContain(
           verdict(toFailure(apiError(code), contextOf(step))),
         );
       }
@@ -210,14 +208,29 @@ describe('toFailure', () => {
     expect(verdict(toFailure(open, contextOf('submit', { mayHaveOtherToken: true })))).toBe('outcomeUnknown');
   });
 
-  it('tells a refusal of the account from one of a file', () => {
-    const refusesAccount = (code: string) => {
-      const failure = toFailure(apiError(code), contextOf('upload'));
-      return failure instanceof ApplicationFailure && (failure.details?.[0] as ActivityFailureDetails).refusesAccount;
-    };
-    expect(['INVALID_CREDENTIAL', 'FREE_PLAN_DISALLOWED'].map(refusesAccount)).toEqual([true, true]);
-    const others = ['ONLY_DEVELOPMENT_FILE', 'SERVICE_UNREACHABLE', 'HTTP_403', 'NOT_FOUND', 'UNKNOWN_APP'];
-    expect(others.filter(refusesAccount)).toEqual([]);
+  it('parks for a refusal of the account, not of a file, where the job asked for it or the conversion is paid for', () => {
+    const verdictsOf = (code: string, parksRefused: boolean) =>
+      steps.map((step) =>
+        verdict(toFailure(apiError(code), contextOf(step, parksRefused ? { parking: { parksRefused } } : {}))),
+      );
+    for (const code of ['INVALID_CREDENTIAL', 'FREE_PLAN_DISALLOWED']) {
+      expect(verdictsOf(code, false)).toEqual(['fail', 'fail', 'park', 'park']);
+      expect(verdictsOf(code, true)).toEqual(['park', 'park', 'park', 'park']);
+    }
+    for (const code of ['ONLY_DEVELOPMENT_FILE', 'SERVICE_UNREACHABLE', 'HTTP_403', 'NOT_FOUND']) {
+      expect(verdictsOf(code, true)).not.toContain('park');
+    }
+  });
+
+  it('repeats the step of a job that is parked for the same until its deadline, and tells of another reason', () => {
+    const parked = { reason: 'credits', code: 'INSUFFICIENT_VCREDITS', message: 'none', until: 5_000 } as const;
+    const context = (serverNow: number, pauses = { initialMs: 1_000, maximumMs: 60_000 }) =>
+      contextOf('submit', { parking: { parked, parksRefused: true }, pauses, serverNow: () => serverNow });
+    const short = apiError('INSUFFICIENT_VCREDITS');
+    expect(toFailure(short, context(4_000))).toMatchObject({ nonRetryable: false, nextRetryDelay: 1_000 });
+    expect(toFailure(short, { ...context(0), probeAfterMs: 60_000 })).toMatchObject({ nextRetryDelay: 5_000 });
+    expect(verdict(toFailure(short, context(5_000)))).toBe('park');
+    expect(verdict(toFailure(apiError('INVALID_CREDENTIAL'), context(0)))).toBe('park');
   });
 
   it('passes cancellation through untouched, also out of an aborted request', () => {
@@ -228,15 +241,21 @@ describe('toFailure', () => {
 
   it('waits for room where something is to be paid or has been, and looks again by itself once it waits', () => {
     const full = new StorageError({ code: 'DESTINATION_FULL', message: 'no room', uri: 'file:///a' });
-    const awaited = { isRoomAwaited: true, pauses: { initialMs: 1_000, maximumMs: 60_000 }, attempt: 20 };
+    const parked = {
+      reason: 'room',
+      code: 'DESTINATION_FULL',
+      message: 'full',
+      until: Date.now() + 3_600_000,
+    } as const;
+    const awaited = { parking: { parked }, pauses: { initialMs: 1_000, maximumMs: 60_000 }, attempt: 20 };
     for (const step of ['submit', 'download'] as const) {
-      expect(verdict(toFailure(full, contextOf(step)))).toBe('awaitRoom');
+      expect(verdict(toFailure(full, contextOf(step)))).toBe('park');
       const again = toFailure(full, contextOf(step, awaited));
       expect(verdict(again)).toBe('retry');
       expect(again).toMatchObject({ category: ApplicationFailureCategory.BENIGN });
       const nextRetryDelay: unknown = again instanceof ApplicationFailure ? again.nextRetryDelay : undefined;
-      expect(nextRetryDelay).toBeGreaterThanOrEqual(45_000);
-      expect(nextRetryDelay).toBeLessThanOrEqual(60_000);
+      expect(nextRetryDelay).toBeGreaterThanOrEqual(60_000);
+      expect(nextRetryDelay).toBeLessThanOrEqual(66_000);
     }
     expect(verdict(toFailure(full, contextOf('batch')))).toBe('retry');
   });
@@ -275,7 +294,7 @@ describe('taskFailure', () => {
 
   it.each([
     ['FAILED_CONVERT', 'fail'],
-    ['INSUFFICIENT_VCREDITS', 'awaitCredits'],
+    ['INSUFFICIENT_VCREDITS', 'park'],
     // A failed task is not charged, so it may be submitted again.
     ['INTERNAL_SERVER_ERROR', 'submitAgain'],
     ['FILE_NOT_EXISTS', 'uploadAgain'],

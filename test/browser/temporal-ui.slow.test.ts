@@ -93,8 +93,8 @@ const sevenDaysMs = 7 * 24 * 60 * 60 * 1_000;
     await server?.stop();
   });
 
-  it('the list filtered by ConversionStatus="awaitingCredits" shows exactly the parked jobs', async () => {
-    await open(`workflows?query=${encodeURIComponent('ConversionStatus="awaitingCredits"')}`);
+  it('the list filtered by ConversionStatus="parked" shows exactly the parked jobs', async () => {
+    await open(`workflows?query=${encodeURIComponent('ConversionStatus="parked"')}`);
     await listed(parked.map((name) => `invoices/${name}`));
     await keep('list-of-parked-jobs');
     // The filter, not the list, leaves the others out.
@@ -108,7 +108,7 @@ const sevenDaysMs = 7 * 24 * 60 * 60 * 1_000;
     await told('invoice-17.docx → pdf');
     await told('App: billing');
     const { since } = await rig.client.get('invoices/invoice-17.docx').state();
-    await told(`awaitingCredits since ${shownTime(since)} UTC`);
+    await told(`parked since ${shownTime(since)} UTC`);
     await told('App billing has too few vCredits.');
     await told(`for the last time at ${shownTime(since + sevenDaysMs)} UTC`);
     await told('Last failure: INSUFFICIENT_VCREDITS');

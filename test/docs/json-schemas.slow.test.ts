@@ -70,7 +70,7 @@ it.each([
   ['ConvertInput', { ...job, key: 'k', onExisting: 'skip' }],
   ['ConvertBatchInput', { app: 'a', name: 'b', folder: 'file:///b/', items: 3, stopAfter: { percent: 5 } }],
   ['StateInput', { app: 'a', key: 'k' }],
-  ['CreditsRestoredInput', { app: 'a' }],
+  ['AppReadyInput', { app: 'a' }],
 ])('takes as %s what the service takes: %j', (type, value) => {
   expect(problemsOf(type, value)).toEqual([]);
 });

@@ -15,7 +15,7 @@ import {
 } from '../../packages/cli/src/dev-server';
 import { startCodecServer } from '../../packages/cli/src/keys/codec-server';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
-import { restoreCredits } from '../../src/client/operations/tell-app';
+import { tellReady } from '../../src/client/operations/tell-app';
 import { createEncryptedDataConverter, createPlainDataConverter } from '../../src/encryption/data-converter';
 import { EncryptionCodec, parseEncryptionKeys } from '../../src/encryption/encryption-codec';
 import { writePayloads } from '../../src/encryption/payload-json';
@@ -200,7 +200,7 @@ describe('a rotation of keys', () => {
     const { taskQueue } = rig;
     const worker = await createConversionWorker({ connection, plugin, taskQueue, dataConverter: rotated });
     await worker.runUntil(async () => {
-      await restoreCredits(clientWith(rotated), { app: 'stub' });
+      await tellReady(clientWith(rotated), { app: 'stub' });
       const job = new FileConversionClient({ client: clientWith(rotated) }).get(ids.parked);
       expect(await job.result()).toMatchObject({ status: 'succeeded' });
     });

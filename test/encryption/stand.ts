@@ -53,7 +53,7 @@ export async function fillStand(
   await until('it converts', async () => (await cancelled.state()).phase === 'converting');
   await cancelled.cancel();
   await expect(cancelled.result()).rejects.toThrow();
-  await until('it is parked', async () => (await parked.state()).phase === 'awaitingCredits');
+  await until('it is parked', async () => (await parked.state()).phase === 'parked');
   const pending = async () => (await retrying.describe()).raw.pendingActivities?.[0]?.lastFailure;
   await until('its first attempt has failed', async () => Boolean(await pending()));
 

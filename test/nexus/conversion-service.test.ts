@@ -253,7 +253,7 @@ describe('convertBatch', () => {
   });
 });
 
-describe('state and creditsRestored', () => {
+describe('state and appReady', () => {
   it('tell what a job and a batch are doing, by key or by workflow id', async () => {
     const input = await newJob();
     await caller.call('convert', input);
@@ -281,7 +281,7 @@ describe('state and creditsRestored', () => {
     });
     const ids = [others.workflowId, foreign.workflowId, randomUUID()];
     for (const workflowId of ids) {
-      for (const operation of ['state', 'creditsRestored'] as const) {
+      for (const operation of ['state', 'appReady'] as const) {
         expect(await refusalOf(operation, { app: 'invoices', workflowId })).toEqual({
           type: 'NOT_FOUND',
           message: `App invoices has no job or batch ${workflowId}.`,
@@ -305,7 +305,7 @@ describe('state and creditsRestored', () => {
     const inputs = await Promise.all(Array.from({ length: count }, newJob));
     const calls = await Promise.all(inputs.map((input) => caller.start('convert', input)));
     const ids = inputs.map((input) => `'${idOf(input)}'`).join(', ');
-    const query = `WorkflowId IN (${ids}) AND ConversionStatus = 'awaitingCredits'`;
+    const query = `WorkflowId IN (${ids}) AND ConversionStatus = 'parked'`;
     await until('they are parked', async () => (await rig.temporal.workflow.count(query)).count === count);
     rig.stub.on('convert/file', (seen, response) => rig.stub.answerAsAlways(seen, response));
     return { key: inputs[0]?.key, results: Promise.all(calls.map((call) => call.result())) };
@@ -318,16 +318,16 @@ describe('state and creditsRestored', () => {
       taskQueue: 'nobody',
       args: [{ ...(await newJob()), app: 'payroll' }],
     });
-    expect(await caller.call('creditsRestored', { app: 'invoices' })).toEqual({ jobs: 2 });
+    expect(await caller.call('appReady', { app: 'invoices' })).toEqual({ jobs: 2 });
     await expect(results).resolves.toMatchObject([{ status: 'succeeded' }, { status: 'succeeded' }]);
     await unlisted.terminate();
   });
 
   it('let a parked job continue at once, by its key', async () => {
     const { key, results } = await park(1);
-    expect(await caller.call('creditsRestored', { app: 'invoices', key })).toEqual({ jobs: 1 });
+    expect(await caller.call('appReady', { app: 'invoices', key })).toEqual({ jobs: 1 });
     await expect(results).resolves.toMatchObject([{ status: 'succeeded' }]);
-    expect(await caller.call('creditsRestored', { app: 'invoices', key })).toEqual({ jobs: 0 });
+    expect(await caller.call('appReady', { app: 'invoices', key })).toEqual({ jobs: 0 });
   });
 
   it('refuse to tell a job of vCredits whose conversion the service has taken', async () => {
@@ -335,7 +335,7 @@ describe('state and creditsRestored', () => {
     const input = await newJob();
     const call = await caller.start('convert', input);
     await until('it is converting', async () => (await phaseOf(input)) === 'converting');
-    const { type } = await refusalOf('creditsRestored', { app: 'invoices', key: input.key });
+    const { type } = await refusalOf('appReady', { app: 'invoices', key: input.key });
     expect(type).toBe('BAD_REQUEST');
     await call.cancel();
     await expect(call.result()).rejects.toThrow();

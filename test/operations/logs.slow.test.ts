@@ -6,7 +6,7 @@ import type { Client } from '@temporalio/client';
 import { z } from 'zod';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
-import { activityNames, creditsRestoredSignal } from '../../src/shared/names';
+import { activityNames, appReadySignal } from '../../src/shared/names';
 import type { ConversionPolicies } from '../../src/shared/job';
 import { linesOf, startProcess, type RunningProcess } from '../../packages/cli/test/fileconv';
 import { quickPolicies } from '../support/conversion-worker';
@@ -74,8 +74,8 @@ beforeAll(async () => {
   await start('poor');
   await Promise.all(['fine', 'refused', 'flaky'].map((kind) => start(kind)));
   await start('cut', { onUnknownOutcome: 'fail' });
-  await until('the job is parked', async () => (await jobs['poor']?.state())?.phase === 'awaitingCredits');
-  await temporal.workflow.getHandle(jobs['poor']?.workflowId ?? '').signal(creditsRestoredSignal);
+  await until('the job is parked', async () => (await jobs['poor']?.state())?.phase === 'parked');
+  await temporal.workflow.getHandle(jobs['poor']?.workflowId ?? '').signal(appReadySignal);
   await Promise.allSettled(Object.values(jobs).map((job) => job.result()));
   // The pause that this one is told of is longer than this test.
   await start('limited');

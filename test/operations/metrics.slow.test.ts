@@ -32,7 +32,7 @@ beforeAll(async () => {
   ]);
   await until('two jobs are parked', async () => {
     const states = await Promise.all([parked, cancelled].map((each) => each.state()));
-    return states.every(({ phase }) => phase === 'awaitingCredits');
+    return states.every(({ phase }) => phase === 'parked');
   });
   await cancelled.cancel();
   const results = [cancelled, ...ending].map((each) => each.result());
@@ -43,7 +43,7 @@ beforeAll(async () => {
   await fetch(`${stack.serviceUrl}/v1/${secretName}`, { method: 'POST' });
   await until('the server has counted the parked job', async () => {
     const worker = await Exposition.scrape(stack.urls.worker);
-    return worker.sum('fileconv_jobs', { status: 'awaitingCredits' }) === 1;
+    return worker.sum('fileconv_jobs', { status: 'parked' }) === 1;
   });
   for (const part of ['worker', 'callbacks', 'service'] as const)
     told[part] = await Exposition.scrape(stack.urls[part]);
@@ -85,7 +85,7 @@ describe('the metrics of a worker', () => {
   });
 
   it('tell how many jobs are parked now, and how often one was', () => {
-    expect(told.worker.sum('fileconv_jobs', { app: 'stub', status: 'awaitingCredits' })).toBe(1);
+    expect(told.worker.sum('fileconv_jobs', { app: 'stub', status: 'parked' })).toBe(1);
     expect(told.worker.sum('fileconv_jobs', { app: 'stub', status: 'running' })).toBe(0);
     expect(told.worker.sum('fileconv_jobs_parked_total')).toBe(2);
   });
@@ -95,7 +95,7 @@ describe('the metrics of a worker', () => {
     // All but the one whose app is unknown wait for an upload; that one stays in the phase until it fails.
     expect(left('uploading')).toBe(11);
     expect(left('downloading')).toBe(5);
-    expect(left('awaitingCredits')).toBe(1);
+    expect(left('parked')).toBe(1);
     expect(told.worker.sum('fileconv_job_phase_seconds_sum', { phase: 'downloading' })).toBeGreaterThan(0);
   });
 

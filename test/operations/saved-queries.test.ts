@@ -78,7 +78,7 @@ beforeAll(async () => {
   for (const name of Object.keys(services).slice(1)) await start(name);
   await until('its task runs', () => [...tasks.values()].includes('terminated'));
   await rig.temporal.workflow.getHandle(`${prefix}/terminated`).terminate();
-  const over = "ExecutionStatus != 'Running' OR ConversionStatus = 'awaitingCredits'";
+  const over = "ExecutionStatus != 'Running' OR ConversionStatus = 'parked'";
   await until('all have come to their end', async () => (await find(over)).length === Object.keys(services).length - 1);
 });
 

@@ -65,7 +65,7 @@ it('forty are converted, sixty park over kill -9 of their worker and ask next to
   const stack = await folder.up();
   await stack.withClient(async (client, temporal) => {
     const count = async (query: string) => (await temporal.workflow.count(query)).count;
-    const parked = () => count("ConversionStatus = 'awaitingCredits' AND ExecutionStatus = 'Running'");
+    const parked = () => count("ConversionStatus = 'parked' AND ExecutionStatus = 'Running'");
     const handles = await Promise.all(
       Array.from({ length: jobs }, (_, index) =>
         client.start({

@@ -136,7 +136,7 @@ it('says by how long the pauses that the service ordered moved the deadlines of 
   rig.stub.on('task/response', (_seen, response) =>
     answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '1' }),
   );
-  const { end } = await convert({ conversionDeadline: 700, creditsDeadline: 1_500 });
+  const { end } = await convert({ conversionDeadline: 700, parkedDeadline: 1_500 });
   expect(end).toMatchObject({ code: 'CONVERSION_DEADLINE' });
   expect(String(end)).toContain('orders a wait of 1 s, which is longer than the deadlines allow');
   expect(String(end)).toContain('moved its deadlines by 1 s.');

@@ -88,7 +88,7 @@ it('a wait that the service orders beyond the credits deadline fails the job, an
   rig.stub.on('convert/file', (_seen, response) =>
     answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '7200' }),
   );
-  const job = await start({ submitDeadline: '1 hour', creditsDeadline: '1 hour' });
+  const job = await start({ submitDeadline: '1 hour', parkedDeadline: '1 hour' });
   const failure: unknown = await job.result().catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(ConversionFailedError);
   expect(failure).toMatchObject({ code: 'SUBMIT_DEADLINE', details: { charge: 'no' } });
@@ -100,8 +100,8 @@ describe('a parked job', () => {
     rig.stub.on('convert/file', (_seen, response) => answerError(response, 403, 'INSUFFICIENT_VCREDITS'));
     const now = Date.now.bind(Date);
     jest.spyOn(Date, 'now').mockImplementation(() => now() + clockAheadMs);
-    const job = await start({ creditsDeadline: '4 seconds', submitTimeout: '5 seconds' });
-    await expect(job.result()).rejects.toMatchObject({ code: 'CREDITS_DEADLINE' });
+    const job = await start({ parkedDeadline: '4 seconds', submitTimeout: '5 seconds' });
+    await expect(job.result()).rejects.toMatchObject({ code: 'INSUFFICIENT_VCREDITS' });
     jest.restoreAllMocks();
     return eventsOf(job);
   }

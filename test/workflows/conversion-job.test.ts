@@ -275,9 +275,9 @@ describe('conversionJob', () => {
       else answerError(response, 403, 'INSUFFICIENT_VCREDITS');
     });
     const handle = await rig.client.start(await request());
-    await until('the job parks', async () => (await handle.state()).phase === 'awaitingCredits');
+    await until('the job parks', async () => (await handle.state()).phase === 'parked');
     funded = true;
-    await handle.creditsRestored();
+    await handle.appReady();
     const result = await handle.result();
     expect(result.status).toBe('succeeded');
     expect(rig.stub.count('convert/file')).toBe(2);
@@ -286,8 +286,8 @@ describe('conversionJob', () => {
 
   it('fails with the app named when the credits deadline passes', async () => {
     rig.stub.on('convert/file', (_seen, response) => answerError(response, 403, 'INSUFFICIENT_VCREDITS'));
-    const error = await failureOf({ policies: { creditsDeadline: 300 } });
-    expect(error.code).toBe('CREDITS_DEADLINE');
+    const error = await failureOf({ policies: { parkedDeadline: 300 } });
+    expect(error.code).toBe('INSUFFICIENT_VCREDITS');
     expect(error.message).toContain('app stub');
   });
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import path from 'node:path';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
-import { restoreCredits } from '../../src/client/operations/tell-app';
+import { tellReady } from '../../src/client/operations/tell-app';
 import { activityNames } from '../../src/shared/names';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerError, answerOutput, answerRunning } from '../support/stub-service';
@@ -67,14 +67,15 @@ async function start(count: number) {
         source,
         output: 'pdf',
         destination: path.join(rig.folder, `${(started += 1)}.pdf`),
-        policies: quickPolicies,
+        // No parked job asks by itself within a test.
+        policies: { ...quickPolicies, retryMaximumInterval: '1 minute' },
       }),
     ),
   );
 }
 
 async function parked(): Promise<number> {
-  const query = `ConversionApp = 'short-of-credits' AND ConversionStatus = 'awaitingCredits' AND ExecutionStatus = 'Running' AND TaskQueue = '${rig.taskQueue}'`;
+  const query = `ConversionApp = 'short-of-credits' AND ConversionStatus = 'parked' AND ExecutionStatus = 'Running' AND TaskQueue = '${rig.taskQueue}'`;
   return (await rig.temporal.workflow.count(query)).count;
 }
 
@@ -90,7 +91,7 @@ it('as many jobs are converted as there are vCredits for; the others park, learn
   expect(rig.stub.count('convert/file')).toBe(asked);
 
   account.balance = jobs;
-  const restored = await restoreCredits(rig.temporal, { app: 'short-of-credits' });
+  const restored = await tellReady(rig.temporal, { app: 'short-of-credits' });
   // Unlisted jobs of other tests may run at the same time.
   expect(restored.signalled).toBeGreaterThanOrEqual(jobs - funded);
   const results = await Promise.all(handles.map((handle) => handle.result()));
@@ -103,11 +104,11 @@ it('jobs that are told by one command are told the same word, so that one refusa
   const account = fund(0);
   const handles = await start(3);
   await until('they are parked', async () => (await parked()) === 3);
-  await restoreCredits(rig.temporal, { app: 'short-of-credits' });
+  await tellReady(rig.temporal, { app: 'short-of-credits' });
   await until('each has tried again', async () => (await wordsOf(handles)).length >= 3);
   expect(new Set(await wordsOf(handles)).size).toBe(1);
   account.balance = 3;
-  await restoreCredits(rig.temporal, { app: 'short-of-credits' });
+  await tellReady(rig.temporal, { app: 'short-of-credits' });
   await Promise.all(handles.map((handle) => handle.result()));
 });
 
@@ -120,8 +121,8 @@ async function wordsOf(handles: readonly ConversionHandle[]): Promise<number[]> 
     (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: scheduled }) => {
       if (scheduled?.activityType?.name !== activityNames.convertFile) return [];
       const [input] = scheduled.input?.payloads ?? [];
-      const { restoredAt } = JSON.parse(Buffer.from(input?.data ?? []).toString()) as { restoredAt?: number };
-      return restoredAt ?? [];
+      const { readyAt } = JSON.parse(Buffer.from(input?.data ?? []).toString()) as { readyAt?: number };
+      return readyAt ?? [];
     }),
   );
 }
@@ -132,12 +133,12 @@ it('a job that is told again and again parks again while there are none, and add
   if (!handle) throw new Error('no job');
   await until('it is parked', async () => (await parked()) === 1);
   for (let told = 1; told <= 2; told += 1) {
-    await handle.creditsRestored();
+    await handle.appReady();
     await until('it has asked again', () => rig.stub.count('convert/file') === 1 + told);
   }
-  expect((await handle.state()).phase).toBe('awaitingCredits');
+  expect((await handle.state()).phase).toBe('parked');
   account.balance = 1;
-  await handle.creditsRestored();
+  await handle.appReady();
   expect(await handle.result()).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
   expect(account.charged).toBe(1);
 });
@@ -161,13 +162,13 @@ it('whose uploads expire while they wait, all continue at word that there are cr
   const handles = await start(3);
   const areParked = async () => {
     const states = await Promise.all(handles.map((handle) => handle.state()));
-    return states.every(({ phase }) => phase === 'awaitingCredits');
+    return states.every(({ phase }) => phase === 'parked');
   };
   await until('all are parked', areParked);
   for (let round = 0; round < 2; round += 1) {
     const uploaded = rig.stub.count('upload/file');
     uploads.clear();
-    await restoreCredits(rig.temporal, { app: 'short-of-credits' });
+    await tellReady(rig.temporal, { app: 'short-of-credits' });
     // One asks for all, and finds that there are none.
     await until('one has uploaded again', () => rig.stub.count('upload/file') > uploaded);
     await until('all are parked again', areParked);
@@ -175,7 +176,7 @@ it('whose uploads expire while they wait, all continue at word that there are cr
   uploads.clear();
   const uploadsBefore = rig.stub.count('upload/file');
   account.balance = 3;
-  await restoreCredits(rig.temporal, { app: 'short-of-credits' });
+  await tellReady(rig.temporal, { app: 'short-of-credits' });
   const results = await Promise.all(handles.map((handle) => handle.result()));
   expect(results.map(({ status }) => status)).toEqual(Array(3).fill('succeeded'));
   expect(rig.stub.count('upload/file') - uploadsBefore).toBeLessThanOrEqual(6);
@@ -192,7 +193,7 @@ it('can be cancelled while it waits', async () => {
 describe('word that credits were restored, while a request is under way that is still refused', () => {
   it('makes a parked job ask again at once', async () => {
     const { service, job } = await startParkedThatAsks();
-    await job.creditsRestored();
+    await job.appReady();
     await until('the activity is told', async () => (await cancelRequests(job)) === 2);
     service.refuse();
     expect(await job.result()).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
@@ -205,7 +206,7 @@ describe('word that credits were restored, while a request is under way that is 
       const service = hold(endpoint, 1);
       const job = await startOne();
       await service.untilAsked();
-      await job.creditsRestored();
+      await job.appReady();
       service.refuse();
       expect(await job.result()).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
       expect(rig.stub.count(endpoint)).toBe(2);
@@ -235,8 +236,8 @@ async function startParkedThatAsks() {
   const job = await startOne();
   await service.untilAsked();
   service.refuse();
-  await until('it is parked', async () => (await job.state()).phase === 'awaitingCredits');
-  await job.creditsRestored();
+  await until('it is parked', async () => (await job.state()).phase === 'parked');
+  await job.appReady();
   await service.untilAsked();
   await untilBeaten(job);
   return { service, job };

@@ -67,7 +67,7 @@ describe('a job', () => {
     const source = await rig.source('report.md', Buffer.alloc(200, 'x'));
     const job = await rig.client.start({ source, output: 'pdf', destination: `${out}/`, policies: quickPolicies });
     await until('it says so', async () => (await detailsOf(job.workflowId)).includes('No room at '));
-    expect(await job.state()).toMatchObject({ phase: 'submitting' });
+    expect(await job.state()).toMatchObject({ phase: 'parked', parkedFor: 'room' });
     expect(await detailsOf(job.workflowId)).toContain('`DESTINATION_FULL`: Cannot write ');
     await until('it has looked again', async () => {
       const { raw } = await job.describe();
@@ -96,7 +96,7 @@ describe('a job', () => {
       const { raw } = await job.describe();
       return (raw.pendingActivities?.[0]?.attempt ?? 0) > 3;
     });
-    expect(await job.state()).toMatchObject({ phase: 'downloading' });
+    expect(await job.state()).toMatchObject({ phase: 'parked', parkedFor: 'room' });
     expect(await begunDownloads(out)).toEqual([]);
     // What did not fit is not asked for again as long as it cannot fit.
     expect(rig.stub.count('download/url')).toBe(1);
@@ -109,20 +109,23 @@ describe('a job', () => {
   it.each([
     ['before the submit', 200, 10, 0],
     ['after the conversion', 10, 200, 1],
-  ])('fails at its download deadline when there is no room until then: %s', async (_title, source, result, submits) => {
-    rig.stub.output = Buffer.alloc(result);
-    const out = await makeOut(100);
-    const request = { source: await rig.source('report.md', Buffer.alloc(source, 'x')), output: 'pdf' };
-    const policies = { ...quickPolicies, submitTimeout: '1 second', downloadDeadline: '2 seconds' };
-    const error: unknown = await rig.client
-      .convert({ ...request, destination: `${out}/`, policies })
-      .catch((reason: unknown) => reason);
-    if (!(error instanceof ConversionFailedError)) throw new Error('it did not fail', { cause: error });
-    expect(error.code).toBe('DESTINATION_FULL');
-    expect(error.message).toContain('Make room');
-    expect(error.details).toMatchObject({ charge: submits === 0 ? 'no' : 'yes' });
-    expect(rig.stub.count('convert/file')).toBe(submits);
-  });
+  ])(
+    'fails at the deadline of parked jobs when there is no room until then: %s',
+    async (_title, source, result, submits) => {
+      rig.stub.output = Buffer.alloc(result);
+      const out = await makeOut(100);
+      const request = { source: await rig.source('report.md', Buffer.alloc(source, 'x')), output: 'pdf' };
+      const policies = { ...quickPolicies, submitTimeout: '1 second', parkedDeadline: '2 seconds' };
+      const error: unknown = await rig.client
+        .convert({ ...request, destination: `${out}/`, policies })
+        .catch((reason: unknown) => reason);
+      if (!(error instanceof ConversionFailedError)) throw new Error('it did not fail', { cause: error });
+      expect(error.code).toBe('DESTINATION_FULL');
+      expect(error.message).toContain('Make room');
+      expect(error.details).toMatchObject({ charge: submits === 0 ? 'no' : 'yes' });
+      expect(rig.stub.count('convert/file')).toBe(submits);
+    },
+  );
 });
 
 describe('a batch', () => {

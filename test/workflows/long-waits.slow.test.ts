@@ -60,14 +60,14 @@ it('a job that asks 500 times for vCredits has fewer than 100 events in its hist
   const handle = await rig.client.start({
     source: await rig.source('report.md'),
     output: 'pdf',
-    policies: { creditsDeadline: '60 days' },
+    policies: { parkedDeadline: '60 days' },
   });
   const result = await handle.result();
   expect(result).toMatchObject({ status: 'succeeded', taskId: 'task', possiblyChargedTwice: false });
   expect(refused()).toBe(500);
   // An hour between two questions at most, and not much less.
-  expect(result.phaseMs.awaitingCredits).toBeGreaterThan(18 * dayMs);
-  expect(result.phaseMs.awaitingCredits).toBeLessThan(24 * dayMs);
+  expect(result.phaseMs.parked).toBeGreaterThan(18 * dayMs);
+  expect(result.phaseMs.parked).toBeLessThan(24 * dayMs);
   expect(await eventsOf(handle)).toBeLessThan(100);
 });
 
@@ -75,7 +75,7 @@ it('a job without vCredits for a week fails clearly, names the app, and has aske
   const refused = refuseUntil(Infinity);
   const handle = await rig.client.start({ source: await rig.source('report.md'), output: 'pdf' });
   await expect(handle.result()).rejects.toMatchObject({
-    code: 'CREDITS_DEADLINE',
+    code: 'INSUFFICIENT_VCREDITS',
     // Its last question may come so soon after the one before that it takes that one's answer.
     message: expect.stringMatching(
       /^report\.md → pdf: app stub has had too few vCredits for longer than the credits deadline\. .*(insufficient vcredits|the next one asks in \d+ s)\. Add vCredits to the account of app stub\.$/,

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { ConversionHandle } from '../../src/client/conversion-handle';
-import { restoreCredits } from '../../src/client/operations/tell-app';
+import { tellReady } from '../../src/client/operations/tell-app';
 import { FileConversionPlugin } from '../../src/plugin';
 import type { ConversionBatchResult } from '../../src/shared/batch';
 import type { ConversionJobInput } from '../../src/shared/job';
@@ -68,7 +68,7 @@ it.each(['convertListed', 'convertUnlisted'])(
     const job = new ConversionHandle(rig.temporal.workflow.getHandle(childId));
     await until('it is parked', () => isParked(job));
     balance = 1;
-    await until('it is told', async () => (await restoreCredits(rig.temporal, { app })).signalled > 0);
+    await until('it is told', async () => (await tellReady(rig.temporal, { app })).signalled > 0);
     await expect(result).resolves.toMatchObject({ status: 'succeeded' });
     // Without the word it would have asked again by itself, after a minute.
     expect(await knowsTheWord(childId)).toBe(true);
@@ -84,7 +84,7 @@ async function knowsTheWord(workflowId: string): Promise<boolean> {
 
 async function isParked(job: ConversionHandle): Promise<boolean> {
   const state = await job.state().catch(() => undefined);
-  return state?.phase === 'awaitingCredits';
+  return state?.phase === 'parked';
 }
 
 it('a child that was started with the options for it is listed and named as every other job', async () => {

@@ -85,7 +85,7 @@ const failsAtOnce: Reaction = (refusal) => ({
 });
 
 const parks: Reaction = (refusal) => ({
-  title: 'parks in awaitingCredits, and continues at the signal',
+  title: 'parks in parked, and continues at the signal',
   async run() {
     const outcome = await runJob(
       { ...refusal, times: 1 },
@@ -93,9 +93,9 @@ const parks: Reaction = (refusal) => ({
         // What one job learns of vCredits counts for all of its kind, so it has a kind to itself.
         output: `pdf-${refusal.at.replaceAll('/', '-')}`,
         async meanwhile(handle) {
-          await until('it is parked', async () => (await handle.state()).phase === 'awaitingCredits');
+          await until('it is parked', async () => (await handle.state()).phase === 'parked');
           expect(Object.values(service.requestsOf(service.jobOf(refusal))).at(-1)).toBe(1);
-          await handle.creditsRestored();
+          await handle.appReady();
         },
       },
     );

@@ -1,16 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { appReady } from '../../src/client/operations/tell-app';
+import { tellReady } from '../../src/client/operations/tell-app';
 import type { BatchHandle } from '../../src/client/batch-handle';
-import type { BatchState, ItemWaits } from '../../src/shared/batch';
+import type { BatchState } from '../../src/shared/batch';
 import { BatchDesk } from '../support/batch-desk';
-import { endBatch, planRun, runBatch, runsOf, sumOf, startRun } from '../support/batches';
-import { startRig, type ConversionRig } from '../support/conversion-worker';
+import { endBatch, planRun, runBatch, runsOf, startRun, sumOf, type RunRequest } from '../support/batches';
+import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerCompleted, answerError, answerOutput } from '../support/stub-service';
 import { until } from '../support/until';
 
-/** Batches whose account the service refuses from one moment to the next, and takes again later. */
+/** Jobs and batches whose account the service refuses from one moment to the next, and takes again later. */
+
+/** Parked jobs ask by themselves no sooner than a test ends. */
+const patient = { ...quickPolicies, retryMaximumInterval: '1 hour' };
 
 let rig: ConversionRig;
 /** Another one for each test: batches of a test that failed may still wait. */
@@ -23,7 +27,7 @@ beforeEach(async () => {
 
 afterEach(() => rig.close());
 
-/** Refuses uploads and submits after so many conversions, until it is fixed. */
+/** Refuses uploads and submits after so many conversions, until it is fixed. Polls and downloads are answered. */
 function refuseAfter(conversions: number, code = 'INVALID_CREDENTIAL') {
   const account = { isMended: false };
   rig.stub.refuse = ({ path }) => {
@@ -33,7 +37,12 @@ function refuseAfter(conversions: number, code = 'INVALID_CREDENTIAL') {
   return { mend: () => (account.isMended = true) };
 }
 
-/** Everything in flight is held. */
+const plan = (count: number, request: Partial<RunRequest> = {}) =>
+  planRun(rig.folder, count, { request: { policies: patient, ...request } });
+
+const sayReady = () => tellReady(rig.temporal, { app });
+
+/** Everything in flight is parked. */
 async function untilRefused(handle: BatchHandle): Promise<BatchState> {
   let state = await handle.state();
   await until('the account is refused', async () => {
@@ -43,9 +52,9 @@ async function untilRefused(handle: BatchHandle): Promise<BatchState> {
   return state;
 }
 
-it('a refused account pauses the batch: at most a window of requests is refused, none of its files fails, and all continue', async () => {
+it('a refused account halts the batch: at most a window of requests is refused, none of its files fails, and all continue at a word', async () => {
   const account = refuseAfter(2);
-  const run = await planRun(rig.folder, 8, { request: { window: 3 } });
+  const run = await plan(8, { window: 3 });
   const handle = await startRun(rig.client, run.request);
   const state = await untilRefused(handle);
   expect(state).toMatchObject({
@@ -56,22 +65,79 @@ it('a refused account pauses the batch: at most a window of requests is refused,
   });
   expect(sumOf(state)).toBe(8);
   expect(state.needsAttention?.message).toMatch(/INVALID_CREDENTIAL \(HTTP 403\)/);
-  expect(state.needsAttention?.message).toMatch(`When that is fixed: fileconv app ready --app ${app}`);
+  expect(state.needsAttention?.message).toMatch(`continues by itself; at once: fileconv app ready --app ${app}`);
   expect(rig.stub.refused.length).toBeLessThanOrEqual(3);
   const { currentDetails } = await rig.temporal.workflow
     .getHandle(run.name)
     .query<{ currentDetails: string }>('__temporal_workflow_metadata');
-  expect(currentDetails).toContain('**Needs attention**: starts no job as long as the service refuses the account');
+  expect(currentDetails).toContain('**Needs attention**: starts no job as long as one waits');
   expect(currentDetails).toContain('`INVALID_CREDENTIAL`');
 
   account.mend();
-  await handle.appReady();
+  await sayReady();
   const { result, results } = await endBatch(handle, run);
   expect(result).toMatchObject({ status: 'completed', succeeded: 8, failed: 0, possiblyChargedTwice: 0 });
   expect(result.needsAttention).toBeUndefined();
   expect(rig.stub.conversions.size).toBe(8);
   expect(result.requests).toBe(rig.stub.requests.length);
   expect(results.map(({ status, charge }) => `${status} ${charge ?? ''}`)).toEqual(results.map(() => 'succeeded yes'));
+});
+
+it('a batch whose account is refused twice, and accepted then, ends by itself', async () => {
+  let left = 2;
+  rig.stub.refuse = ({ path: at }) => (at === 'upload/file' && left-- > 0 ? 'INVALID_CREDENTIAL' : undefined);
+  const { result } = await runBatch(rig.client, await plan(12, { window: 4, policies: quickPolicies }));
+  expect(result).toMatchObject({ status: 'completed', succeeded: 12, failed: 0, possiblyChargedTwice: 0 });
+  expect(rig.stub.refused).toHaveLength(2);
+  expect(rig.stub.conversions.size).toBe(12);
+});
+
+it.each(['upload/file', 'convert/file', 'task/response', 'download/url'])(
+  'a job that parks is refused at %s, says so, and continues by itself',
+  async (endpoint) => {
+    const account = { isRefused: true };
+    rig.stub.refuse = ({ path: at }) => (at === endpoint && account.isRefused ? 'INVALID_CREDENTIAL' : undefined);
+    const source = await rig.source('report.md');
+    const destination = path.join(rig.folder, 'out', 'report.pdf');
+    const policies = { ...quickPolicies, onRefusedAccount: 'park' as const };
+    const handle = await rig.client.start({ source, output: 'pdf', destination, policies });
+    await until('it is parked', async () => (await handle.state()).phase === 'parked');
+    expect(await handle.state()).toMatchObject({ parkedFor: 'account' });
+    await until('it has asked again', () => rig.stub.refused.length > 1);
+    account.isRefused = false;
+    const result = await handle.result();
+    expect(result).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
+    expect(result.requests).toBe(rig.stub.requests.length);
+    expect(rig.stub.conversions.size).toBe(1);
+  },
+);
+
+it('a single job fails at once, with what to change, unless its conversion is paid for', async () => {
+  rig.stub.refuse = () => 'INVALID_CREDENTIAL';
+  const job = { source: await rig.source('report.md'), output: 'pdf', policies: patient };
+  await expect(rig.client.convert(job)).rejects.toMatchObject({
+    code: 'INVALID_CREDENTIAL',
+    message: expect.stringContaining('Check the account, the App ID and the token') as string,
+  });
+  expect(rig.stub.requests).toHaveLength(1);
+  rig.stub.refuse = ({ path: at }) => (at === 'task/response' ? 'INVALID_CREDENTIAL' : undefined);
+  const paid = await rig.client.start(job);
+  await until('it is parked', async () => (await paid.state()).parkedFor === 'account');
+  rig.stub.refuse = () => undefined;
+  expect(await sayReady()).toMatchObject({ failed: 0 });
+  expect(await paid.result()).toMatchObject({ status: 'succeeded' });
+});
+
+it('a job whose account is refused until its deadline fails with the code, and has asked at the end', async () => {
+  rig.stub.refuse = () => 'FREE_PLAN_DISALLOWED';
+  const policies = { ...patient, onRefusedAccount: 'park' as const, parkedDeadline: '2 seconds' };
+  await expect(
+    rig.client.convert({ source: await rig.source('report.md'), output: 'pdf', policies }),
+  ).rejects.toMatchObject({
+    code: 'FREE_PLAN_DISALLOWED',
+    message: expect.stringContaining('for longer than policy parkedDeadline allows (2 s)') as string,
+    details: { charge: 'no', phase: 'parked', requests: 2 },
+  });
 });
 
 it('what was accepted before the refusal continues, and is done', async () => {
@@ -81,7 +147,7 @@ it('what was accepted before the refusal continues, and is done', async () => {
     if (gate.isOpen) answerCompleted(response, id);
     else answerOutput(response, { entity: { id, status: 'running' }, result: {} });
   });
-  const run = await planRun(rig.folder, 4, { request: { window: 2 } });
+  const run = await plan(4, { window: 2 });
   const handle = await startRun(rig.client, run.request);
   await until('the window is full', () => rig.stub.conversions.size === 2);
   const account = refuseAfter(0);
@@ -89,97 +155,56 @@ it('what was accepted before the refusal continues, and is done', async () => {
   await untilRefused(handle);
   expect(await handle.state()).toMatchObject({ succeeded: 2, failed: 0 });
   account.mend();
-  await handle.appReady();
+  await sayReady();
   expect((await endBatch(handle, run)).result).toMatchObject({ succeeded: 4 });
 });
 
-it('an app that is said to be ready and is not holds the same items again', async () => {
+it('an app that is said to be ready and is not parks the same jobs again', async () => {
   const account = refuseAfter(1, 'FREE_PLAN_DISALLOWED');
-  const run = await planRun(rig.folder, 4, { request: { window: 2 } });
+  const run = await plan(4, { window: 2 });
   const handle = await startRun(rig.client, run.request);
-  const { inFlight } = await untilRefused(handle);
-  await handle.appReady();
-  await until('they are refused again', () => rig.stub.refused.length >= 2 * inFlight);
+  await untilRefused(handle);
+  const refused = rig.stub.refused.length;
+  await sayReady();
+  await until('they are refused again', () => rig.stub.refused.length > refused);
   await untilRefused(handle);
   account.mend();
-  await handle.appReady();
+  await sayReady();
   expect((await endBatch(handle, run)).result).toMatchObject({ succeeded: 4, failed: 0 });
 });
 
-it('a refusal that was under way when the app was said to be ready holds nothing again', async () => {
-  const account = refuseAfter(0);
+it('a job whose refusal was under way when the app was said to be ready asks again at once', async () => {
   const late = { isOut: false };
   rig.stub.on('upload/file', async (seen, response) => {
-    if (late.isOut || !seen.body.includes('Report 2\n')) rig.stub.answerAsAlways(seen, response);
+    if (late.isOut) rig.stub.answerAsAlways(seen, response);
     else {
       await until('the app is said to be ready', () => late.isOut);
       answerError(response, 403, 'INVALID_CREDENTIAL');
     }
   });
-  const refuses = rig.stub.refuse;
-  rig.stub.refuse = (seen) => (seen.body.includes('Report 2\n') ? undefined : refuses(seen));
-  const run = await planRun(rig.folder, 3, { request: { window: 2 } });
-  const handle = await startRun(rig.client, run.request);
-  await until('one is held, one under way', async () => {
-    const { needsAttention, inFlight } = await handle.state();
-    return needsAttention?.jobs === 1 && inFlight === 2 && rig.stub.count('upload/file') === 2;
-  });
-  account.mend();
+  const policies = { ...patient, onRefusedAccount: 'park' as const };
+  const handle = await rig.client.start({ source: await rig.source('report.md'), output: 'pdf', policies });
+  await until('it asks', () => rig.stub.count('upload/file') === 1);
   await handle.appReady();
   late.isOut = true;
-  const { result } = await endBatch(handle, run);
-  expect(result).toMatchObject({ status: 'completed', succeeded: 3, failed: 0 });
-  expect(result.requests).toBe(rig.stub.requests.length);
-  expect(rig.stub.conversions.size).toBe(3);
+  expect(await handle.result()).toMatchObject({ status: 'succeeded', requests: 4 });
 });
 
-it('an item that waited for room when its account was refused is waited for no longer', async () => {
-  const arrived = { isLetIn: false };
-  rig.stub.onArrival('upload/file', () => until('it may come in', () => arrived.isLetIn));
+it('parked jobs survive a new run of the batch, which starts no others', async () => {
   const account = refuseAfter(0);
-  const run = await planRun(rig.folder, 2, { request: { window: 1 } });
-  const handle = await startRun(rig.client, run.request);
-  await until('its first job is under way', async () => (await handle.state()).inFlight === 1);
-  await rig.temporal.workflow
-    .getHandle(run.name)
-    .signal<[Partial<ItemWaits>]>('conversionItemWaits', { workflowId: run.jobId(1), code: 'DESTINATION_FULL' });
-  arrived.isLetIn = true;
-  await until('it is refused', async () => (await handle.state()).needsAttention?.code === 'INVALID_CREDENTIAL');
-  account.mend();
-  await handle.appReady();
-  expect((await endBatch(handle, run)).result).toMatchObject({ status: 'completed', succeeded: 2 });
-});
-
-it('a smaller window also holds for the items that were held', async () => {
-  const account = refuseAfter(0);
-  const run = await planRun(rig.folder, 4, { request: { window: 3 } });
-  const handle = await startRun(rig.client, run.request);
-  await untilRefused(handle);
-  await handle.setWindow(1);
-  await handle.appReady();
-  await until('they are refused again', async () => (await handle.state()).needsAttention?.jobs === 1);
-  expect(rig.stub.refused).toHaveLength(4);
-  account.mend();
-  await handle.appReady();
-  expect((await endBatch(handle, run)).result).toMatchObject({ succeeded: 4, failed: 0 });
-});
-
-it('held items survive a new run of the batch', async () => {
-  const account = refuseAfter(0);
-  const run = await planRun(rig.folder, 4, { request: { window: 2, historyLimit: 30 } });
+  const run = await plan(4, { window: 2, historyLimit: 30 });
   const handle = await startRun(rig.client, run.request);
   await untilRefused(handle);
   await until('it has continued as new', async () => {
-    await handle.setWindow(2);
+    await handle.setWindow(3);
     return (await runsOf(rig.temporal, run.name)).length > 1;
   });
   expect(await untilRefused(handle)).toMatchObject({
     failed: 0,
     needsAttention: { code: 'INVALID_CREDENTIAL', jobs: 2, app },
   });
-  expect(rig.stub.refused).toHaveLength(2);
   account.mend();
-  await handle.appReady();
+  await sayReady();
   const { result } = await endBatch(handle, run);
   expect(result).toMatchObject({ succeeded: 4, failed: 0 });
   expect(result.requests).toBe(rig.stub.requests.length);
@@ -189,7 +214,7 @@ it.each(['cancel', 'finish'] as const)(
   'a batch that is cancelled (%s) while its account is refused ends, and run again it converts the rest',
   async (inFlight) => {
     const account = refuseAfter(1);
-    const desk = new BatchDesk(rig, 'fail', { window: 2 });
+    const desk = new BatchDesk(rig, 'fail', { window: 2, policies: patient });
     for (let file = 1; file <= 4; file += 1) await desk.put(`${file}.md`);
     const handle = await desk.start();
     await untilRefused(handle);
@@ -197,41 +222,32 @@ it.each(['cancel', 'finish'] as const)(
     const ended = await desk.end(handle);
     expect(ended.result).toMatchObject({ status: 'cancelled', succeeded: 1, failed: 0, cancelled: 3 });
     account.mend();
+    await sayReady();
     expect((await desk.run()).result).toMatchObject({ status: 'completed', failed: 0 });
     expect(rig.stub.conversions.size).toBe(4);
     expect(await desk.problems()).toEqual([]);
   },
 );
 
-it('a paused batch continues only when its account is taken again and it is resumed, in either order', async () => {
+it('a paused batch starts no job when its account is taken again, until it is resumed', async () => {
   const account = refuseAfter(1);
-  const run = await planRun(rig.folder, 4, { request: { window: 2 } });
+  const run = await plan(4, { window: 2 });
   const handle = await startRun(rig.client, run.request);
   await untilRefused(handle);
   await handle.pause();
-  await handle.resume();
-  expect(await handle.state()).toMatchObject({ status: 'running', needsAttention: { app } });
-  await handle.pause();
   account.mend();
-  const started = await jobsStarted(run.name);
-  await handle.appReady();
-  const paused = await handle.state();
-  expect(paused).toMatchObject({ status: 'paused', succeeded: 1 });
-  expect(paused.needsAttention).toBeUndefined();
-  // It has answered, so whatever it did at the word is in its history.
-  expect(await jobsStarted(run.name)).toBe(started);
+  await sayReady();
+  await until('what was in flight is done', async () => (await handle.state()).inFlight === 0);
+  const { status, waiting } = await handle.state();
+  expect(status).toBe('paused');
+  expect(waiting).toBeGreaterThan(0);
   await handle.resume();
   expect((await endBatch(handle, run)).result).toMatchObject({ succeeded: 4 });
 });
 
-async function jobsStarted(name: string): Promise<number> {
-  const { events } = await rig.temporal.workflow.getHandle(name).fetchHistory();
-  return (events ?? []).filter((event) => event.startChildWorkflowExecutionInitiatedEventAttributes).length;
-}
-
 it('a batch that stops for its failures does not wait for the account', async () => {
   refuseAfter(0);
-  const run = await planRun(rig.folder, 5, { request: { window: 3, stopAfter: { failures: 1 } } });
+  const run = await plan(5, { window: 3, stopAfter: { failures: 1 } });
   // Found missing only after the others were refused.
   const gone = fileURLToPath(run.items[1]?.source ?? '');
   await rm(gone);
@@ -240,28 +256,49 @@ it('a batch that stops for its failures does not wait for the account', async ()
   expect(results.filter(({ workflowId }) => workflowId).map(({ charge }) => charge)).toEqual(['no', 'no', 'no']);
 });
 
+it('the jobs of a batch that asks for it fail with their account', async () => {
+  refuseAfter(0);
+  const run = await plan(2, { policies: { ...patient, onRefusedAccount: 'fail' } });
+  expect((await runBatch(rig.client, run)).result).toMatchObject({ failures: { INVALID_CREDENTIAL: 2 } });
+});
+
 it('a code that concerns one file fails that file alone', async () => {
-  rig.stub.refuse = ({ path, body }) =>
-    path === 'upload/file' && body.includes('Report 3\n') ? 'ONLY_DEVELOPMENT_FILE' : undefined;
-  const run = await planRun(rig.folder, 4, { request: { window: 2 } });
-  const { result } = await runBatch(rig.client, run);
+  rig.stub.refuse = ({ path: at, body }) =>
+    at === 'upload/file' && body.includes('Report 3\n') ? 'ONLY_DEVELOPMENT_FILE' : undefined;
+  const { result } = await runBatch(rig.client, await plan(4, { window: 2 }));
   expect(result).toMatchObject({ succeeded: 3, failed: 1, failures: { ONLY_DEVELOPMENT_FILE: 1 } });
 });
 
-it('one word tells every batch of the app, and no other batch', async () => {
+it('without vCredits a batch starts no more jobs, says so, and continues when they are restored', async () => {
+  const account = { isFunded: false };
+  rig.stub.refuse = ({ path: at }) =>
+    at === 'convert/file' && !account.isFunded ? 'INSUFFICIENT_VCREDITS' : undefined;
+  const run = await plan(8, { window: 3 });
+  const handle = await startRun(rig.client, run.request);
+  const state = await untilRefused(handle);
+  expect(state).toMatchObject({ inFlight: 3, failed: 0, needsAttention: { code: 'INSUFFICIENT_VCREDITS', app } });
+  expect(state.needsAttention?.message).toContain(`fileconv credits restored --app ${app}`);
+  expect(rig.stub.count('upload/file')).toBe(3);
+  account.isFunded = true;
+  await sayReady();
+  expect((await endBatch(handle, run)).result).toMatchObject({ status: 'completed', succeeded: 8, failed: 0 });
+});
+
+it('one word tells the jobs of every batch of the app, and no other', async () => {
   const account = refuseAfter(0);
-  const runs = [await planRun(rig.folder, 1), await planRun(rig.folder, 2)];
+  const runs = [await plan(1), await plan(2)];
   const handles = await Promise.all(runs.map(({ request }) => startRun(rig.client, request)));
-  const other = await startRun(rig.client, { ...(await planRun(rig.folder, 1)).request, app: 'elsewhere' });
   const listed = `WorkflowType = 'conversionBatch' AND ConversionApp = '${app}' AND ConversionStatus = 'needsAttention'`;
   await until('both are listed', async () => (await rig.temporal.workflow.count(listed)).count === 2);
+  const parked = `ConversionApp = '${app}' AND ConversionStatus = 'parked' AND ExecutionStatus = 'Running'`;
+  await until('their jobs are', async () => (await rig.temporal.workflow.count(parked)).count === 3);
   account.mend();
-  expect(await appReady(rig.temporal, { app })).toMatchObject({ signalled: 2, failed: 0 });
+  await tellReady(rig.temporal, { app: 'elsewhere' });
+  expect(await Promise.all(handles.map((handle) => handle.state()))).toMatchObject([
+    { needsAttention: { jobs: 1 } },
+    { needsAttention: { jobs: 2 } },
+  ]);
+  await sayReady();
   const results = await Promise.all(handles.map((handle) => handle.result()));
   expect(results.map(({ succeeded }) => succeeded)).toEqual([1, 2]);
-  const running = `WorkflowType = 'conversionBatch' AND ConversionApp = '${app}' AND ExecutionStatus = 'Running'`;
-  await until('none is listed', async () => (await rig.temporal.workflow.count(running)).count === 0);
-  expect(await appReady(rig.temporal, { app })).toMatchObject({ signalled: 0, failed: 0 });
-  await other.cancel();
-  await other.result();
 });

@@ -19,7 +19,7 @@ const paths: Record<string, RegExp> = {
   'job-left-at-service': /^uploadFile convertFile checkTask completed$/,
   'job-skipped': /^uploadFile completed$/,
   'job-parked-restored':
-    /^uploadFile convertFile convertFile creditsRestored cancel convertFile checkTask downloadFile completed$/,
+    /^uploadFile convertFile convertFile appReady cancel convertFile checkTask downloadFile completed$/,
   'job-parked-overdue': /^uploadFile convertFile convertFile failed$/,
   'job-uploaded-again': /^uploadFile convertFile uploadFile convertFile checkTask downloadFile completed$/,
   'job-unknown-resubmitted': /^uploadFile convertFile timer convertFile checkTask downloadFile completed$/,

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
 import type { ConversionRequest } from '../../src/client/job-request';
-import { restoreCredits } from '../../src/client/operations/tell-app';
+import { tellReady } from '../../src/client/operations/tell-app';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerCompleted, answerError, cut } from '../support/stub-service';
 import { until } from '../support/until';
@@ -82,12 +82,12 @@ it('a job that has parked once upserts three times, and is listed as parked only
     else rig.stub.answerAsAlways(seen, response);
   });
   const handle = await start();
-  await untilListed("ConversionStatus = 'awaitingCredits'", handle);
+  await untilListed("ConversionStatus = 'parked'", handle);
   balance = 1;
-  await restoreCredits(rig.temporal, { app });
+  await tellReady(rig.temporal, { app });
   await handle.result();
   await untilListed("ConversionStatus = 'completed'", handle);
-  expect(await listedBy("ConversionStatus = 'awaitingCredits'")).toEqual([]);
+  expect(await listedBy("ConversionStatus = 'parked'")).toEqual([]);
   expect(await upserts(handle)).toBe(3);
 });
 

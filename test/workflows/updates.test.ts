@@ -153,11 +153,10 @@ describe('a start that waits until the service has taken the conversion', () => 
     const workflowId = `parked-${randomUUID()}`;
     const started = start({ workflowId });
     const job = rig.client.get(workflowId);
-    await until('it is parked', async () => (await job.state().catch(() => undefined))?.phase === 'awaitingCredits');
+    await until('it is parked', async () => (await job.state().catch(() => undefined))?.phase === 'parked');
     asAlways('convert/file');
-    expect(await job.creditsRestored()).toMatchObject({ phase: 'awaitingCredits' });
+    expect(await job.appReady()).toMatchObject({ phase: 'parked' });
     expect((await started).acceptance.status).toBe('accepted');
-    await expect(job.creditsRestored()).rejects.toThrow(/needs no vCredits/);
     await job.cancel();
     await expect(job.result()).rejects.toMatchObject({ code: 'CANCELLED' });
   });
@@ -168,7 +167,7 @@ describe('a start that waits until the service has taken the conversion', () => 
     const started = start({ workflowId });
     const rejected = expect(started).rejects.toMatchObject({ constructor: ConversionFailedError, code: 'CANCELLED' });
     const job = rig.client.get(workflowId);
-    await until('it is parked', async () => (await job.state().catch(() => undefined))?.phase === 'awaitingCredits');
+    await until('it is parked', async () => (await job.state().catch(() => undefined))?.phase === 'parked');
     await job.cancel();
     await rejected;
   });

@@ -113,20 +113,20 @@ export function buildCommands(output: Output, run: Runner): Command {
     .option('--unversioned', 'take work of every version, whatever worker.build_id says')
     .action(act(async () => (await import('./commands/worker.js')).worker));
   command(
-    group(program, 'credits', 'jobs that wait for vCredits', 'fileconv credits restored --app billing'),
-    'restored',
-    'vCredits were added: every job of the app that waits for them continues at once',
-    'fileconv credits restored',
-    'fileconv credits restored --app billing --json',
-  )
-    .option(...appOption)
-    .action(act(async () => (await import('./commands/tell-app.js')).creditsRestored));
-  command(
-    group(program, 'app', 'batches whose account the service refuses', 'fileconv app ready --app billing'),
+    group(program, 'app', 'apps whose jobs wait for a person', 'fileconv app ready --app billing'),
     'ready',
-    'token, plan or account are fixed: every batch of the app that needs attention for them continues at once',
+    'token, plan, account or disk are fixed, or vCredits were added: every parked job of the app tries again at once',
     'fileconv app ready',
     'fileconv app ready --app billing --json',
+  )
+    .option(...appOption)
+    .action(act(async () => (await import('./commands/tell-app.js')).readyApp));
+  command(
+    group(program, 'credits', 'jobs that wait for vCredits', 'fileconv credits restored --app billing'),
+    'restored',
+    'vCredits were added: the same as `fileconv app ready`',
+    'fileconv credits restored',
+    'fileconv credits restored --app billing --json',
   )
     .option(...appOption)
     .action(act(async () => (await import('./commands/tell-app.js')).readyApp));

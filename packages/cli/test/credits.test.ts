@@ -43,13 +43,13 @@ describe('fileconv credits restored', () => {
     isFunded = false;
     const handle = await rig.client.start({ source: await rig.source('report.md'), output: 'pdf' });
     await until('it is listed as parked', async () => {
-      const query = `WorkflowId = '${handle.workflowId}' AND ConversionStatus = 'awaitingCredits'`;
+      const query = `WorkflowId = '${handle.workflowId}' AND ConversionStatus = 'parked'`;
       return (await rig.temporal.workflow.count(query)).count === 1;
     });
     isFunded = true;
     const other = await run(['--app', 'embedded']);
     expect(other).toMatchObject({ code: 0, stdout: 'No job of app embedded waits for vCredits.\n', stderr: '' });
-    expect((await handle.state()).phase).toBe('awaitingCredits');
+    expect((await handle.state()).phase).toBe('parked');
 
     const own = await run(['--app', 'credits-command']);
     expect(own).toMatchObject({ code: 0, stdout: '1 job of app credits-command told to continue.\n', stderr: '' });

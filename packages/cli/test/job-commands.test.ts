@@ -139,7 +139,7 @@ describe('fileconv job show', () => {
       return shown(ended, 'Waits for') === 'vCredits of app job-commands';
     });
     if (ended === undefined) throw new Error('nothing is shown');
-    expect(shown(ended, 'State')).toMatch(/^awaitingCredits since /);
+    expect(shown(ended, 'State')).toMatch(/^parked since /);
     expect(linesOf(ended.stdout).at(-1)).toBe('When vCredits were added: fileconv credits restored --app job-commands');
     await handle.cancel();
     await expect(handle.result()).rejects.toMatchObject({ code: 'CANCELLED' });

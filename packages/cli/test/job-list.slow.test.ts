@@ -61,7 +61,7 @@ beforeAll(async () => {
   rig.stub.on('convert/file', (_seen, response) => answerError(response, 403, 'INSUFFICIENT_VCREDITS'));
   await start(ids.parked, 'table.csv');
   await until('all are listed', async () => {
-    const query = `ConversionApp = '${app}' AND (ExecutionStatus != 'Running' OR ConversionStatus = 'awaitingCredits')`;
+    const query = `ConversionApp = '${app}' AND (ExecutionStatus != 'Running' OR ConversionStatus = 'parked')`;
     return (await rig.temporal.workflow.count(query)).count === 4;
   });
 });
@@ -85,7 +85,7 @@ describe('fileconv job list', () => {
     const time = '\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d';
     expect(linesOf(stdout)).toEqual([
       expect.stringMatching(/^ID +STATUS +SUMMARY +SINCE \(UTC\) +CODE +VCREDITS$/),
-      expect.stringMatching(`^${ids.parked} +awaitingCredits +table\\.csv → pdf +${time}$`),
+      expect.stringMatching(`^${ids.parked} +parked +table\\.csv → pdf +${time}$`),
       expect.stringMatching(`^${ids.running} +converting +report\\.md → pdf +${time}$`),
       expect.stringMatching(`^${ids.failed} +failed +report\\.md → pdf +${time} +INVALID_CONVERT_FORMAT$`),
       expect.stringMatching(`^${ids.twice} +completed +report\\.md → pdf +${time} +POSSIBLY_CHARGED_TWICE +1$`),
@@ -103,7 +103,7 @@ describe('fileconv job list', () => {
   });
 
   it.each([
-    [['--status', 'awaitingCredits'], [ids.parked]],
+    [['--status', 'parked'], [ids.parked]],
     [['--status', 'running'], [ids.running]],
     [['--status', 'failed'], [ids.failed]],
     [
@@ -157,11 +157,11 @@ describe('fileconv job list', () => {
       expect.objectContaining({ workflowId: 'mine/2' }),
     ]);
 
-    const refused = await listIn('--app', app, '--status', 'awaitingCredits');
+    const refused = await listIn('--app', app, '--status', 'parked');
     expect(refused).toMatchObject({ code: 1, stdout: '' });
     expect(linesOf(refused.stderr)).toEqual([
       expect.stringMatching(
-        / by app and status awaitingCredits\. Register them: fileconv namespace init\. Without them /,
+        / by app and status parked\. Register them: fileconv namespace init\. Without them /,
       ),
     ]);
   });
@@ -185,7 +185,7 @@ describe('fileconv job list', () => {
     expect(linesOf(stdout)).toEqual([
       expect.stringMatching(/^STATUS +JOBS +VCREDITS +MAYBE CHARGED TWICE +NEWEST$/),
       expect.stringMatching(`^completed +2 +2 +1 +${ids.twice}$`),
-      ...['awaitingCredits', 'running', 'failed'].map(
+      ...['parked', 'running', 'failed'].map(
         (status) => expect.stringMatching(`^${status} +1 +0 +list/`) as unknown,
       ),
       expect.stringMatching(/^together +5 +2 +1$/),
@@ -202,7 +202,7 @@ describe('fileconv job list', () => {
 
   it.each([
     [['--since', 'yesterday'], /time such as 2h/],
-    [['--status', 'broken'], /Allowed choices are running, awaitingCredits/],
+    [['--status', 'broken'], /Allowed choices are running, parked/],
     [['--limit', '0'], /whole number from 1/],
   ])('refuses %j with exit code 2', async (args, problem) => {
     const ended = await fileconv(['job', 'list', ...args], { cwd, env });

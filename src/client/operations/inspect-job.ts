@@ -20,6 +20,7 @@ import {
   readFailingTask,
   readPendingStep,
   waitingOf,
+  waitingOfCode,
   waitingOfStep,
   withoutWorker,
   type PendingStep,
@@ -153,7 +154,6 @@ function standOf(
   const { activity, entry, failure, hasCallback } = lastStep;
   if (pending) return { phase: phaseOf(entry.what), since: entry.at };
   const since = entry.endedAt ?? entry.at;
-  if (failure?.reaction === 'awaitCredits') return { phase: 'awaitingCredits', since };
   if (failure?.reaction === 'outcomeUnknown' && hasCallback) return { phase: 'submitting', since };
   if (activity === activityNames.convertFile && entry.outcome === 'done') return { phase: 'converting', since };
   return { phase: phaseOf(entry.what), since };
@@ -212,9 +212,9 @@ export async function readBatchWaiting(
 function waitingOfState({ status, needsAttention }: BatchState): Waiting | undefined {
   if (status === 'paused') return { reason: 'paused', waitsFor: 'somebody who resumes it' };
   if (!needsAttention) return undefined;
-  const { code, message: because } = needsAttention;
-  if (code === 'DESTINATION_FULL') return { reason: 'room', waitsFor: 'room at the destination', because };
-  return { reason: 'attention', waitsFor: `a person (${code})`, because };
+  const { code, message: because, app = '' } = needsAttention;
+  const { reason, waitsFor = `a person (${code})` } = waitingOfCode(code, app);
+  return { reason, waitsFor, because };
 }
 
 async function waitingJobs(client: Client, batch: WorkflowExecutionDescription): Promise<BatchWaiting[]> {

@@ -23,8 +23,6 @@ export type WaitReason =
   /** The service rejects the account for now. */
   | 'account'
   | 'appProfile'
-  /** An operator has to do what the failure says. */
-  | 'attention'
   /** Normal: the service is converting. */
   | 'conversion'
   | 'callback'
@@ -119,7 +117,6 @@ export function waitingOf({
   if (!history.lastStep) return { reason: 'slot', waitsFor: 'a worker that takes it for the first time' };
   if (pending) return waitingOfStep(pending, app);
   const { activity, entry, failure, hasCallback } = history.lastStep;
-  if (failure?.reaction === 'awaitCredits') return { reason: 'credits', waitsFor: `vCredits of app ${app}` };
   if (failure?.reaction === 'outcomeUnknown' && hasCallback) {
     const wait = history.input.policies?.unknownOutcomeWait ?? defaultPolicies.unknownOutcomeWait;
     return {
@@ -150,11 +147,12 @@ export function waitingOfStep(pending: PendingStep, app: string): Waiting {
   if (code === undefined && lastFailure === undefined) {
     return { reason: 'slot', waitsFor: `a worker that is free (${step})` };
   }
-  const reason = code === undefined ? 'retry' : reasonOf(code);
+  const { reason, waitsFor = `the next attempt (${step})` } =
+    code === undefined ? { reason: 'retry' as const } : waitingOfCode(code, app);
   const isExpected = reason === 'conversion' || reason === 'credits' || reason === 'rateLimit';
   return defined({
     reason,
-    waitsFor: waitTexts[reason]?.(app) ?? `the next attempt (${step})`,
+    waitsFor,
     because: isExpected ? undefined : lastFailure,
     until: nextAttemptAt,
   });
@@ -167,9 +165,12 @@ const reasonOfClass: Partial<Record<ErrorClass, WaitReason>> = {
   server: 'service',
 };
 
-function reasonOf(code: string): WaitReason {
+/** What is waited for after a failure with this code; without `waitsFor` it is only tried again. */
+export function waitingOfCode(code: string, app: string): { reason: WaitReason; waitsFor?: string | undefined } {
   const { class: kind } = lookUpErrorCode(code) ?? {};
-  return reasonOfCode[code] ?? (kind && reasonOfClass[kind]) ?? (/^HTTP_5\d\d$/.test(code) ? 'service' : 'retry');
+  const byStatus = /^HTTP_5\d\d$/.test(code) ? 'service' : 'retry';
+  const reason = reasonOfCode[code] ?? (kind && reasonOfClass[kind]) ?? byStatus;
+  return { reason, waitsFor: waitTexts[reason]?.(app) };
 }
 
 const waitTexts: Partial<Record<WaitReason, (app: string) => string>> = {

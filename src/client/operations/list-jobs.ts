@@ -33,7 +33,7 @@ export class SearchAttributesMissingError extends Error {
 
 const executionStatus: Readonly<Record<ListedStatus, string>> = {
   running: "ExecutionStatus = 'Running'",
-  awaitingCredits: "ExecutionStatus = 'Running'",
+  parked: "ExecutionStatus = 'Running'",
   completed: "ExecutionStatus = 'Completed'",
   failed: "ExecutionStatus IN ('Failed', 'Terminated', 'TimedOut')",
   cancelled: "ExecutionStatus = 'Canceled'",
@@ -49,15 +49,15 @@ export function toJobQuery({ status, app, code, batch, tag, since }: JobFilter, 
     { filter: 'app', value: app, by: names.app },
     { filter: 'code', value: code, by: names.errorCode },
     { filter: 'tag', value: tag, by: names.tags },
-    { filter: 'status awaitingCredits', value: status === 'awaitingCredits' ? status : undefined, by: names.status },
+    { filter: 'status parked', value: status === 'parked' ? status : undefined, by: names.status },
   ];
   const missing = needed.filter(({ value, by }) => value !== undefined && !present.has(by.name));
   if (missing.length > 0) throw new SearchAttributesMissingError(missing.map(({ filter }) => filter));
   const conditions = [`WorkflowType = '${conversionJobType}'`];
   if (status !== undefined) conditions.push(executionStatus[status]);
-  if (status === 'awaitingCredits') conditions.push(`${names.status.name} = 'awaitingCredits'`);
+  if (status === 'parked') conditions.push(`${names.status.name} = 'parked'`);
   if (status === 'running' && present.has(names.status.name)) {
-    conditions.push(`(${names.status.name} != 'awaitingCredits' OR ${names.status.name} IS NULL)`);
+    conditions.push(`(${names.status.name} != 'parked' OR ${names.status.name} IS NULL)`);
   }
   if (app !== undefined) conditions.push(`${names.app.name} = ${quoted(app)}`);
   if (code === possiblyChargedTwiceCode) {
@@ -116,7 +116,7 @@ const describedAtATime = 20;
 
 /**
  * The newest jobs that match the filter. Without the search attributes, only these filters work: `status` except
- * `awaitingCredits`, `batch` (of the jobs that it has started) and `since`.
+ * `parked`, `batch` (of the jobs that it has started) and `since`.
  * @throws SearchAttributesMissingError
  */
 export async function listJobs(client: Client, filter: JobFilter, limit: number): Promise<JobList> {
@@ -180,7 +180,7 @@ export function readListing(info: WorkflowExecutionInfo): ListedJob {
 
 function statusOf({ status: { name }, typedSearchAttributes }: WorkflowExecutionInfo): ListedStatus {
   if (name === 'RUNNING' || name === 'PAUSED') {
-    return typedSearchAttributes.get(searchAttributes.status) === 'awaitingCredits' ? 'awaitingCredits' : 'running';
+    return typedSearchAttributes.get(searchAttributes.status) === 'parked' ? 'parked' : 'running';
   }
   return name === 'COMPLETED' ? 'completed' : name === 'CANCELLED' ? 'cancelled' : 'failed';
 }
@@ -234,7 +234,7 @@ export async function countJobs(client: Client, filter: JobFilter, by: CountedBy
   return { groups: [...groups.values()].sort((one, other) => other.jobs - one.jobs), total };
 }
 
-export const openStatuses = ['running', 'awaitingCredits'] as const satisfies readonly ListedStatus[];
+export const openStatuses = ['running', 'parked'] as const satisfies readonly ListedStatus[];
 
 /** Open jobs of an app and task queue, by listed status. Rejects without search attributes, or without Temporal. */
 export async function countOpenJobs(
@@ -246,6 +246,6 @@ export async function countOpenJobs(
     const ofApp = `${searchAttributes.app.name} = ${quoted(app)} AND ${searchAttributes.status.name} = '${status}'`;
     return (await client.workflow.count(`${ofQueue} AND ${ofApp}`)).count;
   };
-  const [running, awaitingCredits] = await Promise.all([count('running'), count('awaitingCredits')]);
-  return { running, awaitingCredits };
+  const [running, parked] = await Promise.all([count('running'), count('parked')]);
+  return { running, parked };
 }

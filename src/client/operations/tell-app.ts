@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
-import type { CreditsWord } from '../../shared/job';
-import { appReadySignal, conversionBatchType, conversionJobType, creditsRestoredSignal } from '../../shared/names';
-import { searchAttributes } from '../../shared/search-attributes';
+import type { AppReady } from '../../shared/job';
+import { appReadySignal, conversionJobType } from '../../shared/names';
+import { searchAttributes, type ListedStatus } from '../../shared/search-attributes';
 import { quoted } from './list-jobs';
 import { presentSearchAttributes } from './search-attributes';
 
@@ -16,73 +16,10 @@ export interface Signalled {
   query: string;
 }
 
-/** Resumes every job of an app that is parked for vCredits; unlisted jobs that are not parked ignore it. */
-export function restoreCredits(client: Client, { app }: { app: string }): Promise<Signalled> {
-  return signalWaiting(client, restoredSignal(app));
-}
-
-/** The same for listed jobs alone, without waiting until all are told; how many there are. */
-export async function restoreListedCredits(client: Client, { app }: { app: string }): Promise<number> {
-  return (await startSignalling(client, { ...restoredSignal(app), isListed: true })).count;
-}
-
-function restoredSignal(app: string) {
-  // One timestamp for all jobs: after one job is refused again, similar ones send no request.
-  const word: CreditsWord = { saidAt: Date.now() };
-  return {
-    type: conversionJobType,
-    app,
-    status: 'awaitingCredits',
-    signal: creditsRestoredSignal,
-    input: [word],
-    reason: `vCredits of app ${app} were restored`,
-  };
-}
-
-/** Whether Temporal knows any job of the app; undefined without the search attribute. */
-export async function hasJobs(client: Client, app: string): Promise<boolean | undefined> {
-  const by = searchAttributes.app.name;
-  if (!(await presentSearchAttributes(client)).has(by)) return undefined;
-  const query = `WorkflowType = '${conversionJobType}' AND (${by} = ${quoted(app)} OR (${by} IS NULL AND ExecutionStatus = 'Running'))`;
-  return (await client.workflow.count(query)).count > 0;
-}
-
-/**
- * Tells every running batch of an app that its account is accepted. Those that need nothing ignore it: also a batch that is
- * not listed as waiting may have jobs that are just being refused.
- */
-export function appReady(client: Client, { app }: { app: string }): Promise<Signalled> {
-  return signalWaiting(client, {
-    type: conversionBatchType,
-    app,
-    signal: appReadySignal,
-    reason: `the service accepts app ${app} again`,
-  });
-}
-
-/** Of `temporal.api.enums.v1.BatchOperationState`: unspecified and running. */
-const unfinished = [0, 1];
-const checkIntervalMs = 200;
-
-interface WaitingSignal {
-  type: string;
-  app: string;
-  /** Default: any. */
-  status?: string;
-  /** Only workflows that are surely of this app, which the namespace needs the search attribute for. Default: false. */
-  isListed?: boolean;
-  signal: string;
-  input?: unknown[];
-  reason: string;
-}
-
-/**
- * Signals every running workflow of a type that is listed by an app, and a status, by one batch operation of the server.
- * Also those without search attributes, such as children of a user's workflow: the signal must not matter to others.
- */
-async function signalWaiting(client: Client, waiting: WaitingSignal): Promise<Signalled> {
+/** Tells every parked job of an app to try again; unlisted jobs that are not parked ignore it. */
+export async function tellReady(client: Client, { app }: { app: string }): Promise<Signalled> {
   const { namespace } = client.options;
-  const { query, jobId } = await startSignalling(client, waiting);
+  const { query, jobId } = await startSignalling(client, { app });
   if (jobId === undefined) return { signalled: 0, failed: 0, query };
   for (;;) {
     const { state, completeOperationCount, failureOperationCount } =
@@ -94,19 +31,39 @@ async function signalWaiting(client: Client, waiting: WaitingSignal): Promise<Si
   }
 }
 
-/** The same without waiting until the server has told them all; `jobId` is absent when there are none. */
+/** The same for listed jobs alone, without waiting until all are told; how many there are. */
+export async function tellListedReady(client: Client, { app }: { app: string }): Promise<number> {
+  return (await startSignalling(client, { app, isListed: true })).count;
+}
+
+/** Whether Temporal knows any job of the app; undefined without the search attribute. */
+export async function hasJobs(client: Client, app: string): Promise<boolean | undefined> {
+  const by = searchAttributes.app.name;
+  if (!(await presentSearchAttributes(client)).has(by)) return undefined;
+  const query = `WorkflowType = '${conversionJobType}' AND (${by} = ${quoted(app)} OR (${by} IS NULL AND ExecutionStatus = 'Running'))`;
+  return (await client.workflow.count(query)).count > 0;
+}
+
+/** Of `temporal.api.enums.v1.BatchOperationState`: unspecified and running. */
+const unfinished = [0, 1];
+const checkIntervalMs = 200;
+
+/**
+ * Signals every running job that is listed as parked and of the app, by one batch operation of the server; unless `isListed`,
+ * for which the namespace needs the search attributes, also jobs without them, such as children of a user's workflow.
+ */
 async function startSignalling(
   client: Client,
-  { type, app, status, isListed = false, signal, input = [], reason }: WaitingSignal,
+  { app, isListed = false }: { app: string; isListed?: boolean },
 ): Promise<{ query: string; count: number; jobId?: string }> {
   const { namespace, identity } = client.options;
   const present = await presentSearchAttributes(client);
   const listed = [
     { by: searchAttributes.app.name, value: app },
-    ...(status === undefined ? [] : [{ by: searchAttributes.status.name, value: status }]),
+    { by: searchAttributes.status.name, value: 'parked' satisfies ListedStatus },
   ];
   const query = [
-    `WorkflowType = '${type}'`,
+    `WorkflowType = '${conversionJobType}'`,
     `ExecutionStatus = 'Running'`,
     ...(isListed ? [`${searchAttributes.app.name} = ${quoted(app)}`] : []),
     ...listed.filter(({ by }) => present.has(by)).map(({ by, value }) => `(${by} = ${quoted(value)} OR ${by} IS NULL)`),
@@ -114,14 +71,16 @@ async function startSignalling(
   const { count } = await client.workflow.count(query);
   if (count === 0) return { query, count };
   const jobId = randomUUID();
+  // One timestamp for all jobs: after one job is refused again, the others send no request.
+  const word: AppReady = { saidAt: Date.now() };
   // Not encrypted: unlisted workflows may have other keys, and one that can't decode a signal is stuck.
-  const payloads = input.map((each) => defaultPayloadConverter.toPayload(each));
+  const payloads = [defaultPayloadConverter.toPayload(word)];
   await client.workflowService.startBatchOperation({
     namespace,
     jobId,
     visibilityQuery: query,
-    reason,
-    signalOperation: { signal, identity, input: { payloads } },
+    reason: `app ${app} is ready again`,
+    signalOperation: { signal: appReadySignal, identity, input: { payloads } },
   });
   return { query, count, jobId };
 }

@@ -9,7 +9,6 @@ import {
   type ItemWaits,
 } from '../../shared/batch';
 import {
-  appReadySignal,
   batchCancelSignal,
   batchPauseSignal,
   batchResultsQuery,
@@ -29,7 +28,6 @@ export interface ControlledBatch {
   pause(isPaused: boolean): void;
   setWindow(window: number): void;
   cancel(inFlightToo: boolean): void;
-  appReady(): void;
   itemWaits(word: Partial<ItemWaits> | undefined): void;
   itemUploaded(word: Partial<ItemUploaded> | undefined): void;
 }
@@ -42,7 +40,6 @@ export function listenTo(batch: ControlledBatch): void {
   const refusal = () => batch.whyNoPause();
   accept(batch, batchPauseSignal, { refusal, change: () => batch.pause(true) });
   accept(batch, batchResumeSignal, { refusal, change: () => batch.pause(false) });
-  accept(batch, appReadySignal, { refusal, change: () => batch.appReady() });
   accept<[number]>(batch, batchWindowSignal, { refusal: whyNoWindow, change: (window) => batch.setWindow(window) });
   accept<[BatchCancel?]>(batch, batchCancelSignal, {
     refusal: whyNoCancel,

@@ -1,6 +1,6 @@
 import type { BatchState } from '../../shared/batch';
 import { batchJobsPath } from '../../shared/temporal-ui';
-import { counted, shownTime } from '../../shared/wording';
+import { shownTime } from '../../shared/wording';
 
 /** Details of a batch for the Temporal UI, in markdown. `isListed`: the namespace has the search attributes. */
 export function describeBatch(
@@ -18,7 +18,7 @@ export function describeBatch(
     link('all its jobs', ''),
     link('running', ' AND ExecutionStatus = "Running"'),
     link('failed', ' AND ExecutionStatus = "Failed"'),
-    ...(isListed ? [link('waiting for vCredits', ' AND ConversionStatus = "awaitingCredits"')] : []),
+    ...(isListed ? [link('parked', ' AND ConversionStatus = "parked"')] : []),
   ];
   const counted = (['succeeded', 'failed', 'skipped', 'cancelled', 'inFlight', 'waiting'] as const)
     .filter((name) => state[name] > 0)
@@ -54,9 +54,6 @@ function waitsFor({ status, inFlight, needsAttention }: BatchState): string {
   if (status === 'paused') return 'Starts no job until it is resumed.';
   const jobs = `${inFlight} job${inFlight === 1 ? '' : 's'} in flight`;
   if (status === 'stopping') return `Starts no more jobs; waits for ${jobs}.`;
-  if (status === 'running' && needsAttention?.app !== undefined) {
-    return `**Needs attention**: starts no job as long as the service refuses the account of app ${needsAttention.app}; ${needsAttention.jobs} of ${counted(inFlight, 'item')} in flight wait for that.`;
-  }
   if (status === 'running' && needsAttention) {
     return `**Needs attention**: starts no job as long as one waits; ${needsAttention.jobs} of ${jobs} ${needsAttention.jobs === 1 ? 'does' : 'do'}. It then continues by itself.`;
   }

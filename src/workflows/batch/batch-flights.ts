@@ -105,7 +105,7 @@ export class BatchFlights {
       row,
     };
     this.flights.set(flight.item, flight);
-    if (this.isUploadExpected(flight)) flight.step = { kind: 'held' };
+    if (this.isUploadExpected(flight)) flight.step = { kind: 'awaitsUpload' };
     else {
       this.expectUpload(flight);
       this.goOn(flight);
@@ -119,33 +119,27 @@ export class BatchFlights {
     for (const flight of this.flights.values()) this.cancelOne(flight);
   }
 
-  /** Starts held items again, each in a new job, as far as the window has room; returns how many. */
+  /** Starts items whose source is uploaded by now, as far as the window has room; returns how many. */
   release(window: number): number {
-    const held = this.held();
-    let room = Math.max(window - (this.count - held.length), 0);
+    const waiting = this.waiting();
+    let room = Math.max(window - (this.count - waiting.length), 0);
     let released = 0;
-    for (const flight of held) {
+    for (const flight of waiting) {
       if (room === 0) break;
       if (this.isUploadExpected(flight)) continue;
-      this.startAfter(flight, flight.runId);
+      this.startAfter(flight, undefined);
       room -= 1;
       released += 1;
     }
     return released;
   }
 
-  /** The service takes the account again. */
-  appReady(): void {
-    for (const flight of this.flights.values()) {
-      const { kind } = flight.step;
-      if (kind !== 'held' && kind !== 'blocked') flight.isReadySince = true;
-    }
-  }
-
-  /** For a batch that starts no more jobs. */
-  giveUpHeld(): void {
-    for (const flight of this.held()) {
-      this.end(flight, { status: 'cancelled', ...(flight.runId !== undefined && !flight.earlier && { charge: 'no' }) });
+  /** For a batch that starts no more jobs: ends what waits for an upload, and what waits for a person. */
+  giveUpWaiting(parked: readonly number[]): void {
+    for (const flight of this.waiting()) this.end(flight, { status: 'cancelled' });
+    for (const item of parked) {
+      const flight = this.flights.get(item);
+      if (flight && !this.isCancelling) this.cancelOne(flight);
     }
   }
 
@@ -171,8 +165,8 @@ export class BatchFlights {
     return this.uploads.isExpected(flight, this.flights.values());
   }
 
-  private held(): Flight[] {
-    return [...this.flights.values()].filter(({ step }) => step.kind === 'held');
+  private waiting(): Flight[] {
+    return [...this.flights.values()].filter(({ step }) => step.kind === 'awaitsUpload');
   }
 
   /** Resolves when the batch can continue as new: a child whose start is not confirmed by then would never start. */
@@ -200,7 +194,7 @@ export class BatchFlights {
       case 'started':
         this.waits.add(flight, job);
         return;
-      case 'held':
+      case 'awaitsUpload':
     }
   }
 
@@ -220,7 +214,7 @@ export class BatchFlights {
       this.end(flight, outcomeOfResult(await child.result()));
     } catch (error) {
       const told = outcomeOfFailure(error instanceof ChildWorkflowFailure ? error.cause : error);
-      if (told.charge !== undefined) this.endUnlessHeld(flight, told);
+      if (told.charge !== undefined) this.end(flight, told);
       else this.goOn(flight, { kind: 'untold', told });
     }
   }
@@ -262,11 +256,11 @@ export class BatchFlights {
     switch (step.kind) {
       case 'untold':
         // Without a history nothing proves that no conversion ran.
-        this.endUnlessHeld(flight, outcome ?? { ...step.told, charge: 'maybe' });
+        this.end(flight, outcome ?? { ...step.told, charge: 'maybe' });
         return;
       case 'started':
       case 'awaited':
-        if (outcome) this.endUnlessHeld(flight, outcome);
+        if (outcome) this.end(flight, outcome);
         // Temporal no longer knows it: another job finds out that nobody knows what it did.
         else this.startAfter(flight, flight.runId);
         return;
@@ -279,7 +273,7 @@ export class BatchFlights {
         else this.startAfter(flight, runId);
         return;
       case 'starting':
-      case 'held':
+      case 'awaitsUpload':
     }
   }
 
@@ -303,7 +297,6 @@ export class BatchFlights {
 
   private startAfter(flight: Flight, after: string | undefined): void {
     delete flight.runId;
-    delete flight.isReadySince;
     if (this.isCancelling) {
       this.end(flight, { status: 'cancelled' });
       return;
@@ -335,24 +328,8 @@ export class BatchFlights {
       .finally(() => (this.unconfirmed -= 1));
   }
 
-  /** An item is not blamed for a refusal that every other item would meet. */
-  private endUnlessHeld(flight: Flight, { refusesAccount, ...outcome }: JobOutcome): void {
-    if (refusesAccount !== true || this.isCancelling) {
-      this.end(flight, outcome);
-      return;
-    }
-    const { code = '', message = '', requests = 0 } = outcome;
-    flight.requests = (flight.requests ?? 0) + requests;
-    flight.step = { kind: 'held' };
-    delete flight.isUploading;
-    this.on.held(flight.item, flight.isReadySince ? undefined : { code, message });
-    if (flight.isReadySince) delete flight.isReadySince;
-    // A job of later says that the account is refused again.
-    else for (const other of this.flights.values()) delete other.isReadySince;
-  }
-
   private end(flight: Flight, outcome: JobOutcome): void {
-    const { item, startedAt, workflowId, runId, step, earlier, requests } = flight;
+    const { item, startedAt, workflowId, runId, step, earlier } = flight;
     if (!this.flights.delete(item)) return;
     const isOurs = step.kind !== 'blocked' && step.kind !== 'looking' && runId !== undefined;
     this.on.ended({
@@ -360,7 +337,6 @@ export class BatchFlights {
       // Without a job, the charge of earlier ones still counts.
       ...(outcome.charge === undefined && earlier && rowOfEarlier(earlier)),
       ...outcome,
-      ...(requests !== undefined && { requests: requests + (outcome.requests ?? 0) }),
       ...(isOurs && { workflowId, runId }),
       startedAt,
       durationMs: Date.now() - startedAt,

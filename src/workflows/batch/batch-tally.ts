@@ -86,8 +86,8 @@ export class BatchTally {
 }
 
 /**
- * Items in flight that wait for an operator: for room, or because the service refuses the account. While there is one,
- * the batch starts no more jobs: they would wait for the same thing, while paid results could expire at the service.
+ * Items in flight whose jobs are parked. While there is one, the batch starts no more jobs: they would wait for the same
+ * thing, while paid results could expire at the service.
  */
 export class BatchAttention {
   /** Item numbers. */
@@ -113,8 +113,11 @@ export class BatchAttention {
     this.waiting.delete(item);
   }
 
-  allOver(): void {
+  /** For a batch that waits for nobody. */
+  giveUp(): number[] {
+    const items = [...this.waiting];
     this.waiting.clear();
+    return items;
   }
 
   /** State for the next run; its size is bounded by the window. */
@@ -129,4 +132,4 @@ export interface CarriedAttention {
   reason: Reason;
 }
 
-type Reason = Pick<NeedsAttention, 'code' | 'message'>;
+type Reason = Omit<NeedsAttention, 'jobs'>;

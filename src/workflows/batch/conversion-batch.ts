@@ -20,7 +20,6 @@ import {
   type ConversionBatchResult,
   type ItemUploaded,
   type ItemWaits,
-  type NeedsAttention,
   type PlannedRows,
 } from '../../shared/batch';
 import type { ManifestPosition, PassedOver, PlanBatchResult } from '../../shared/batch-activities';
@@ -28,7 +27,6 @@ import { defined } from '../../shared/defined';
 import { batchStateQuery } from '../../shared/names';
 import type { Unconvertible } from '../../shared/policies';
 import { searchAttributes, settableAttributes, type ListedBatchStatus } from '../../shared/search-attributes';
-import { shellWord } from '../../shared/wording';
 import { batchActivities } from './batch-activities';
 import { describeBatch } from './batch-details';
 import { listenTo, type ControlledBatch } from './batch-controls';
@@ -37,7 +35,7 @@ import { checkBatchInput } from './batch-input';
 import { BatchReader, BatchRows } from './batch-reader';
 import { BatchResults } from './batch-results';
 import { BatchAttention, BatchTally, type CarriedAttention, type BatchTotals } from './batch-tally';
-import type { AccountRefusal, CarriedFlight } from './flight';
+import type { CarriedFlight } from './flight';
 import { allResults, InlineItems, InlineResults } from './inline-items';
 import { ruleOf, wantsAgain } from './item-job';
 import { mergeResults, unwrap, writeReport } from './run-end';
@@ -49,7 +47,6 @@ interface CarriedBatch extends Planned {
   window: number;
   isPaused: boolean;
   attention?: CarriedAttention;
-  refusals?: CarriedAttention;
   stop?: StopReason;
   isCancelling: boolean;
   position: ManifestPosition;
@@ -126,8 +123,6 @@ class ConversionBatch implements ControlledBatch {
   private readonly results: BatchResults | InlineResults;
   private readonly flights: BatchFlights;
   private readonly attention: BatchAttention;
-  /** Items that are held because the service refuses the account. */
-  private readonly refusals: BatchAttention;
   private readonly startedAt: number;
   private window: number;
   private isPaused: boolean;
@@ -150,14 +145,9 @@ class ConversionBatch implements ControlledBatch {
     const { reader, results, rows } = this.open(carried);
     this.reader = reader;
     this.results = results;
-    const on = {
-      ended: (result: BatchItemResult) => this.land(result),
-      held: (item: number, refusal?: AccountRefusal) => this.hold(item, refusal),
-      released: () => this.wake(),
-    };
+    const on = { ended: (result: BatchItemResult) => this.land(result), released: () => this.wake() };
     this.flights = new BatchFlights(input, rows, on, carried.uploads);
     this.attention = new BatchAttention(carried.attention);
-    this.refusals = new BatchAttention(carried.refusals);
     this.startedAt = carried.startedAt;
     this.window = carried.window ?? input.window ?? defaultWindow;
     this.isPaused = carried.isPaused ?? false;
@@ -188,7 +178,7 @@ class ConversionBatch implements ControlledBatch {
     this.flights.adopt(this.carried.inFlight ?? []);
     for (;;) {
       if (this.isCancelling) this.flights.cancel();
-      if (this.isStartingNoMore()) this.flights.giveUpHeld();
+      if (this.isStartingNoMore()) this.flights.giveUpWaiting(this.attention.giveUp());
       this.startJobs();
       this.describe();
       if (this.isOver()) return this.finish();
@@ -213,7 +203,7 @@ class ConversionBatch implements ControlledBatch {
     const { items } = this;
     const { planned, run } = this.carried;
     const inFlight = this.flights.count;
-    const needsAttention = this.needsAttention();
+    const { needed: needsAttention } = this.attention;
     return {
       status: this.status(),
       items,
@@ -238,19 +228,12 @@ class ConversionBatch implements ControlledBatch {
     this.wake();
   }
 
-  /** What is held starts again, unless the batch is paused: then when it is resumed. */
-  appReady(): void {
-    this.refusals.allOver();
-    this.flights.appReady();
-    this.wake();
-  }
-
   itemWaits(word: Partial<ItemWaits> | undefined): void {
-    const { workflowId, code = '', message = '', over = false } = word ?? {};
+    const { workflowId, code = '', message = '', app, over = false } = word ?? {};
     const item = workflowId === undefined ? undefined : this.flights.itemOf(workflowId);
     if (item === undefined) return;
     if (over) this.attention.over(item);
-    else this.attention.waits(item, { code, message });
+    else this.attention.waits(item, { code, message, ...(app !== undefined && { app }) });
     this.wake();
   }
 
@@ -284,24 +267,9 @@ class ConversionBatch implements ControlledBatch {
     return this.isPaused ? 'paused' : 'running';
   }
 
-  private needsAttention(): NeedsAttention | undefined {
-    const refused = this.refusals.needed;
-    return refused ? { ...refused, app: this.input.app } : this.attention.needed;
-  }
-
-  private hold(item: number, refusal: AccountRefusal | undefined): void {
-    this.attention.over(item);
-    if (refusal) {
-      const next = `When that is fixed: fileconv app ready --app ${shellWord(this.input.app)}`;
-      this.refusals.waits(item, { ...refusal, message: `${refusal.message} ${next}` });
-    }
-    this.wake();
-  }
-
   private land(result: BatchItemResult): void {
     this.progress += 1;
     this.attention.over(result.item);
-    this.refusals.over(result.item);
     this.tally.add(result);
     this.results.add(result);
     if (this.tally.exceeds(this.input.stopAfter)) this.stop ??= 'stopped';
@@ -310,7 +278,7 @@ class ConversionBatch implements ControlledBatch {
 
   private startJobs(): void {
     if (this.isStartingNoMore()) return;
-    if (!this.isPaused && !this.needsAttention()) {
+    if (!this.isPaused && !this.attention.needed) {
       this.progress += this.flights.release(this.window);
       while (this.flights.count < this.window && !this.results.isBehind) {
         const item = this.reader.take();
@@ -352,7 +320,6 @@ class ConversionBatch implements ControlledBatch {
     await this.results.rest();
     await condition(allHandlersFinished);
     const attention = this.attention.carry();
-    const refusals = this.refusals.carry();
     const uploads = this.flights.carryUploads();
     const carried: CarriedBatch = {
       ...defined({ planned: this.carried.planned, run: this.carried.run }),
@@ -360,7 +327,6 @@ class ConversionBatch implements ControlledBatch {
       window: this.window,
       isPaused: this.isPaused,
       ...(attention && { attention }),
-      ...(refusals && { refusals }),
       ...(this.stop && { stop: this.stop }),
       isCancelling: this.isCancelling,
       position: this.reader.position,
@@ -434,7 +400,7 @@ class ConversionBatch implements ControlledBatch {
   /** What the batch is listed as. */
   private listedStatus(): ListedBatchStatus {
     const status = this.status();
-    return this.refusals.needed && (status === 'running' || status === 'paused') ? 'needsAttention' : status;
+    return this.attention.needed && (status === 'running' || status === 'paused') ? 'needsAttention' : status;
   }
 }
 

@@ -28,10 +28,6 @@ export interface CarriedFlight {
   isUploading?: true;
   /** By the batch's ledger. */
   earlier?: EarlierRuns;
-  /** Requests of jobs that ended because the service refused the account. */
-  requests?: number;
-  /** The app was said to be ready when this job may have started already, so a refusal of it says nothing: another job tries. */
-  isReadySince?: true;
 }
 
 /**
@@ -40,8 +36,7 @@ export interface CarriedFlight {
  * - `blocked`: a running job writes another source, or with other options, to the destination.
  * - `started`: this run started the job and receives its completion.
  * - `awaited`: the job was started by another run or workflow.
- * - `held`: another job starts when the service no longer refuses the account, or, without a `runId`, when another row has
- *   uploaded the same source.
+ * - `awaitsUpload`: its job starts when another row has uploaded the same source.
  * - `untold`: the job ended with outcome `told`, which does not say what it left behind.
  */
 export type FlightStep =
@@ -50,7 +45,7 @@ export type FlightStep =
   | { kind: 'blocked' }
   | { kind: 'started' }
   | { kind: 'awaited' }
-  | { kind: 'held' }
+  | { kind: 'awaitsUpload' }
   | { kind: 'untold'; told: JobOutcome };
 
 /** Where the rows of flights come from. */
@@ -59,16 +54,9 @@ export interface FlightRows {
   at(byte: number): Promise<BatchItem>;
 }
 
-export interface AccountRefusal {
-  code: string;
-  message: string;
-}
-
 export interface FlightEvents {
   ended: (result: BatchItemResult) => void;
-  /** Nothing was decided about the item, whose flight is held. Without a refusal it may be released at once. */
-  held: (item: number, refusal?: AccountRefusal) => void;
-  /** Rows that are held for an upload may start without it. */
+  /** Rows that wait for an upload may start without it. */
   released: () => void;
 }
 

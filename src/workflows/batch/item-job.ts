@@ -40,7 +40,7 @@ export function itemJobInput(
     tellsUpload: row.sourceGroup === undefined ? undefined : true,
     earlier,
     recall: after === undefined ? undefined : { runId: after, onUnknownOutcome, ...again },
-    policies: isFetched ? { ...policies, onUnknownOutcome } : policies,
+    policies: { onRefusedAccount: 'park' as const, ...policies, ...(isFetched && { onUnknownOutcome }) },
   });
 }
 

@@ -2,7 +2,7 @@ import { isCancellation } from '@temporalio/workflow';
 import { failureCodes, type CheckTaskInput, type TaskReport } from '../../shared/activities';
 import { defined } from '../../shared/defined';
 import { shownTime } from '../../shared/wording';
-import { readFailure, type JobFailure } from './job-failure';
+import type { JobFailure } from './job-failure';
 import type { JobParts } from './job-parts';
 
 interface Knowledge {
@@ -15,16 +15,19 @@ interface Knowledge {
   isEarlier?: true;
 }
 
+/** The report of a finished conversion, or why there is none. */
+export type Checked = { report: TaskReport; failure?: undefined } | { report?: undefined; failure: JobFailure };
+
 /**
  * Waits until the service has finished a conversion. Polls through activity retries, which add nothing to the history.
  * When a callback is expected, the first poll waits for it, at most `pollAfter`.
  */
 export async function awaitConversion(
-  { input, policies, name, activities, progress, callbacks, waits }: JobParts,
+  { input, policies, name, activities, progress, callbacks, waits, park }: JobParts,
   { taskId, callback, fromCallback, isEarlier }: Knowledge,
-): Promise<TaskReport> {
+): Promise<Checked> {
   const submittedAt = Date.now();
-  const waitedBefore = waits.waitedMs;
+  const excusedBefore = waits.waitedMs + park.spentMs;
   const { conversionDeadlineMs, pollAfterMs, firstCheckAfterMs, maxCheckIntervalMs } = policies;
   if (callback) {
     const waitMs = Math.min(pollAfterMs, conversionDeadlineMs / 2);
@@ -32,8 +35,6 @@ export async function awaitConversion(
     progress.enter('converting', `Waits for the service to call back; from ${pollsAt} UTC on it asks by itself.`);
     await callbacks.wait(waitMs);
   }
-  const lastAt = shownTime(submittedAt + conversionDeadlineMs);
-  progress.enter('converting', `Waits for the service to finish the conversion, until ${lastAt} UTC at the latest.`);
   const request: CheckTaskInput = defined({
     app: input.app,
     taskId,
@@ -46,20 +47,39 @@ export async function awaitConversion(
     fromCallback,
     isEarlier,
   });
-  const poll = () => {
-    const deadlineMs = Math.max(conversionDeadlineMs + waits.waitedMs - waitedBefore - (Date.now() - submittedAt), 1);
-    return activities.checkTask(request, { deadlineMs });
-  };
-  const checked = callback ? await callbacks.race(poll) : await poll();
-  progress.requests += checked.requests;
-  return checked.report;
+  for (;;) {
+    const excusedMs = waits.waitedMs + park.spentMs - excusedBefore;
+    const lastAt = submittedAt + conversionDeadlineMs + excusedMs;
+    if (!park.isParked) {
+      const until = shownTime(lastAt);
+      progress.enter('converting', `Waits for the service to finish the conversion, until ${until} UTC at the latest.`);
+    }
+    const poll = () =>
+      park.run((parking) => {
+        const deadlineMs = park.stretched(Math.max(lastAt - Date.now(), 1));
+        return activities.checkTask({ ...request, ...parking }, { deadlineMs });
+      });
+    try {
+      const { report, requests } = callback && !park.isParked ? await callbacks.race(poll) : await poll();
+      progress.requests += requests;
+      if (report.finished) return { report };
+    } catch (error) {
+      if (isCancellation(error)) throw error;
+      const failure = park.read(error, failureCodes.conversionDeadline);
+      // Only a refused poll: a task that failed for want of something has to be submitted again.
+      if (failure.reaction !== 'park' || failure.origin === 'task') return { failure };
+      progress.requests += failure.requests;
+      progress.lastFailure = failure;
+      park.enter(failure);
+    }
+  }
 }
 
 /**
  * Waits for a callback after a submit with an unknown outcome: it proves that the submit was executed, and names its
  * task. If the service does not know that task, the outcome stays unknown.
  */
-export async function awaitProof(job: JobParts, failure: JobFailure): Promise<Proof> {
+export async function awaitProof(job: JobParts, failure: JobFailure): Promise<Checked> {
   try {
     const proof = await seekProof(job, failure);
     // A submit that is still unknown is counted by the decision made next.
@@ -72,9 +92,7 @@ export async function awaitProof(job: JobParts, failure: JobFailure): Promise<Pr
   }
 }
 
-type Proof = { report: TaskReport } | { report?: undefined; failure: JobFailure };
-
-async function seekProof(job: JobParts, failure: JobFailure): Promise<Proof> {
+async function seekProof(job: JobParts, failure: JobFailure): Promise<Checked> {
   const { progress, callbacks, policies } = job;
   progress.enter('submitting', 'It is not known whether the conversion runs. Waits for the service to call back.');
   const isExecuted = await callbacks.wait(policies.unknownOutcomeWaitMs);
@@ -83,20 +101,13 @@ async function seekProof(job: JobParts, failure: JobFailure): Promise<Proof> {
   if (!isExecuted) return note('No callback came.');
   if (namedTask === undefined) return note('A callback came, so it was executed; which task it is, it does not say.');
   progress.taskId = namedTask;
-  try {
-    const report = await awaitConversion(job, { taskId: namedTask, callback: true, fromCallback: true });
+  const checked = await awaitConversion(job, { taskId: namedTask, callback: true, fromCallback: true });
+  if (checked.report || checked.failure.reaction !== 'outcomeUnknown') {
     progress.charge.resolved(namedTask);
-    return { report };
-  } catch (error) {
-    if (isCancellation(error)) throw error;
-    const asked = readFailure(error, failureCodes.conversionDeadline);
-    if (asked.reaction !== 'outcomeUnknown') {
-      progress.charge.resolved(namedTask);
-      return { failure: asked };
-    }
-    progress.requests += asked.requests;
-    progress.taskId = undefined;
-    progress.enter('submitting');
-    return note('A callback came, but the service does not know the task that it names.');
+    return checked;
   }
+  progress.requests += checked.failure.requests;
+  progress.taskId = undefined;
+  progress.enter('submitting');
+  return note('A callback came, but the service does not know the task that it names.');
 }

@@ -23,7 +23,7 @@ import {
 import { acceptedUpdate, conversionStateQuery } from '../../shared/names';
 import { awaitConversion } from './await-conversion';
 import { convertSource, noteFailure } from './convert-source';
-import { readFailure, type JobFailure } from './job-failure';
+import type { JobFailure } from './job-failure';
 import { discardDownload, runStep, JobParts } from './job-parts';
 import { countEnd, type JobProgress } from './job-progress';
 import { SourceUpload } from './upload-source';
@@ -41,7 +41,7 @@ export async function conversionJob(input: ConversionJobInput): Promise<Conversi
   const job = new ConversionJob(input);
   setHandler(stateQuery, () => job.progress.state());
   job.callbacks.listen();
-  job.credits.listen();
+  job.park.listen();
   job.acceptance.listen();
   try {
     const result = await job.run();
@@ -99,17 +99,12 @@ class ConversionJob extends JobParts {
   /** Waits for the task that an earlier run of the job submitted, and downloads its result. */
   private async fetchEarlier(taskId: string): Promise<ConversionJobResult | 'lost'> {
     this.progress.taskId = taskId;
-    let report: TaskReport;
-    try {
-      report = await awaitConversion(this, { taskId, callback: false, isEarlier: true });
-    } catch (error) {
-      if (isCancellation(error)) throw error;
-      const failure = readFailure(error, failureCodes.conversionDeadline);
+    const { report, failure } = await awaitConversion(this, { taskId, callback: false, isEarlier: true });
+    if (!report) {
       noteFailure(this, failure);
       // The task failed without a charge, and submitting again can succeed.
-      if (failure.reaction === 'submitAgain' || failure.reaction === 'uploadAgain') return 'lost';
-      if (failure.reaction === 'awaitCredits') return 'lost';
-      return this.giveUpTask(failure);
+      const isFree = ['submitAgain', 'uploadAgain', 'park'].includes(failure.reaction);
+      return isFree ? 'lost' : this.giveUpTask(failure);
     }
     const delivered = await this.deliver(report);
     return 'lost' in delivered ? this.giveUpTask(delivered.lost) : delivered;
@@ -159,10 +154,10 @@ class ConversionJob extends JobParts {
 
   /** Removes what the job left behind, and notes what can't be undone. */
   private async cancelled(): Promise<void> {
-    const { taskId, phase } = this.progress;
-    const leftOver = phase === 'downloading' ? await discardDownload(this) : '';
+    const { taskId, phase, step } = this.progress;
+    const leftOver = step === 'downloading' ? await discardDownload(this) : '';
     const goesOn =
-      taskId !== undefined && phase === 'converting'
+      taskId !== undefined && step === 'converting'
         ? `The service has no cancel endpoint: conversion task ${taskId} continues there and may be charged.`
         : '';
     const note = [`Cancelled while ${phase}.`, goesOn, leftOver].filter(Boolean).join(' ');
@@ -192,9 +187,10 @@ class ConversionJob extends JobParts {
     const summary = `to ${lastSegment(destination)}${destination.endsWith('/') ? '/' : ''}`;
     const cleanUp = () => discardDownload(this);
     const step = { phase: 'downloading', deadlineCode: failureCodes.downloadDeadline, cleanUp } as const;
-    const downloaded = await runStep(this, step, () => {
-      const deadlineMs = Math.max(this.room.deadline - Date.now(), 1);
-      return this.activities.downloadFile({ ...request, ...this.room.needed() }, { summary, deadlineMs });
+    const downloaded = await runStep(this, step, (parking) => {
+      const { neededBytes } = this.park;
+      const deadlineMs = this.park.stretched(this.policies.downloadDeadlineMs);
+      return this.activities.downloadFile(defined({ ...request, ...parking, neededBytes }), { summary, deadlineMs });
     });
     if ('lost' in downloaded) return downloaded;
     this.progress.requests += downloaded.requests;

@@ -144,7 +144,7 @@ const leastLeftMs = 60_000;
 
 /**
  * Waits that the service orders (section "Limits") and that are longer than the step's deadline: the job sleeps them
- * out, and the deadline moves by the same time. The credits deadline bounds their sum.
+ * out, and the deadline moves by the same time. The deadline of parked jobs bounds their sum.
  */
 export class OrderedWaits {
   waitedMs = 0;

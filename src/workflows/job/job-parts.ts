@@ -1,15 +1,14 @@
 import { isCancellation } from '@temporalio/workflow';
-import { failureCodes } from '../../shared/activities';
+import { failureCodes, type Parking } from '../../shared/activities';
 import { defined } from '../../shared/defined';
 import { sourceName, type ConversionJobInput, type JobPhase } from '../../shared/job';
 import { shownTime } from '../../shared/wording';
-import { CreditsPark } from './credits-park';
 import { createJobActivities, OrderedWaits, type JobActivities } from './job-activities';
 import { JobCallbacks } from './job-callbacks';
 import { readFailure, type JobFailure } from './job-failure';
 import { JobProgress } from './job-progress';
+import { Park } from './park';
 import { resolvePolicies, type ResolvedPolicies } from './policies';
-import { RoomWait } from './room-wait';
 
 /** What the steps of a job share. */
 export class JobParts {
@@ -18,9 +17,8 @@ export class JobParts {
   readonly activities: JobActivities;
   readonly progress: JobProgress;
   readonly callbacks = new JobCallbacks();
-  readonly credits: CreditsPark;
+  readonly park: Park;
   readonly waits: OrderedWaits;
-  readonly room: RoomWait;
   /** Of the worker that uploaded, if workers on others may not see the destination's folder. */
   host: string | undefined;
 
@@ -29,14 +27,17 @@ export class JobParts {
     this.name = sourceName(input.source);
     const progress = new JobProgress(input);
     this.progress = progress;
-    const { creditsDeadlineMs, downloadDeadlineMs } = this.policies;
-    this.waits = new OrderedWaits(creditsDeadlineMs, (untilMs, message) => {
+    const { parkedDeadlineMs, onRefusedAccount } = this.policies;
+    this.waits = new OrderedWaits(parkedDeadlineMs, (untilMs, message) => {
       progress.orderedWaitsMs += untilMs - Date.now();
       progress.enter(progress.phase, `Waits until ${shownTime(untilMs)} UTC, as the service orders: ${message}`);
     });
     this.activities = createJobActivities(this.policies, this.waits);
-    this.credits = new CreditsPark({ app: input.app, creditsDeadlineMs }, progress);
-    this.room = new RoomWait({ destination: input.destination ?? '', deadlineMs: downloadDeadlineMs }, progress);
+    const { app, destination = '' } = input;
+    this.park = new Park(
+      { app, destination, deadlineMs: parkedDeadlineMs, parksRefused: onRefusedAccount === 'park' },
+      progress,
+    );
   }
 }
 
@@ -47,34 +48,27 @@ interface RepeatedStep {
   cleanUp?: () => Promise<string>;
 }
 
-/**
- * Runs a step that is safe to repeat; waits and repeats it while the app lacks vCredits or the destination room.
- * `lost`: the service no longer has the task.
- */
+/** Runs a step that is safe to repeat; parks while it needs a person. `lost`: the service no longer has the task. */
 export async function runStep<T>(
-  { progress, credits, room }: JobParts,
+  { progress, park }: JobParts,
   { phase, deadlineCode, cleanUp = () => Promise.resolve('') }: RepeatedStep,
-  run: () => Promise<T>,
+  run: (parking: Parking) => Promise<T>,
 ): Promise<T | { lost: JobFailure }> {
+  progress.enter(phase);
   for (;;) {
-    progress.enter(phase, room.waitsFor);
-    credits.forgetRestored();
     try {
-      return await run();
+      return await park.run(run);
     } catch (error) {
       if (isCancellation(error)) throw error;
-      const failure = room.explain(readFailure(error, room.deadlineCode(deadlineCode)));
+      const failure = park.read(error, deadlineCode);
       progress.requests += failure.requests;
       if (failure.reaction === 'taskLost') {
         progress.charge.lost();
         return { lost: failure };
       }
-      if (failure.reaction !== 'awaitCredits' && failure.reaction !== 'awaitRoom') {
-        throw progress.failed(failure, await cleanUp());
-      }
+      if (failure.reaction !== 'park') throw progress.failed(failure, await cleanUp());
       progress.lastFailure = failure;
-      if (failure.reaction === 'awaitRoom') room.enter(failure);
-      else await credits.wait(failure);
+      park.enter(failure);
     }
   }
 }

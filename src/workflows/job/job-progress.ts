@@ -11,6 +11,7 @@ import { defined } from '../../shared/defined';
 import {
   jobSummary,
   type JobPhase,
+  type ParkReason,
   type ConversionFailureDetails,
   type ConversionJobInput,
   type ConversionJobState,
@@ -42,6 +43,9 @@ import type { JobFailure } from './job-failure';
 export class JobProgress {
   readonly summary: string;
   phase: JobPhase;
+  /** The phase, or the one in which a parked job parked. */
+  step: JobPhase;
+  private parkedFor: ParkReason | undefined;
   since = Date.now();
   taskId: string | undefined;
   /** Why the job had to retry; shown until the job ends. */
@@ -67,6 +71,7 @@ export class JobProgress {
     this.takeUp(input.earlier);
     this.logged = defined({ app: input.app, batchId: workflowInfo().parent?.workflowId });
     this.phase = 'uri' in input.source ? 'uploading' : 'submitting';
+    this.step = this.phase;
     this.describe('');
   }
 
@@ -79,11 +84,12 @@ export class JobProgress {
 
   /** `waitsFor`: what the job waits for, shown in the UI; when empty, the default text of the phase. */
   enter(phase: JobPhase, waitsFor = '', errorCode?: string): void {
+    if (!['parked', 'failed', 'cancelled'].includes(phase)) this.step = phase;
     if (phase !== this.phase) {
       this.list(phase, errorCode);
       const lastedMs = Date.now() - this.since;
       recordPhase(this.phase, lastedMs);
-      if (this.phase === 'awaitingCredits' && !isOver(phase)) {
+      if (this.phase === 'parked' && !isOver(phase)) {
         log.info('Job continues', { ...this.logged, parkedSeconds: Math.round(lastedMs / 1_000) });
       }
       this.phaseMs[this.phase] = (this.phaseMs[this.phase] ?? 0) + lastedMs;
@@ -93,11 +99,11 @@ export class JobProgress {
     this.describe(waitsFor);
   }
 
-  /** Counts and logs that the job parks. @param deadline milliseconds since the epoch. */
-  parked(deadline: number): void {
-    counter(workerMetrics.jobsParked).add(1);
-    const until = new Date(deadline).toISOString();
-    log.info('Job parked: the app has too few vCredits', { ...this.logged, until });
+  /** Counts and logs that the job parks. `until`: milliseconds since the epoch. */
+  parked({ reason, code, until }: { reason: ParkReason; code: string; until: number }): void {
+    this.parkedFor = reason;
+    counter(workerMetrics.jobsParked).add(1, { reason });
+    log.info('Job parked', { ...this.logged, reason, code, until: new Date(until).toISOString() });
   }
 
   /** Counts and logs what was decided about a submit with an unknown outcome. */
@@ -110,6 +116,7 @@ export class JobProgress {
   state(): ConversionJobState {
     return {
       phase: this.phase,
+      ...(this.phase === 'parked' && this.parkedFor && { parkedFor: this.parkedFor }),
       since: this.since,
       summary: this.summary,
       ...(this.taskId !== undefined && { taskId: this.taskId }),
@@ -124,7 +131,7 @@ export class JobProgress {
   /** The job's own failure: its type is the error code; its message names the file and says what to do. */
   failed(failure: JobFailure, advice = ''): ApplicationFailure {
     const { phase } = this;
-    const { code, message, httpStatus, endpoint, refusesAccount, error } = failure;
+    const { code, message, httpStatus, endpoint, error } = failure;
     this.ownUp();
     this.enter('failed', message, code);
     countEnd('failed', failure);
@@ -139,7 +146,7 @@ export class JobProgress {
       ...defined({ phase, taskId, possiblyChargedTwice, ...asked }),
     });
     const details: ConversionFailureDetails = {
-      ...defined({ code, phase, ...asked, refusesAccount, taskId, vcredits, source }),
+      ...defined({ code, phase, ...asked, taskId, vcredits, source }),
       warnings,
       requests,
       charge,
@@ -193,7 +200,7 @@ export class JobProgress {
 
   /**
    * Upserts as rarely as possible, since each costs an event and a write: once when the job ends, with everything users
-   * search for, and when it parks and resumes, since `credits restored` signals the jobs listed as parked.
+   * search for, and when it parks and resumes, since `app ready` signals the jobs listed as parked.
    */
   private list(next: JobPhase, errorCode: string | undefined): void {
     const status = listedStatus(next);
@@ -213,7 +220,7 @@ export class JobProgress {
     const { phase, lastFailure, taskId } = this;
     const { workflowId, parent } = workflowInfo();
     const lines = [
-      `**${phase}** since ${shownTime(this.since)} UTC`,
+      `**${phase}**${phase === 'parked' ? ` (${this.step}, for ${this.parkedFor})` : ''} since ${shownTime(this.since)} UTC`,
       waitsFor || usualWaits[phase],
       ...(isOver(phase)
         ? []
@@ -249,7 +256,7 @@ function isOver(phase: JobPhase): phase is 'completed' | 'failed' | 'cancelled' 
 }
 
 function listedStatus(phase: JobPhase): ListedStatus {
-  return phase === 'awaitingCredits' || isOver(phase) ? phase : 'running';
+  return phase === 'parked' || isOver(phase) ? phase : 'running';
 }
 
 /* Job metrics of a worker, silent on replay. The app is not a label: a job's input can name any app. */

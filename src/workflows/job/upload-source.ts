@@ -27,7 +27,7 @@ export class SourceUpload {
     return this.left > 0 && 'uri' in this.job.input.source;
   }
 
-  /** Resets the limit: an upload that expires while the job waits for an operator is not the service's fault. */
+  /** Resets the limit: an upload that expires while the job is parked is not the service's fault. */
   forgive(): void {
     this.left = uploadsAtMost;
   }
@@ -45,7 +45,10 @@ export class SourceUpload {
       ...(given && { upload: given }),
     };
     const step = { phase: 'uploading', deadlineCode: failureCodes.uploadDeadline } as const;
-    const uploaded = await runStep(this.job, step, () => activities.uploadFile(request));
+    const uploaded = await runStep(this.job, step, (parking) => {
+      const deadlineMs = this.job.park.stretched(policies.uploadDeadlineMs);
+      return activities.uploadFile({ ...request, ...parking }, { deadlineMs });
+    });
     if ('lost' in uploaded) throw progress.failed(uploaded.lost);
     if (uploaded.skipped) return 'skipped';
     this.job.host = uploaded.host;

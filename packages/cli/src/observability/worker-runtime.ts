@@ -62,7 +62,7 @@ const intervalMs = 15_000;
 /** More than one, because one may be dying, or serve no metrics. */
 const counters = 3;
 
-const none = { running: 0, awaitingCredits: 0 };
+const none = { running: 0, parked: 0 };
 
 interface WatchOptions {
   client: Client;

@@ -184,7 +184,7 @@ export function nextStep(
       ? { why: 'Start the stack', command: 'fileconv up' }
       : { why: 'What is broken', command: 'fileconv doctor' },
     service: broken,
-    account: broken,
+    account: { why: 'When that is fixed', command: `fileconv app ready${ofApp}` },
     appProfile: broken,
     attempt: { why: 'Whether anything is broken', command: `fileconv doctor${ofApp}` },
     sharedFolder: { why: 'Workers and where they are', command: 'fileconv doctor' },

@@ -67,7 +67,7 @@ describe('the configuration without a file', () => {
         submitDeadline: 86_400_000,
         conversionDeadline: 604_800_000,
         downloadDeadline: 86_400_000,
-        creditsDeadline: 604_800_000,
+        parkedDeadline: 604_800_000,
         firstCheckAfter: 2_000,
         maxCheckInterval: 60_000,
         pollAfter: 60_000,

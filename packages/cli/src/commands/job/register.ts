@@ -3,14 +3,14 @@ import type { CountedBy } from 'temporal-file-conversion/internal/client/operati
 import { type Act, command, group, pointInTime, tagText, wholeNumber } from '../arguments';
 
 const countedBy: CountedBy[] = ['status', 'code', 'app', 'batch'];
-const statuses = ['running', 'awaitingCredits', 'completed', 'failed', 'cancelled'];
+const statuses = ['running', 'parked', 'completed', 'failed', 'cancelled'];
 
 export function addJob(program: Command, act: Act): void {
   const job = group(
     program,
     'job',
     'see what jobs do and did, and act on them',
-    'fileconv job list --status awaitingCredits',
+    'fileconv job list --status parked',
     'fileconv job show docs/report.pdf-9a1c3f2a91c04bd7',
   );
   const byId = (name: string, description: string, ...lines: string[]) =>
@@ -21,7 +21,7 @@ export function addJob(program: Command, act: Act): void {
       job,
       'list',
       'list the newest jobs',
-      'fileconv job list --status awaitingCredits',
+      'fileconv job list --status parked',
       "fileconv job list --status failed --since today --json | jq -r '.jobs[].workflowId'",
       'fileconv job list --code POSSIBLY_CHARGED_TWICE',
     ),

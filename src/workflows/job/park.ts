@@ -1,0 +1,212 @@
+import {
+  CancellationScope,
+  CancelledFailure,
+  condition,
+  defineSignal,
+  defineUpdate,
+  getExternalWorkflowHandle,
+  isCancellation,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { Parking } from '../../shared/activities';
+import type { ItemWaits } from '../../shared/batch';
+import type { AppReady, ConversionJobState, ParkReason } from '../../shared/job';
+import { appReadySignal, conversionItemWaitsSignal, inBatchMemo } from '../../shared/names';
+import { formatDuration, shellWord, shownTime } from '../../shared/wording';
+import { readFailure, type JobFailure } from './job-failure';
+import type { JobProgress } from './job-progress';
+
+const appReady = defineSignal<[AppReady?]>(appReadySignal);
+const appReadyUpdate = defineUpdate<ConversionJobState, [AppReady?]>(appReadySignal);
+
+export interface ParkOptions {
+  app: string;
+  destination: string;
+  deadlineMs: number;
+  parksRefused: boolean;
+}
+
+/**
+ * A job's wait for a person: for vCredits, for its account to be accepted, or for room at its destination. A refused step
+ * costs nothing, so the step itself is the probe, and its activity repeats it with growing pauses, which adds nothing to
+ * the history. A person's word that the app is ready makes the job try at once.
+ *
+ *     working --a step is refused--> parked --the step gets on, or fails otherwise--> working
+ *                                    parked --deadline of all parks together--> failed, with the refusal's code
+ */
+export class Park {
+  private parked:
+    { reason: ParkReason; code: string; message: string; neededBytes: number | undefined; since: number } | undefined;
+  /** Time spent in earlier parks. */
+  spentMs = 0;
+  /** Words received. Those counted in `heard` came before the current attempt. */
+  private words = 0;
+  private heard = 0;
+  private readyAt: number | undefined;
+
+  constructor(
+    private readonly options: ParkOptions,
+    private readonly progress: JobProgress,
+  ) {}
+
+  /** Called before the first await: the word may come at any time. */
+  listen(): void {
+    const hear = (word?: AppReady): ConversionJobState => {
+      this.words += 1;
+      const saidAt: unknown = word?.saidAt;
+      this.readyAt = typeof saidAt === 'number' ? saidAt : Date.now();
+      return this.progress.state();
+    };
+    setHandler(appReady, (word) => void hear(word));
+    setHandler(appReadyUpdate, hear);
+  }
+
+  get isParked(): boolean {
+    return this.parked !== undefined;
+  }
+
+  /** Size of what did not fit at the destination, where known. */
+  get neededBytes(): number | undefined {
+    return this.parked?.neededBytes;
+  }
+
+  /** Milliseconds since the epoch. */
+  get deadline(): number {
+    return (this.parked?.since ?? Date.now()) + this.options.deadlineMs - this.spentMs;
+  }
+
+  /** The deadline of a step, which does not run while the job is parked. */
+  stretched(deadlineMs: number): number {
+    return this.parked ? Math.max(this.deadline - Date.now(), 0) + deadlineMs : deadlineMs;
+  }
+
+  /** Runs a step once or, while the job is parked, again at each word. A step that succeeds ends the park. */
+  async run<T>(step: (parking: Parking) => Promise<T>): Promise<T> {
+    for (let asksAtOnce = this.isTold(); ; asksAtOnce = true) {
+      this.heard = this.words;
+      if (!this.parked) return step(this.parking(asksAtOnce));
+      const scope = new CancellationScope();
+      const done = scope.run(() => step(this.parking(asksAtOnce)));
+      const settled = done.then(
+        () => undefined,
+        () => undefined,
+      );
+      await Promise.race([settled, condition(() => this.isTold()).catch(() => undefined)]);
+      // Cancels an activity between two attempts at once; a submit that is under way is completed.
+      if (this.isTold()) scope.cancel();
+      try {
+        const result = await done;
+        this.over();
+        return result;
+      } catch (error) {
+        const isCutByUs = this.isTold() && !CancellationScope.current().consideredCancelled;
+        if (!isCancellation(error) || !isCutByUs) throw error;
+        this.progress.requests += requestsOfCut(error);
+      }
+    }
+  }
+
+  /** What `run` threw. Reaction `park`: `enter` it; any other ends the park. `deadlineCode` is the step's own. */
+  read(error: unknown, deadlineCode: string, options?: { isSubmit: boolean }): JobFailure {
+    const { parked } = this;
+    const failure = readFailure(error, parked?.code ?? deadlineCode, options);
+    const isOverdue = parked && failure.reaction === 'fail' && failure.code === parked.code;
+    if (isOverdue || (failure.reaction === 'park' && Date.now() >= this.deadline)) return this.gaveUp(failure);
+    const isRefused = failure.reaction === 'park' && failure.origin !== 'task';
+    // A worker that was lost before it asked has learned nothing.
+    if (!isRefused && failure.reaction !== 'submitAfterLoss') this.over();
+    return failure;
+  }
+
+  enter({ code, message, neededBytes = this.neededBytes, parkedFor: reason = 'account' }: JobFailure): void {
+    const isNew = reason !== this.parked?.reason;
+    this.parked = { reason, code, message, neededBytes, since: this.parked?.since ?? Date.now() };
+    const { app } = this.options;
+    const { problem, advice, command } = this.wait(reason);
+    if (isNew) this.progress.parked({ reason, code, until: this.deadline });
+    const lastAt = shownTime(this.deadline);
+    this.progress.enter(
+      'parked',
+      `${problem}. ${advice} The job tries again and again, for the last time at ${lastAt} UTC; \`${command}\` lets it continue at once.`,
+    );
+    if (!isNew) return;
+    const next = `When that is fixed, the batch continues by itself; at once: ${command}`;
+    // The refusal itself says more than we can.
+    const told = `${reason === 'room' ? `${problem}. ${advice}` : message} ${next}`;
+    this.tell({ code, message: told, ...(reason !== 'room' && { app }), over: false });
+  }
+
+  private parking(asksAtOnce: boolean): Parking {
+    const { parked, readyAt, options } = this;
+    return {
+      ...(parked && {
+        parked: {
+          ...{ reason: parked.reason, code: parked.code, message: parked.message },
+          until: this.deadline,
+          ...(asksAtOnce && { asksAtOnce }),
+        },
+      }),
+      ...(readyAt !== undefined && { readyAt }),
+      ...(options.parksRefused && { parksRefused: true }),
+    };
+  }
+
+  /** A method, because control flow analysis would narrow a property and assume that no signal can change it. */
+  private isTold(): boolean {
+    return this.words > this.heard;
+  }
+
+  private over(): void {
+    if (!this.parked) return;
+    const { code, since } = this.parked;
+    this.spentMs += Date.now() - since;
+    this.parked = undefined;
+    this.progress.enter(this.progress.step);
+    this.tell({ code, message: '', over: true });
+  }
+
+  private gaveUp(failure: JobFailure): JobFailure {
+    const { problem, advice } = this.wait(this.parked?.reason ?? failure.parkedFor ?? 'account');
+    const longest = formatDuration(this.options.deadlineMs);
+    const message = `${problem}, for longer than policy parkedDeadline allows (${longest}). ${advice} ${failure.message}`;
+    return { ...failure, reaction: 'fail', message };
+  }
+
+  private wait(reason: ParkReason): { problem: string; advice: string; command: string } {
+    const { app, destination } = this.options;
+    const ofApp = `--app ${shellWord(app)}`;
+    const command = `fileconv app ready ${ofApp}`;
+    switch (reason) {
+      case 'credits':
+        return {
+          problem: `App ${app} has too few vCredits`,
+          advice: 'Add some.',
+          command: `fileconv credits restored ${ofApp}`,
+        };
+      case 'account':
+        return {
+          problem: `The service refuses the account of app ${app}`,
+          advice: 'Correct its token, plan or account.',
+          command,
+        };
+      case 'room':
+        return { problem: `No room at ${destination}`, advice: 'Make room there.', command };
+    }
+  }
+
+  /** Notifies the batch, which then starts no more jobs; errors are ignored, since it may have ended. */
+  private tell(wait: Omit<ItemWaits, 'workflowId'>): void {
+    const { parent, memo, workflowId } = workflowInfo();
+    if (!parent || memo?.[inBatchMemo] !== true) return;
+    getExternalWorkflowHandle(parent.workflowId)
+      .signal<[ItemWaits]>(conversionItemWaitsSignal, { workflowId, ...wait })
+      .catch(() => undefined);
+  }
+}
+
+/** Requests of an activity that was cancelled right after a refusal; unknown when cancelled between two attempts. */
+function requestsOfCut(error: unknown): number {
+  const last = error instanceof CancelledFailure ? error.cause : undefined;
+  return last ? readFailure(last, '').requests : 0;
+}

@@ -329,15 +329,4 @@ describe('state and appReady', () => {
     await expect(results).resolves.toMatchObject([{ status: 'succeeded' }]);
     expect(await caller.call('appReady', { app: 'invoices', key })).toEqual({ jobs: 0 });
   });
-
-  it('refuse to tell a job of vCredits whose conversion the service has taken', async () => {
-    rig.stub.on('task/response', (seen, response) => answerRunning(response, String(seen.data['connector'])));
-    const input = await newJob();
-    const call = await caller.start('convert', input);
-    await until('it is converting', async () => (await phaseOf(input)) === 'converting');
-    const { type } = await refusalOf('appReady', { app: 'invoices', key: input.key });
-    expect(type).toBe('BAD_REQUEST');
-    await call.cancel();
-    await expect(call.result()).rejects.toThrow();
-  });
 });

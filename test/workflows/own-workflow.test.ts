@@ -58,7 +58,7 @@ it.each(['convertListed', 'convertUnlisted'])(
       source: { uri: pathToFileURL(await rig.source('report.md')).href },
       output: 'pdf',
       destination: pathToFileURL(path.join(rig.folder, `${workflow}.pdf`)).href,
-      policies: quickPolicies,
+      policies: { ...quickPolicies, retryMaximumInterval: '1 minute' },
     };
     const result = rig.temporal.workflow.execute(workflow, {
       workflowId: `parent-${childId}`,
@@ -79,7 +79,7 @@ it.each(['convertListed', 'convertUnlisted'])(
 async function knowsTheWord(workflowId: string): Promise<boolean> {
   const { events } = await rig.temporal.workflow.getHandle(workflowId).fetchHistory();
   const inputs = events?.flatMap((event) => event.activityTaskScheduledEventAttributes?.input?.payloads ?? []) ?? [];
-  return inputs.some(({ data }) => /"restoredAt":\d/.test(Buffer.from(data ?? []).toString()));
+  return inputs.some(({ data }) => /"readyAt":\d/.test(Buffer.from(data ?? []).toString()));
 }
 
 async function isParked(job: ConversionHandle): Promise<boolean> {

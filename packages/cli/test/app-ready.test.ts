@@ -2,7 +2,7 @@ import { Client, Connection } from '@temporalio/client';
 import { presentSearchAttributes, registerSearchAttributes } from '../../../src/client/operations/search-attributes';
 import { searchAttributeNames } from '../../../src/shared/search-attributes';
 import { planRun, startRun } from '../../../test/support/batches';
-import { startRig, type ConversionRig } from '../../../test/support/conversion-worker';
+import { quickPolicies, startRig, type ConversionRig } from '../../../test/support/conversion-worker';
 import { newNamespace } from '../../../test/support/namespace';
 import { testTemporalAddress } from '../../../test/support/temporal';
 import { until } from '../../../test/support/until';
@@ -42,39 +42,40 @@ describe.each(['with', 'without'])('fileconv app ready in a namespace %s search 
     return fileconv(args, { cwd: await newFolder(), env });
   }
 
-  it('lets a batch continue whose account was refused, and says how many there were', async () => {
+  it('lets the jobs of a batch continue whose account was refused, and says how many there were', async () => {
     rig.stub.refuse = () => 'FREE_PLAN_DISALLOWED';
-    const plan = await planRun(rig.folder, 5);
+    const patient = { ...quickPolicies, retryMaximumInterval: '1 hour' };
+    const plan = await planRun(rig.folder, 5, { request: { policies: patient } });
     const batch = await startRun(rig.client, plan.request);
-    await until('it is held', async () => (await batch.state()).needsAttention?.jobs === 5);
+    await until('it is parked', async () => (await batch.state()).needsAttention?.jobs === 5);
     if (attributes === 'with') {
       const listed = `WorkflowId = '${plan.name}' AND ConversionStatus = 'needsAttention'`;
       await until('it is listed', async () => (await rig.temporal.workflow.count(listed)).count === 1);
       expect(await run('app', 'ready')).toMatchObject({
         code: 0,
-        stdout: 'No batch of app embedded is running.\n',
+        stdout: 'No job of app embedded is parked.\n',
       });
     }
     const { stdout } = await run('batch', 'status', plan.name);
     expect(stdout).toContain('0 of 5, 5 in flight, 5 of them waiting: FREE_PLAN_DISALLOWED.\n');
-    expect(stdout).toContain(`When that is fixed: fileconv app ready --app ${app}\n`);
+    expect(stdout).toContain(`continues by itself; at once: fileconv app ready --app ${app}\n`);
 
     rig.stub.refuse = () => undefined;
     expect(await run('app', 'ready', '--app', app)).toMatchObject({
       code: 0,
-      stdout: `1 batch of app ${app} told to continue.\n`,
+      stdout: `5 jobs of app ${app} told to continue.\n`,
       stderr: '',
     });
     expect(await batch.result()).toMatchObject({ succeeded: 5, failed: 0 });
     expect(rig.stub.conversions.size).toBe(5);
-    const running = `WorkflowType = 'conversionBatch' AND ExecutionStatus = 'Running'`;
+    const running = `WorkflowType = 'conversionJob' AND ExecutionStatus = 'Running'`;
     await until('none is listed', async () => (await rig.temporal.workflow.count(running)).count === 0);
   });
 
   it('prints the same as one JSON document', async () => {
     const { code, stdout, stderr } = await run('app', 'ready', '--app', app, '--json');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    const query = expect.stringContaining("WorkflowType = 'conversionBatch'") as unknown;
+    const query = expect.stringContaining("WorkflowType = 'conversionJob'") as unknown;
     expect(parseJson(stdout)).toEqual({ app, signalled: 0, failed: 0, query });
   });
 

@@ -48,7 +48,7 @@ describe('fileconv credits restored', () => {
     });
     isFunded = true;
     const other = await run(['--app', 'embedded']);
-    expect(other).toMatchObject({ code: 0, stdout: 'No job of app embedded waits for vCredits.\n', stderr: '' });
+    expect(other).toMatchObject({ code: 0, stdout: 'No job of app embedded is parked.\n', stderr: '' });
     expect((await handle.state()).phase).toBe('parked');
 
     const own = await run(['--app', 'credits-command']);

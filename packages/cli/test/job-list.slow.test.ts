@@ -160,9 +160,7 @@ describe('fileconv job list', () => {
     const refused = await listIn('--app', app, '--status', 'parked');
     expect(refused).toMatchObject({ code: 1, stdout: '' });
     expect(linesOf(refused.stderr)).toEqual([
-      expect.stringMatching(
-        / by app and status parked\. Register them: fileconv namespace init\. Without them /,
-      ),
+      expect.stringMatching(/ by app and status parked\. Register them: fileconv namespace init\. Without them /),
     ]);
   });
 
@@ -185,9 +183,7 @@ describe('fileconv job list', () => {
     expect(linesOf(stdout)).toEqual([
       expect.stringMatching(/^STATUS +JOBS +VCREDITS +MAYBE CHARGED TWICE +NEWEST$/),
       expect.stringMatching(`^completed +2 +2 +1 +${ids.twice}$`),
-      ...['parked', 'running', 'failed'].map(
-        (status) => expect.stringMatching(`^${status} +1 +0 +list/`) as unknown,
-      ),
+      ...['parked', 'running', 'failed'].map((status) => expect.stringMatching(`^${status} +1 +0 +list/`) as unknown),
       expect.stringMatching(/^together +5 +2 +1$/),
     ]);
     const json = await fileconv(['job', 'count', '--app', app, '--by', 'app', '--json'], { cwd, env });

@@ -229,7 +229,7 @@ describe('fileconv job cancel', () => {
 describe('fileconv job retry', () => {
   it('only downloads again what failed in the download', async () => {
     refuse('download/url');
-    const id = await startAndFail({ policies: { ...quickPolicies, downloadDeadline: '1 second' } });
+    const id = await startAndFail({ policies: { ...quickPolicies, parkedDeadline: '1 second' } });
     expect(linesOf((await run('show', id)).stdout).at(-1)).toBe(
       `Run it again (only awaits and downloads its task; nothing is submitted): fileconv job retry ${id}`,
     );
@@ -292,7 +292,7 @@ describe('fileconv job retry', () => {
 
   it('converts a second time with --resubmit although the result could be downloaded', async () => {
     refuse('download/url');
-    const id = await startAndFail({ policies: { ...quickPolicies, downloadDeadline: '1 second' } });
+    const id = await startAndFail({ policies: { ...quickPolicies, parkedDeadline: '1 second' } });
     asAlways('download/url');
     expect((await run('retry', id, '--resubmit')).code).toBe(0);
     expect(await rig.client.get(id).result()).toMatchObject({ possiblyChargedTwice: true });

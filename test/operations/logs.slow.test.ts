@@ -111,7 +111,7 @@ it('every line of a worker and of a receiver is JSON, with level, time, process 
 });
 
 it.each([
-  ['poor', 'Job parked: the app has too few vCredits', 'info', {}],
+  ['poor', 'Job parked', 'info', {}],
   ['poor', 'Job continues', 'info', { parkedSeconds: expect.any(Number) as number }],
   ['refused', 'Job failed', 'warn', { code: 'NOT_VALID_EXTENSION', phase: 'uploading', endpoint: 'v1/upload/file' }],
   ['cut', 'Outcome of a submit was unknown', 'warn', { decision: 'failed' }],

@@ -117,7 +117,7 @@ async function find(query: string): Promise<string[]> {
 }
 
 const expected: Record<string, string[]> = {
-  'Parked for vCredits': ['parked'],
+  Parked: ['parked'],
   'Parked, of one app': ['parked'],
   'Failed since a time': ['failed', 'terminated', 'twice-failed'],
   'Failed by code': ['failed', 'twice-failed'],
@@ -125,7 +125,7 @@ const expected: Record<string, string[]> = {
   'Possibly charged twice': ['twice', 'twice-failed'],
   'Possibly charged twice, and failed all the same': ['twice-failed'],
   'Older than a day': ['old'],
-  'Older than a day, and not for want of vCredits': ['old'],
+  'Older than a day, and not parked': ['old'],
   'By batch': ['done', 'failed', 'parked'],
   'By tag': ['done', 'failed', 'parked'],
   'What failed of a batch': ['failed'],

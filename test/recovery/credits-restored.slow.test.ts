@@ -73,7 +73,7 @@ it('forty are converted, sixty park over kill -9 of their worker and ask next to
           source,
           output: 'png',
           destination: path.join(folder.path, 'out', `${index}.png`),
-          policies: quickPolicies,
+          policies: { ...quickPolicies, retryMaximumInterval: '20 seconds' },
         }),
       ),
     );

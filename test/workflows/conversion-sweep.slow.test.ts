@@ -89,6 +89,18 @@ function holdConversions() {
 }
 
 describe('a sweep', () => {
+  it('whose account is refused for a while goes on by itself, and so does the next one', async () => {
+    let left = 2;
+    rig.stub.refuse = ({ path: at }) => (at === 'upload/file' && left-- > 0 ? 'INVALID_CREDENTIAL' : undefined);
+    for (const name of ['a.md', 'b.md', 'c.md']) await put(name, `# ${name}\n`);
+    const name = await schedule({ window: 2 });
+    expect(await sweep(name)).toMatchObject({ status: 'completed', ...counts, todo: 3, succeeded: 3 });
+    expect(rig.stub.refused).toHaveLength(2);
+    await put('d.md', '# D\n');
+    expect(await sweep(name)).toMatchObject({ status: 'completed', ...counts, todo: 1, succeeded: 1, done: 3 });
+    expect(rig.stub.conversions.size).toBe(4);
+  });
+
   it('converts what is new or changed by content, and nothing else', async () => {
     await put('a.md', '# A\n');
     await put('deep/b.md', '# B\n');

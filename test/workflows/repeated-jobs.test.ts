@@ -210,6 +210,19 @@ describe('a job that somebody resets by hand', () => {
     return rig.client.get(workflowId).result();
   }
 
+  it('while it is parked goes on waiting, and continues by itself', async () => {
+    rig.stub.on('upload/file', (_seen, response) => answerError(response, 403, 'INVALID_CREDENTIAL'));
+    const policies = { ...quickPolicies, onRefusedAccount: 'park' as const };
+    const job = await rig.client.start({ ...(await request()), policies });
+    await until('it is parked', async () => (await job.state()).phase === 'parked');
+    const ended = reset(job.workflowId, { to: 'afterSubmit' });
+    const asked = rig.stub.count('upload/file');
+    await until('it has asked again', () => rig.stub.count('upload/file') > asked + 1);
+    rig.stub.on('upload/file', (seen, response) => rig.stub.answerAsAlways(seen, response));
+    expect(await ended).toMatchObject({ status: 'succeeded' });
+    expect(rig.stub.count('convert/file')).toBe(1);
+  });
+
   it('to before its submit is marked: what the run before had submitted may have been charged', async () => {
     const job = await rig.client.start({ ...(await request()), onExisting: 'overwrite' });
     expect(await job.result()).toMatchObject({ possiblyChargedTwice: false });

@@ -58,6 +58,7 @@ describe('the configuration without a file', () => {
       },
       timeouts: { connectSeconds: 10, headersSeconds: 60, bodySeconds: 60, stallSeconds: 60 },
       policies: {
+        onRefusedAccount: 'fail',
         onUnknownOutcome: 'resubmit',
         onExisting: 'fail',
         unconvertible: 'fail',
@@ -140,7 +141,7 @@ describe('precedence', () => {
                 key,
               )
             ? 'text'
-            : ['policies.on_unknown_outcome', 'policies.on_existing', 'policies.unconvertible'].includes(key)
+            : /^policies\.(on_|unconvertible)/.test(key)
               ? 'fail'
               : key === 'callbacks.embedded' ||
                   key === 'worker.common_limit' ||

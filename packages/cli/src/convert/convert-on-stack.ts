@@ -9,7 +9,7 @@ import type {
 import { defined } from 'temporal-file-conversion/internal/shared/defined';
 import { Stores } from 'temporal-file-conversion/internal/storage/stores';
 import type { CommandContext } from '../command-context';
-import type { ExitCode } from '../command-error';
+import { interrupted, type ExitCode } from '../command-error';
 import { chosenPolicies } from '../config/load-config';
 import { isEmbedded, openApi } from '../service/app-profiles';
 import { embeddedServiceUrl } from '../service/embedded-service';
@@ -63,6 +63,7 @@ export async function convertOnStack(
     if (isEmbedded(context, app) && stack.outlivesCommand) {
       await proveReachable(context, { app, to: formats[0] ?? '', signal });
     }
+    if (signal.aborted) throw interrupted(signal.reason);
     const { client: temporal, taskQueue, outlivesCommand } = stack;
     const conversions = new FileConversionClient({ client: temporal, taskQueue, app });
     const asked = { ...settings, tags, policies: chosenPolicies(config, defined({ onUnknownOutcome })) };

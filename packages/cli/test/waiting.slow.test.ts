@@ -134,7 +134,12 @@ it('Ctrl-C ends a command whose question about formats the service does not answ
   const commands: [endpoint: string, args: string[], env: Record<string, string>, says: RegExp][] = [
     ['format/get', ['convert', 'in/a.md', '--to', 'pdf'], env, /^error: Interrupted before any job was started\.$/],
     ['convert/graph', ['batch', 'run', 'in', '--to', 'pdf'], env, /^error: Interrupted before any job was started\.$/],
-    ['format/get', ['convert', 'in/a.md', '--to', 'pdf'], embedded, /^error: Interrupted before any job was started\.$/],
+    [
+      'format/get',
+      ['convert', 'in/a.md', '--to', 'pdf'],
+      embedded,
+      /^error: Interrupted before any job was started\.$/,
+    ],
   ];
   for (const [endpoint, args, commandEnv, says] of commands) {
     const seen = rig.stub.count(endpoint);

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
+import { until } from '../../../test/support/until';
 import { writeStackRecord } from '../src/stack/stack-record';
 import { startRig, type ConversionRig } from '../../../test/support/conversion-worker';
 import { newNamespace } from '../../../test/support/namespace';
@@ -178,6 +179,20 @@ describe('fileconv doctor', () => {
     expect((await examine({ TEMPORAL_NAMESPACE: namespace })).says).toMatch(
       /ConversionApp .* has type Text, not Keyword/,
     );
+  });
+
+  it('says of workers on several hosts that their folders count as different', async () => {
+    const ending = new AbortController();
+    const { namespace } = rig.temporal.options;
+    const request = { namespace, taskQueue: { name: rig.taskQueue }, identity: '1@another-host' };
+    const poll = rig.temporal.withAbortSignal(ending.signal, () =>
+      rig.temporal.withDeadline(Date.now() + 60_000, () => rig.temporal.workflowService.pollWorkflowTaskQueue(request)),
+    );
+    poll.catch(() => undefined);
+    const workers = async () => (await examine({})).findings.find(({ part }) => part === 'workers')?.says;
+    await until('it is seen', async () => (await workers())?.includes('another-host') === true);
+    expect(await workers()).toContain('worker.shared_files');
+    ending.abort();
   });
 
   it('names the task queue that no worker polls', async () => {

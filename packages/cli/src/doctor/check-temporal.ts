@@ -109,7 +109,12 @@ async function checkWorkers(client: Client, taskQueue: string): Promise<Finding>
     return broken(part, `a limit of ${limit.perSecond} steps a second is set, and does not hold`, unheld);
   }
   const together = limit ? `; together at most ${limit.perSecond} steps a second (fileconv limit show)` : '';
-  return ok(part, `${workers.length} on task queue ${taskQueue}: ${workers.join(', ')}${together}`);
+  const hosts = new Set(workers.map((identity) => identity.replace(/^.*@/, '')));
+  const apart =
+    hosts.size > 1
+      ? '; a job that writes to a local folder stays on the host that uploaded, unless they share their files (worker.shared_files = "on")'
+      : '';
+  return ok(part, `${workers.length} on task queue ${taskQueue}: ${workers.join(', ')}${together}${apart}`);
 }
 
 /** Workflows at which workers fail again and again. No finding without any, or where the server does not say. */

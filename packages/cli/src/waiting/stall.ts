@@ -119,6 +119,8 @@ export class StallNews {
 }
 
 const answerWithinMs = 6_000;
+/** A worker is seen by Temporal some seconds after its stack was started. */
+const startsWithinMs = 30_000;
 
 /** Finds out why something does not progress. It never throws, whatever is broken; without a stall nothing is in the way. */
 export interface StallReader {
@@ -132,13 +134,18 @@ export function createStallReader(context: CommandContext, client: Client): Stal
   const isLocal = !isNamed;
   // That of a stack is not the configuration's.
   const askedAt = (client.connection as Partial<Connection>).options?.address;
+  let isStarting = false;
   const withNext = (stall: Stall, about: Omit<Parameters<typeof nextStep>[1], 'isLocal'>): { stall: Stall } => {
+    if (isStarting && stall.reason === 'worker')
+      return { stall: { ...stall, waitsFor: 'the worker of the stack, which is starting' } };
     const next = nextStep(stall.reason, { ...about, isLocal });
     return { stall: { ...stall, ...(next && { next }) } };
   };
   const unlessBroken = async <T>(read: () => Promise<T>): Promise<T | { stall: Stall }> => {
     // The server lists a worker for a minute after it died; whether a stack runs on this machine is known better here.
-    if (isLocal && !(await readStackHolder(values.state.dir))) {
+    const holder = isLocal ? await readStackHolder(values.state.dir) : undefined;
+    isStarting = holder !== undefined && Date.now() - Date.parse(holder.since) < startsWithinMs;
+    if (isLocal && !holder) {
       return withNext({ reason: 'stack', waitsFor: `a stack: none runs in ${values.state.dir}` }, {});
     }
     try {

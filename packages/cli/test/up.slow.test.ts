@@ -63,6 +63,7 @@ describe('fileconv up', () => {
       service: { url },
       callbacks: { url },
       taskQueue: 'file-conversion',
+      apps: ['embedded'],
     });
     expect(ended).toMatchObject({ code: 0, stderr: '' });
   });

@@ -68,10 +68,7 @@ export const batchPaths = [
     app: { plan: 'free' },
     async record(stack, name) {
       const batch = await start(stack, name, { count: 3, window: 2 });
-      const held = async () => (await batch.state()).needsAttention?.jobs === 2;
-      await until('both are held', held);
-      await batch.appReady();
-      await until('both are held again', held);
+      await until('both are parked', async () => (await batch.state()).needsAttention?.jobs === 2);
       await batch.cancel();
       await ended(batch, { status: 'cancelled', failed: 0, cancelled: 3 });
       return { [name]: await stack.historyOf(name) };

@@ -278,7 +278,8 @@ it('without vCredits a batch starts no more jobs, says so, and continues when th
   const state = await untilRefused(handle);
   expect(state).toMatchObject({ inFlight: 3, failed: 0, needsAttention: { code: 'INSUFFICIENT_VCREDITS', app } });
   expect(state.needsAttention?.message).toContain(`fileconv credits restored --app ${app}`);
-  expect(rig.stub.count('upload/file')).toBe(3);
+  await handle.setWindow(6);
+  expect((await handle.state()).inFlight).toBe(3);
   account.isFunded = true;
   await sayReady();
   expect((await endBatch(handle, run)).result).toMatchObject({ status: 'completed', succeeded: 8, failed: 0 });

@@ -118,7 +118,17 @@ function requestOf(
   // The result is assumed to be about as large as the source.
   const neededBytes = destination === undefined ? undefined : (sourceBytes ?? park.neededBytes);
   return {
-    ...defined({ app, connector, sourceName: name, output, input: inputFormat, parameters, destination, neededBytes, host }),
+    ...defined({
+      app,
+      connector,
+      sourceName: name,
+      output,
+      input: inputFormat,
+      parameters,
+      destination,
+      neededBytes,
+      host,
+    }),
     ...(input.mode === 'sync' && { mode: 'sync' }),
     onExisting: policies.onExisting,
     ...parking,

@@ -65,6 +65,8 @@ function define(symbol) {
 
 /** By how the type is written, where that says more than what it comes to: names of other types. */
 function ofNode(node, name) {
+  // `readonly` of an array.
+  if (ts.isTypeOperatorNode(node)) return ofNode(node.type, name);
   if (ts.isParenthesizedTypeNode(node)) return ofNode(node.type, name);
   if (ts.isUnionTypeNode(node) && !node.types.every(ts.isLiteralTypeNode)) {
     return { anyOf: node.types.map((each) => ofNode(each)) };

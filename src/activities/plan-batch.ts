@@ -9,6 +9,7 @@ import { removeOldRuns } from '../batch/run-folders';
 import type { ConversionApi } from '../http/conversion-api';
 import { ConversionApiError } from '../http/errors';
 import type { Refusal } from '../shared/batch';
+import { defined } from '../shared/defined';
 import type { PlanBatchInput, PlanBatchResult } from '../shared/batch-activities';
 import { capitalised, noConverter } from '../shared/wording';
 import type { FileStore } from '../storage/file-store';
@@ -20,13 +21,13 @@ import { batchStep, type ActivityDependencies } from './activity-attempt';
  */
 export function createPlanBatch({ files, api }: Pick<ActivityDependencies, 'files' | 'api'>) {
   return batchStep(async (input: PlanBatchInput, { signal, jobKey, attempt }): Promise<PlanBatchResult> => {
-    const { app, plan, request } = input;
+    const { app, plan, request, tags } = input;
     const found = await find(files, input, { ...questions(() => api(app), input, signal), signal });
     const planned = withUnconvertible(found, { unconvertible: plan.unconvertible, mayBeAll: input.isScheduled });
     const { run, rows, problems } = planned;
     if (problems.count > 0) throw new RefusedPlanError(problems, planned.warnings);
     await removeOldRuns(files, plan.folder);
-    if (run) await saveRequest(files, plan.folder, request, { jobKey, attempt, signal });
+    if (run) await saveRequest(files, plan.folder, defined({ request, tags }), { jobKey, attempt, signal });
     return { ...(run && { run: { folder: run.folder, rows } }), planned: summaryOf(planned) };
   });
 }
@@ -62,6 +63,13 @@ function find(
   });
 }
 
+/** Whatever its format is said to be. */
+const nameless: Refusal = {
+  code: 'NOT_VALID_EXTENSION',
+  message:
+    "By the extension of its name the service tells a file's format, and there is none. Rename it, for example to NAME.md.",
+};
+
 /** What the service is asked, once for each pair. One that does not say refuses nothing: the jobs find out. */
 function questions(
   api: () => ConversionApi,
@@ -78,7 +86,7 @@ function questions(
     });
   const ask = oncePerPair(async ({ extension, input: named, output }): Promise<Refusal | undefined> => {
     const input = named ?? extension;
-    if (input === '') return undefined;
+    if (extension === '') return nameless;
     const answer = await told(
       async () => api().canConvert({ input, output, signal }),
       (error) => {

@@ -63,9 +63,9 @@ async function send(service: ConversionApi, source: SourceFile, attempt: Activit
 
 /** Whether the result is there and may stay. @throws what would prevent it from being stored. */
 async function isThere(files: Stores, input: UploadFileInput, { failure }: ActivityAttempt): Promise<boolean> {
-  const { uri, output = '', destination } = input;
+  const { uri, destination } = input;
   if (destination === undefined) return false;
-  const plan = await planDestination(files, { ...input, output, destination, sourceName: lastSegment(uri) }, failure);
+  const plan = await planDestination(files, { ...input, destination, sourceName: lastSegment(uri) }, failure);
   return plan.kind === 'skip';
 }
 

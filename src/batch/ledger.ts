@@ -23,7 +23,6 @@ import {
   optionsSchema,
   parserOf,
   refusedSchema,
-  runFiles,
   seenSchema,
   statusSchema,
 } from './run-files';

@@ -86,7 +86,7 @@ export async function peek(
 
 /** The results of an asynchronous step in input order, with at most `concurrency` steps in flight. */
 export async function* mapOrdered<Input, Output>(
-  inputs: AsyncIterable<Input>,
+  inputs: Iterable<Input> | AsyncIterable<Input>,
   { concurrency, signal }: { concurrency: number; signal?: AbortSignal | undefined },
   step: (input: Input) => Promise<Output>,
 ): AsyncGenerator<Output> {

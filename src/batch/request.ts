@@ -7,8 +7,17 @@ import { shownPath } from '../storage/file-uri';
 import { writeFile, type Writing } from './contents';
 import { RunFileError } from './run-files';
 
+export interface KeptRequest {
+  request: ConversionBatchInput;
+  /** What the batch and its jobs are listed by. */
+  tags?: readonly string[];
+}
+
 /** The workflow checks the rest when it is asked for again. */
-const schema = z.looseObject({ app: z.string(), plan: z.looseObject({ folder: z.string() }) });
+const schema = z.strictObject({
+  request: z.looseObject({ app: z.string(), plan: z.looseObject({ folder: z.string() }) }),
+  tags: z.array(z.string()).optional(),
+});
 
 const requestFile = 'request.json';
 
@@ -16,16 +25,16 @@ const requestFile = 'request.json';
 export async function saveRequest(
   files: FileStore,
   folder: string,
-  request: ConversionBatchInput,
+  request: KeptRequest,
   writing: Writing,
 ): Promise<void> {
   await writeFile(files, folder + requestFile, [`${JSON.stringify(request, undefined, 2)}\n`], { writing });
 }
 
 /** Undefined when no run was made there. @throws RunFileError when the file is damaged, StorageError when it can't be read. */
-export async function readRequest(files: FileStore, folder: string): Promise<ConversionBatchInput | undefined> {
+export async function readRequest(files: FileStore, folder: string): Promise<KeptRequest | undefined> {
   try {
-    return schema.parse(JSON.parse(await text(files.read(folder + requestFile)))) as unknown as ConversionBatchInput;
+    return schema.parse(JSON.parse(await text(files.read(folder + requestFile)))) as unknown as KeptRequest;
   } catch (error) {
     if (error instanceof StorageError && error.code === 'SOURCE_NOT_FOUND') return undefined;
     if (error instanceof StorageError) throw error;

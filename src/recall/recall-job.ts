@@ -7,7 +7,6 @@ import type { RecallJobInput, RecallJobResult } from '../shared/activities';
 import type { JobOutcome } from '../shared/batch-activities';
 import { failureCodes } from '../shared/activities';
 import { defined } from '../shared/defined';
-import type { ConversionJobInput } from '../shared/job';
 import { outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../shared/job-outcome';
 import { parametersKey } from '../shared/parameters';
 import { shellWord } from '../shared/wording';
@@ -130,7 +129,7 @@ function leftBy({ charge: told, result }: JobHistory, outcome: JobOutcome, optio
   return { ...left, options, outcome: kept };
 }
 
-function optionsOf({ source, output = '', input, parameters }: JobIdentity) {
+function optionsOf({ source, output, input, parameters }: JobIdentity) {
   return { ...defined({ source: 'uri' in source ? source.uri : undefined, input, parameters }), output };
 }
 

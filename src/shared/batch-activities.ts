@@ -155,6 +155,8 @@ export interface PlanBatchInput {
   plan: BatchPlan;
   /** Kept beside the run, for a retry. */
   request: ConversionBatchInput;
+  /** Of the batch: kept with the request. */
+  tags?: readonly string[];
   onUnknownOutcome: OnUnknownOutcome;
   again?: true;
   isScheduled?: true;

@@ -104,7 +104,7 @@ export class BatchDesk {
     const plan = { folder: batchFolder, what, cwd: folderUri(folder), out: folderUri(folder, 'out') };
     const policies = { ...quickPolicies, onUnknownOutcome, maxResubmissions: 1, ...request.policies };
     return this.rig.client.startPlanned(name, {
-      ...{ app: 'stub', plan, ...request, policies },
+      ...{ app: this.rig.app, plan, ...request, policies },
       ...(resubmit && { resubmit }),
       ...(again && { again }),
     });

@@ -25,6 +25,7 @@ export interface ConversionRig {
   temporal: Client;
   client: FileConversionClient;
   taskQueue: string;
+  app: string;
   /** A folder of this rig, removed with it. */
   folder: string;
   /** Writes a source file into the folder and returns its path. */
@@ -105,6 +106,7 @@ export async function startRig(
     stub,
     temporal,
     taskQueue,
+    app,
     folder,
     client: new FileConversionClient({ client: temporal, taskQueue, app }),
     async source(name, contents = '# A report\n') {

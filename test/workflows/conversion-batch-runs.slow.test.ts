@@ -1,4 +1,4 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { BatchItem } from '../../src/shared/batch';
 import { endBatch, partsOf, planRun, runBatch, runsOf, type Run, startRun } from '../support/batches';

@@ -3,6 +3,7 @@ import { packageVersion } from 'temporal-file-conversion/internal/http/package-v
 import type { Runner } from './command-context';
 import {
   type Act,
+  againOption,
   appOption,
   command,
   createAct,
@@ -17,6 +18,7 @@ import {
   parameterOption,
   recursiveOption,
   refuseEmpty,
+  resubmitOption,
   tagOption,
   wholeNumber,
 } from './commands/arguments';
@@ -84,6 +86,8 @@ export function buildCommands(output: Output, run: Runner): Command {
     .addOption(excludeOption)
     .addOption(onExistingOption('when the result exists already'))
     .addOption(onUnknownOutcomeOption)
+    .option(...resubmitOption)
+    .option(...againOption)
     .addOption(modeOption)
     .option(...tagOption)
     .option(...appOption)

@@ -17,7 +17,7 @@ async function outcomeOf(file: string, result: () => Promise<unknown>) {
   const handle = { workflowId: `convert/${file}`, result } as unknown as ConversionHandle;
   const output = { isLive: false } as Output;
   const { outcome } = await runJob({ output, cwd: '/home/user' } as CommandContext, jobOf(file), {
-    start: () => Promise.resolve({ handle, joined: false }),
+    start: () => Promise.resolve(handle),
     stack: { client: undefined as unknown as Client, untilClosed: (run) => run() },
     asked: { onExisting: 'fail', policies: {} },
     signal: new AbortController().signal,

@@ -59,7 +59,7 @@ async function replan({
   }
   const groupOf = sourceGroups(rowsOf(ledger));
   const repeating = { files, rules: { onUnknownOutcome, again }, ask, unconvertible, signal };
-  const rows = mapOrdered(asynchronous(rowsOf(ledger)), { concurrency: rowsUnderWay, signal }, (row) =>
+  const rows = mapOrdered(rowsOf(ledger), { concurrency: rowsUnderWay, signal }, (row) =>
     replanRow(row, groupOf.get(row.source), repeating),
   );
   const canRun = () => dryRun !== true;
@@ -77,10 +77,6 @@ async function replan({
 /** Those of the latest run. */
 function* rowsOf(ledger: Ledger): Generator<LedgerRow> {
   for (const row of ledger.rows()) if (row.run === ledger.run) yield row;
-}
-
-async function* asynchronous(rows: Iterable<LedgerRow>): AsyncGenerator<LedgerRow> {
-  yield* rows;
 }
 
 /** By source, the number of its first row, where it has several. */

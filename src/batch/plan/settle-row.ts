@@ -40,12 +40,10 @@ export async function repeatRow(row: RepeatedRow, known: LedgerRow, repeating: R
   });
 }
 
-function doneBefore(
-  { source, options, ...delivered }: Delivered,
-  { source: now = source, isMissing }: Extract<Recalled, { kind: 'done' }>,
-): DoneBefore {
-  void options;
-  return defined({ ...delivered, source: now, missing: isMissing || undefined });
+function doneBefore(delivered: Delivered, { source, isMissing }: Extract<Recalled, { kind: 'done' }>): DoneBefore {
+  const done: DoneBefore & Partial<Delivered> = { ...delivered, source: source ?? delivered.source };
+  delete done.options;
+  return { ...done, ...(isMissing && { missing: true }) };
 }
 
 async function isOwnResult({ output }: Delivered, destination: string, { files, signal }: Repeating): Promise<boolean> {

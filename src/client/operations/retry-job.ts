@@ -44,11 +44,9 @@ export async function planRetry(
 
 /** A job of a batch may share its upload with others; alone it uploads. What was left beside the destination is of the run that has ended. */
 function alone(input: ConversionJobInput): ConversionJobInput {
-  const { source, ...rest } = input;
-  const request = {
-    ...rest,
-    source: 'uri' in source ? source : defined({ connector: source.connector, name: source.name }),
-  };
-  for (const field of ['upload', 'tellsUpload', 'earlier'] as const) delete request[field];
+  const request = { ...input };
+  delete request.upload;
+  delete request.tellsUpload;
+  delete request.earlier;
   return request;
 }

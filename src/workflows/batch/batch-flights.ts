@@ -150,9 +150,9 @@ export class BatchFlights {
     this.uploads.keep(flight.sourceGroup, upload);
   }
 
-  /** Once its job is about to start. */
-  private expectUpload(flight: Flight): void {
-    if (flight.earlier?.taskId !== undefined) this.expectNoUpload(flight);
+  /** Once its job is about to start. One that takes up what another has left may only fetch. */
+  private expectUpload(flight: Flight, after?: string): void {
+    if (after !== undefined || flight.earlier?.taskId !== undefined) this.expectNoUpload(flight);
     else if (flight.sourceGroup !== undefined) flight.isUploading = true;
   }
 
@@ -301,7 +301,7 @@ export class BatchFlights {
       this.end(flight, { status: 'cancelled' });
       return;
     }
-    this.expectUpload(flight);
+    this.expectUpload(flight, after);
     this.goOn(flight, { kind: 'starting', ...(after !== undefined && { after }) });
   }
 

@@ -51,8 +51,14 @@ function checkPlan({ folder, cwd, out, settledForMs, ...plan }: Partial<BatchPla
   if (what !== 'last' && !isAsked) throw invalid('plan.what', 'must be sources or a manifest');
 }
 
-function checkItems(items: readonly (Partial<InlineItem> | null)[]): void {
+function checkItems(items: unknown): void {
   if (!Array.isArray(items)) throw invalid('items', 'must be a list');
+  checkEach(items);
+  const found = problemOfInline(items as InlineItem[]);
+  if (found) throw invalid(found.field, found.problem);
+}
+
+function checkEach(items: readonly (Partial<InlineItem> | null)[]): void {
   for (const [index, item] of items.entries()) {
     if (typeof item !== 'object' || item === null) throw invalid(`items[${index}]`, 'must be an object');
     for (const field of ['source', 'output', 'destination'] as const) {
@@ -61,8 +67,6 @@ function checkItems(items: readonly (Partial<InlineItem> | null)[]): void {
     const { destination = '' } = item;
     if (destination.endsWith('/')) throw invalid(`items[${index}].destination`, 'must be a file, not a folder');
   }
-  const found = problemOfInline(items as readonly InlineItem[]);
-  if (found) throw invalid(found.field, found.problem);
 }
 
 function invalid(field: string, problem: string): ApplicationFailure {

@@ -107,6 +107,7 @@ async function planRun(
     return await batchActivities['conversion.planBatch'](
       defined({
         ...{ app, plan, request, onExisting, isScheduled },
+        tags: workflowInfo().typedSearchAttributes.get(searchAttributes.tags),
         onUnknownOutcome: ruleOf(input),
         ...wantsAgain(input),
       }),

@@ -61,7 +61,9 @@ export interface FlightEvents {
 }
 
 /** The next run did not start the job, so it has to wait for it. */
-export function carriedFlight({ row, step, ...flight }: Flight): CarriedFlight {
-  void row;
-  return { ...flight, step: step.kind === 'started' ? { kind: 'awaited' } : step };
+export function carriedFlight(flight: Flight): CarriedFlight {
+  const { step } = flight;
+  const carried: Flight = { ...flight, step: step.kind === 'started' ? { kind: 'awaited' } : step };
+  delete carried.row;
+  return carried;
 }

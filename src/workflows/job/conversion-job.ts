@@ -210,7 +210,7 @@ class ConversionJob extends JobParts {
       warnings: progress.warnings,
       requests: progress.requests,
       charge: progress.charge.charge,
-      possiblyChargedTwice: progress.charge.possiblyChargedTwice,
+      ...progress.charged(),
       phaseMs: progress.phaseMs,
     };
   }

@@ -150,7 +150,7 @@ export class JobProgress {
       warnings,
       requests,
       charge,
-      possiblyChargedTwice,
+      ...this.charged(),
     };
     const notes = [
       code.endsWith('_DEADLINE') &&
@@ -188,7 +188,7 @@ export class JobProgress {
     return ApplicationFailure.create({ message: text, type: code, nonRetryable: true, details: [details] });
   }
 
-  private charged(): { possiblyChargedTwice: boolean; possiblyChargedExtra?: number } {
+  charged(): { possiblyChargedTwice: boolean; possiblyChargedExtra?: number } {
     const { possiblyChargedTwice, possiblyChargedExtra: extra } = this.charge;
     return { possiblyChargedTwice, ...(extra > 0 && { possiblyChargedExtra: extra }) };
   }

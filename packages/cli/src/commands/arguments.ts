@@ -159,6 +159,13 @@ export const onUnknownOutcomeOption = new Option(
   'when it is not known whether a conversion ran (default: resubmit)',
 ).choices(onUnknownOutcomeChoices);
 
+export const resubmitOption = [
+  '--resubmit',
+  'convert also what an earlier run may have been charged for and left nothing to fetch; it may be charged twice',
+] as const;
+
+export const againOption = ['--again', 'convert again, whatever was done before, and pay for it'] as const;
+
 export const modeOption = new Option(
   '--mode <mode>',
   'sync: the request itself waits for its result, for conversions that take seconds (default: async)',

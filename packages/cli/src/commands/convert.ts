@@ -43,7 +43,8 @@ export async function convert(
 
 /** The same as a batch, which also has a report. */
 function batchRunOf(files: readonly string[], flags: ConvertFlags): string {
-  const { to, from, param = {}, out, onExisting, onUnknownOutcome, mode, tag = [], app, recursive, exclude } = flags;
+  const { to, from, param = {}, out, onExisting, onUnknownOutcome, mode, tag = [], app, exclude } = flags;
+  const { recursive, resubmit, again } = flags;
   const options: [name: string, value: string | undefined][] = [
     ['to', to.join(',')],
     ['from', from],
@@ -57,5 +58,6 @@ function batchRunOf(files: readonly string[], flags: ConvertFlags): string {
     ['app', app],
   ];
   const words = options.flatMap(([name, value]) => (value === undefined ? [] : [`--${name} ${shellWord(value)}`]));
-  return ['fileconv batch run', ...files.map(shellWord), ...words, ...(recursive ? ['--recursive'] : [])].join(' ');
+  const switches = Object.entries({ recursive, resubmit, again }).flatMap(([name, on]) => (on ? [`--${name}`] : []));
+  return ['fileconv batch run', ...files.map(shellWord), ...words, ...switches].join(' ');
 }

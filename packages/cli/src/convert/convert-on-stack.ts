@@ -1,4 +1,5 @@
 import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
+import type { ConversionRequest } from 'temporal-file-conversion/internal/client/job-request';
 import { ConversionApiError } from 'temporal-file-conversion/internal/http/errors';
 import type {
   ConversionMode,
@@ -7,7 +8,6 @@ import type {
   OnUnknownOutcome,
 } from 'temporal-file-conversion/internal/shared/job';
 import { defined } from 'temporal-file-conversion/internal/shared/defined';
-import { Stores } from 'temporal-file-conversion/internal/storage/stores';
 import type { CommandContext } from '../command-context';
 import { interrupted, type ExitCode } from '../command-error';
 import { chosenPolicies } from '../config/load-config';
@@ -21,7 +21,6 @@ import type { PlannedResult } from './plan';
 import { announce, report, type FileOutcome } from './report';
 import { runBatch } from './run-batch';
 import { runJob } from './run-job';
-import { startOrJoin, type FileRequest } from './start-or-join';
 
 export interface ConvertFlags {
   to: string[];
@@ -36,6 +35,8 @@ export interface ConvertFlags {
   parallel: number;
   recursive?: boolean;
   exclude: string[];
+  resubmit?: true;
+  again?: true;
 }
 
 /** The flags of `convert`, completed from the configuration. */
@@ -57,7 +58,17 @@ export async function convertOnStack(
   settings: ConvertSettings,
 ): Promise<{ exitCode: ExitCode; outcomes: FileOutcome[] }> {
   const { output, config } = context;
-  const { to: formats, app, onUnknownOutcome, tag: tags = [], pipedFrom, existing = [], signal } = settings;
+  const {
+    to: formats,
+    app,
+    onUnknownOutcome,
+    resubmit,
+    again,
+    tag: tags = [],
+    pipedFrom,
+    existing = [],
+    signal,
+  } = settings;
   const stack = await useStack(context, signal);
   try {
     if (isEmbedded(context, app) && stack.outlivesCommand) {
@@ -65,7 +76,8 @@ export async function convertOnStack(
     }
     if (signal.aborted) throw interrupted(signal.reason);
     const { client: temporal, taskQueue, outlivesCommand } = stack;
-    const conversions = new FileConversionClient({ client: temporal, taskQueue, app });
+    const stores = configuredStores(context);
+    const conversions = new FileConversionClient({ client: temporal, taskQueue, app, stores });
     const asked = { ...settings, tags, policies: chosenPolicies(config, defined({ onUnknownOutcome })) };
     const onOutcome = (outcome: FileOutcome, done: number): void =>
       announce(context, outcome, { done, total: planned.length, isPiped: pipedFrom !== undefined });
@@ -83,8 +95,7 @@ export async function convertOnStack(
       const ended = await runBatch(context, planned, options);
       return { exitCode: report(output, ended.outcomes, ending(ended)), outcomes: ended.outcomes };
     }
-    const starting = { files: new Stores(configuredStores(context)), temporal, conversions, app, tags };
-    const start = (request: FileRequest) => startOrJoin(starting, request);
+    const start = (request: ConversionRequest) => conversions.start(request, defined({ tags, again, resubmit }));
     const { outcome, ...ended } = await stack.untilClosed(() => runJob(context, only, { start, stack, asked, signal }));
     if (outcome.status !== 'unfinished') onOutcome(outcome, 1);
     return { exitCode: report(output, [outcome], ending(ended)), outcomes: [outcome] };

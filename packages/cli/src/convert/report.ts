@@ -44,8 +44,12 @@ export function announce(
       const target = progress.isPiped ? 'standard output' : printable(shownPath(result.path, cwd));
       output.print(`${count}${printable(file)} → ${target} (${fileSize(result.bytes)}, ${seconds.toFixed(1)} s)`);
     }
-    if (status === 'skipped' && !progress.isPiped)
-      output.print(`${count}${printable(file)} skipped: its result exists`);
+    if (status === 'skipped' && !progress.isPiped) {
+      const why = result
+        ? `was converted before: ${shownPath(result.path, cwd)}. To convert it again: --again`
+        : 'skipped: its result exists';
+      output.print(`${count}${printable(`${file} ${why}`)}`);
+    }
   }
   if (error) output.fail(printable(error.message));
   for (const [name, advice] of Object.entries(outcome.warnings ?? {}))

@@ -29,7 +29,7 @@ import type { AskedConversion } from './run-job';
 interface RunOptions {
   stack: StackInUse;
   conversions: FileConversionClient;
-  asked: AskedConversion & { app: string; parallel: number; tags: readonly string[] };
+  asked: AskedConversion & { app: string; parallel: number; tags: readonly string[]; resubmit?: true; again?: true };
   /** Results that are there already, though none may be: right only if this batch has delivered them. */
   existing: readonly string[];
   /** What does the same for more files. */
@@ -108,12 +108,17 @@ function start(
   conversions: FileConversionClient,
   { name, planned, asked }: { name: string; planned: readonly PlannedResult[]; asked: RunOptions['asked'] },
 ): Promise<BatchHandle> {
-  const { from, param, onExisting, mode, policies, parallel, tags } = asked;
+  const { from, param, onExisting, mode, policies, parallel, tags, resubmit, again } = asked;
   const items = planned.map(({ input, to, destination }) => ({
     ...defined({ source: input.location, output: to, input: from, parameters: param }),
     destination,
   }));
-  const settings = { window: Math.min(parallel, maxWindow), onExisting, policies, ...defined({ mode }) };
+  const settings = {
+    window: Math.min(parallel, maxWindow),
+    onExisting,
+    policies,
+    ...defined({ mode, resubmit, again }),
+  };
   // Somebody waits, as for a single job.
   const options = { onRunning: 'attach', tags, priority: { priorityKey: 3 } } as const;
   return conversions.startBatch({ name, items, ...settings }, options);

@@ -4,6 +4,8 @@ import {
   ConversionFailedError,
   type ConversionHandle,
 } from 'temporal-file-conversion/internal/client/conversion-handle';
+import { JobRunningError } from 'temporal-file-conversion/internal/client/file-conversion-client';
+import type { ConversionRequest } from 'temporal-file-conversion/internal/client/job-request';
 import { defined } from 'temporal-file-conversion/internal/shared/defined';
 import type {
   ConversionMode,
@@ -18,7 +20,6 @@ import type { StackInUse } from '../stack/open-temporal';
 import { createStallReader, type Stall, StallNews } from '../waiting/stall';
 import type { PlannedResult } from './plan';
 import { currentStep, explainFailure, resultOf, showStep, type FileOutcome } from './report';
-import { EarlierJobError, type FileRequest, type StartedJob } from './start-or-join';
 
 /** How every file is converted. */
 export interface AskedConversion {
@@ -30,7 +31,7 @@ export interface AskedConversion {
 }
 
 interface RunOptions {
-  start: (request: FileRequest) => Promise<StartedJob>;
+  start: (request: ConversionRequest) => Promise<ConversionHandle>;
   stack: Pick<StackInUse, 'client' | 'untilClosed'>;
   asked: AskedConversion;
   /** Ends the command's wait, not the job. */
@@ -68,9 +69,8 @@ export async function runJob(
     },
   });
   try {
-    const started = await start(requestOf(planned, asked));
-    ({ handle } = started);
-    if (started.joined) {
+    handle = await start(requestOf(planned, asked));
+    if (handle.isAttached) {
       joined = true;
       output.say(printable(`${file}: job ${handle.workflowId} converts it already; waiting for that one.`));
     }
@@ -89,7 +89,7 @@ export async function runJob(
 function requestOf(
   { input, to, destination }: PlannedResult,
   { from, param, onExisting, mode, policies }: AskedConversion,
-): FileRequest {
+): ConversionRequest {
   return {
     source: input.location,
     output: to,
@@ -101,7 +101,7 @@ function requestOf(
 }
 
 function readError(error: unknown, handle: ConversionHandle | undefined): { code: string; message: string } {
-  if (error instanceof ConversionFailedError || error instanceof EarlierJobError) return error;
+  if (error instanceof ConversionFailedError || error instanceof JobRunningError) return error;
   if (error instanceof ServiceError) {
     const reason = error.cause?.message ?? error.message;
     const next = handle

@@ -167,7 +167,7 @@ describe('precedence', () => {
       env[variable] = value;
       expected.set(key, variable);
     }
-    expect(expected.size).toBe(90);
+    expect(expected.size).toBe(91);
     const loaded = await load(undefined, env);
     for (const row of describeConfig(loaded)) {
       if (!expected.has(row.key)) continue;

@@ -4,6 +4,7 @@ import type { RunFlags } from '../../batch/settings';
 import type { CommandContext, Runner } from '../../command-context';
 import { exitCodes, reportFailure, type ExitCode } from '../../command-error';
 import {
+  againOption,
   appOption,
   command,
   createAct,
@@ -17,6 +18,7 @@ import {
   parameterOption,
   pointInTime,
   recursiveOption,
+  resubmitOption,
   tagOption,
   unconvertibleOption,
   wholeNumber,
@@ -24,11 +26,6 @@ import {
 
 const exitCodeHelp =
   '\nExit codes: 0 all converted or skipped, 1 some failed, 2 wrong usage or input, 3 could not run, 130 interrupted.';
-const resubmit = [
-  '--resubmit',
-  'convert also what an earlier run may have been charged for and left nothing to fetch; it may be charged twice',
-] as const;
-const again = ['--again', 'convert everything again, whatever was done before, and pay for it'] as const;
 const windowSize = wholeNumber(1, maxWindow);
 
 export function addBatch(program: Command, runner: Runner): void {
@@ -83,8 +80,8 @@ export function addBatch(program: Command, runner: Runner): void {
     .addOption(onExistingOption('when a result exists that no run of this batch wrote'))
     .addOption(unconvertibleOption)
     .addOption(onUnknownOutcomeOption)
-    .option(...resubmit)
-    .option(...again)
+    .option(...resubmitOption)
+    .option(...againOption)
     .addOption(modeOption)
     .option(...tagOption)
     .option(...appOption)
@@ -136,8 +133,8 @@ export function addBatch(program: Command, runner: Runner): void {
     'fileconv batch retry invoices',
     'fileconv batch retry invoices --resubmit',
   )
-    .option(...resubmit)
-    .option(...again)
+    .option(...resubmitOption)
+    .option(...againOption)
     .option('--runs <dir>', 'where the runs are, if the batch is no longer known to Temporal')
     .action(act(async () => (await import('./run.js')).batchRetry));
 }

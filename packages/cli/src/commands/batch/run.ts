@@ -1,5 +1,5 @@
 import { ServiceError } from '@temporalio/client';
-import { readRequest } from 'temporal-file-conversion/internal/batch/request';
+import { readRequest, type KeptRequest } from 'temporal-file-conversion/internal/batch/request';
 import { estimateVcredits } from 'temporal-file-conversion/internal/batch/run-folders';
 import {
   BatchRunningError,
@@ -34,6 +34,8 @@ interface Undertaking {
   name: string;
   input: ConversionBatchInput;
   flags: Partial<RunFlags>;
+  /** What the batch and its jobs are listed by. */
+  tags: readonly string[] | undefined;
   signal: AbortSignal;
 }
 
@@ -46,7 +48,7 @@ export async function batchRun(
   const signal = untilAskedToEnd(context);
   const { name, app, plan } = await settleBatch(context, sources, { ...flags, signal });
   const input = toInput(context, { app, plan, flags });
-  if (flags.dryRun !== true) return undertake(context, { name, input, flags, signal });
+  if (flags.dryRun !== true) return undertake(context, { name, input, flags, tags: flags.tag, signal });
   const { onExisting, policies, again = false } = input;
   const onUnknownOutcome = flags.resubmit === true ? 'resubmit' : policies?.onUnknownOutcome;
   const planned = await planDry(context, { plan, app, onExisting, onUnknownOutcome, again }, signal);
@@ -61,7 +63,8 @@ export async function batchRetry(
   { resubmit, again, runs }: { resubmit?: boolean; again?: boolean; runs?: string },
 ): Promise<ExitCode> {
   checkName(name);
-  const request = await findRequest(context, name, runs);
+  const found = await findRequest(context, name, runs);
+  const { request, tags } = found ?? {};
   if (!request?.plan) {
     throw new CommandError('INPUT_UNUSABLE', [`There is no batch ${name} here. See: fileconv batch list`]);
   }
@@ -73,7 +76,13 @@ export async function batchRetry(
     isScheduled: undefined,
     ...wishes({ resubmit, again }),
   });
-  return undertake(context, { name, input, flags: defined({ resubmit, again }), signal: untilAskedToEnd(context) });
+  return undertake(context, {
+    name,
+    input,
+    flags: defined({ resubmit, again }),
+    tags,
+    signal: untilAskedToEnd(context),
+  });
 }
 
 /** What the last run of a batch was asked: as it is kept beside its runs, or as Temporal knows it. */
@@ -81,10 +90,11 @@ async function findRequest(
   context: CommandContext,
   name: string,
   runs: string | undefined,
-): Promise<ConversionBatchInput | undefined> {
+): Promise<KeptRequest | undefined> {
   const kept = await readRequest(filesOf(context), batchFolder(context, name, { runs }));
   if (kept || runs !== undefined) return kept;
-  return withTemporal(context, ({ client }) => readBatchInput(client, name)).catch(() => undefined);
+  const request = await withTemporal(context, ({ client }) => readBatchInput(client, name)).catch(() => undefined);
+  return request && { request };
 }
 
 export async function batchWatch(context: CommandContext, name: string): Promise<ExitCode> {
@@ -101,17 +111,19 @@ export async function batchWatch(context: CommandContext, name: string): Promise
 }
 
 /** Starts what is to be done or joins what is under way, and watches it to its end. */
-async function undertake(context: CommandContext, { name, input, flags, signal }: Undertaking): Promise<ExitCode> {
+async function undertake(
+  context: CommandContext,
+  { name, input, flags, tags, signal }: Undertaking,
+): Promise<ExitCode> {
   const { output } = context;
   // The batch keeps its files there.
   await makeStateFolders(context);
   const stack = await useStack(context, signal);
   try {
     const asked = { ...input, ...(stack.uiUrl !== undefined && { uiUrl: stack.uiUrl }) };
-    const { tag: tags = [] } = flags;
     const start = (): Promise<BatchHandle | undefined> =>
       stack
-        .untilClosed(() => clientOf(stack, input.app).startPlanned(name, asked, { tags }))
+        .untilClosed(() => clientOf(stack, input.app).startPlanned(name, asked, defined({ tags })))
         .catch((error: unknown) => {
           if (error instanceof BatchRunningError) return undefined;
           throw error instanceof ServiceError ? notStarted(name, error) : error;

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import type { CountedBy } from 'temporal-file-conversion/internal/client/operations/list-jobs';
-import { type Act, command, group, pointInTime, tagText, wholeNumber } from '../arguments';
+import { type Act, againOption, command, group, pointInTime, resubmitOption, tagText, wholeNumber } from '../arguments';
 
 const countedBy: CountedBy[] = ['status', 'code', 'app', 'batch'];
 const statuses = ['running', 'parked', 'completed', 'failed', 'cancelled'];
@@ -62,8 +62,8 @@ export function addJob(program: Command, act: Act): void {
     'fileconv job retry invoices/letter.pdf-9a1c3f2a91c04bd7',
     'fileconv job retry invoices/letter.pdf-9a1c3f2a91c04bd7 --resubmit',
   )
-    .option('--resubmit', 'convert again although the last run may have been charged, and left nothing to fetch')
-    .option('--again', 'convert whatever was done before, and pay for it')
+    .option(...resubmitOption)
+    .option(...againOption)
     .action(act(async () => (await import('./control.js')).jobRetry));
 }
 

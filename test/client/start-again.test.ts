@@ -1,0 +1,130 @@
+import { rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { JobStartOptions } from '../../src/client/file-conversion-client';
+import type { ConversionRequest } from '../../src/client/job-request';
+import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { answerError, cut } from '../support/stub-service';
+import { until } from '../support/until';
+
+/** What `start` does about the last job of a destination: see docs/repetition.md. */
+
+let rig: ConversionRig;
+let source: string;
+let destination: string;
+beforeEach(async () => {
+  rig = await startRig({ app: 'stub' });
+  source = await rig.source('report.md');
+  destination = path.join(rig.folder, 'report.pdf');
+});
+afterEach(() => rig.close());
+
+function start(request: Partial<ConversionRequest> = {}, options: JobStartOptions = {}) {
+  const policies = { ...quickPolicies, ...request.policies };
+  return rig.client.start({ source, output: 'pdf', destination, ...request, policies }, options);
+}
+
+const keeping = { policies: { onUnknownOutcome: 'fail' as const } };
+
+const asAlways = (endpoint: string) =>
+  rig.stub.on(endpoint, (seen, response) => rig.stub.answerAsAlways(seen, response));
+
+/** A job that ended, and whose submit may have been charged. */
+async function leaveUnknown(): Promise<void> {
+  rig.stub.on('convert/file', (seen, response, stub) => {
+    stub.convert(seen);
+    cut(response);
+  });
+  const job = await start(keeping);
+  await expect(job.result()).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+  asAlways('convert/file');
+}
+
+/** A job whose task the service has accepted, and tells nothing of. */
+async function leaveAccepted() {
+  rig.stub.on('task/response', (_seen, response) => answerError(response, 500, 'INTERNAL_SERVER_ERROR'));
+  const job = await start();
+  await until('it is asked after', () => rig.stub.count('task/response') > 0);
+  return job;
+}
+
+async function leaveCancelled(): Promise<void> {
+  const job = await leaveAccepted();
+  await job.cancel();
+  await expect(job.result()).rejects.toMatchObject({ code: 'CANCELLED' });
+  asAlways('task/response');
+}
+
+async function finish(request?: Partial<ConversionRequest>, options?: JobStartOptions) {
+  const job = await start(request, options);
+  const { status, possiblyChargedTwice } = await job.result();
+  return { isAttached: job.isAttached, status, possiblyChargedTwice, conversions: rig.stub.conversions.size };
+}
+
+const converted = { isAttached: false, status: 'succeeded', possiblyChargedTwice: false };
+
+it('one that runs is attached to', async () => {
+  const { workflowId } = await leaveAccepted();
+  const again = await start();
+  asAlways('task/response');
+  expect([again.isAttached, again.workflowId]).toEqual([true, workflowId]);
+  await expect(again.result()).resolves.toMatchObject({ status: 'succeeded' });
+  expect(rig.stub.count('convert/file')).toBe(1);
+});
+
+it('one that runs with other parameters has the destination: another is refused, or gets another name', async () => {
+  const job = await leaveAccepted();
+  const other = { parameters: { dpi: 300 } };
+  await expect(start(other)).rejects.toMatchObject({ code: 'DESTINATION_TAKEN', workflowId: job.workflowId });
+  const renamed = await start({ ...other, onExisting: 'rename' });
+  expect(renamed.workflowId).not.toBe(job.workflowId);
+  asAlways('task/response');
+  await Promise.all([job.result(), renamed.result()]);
+  expect(rig.stub.conversions.size).toBe(2);
+});
+
+it('one that runs has uploaded what the file no longer holds: the start is refused', async () => {
+  const job = await leaveAccepted();
+  await writeFile(source, '# another\n');
+  await expect(start()).rejects.toMatchObject({ code: 'SOURCE_CHANGED', workflowId: job.workflowId });
+  asAlways('task/response');
+  await job.result();
+});
+
+it('the task of one that ended is fetched, under both policies', async () => {
+  await leaveCancelled();
+  expect(await finish(keeping)).toEqual({ ...converted, conversions: 1 });
+});
+
+it('the task of what the file held before is paid for: the next result is marked', async () => {
+  await leaveCancelled();
+  await writeFile(source, '# another\n');
+  expect(await finish()).toEqual({ ...converted, possiblyChargedTwice: true, conversions: 2 });
+});
+
+it('an unknown outcome is resubmitted by the policy, and marked', async () => {
+  await leaveUnknown();
+  expect(await finish()).toEqual({ ...converted, possiblyChargedTwice: true, conversions: 2 });
+});
+
+it('an unknown outcome is kept under the policy fail, with the command that converts all the same, and resubmitted when that is said', async () => {
+  await leaveUnknown();
+  const again = start(keeping).then((job) => job.result());
+  await expect(again).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+  await expect(again).rejects.toThrow(/may have been charged.*fileconv job retry \S+ --resubmit/);
+  expect(rig.stub.count('convert/file')).toBe(1);
+  const marked = { ...converted, possiblyChargedTwice: true, conversions: 2 };
+  expect(await finish(keeping, { resubmit: true })).toEqual(marked);
+});
+
+it('what was refused is converted; what was delivered is done, fetched when it is gone, and converted when that is said', async () => {
+  rig.stub.on('convert/file', (_seen, response) => answerError(response, 403, 'FREE_PLAN_DISALLOWED'));
+  await expect((await start()).result()).rejects.toMatchObject({ code: 'FREE_PLAN_DISALLOWED' });
+  asAlways('convert/file');
+  expect(await finish()).toEqual({ ...converted, conversions: 1 });
+  const requests = rig.stub.requests.length;
+  expect(await finish()).toEqual({ ...converted, status: 'skipped', conversions: 1 });
+  expect(rig.stub.requests).toHaveLength(requests);
+  await rm(destination);
+  expect(await finish()).toEqual({ ...converted, conversions: 1 });
+  expect(await finish({ onExisting: 'overwrite' }, { again: true })).toEqual({ ...converted, conversions: 2 });
+});

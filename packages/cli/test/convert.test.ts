@@ -47,7 +47,7 @@ it('prints one JSON document with --json, files in the order in which they were 
         file: 'b.png',
         to: 'webp',
         status: 'converted',
-        workflowId: expect.stringMatching(/^convert-fileconv-\S+\/[0-9a-f]{16}$/) as unknown,
+        workflowId: expect.stringMatching(/\/b\.webp-[0-9a-f]{16}$/) as unknown,
         output: {
           uri: pathToFileURL(output).href,
           path: output,

@@ -94,7 +94,8 @@ export async function settleBatch(
   }
   const here = asFolder(uriOfPath(cwd));
   await requireNamed(files, what, here);
-  if ('manifest' in what && what.manifest !== '-') await requireRows(files, what, signal);
+  // A dry run tells these with everything else.
+  if ('manifest' in what && what.manifest !== '-' && dryRun !== true) await requireRows(files, what, signal);
   const extensions = await knownExtensions(context, app);
   const isPiped = 'manifest' in what ? what.manifest === '-' : [...what.sources, what.filesFrom].includes('-');
   const unconvertible = flags.unconvertible ?? config.values.policies.unconvertible;

@@ -22,6 +22,8 @@ const paths = wanted.length === 0 ? all : all.filter(({ name }) => wanted.includ
 const startedAt = Date.now();
 mkdirSync(target, { recursive: true });
 const stack = await RecordingStack.start(paths);
+// Requests tell the folder that they were made in.
+process.chdir(stack.folder);
 try {
   for (const each of paths) {
     // Names of the files with what they hold: `{ 'job-polled': history }`.

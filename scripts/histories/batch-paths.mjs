@@ -1,7 +1,4 @@
 // Every kind of path that a batch can take.
-import { mkdirSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { quickPolicies, until } from './recording-stack.mjs';
 
 const slowPolls = { kind: 'latency', ms: 300, class: 'poll' };
@@ -10,7 +7,7 @@ export const batchPaths = [
   {
     name: 'batch-continued',
     // Jobs that take a while are carried over; quick ones would all end before the next run begins.
-    faults: [{ kind: 'latency', ms: 3_000, class: 'poll', every: 3 }],
+    faults: [{ kind: 'latency', ms: 2_000, class: 'poll' }],
     async record(stack, name) {
       const batch = await start(stack, name, { count: 20, window: 3, historyLimit: 45 });
       await ended(batch, { status: 'completed', succeeded: 20 });
@@ -28,7 +25,7 @@ export const batchPaths = [
     async record(stack, name) {
       const batch = await start(stack, name, {
         count: 3,
-        change: (row) => row.item === 2 && { output: 'nosuchformat' },
+        textOf: (item) => (item === 2 ? '' : undefined),
       });
       await ended(batch, { status: 'completed', succeeded: 2, failed: 1 });
       return { [name]: await stack.historyOf(name) };
@@ -37,8 +34,7 @@ export const batchPaths = [
   {
     name: 'batch-stopped',
     async record(stack, name) {
-      const change = () => ({ output: 'nosuchformat' });
-      const batch = await start(stack, name, { count: 6, window: 1, change, stopAfter: { failures: 2 } });
+      const batch = await start(stack, name, { count: 6, window: 1, textOf: () => '', stopAfter: { failures: 2 } });
       await ended(batch, { status: 'stopped', failed: 2, cancelled: 4 });
       return { [name]: await stack.historyOf(name) };
     },
@@ -49,7 +45,7 @@ export const batchPaths = [
       const batch = await start(stack, name, { count: 6, window: 1, policies: { firstCheckAfter: '1 hour' } });
       await until('a job converts', async () => {
         const state = await stack.client
-          .get(`${name}/1`)
+          .get(stack.jobOf(name, 'out/1.html'))
           .state()
           .catch(() => undefined);
         return state?.phase === 'converting';
@@ -79,35 +75,28 @@ export const batchPaths = [
     faults: [slowPolls],
     async record(stack, name) {
       // The first run is done by hand: its job is found by the batch, and not paid again.
-      await stack.client.convert(
-        { app: name, source: stack.write(name, '1.md'), output: 'html', destination: stack.place(name, 'out/1.html') },
-        { workflowId: `${name}/1` },
-      );
+      const destination = stack.place(name, 'out/1.html');
+      await stack.client.convert({ app: name, source: stack.write(name, '1.md'), output: 'html', destination });
       const batch = await start(stack, name, { count: 2, onExisting: 'overwrite' });
-      await ended(batch, { status: 'completed', succeeded: 2 });
+      await ended(batch, { status: 'completed', succeeded: 1, skipped: 1 });
       return { [name]: await stack.historyOf(name) };
     },
   },
 ];
 
-/** Writes a manifest as a planner would, and starts the batch. */
-async function start(stack, name, { count, change = () => false, policies, ...options }) {
-  const folder = stack.place(name, 'run-1');
-  mkdirSync(folder, { recursive: true });
-  mkdirSync(stack.place(name, 'out'), { recursive: true });
+/** Starts a batch of so many rows, of which each has a source of its own. */
+async function start(stack, name, { count, textOf = () => undefined, policies, ...options }) {
   const rows = Array.from({ length: count }, (_, index) => {
     const item = index + 1;
-    const source = pathToFileURL(stack.write(name, `${item}.md`)).href;
-    const destination = pathToFileURL(stack.place(name, `out/${item}.html`)).href;
-    const row = { item, source, output: 'html', destination };
-    return { ...row, ...change(row) };
+    stack.write(name, `${item}.md`, textOf(item));
+    stack.jobOf(name, `out/${item}.html`);
+    return `${item}.md,html,out/${item}.html\n`;
   });
-  writeFileSync(path.join(folder, 'manifest.jsonl'), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
   return await stack.client.startBatch({
     name,
     app: name,
-    folder,
-    items: count,
+    manifest: stack.write(name, 'manifest.csv', `source,output,destination\n${rows.join('')}`),
+    runs: stack.place(name, 'batches'),
     policies: { ...quickPolicies, ...policies },
     ...options,
   });

@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { homedir, hostname, tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 
 const require = createRequire(import.meta.url);
 const { Client, Connection } = require('@temporalio/client');
@@ -15,6 +16,7 @@ const { openAdministration, startConversionService } = require('../../packages/s
 const { hashToken } = require('../../packages/service/dist/accounts/account.js');
 const { parseCallbackKeys } = require('../../dist/callbacks/callback-url.js');
 const { createSignalJob, startCallbackReceiver } = require('../../dist/callbacks/receiver.js');
+const { jobIdOf } = require('../../dist/shared/job-id.js');
 const { searchAttributeTypes } = require('../../dist/shared/search-attributes.js');
 const {
   defaultCacheDir,
@@ -22,6 +24,7 @@ const {
   startTemporalServer,
 } = require('../../packages/cli/dist/dev-server/index.js');
 
+const neutralFolder = '/var/lib/fileconv';
 const token = 'token-of-the-recording';
 const callbackKey = 'callback-key-of-the-recording-0123456789';
 const pauseMs = 50;
@@ -39,6 +42,7 @@ export const quickPolicies = {
 export class RecordingStack {
   folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'fileconv-histories-')));
   #closing = [];
+  #jobIds = new Map();
 
   /** Each path has an app of its own, with its own faults: `{ name, app, faults, callsBack }`. */
   static async start(paths) {
@@ -129,6 +133,14 @@ export class RecordingStack {
     return path.join(this.folder, 'files', pathName, file);
   }
 
+  /** The id of the job that makes this file. It holds a digest of the file's place, which is another in the histories. */
+  jobOf(pathName, file) {
+    const idIn = (folder) => jobIdOf({ destination: pathToFileURL(path.join(folder, 'files', pathName, file)).href });
+    const id = idIn(this.folder);
+    this.#jobIds.set(id, idIn(neutralFolder));
+    return id;
+  }
+
   /** As JSON of Temporal's own kind, which its UI and its command line show and take. */
   async historyOf(workflowId, runId) {
     return await this.temporal.workflow.getHandle(workflowId, runId).fetchHistory();
@@ -137,7 +149,8 @@ export class RecordingStack {
   /** `[what is found, what stands in its place]`, the longest first. */
   neutralNames() {
     return [
-      [this.folder, '/var/lib/fileconv'],
+      ...this.#jobIds,
+      [this.folder, neutralFolder],
       [path.resolve(import.meta.dirname, '../..'), '/opt/fileconv'],
       [`${process.pid}@${hostname()}`, 'worker'],
     ];

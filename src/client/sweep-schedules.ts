@@ -272,7 +272,10 @@ export class SweepSchedules {
     try {
       const description = await handle.describe();
       if (isOpen(description)) {
-        const { lastFailureType: code = 'TIMED_OUT', lastFailure: message } = readFailedBatchStep(description) ?? {};
+        const [batch] = description.raw.pendingChildren ?? [];
+        if (!batch?.workflowId) return {};
+        const step = readFailedBatchStep(await this.client.workflow.getHandle(batch.workflowId).describe());
+        const { lastFailureType: code = 'TIMED_OUT', lastFailure: message } = step ?? {};
         return message === undefined ? {} : { retrying: { code, message } };
       }
       await handle.result();

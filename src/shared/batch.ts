@@ -285,7 +285,8 @@ export interface ItemWaits {
 /** Argument of the signal `conversionItemUploaded`. */
 export interface ItemUploaded {
   workflowId: string;
-  upload: SharedUpload;
+  /** Absent: the job fetches what was converted before. */
+  upload?: SharedUpload;
 }
 
 /** Result of the query `batchState`. */

@@ -110,7 +110,7 @@ it('an unknown outcome is kept under the policy fail, with the command that conv
   await leaveUnknown();
   const again = start(keeping).then((job) => job.result());
   await expect(again).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
-  await expect(again).rejects.toThrow(/may have been charged.*fileconv job retry \S+ --resubmit/);
+  await expect(again).rejects.toThrow(/to convert all the same: fileconv job retry \S+ --resubmit/);
   expect(rig.stub.count('convert/file')).toBe(1);
   const marked = { ...converted, possiblyChargedTwice: true, conversions: 2 };
   expect(await finish(keeping, { resubmit: true })).toEqual(marked);

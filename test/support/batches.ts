@@ -4,6 +4,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Client } from '@temporalio/client';
 import { runFiles } from '../../src/batch/run-files';
+import { toUri } from '../../src/client/job-request';
 import { BatchHandle } from '../../src/client/batch-handle';
 import type { BatchSettings } from '../../src/client/batch-request';
 import type { BatchStartOptions } from '../../src/client/start-options';
@@ -36,7 +37,7 @@ export async function startRun(
   options: BatchStartOptions = {},
 ): Promise<BatchHandle> {
   const start = await client.batchStart({ ...request, sources: ['planned'], to: 'pdf' }, options);
-  const run = { folder: `${pathToFileURL(folder).href.replace(/\/$/, '')}/`, rows };
+  const run = { folder: `${toUri(folder).replace(/\/$/, '')}/`, rows };
   const workflow = await client['client'].workflow.start('conversionBatch', {
     ...start,
     args: [start.args[0], { run }],

@@ -14,6 +14,11 @@ const activitySchema = z.looseObject({
 const signalSchema = z.looseObject({
   workflowExecutionSignaledEventAttributes: z.looseObject({ signalName: z.string() }),
 });
+const updateSchema = z.looseObject({
+  workflowExecutionUpdateAcceptedEventAttributes: z.looseObject({
+    acceptedRequest: z.looseObject({ input: z.looseObject({ name: z.string() }) }),
+  }),
+});
 
 /** A committed history, as the Temporal UI and its command line write them. */
 export type RecordedHistory = z.infer<typeof historySchema>;
@@ -36,7 +41,7 @@ export function workflowIdOf({ events }: RecordedHistory): string {
   return startedSchema.parse(events[0]).workflowExecutionStartedEventAttributes.workflowId;
 }
 
-/** What the workflow did and was told, in order and in words: activities, `child`, `timer`, `cancel` (of an activity), signals, and its end. */
+/** What the workflow did and was told, in order and in words: activities, `child`, `timer`, `cancel` (of an activity), signals and Updates, and its end. */
 export function stepsOf({ events }: RecordedHistory): string {
   return events.flatMap(stepOf).join(' ');
 }
@@ -47,6 +52,8 @@ function stepOf(event: RecordedHistory['events'][number]): string[] {
       return [activitySchema.parse(event).activityTaskScheduledEventAttributes.activityType.name.replace(/^.*\./, '')];
     case 'EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED':
       return [signalSchema.parse(event).workflowExecutionSignaledEventAttributes.signalName];
+    case 'EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED':
+      return [updateSchema.parse(event).workflowExecutionUpdateAcceptedEventAttributes.acceptedRequest.input.name];
     case 'EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED':
       return ['child'];
     case 'EVENT_TYPE_TIMER_STARTED':

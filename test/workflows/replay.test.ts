@@ -32,18 +32,20 @@ const paths: Record<string, RegExp> = {
   'job-cancelled-downloading': /^uploadFile convertFile checkTask downloadFile cancel discardDownload cancelled$/,
   'job-failed': /^uploadFile convertFile failed$/,
   'job-source-missing': /^uploadFile failed$/,
-  'batch-continued-first-run': /^readBatchItems( child)+( child| timer)+ continued$/,
+  'batch-continued-first-run': /^planBatch readBatchItems( child)+( child| timer)+ continued$/,
   'batch-continued-middle-run': /^readBatchItems awaitJobs( child| awaitJobs| timer)+ continued$/,
   'batch-continued-last-run': /^readBatchItems (awaitJobs )+.*mergeBatchResults writeBatchReport completed$/,
-  'batch-failed-item': /^readBatchItems child child child mergeBatchResults writeBatchReport completed$/,
-  'batch-stopped': /^readBatchItems child child mergeBatchResults writeBatchReport completed$/,
+  'batch-failed-item': /^planBatch readBatchItems child child child mergeBatchResults writeBatchReport completed$/,
+  'batch-stopped': /^planBatch readBatchItems child child mergeBatchResults writeBatchReport completed$/,
   'batch-paused-cancelled':
     /batchPause batchWindow batchResume child batchCancel .*mergeBatchResults writeBatchReport completed$/,
-  'batch-account-refused': /^readBatchItems child child child child mergeBatchResults writeBatchReport completed$/,
-  'batch-run-again': /^readBatchItems child child awaitJobs mergeBatchResults writeBatchReport completed$/,
-  sweep: /^planBatch child completed$/,
-  'sweep-nothing-new': /^planBatch completed$/,
-  'sweep-cancelled': /^planBatch child completed$/,
+  'batch-account-refused':
+    /^planBatch readBatchItems child child conversionItemWaits conversionItemWaits batchCancel .*mergeBatchResults writeBatchReport completed$/,
+  // The first child is the one that was there already: looked at, and recalled by the third.
+  'batch-run-again':
+    /^planBatch readBatchItems child child awaitJobs child mergeBatchResults writeBatchReport completed$/,
+  sweep: /^child completed$/,
+  'sweep-cancelled': /^child completed$/,
 };
 const names = Object.keys(paths).sort();
 

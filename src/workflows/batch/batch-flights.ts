@@ -143,16 +143,17 @@ export class BatchFlights {
     }
   }
 
-  uploaded(item: number, upload: SharedUpload): void {
+  /** Without an upload: the job has something to fetch. */
+  uploaded(item: number, upload: SharedUpload | undefined): void {
     const flight = this.flights.get(item);
     if (flight?.sourceGroup === undefined) return;
     delete flight.isUploading;
-    this.uploads.keep(flight.sourceGroup, upload);
+    if (upload) this.uploads.keep(flight.sourceGroup, upload);
   }
 
-  /** Once its job is about to start. One that takes up what another has left may only fetch. */
-  private expectUpload(flight: Flight, after?: string): void {
-    if (after !== undefined || flight.earlier?.taskId !== undefined) this.expectNoUpload(flight);
+  /** Once its job is about to start. */
+  private expectUpload(flight: Flight): void {
+    if (flight.earlier?.taskId !== undefined) this.expectNoUpload(flight);
     else if (flight.sourceGroup !== undefined) flight.isUploading = true;
   }
 
@@ -301,7 +302,7 @@ export class BatchFlights {
       this.end(flight, { status: 'cancelled' });
       return;
     }
-    this.expectUpload(flight, after);
+    this.expectUpload(flight);
     this.goOn(flight, { kind: 'starting', ...(after !== undefined && { after }) });
   }
 

@@ -241,7 +241,7 @@ class ConversionBatch implements ControlledBatch {
   itemUploaded(word: Partial<ItemUploaded> | undefined): void {
     const { workflowId, upload } = word ?? {};
     const item = workflowId === undefined ? undefined : this.flights.itemOf(workflowId);
-    if (item === undefined || typeof upload?.connector !== 'string') return;
+    if (item === undefined || (upload && typeof upload.connector !== 'string')) return;
     this.flights.uploaded(item, upload);
     this.wake();
   }

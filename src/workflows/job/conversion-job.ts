@@ -61,6 +61,7 @@ class ConversionJob extends JobParts {
     const recalled = this.input.recall && (await this.recall(this.input.recall));
     if (recalled) return recalled;
     const { taskId } = this.progress.charge;
+    if (taskId !== undefined) this.upload.notNeeded();
     const fetched = taskId === undefined ? 'lost' : await this.fetchEarlier(taskId);
     return fetched === 'lost' ? this.convertFile() : fetched;
   }

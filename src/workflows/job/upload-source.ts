@@ -32,6 +32,12 @@ export class SourceUpload {
     this.left = uploadsAtMost;
   }
 
+  /** The job found something to fetch, which its batch could not know. */
+  notNeeded(): void {
+    const { recall, tellsUpload } = this.job.input;
+    if (recall && tellsUpload) tellParent();
+  }
+
   async run(): Promise<Uploaded | 'skipped'> {
     const { input, policies, progress, activities, host } = this.job;
     const { app, source, output, destination } = input;
@@ -62,11 +68,11 @@ export class SourceUpload {
 }
 
 /** Any row of the batch that converts the same file can begin. */
-function tellParent(upload: SharedUpload): void {
+function tellParent(upload?: SharedUpload): void {
   const { parent, workflowId } = workflowInfo();
   if (!parent) return;
   getExternalWorkflowHandle(parent.workflowId)
-    .signal<[ItemUploaded]>(conversionItemUploadedSignal, { workflowId, upload })
+    .signal<[ItemUploaded]>(conversionItemUploadedSignal, defined({ workflowId, upload }))
     // The batch has ended, and nobody waits for the upload.
     .catch(() => undefined);
 }

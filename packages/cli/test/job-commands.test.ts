@@ -257,7 +257,7 @@ describe('fileconv job retry', () => {
 
   it('starts again what failed before anything was charged', async () => {
     refuse('convert/file');
-    const id = await startAndFail();
+    const id = await startAndFail({ destination: path.join(rig.folder, 'other.pdf') });
     asAlways('convert/file');
     expect((await run('retry', id)).stdout).toContain(`Job ${id} runs again from its beginning. See it continue: `);
     expect(await rig.client.get(id).result()).toMatchObject({ possiblyChargedTwice: false });
@@ -282,7 +282,7 @@ describe('fileconv job retry', () => {
     const refused = await run('retry', id);
     expect(refused).toMatchObject({ code: 1, stdout: '' });
     expect(linesOf(refused.stderr)).toEqual([
-      expect.stringMatching(/unknown outcome: .* may have been charged\. .*: fileconv job retry \S+ --resubmit$/),
+      expect.stringMatching(/It is not known whether the conversion runs\. .*: fileconv job retry \S+ --resubmit$/),
     ]);
     expect(rig.stub.count('convert/file')).toBe(1);
     expect((await run('retry', id, '--resubmit')).stdout).toContain('possibly charged twice');
@@ -290,12 +290,17 @@ describe('fileconv job retry', () => {
     expect(rig.stub.count('convert/file')).toBe(2);
   });
 
-  it('converts a second time with --resubmit although the result could be downloaded', async () => {
+  it('fetches what can be fetched, also with --resubmit, and converts a second time with --again', async () => {
     refuse('download/url');
     const id = await startAndFail({ policies: { ...quickPolicies, parkedDeadline: '1 second' } });
+    expect((await run('retry', id, '--resubmit')).stdout).toMatch(
+      /awaits and downloads conversion task .*nothing is submitted/,
+    );
+    await expect(rig.client.get(id).result()).rejects.toThrow();
+    expect(rig.stub.count('convert/file')).toBe(1);
     asAlways('download/url');
-    expect((await run('retry', id, '--resubmit')).code).toBe(0);
-    expect(await rig.client.get(id).result()).toMatchObject({ possiblyChargedTwice: true });
+    expect((await run('retry', id, '--again')).code).toBe(0);
+    expect(await rig.client.get(id).result()).toMatchObject({ status: 'succeeded', possiblyChargedTwice: true });
     expect(rig.stub.count('convert/file')).toBe(2);
   });
 

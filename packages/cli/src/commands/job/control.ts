@@ -70,7 +70,7 @@ export async function jobRetry(
     if (job.status === 'running') {
       throw new CommandError('JOB_STATE', [`Nothing to retry: job ${workflowId} still runs. ${goOn}`]);
     }
-    const { client, taskQueue } = temporal;
+    const { client } = temporal;
     const retry = await planRetry({ client, files: filesOf(context) }, job, { resubmit, again });
     const { decision } = retry;
     if (decision.kind === 'done') {
@@ -82,7 +82,7 @@ export async function jobRetry(
       throw new CommandError('JOB_STATE', [`Job ${workflowId} was not started again: ${message}`]);
     }
     const runId = await temporal.untilClosed(async () => {
-      await new FileConversionClient({ client, taskQueue })
+      await new FileConversionClient({ client, taskQueue: job.taskQueue })
         .retry(job, retry)
         .catch(
           explaining(

@@ -10,6 +10,7 @@ import {
   type ScheduleHandle,
 } from '@temporalio/client';
 import { z } from 'zod';
+import { parseTemplate } from '../batch/destinations/resolve';
 import { asFolder } from '../batch/uris';
 import type { BatchPlan, ConversionSweepInput } from '../shared/batch';
 import { defined } from '../shared/defined';
@@ -76,6 +77,11 @@ export interface SweepScheduleRequest extends Omit<BatchSettings, 'resubmit' | '
   app?: string;
 }
 
+function mustBeTemplate(template: string, context: z.RefinementCtx): void {
+  const parsed = parseTemplate(template);
+  if ('problem' in parsed) context.addIssue({ code: 'custom', message: `can't be used: ${parsed.problem}` });
+}
+
 const requestSchema = z.object({
   times: z.union([
     z.strictObject({ everyMs: z.int().min(minEveryMs).multipleOf(1000) }),
@@ -86,7 +92,7 @@ const requestSchema = z.object({
   parameters: parametersSchema.optional(),
   out: fileName,
   batchFolder: fileName,
-  template: text.optional(),
+  template: text.superRefine(mustBeTemplate).optional(),
   extension: text.optional(),
   recursive: z.boolean().optional(),
   exclude: z.array(text).optional(),

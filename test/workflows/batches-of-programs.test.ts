@@ -93,6 +93,7 @@ describe('a batch of sources', () => {
     const results = batch.results();
     expect(await results.next()).toEqual({ done: false, value: result });
     const next = results.next();
+    await until('its jobs convert', () => rig.stub.conversions.size === 3);
     await rig.temporal.workflow.getHandle(name).terminate();
     await expect(next).rejects.toThrow(BatchFailedError);
     for (const job of [1, 2, 3])

@@ -22,7 +22,7 @@ const request = (folder: string, checkAfter = '50 ms') =>
   startProcess(args, { cwd: folder, env: { ...stack.env, FILECONV_POLICIES_FIRST_CHECK_AFTER: checkAfter } });
 const requests = () => countConvertRequests({ cwd: stack.stateDir, env: stack.env });
 const joined = expect.stringMatching(
-  /^a\.png: job convert\/a\.png-\w{16} converts it already; waiting for that one\.\n$/,
+  /^a\.png: job \S+\/a\.gif-\w{16} converts it already; waiting for that one\.\n$/,
 ) as unknown;
 
 async function folderWithPicture(): Promise<string> {
@@ -49,7 +49,7 @@ it('a file is waited for by a second command, however the first one ended', asyn
   const again = request(folder);
   expect((await again.ended).code).toBe(0);
   expect(again.stderr()).toMatch(
-    /^a\.png: job convert\/a\.png-\w{16} converts it already; waiting for that one\.\na\.png has waited for the service to finish the conversion since \d\d:\d\d:\d\d UTC\. It tries again at \d\d:\d\d:\d\d UTC\.\n$/,
+    /^a\.png: job \S+\/a\.gif-\w{16} converts it already; waiting for that one\.\na\.png has waited for the service to finish the conversion since \d\d:\d\d:\d\d UTC\. It tries again at \d\d:\d\d:\d\d UTC\.\n$/,
   );
   expect(await filesBelow(folder)).toEqual(['a.gif', 'a.png']);
   expect(await requests()).toBe(before + 1);
@@ -109,7 +109,7 @@ describe('standard input', () => {
     expect(await readFile(result, 'utf8')).toContain('Fetched');
     const job = async (...args: string[]) =>
       (await fileconv(['job', ...args, '--json'], { cwd: stack.stateDir, env: stack.env })).stdout;
-    const [, workflowId = ''] = /"(convert\/stdin\.md-\w{16})"/.exec(await job('list')) ?? [];
+    const [, workflowId = ''] = /"([^"\s]+\/result\.html-\w{16})"/.exec(await job('list')) ?? [];
     expect(await job('show', workflowId)).toContain(pathToFileURL(result).href);
     expect(await (await piped(page('Fetched'))).ended).toMatchObject({ code: 0, stdout: holds('Fetched') });
     expect(await left()).toEqual([]);
@@ -119,7 +119,7 @@ describe('standard input', () => {
     const { before } = await ended(page('Joined'), 'SIGKILL');
     const again = await (await piped(page('Joined'))).ended;
     expect(again).toMatchObject({ code: 0, stdout: holds('Joined') });
-    expect(again.stderr).toMatch(/^standard input: job convert\/stdin\.md-\w{16} converts it already/);
+    expect(again.stderr).toMatch(/^standard input: job \S+\/result\.html-\w{16} converts it already/);
     expect(await requests()).toBe(before + 1);
     expect(await left()).toEqual([]);
   });

@@ -52,7 +52,7 @@ function runWith(env: Record<string, string>, ...args: string[]): Promise<Ended>
 }
 
 it('converts with keys in a file; commands show what Temporal has in cipher', async () => {
-  expect(workflowId).toMatch(/^convert\/[0-9a-f]{16}$/);
+  expect(workflowId).toMatch(/^[0-9a-f]{16}$/);
   expect((await run('job', 'show', workflowId)).stdout).toContain(`(budget-cuts.md → html)`);
   const connection = await Connection.connect({ address: stack.temporal.address });
   const history = await new Client({ connection }).workflow.getHandle(workflowId).fetchHistory();

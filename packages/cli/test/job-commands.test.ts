@@ -182,7 +182,7 @@ describe('fileconv job watch', () => {
     expect(good).toMatchObject({ code: 0 });
     expect(good.stdout).toBe(`report.md → pdf: ${path.join(rig.folder, 'report.pdf')} (9 B)\n`);
     refuse('upload/file');
-    const bad = await run('watch', await startAndFail({ onExisting: 'overwrite' }), '--json');
+    const bad = await run('watch', await startAndFail({ destination: path.join(rig.folder, 'other.pdf') }), '--json');
     expect(bad.code).toBe(1);
     expect(parseJson(bad.stdout)).toMatchObject({ status: 'failed', error: { code: 'FREE_PLAN_DISALLOWED' } });
   });
@@ -257,7 +257,7 @@ describe('fileconv job retry', () => {
 
   it('starts again what failed before anything was charged', async () => {
     refuse('convert/file');
-    const id = await startAndFail({ destination: path.join(rig.folder, 'other.pdf') });
+    const id = await startAndFail();
     asAlways('convert/file');
     expect((await run('retry', id)).stdout).toContain(`Job ${id} runs again from its beginning. See it continue: `);
     expect(await rig.client.get(id).result()).toMatchObject({ possiblyChargedTwice: false });

@@ -61,6 +61,19 @@ describe('fileconv schedule', () => {
     expect(gone.stderr).toContain('There is no schedule scans. See: fileconv schedule list');
   });
 
+  it('puts results where --template says, and refuses one that can not be used', async () => {
+    const refused = await create('--every', '1h', '--name', 'placed', '--template', '{nam}.{ext}');
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toMatch(/^error: .*template can't be used: there is no \{nam\}\. Did you mean \{name\}\?/);
+    expect((await schedule('trigger', 'placed')).code).toBe(2);
+    const asked = ['--every', '1h', '--settled', '1s', '--name', 'placed', '--template', 'made/{name}-2026.{ext}'];
+    expect(await create(...asked)).toMatchObject({ code: 0 });
+    expect(await schedule('trigger', 'placed')).toMatchObject({ code: 0 });
+    const result = path.join('out', 'made', 'a-2026.html');
+    await until('the file is converted', async () => (await filesBelow(cwd)).includes(result));
+    expect(await schedule('delete', 'placed')).toMatchObject({ code: 0 });
+  });
+
   it('says in lists and for its batch that the last sweep failed, why, and what to type', async () => {
     const folder = path.join(cwd, 'moved');
     await mkdir(folder);

@@ -159,6 +159,11 @@ export const onUnknownOutcomeOption = new Option(
   'when it is not known whether a conversion ran (default: resubmit)',
 ).choices(onUnknownOutcomeChoices);
 
+export const templateOption = [
+  '--template <text>',
+  'where a result goes below --out; default: {dir}/{name}.{ext}',
+] as const;
+
 export const resubmitOption = [
   '--resubmit',
   'convert also what an earlier run may have been charged for and left nothing to fetch; it may be charged twice',

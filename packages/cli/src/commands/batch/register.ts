@@ -20,6 +20,7 @@ import {
   recursiveOption,
   resubmitOption,
   tagOption,
+  templateOption,
   unconvertibleOption,
   wholeNumber,
 } from '../arguments';
@@ -74,7 +75,7 @@ export function addBatch(program: Command, runner: Runner): void {
     .addOption(excludeOption)
     .option('--modified-since <time>', 'only files changed since: 2h, 7d, or an ISO time', pointInTime)
     .option('--files-from <file>', 'a file with one path a line, or with paths ended by NUL')
-    .option('--template <text>', 'where a result goes below --out; default: {dir}/{name}.{ext}')
+    .option(...templateOption)
     .option('--window <n>', 'jobs in flight at a time, 1 to 500; default: 50', windowSize)
     .option('--stop-after <n>', 'start no more after so many failures, or such a share of them: 10 or 5%', threshold)
     .addOption(onExistingOption('when a result exists that no run of this batch wrote'))

@@ -29,6 +29,7 @@ export interface CreateFlags {
   to: string;
   param?: ConversionParameters;
   out: string;
+  template?: string;
   runs?: string;
   name?: string;
   recursive?: boolean;
@@ -63,6 +64,7 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
       to: flags.to,
       parameters: flags.param,
       out,
+      template: flags.template,
       extension: extensions.get(flags.to),
       batchFolder: batchFolder(context, name, { runs: flags.runs, out, sources: [from] }),
       recursive: flags.recursive === true,

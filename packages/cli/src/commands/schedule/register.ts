@@ -10,6 +10,7 @@ import {
   onExistingOption,
   parameterOption,
   pointInTime,
+  templateOption,
   unconvertibleOption,
 } from '../arguments';
 
@@ -38,6 +39,7 @@ export function addSchedule(program: Command, act: Act): void {
     .requiredOption('--to <format>', 'target format', formatName)
     .addOption(parameterOption)
     .requiredOption('--out <dir>', 'folder for the results, which mirror the folders of the sources')
+    .option(...templateOption)
     .option(
       '--runs <dir>',
       'folder for manifests, results and reports; default: in the state folder, or below an --out that is a URI',

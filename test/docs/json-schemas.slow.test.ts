@@ -68,7 +68,10 @@ const job = { app: 'a', source: { uri: 'file:///a.md' }, output: 'pdf' };
 it.each([
   ['ConversionJobInput', { ...job, source: { connector: 'c' }, policies: { submitTimeout: '2 minutes' } }],
   ['ConvertInput', { ...job, key: 'k', onExisting: 'skip' }],
-  ['ConvertBatchInput', { app: 'a', name: 'b', folder: 'file:///b/', items: 3, stopAfter: { percent: 5 } }],
+  [
+    'ConvertBatchInput',
+    { app: 'a', name: 'b', sources: ['s3://in/'], to: 'pdf', out: 's3://out/', stopAfter: { percent: 5 } },
+  ],
   ['StateInput', { app: 'a', key: 'k' }],
   ['AppReadyInput', { app: 'a' }],
 ])('takes as %s what the service takes: %j', (type, value) => {

@@ -30,7 +30,7 @@ async function finish(run: Run, result: ConversionBatchResult, again = false) {
   const printed: unknown[] = [];
   const output = { json: true, printJson: (value: unknown) => printed.push(value) };
   const stack = { client: rig.temporal };
-  const context = { output, env: {}, config: await loadConfig({ cwd: rig.folder, env: {} }) };
+  const context = { output, env: {}, homeDir: rig.folder, config: await loadConfig({ cwd: rig.folder, env: {} }) };
   const code = await finishBatch(context as unknown as CommandContext, { stack, name: run.name, result, again });
   return { code, report: printed[0] as BatchReport };
 }

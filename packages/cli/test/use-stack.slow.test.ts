@@ -160,7 +160,7 @@ describe('the embedded service, with TEMPORAL_ADDRESS', () => {
   it('is asked nothing when none of this folder runs: at its usual port may be somebody else', async () => {
     const cwd = await newFolder();
     const checked = await fileconv(['doctor', '--json'], { cwd, env: { TEMPORAL_ADDRESS: testTemporalAddress() } });
-    expect(checked.stdout).toContain(`No conversion service runs on ${cwd}/.fileconv/service.`);
+    expect(checked.stdout).toContain(`No conversion service runs on ${cwd}/.fileconv/service`);
     // A file that a killed service left names no place either.
     await mkdir(path.join(cwd, '.fileconv/service'), { recursive: true });
     const record = { pid: process.pid, pidNamespace: '', url: 'http://evil.example' };

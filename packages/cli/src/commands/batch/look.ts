@@ -112,7 +112,8 @@ async function scheduleOf(client: Client, name: string) {
 
 function resultOf({ client, taskQueue }: OpenTemporal, name: string): Promise<ConversionBatchResult> {
   const batch = new FileConversionClient({ client, taskQueue }).getBatch(name);
-  return batch.result().catch((error: unknown) => {
-    throw explainBatchFailure(error);
+  return batch.result().catch(async (error: unknown) => {
+    const { lastFailure } = (await scheduleOf(client, name)) ?? {};
+    throw lastFailure ? new CommandError('BATCH_FAILED', [failedSweep(name, lastFailure)]) : explainBatchFailure(error);
   });
 }

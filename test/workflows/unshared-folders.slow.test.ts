@@ -1,4 +1,4 @@
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
@@ -31,9 +31,8 @@ afterAll(async () => {
 
 beforeEach(async () => {
   moveTo('first');
-  out = path.join(rig.folder, 'out');
-  await rm(out, { recursive: true, force: true });
-  await mkdir(out);
+  // Each has a destination of its own: another job would take up what the last one left.
+  out = await mkdtemp(path.join(rig.folder, 'out-'));
   for (const { stub } of [rig, sharing]) {
     stub.requests.length = 0;
     stub.conversions.clear();

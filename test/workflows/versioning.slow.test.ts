@@ -65,7 +65,7 @@ beforeAll(async () => {
   await makeCurrent('1');
   stub.on('download/url', (_seen, response) => answerError(response, 403, 'FREE_PLAN_DISALLOWED'));
   isHeld = false;
-  lost = await startJob('lost.md', { downloadDeadline: '1 second' });
+  lost = await startJob('lost.md', { parkedDeadline: '1 second' });
   await lost.result().catch(() => undefined);
   isHeld = true;
   old = await startJob('old.md');

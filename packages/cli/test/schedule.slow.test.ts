@@ -64,7 +64,9 @@ describe('fileconv schedule', () => {
   it('puts results where --template says, and refuses one that can not be used', async () => {
     const refused = await create('--every', '1h', '--name', 'placed', '--template', '{nam}.{ext}');
     expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toMatch(/^error: .*template: can't be used: there is no \{nam\}\. Did you mean \{name\}\? See: /);
+    expect(refused.stderr).toMatch(
+      /^error: .*template: can't be used: there is no \{nam\}\. Did you mean \{name\}\? See: /,
+    );
     expect((await schedule('trigger', 'placed')).code).toBe(2);
     const asked = ['--every', '1h', '--settled', '1s', '--name', 'placed', '--template', 'made/{name}-2026.{ext}'];
     expect(await create(...asked)).toMatchObject({ code: 0 });

@@ -81,7 +81,13 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
     await new SweepSchedules({ client, taskQueue, app })
       .create(request)
       .catch(explaining(ScheduleTakenError, 'INPUT_UNUSABLE', taken))
-      .catch(explaining(InvalidRequestError, 'USAGE', ({ message }) => `${message.replace(/[.?]?$/, (end) => end || '.')} ${seeHelp}`));
+      .catch(
+        explaining(
+          InvalidRequestError,
+          'USAGE',
+          ({ message }) => `${message.replace(/[.?]?$/, (end) => end || '.')} ${seeHelp}`,
+        ),
+      );
     output.result(
       { schedule: name, created: true },
       `Schedule ${name} converts what is new or changed in ${flags.from} to ${flags.to}.`,

@@ -40,7 +40,7 @@ beforeAll(async () => {
         destination: path.join(rig.folder, `${workflowId.slice(5)}.pdf`),
         policies: quickPolicies,
       },
-      { workflowId },
+      { workflowId, batchId: 'list' },
     );
   await (await start(ids.completed)).result();
   let submits = 0;
@@ -146,7 +146,7 @@ describe('fileconv job list', () => {
     const visible = "WorkflowId STARTS_WITH 'mine/' AND ExecutionStatus = 'Terminated'";
     await until('both are listed', async () => (await temporal.workflow.count(visible)).count === 1);
 
-    const running = await listIn('--status', 'running', '--batch', 'mine');
+    const running = await listIn('--status', 'running');
     expect(running.code).toBe(0);
     expect(linesOf(running.stdout).slice(1)).toEqual([
       expect.stringMatching(`^${workflowId} +waiting +report\\.md → pdf`),

@@ -89,6 +89,9 @@ it('forty are converted, sixty park over kill -9 of their worker and ask next to
     expect(submits - before).toBeLessThanOrEqual(6);
     expect(await parked()).toBe(unfunded);
 
+    // Right behind a question, so that none finds the vCredits before the command tells of them.
+    const asked = submits;
+    await until('one has asked again', () => submits > asked);
     await addCredits(unfunded);
     const { exitCode, stdout } = await folder.run(['credits', 'restored', '--app', 'metered', '--json']);
     expect(exitCode).toBe(0);

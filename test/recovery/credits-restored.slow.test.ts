@@ -34,11 +34,11 @@ beforeAll(async () => {
   const app = { name: 'metered', appId: stubAppId, tokenSha256, vcredits: funded };
   service = await startTestService({}, { app, token: stubToken });
   folder = await StackFolder.create({ metered: service.service.url });
-  subscribe('http.server.request.start', countSubmits);
+  subscribe('http.server.response.finish', countSubmits);
 });
 
 afterAll(async () => {
-  unsubscribe('http.server.request.start', countSubmits);
+  unsubscribe('http.server.response.finish', countSubmits);
   await folder.remove();
   await service.stop();
 });

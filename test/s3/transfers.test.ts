@@ -354,6 +354,8 @@ describe('what was begun and is not finished', () => {
     const asleep = new Promise<void>((resolve) => (wake = resolve));
     const first = write({ body: thenAwait(() => asleep), onExisting: 'overwrite' });
     await until('the first attempt has begun', async () => (await openUploads()).length > 0);
+    // The one that shows whose upload it is among them.
+    await until('its parts have come', async () => (await partsOf('a.pdf')) === 3);
     await write({ attempt: 2, onExisting: 'overwrite' });
     wake();
     expect(await failureOf(first)).toMatchObject({ retryable: true });

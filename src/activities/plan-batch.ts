@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { RefusedPlanError } from '../batch/plan/findings';
-import { planBatch } from '../batch/plan/plan-batch';
+import { planBatch, planOptions } from '../batch/plan/plan-batch';
 import { summaryOf, withUnconvertible } from '../batch/plan/planned-batch';
 import { replanFailed } from '../batch/plan/replan-failed';
 import { oncePerPair, type AskAnswer, type AskPair } from '../batch/plan/settle-row';
@@ -37,26 +37,14 @@ function find(
   { plan, onUnknownOutcome, again, isScheduled }: PlanBatchInput,
   asking: { ask: AskPair; askAnswer: AskAnswer; signal: AbortSignal },
 ) {
-  const {
-    folder: batchFolder,
-    what,
-    extensions,
-    stdin,
-    unconvertible,
-    mayBeDone,
-    cwd,
-    out,
-    template,
-    settledForMs,
-  } = plan;
+  const { folder: batchFolder, what, stdin, unconvertible } = plan;
   const { ask, askAnswer, signal } = asking;
-  const rules = { files, batchFolder, onUnknownOutcome, again, ask, unconvertible, signal };
-  if (what === 'last') return replanFailed(rules);
+  const rules = { files, onUnknownOutcome, again, ask, signal };
+  if (what === 'last') return replanFailed({ ...rules, batchFolder, unconvertible });
   return planBatch({
+    ...planOptions({ ...plan, what }),
     ...rules,
-    what,
-    ...{ cwd, out, template, settledForMs, mayBeDone, mayBeEmpty: isScheduled },
-    ...(extensions && { extensionOf: (output) => extensions[output] }),
+    mayBeEmpty: isScheduled,
     ...(stdin !== undefined && { stdin: files.read(stdin, { signal }) }),
     // What the service has refused is sent again when somebody asks for it.
     ...(isScheduled && { askAnswer }),

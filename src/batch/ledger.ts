@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { lookUpErrorCode } from '../contract/error-codes';
 import type {
@@ -70,6 +71,22 @@ export class Ledger {
     /** Runs that have not ended are known here, and not in the file. */
     readonly isAhead: boolean,
   ) {}
+
+  /**
+   * What is known, for the next plan. Unless `isReadOnly`, runs that did not end are first taken into the file.
+   * @throws DamagedRunError
+   */
+  static async open(
+    files: FileStore,
+    batchFolder: string,
+    { isReadOnly = false, signal }: { isReadOnly?: boolean | undefined; signal?: AbortSignal | undefined } = {},
+  ): Promise<Ledger> {
+    const ledger = await Ledger.read(files, batchFolder, signal);
+    if (ledger.isAhead && !isReadOnly) {
+      await ledger.save(files, batchFolder, { jobKey: `ledger ${randomUUID()}`, attempt: 1, signal });
+    }
+    return ledger;
+  }
 
   /** @throws DamagedRunError */
   static async read(files: FileStore, batchFolder: string, signal?: AbortSignal): Promise<Ledger> {

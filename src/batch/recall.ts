@@ -87,12 +87,9 @@ async function isThere(files: FileStore, { uri, bytes }: OutputFile): Promise<bo
 }
 
 /** Whether the file at the destination is, byte for byte, the one that was delivered there. */
-export async function isAsDelivered(
-  files: FileStore,
-  { uri, sha256 }: OutputFile,
-  signal?: AbortSignal,
-): Promise<boolean> {
-  return (await hashFile(files, uri, signal))?.sha256 === sha256;
+export async function isAsDelivered(files: FileStore, output: OutputFile, signal?: AbortSignal): Promise<boolean> {
+  if (!(await isThere(files, output))) return false;
+  return (await hashFile(files, output.uri, signal))?.sha256 === output.sha256;
 }
 
 /** Of a row that a run was to convert again, and never started. */

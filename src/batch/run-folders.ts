@@ -42,11 +42,6 @@ export function runOf(folder: string): BatchRun {
   throw new TypeError(`${folder} is not the folder of a run.`);
 }
 
-/** Removes a run that was planned but never started. */
-export async function discardRun(files: FileStore, folder: string): Promise<void> {
-  await files.remove(runOf(folder).folder);
-}
-
 const keptRuns = 40;
 
 /**

@@ -8,9 +8,9 @@ import {
   type ConversionBatchInput,
   type InlineItem,
   maxWindow,
-  problemOfInline,
 } from '../shared/batch';
 import { defined } from '../shared/defined';
+import { problemOfInline } from '../shared/inline-items';
 import type { ConversionParameters } from '../shared/parameters';
 import { defaultPolicies, unconvertibleChoices, type Unconvertible } from '../shared/policies';
 import type { FileStore } from '../storage/file-store';
@@ -129,14 +129,15 @@ export async function planRequested(
 ): Promise<PlannedBatch> {
   const { plan, again, resubmit, policies } = toBatchInput(request, app);
   if (!plan || plan.what === 'last') throw new InvalidRequestError('items: there is nothing to plan');
-  const { what, cwd, out, template, unconvertible, folder: batchFolder } = plan;
+  const { what } = plan;
   const { onUnknownOutcome: asked = defaultPolicies.onUnknownOutcome } = policies ?? {};
   // What reads manifests and patterns is loaded for the first plan.
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- import() takes the name of the built file, which tests of the sources lack
-  const { planBatch } = require('../batch/plan/plan-batch') as typeof PlanModule;
+  const { planBatch, planOptions } = require('../batch/plan/plan-batch') as typeof PlanModule;
   const onUnknownOutcome = resubmit ? 'resubmit' : asked;
   return planBatch({
-    ...{ files, what, batchFolder, cwd, out, template, unconvertible, onUnknownOutcome, again, signal },
+    ...planOptions({ ...plan, what }),
+    ...{ files, onUnknownOutcome, again, signal },
     dryRun: true,
   });
 }

@@ -10,7 +10,7 @@ import { z } from 'zod';
 import type { PlannedBatch } from '../batch/plan/planned-batch';
 import { hidesPayloads } from '../encryption/data-converter';
 import { findWorkflow } from '../history/find-workflow';
-import { readJobHistory } from '../history/job-history';
+import { readRun } from '../history/job-history';
 import { isSameJob } from '../recall/recall-job';
 import type { ConversionBatchInput } from '../shared/batch';
 import type { ConversionAcceptance, ConversionJobInput, ConversionJobResult, Recall } from '../shared/job';
@@ -105,10 +105,9 @@ async function acceptanceOf(
 /** What a running job converts, and whether that has changed since the job uploaded it. */
 async function readRunning(
   { client, files }: { client: Client; files: FileStore },
-  { workflowId, runId }: { workflowId: string; runId: string },
+  run: { workflowId: string; runId: string },
 ): Promise<{ input: ConversionJobInput; isChanged: boolean }> {
-  const { events } = await client.workflow.getHandle(workflowId, runId).fetchHistory();
-  const { input, charge } = await readJobHistory(events, client.options.loadedDataConverter);
+  const { input, charge } = await readRun(client, run);
   const uri = 'uri' in input.source ? input.source.uri : undefined;
   if (uri === undefined || !charge.source) return { input, isChanged: false };
   // A client may lack the credentials of its workers: what it can't see counts as unchanged.

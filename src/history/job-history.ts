@@ -1,3 +1,4 @@
+import type { Client } from '@temporalio/client';
 import { ApplicationFailure, TimeoutFailure, type LoadedDataConverter } from '@temporalio/common';
 import {
   readFence,
@@ -88,6 +89,15 @@ export async function readJobHistory(events: History['events'], converter: Loade
   const reader = new HistoryReader(converter);
   for (const event of events ?? []) await reader.read(event);
   return reader.history();
+}
+
+/** What a run of a job did, of its whole history. */
+export async function readRun(
+  client: Client,
+  { workflowId, runId }: { workflowId: string; runId: string },
+): Promise<JobHistory> {
+  const { events } = await client.workflow.getHandle(workflowId, runId).fetchHistory();
+  return readJobHistory(events, client.options.loadedDataConverter);
 }
 
 class HistoryReader {

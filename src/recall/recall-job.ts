@@ -2,7 +2,7 @@ import { WorkflowFailedError, type Client, type WorkflowExecutionDescription } f
 import { ApplicationFailure } from '@temporalio/common';
 import { recallLeft, type Left } from '../batch/recall';
 import { findWorkflow } from '../history/find-workflow';
-import { readJobHistory, type JobHistory } from '../history/job-history';
+import { readJobHistory, readRun, type JobHistory } from '../history/job-history';
 import type { RecallJobInput, RecallJobResult } from '../shared/activities';
 import type { JobOutcome } from '../shared/batch-activities';
 import { failureCodes } from '../shared/activities';
@@ -101,10 +101,10 @@ async function readHistory(client: Client, run: WorkflowExecutionDescription): P
 /** How a run of a job ended, and what it left at the service. */
 export async function outcomeOf(
   client: Client,
-  { workflowId, runId }: WorkflowExecutionDescription,
+  run: WorkflowExecutionDescription,
   known?: JobHistory,
 ): Promise<JobOutcome> {
-  const handle = client.workflow.getHandle(workflowId, runId, { followRuns: false });
+  const handle = client.workflow.getHandle(run.workflowId, run.runId, { followRuns: false });
   try {
     return outcomeOfResult((await handle.result()) as Parameters<typeof outcomeOfResult>[0]);
   } catch (error) {
@@ -112,9 +112,8 @@ export async function outcomeOf(
     const outcome = outcomeOfFailure(error.cause);
     if (outcome.charge !== undefined && error.cause instanceof ApplicationFailure) return outcome;
     // The job ended without reporting what it left behind at the service.
-    const history =
-      known ?? (await readJobHistory((await handle.fetchHistory()).events, client.options.loadedDataConverter));
-    return { ...outcome, ...rowOfEarlier(history.charge) };
+    const { charge } = known ?? (await readRun(client, run));
+    return { ...outcome, ...rowOfEarlier(charge) };
   }
 }
 

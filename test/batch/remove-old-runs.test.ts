@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { hashFile } from '../../src/batch/contents';
 import { Ledger } from '../../src/batch/ledger';
 import { planBatch } from '../../src/batch/plan/plan-batch';
-import { discardRun, removeOldRuns } from '../../src/batch/run-folders';
+import { removeOldRuns, runOf } from '../../src/batch/run-folders';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { folderUri } from './folder';
 
@@ -81,12 +81,8 @@ describe('the runs of a batch that has had many', () => {
     expect(await readdir(batchFolder)).toEqual(['run-0001']);
   });
 
-  it('are discarded by their folder, and nothing else is', async () => {
-    await addRun(1);
-    await expect(discardRun(files, folderUri(root))).rejects.toThrow('is not the folder of a run');
-    await discardRun(files, folderUri(runFolder(1)));
-    await discardRun(files, folderUri(runFolder(1)));
-    expect(await readdir(batchFolder)).toEqual([]);
-    expect(await readdir(root)).toContain('in');
+  it('are folders with a number, and nothing else is', () => {
+    expect(() => runOf(folderUri(root))).toThrow('is not the folder of a run');
+    expect(runOf(folderUri(runFolder(7)))).toEqual({ number: 7, folder: folderUri(runFolder(7)) });
   });
 });

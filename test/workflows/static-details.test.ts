@@ -37,7 +37,7 @@ it('show a name with backticks word for word', () => {
 
 it('of a batch are what it converts, its folder, its app, and when it stops', () => {
   const what = { sources: ['letters', 'scans'], to: ['pdf', 'html'] };
-  const batch = { app: 'billing', plan: { folder: 'file:///batches/november/', cwd: 'file:///work/', what } };
+  const batch = { app: 'billing', plan: { folder: 'file:///batches/november/', cwd: 'file:///srv/', what } };
   expect(batchDetails(batch)).toBe(
     '- **Converts**: letters, scans → pdf, html\n- **Ledger, runs and reports**: `file:///batches/november/`\n- **App**: `billing`',
   );

@@ -92,6 +92,12 @@ export class Findings {
   }
 }
 
+/** A line for each of the first few, and one for the rest. */
+export function messagesOf({ count, listed }: FindingList, atMost = listed.length): string[] {
+  const told = listed.slice(0, atMost).map(({ message }) => message);
+  return count > told.length ? [...told, `and ${count - told.length} more.`] : told;
+}
+
 export async function* noRows(): AsyncGenerator<never> {
   // None.
 }
@@ -108,9 +114,7 @@ export class RefusedPlanError extends Error {
     /** What was left out, which may be why there is nothing to do. */
     readonly warnings: FindingList = { count: 0, listed: [] },
   ) {
-    const { count, listed } = problems;
-    const told = listed.slice(0, maxTold).map(({ message }) => message);
-    super([...told, ...(count > told.length ? [`and ${count - told.length} more.`] : [])].join('\n'));
-    this.code = listed[0]?.code ?? 'SOURCE_UNUSABLE';
+    super(messagesOf(problems, maxTold).join('\n'));
+    this.code = problems.listed[0]?.code ?? 'SOURCE_UNUSABLE';
   }
 }

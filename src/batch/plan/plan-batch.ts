@@ -1,7 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { type FileHandle, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { BatchItem, BatchManifest, BatchSources } from '../../shared/batch';
+import type { BatchItem, BatchManifest, BatchPlan, BatchSources } from '../../shared/batch';
 import { defined } from '../../shared/defined';
 import type { OnUnknownOutcome } from '../../shared/job';
 import { defaultPolicies, type Unconvertible } from '../../shared/policies';
@@ -29,6 +28,18 @@ import { type LeftOut, type SettledRow, type PlannedBatch, writeRun } from './pl
 import { refuseRow, repeatRefusal, repeatRow, sight, asAsked, type AskAnswer, type AskPair } from './settle-row';
 
 /** Folders are URIs that end with `/`. */
+/** What the request of a batch says of its plan. */
+export function planOptions({
+  folder: batchFolder,
+  what,
+  extensions,
+  ...asked
+}: BatchPlan & Pick<PlanBatchOptions, 'what'>): Omit<PlanBatchOptions, 'files' | 'stdin'> {
+  const { cwd, out, template, unconvertible, settledForMs, mayBeDone } = asked;
+  const extensionOf = extensions && ((output: string) => extensions[output]);
+  return { what, batchFolder, cwd, out, template, unconvertible, settledForMs, mayBeDone, extensionOf };
+}
+
 export interface PlanBatchOptions {
   files: FileStore;
   /** Files, or a manifest. */
@@ -167,11 +178,8 @@ class BatchPlanning {
   /** Both passes over all candidates. */
   async *#rows(rules: DestinationRules): AsyncGenerator<SettledRow> {
     const { files, batchFolder, dryRun, signal } = this.options;
-    const ledger = await Ledger.read(files, batchFolder, signal);
+    const ledger = await Ledger.open(files, batchFolder, { isReadOnly: dryRun, signal });
     this.#lastRun = ledger.run;
-    if (ledger.isAhead && dryRun !== true) {
-      await ledger.save(files, batchFolder, { jobKey: `ledger ${randomUUID()}`, attempt: 1, signal });
-    }
     await writeFile(this.draftFile, inChunks(this.#draft(rules, ledger)));
     const settle = (row: DraftRow) => this.#settleRow(row, ledger);
     for await (const settled of mapOrdered(this.#drafted(), { concurrency: comparisonsUnderWay, signal }, settle)) {

@@ -9,7 +9,7 @@ import { inChunks, writeFile } from '../contents';
 import { jsonLine } from '../lines';
 import { runFiles } from '../run-files';
 import { type BatchRun, runFolder } from '../run-folders';
-import { type Finding, type FindingList, Findings } from './findings';
+import { type Finding, type FindingList, Findings, messagesOf } from './findings';
 import { extensionOf } from './settle-row';
 
 export interface FormatCount {
@@ -136,8 +136,7 @@ export function summaryOf(planned: PlannedBatch): PlannedRows {
   const { rows, todo, done, missing, kept, refused, leftOut, warnings } = planned;
   const { repeated, unsettled, ownResults } = leftOut;
   const told = [
-    ...warnings.listed.map(({ message }) => message),
-    ...(warnings.count > warnings.listed.length ? [`and ${warnings.count - warnings.listed.length} more.`] : []),
+    ...messagesOf(warnings),
     ...(repeated > 0 ? [`${counted(repeated, 'file')} named more than once, and taken once.`] : []),
     ...(unsettled > 0 ? [`${counted(unsettled, 'file')} left out that may still be being written.`] : []),
     ...(ownResults > 0 ? [`${counted(ownResults, 'result')} of earlier runs left out.`] : []),

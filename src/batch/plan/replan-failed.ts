@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { BatchItem } from '../../shared/batch';
 import { defined } from '../../shared/defined';
 import { lastSegment, type SourceContent } from '../../shared/job';
@@ -48,14 +47,11 @@ async function replan({
   dryRun,
   signal,
 }: ReplanFailedOptions): Promise<PlannedBatch> {
-  const ledger = await Ledger.read(files, batchFolder, signal);
+  const ledger = await Ledger.open(files, batchFolder, { isReadOnly: dryRun, signal });
   if (ledger.run === 0) {
     throw new NoEarlierRunError(
       `${shownFolder(batchFolder)} holds no run of a batch. Start one first: fileconv batch run`,
     );
-  }
-  if (ledger.isAhead && dryRun !== true) {
-    await ledger.save(files, batchFolder, { jobKey: `ledger ${randomUUID()}`, attempt: 1, signal });
   }
   const groupOf = sourceGroups(rowsOf(ledger));
   const repeating = { files, rules: { onUnknownOutcome, again }, ask, unconvertible, signal };

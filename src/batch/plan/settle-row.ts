@@ -32,7 +32,10 @@ export async function repeatRow(row: RepeatedRow, known: LedgerRow, repeating: R
   }
   const recalled = owed && (await recallLeft(row, owed, repeating));
   if (recalled?.kind === 'keep') return { kept: recalled.outcome };
-  const isOwn = delivered !== undefined && (await isOwnResult(delivered, row.destination, repeating));
+  // A result that had to be renamed is beside a file of other origin.
+  const isOwn =
+    delivered?.output.uri === row.destination &&
+    (await isAsDelivered(repeating.files, delivered.output, repeating.signal));
   return defined({
     before: delivered,
     earlier: recalled?.kind === 'start' ? recalled.earlier : undefined,
@@ -44,14 +47,6 @@ function doneBefore(delivered: Delivered, { source, isMissing }: Extract<Recalle
   const done: DoneBefore & Partial<Delivered> = { ...delivered, source: source ?? delivered.source };
   delete done.options;
   return { ...done, ...(isMissing && { missing: true }) };
-}
-
-async function isOwnResult({ output }: Delivered, destination: string, { files, signal }: Repeating): Promise<boolean> {
-  // A result that had to be renamed is beside a file of other origin.
-  if (output.uri !== destination) return false;
-  const found = await files.look(destination);
-  if (found.kind !== 'file' || found.bytes !== output.bytes) return false;
-  return isAsDelivered(files, output, signal);
 }
 
 export interface FormatPair {

@@ -1,5 +1,5 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
-import { readJobHistory, type JobHistory, type TimelineEntry } from '../../history/job-history';
+import { readRun, type JobHistory, type TimelineEntry } from '../../history/job-history';
 import type { Charge } from '../../shared/charge';
 import type { BatchState } from '../../shared/batch';
 import { defined } from '../../shared/defined';
@@ -139,8 +139,7 @@ export async function readJob(
   const description = await client.workflow.getHandle(workflowId, runId).describe();
   if (description.type !== conversionJobType) throw new NotAConversionJobError(workflowId, description.type);
   // By run id, because another run may have started meanwhile.
-  const { events } = await client.workflow.getHandle(workflowId, description.runId).fetchHistory();
-  const history = await readJobHistory(events, client.options.loadedDataConverter);
+  const history = await readRun(client, description);
   return { description, status: statusOf(description), history };
 }
 

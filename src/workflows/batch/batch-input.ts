@@ -1,13 +1,7 @@
 import { ApplicationFailure } from '@temporalio/workflow';
 import { failureCodes } from '../../shared/activities';
-import {
-  isWindow,
-  maxWindow,
-  problemOfInline,
-  type BatchPlan,
-  type ConversionBatchInput,
-  type InlineItem,
-} from '../../shared/batch';
+import { isWindow, maxWindow, type BatchPlan, type ConversionBatchInput, type InlineItem } from '../../shared/batch';
+import { problemOfInline } from '../../shared/inline-items';
 import { resolvePolicies } from '../job/policies';
 
 /**

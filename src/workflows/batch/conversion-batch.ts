@@ -2,32 +2,24 @@ import {
   CancellationScope,
   allHandlersFinished,
   condition,
-  defineQuery,
-  isCancellation,
   makeContinueAsNewFunc,
   setCurrentDetails,
-  setHandler,
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
 import {
   defaultWindow,
   type BatchItemResult,
-  type BatchPlan,
   type BatchState,
   type BatchStatus,
   type ConversionBatchInput,
   type ConversionBatchResult,
   type ItemUploaded,
   type ItemWaits,
-  type PlannedRows,
 } from '../../shared/batch';
-import type { ManifestPosition, PassedOver, PlanBatchResult } from '../../shared/batch-activities';
+import type { ManifestPosition, PassedOver } from '../../shared/batch-activities';
 import { defined } from '../../shared/defined';
-import { batchStateQuery } from '../../shared/names';
-import type { Unconvertible } from '../../shared/policies';
 import { searchAttributes, settableAttributes, type ListedBatchStatus } from '../../shared/search-attributes';
-import { batchActivities } from './batch-activities';
 import { describeBatch } from './batch-details';
 import { listenTo, type ControlledBatch } from './batch-controls';
 import { BatchFlights } from './batch-flights';
@@ -37,7 +29,7 @@ import { BatchResults } from './batch-results';
 import { BatchAttention, BatchTally, type CarriedAttention, type BatchTotals } from './batch-tally';
 import type { CarriedFlight } from './flight';
 import { allResults, InlineItems, InlineResults } from './inline-items';
-import { ruleOf, wantsAgain } from './item-job';
+import { passedOverBy, planRun, type Planned } from './plan-run';
 import { mergeResults, unwrap, writeReport } from './run-end';
 import type { CarriedUploads } from './source-uploads';
 
@@ -59,9 +51,6 @@ interface CarriedBatch extends Planned {
   results: BatchItemResult[];
   parts: number;
 }
-
-/** What the first run of the workflow has planned; empty for inline items. */
-type Planned = Partial<Pick<PlanBatchResult, 'planned' | 'run'>>;
 
 /** When no job has ended for this long, none is expected to end while the run continues as new. */
 const quietMs = 500;
@@ -90,32 +79,6 @@ export async function conversionBatch(
   listenTo(batch);
   CancellationScope.current().cancelRequested.catch(() => batch.cancel(true));
   return CancellationScope.nonCancellable(() => batch.run());
-}
-
-/** Until it is planned, the batch answers no more than that. A batch that is cancelled by then has ended. */
-async function planRun(
-  input: ConversionBatchInput,
-  plan: BatchPlan,
-  startedAt: number,
-): Promise<Planned | ConversionBatchResult> {
-  const { window = defaultWindow, app, onExisting, isScheduled } = input;
-  const none = { items: 0, inFlight: 0, waiting: 0, ...new BatchTally().totals, window, startedAt };
-  setHandler(defineQuery<BatchState>(batchStateQuery), () => ({ status: 'planning', ...none }));
-  setCurrentDetails('**planning**: looks for what is new or changed.');
-  const request = defined({ ...input, resubmit: undefined, again: undefined });
-  try {
-    return await batchActivities['conversion.planBatch'](
-      defined({
-        ...{ app, plan, request, onExisting, isScheduled },
-        tags: workflowInfo().typedSearchAttributes.get(searchAttributes.tags),
-        onUnknownOutcome: ruleOf(input),
-        ...wantsAgain(input),
-      }),
-    );
-  } catch (error) {
-    if (isCancellation(error)) return { status: 'cancelled', ...none, durationMs: Date.now() - startedAt };
-    throw unwrap(error);
-  }
 }
 
 class ConversionBatch implements ControlledBatch {
@@ -403,17 +366,4 @@ class ConversionBatch implements ControlledBatch {
     const status = this.status();
     return this.attention.needed && (status === 'running' || status === 'paused') ? 'needsAttention' : status;
   }
-}
-
-/** When nothing is to do there is no manifest to count. */
-function passedOverBy(
-  { done, kept, refused, missing }: PlannedRows,
-  unconvertible: Unconvertible = 'fail',
-): PassedOver {
-  const isSkipped = unconvertible === 'skip';
-  return {
-    ...{ done, kept, missing, refused: isSkipped ? 0 : refused, unconvertible: isSkipped ? refused : 0 },
-    failures: {},
-    possiblyChargedTwice: 0,
-  };
 }

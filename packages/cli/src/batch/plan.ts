@@ -1,5 +1,5 @@
-import type { FindingList } from 'temporal-file-conversion/internal/batch/plan/findings';
-import { planBatch } from 'temporal-file-conversion/internal/batch/plan/plan-batch';
+import { messagesOf } from 'temporal-file-conversion/internal/batch/plan/findings';
+import { planBatch, planOptions } from 'temporal-file-conversion/internal/batch/plan/plan-batch';
 import {
   summaryOf,
   withUnconvertible,
@@ -27,15 +27,15 @@ export async function planDry(
   { plan, app, onExisting, ...rules }: DryRun,
   signal: AbortSignal,
 ): Promise<PlannedBatch> {
-  const { folder: batchFolder, what, cwd, out, template, extensions, unconvertible } = plan;
+  const { what, unconvertible } = plan;
   if (what === 'last') throw new Error('a retry has no dry run');
   const askPair = askPairs(context, { app, signal });
   // Items that are skipped anyway need no check.
   const ask: AskPair = (pair) => (pair.exists && onExisting === 'skip' ? Promise.resolve(undefined) : askPair(pair));
   const found = await planBatch({
-    ...{ files: filesOf(context), what, batchFolder, cwd, out, template, unconvertible, ask, signal },
+    ...planOptions({ ...plan, what }),
     ...rules,
-    ...(extensions && { extensionOf: (output: string) => extensions[output] }),
+    ...{ files: filesOf(context), ask, signal },
     stdin: context.stdin,
     dryRun: true,
   }).catch((error: unknown) => {
@@ -92,8 +92,8 @@ const fates: Record<OnExisting, string> = {
 /** @throws CommandError with a line for each problem that prevents the run. */
 function refuseProblems({ output }: CommandContext, { problems, warnings, todo }: PlannedBatch): void {
   // What was left out is why there is nothing to do.
-  if (problems.count > 0 && todo === 0) for (const line of lines(warnings)) output.warn(line);
-  throwIfAny('INPUT_UNUSABLE', lines(problems));
+  if (problems.count > 0 && todo === 0) for (const line of messagesOf(warnings, maxShown)) output.warn(line);
+  throwIfAny('INPUT_UNUSABLE', messagesOf(problems, maxShown));
 }
 
 /** `--dry-run`: what would be done. `vcredits`: an estimate, where prices are known. */
@@ -123,7 +123,7 @@ export function tellDryRun(
   if (existing.count > 0) {
     const what = `${counted(existing.count, 'result')} that no run of this batch wrote, there already`;
     output.print(`${what}: ${fates[onExisting]} (--on-existing).`);
-    for (const line of lines(existing)) output.print(printable(`  ${line}`));
+    for (const line of messagesOf(existing, maxShown)) output.print(printable(`  ${line}`));
   }
   output.print(
     vcredits === undefined
@@ -131,9 +131,4 @@ export function tellDryRun(
       : `vCredits: about ${formatCount(vcredits)}, by what files of the last run have cost.`,
   );
   output.print('Nothing was done (--dry-run).');
-}
-
-function lines({ count, listed }: FindingList): string[] {
-  const shown = listed.slice(0, maxShown).map(({ message }) => message);
-  return count > shown.length ? [...shown, `and ${count - shown.length} more.`] : shown;
 }

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { isDeepStrictEqual } from 'node:util';
 import { candidatesOfManifest } from 'temporal-file-conversion/internal/batch/plan/candidate';
-import { Findings } from 'temporal-file-conversion/internal/batch/plan/findings';
+import { Findings, messagesOf } from 'temporal-file-conversion/internal/batch/plan/findings';
 import {
   asFolder,
   folderOf,
@@ -135,9 +135,7 @@ async function requireRows(files: FileStore, manifest: BatchManifest, signal: Ab
   const [problems, warnings] = [new Findings(), new Findings()];
   const rows = candidatesOfManifest(manifest, { files, problems, warnings, signal });
   while (!(await rows.next()).done) signal.throwIfAborted();
-  const { count, listed } = await problems.list();
-  const more = count > listed.length ? [`and ${count - listed.length} more.`] : [];
-  throwIfAny('INPUT_UNUSABLE', [...listed.map(({ message }) => message), ...more]);
+  throwIfAny('INPUT_UNUSABLE', messagesOf(await problems.list()));
 }
 
 /** A worker can't read what is piped into a command. */

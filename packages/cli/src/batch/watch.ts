@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { messagesOf } from 'temporal-file-conversion/internal/batch/plan/findings';
 import { BatchFailedError, type BatchHandle } from 'temporal-file-conversion/internal/client/batch-handle';
 import type { BatchState, ConversionBatchResult, PlannedRows } from 'temporal-file-conversion/internal/shared/batch';
 import { formatCount, formatDuration, printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
@@ -167,9 +168,7 @@ export function explainBatchFailure(error: unknown, afterFailure?: string): unkn
   if (!(error instanceof BatchFailedError)) return error;
   const { batch, code, message, refusedPlan } = error;
   if (refusedPlan) {
-    const { count, listed } = refusedPlan.problems;
-    const rest = count > listed.length ? [`and ${count - listed.length} more.`] : [];
-    const [first = message, ...others] = [...listed.map((each) => each.message), ...rest];
+    const [first = message, ...others] = messagesOf(refusedPlan.problems);
     return new CommandError('INPUT_UNUSABLE', [first, ...others], { cause: error });
   }
   const retry = `Jobs in flight continue. What is left is done by: fileconv batch retry ${shellWord(batch)}`;

@@ -1,4 +1,4 @@
-import { maxInlineItems } from 'temporal-file-conversion/internal/shared/batch';
+import { maxInlineItems } from 'temporal-file-conversion/internal/shared/inline-items';
 import { formatCount, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import { CommandError, type ExitCode } from '../command-error';

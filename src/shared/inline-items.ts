@@ -1,0 +1,33 @@
+import type { InlineItem } from './batch';
+import { decoded } from './job';
+import { utf8Bytes } from './warnings';
+import { fileSize } from './wording';
+
+export const maxInlineItems = 500;
+/** Of all inline items: a workflow hands them from run to run, with its results, and the server takes 2 MB. */
+const maxInlineBytes = 512_000;
+
+/** Why these can't be the inline items of a batch. */
+export function problemOfInline(items: readonly InlineItem[]): { field: string; problem: string } | undefined {
+  if (items.length > maxInlineItems) {
+    return { field: 'items', problem: `must be at most ${maxInlineItems} when they are inline, not ${items.length}` };
+  }
+  const bytes = utf8Bytes(JSON.stringify(items));
+  if (bytes > maxInlineBytes) {
+    const problem = `take ${fileSize(bytes)} together, and inline at most ${fileSize(maxInlineBytes)}. Write them to a manifest`;
+    return { field: 'items', problem };
+  }
+  return repeatedDestination(items);
+}
+
+/** The first item with the destination of another, however it is spelled: one result would replace the other. */
+function repeatedDestination(items: readonly InlineItem[]): { field: string; problem: string } | undefined {
+  const takenBy = new Map<string, number>();
+  for (const [index, { destination }] of items.entries()) {
+    const place = decoded(destination.replace(/^file:\/\//i, ''));
+    const other = takenBy.get(place);
+    if (other !== undefined) return { field: `items[${index}].destination`, problem: `is that of items[${other}] too` };
+    takenBy.set(place, index);
+  }
+  return undefined;
+}

@@ -1,0 +1,60 @@
+import { defineQuery, isCancellation, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
+import {
+  defaultWindow,
+  type BatchPlan,
+  type BatchState,
+  type ConversionBatchInput,
+  type ConversionBatchResult,
+  type PlannedRows,
+} from '../../shared/batch';
+import type { PassedOver, PlanBatchResult } from '../../shared/batch-activities';
+import { defined } from '../../shared/defined';
+import { batchStateQuery } from '../../shared/names';
+import type { Unconvertible } from '../../shared/policies';
+import { searchAttributes } from '../../shared/search-attributes';
+import { batchActivities } from './batch-activities';
+import { BatchTally } from './batch-tally';
+import { ruleOf, wantsAgain } from './item-job';
+import { unwrap } from './run-end';
+
+/** What the first run of the workflow has planned; empty for inline items. */
+export type Planned = Partial<Pick<PlanBatchResult, 'planned' | 'run'>>;
+
+/** Until it is planned, the batch answers no more than that. A batch that is cancelled by then has ended. */
+export async function planRun(
+  input: ConversionBatchInput,
+  plan: BatchPlan,
+  startedAt: number,
+): Promise<Planned | ConversionBatchResult> {
+  const { window = defaultWindow, app, onExisting, isScheduled } = input;
+  const none = { items: 0, inFlight: 0, waiting: 0, ...new BatchTally().totals, window, startedAt };
+  setHandler(defineQuery<BatchState>(batchStateQuery), () => ({ status: 'planning', ...none }));
+  setCurrentDetails('**planning**: looks for what is new or changed.');
+  const request = defined({ ...input, resubmit: undefined, again: undefined });
+  try {
+    return await batchActivities['conversion.planBatch'](
+      defined({
+        ...{ app, plan, request, onExisting, isScheduled },
+        tags: workflowInfo().typedSearchAttributes.get(searchAttributes.tags),
+        onUnknownOutcome: ruleOf(input),
+        ...wantsAgain(input),
+      }),
+    );
+  } catch (error) {
+    if (isCancellation(error)) return { status: 'cancelled', ...none, durationMs: Date.now() - startedAt };
+    throw unwrap(error);
+  }
+}
+
+/** When nothing is to do there is no manifest to count. */
+export function passedOverBy(
+  { done, kept, refused, missing }: PlannedRows,
+  unconvertible: Unconvertible = 'fail',
+): PassedOver {
+  const isSkipped = unconvertible === 'skip';
+  return {
+    ...{ done, kept, missing, refused: isSkipped ? 0 : refused, unconvertible: isSkipped ? refused : 0 },
+    failures: {},
+    possiblyChargedTwice: 0,
+  };
+}

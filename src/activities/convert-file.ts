@@ -41,7 +41,7 @@ export function createConvertFile(dependencies: ActivityDependencies) {
         const plan = await planDestination(files, { ...input, destination: input.destination }, failure);
         if (plan.kind === 'skip') return { skipped: true };
       }
-      failure.afterReset = input.afterReset === true;
+      failure.afterReset = input.originalRunId !== run?.runId && input.originalRunId !== undefined;
       const service = api(input.app);
       const { nonce } = input;
       const isCallable = run !== undefined && nonce !== undefined;
@@ -49,7 +49,7 @@ export function createConvertFile(dependencies: ActivityDependencies) {
       failure.callback = callback !== undefined;
       const marks = {
         ...(failure.callback && { callback: true as const }),
-        ...(input.afterReset && { afterReset: true as const }),
+        ...(failure.afterReset && { afterReset: true as const }),
       };
       const accepted = (report: TaskReport) => ({ skipped: false as const, report, requests, ...marks });
       let credits: Probe | undefined;

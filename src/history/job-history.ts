@@ -5,7 +5,6 @@ import {
   type ActivityFailureDetails,
   type CheckTaskInput,
   type CheckTaskResult,
-  type ConvertFileInput,
   type ConvertFileResult,
   type Parking,
   type RecallJobResult,
@@ -121,7 +120,7 @@ class HistoryReader {
     // A submit may be in flight if it was open when the job was ended from outside.
     const submit = [...this.open.values()].find(({ activity }) => activity === activityNames.convertFile);
     const isOver = this.result !== undefined || this.failure !== undefined;
-    if (submit && isOver) this.submitted(submit, undefined);
+    if (submit && isOver) this.submitted(undefined);
     const source = this.result?.source ?? this.source;
     return {
       input: this.input,
@@ -215,8 +214,7 @@ class HistoryReader {
   }
 
   /** Mirrors the workflow's own ledger. `taskId` is absent when the outcome is unknown. */
-  private submitted({ input }: Step, taskId: string | undefined): void {
-    if ((input as ConvertFileInput).afterReset) this.charge.foundOpen();
+  private submitted(taskId: string | undefined): void {
     if (taskId === undefined) this.charge.unknown();
     else this.charge.accepted(taskId);
   }
@@ -230,7 +228,7 @@ class HistoryReader {
     if (activity === activityNames.convertFile) {
       const accepted = result as ConvertFileResult;
       if (accepted.skipped) return;
-      this.submitted(step, accepted.report.taskId);
+      this.submitted(accepted.report.taskId);
       this.knowTask(accepted.report);
       if (this.last) this.last.hasCallback = accepted.callback === true;
     }
@@ -266,7 +264,7 @@ class HistoryReader {
       this.last.failure = failure;
       if (activity === activityNames.convertFile) this.last.hasCallback = hasCallback;
     }
-    if (activity === activityNames.convertFile && isUnknown) this.submitted(step, undefined);
+    if (activity === activityNames.convertFile && isUnknown) this.submitted(undefined);
     if (isOfTask) this.charge.failedAtService();
     if (reaction === 'taskLost') this.charge.lost();
     if (isUnknown || isOfTask || reaction === 'taskLost') this.task = undefined;

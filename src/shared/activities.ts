@@ -82,8 +82,11 @@ export interface ConvertFileInput extends Parking {
   onExisting: OnExisting;
   /** Absent: the service responds once it has accepted the conversion. */
   mode?: 'sync';
-  /** The job was reset to before this submit, so it does not know what it has submitted since. */
-  afterReset?: true;
+  /**
+   * The run in which the job began. In another run it has been reset, also while this activity was pending: it does not
+   * know what it has submitted since.
+   */
+  originalRunId?: string;
   /** Space for the result: an estimate. Absent: unknown. */
   neededBytes?: number;
   /** From the upload. */
@@ -111,7 +114,7 @@ export type ConvertFileResult =
       requests: number;
       /** The service was asked for a callback. */
       callback?: true;
-      /** As in the input. */
+      /** The job was reset, and may have submitted before. */
       afterReset?: true;
     };
 
@@ -174,7 +177,7 @@ export interface DiscardDownloadInput {
 export interface SendingFence {
   phase: 'sending';
   callback?: true;
-  /** As in the input. */
+  /** As in the result. */
   afterReset?: true;
 }
 

@@ -248,6 +248,27 @@ describe('a job that somebody resets by hand', () => {
     expect(rig.stub.count('convert/file')).toBe(2);
   });
 
+  it('to what came while it submitted is marked: that submit is sent a second time', async () => {
+    const answers: (() => void)[] = [];
+    rig.stub.on('convert/file', (seen, response) => {
+      answers.push(() => rig.stub.answerAsAlways(seen, response));
+    });
+    const policies = { ...quickPolicies, onUnknownOutcome: 'fail' as const };
+    const job = await rig.client.start({ ...(await request()), policies });
+    await until('it submits', () => answers.length === 1);
+    const handle = rig.temporal.workflow.getHandle(job.workflowId);
+    await handle.signal('appReady', {});
+    await until('that is in the history', async () => {
+      const { events = [] } = await handle.fetchHistory();
+      return events?.at(-1)?.workflowTaskCompletedEventAttributes != null;
+    });
+    const ended = reset(job.workflowId, { to: 'afterSubmit' });
+    await until('it submits again', () => answers.length === 2);
+    for (const answer of answers) answer();
+    expect(await ended).toMatchObject({ possiblyChargedTwice: true, possiblyChargedExtra: 1 });
+    expect((await inspectJob(rig.temporal, job.workflowId)).possiblyChargedTwice).toBe(true);
+  });
+
   it('to behind its submit is not', async () => {
     const job = await rig.client.start({ ...(await request()), onExisting: 'overwrite' });
     await job.result();

@@ -10,7 +10,6 @@ import { defined } from '../../shared/defined';
 import { awaitConversion, awaitProof } from './await-conversion';
 import type { JobFailure } from './job-failure';
 import type { JobParts } from './job-parts';
-import { wasReset } from './job-progress';
 import type { SourceUpload } from './upload-source';
 
 /** Uploads, then submits until a conversion is done. Each reason to submit again has its own limit. */
@@ -132,8 +131,7 @@ function requestOf(
     ...(input.mode === 'sync' && { mode: 'sync' }),
     onExisting: policies.onExisting,
     ...parking,
-    // An activity scheduled before the reset is part of this run's history, but its input lacks the flag.
-    ...(wasReset() && { afterReset: true }),
+    originalRunId: workflowInfo().originalExecutionRunId,
     nonce: callbacks.next(),
   };
 }

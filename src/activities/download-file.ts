@@ -2,7 +2,7 @@ import type { DiscardDownloadInput, DownloadFileInput, DownloadFileResult } from
 import { lastSegment } from '../shared/job';
 import { hasAny } from '../shared/warnings';
 import { runAttempt, type ActivityDependencies } from './activity-attempt';
-import { assertSeen, planDestination } from './job-destination';
+import { assertSeen, assertUnchanged, planDestination } from './job-destination';
 
 /** Longer than workers that share an allowance wait for each other, and than most windows. */
 const ticketWaitMs = 70_000;
@@ -32,15 +32,21 @@ export function createDownloadFile(dependencies: ActivityDependencies) {
       const stream = await service.download({ ticket, output: input.output, signal, turn: patient });
       const expectedSize = ticket.size ?? stream.contentLength;
       failure.neededBytes = expectedSize;
+      let isUnchanged = plan.replacedStamp === undefined;
+      const mayCommit = () => {
+        const confirmed = heartbeat.confirm();
+        if (confirmed !== undefined || isUnchanged) return confirmed;
+        return assertUnchanged(files, plan.uri, plan.replacedStamp).then(() => void (isUnchanged = true));
+      };
       const stored = await files.writeDestination({
         uri: plan.uri,
         jobKey,
         attempt,
         body: stream.body,
         expectedSize,
-        onExisting: input.onExisting,
+        onExisting: plan.onExisting,
         signal,
-        mayCommit: () => heartbeat.confirm(),
+        mayCommit,
       });
       const { requests } = failure;
       if (stored.skipped) return { skipped: true, requests };

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
-import type { OnExisting } from '../shared/job';
+import { sameContent } from '../batch/contents';
+import type { ConversionJobInput, OnExisting } from '../shared/job';
 import { StorageError } from '../storage/errors';
 import type { DestinationPlan } from '../storage/file-store';
 import type { Stores } from '../storage/stores';
@@ -11,6 +12,7 @@ interface JobDestination {
   sourceName: string;
   output: string;
   onExisting: OnExisting;
+  replaces?: ConversionJobInput['replaces'] | undefined;
   /** URI of the source, which must not be overwritten. */
   uri?: string;
   /** Of the download: from 2 on, a lost attempt may have finished the file. */
@@ -26,16 +28,31 @@ export async function planDestination(
   files: Stores,
   job: JobDestination & Uploaded,
   failure: FailureContext,
-): Promise<DestinationPlan> {
+): Promise<DestinationPlan & { onExisting: OnExisting; replacedStamp?: string | undefined }> {
   assertSeen(files, job, failure);
-  return files.prepareDestination({
-    uri: job.destination,
+  const { destination, replaces } = job;
+  const replaced = replaces && (await sameContent(files, destination, { content: replaces }));
+  const onExisting = replaced ? 'overwrite' : job.onExisting;
+  const plan = await files.prepareDestination({
+    uri: destination,
     suggestedName: outputName(job.sourceName, job.output),
-    onExisting: job.onExisting,
+    onExisting,
     attempt: job.attempt,
     expectedBytes: job.neededBytes,
     source: job.uri,
   });
+  return { ...plan, onExisting, ...(replaced && { replacedStamp: replaced.stamp }) };
+}
+
+/**
+ * Before a file is replaced that may be only because a run wrote it.
+ * @throws StorageError DESTINATION_EXISTS if somebody has written to it since; the next attempt goes by the policy.
+ */
+export async function assertUnchanged(files: Stores, uri: string, stamp: string | undefined): Promise<void> {
+  const now = await files.look(uri);
+  if (now.kind === 'none' || (now.kind === 'file' && now.stamp === stamp)) return;
+  const message = `Cannot write ${uri}: somebody has changed it while its new version was made.`;
+  throw new StorageError({ code: 'DESTINATION_EXISTS', message, uri, retryable: true });
 }
 
 /** Name of a job's result in a folder: the source's name with the target format as its extension. */

@@ -136,6 +136,7 @@ export const itemSchema = z.object({
   ...optionsSchema.shape,
   destination: z.string(),
   onExisting: z.enum(onExistingChoices).exactOptional(),
+  replacesOwn: z.literal(true).exactOptional(),
   sourceGroup: z.int().positive().exactOptional(),
   earlier: earlierSchema.exactOptional(),
   kept: keptSchema.exactOptional(),

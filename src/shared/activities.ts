@@ -52,6 +52,8 @@ export interface UploadFileInput extends Parking {
   output: string;
   destination?: string;
   onExisting: OnExisting;
+  /** As in the job's input. */
+  replaces?: ConversionJobInput['replaces'];
   /** Of another job: taken as it is if the file is still the same. */
   upload?: SharedUpload;
   /** From the job's first upload. */
@@ -80,6 +82,8 @@ export interface ConvertFileInput extends Parking {
   parameters?: ConversionParameters;
   destination?: string;
   onExisting: OnExisting;
+  /** As in the job's input. */
+  replaces?: ConversionJobInput['replaces'];
   /** Absent: the service responds once it has accepted the conversion. */
   mode?: 'sync';
   /**
@@ -148,6 +152,8 @@ export interface DownloadFileInput extends Parking {
   output: string;
   destination: string;
   onExisting: OnExisting;
+  /** As in the job's input. */
+  replaces?: ConversionJobInput['replaces'];
   /** Size of what did not fit before. */
   neededBytes?: number;
   /** An earlier run may have delivered the result: a file with the same bytes counts as this job's. */

@@ -27,8 +27,10 @@ export interface BatchItem {
   parameters?: ConversionParameters;
   /** URI of the result. */
   destination: string;
-  /** Overrides the batch's: `overwrite` where an earlier run of this batch wrote the destination. */
+  /** Overrides the batch's; of inline items. */
   onExisting?: OnExisting;
+  /** The destination holds what `before` tells, which is replaced whatever `onExisting` says. */
+  replacesOwn?: true;
   /** Has the same value in all rows of one source, which share an upload; absent if there is one row. */
   sourceGroup?: number;
   /** What earlier runs of this batch left behind at the service for this item. */

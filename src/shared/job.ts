@@ -49,6 +49,8 @@ export interface ConversionJobInput {
   destination?: string;
   /** Default: `fail`. */
   onExisting?: OnExisting;
+  /** What a run of the caller's wrote to the destination: replaced whatever `onExisting` says, as long as it is still that. */
+  replaces?: Pick<OutputFile, 'bytes' | 'sha256'>;
   /**
    * `sync`: the convert request returns the result, so the job does not poll: four requests in all. For conversions
    * known to take less than `policies.submitTimeout`; beyond it the outcome is unknown. Default: `async`.

@@ -284,3 +284,27 @@ it('a row that one run left out is known to the next that has it', async () => {
   await writeFile(file, text);
   expect((await desk.run()).planned).toMatchObject({ rows: 3, done: 1, kept: 2, todo: 0 });
 });
+
+describe('a result that somebody edits while its new version is made', () => {
+  const edited = 'edited by hand';
+
+  it.each([
+    { while: 'it is converted', endpoint: 'task/response' },
+    { while: 'it is downloaded', endpoint: 'download/url/get' },
+  ])('stays while $while; the task is kept, and fetched once the file is out of the way', async ({ endpoint }) => {
+    const desk = await deskWith(1);
+    expect((await desk.run()).result).toMatchObject({ succeeded: 1 });
+    await desk.put('1.md', 'the next version');
+    rig.stub.on(endpoint, async (seen, response) => {
+      await writeFile(desk.output('1.pdf'), edited);
+      rig.stub.answerAsAlways(seen, response);
+    });
+    expect((await desk.run()).result).toMatchObject({ failed: 1, failures: { DESTINATION_EXISTS: 1 } });
+    expect(await readFile(desk.output('1.pdf'), 'utf8')).toBe(edited);
+    answerAgain(endpoint);
+    await rm(desk.output('1.pdf'));
+    expect((await desk.retry()).result).toMatchObject({ succeeded: 1, possiblyChargedTwice: 0 });
+    expect(await readFile(desk.output('1.pdf'))).toEqual(rig.stub.output);
+    expect(converted()).toBe(2);
+  });
+});

@@ -17,7 +17,7 @@ export interface Repeating {
 }
 
 /** What a new run has to know about a row from earlier runs. */
-export type RepeatedItem = Pick<BatchItem, 'done' | 'kept' | 'earlier' | 'onExisting' | 'before'>;
+export type RepeatedItem = Pick<BatchItem, 'done' | 'kept' | 'earlier' | 'replacesOwn' | 'before'>;
 
 /**
  * Compares a row with what earlier runs did at its destination: see docs/repetition.md. A result that is replaced is, byte
@@ -39,7 +39,7 @@ export async function repeatRow(row: RepeatedRow, known: LedgerRow, repeating: R
   return defined({
     before: delivered,
     earlier: recalled?.kind === 'start' ? recalled.earlier : undefined,
-    onExisting: isOwn ? ('overwrite' as const) : undefined,
+    replacesOwn: isOwn || undefined,
   });
 }
 
@@ -88,10 +88,10 @@ export async function refuseRow(
   row: Omit<BatchItem, 'item'>,
   { ask, exists, unconvertible }: Refusing,
 ): Promise<Omit<BatchItem, 'item'>> {
-  const { source, output, input, onExisting, done, kept, earlier } = row;
+  const { source, output, input, replacesOwn = false, done, kept, earlier } = row;
   if (!ask || done || kept || earlier) return row;
   const format = defined({ extension: extensionOf(source), input, output });
-  const refused = await ask({ ...format, exists: exists && onExisting !== 'overwrite' });
+  const refused = await ask({ ...format, exists: exists && !replacesOwn });
   return refused ? { ...row, refused: asAsked(refused, unconvertible) } : row;
 }
 

@@ -182,6 +182,7 @@ class ConversionJob extends JobParts {
       output: this.input.output,
       destination,
       onExisting: this.policies.onExisting,
+      replaces: this.input.replaces,
       ...(report.taskId === this.progress.earlierTaskId && { mayBeDelivered: true as const }),
       ...(this.host !== undefined && { host: this.host }),
     };

@@ -113,7 +113,7 @@ function requestOf(
   { connector, sourceBytes }: SubmitTurn,
   parking: Parking,
 ): ConvertFileInput {
-  const { app, output, input: inputFormat, parameters, destination } = input;
+  const { app, output, input: inputFormat, parameters, destination, replaces } = input;
   // The result is assumed to be about as large as the source.
   const neededBytes = destination === undefined ? undefined : (sourceBytes ?? park.neededBytes);
   return {
@@ -125,6 +125,7 @@ function requestOf(
       input: inputFormat,
       parameters,
       destination,
+      replaces,
       neededBytes,
       host,
     }),

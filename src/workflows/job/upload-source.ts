@@ -40,13 +40,13 @@ export class SourceUpload {
 
   async run(): Promise<Uploaded | 'skipped'> {
     const { input, policies, progress, activities, host } = this.job;
-    const { app, source, output, destination } = input;
+    const { app, source, output, destination, replaces } = input;
     if ('connector' in source) return source;
     const given = this.isGivenTried ? undefined : input.upload;
     this.isGivenTried = true;
     if (!given) this.left -= 1;
     const request = {
-      ...defined({ app, uri: source.uri, output, destination, host }),
+      ...defined({ app, uri: source.uri, output, destination, replaces, host }),
       onExisting: policies.onExisting,
       ...(given && { upload: given }),
     };

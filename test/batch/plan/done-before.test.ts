@@ -21,9 +21,9 @@ async function convertedTree(write: typeof writeResults | typeof writeParts = wr
 }
 
 /** The rows that a run is to convert, with what is to become of an existing result. */
-async function todoOf(cwd: string, run = 2): Promise<[name: string, onExisting: string | undefined][]> {
+async function todoOf(cwd: string, run = 2): Promise<[name: string, replacesOwn: true | undefined][]> {
   const items = await readItems(cwd, run);
-  return items.filter(({ done }) => !done).map(({ source, onExisting }) => [path.basename(source), onExisting]);
+  return items.filter(({ done }) => !done).map(({ source, replacesOwn }) => [path.basename(source), replacesOwn]);
 }
 
 describe('a batch that is planned again', () => {
@@ -81,7 +81,7 @@ describe('a batch that is planned again', () => {
       existing: { count: 0 },
     });
     expect(await todoOf(cwd)).toEqual([
-      ['b.md', 'overwrite'],
+      ['b.md', true],
       ['d.md', undefined],
     ]);
     const [first] = await readItems(cwd, 2);
@@ -124,7 +124,7 @@ describe('a batch that is planned again', () => {
     await rename(path.join(cwd, 'in/copy'), path.join(cwd, 'in/b.md'));
     await writeFile(path.join(cwd, 'in/c.md'), 'CCC');
     expect(await plan(cwd)).toMatchObject({ done: 2, todo: 1 });
-    expect(await todoOf(cwd)).toEqual([['c.md', 'overwrite']]);
+    expect(await todoOf(cwd)).toEqual([['c.md', true]]);
   });
 
   it('does not read a source again whose stamp is the same', async () => {
@@ -185,7 +185,7 @@ describe('a batch that is planned again', () => {
     await addFiles(cwd, { 'in/b.md': 'BB' });
     for (const run of [2, 3]) {
       await plan(cwd);
-      expect(await todoOf(cwd, run)).toEqual([['b.md', 'overwrite']]);
+      expect(await todoOf(cwd, run)).toEqual([['b.md', true]]);
       await writeResults(cwd, await convertAll(cwd, { run, fail: ['b.md'] }), run);
     }
     await addFiles(cwd, { 'in/b.md': 'bb' });

@@ -150,7 +150,7 @@ it('replaces its own result of another content by the accepted task of the new o
   const row = { item: 1, status: 'failed', ...accepted, source: { bytes: 1, sha256: sha256('A') } } as const;
   await writeResults(cwd, [row, { item: 2, status: 'skipped' }], 2);
   await plan(cwd);
-  expect(await itemOf(cwd, 'a.md', 3)).toMatchObject({ onExisting: 'overwrite', earlier: { taskId: 'task-1' } });
+  expect(await itemOf(cwd, 'a.md', 3)).toMatchObject({ replacesOwn: true, earlier: { taskId: 'task-1' } });
 });
 
 describe('rows that a run is planned without', () => {

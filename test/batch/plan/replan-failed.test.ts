@@ -10,8 +10,8 @@ afterEach(cleanUp);
 const files = { 'in/a.md': 'a', 'in/b.md': 'bb', 'in/c.md': 'ccc' };
 const retry = (cwd: string) => replanFailed({ files: createLocalFiles(), batchFolder: folderUri(cwd, '.batch') });
 
-async function todoOf(cwd: string, run: number): Promise<[item: number, onExisting: string | undefined][]> {
-  return (await readItems(cwd, run)).filter(({ done }) => !done).map(({ item, onExisting }) => [item, onExisting]);
+async function todoOf(cwd: string, run: number): Promise<[item: number, replacesOwn: true | undefined][]> {
+  return (await readItems(cwd, run)).filter(({ done }) => !done).map(({ item, replacesOwn }) => [item, replacesOwn]);
 }
 
 describe('replanFailed', () => {
@@ -86,7 +86,7 @@ describe('replanFailed', () => {
     await writeFile(path.join(cwd, 'out/b.pdf'), mine);
     expect(await retry(cwd)).toMatchObject({ done: 1, todo: 2, replaced: 1, existing: { count: 1 } });
     expect(await todoOf(cwd, 3)).toEqual([
-      [1, 'overwrite'],
+      [1, true],
       [2, undefined],
     ]);
   });

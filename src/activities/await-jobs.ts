@@ -3,6 +3,7 @@ import { isGrpcServiceError, ServiceError, type Client } from '@temporalio/clien
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import type { AwaitedJob, AwaitJobsInput, AwaitJobsResult, SeenJob } from '../shared/batch-activities';
+import { defined } from '../shared/defined';
 import { batchStep, type ActivityDependencies } from './activity-attempt';
 import { lookAtJob, unreadable } from './look-at-job';
 
@@ -43,13 +44,17 @@ export function createAwaitJobs({ waits: slots }: Pick<ActivityDependencies, 'wa
 /** The jobs that have ended; empty when none has ended in time. */
 async function untilSomeEnd(
   client: Client,
-  jobs: readonly AwaitedJob[],
+  awaited: readonly AwaitedJob[],
   { signal, holdMs: patienceMs }: { signal: AbortSignal; holdMs: number },
 ): Promise<SeenJob[]> {
   const deadline = performance.now() + patienceMs;
+  let jobs = awaited;
   for (let first = 0; ; first = (first + pollsAtATime) % jobs.length) {
     await sleep(gatherMs + gatherMsPerJob * jobs.length, undefined, { signal }).catch(() => undefined);
-    const ended = (await lookAtAll(client, jobs, signal)).filter(hasEnded);
+    const seen = await lookAtAll(client, jobs, signal);
+    const ended = seen.filter(hasEnded);
+    // One that was reset has another run now.
+    jobs = jobs.map((job, index) => ({ ...job, ...defined({ runId: seen[index]?.runId }) }));
     if (ended.length > 0 || performance.now() >= deadline) return ended;
     await untilOneCloses(client, [...jobs, ...jobs].slice(first, first + Math.min(pollsAtATime, jobs.length)), signal);
   }

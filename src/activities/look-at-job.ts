@@ -1,4 +1,4 @@
-import type { Client } from '@temporalio/client';
+import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { findWorkflow, readStartInput } from '../history/find-workflow';
 import { isSameJob, outcomeOf } from '../recall/recall-job';
 import type { AwaitedJob, SeenJob } from '../shared/batch-activities';
@@ -10,7 +10,7 @@ type Seen = Omit<SeenJob, 'job'>;
 
 /** State of a job that this run of the batch did not start. */
 export async function lookAtJob(client: Client, { workflowId, runId, expected }: AwaitedJob): Promise<Seen> {
-  const found = await findWorkflow(client, workflowId, runId);
+  const found = await findRun(client, workflowId, runId);
   if (!found) return {};
   const seen = { runId: found.runId };
   if (expected) {
@@ -19,6 +19,18 @@ export async function lookAtJob(client: Client, { workflowId, runId, expected }:
     return { ...seen, stands: { isOpen: isOpen(found), isSame: isSameJob(expected, input), source } };
   }
   return isOpen(found) ? seen : { ...seen, outcome: await outcomeOf(client, found) };
+}
+
+/** A reset terminates a run and starts another, which is still the job that was started. */
+async function findRun(client: Client, workflowId: string, runId: string | undefined) {
+  const found = await findWorkflow(client, workflowId, runId);
+  if (runId === undefined || found?.status.name !== 'TERMINATED') return found;
+  const latest = await findWorkflow(client, workflowId);
+  return latest && firstRunOf(latest) === firstRunOf(found) ? latest : found;
+}
+
+function firstRunOf({ raw }: WorkflowExecutionDescription): string | null | undefined {
+  return raw.workflowExecutionInfo?.firstRunId;
 }
 
 /** Of a job that can't be read, however often: it must not keep the others from being seen. */

@@ -6,6 +6,7 @@ import { inspectJob } from '../../src/client/operations/inspect-job';
 import type { EarlierRuns } from '../../src/shared/charge';
 import type { ConversionPolicies } from '../../src/shared/job';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { resetWorkflow, type ResetPoint } from '../support/reset';
 import { decisionAbout, retryJob } from '../support/retry';
 import { answerCompleted, answerError, answerRunning, cut } from '../support/stub-service';
 import { until } from '../support/until';
@@ -194,19 +195,8 @@ it('a cancelled job tells task, phase and charge in its memo', async () => {
 });
 
 describe('a job that somebody resets by hand', () => {
-  async function reset(workflowId: string, { to }: { to: 'start' | 'afterSubmit' }) {
-    const { events } = await rig.temporal.workflow.getHandle(workflowId).fetchHistory();
-    const tasks = (events ?? []).flatMap((event) =>
-      event.workflowTaskCompletedEventAttributes ? [event.eventId] : [],
-    );
-    const { runId } = await rig.temporal.workflow.getHandle(workflowId).describe();
-    await rig.temporal.workflowService.resetWorkflowExecution({
-      namespace: 'default',
-      workflowExecution: { workflowId, runId },
-      workflowTaskFinishEventId: (to === 'start' ? tasks[0] : tasks.at(-1)) ?? null,
-      requestId: randomUUID(),
-      reason: 'a test',
-    });
+  async function reset(workflowId: string, to: ResetPoint) {
+    await resetWorkflow(rig.temporal, workflowId, to);
     return rig.client.get(workflowId).result();
   }
 
@@ -215,7 +205,7 @@ describe('a job that somebody resets by hand', () => {
     const policies = { ...quickPolicies, onRefusedAccount: 'park' as const };
     const job = await rig.client.start({ ...(await request()), policies });
     await until('it is parked', async () => (await job.state()).phase === 'parked');
-    const ended = reset(job.workflowId, { to: 'afterSubmit' });
+    const ended = reset(job.workflowId, 'latest');
     const asked = rig.stub.count('upload/file');
     await until('it has asked again', () => rig.stub.count('upload/file') > asked + 1);
     rig.stub.on('upload/file', (seen, response) => rig.stub.answerAsAlways(seen, response));
@@ -226,7 +216,7 @@ describe('a job that somebody resets by hand', () => {
   it('to before its submit is marked: what the run before had submitted may have been charged', async () => {
     const job = await rig.client.start({ ...(await request()), onExisting: 'overwrite' });
     expect(await job.result()).toMatchObject({ possiblyChargedTwice: false });
-    expect(await reset(job.workflowId, { to: 'start' })).toMatchObject({ possiblyChargedTwice: true });
+    expect(await reset(job.workflowId, 'start')).toMatchObject({ possiblyChargedTwice: true });
     expect(rig.stub.count('convert/file')).toBe(2);
     expect((await inspectJob(rig.temporal, job.workflowId)).possiblyChargedTwice).toBe(true);
   });
@@ -236,7 +226,7 @@ describe('a job that somebody resets by hand', () => {
     const job = await rig.client.start(wanted);
     await job.result();
     // Its own result stands in its way.
-    await expect(reset(job.workflowId, { to: 'start' })).rejects.toMatchObject({
+    await expect(reset(job.workflowId, 'start')).rejects.toMatchObject({
       code: 'DESTINATION_EXISTS',
       details: { charge: 'maybe' },
     });
@@ -262,7 +252,7 @@ describe('a job that somebody resets by hand', () => {
       const { events = [] } = await handle.fetchHistory();
       return events?.at(-1)?.workflowTaskCompletedEventAttributes != null;
     });
-    const ended = reset(job.workflowId, { to: 'afterSubmit' });
+    const ended = reset(job.workflowId, 'latest');
     await until('it submits again', () => answers.length === 2);
     for (const answer of answers) answer();
     expect(await ended).toMatchObject({ possiblyChargedTwice: true, possiblyChargedExtra: 1 });
@@ -272,7 +262,7 @@ describe('a job that somebody resets by hand', () => {
   it('to behind its submit is not', async () => {
     const job = await rig.client.start({ ...(await request()), onExisting: 'overwrite' });
     await job.result();
-    expect(await reset(job.workflowId, { to: 'afterSubmit' })).toMatchObject({ possiblyChargedTwice: false });
+    expect(await reset(job.workflowId, 'latest')).toMatchObject({ possiblyChargedTwice: false });
     expect(rig.stub.count('convert/file')).toBe(1);
   });
 });

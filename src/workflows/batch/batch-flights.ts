@@ -56,6 +56,7 @@ export class BatchFlights {
   /** Starts and cancellations that Temporal has not confirmed yet. */
   private unconfirmed = 0;
   private isCancelling = false;
+  isAwaitingAll = false;
   private readonly batchId = workflowInfo().workflowId;
   private readonly settable = settableAttributes(workflowInfo());
   private readonly tags = workflowInfo().typedSearchAttributes.get(searchAttributes.tags);
@@ -91,6 +92,15 @@ export class BatchFlights {
       this.flights.set(flight.item, flight);
       this.goOn(flight);
     }
+  }
+
+  /**
+   * Of a batch that was reset: Temporal does not tell again which jobs ended while it was closed. From here on, the jobs of
+   * this run are awaited like those of others.
+   */
+  awaitAll(): void {
+    this.isAwaitingAll = true;
+    for (const flight of this.flights.values()) if (flight.step.kind === 'started') this.goOn(flight);
   }
 
   start({ item: row, byte }: PlacedItem): void {
@@ -210,6 +220,7 @@ export class BatchFlights {
     if (!child) return;
     flight.runId = child.firstExecutionRunId;
     flight.step = { kind: 'started' };
+    if (this.isAwaitingAll) this.goOn(flight);
     if (this.isCancelling) this.cancelOne(flight);
     try {
       this.end(flight, outcomeOfResult(await child.result()));
@@ -254,6 +265,7 @@ export class BatchFlights {
 
   private seen(flight: Flight, { runId, outcome, stands }: SeenJob): void {
     const { step } = flight;
+    if (!this.flights.has(flight.item)) return;
     switch (step.kind) {
       case 'untold':
         // Without a history nothing proves that no conversion ran.
@@ -261,6 +273,8 @@ export class BatchFlights {
         return;
       case 'started':
       case 'awaited':
+        // One that was reset ended in another run.
+        if (runId !== undefined) flight.runId = runId;
         if (outcome) this.end(flight, outcome);
         // Temporal no longer knows it: another job finds out that nobody knows what it did.
         else this.startAfter(flight, flight.runId);

@@ -3,6 +3,7 @@ import {
   allHandlersFinished,
   condition,
   makeContinueAsNewFunc,
+  patched,
   setCurrentDetails,
   upsertSearchAttributes,
   workflowInfo,
@@ -20,6 +21,7 @@ import {
 import type { ManifestPosition, PassedOver } from '../../shared/batch-activities';
 import { defined } from '../../shared/defined';
 import { searchAttributes, settableAttributes, type ListedBatchStatus } from '../../shared/search-attributes';
+import { wasReset } from '../job/job-progress';
 import { describeBatch } from './batch-details';
 import { listenTo, type ControlledBatch } from './batch-controls';
 import { BatchFlights } from './batch-flights';
@@ -147,9 +149,17 @@ class ConversionBatch implements ControlledBatch {
       this.describe();
       if (this.isOver()) return this.finish();
       if (this.hasRunLongEnough()) await this.goOnAsNew();
-      await condition(() => this.isAwake);
+      await condition(() => this.isAwake || this.isJustReset());
       this.isAwake = false;
     }
+  }
+
+  /** Once, in the first task behind a reset, where a replay finds the marker of the patch. */
+  private isJustReset(): boolean {
+    const mayBe = !this.flights.isAwaitingAll && (workflowInfo().unsafe.isReplaying || wasReset());
+    if (!mayBe || !patched('reset')) return false;
+    this.flights.awaitAll();
+    return true;
   }
 
   /** Why it can't be paused or resumed. */

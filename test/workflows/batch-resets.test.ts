@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Worker } from '@temporalio/worker';
+import { FileConversionPlugin } from '../../src/plugin';
+import { jobIdOf } from '../../src/shared/job-id';
+import { startRig, type ConversionRig } from '../support/conversion-worker';
+import { resetWorkflow } from '../support/reset';
+import { answerRunning } from '../support/stub-service';
+import { until } from '../support/until';
+
+/** Batches that somebody resets by hand, or whose jobs are reset, on a real Temporal server. */
+
+let rig: ConversionRig;
+
+beforeEach(async () => {
+  rig = await startRig();
+});
+afterEach(() => rig.close());
+
+async function batchOf(files: number, limits: { historyLimit?: number; window?: number } = {}) {
+  const out = path.join(rig.folder, 'out');
+  await mkdir(out, { recursive: true });
+  const names = Array.from({ length: files }, (_, index) => `${index + 1}.md`);
+  const sources = await Promise.all(names.map((name) => rig.source(name)));
+  const items = sources.map((source, index) => ({
+    source,
+    output: 'pdf',
+    destination: path.join(out, `${index + 1}.pdf`),
+  }));
+  return rig.client.startBatch({ name: randomUUID(), items, ...limits });
+}
+
+/** Conversions stay under way until the function that is returned is called. */
+function hold(): () => void {
+  rig.stub.on('task/response', (seen, response) => answerRunning(response, String(seen.data['connector'])));
+  return () => rig.stub.on('task/response', (seen, response) => rig.stub.answerAsAlways(seen, response));
+}
+
+const idOf = (file: number) =>
+  jobIdOf({ source: { uri: '' }, destination: pathToFileURL(path.join(rig.folder, 'out', `${file}.pdf`)).href });
+
+async function isOver(file: number): Promise<boolean> {
+  return (await rig.temporal.workflow.getHandle(idOf(file)).describe()).status.name !== 'RUNNING';
+}
+
+/** The history of a batch that was reset can be replayed, as a worker does that takes it over. */
+async function replays(workflowId: string): Promise<void> {
+  const history = await rig.temporal.workflow.getHandle(workflowId).fetchHistory();
+  await Worker.runReplayHistory({ plugins: [new FileConversionPlugin({ apps: {} })] }, history, workflowId);
+}
+
+const submitted = () => rig.stub.count('convert/file');
+
+it('a batch that was terminated, and is reset, learns of the jobs that ended meanwhile', async () => {
+  const release = hold();
+  const batch = await batchOf(2);
+  await until('both are submitted', () => submitted() === 2);
+  await rig.temporal.workflow.getHandle(batch.name).terminate();
+  release();
+  await until('its jobs have ended', async () => (await isOver(1)) && (await isOver(2)));
+  await resetWorkflow(rig.temporal, batch.name, 'latest');
+  expect(await rig.client.getBatch(batch.name).result()).toMatchObject({ status: 'completed', succeeded: 2 });
+  expect(submitted()).toBe(2);
+  await replays(batch.name);
+});
+
+it('and one that is reset once more learns of those that it started behind its first reset', async () => {
+  let release = hold();
+  const batch = await batchOf(2, { window: 1 });
+  const terminated = async (file: number) => {
+    await until(`${file} is submitted`, () => submitted() === file);
+    await rig.temporal.workflow.getHandle(batch.name).terminate();
+    release();
+    await until('its job has ended', () => isOver(file));
+    release = hold();
+    await resetWorkflow(rig.temporal, batch.name, 'latest');
+  };
+  await terminated(1);
+  await terminated(2);
+  expect(await rig.client.getBatch(batch.name).result()).toMatchObject({ status: 'completed', succeeded: 2 });
+  await replays(batch.name);
+});
+
+it('a batch that is reset while its jobs run goes on with them', async () => {
+  const release = hold();
+  const batch = await batchOf(2);
+  await until('both are submitted', () => submitted() === 2);
+  await resetWorkflow(rig.temporal, batch.name, 'latest');
+  release();
+  expect(await rig.client.getBatch(batch.name).result()).toMatchObject({ status: 'completed', succeeded: 2 });
+  expect(submitted()).toBe(2);
+  await replays(batch.name);
+});
+
+it('a job that is reset once its batch has continued as new is still the job of its row', async () => {
+  const release = hold();
+  const batch = await batchOf(3, { historyLimit: 1 });
+  await until('all are submitted', () => submitted() === 3);
+  const runId = await resetWorkflow(rig.temporal, idOf(2), 'latest');
+  await until('the reset run asks the service', async () => {
+    const { raw } = await rig.temporal.workflow.getHandle(idOf(2), runId).describe();
+    return (raw.pendingActivities ?? []).length > 0;
+  });
+  release();
+  const { itemResults, ...result } = await batch.result();
+  expect(result).toMatchObject({ status: 'completed', succeeded: 3 });
+  expect(itemResults?.[1]).toMatchObject({ status: 'succeeded', runId });
+  expect(submitted()).toBe(3);
+});

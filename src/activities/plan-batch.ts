@@ -1,4 +1,7 @@
 import { createHash } from 'node:crypto';
+import { json } from 'node:stream/consumers';
+import { writeFile } from '../batch/contents';
+import { jsonLine } from '../batch/lines';
 import { RefusedPlanError } from '../batch/plan/findings';
 import { planBatch, planOptions } from '../batch/plan/plan-batch';
 import { summaryOf, withUnconvertible } from '../batch/plan/planned-batch';
@@ -22,10 +25,17 @@ import { batchStep, type ActivityDependencies } from './activity-attempt';
 export function createPlanBatch({ files, api }: Pick<ActivityDependencies, 'files' | 'api'>) {
   return batchStep(async (input: PlanBatchInput, { signal, jobKey, attempt }): Promise<PlanBatchResult> => {
     const { app, plan, request, tags } = input;
-    const found = await find(files, input, { ...questions(() => api(app), input, signal), signal });
+    const notes = plan.folder + firstLook;
+    const noted = input.isSecondLook && new Set((await json(files.read(notes, { signal }))) as string[]);
+    const found = await find(files, input, { ...questions(() => api(app), input, signal), noted, signal });
     const planned = withUnconvertible(found, { unconvertible: plan.unconvertible, mayBeAll: input.isScheduled });
     const { run, rows, problems } = planned;
     if (problems.count > 0) throw new RefusedPlanError(problems, planned.warnings);
+    if (planned.toNote.length > 0) {
+      const writing = { jobKey, attempt, signal };
+      await writeFile(files, notes, [jsonLine(planned.toNote)], { writing });
+      return { looksAgain: true, planned: summaryOf(planned) };
+    }
     await removeOldRuns(files, plan.folder);
     if (run) await saveRequest(files, plan.folder, defined({ request, tags }), { jobKey, attempt, signal });
     return { ...(run && { run: { folder: run.folder, rows } }), planned: summaryOf(planned) };
@@ -35,21 +45,25 @@ export function createPlanBatch({ files, api }: Pick<ActivityDependencies, 'file
 function find(
   files: FileStore,
   { plan, onUnknownOutcome, again, isScheduled }: PlanBatchInput,
-  asking: { ask: AskPair; askAnswer: AskAnswer; signal: AbortSignal },
+  asking: { ask: AskPair; askAnswer: AskAnswer; noted: Set<string> | undefined; signal: AbortSignal },
 ) {
   const { folder: batchFolder, what, stdin, unconvertible } = plan;
-  const { ask, askAnswer, signal } = asking;
+  const { ask, askAnswer, noted, signal } = asking;
   const rules = { files, onUnknownOutcome, again, ask, signal };
   if (what === 'last') return replanFailed({ ...rules, batchFolder, unconvertible });
   return planBatch({
     ...planOptions({ ...plan, what }),
     ...rules,
+    noted,
     mayBeEmpty: isScheduled,
     ...(stdin !== undefined && { stdin: files.read(stdin, { signal }) }),
     // What the service has refused is sent again when somebody asks for it.
     ...(isScheduled && { askAnswer }),
   });
 }
+
+/** In the batch's folder: what the first look at files that may still be being written has seen. */
+const firstLook = 'first-look.json';
 
 /** Whatever its format is said to be. */
 const nameless: Refusal = {

@@ -160,11 +160,15 @@ export interface PlanBatchInput {
   onUnknownOutcome: OnUnknownOutcome;
   again?: true;
   isScheduled?: true;
+  /** `settledForMs` after the first one. */
+  isSecondLook?: true;
   /** Rows whose results exist and are to be skipped need no question. */
   onExisting?: OnExisting;
 }
 
 export interface PlanBatchResult {
+  /** Nothing is planned yet: files may still be being written, which a second look will tell. */
+  looksAgain?: true;
   /** The new run; absent when there is nothing to do. */
   run?: PlannedRun;
   planned: PlannedRows;

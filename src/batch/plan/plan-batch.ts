@@ -1,5 +1,5 @@
+import { hash } from 'node:crypto';
 import { type FileHandle, writeFile } from 'node:fs/promises';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { BatchItem, BatchManifest, BatchPlan, BatchSources } from '../../shared/batch';
 import { defined } from '../../shared/defined';
 import type { OnUnknownOutcome } from '../../shared/job';
@@ -8,7 +8,7 @@ import type { FileStore } from '../../storage/file-store';
 import { openScratchFile } from '../../storage/scratch-file';
 import { type DestinationRules, defaultTemplate, parseTemplate } from '../destinations/resolve';
 import { Ledger } from '../ledger';
-import { inChunks, lookAtSource } from '../contents';
+import { inChunks } from '../contents';
 import { jsonLine, mapOrdered, readLines } from '../lines';
 import { isLocal, isOfWeb, shownFolder } from '../uris';
 import {
@@ -54,8 +54,10 @@ export interface PlanBatchOptions {
   template?: string | undefined;
   /** File extension of a target format, without the dot. Default: the format's name up to the first hyphen. */
   extensionOf?: ((output: string) => string | undefined) | undefined;
-  /** Leaves out files that changed within this time, or that change while planning waits this long. Default: off. */
+  /** Leaves out files that changed within this time, or that change between two looks this far apart. Default: off. */
   settledForMs?: number | undefined;
+  /** What the first look noted. Default: this is the first one, which plans nothing if there is anything to look at again. */
+  noted?: ReadonlySet<string> | undefined;
   /** Allows sources that match no files yet. Default: no. */
   mayBeEmpty?: boolean | undefined;
   /** Writes a run even if earlier ones have done all of it, so that it tells their results. Default: no. */
@@ -75,27 +77,13 @@ export interface PlanBatchOptions {
   /** Read if `-` is among the sources. */
   stdin?: AsyncIterable<Buffer> | undefined;
   signal?: AbortSignal | undefined;
-  /** For tests. */
-  clock?: PlanClock | undefined;
 }
-
-export interface PlanClock {
-  /** Milliseconds since the epoch. */
-  now(): number;
-  sleep(ms: number, signal: AbortSignal | undefined): Promise<void>;
-}
-
-const systemClock: PlanClock = {
-  now: () => Date.now(),
-  sleep: (ms, signal) => delay(ms, undefined, { ...(signal && { signal }) }),
-};
 
 /**
  * Plans a batch and, if there are no problems, writes the manifest of a new run. Safe to repeat: what earlier runs did
  * is not done again, and only the new run's folder is written.
  *
- * Uses a few hundred bytes of memory per row. With `settledForMs` it takes at least that long if there is anything to
- * do.
+ * Uses a few hundred bytes of memory per row.
  *
  * @throws DamagedRunError if the results of an earlier run cannot be read; the signal's reason.
  */
@@ -124,23 +112,21 @@ class BatchPlanning {
   readonly #warnings = new Findings();
   readonly #leftOut: LeftOut = { repeated: 0, unmodified: 0, unsettled: 0, ownResults: 0 };
   readonly #conflicts = new Conflicts();
-  readonly #clock: PlanClock;
+  /** Of the first look: sources, as they are, that a second one must find unchanged. */
+  readonly #toNote: string[] = [];
   #lastRun = 0;
-  #pause: Promise<void> | undefined;
 
   constructor(
     private readonly options: PlanBatchOptions,
     /** Holds the rows between the two passes, because their number is unlimited. */
     private readonly draftFile: FileHandle,
-  ) {
-    this.#clock = options.clock ?? systemClock;
-  }
+  ) {}
 
   async plan(): Promise<PlannedBatch> {
     const { files, batchFolder, dryRun, mayBeDone, signal } = this.options;
     const rules = await this.#settleRules();
     const rows = rules ? this.#rows(rules) : noRows();
-    const canRun = () => dryRun !== true && this.#problems.count === 0;
+    const canRun = () => dryRun !== true && this.#problems.count === 0 && this.#toNote.length === 0;
     const lastRun = () => this.#lastRun;
     const written = await writeRun(rows, { files, batchFolder, lastRun, canRun, mayBeDone, signal });
     this.#refuseNothing(written.rows);
@@ -150,6 +136,7 @@ class BatchPlanning {
       existing: await list(written.existing),
       missing: await list(written.missing),
       leftOut: this.#leftOut,
+      toNote: this.#toNote,
       problems: await list(this.#problems),
       warnings: await list(this.#warnings),
     };
@@ -247,19 +234,18 @@ class BatchPlanning {
     const { modifiedAt } = source;
     let reason: keyof LeftOut | undefined;
     if (changedSince !== undefined && modifiedAt < changedSince) reason = 'unmodified';
-    else if (settledForMs !== undefined && Math.abs(this.#clock.now() - modifiedAt) < settledForMs)
-      reason = 'unsettled';
+    else if (settledForMs !== undefined && Math.abs(Date.now() - modifiedAt) < settledForMs) reason = 'unsettled';
     else if (isFound && ledger.find(candidate.source)?.delivered) reason = 'ownResults';
     if (reason) this.#leftOut[reason] += 1;
     return reason !== undefined;
   }
 
   /**
-   * The second pass: compares a row with earlier runs. Undefined for a row to do whose source has changed since it was
-   * drafted, so that it is still being written.
+   * The second pass: compares a row with earlier runs. Undefined for a row to do whose source is not the one of the first
+   * look: it may still be being written.
    */
   async #settleRow(row: DraftRow, ledger: Ledger): Promise<SettledRow | undefined> {
-    const { files, again, ask, askAnswer, unconvertible, settledForMs, signal } = this.options;
+    const { files, again, ask, askAnswer, unconvertible, settledForMs, noted, signal } = this.options;
     const { onUnknownOutcome = defaultPolicies.onUnknownOutcome } = this.options;
     const { source, output, input, parameters, destination, stamp, bytes, exists } = row;
     const asked = defined({ source, output, input, parameters, destination });
@@ -277,10 +263,9 @@ class BatchPlanning {
     }
     const seen = before?.seen ?? now;
     if (mayRun && settledForMs !== undefined && stamp !== undefined && !repeated?.done && !repeated?.kept) {
-      // One pause for all rows, started by the first row that needs it.
-      await (this.#pause ??= this.#clock.sleep(settledForMs, signal));
-      const settled = await lookAtSource(files, source);
-      if (settled.kind !== 'file' || settled.stamp !== stamp) return undefined;
+      const note = hash('sha256', `${stamp}\0${source}`, 'base64url');
+      if (!noted) this.#toNote.push(note);
+      if (!noted?.has(note)) return undefined;
     }
     const planned: Omit<BatchItem, 'item'> = { ...asked, ...repeated };
     const item = await refuseRow(planned, { ask: mayRun ? ask : undefined, exists, unconvertible });

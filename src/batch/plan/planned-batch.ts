@@ -63,6 +63,8 @@ export interface PlannedBatch {
   /** Rows to do whose destination holds something that no run of this batch wrote: the batch's `onExisting` decides. */
   existing: FindingList;
   leftOut: LeftOut;
+  /** For a second look: without any, the plan is whole. */
+  toNote: readonly string[];
   /** What prevents the batch from running; no run was written. */
   problems: FindingList;
   /** Files left out, and rows whose items will fail. */

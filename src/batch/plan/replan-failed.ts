@@ -65,6 +65,7 @@ async function replan({
     existing: await written.existing.list(),
     missing: await written.missing.list(),
     leftOut: { repeated: 0, unmodified: 0, unsettled: 0, ownResults: 0 },
+    toNote: [],
     problems: none,
     warnings: none,
   };

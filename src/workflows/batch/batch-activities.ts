@@ -23,7 +23,7 @@ const waits = proxyActivities<BatchActivities>({
   cancellationType: ActivityCancellationType.TRY_CANCEL,
 });
 
-/** Hashes changed files and waits until files have settled. */
+/** Hashes changed files. */
 const plans = proxyActivities<BatchActivities>({
   ...common,
   scheduleToCloseTimeout: '1 day',

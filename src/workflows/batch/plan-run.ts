@@ -1,4 +1,4 @@
-import { defineQuery, isCancellation, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
+import { defineQuery, isCancellation, setCurrentDetails, setHandler, sleep, workflowInfo } from '@temporalio/workflow';
 import {
   defaultWindow,
   type BatchPlan,
@@ -32,14 +32,17 @@ export async function planRun(
   setCurrentDetails('**planning**: looks for what is new or changed.');
   const request = defined({ ...input, resubmit: undefined, again: undefined });
   try {
-    return await batchActivities['conversion.planBatch'](
-      defined({
-        ...{ app, plan, request, onExisting, isScheduled },
-        tags: workflowInfo().typedSearchAttributes.get(searchAttributes.tags),
-        onUnknownOutcome: ruleOf(input),
-        ...wantsAgain(input),
-      }),
-    );
+    const asked = defined({
+      ...{ app, plan, request, onExisting, isScheduled },
+      tags: workflowInfo().typedSearchAttributes.get(searchAttributes.tags),
+      onUnknownOutcome: ruleOf(input),
+      ...wantsAgain(input),
+    });
+    const found = await batchActivities['conversion.planBatch'](asked);
+    if (!found.looksAgain) return found;
+    setCurrentDetails('**planning**: waits until what it has found has settled.');
+    await sleep(plan.settledForMs ?? 0, { summary: 'until files have settled' });
+    return await batchActivities['conversion.planBatch']({ ...asked, isSecondLook: true });
   } catch (error) {
     if (isCancellation(error)) return { status: 'cancelled', ...none, durationMs: Date.now() - startedAt };
     throw unwrap(error);

@@ -8,6 +8,7 @@ import type { JobOutcome } from '../shared/batch-activities';
 import { failureCodes } from '../shared/activities';
 import { defined } from '../shared/defined';
 import { outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../shared/job-outcome';
+import type { OutputFile } from '../shared/job';
 import { parametersKey } from '../shared/parameters';
 import { shellWord } from '../shared/wording';
 import type { FileStore } from '../storage/file-store';
@@ -47,7 +48,8 @@ export async function recallJob(
       const { earlier, isNewContent } = recalled;
       const isOther = isRetry && isNewContent && !again && left.charge !== 'no';
       if (isOther) return { kind: 'keep', outcome: sourceChanged(left, workflowId) };
-      return { kind: 'start', ...(earlier && { earlier }) };
+      // Of one result that somebody waits for, `onExisting` alone says what is replaced.
+      return { kind: 'start', ...defined({ earlier, replaces: isSingle ? undefined : contentOf(left.output) }) };
     }
     case 'done':
       break;
@@ -126,6 +128,11 @@ function leftBy({ charge: told, result }: JobHistory, outcome: JobOutcome, optio
   const { code, message, phase } = outcome;
   const kept = { status: 'failed' as const, ...defined({ code, message, phase }), ...rowOfEarlier(left) };
   return { ...left, options, outcome: kept };
+}
+
+/** Of a result: what may be replaced. */
+function contentOf(output: OutputFile | undefined): Pick<OutputFile, 'bytes' | 'sha256'> | undefined {
+  return output && { bytes: output.bytes, sha256: output.sha256 };
 }
 
 function optionsOf({ source, output, input, parameters }: JobIdentity) {

@@ -25,7 +25,7 @@ export interface RecallJobInput {
 export type RecallJobResult =
   | { kind: 'done'; outcome: JobOutcome }
   | { kind: 'keep'; outcome: JobOutcome }
-  | { kind: 'start'; earlier?: EarlierRuns };
+  | { kind: 'start'; earlier?: EarlierRuns; replaces?: ConversionJobInput['replaces'] };
 
 /** What each step of a job is told of its waits for a person. Times are milliseconds since the epoch. */
 export interface Parking {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { BatchFailedError, BatchRunningError } from '../../src/client/batch-handle';
 import { InvalidRequestError } from '../../src/client/job-request';
@@ -174,6 +174,18 @@ describe('a batch of inline items', () => {
     const again = await rig.client.startBatch(inline('a.md', 'gone.md', 'b.md'));
     expect(await again.result()).toMatchObject({ skipped: 2, failed: 1, vcredits: 0 });
     expect(rig.stub.conversions.size).toBe(2);
+  });
+
+  it('replaces what it delivered when the source has changed, but nothing that somebody has edited', async () => {
+    for (const file of ['a.md', 'b.md']) await put(file);
+    const items = inline('a.md', 'b.md');
+    expect(await (await rig.client.startBatch(items)).result()).toMatchObject({ succeeded: 2 });
+    for (const file of ['a.md', 'b.md']) await put(file, 'the next version');
+    const edited = path.join(folder, 'out', 'b.pdf');
+    await writeFile(edited, 'by hand');
+    const again = await (await rig.client.startBatch(items)).result();
+    expect(again).toMatchObject({ succeeded: 1, failed: 1, failures: { DESTINATION_EXISTS: 1 } });
+    expect(await readFile(edited, 'utf8')).toBe('by hand');
   });
 
   it('recognises its items wherever they stand when it is started again, with what was paid for them', async () => {

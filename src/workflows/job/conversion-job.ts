@@ -74,6 +74,7 @@ class ConversionJob extends JobParts {
     switch (recalled.kind) {
       case 'start':
         this.progress.takeUp(recalled.earlier);
+        this.replaces ??= recalled.replaces;
         return undefined;
       case 'keep':
         throw this.progress.kept(recalled.outcome);
@@ -182,7 +183,7 @@ class ConversionJob extends JobParts {
       output: this.input.output,
       destination,
       onExisting: this.policies.onExisting,
-      replaces: this.input.replaces,
+      replaces: this.replaces,
       ...(report.taskId === this.progress.earlierTaskId && { mayBeDelivered: true as const }),
       ...(this.host !== undefined && { host: this.host }),
     };

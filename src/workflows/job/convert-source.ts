@@ -109,11 +109,11 @@ async function submitConversion(job: JobParts, turn: SubmitTurn): Promise<Conver
 }
 
 function requestOf(
-  { input, policies, name, callbacks, park, host }: JobParts,
+  { input, policies, name, callbacks, park, host, replaces }: JobParts,
   { connector, sourceBytes }: SubmitTurn,
   parking: Parking,
 ): ConvertFileInput {
-  const { app, output, input: inputFormat, parameters, destination, replaces } = input;
+  const { app, output, input: inputFormat, parameters, destination } = input;
   // The result is assumed to be about as large as the source.
   const neededBytes = destination === undefined ? undefined : (sourceBytes ?? park.neededBytes);
   return {

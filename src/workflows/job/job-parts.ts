@@ -21,8 +21,11 @@ export class JobParts {
   readonly waits: OrderedWaits;
   /** Of the worker that uploaded, if workers on others may not see the destination's folder. */
   host: string | undefined;
+  /** See the input; of a job that recalls another one, also what that delivered. */
+  replaces: ConversionJobInput['replaces'];
 
   constructor(readonly input: ConversionJobInput) {
+    this.replaces = input.replaces;
     this.policies = resolvePolicies(input);
     this.name = sourceName(input.source);
     const progress = new JobProgress(input);

@@ -39,8 +39,8 @@ export class SourceUpload {
   }
 
   async run(): Promise<Uploaded | 'skipped'> {
-    const { input, policies, progress, activities, host } = this.job;
-    const { app, source, output, destination, replaces } = input;
+    const { input, policies, progress, activities, host, replaces } = this.job;
+    const { app, source, output, destination } = input;
     if ('connector' in source) return source;
     const given = this.isGivenTried ? undefined : input.upload;
     this.isGivenTried = true;

@@ -1,11 +1,11 @@
 // npm run chaos -- --batch [--items 1000] [--kills 30] [--acts 0] [--policy resubmit|fail]: one `fileconv batch run` of real conversions on the
 // stack of a `fileconv up`, first left alone, then with kill -9 of worker, service, receiver and Temporal server in random order, and as many
-// acts of an operator between them: jobs are terminated or cancelled, the batch is cancelled and run again, workers are stopped for longer
+// acts of an operator between them: jobs are terminated or cancelled, the batch and a job are reset, the batch is cancelled and run again, workers are stopped for longer
 // than a heartbeat time-out and wake. What is left in the end is retried. Prints a JSON line at the end. Exit code 1 when an item is in no state
 // or in two, counts don't add up, an output differs from that of the first run, a file is left over, or the service, the histories, the rows
 // and the reports do not tell the same of what was charged (test/support/invariant.ts).
-import { createHash, randomInt } from 'node:crypto';
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { createHash, randomInt, randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -186,6 +186,11 @@ const acts = {
     const jobs = await runningJobs(client);
     await Promise.all(jobs.map((job) => client.workflow.getHandle(job).cancel().catch(ignoreGone)));
   },
+  reset: async (stack) => {
+    const client = await stack.temporal();
+    const [job] = await runningJobs(client);
+    for (const workflowId of ['killed', ...(job === undefined ? [] : [job])]) await reset(client, workflowId);
+  },
   // What was cut off is continued with by the retry that follows.
   cancelBatch: (stack) => runCommand(stack, ['batch', 'cancel', 'killed']),
   stop: async (stack) => {
@@ -201,6 +206,19 @@ async function runningJobs(client) {
   const query = "WorkflowType = 'conversionJob' AND ExecutionStatus = 'Running'";
   for await (const { workflowId } of client.workflow.list({ query })) jobs.push(workflowId);
   return shuffled(jobs).slice(0, 3);
+}
+
+/** To its last workflow task, or to any. */
+async function reset(client, workflowId) {
+  const { runId } = await client.workflow.getHandle(workflowId).describe();
+  const { events } = await client.workflow.getHandle(workflowId, runId).fetchHistory();
+  const tasks = events.flatMap((event) => (event.workflowTaskCompletedEventAttributes ? [event.eventId] : []));
+  if (tasks.length === 0) return;
+  const { namespace } = client.options;
+  await client.workflowService.resetWorkflowExecution({
+    ...{ namespace, workflowExecution: { workflowId, runId }, requestId: randomUUID(), reason: 'by an operator' },
+    workflowTaskFinishEventId: randomInt(2) ? tasks.at(-1) : tasks[randomInt(tasks.length)],
+  });
 }
 
 function ignoreGone(error) {
@@ -241,7 +259,7 @@ function judgeItems(stack, { runs, files, references, policy }) {
   for (const run of runs) {
     const sourceOf = new Map(readLines(run, 'manifest.jsonl').map(({ item, source }) => [item, source]));
     const seen = new Set();
-    for (const line of readLines(run, 'results.jsonl')) {
+    for (const line of resultLines(run)) {
       const id = path.parse(fileURLToPath(sourceOf.get(line.item))).name;
       if (seen.has(id)) problems.push(`${id}: two results in one run`);
       seen.add(id);
@@ -287,6 +305,13 @@ function judgeFolders(stack, files) {
   const own = readdirSync(path.join(stack.folder, '.fileconv/batches'), { recursive: true });
   left.push(...own.filter((name) => /\.(part|tmp)$/.test(name)));
   return left.map((name) => `left over: ${name}`);
+}
+
+/** Of a run that another one took over, when the batch was reset to before its plan, its parts tell. */
+function resultLines(run) {
+  if (existsSync(path.join(run, 'results.jsonl'))) return readLines(run, 'results.jsonl');
+  const parts = path.join(run, 'parts');
+  return existsSync(parts) ? readdirSync(parts).flatMap((part) => readLines(parts, part)) : [];
 }
 
 /** Of the batch that was killed, the first one first. */

@@ -99,3 +99,32 @@ describe('a worker that serves two apps', () => {
     }
   });
 });
+
+it('a step that no worker has taken by its deadline is tried once one is free', async () => {
+  const rig = await startRig({ slots: 1 });
+  try {
+    const answers: (() => void)[] = [];
+    rig.stub.on('upload/file', (seen, response) => {
+      answers.push(() => rig.stub.answerAsAlways(seen, response));
+    });
+    const start = async (policies: object) =>
+      rig.client.start({
+        source: await rig.source('report.md'),
+        output: 'pdf',
+        policies: { ...quickPolicies, ...policies },
+      });
+    const first = await start({});
+    await until('it holds the only slot', () => answers.length === 1);
+    const second = await start({ uploadDeadline: 500 });
+    await until('the deadline of the other has passed', async () => {
+      const { events } = await rig.temporal.workflow.getHandle(second.workflowId).fetchHistory();
+      return (events ?? []).some((event) => event.activityTaskTimedOutEventAttributes);
+    });
+    answers[0]?.();
+    await until('its upload is tried', () => answers.length === 2);
+    answers[1]?.();
+    await Promise.all([first.result(), second.result()]);
+  } finally {
+    await rig.close();
+  }
+});

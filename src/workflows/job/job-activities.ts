@@ -156,8 +156,8 @@ export class OrderedWaits {
   ) {}
 
   /**
-   * Runs a step within its deadline, and again after each ordered wait that did not fit into it. `explain` maps the
-   * error that is thrown. Each promise in a workflow costs the SDK a stack trace, so the steps use few layers of them.
+   * Runs a step within its deadline, and again after each ordered wait that did not fit into it; once more if no worker
+   * took it by then, since there is one now. `explain` maps the error that is thrown. Each promise in a workflow costs the SDK a stack trace, so the steps use few layers of them.
    */
   async obey<T>(
     deadlineMs: number,
@@ -167,10 +167,11 @@ export class OrderedWaits {
     const deadline = Date.now() + deadlineMs;
     const waitedBefore = this.waitedMs;
     let leftMs = deadlineMs;
-    for (;;) {
+    for (let isFirst = true; ; isFirst = false) {
       try {
         return await run(leftMs);
       } catch (error) {
+        if (isFirst && wasNeverTaken(error)) continue;
         const order = readOrder(error);
         if (!order || this.waitedMs + order.waitMs > this.longestMs) throw explain(error);
         this.onWait?.(Date.now() + order.waitMs, order.message);
@@ -180,6 +181,13 @@ export class OrderedWaits {
       }
     }
   }
+}
+
+/** No attempt has failed, nor told of itself. */
+function wasNeverTaken(error: unknown): boolean {
+  const timeout = error instanceof ActivityFailure ? error.cause : undefined;
+  const isOverdue = timeout instanceof TimeoutFailure && timeout.timeoutType?.startsWith('SCHEDULE_TO_') === true;
+  return isOverdue && timeout.cause === undefined && timeout.lastHeartbeatDetails === undefined;
 }
 
 /** The server ended the step because its next attempt would have come after the deadline. */

@@ -25,8 +25,8 @@ export class JobParts {
   replaces: ConversionJobInput['replaces'];
 
   constructor(readonly input: ConversionJobInput) {
-    this.replaces = input.replaces;
     this.policies = resolvePolicies(input);
+    this.replaces = input.replaces;
     this.name = sourceName(input.source);
     const progress = new JobProgress(input);
     this.progress = progress;

@@ -263,8 +263,10 @@ function judgeItems(stack, { runs, files, references, policy }) {
       const id = path.parse(fileURLToPath(sourceOf.get(line.item))).name;
       if (seen.has(id)) problems.push(`${id}: two results in one run`);
       seen.add(id);
-      // What an earlier run has delivered is there, and is skipped.
-      if (line.status !== 'skipped' || latest.get(id)?.status !== 'succeeded') latest.set(id, line);
+      // What a run has delivered is skipped by those that follow, and by itself when it is reset.
+      const isRecalled = line.status === 'skipped' && line.charge === 'yes';
+      if (isRecalled) latest.set(id, { ...line, status: 'succeeded' });
+      else if (line.status !== 'skipped' || latest.get(id)?.status !== 'succeeded') latest.set(id, line);
     }
   }
   for (const { id, to } of files) {

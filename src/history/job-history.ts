@@ -51,6 +51,8 @@ export interface JobHistory {
     failure?: Pick<StepFailure, 'reaction'>;
     hasCallback: boolean;
   };
+  /** The run that was reset to make this one, as long as this one has submitted nothing since: that one tells what was paid. */
+  resetFrom?: string;
   /** What the run before it has decided, once it is known. */
   recalled?: RecallJobResult['kind'];
   /** The conversion task that the job knows. */
@@ -105,6 +107,7 @@ class HistoryReader {
   private readonly started = new Map<number, number>();
   private input: ConversionJobInput | undefined;
   private last: JobHistory['lastStep'];
+  private resetFrom: string | undefined;
   private recalled: JobHistory['recalled'];
   private task: JobHistory['task'];
   private charge = new ChargeLedger();
@@ -129,6 +132,7 @@ class HistoryReader {
       requests: this.requests,
       ...defined({
         lastStep: this.last,
+        resetFrom: this.resetFrom,
         recalled: this.recalled,
         task: this.task,
         result: this.result,
@@ -152,7 +156,11 @@ class HistoryReader {
     }
     if (event.workflowExecutionCancelRequestedEventAttributes) this.happened(at, 'cancel requested');
     // A reset: this history lacks what the previous run did after this point.
-    if (event.workflowTaskFailedEventAttributes?.newRunId) this.charge.foundOpen();
+    const reset = event.workflowTaskFailedEventAttributes;
+    if (reset?.newRunId) {
+      this.charge.foundOpen();
+      this.resetFrom = reset.baseRunId ?? undefined;
+    }
     await this.readActivity(event, at, id);
     await this.readEnd(event, at);
   }
@@ -215,6 +223,7 @@ class HistoryReader {
 
   /** Mirrors the workflow's own ledger. `taskId` is absent when the outcome is unknown. */
   private submitted(taskId: string | undefined): void {
+    this.resetFrom = undefined;
     if (taskId === undefined) this.charge.unknown();
     else this.charge.accepted(taskId);
   }

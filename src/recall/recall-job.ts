@@ -66,7 +66,7 @@ export async function recallJob(
 
 /**
  * What the last run for this very conversion left. One that made another for the same destination, or ended before it had
- * decided, was told of the run before it.
+ * decided, was told of the run before it; one that was reset, and has submitted nothing since, knows less than that.
  */
 async function readLeft(
   { client }: RecallTools,
@@ -79,13 +79,13 @@ async function readLeft(
     const history = run && (await readHistory(client, run));
     // It certainly ran, and nobody else can tell what it did.
     if (!run || !history) return { left: { charge: 'maybe', ...known, options }, outcome: unreadableJob };
-    const { input, recalled, result } = history;
+    const { input, recalled, result, resetFrom } = history;
     const hasDecided = !input.recall || recalled === 'start' || result !== undefined;
-    if (hasDecided && isSameJob(job, input)) {
+    if (resetFrom !== undefined && result === undefined) next = resetFrom;
+    else if (hasDecided && isSameJob(job, input)) {
       const outcome = await outcomeOf(client, run, history);
       return { left: leftBy(history, outcome, optionsOf(input)), outcome };
-    }
-    next = input.recall?.runId;
+    } else next = input.recall?.runId;
   }
   return { left: { charge: 'no', ...known, options }, outcome: { status: 'failed', charge: 'no' } };
 }

@@ -65,8 +65,11 @@ export async function chargeProblems(
 /** @param ran tasks that the service ran for the row. */
 function rowProblems(ran: readonly string[], results: readonly BatchItemResult[]): string[] {
   const last = results.at(-1);
-  const delivered = new Set(results.filter(({ status }) => status === 'succeeded').map(({ taskId }) => taskId));
-  const open = last?.status !== 'succeeded' && last?.charge === 'yes' ? last.taskId : undefined;
+  // A row may also be recognised as what a job has delivered of which this batch had not heard yet.
+  const isDelivered = ({ status, charge }: BatchItemResult) =>
+    status === 'succeeded' || (status === 'skipped' && charge === 'yes');
+  const delivered = new Set(results.filter(isDelivered).map(({ taskId }) => taskId));
+  const open = last && !isDelivered(last) && last.charge === 'yes' ? last.taskId : undefined;
   const told = [...delivered, open].filter((taskId) => taskId !== undefined);
   const unknown = told.filter((taskId) => !ran.includes(taskId));
   const more = ran.filter((taskId) => !told.includes(taskId));

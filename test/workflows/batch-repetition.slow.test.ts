@@ -285,6 +285,52 @@ it('a row that one run left out is known to the next that has it', async () => {
   expect((await desk.run()).planned).toMatchObject({ rows: 3, done: 1, kept: 2, todo: 0 });
 });
 
+describe('when Temporal has forgotten the batch and its jobs', () => {
+  /** As the end of the namespace's retention does. */
+  async function forget(...workflowIds: string[]) {
+    const { workflow, workflowService, options } = rig.temporal;
+    for (const workflowId of workflowIds) {
+      const execution = { namespace: options.namespace, workflowExecution: { workflowId } };
+      await workflowService.deleteWorkflowExecution(execution);
+      await until(`${workflowId} is forgotten`, async () => {
+        const known = workflow.getHandle(workflowId).describe();
+        return known.then(
+          () => false,
+          () => true,
+        );
+      });
+    }
+  }
+
+  it.each([
+    { policy: 'fail', then: { failed: 1, skipped: 1, kept: 1, possiblyChargedTwice: 0 }, conversions: 3 },
+    { policy: 'resubmit', then: { succeeded: 2, skipped: 1, possiblyChargedTwice: 1 }, conversions: 4 },
+  ] as const)('the ledger tells what was paid: policy $policy', async ({ policy, then, conversions }) => {
+    // Delivered, unknown, and accepted without a delivery.
+    const desk = await deskWith(3, policy, { window: 1, policies: { maxResubmissions: 0 } });
+    const leave = await occupy(desk, '3.pdf');
+    rig.stub.on('convert/file', (seen, response, stub) => {
+      if (converted() !== 1) stub.answerAsAlways(seen, response);
+      else {
+        stub.convert(seen);
+        cut(response);
+      }
+    });
+    expect((await desk.run()).result).toMatchObject({ succeeded: 1, failed: 2 });
+    answerAgain('convert/file');
+    await leave();
+    await forget(desk.name, ...['1.pdf', '2.pdf', '3.pdf'].map((name) => desk.jobId(name)));
+    const again = await desk.run();
+    expect(again.result).toMatchObject(then);
+    expect(again.rows['1.pdf']).toMatchObject({ status: 'skipped' });
+    expect(again.rows['3.pdf']).toMatchObject({ status: 'succeeded' });
+    expect(again.rows['3.pdf']?.possiblyChargedTwice).toBeFalsy();
+    expect(converted()).toBe(conversions);
+    // Nobody can compare it with the histories any more.
+    rig.stub.conversions.clear();
+  });
+});
+
 describe('a result that somebody edits while its new version is made', () => {
   const edited = 'edited by hand';
 

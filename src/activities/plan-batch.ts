@@ -29,7 +29,7 @@ export function createPlanBatch({ files, api }: Pick<ActivityDependencies, 'file
     await removeOldRuns(files, plan.folder);
     if (run) await saveRequest(files, plan.folder, defined({ request, tags }), { jobKey, attempt, signal });
     return { ...(run && { run: { folder: run.folder, rows } }), planned: summaryOf(planned) };
-  });
+  }, 'plan');
 }
 
 function find(

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Client } from '@temporalio/client';
 import { RefusedPlanError } from '../batch/plan/findings';
 import { planBatch, planOptions } from '../batch/plan/plan-batch';
 import { summaryOf, withUnconvertible } from '../batch/plan/planned-batch';
@@ -6,11 +7,12 @@ import { replanFailed } from '../batch/plan/replan-failed';
 import { oncePerPair, type AskAnswer, type AskPair } from '../batch/plan/settle-row';
 import { saveRequest } from '../batch/request';
 import { removeOldRuns } from '../batch/run-folders';
+import { hidesPayloads } from '../encryption/data-converter';
 import type { ConversionApi } from '../http/conversion-api';
 import { ConversionApiError } from '../http/errors';
 import type { Refusal } from '../shared/batch';
 import { defined } from '../shared/defined';
-import type { PlanBatchInput, PlanBatchResult } from '../shared/batch-activities';
+import type { NamesTold, PlanBatchInput, PlanBatchResult } from '../shared/batch-activities';
 import { capitalised, noConverter } from '../shared/wording';
 import type { FileStore } from '../storage/file-store';
 import { batchStep, type ActivityDependencies } from './activity-attempt';
@@ -20,7 +22,7 @@ import { batchStep, type ActivityDependencies } from './activity-attempt';
  * run that never started, which changes nothing of what the next one finds.
  */
 export function createPlanBatch({ files, api }: Pick<ActivityDependencies, 'files' | 'api'>) {
-  return batchStep(async (input: PlanBatchInput, { signal, jobKey, attempt }): Promise<PlanBatchResult> => {
+  return batchStep(async (input: PlanBatchInput, { signal, jobKey, attempt }, client): Promise<PlanBatchResult> => {
     const { app, plan, request, tags } = input;
     const found = await find(files, input, { ...questions(() => api(app), input, signal), signal });
     const planned = withUnconvertible(found, { unconvertible: plan.unconvertible, mayBeAll: input.isScheduled });
@@ -28,8 +30,12 @@ export function createPlanBatch({ files, api }: Pick<ActivityDependencies, 'file
     if (problems.count > 0) throw new RefusedPlanError(problems, planned.warnings);
     await removeOldRuns(files, plan.folder);
     if (run) await saveRequest(files, plan.folder, defined({ request, tags }), { jobKey, attempt, signal });
-    return { ...(run && { run: { folder: run.folder, rows } }), planned: summaryOf(planned) };
+    return { ...(run && { run: { folder: run.folder, rows } }), planned: summaryOf(planned), ...lookAtNames(client) };
   }, 'plan');
+}
+
+export function lookAtNames({ options }: Client): NamesTold {
+  return hidesPayloads(options.loadedDataConverter) ? { hidesNames: true } : {};
 }
 
 function find(

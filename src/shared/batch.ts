@@ -194,8 +194,6 @@ export interface ConversionBatchInput {
   resubmit?: true;
   /** Converts all items, whatever earlier runs did; those of which a charge is open are marked. Default: no. */
   again?: true;
-  /** Payloads are encrypted, so the ids of jobs hold no names. Default: no. */
-  hidesNames?: true;
   /**
    * Nobody watches it: nothing that may have been charged is converted again, whatever the policy of its jobs; what the
    * service has refused is not sent again before the file or the service's formats change; to find nothing is no failure.

@@ -17,9 +17,10 @@ import {
   type ItemUploaded,
   type ItemWaits,
 } from '../../shared/batch';
-import type { ManifestPosition, PassedOver } from '../../shared/batch-activities';
+import type { ManifestPosition, NamesTold, PassedOver } from '../../shared/batch-activities';
 import { defined } from '../../shared/defined';
 import { searchAttributes, settableAttributes, type ListedBatchStatus } from '../../shared/search-attributes';
+import { batchActivities } from './batch-activities';
 import { describeBatch } from './batch-details';
 import { listenTo, type ControlledBatch } from './batch-controls';
 import { BatchFlights } from './batch-flights';
@@ -139,6 +140,7 @@ class ConversionBatch implements ControlledBatch {
 
   /** The main loop, and the only place that acts; everything else records what happened and wakes it. */
   async run(): Promise<ConversionBatchResult> {
+    this.flights.hidesNames = (await this.names()).hidesNames;
     this.flights.adopt(this.carried.inFlight ?? []);
     for (;;) {
       if (this.isCancelling) this.flights.cancel();
@@ -150,6 +152,12 @@ class ConversionBatch implements ControlledBatch {
       await condition(() => this.isAwake);
       this.isAwake = false;
     }
+  }
+
+  /** A plan has told it, or an earlier run. */
+  private async names(): Promise<NamesTold> {
+    const isNew = this.input.items && !this.carried.position;
+    return isNew ? batchActivities['conversion.lookAtNames']({}) : this.carried;
   }
 
   /** Why it can't be paused or resumed. */
@@ -286,7 +294,7 @@ class ConversionBatch implements ControlledBatch {
     const attention = this.attention.carry();
     const uploads = this.flights.carryUploads();
     const carried: CarriedBatch = {
-      ...defined({ planned: this.carried.planned, run: this.carried.run }),
+      ...defined({ planned: this.carried.planned, run: this.carried.run, hidesNames: this.flights.hidesNames }),
       startedAt: this.startedAt,
       window: this.window,
       isPaused: this.isPaused,

@@ -49,7 +49,8 @@ export async function adoptTemporalServer(
   const exited = (async (): Promise<ServerExit> => {
     // Not our child: nobody tells us when it ends.
     while (await stillRuns()) await sleep(watchDelayMs, undefined, { ref: false });
-    removeServerRecord(dbFilename);
+    // By now there may be another one, with a record of its own.
+    if (readServerRecord(dbFilename)?.pid === pid) removeServerRecord(dbFilename);
     return { code: null, signal: null };
   })();
   const stop = async () => {

@@ -199,7 +199,7 @@ export interface ConversionBatchInput {
    * service has refused is not sent again before the file or the service's formats change; to find nothing is no failure.
    */
   isScheduled?: true;
-  /** Number of events after which the batch continues as new. Default: when the server suggests it. */
+  /** Number of events after which the batch continues as new. Default: 2,000, more with a window above 250. */
   historyLimit?: number;
 }
 

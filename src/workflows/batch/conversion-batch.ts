@@ -56,6 +56,12 @@ interface CarriedBatch extends Planned {
 /** When no job has ended for this long, none is expected to end while the run continues as new. */
 const quietMs = 500;
 const longestDrainMs = 10_000;
+/**
+ * Half of what the server suggests, so that a worker which is killed every few seconds still gets through the replay (decision 0051).
+ * Of a wide window, a run has to start each place anew at least twice.
+ */
+const usualHistoryLimit = 2_000;
+const eventsOfAPlace = 8;
 
 type StopReason = 'cancelled' | 'stopped';
 
@@ -282,7 +288,7 @@ class ConversionBatch implements ControlledBatch {
     const { continueAsNewSuggested, historyLength, targetWorkerDeploymentVersionChanged } = workflowInfo();
     // A new run lets old workers drain sooner, and its jobs, pinned like the run itself, use the new version.
     if (continueAsNewSuggested || targetWorkerDeploymentVersionChanged) return true;
-    return historyLength >= (this.input.historyLimit ?? Number.POSITIVE_INFINITY);
+    return historyLength >= (this.input.historyLimit ?? Math.max(usualHistoryLimit, eventsOfAPlace * this.window));
   }
 
   private async goOnAsNew(): Promise<void> {

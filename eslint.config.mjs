@@ -13,7 +13,7 @@ const arrows = {
   s3: ['network', 'storage', 'shared'],
   batch: ['storage', 'contract', 'shared'],
   recall: ['batch', 'history', 'storage', 'shared'],
-  activities: ['http', 'contract', 'storage', 'batch', 'history', 'recall', 'shared'],
+  activities: ['http', 'contract', 'storage', 'batch', 'encryption', 'history', 'recall', 'shared'],
   callbacks: ['storage', 'shared'],
   history: ['shared'],
   client: ['contract', 'batch', 'encryption', 'history', 'recall', 'storage', 'shared'],

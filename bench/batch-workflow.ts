@@ -85,7 +85,7 @@ async function run(
   const handles = await Promise.all(
     Array.from({ length: batches }, async (_, index) => {
       const batch = `${name}-${index + 1}`;
-      const runFolder = path.join(folder, batch);
+      const runFolder = path.join(folder, batch, 'run-0001');
       await writeManifest(runFolder, share);
       return startRun(client, { name: batch, folder: runFolder, items: share, window: Math.ceil(window / batches) });
     }),
@@ -124,7 +124,7 @@ async function watch(handles: readonly BatchHandle[], worker: ChildProcess, coun
 }
 
 async function writeManifest(folder: string, count: number): Promise<void> {
-  await mkdir(folder);
+  await mkdir(folder, { recursive: true });
   const rows = Array.from({ length: count }, (_, index): BatchItem => {
     const item = index + 1;
     return { item, source: `file:///in/${item}.md`, output: 'pdf', destination: `file:///out/${item}.pdf` };

@@ -241,7 +241,10 @@ interface BatchStep {
 }
 
 /** An activity that converts nothing at the service: adds the heartbeat and converts its errors. */
-export function batchStep<Input, Result>(work: (input: Input, step: BatchStep, client: Client) => Promise<Result>) {
+export function batchStep<Input, Result>(
+  work: (input: Input, step: BatchStep, client: Client) => Promise<Result>,
+  step: 'batch' | 'plan' = 'batch',
+) {
   return async (input: Input): Promise<Result> => {
     const context = Context.current();
     const { workflowExecution, activityId, attempt, retryPolicy } = context.info;
@@ -253,7 +256,7 @@ export function batchStep<Input, Result>(work: (input: Input, step: BatchStep, c
       const workflowId = workflowExecution?.workflowId ?? '';
       return await work(input, { workflowId, jobKey, attempt, signal: heartbeat.signal }, context.client);
     } catch (error) {
-      throw toFailure(error, { step: 'batch', app: '', attempt, pauses: readRetryPauses(retryPolicy), requests: 0 });
+      throw toFailure(error, { step, app: '', attempt, pauses: readRetryPauses(retryPolicy), requests: 0 });
     } finally {
       heartbeat.stop();
     }

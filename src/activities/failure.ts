@@ -23,7 +23,7 @@ import { KnownRefusalError } from './refusal-watch';
 import { shortCause, shortStack } from './short-error';
 
 export interface FailureContext {
-  step: 'upload' | 'submit' | 'check' | 'download' | 'batch';
+  step: 'upload' | 'submit' | 'check' | 'download' | 'batch' | 'plan';
   app: string;
   attempt: number;
   /** Attempts refused by a rate limit so far, including this one if it is. Default: 1. */
@@ -294,11 +294,13 @@ function fromStorageError(error: StorageError, context: FailureContext): Applica
   if (code === 'SIZE_MISMATCH' && (context.unreadableInARow ?? 1) >= maxUnreadableAnswers) {
     return build(context, { code: 'UNREADABLE_RESPONSE', message, reaction: 'fail', cause: error });
   }
-  if (code === 'DESTINATION_FULL' && context.step !== 'batch') {
+  const { step } = context;
+  const isFull = code === 'DESTINATION_FULL';
+  if (isFull && step !== 'batch' && step !== 'plan') {
     return park('room', { code, message, cause: error, neededBytes: context.neededBytes }, context);
   }
-  // The record of paid conversions waits until an operator makes room.
-  const isRetried = retryable || (context.step === 'batch' && code !== 'UNSUPPORTED_URI');
+  // The record of paid conversions waits until an operator mends what is wrong; nothing of a plan is paid, and it waits only for room.
+  const isRetried = retryable || (step === 'plan' && isFull) || (step === 'batch' && code !== 'UNSUPPORTED_URI');
   return build(context, { code, message, reaction: isRetried ? 'retry' : 'fail', cause: error });
 }
 

@@ -9,7 +9,7 @@ import { createCheckTask } from './check-task';
 import { createConvertFile } from './convert-file';
 import { createDiscardDownload, createDownloadFile } from './download-file';
 import { createRecallJob } from './recall-job';
-import { createPlanBatch } from './plan-batch';
+import { createPlanBatch, lookAtNames } from './plan-batch';
 import { createUploadFile } from './upload-file';
 
 /** The activities of conversion jobs, batches and sweeps, by their names in the history. */
@@ -25,6 +25,7 @@ export function createActivities(dependencies: ActivityDependencies): Conversion
     'conversion.downloadFile': createDownloadFile(dependencies),
     'conversion.discardDownload': createDiscardDownload(dependencies),
     // All of a batch's and a sweep's are idempotent: what is written again replaces what was there.
+    'conversion.lookAtNames': batchStep((_input, _step, client) => Promise.resolve(lookAtNames(client))),
     'conversion.readBatchItems': batchStep((input, { signal }) => readBatchItems(files, input, signal)),
     'conversion.rereadBatchItems': batchStep((input, { signal }) => rereadBatchItems(files, input, signal)),
     'conversion.writeBatchPart': batchStep((input, step) => writeBatchPart(files, input, step)),

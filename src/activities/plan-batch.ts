@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto';
 import { json } from 'node:stream/consumers';
+import type { Client } from '@temporalio/client';
 import { writeFile } from '../batch/contents';
 import { jsonLine } from '../batch/lines';
 import { RefusedPlanError } from '../batch/plan/findings';
 import { planBatch, planOptions } from '../batch/plan/plan-batch';
 import { summaryOf, withUnconvertible } from '../batch/plan/planned-batch';
 import { replanFailed } from '../batch/plan/replan-failed';
-import { oncePerPair, type AskAnswer, type AskPair } from '../batch/plan/settle-row';
+import { askingOf, oncePerPair, type AskAnswer, type AskPair, type FormatQuestions } from '../batch/plan/settle-row';
 import { saveRequest } from '../batch/request';
 import { removeOldRuns } from '../batch/run-folders';
+import { hidesPayloads } from '../encryption/data-converter';
 import type { ConversionApi } from '../http/conversion-api';
-import { ConversionApiError } from '../http/errors';
-import type { Refusal } from '../shared/batch';
+import { answerAboutPair } from '../http/pair-answer';
 import { defined } from '../shared/defined';
-import type { PlanBatchInput, PlanBatchResult } from '../shared/batch-activities';
-import { capitalised, noConverter } from '../shared/wording';
+import type { NamesTold, PlanBatchInput, PlanBatchResult } from '../shared/batch-activities';
 import type { FileStore } from '../storage/file-store';
 import { batchStep, type ActivityDependencies } from './activity-attempt';
 
@@ -23,11 +23,13 @@ import { batchStep, type ActivityDependencies } from './activity-attempt';
  * run that never started, which changes nothing of what the next one finds.
  */
 export function createPlanBatch({ files, api }: Pick<ActivityDependencies, 'files' | 'api'>) {
-  return batchStep(async (input: PlanBatchInput, { signal, jobKey, attempt }): Promise<PlanBatchResult> => {
+  return batchStep(async (input: PlanBatchInput, { signal, jobKey, attempt }, client): Promise<PlanBatchResult> => {
     const { app, plan, request, tags } = input;
     const notes = plan.folder + firstLook;
     const noted = input.isSecondLook && new Set((await json(files.read(notes, { signal }))) as string[]);
-    const found = await find(files, input, { ...questions(() => api(app), input, signal), noted, signal });
+    const { askAnswer, ...service } = questions(() => api(app), signal);
+    const asking = { ask: askingOf(service, input.onExisting), askAnswer, noted, signal };
+    const found = await find(files, input, asking);
     const planned = withUnconvertible(found, { unconvertible: plan.unconvertible, mayBeAll: input.isScheduled });
     const { run, rows, problems } = planned;
     if (problems.count > 0) throw new RefusedPlanError(problems, planned.warnings);
@@ -38,8 +40,12 @@ export function createPlanBatch({ files, api }: Pick<ActivityDependencies, 'file
     }
     await removeOldRuns(files, plan.folder);
     if (run) await saveRequest(files, plan.folder, defined({ request, tags }), { jobKey, attempt, signal });
-    return { ...(run && { run: { folder: run.folder, rows } }), planned: summaryOf(planned) };
-  });
+    return { ...(run && { run: { folder: run.folder, rows } }), planned: summaryOf(planned), ...lookAtNames(client) };
+  }, 'plan');
+}
+
+export function lookAtNames({ options }: Client): NamesTold {
+  return hidesPayloads(options.loadedDataConverter) ? { hidesNames: true } : {};
 }
 
 function find(
@@ -65,49 +71,23 @@ function find(
 /** In the batch's folder: what the first look at files that may still be being written has seen. */
 const firstLook = 'first-look.json';
 
-/** Whatever its format is said to be. */
-const nameless: Refusal = {
-  code: 'NOT_VALID_EXTENSION',
-  message:
-    "By the extension of its name the service tells a file's format, and there is none. Rename it, for example to NAME.md.",
-};
-
-/** What the service is asked, once for each pair. One that does not say refuses nothing: the jobs find out. */
-function questions(
-  api: () => ConversionApi,
-  { onExisting }: PlanBatchInput,
-  signal: AbortSignal,
-): { ask: AskPair; askAnswer: AskAnswer } {
-  const told = <Answer, Refused = undefined>(
-    question: () => Promise<Answer>,
-    refused?: (error: ConversionApiError) => Refused | undefined,
-  ): Promise<Answer | Refused | undefined> =>
-    question().catch((error: unknown) => {
+/** One that can't be asked refuses nothing. */
+function questions(api: () => ConversionApi, signal: AbortSignal): FormatQuestions & { askAnswer: AskAnswer } {
+  const told = <Answer>(question: () => Promise<Answer>): Promise<Answer | undefined> =>
+    question().catch(() => {
       signal.throwIfAborted();
-      return error instanceof ConversionApiError ? refused?.(error) : undefined;
+      return undefined;
     });
-  const ask = oncePerPair(async ({ extension, input: named, output }): Promise<Refusal | undefined> => {
-    const input = named ?? extension;
-    if (extension === '') return nameless;
-    const answer = await told(
-      async () => api().canConvert({ input, output, signal }),
-      (error) => {
-        const { code } = error;
-        // An extension that is no format may be known all the same, as `jpg` is.
-        const unknown = code === 'INVALID_OUTPUT_FORMAT' ? output : code === 'INVALID_INPUT_FORMAT' ? named : undefined;
-        if (unknown === undefined) return undefined;
-        return { code, message: `The service knows no format ${unknown}. See: fileconv formats` };
-      },
-    );
-    if (answer !== false) return answer === true ? undefined : answer;
-    return { code: 'NO_CONVERTER_INPUT_TO_OUTPUT', message: capitalised(noConverter(input, output)) };
-  });
+  const outputs = (format?: string) =>
+    told(async () => {
+      const formats = await api().formats({ sublist: 'outputs', format, signal });
+      return formats.map((each) => each.format);
+    });
   return {
-    // Rows that are skipped anyway need no answer.
-    ask: (pair) => (pair.exists && onExisting === 'skip' ? Promise.resolve(undefined) : ask(pair)),
+    answerAboutPair: (pair) => told(async () => answerAboutPair(api(), { ...pair, signal })),
+    targets: () => outputs(),
     askAnswer: oncePerPair(async ({ extension, input = extension }) => {
-      const formats = await told(async () => api().formats({ sublist: 'outputs', format: input, signal }));
-      const names = formats?.map(({ format }) => format).sort();
+      const names = (await outputs(input))?.sort();
       return names && createHash('sha256').update(JSON.stringify(names)).digest('hex').slice(0, 16);
     }),
   };

@@ -69,8 +69,7 @@ interface PlanRequest extends Omit<BatchSources, 'sources' | 'to' | 'filesFrom'>
 }
 
 /** A program's request for a batch: the workflow's input, with paths in place of URIs. */
-export interface BatchRequest
-  extends Omit<ConversionBatchInput, 'app' | 'plan' | 'hidesNames' | 'isScheduled'>, PlanRequest {
+export interface BatchRequest extends Omit<ConversionBatchInput, 'app' | 'plan' | 'isScheduled'>, PlanRequest {
   /** The batch's name and workflow id. The same name again converts what is new or has changed. Jobs are named by their destinations. */
   name: string;
   /** Default: the client's app profile. */

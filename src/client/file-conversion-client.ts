@@ -308,8 +308,7 @@ export class FileConversionClient {
     return this.batchOptions(request.name, toBatchInput(request, this.app), options);
   }
 
-  private async batchOptions(workflowId: string, planned: ConversionBatchInput, options: BatchStartOptions) {
-    const input = { ...planned, ...(this.isHidden && { hidesNames: true as const }) };
+  private async batchOptions(workflowId: string, input: ConversionBatchInput, options: BatchStartOptions) {
     const shown = shownBatch(input, { batchId: workflowId, tags: options.tags });
     return this.startOptions(conversionBatchType, { workflowId, input, shown, options });
   }

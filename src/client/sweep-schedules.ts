@@ -11,7 +11,6 @@ import {
 } from '@temporalio/client';
 import { z } from 'zod';
 import { parseTemplate } from '../batch/destinations/resolve';
-import { hidesPayloads } from '../encryption/data-converter';
 import { asFolder } from '../batch/uris';
 import type { BatchPlan, ConversionSweepInput } from '../shared/batch';
 import { defined } from '../shared/defined';
@@ -172,7 +171,6 @@ export class SweepSchedules {
    */
   async create(request: SweepScheduleRequest): Promise<void> {
     const input = toSweepInput(request, this.app);
-    if (hidesPayloads(this.client.options.loadedDataConverter)) input.input.hidesNames = true;
     const { name, times, overlap = 'skip' } = request;
     const { from, to, out } = request;
     const listing = listingOptions(

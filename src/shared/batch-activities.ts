@@ -141,6 +141,8 @@ export interface AwaitJobsResult {
 /** The activities of a batch, by their names in the history. */
 export interface BatchActivities {
   'conversion.planBatch'(input: PlanBatchInput): Promise<PlanBatchResult>;
+  /** For inline items, of which nothing is planned. */
+  'conversion.lookAtNames'(input: object): Promise<NamesTold>;
   'conversion.readBatchItems'(input: ReadBatchItemsInput): Promise<ReadBatchItemsResult>;
   'conversion.rereadBatchItems'(input: RereadBatchItemsInput): Promise<RereadBatchItemsResult>;
   'conversion.writeBatchPart'(input: WriteBatchPartInput): Promise<void>;
@@ -166,7 +168,13 @@ export interface PlanBatchInput {
   onExisting?: OnExisting;
 }
 
-export interface PlanBatchResult {
+/** Told by the worker, whose data converter is that of whoever starts the batch. */
+export interface NamesTold {
+  /** Payloads are encrypted, so the ids of jobs hold no names. Absent: they are not. */
+  hidesNames?: true;
+}
+
+export interface PlanBatchResult extends NamesTold {
   /** Nothing is planned yet: files may still be being written, which a second look will tell. */
   looksAgain?: true;
   /** The new run; absent when there is nothing to do. */

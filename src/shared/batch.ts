@@ -196,14 +196,12 @@ export interface ConversionBatchInput {
   resubmit?: true;
   /** Converts all items, whatever earlier runs did; those of which a charge is open are marked. Default: no. */
   again?: true;
-  /** Payloads are encrypted, so the ids of jobs hold no names. Default: no. */
-  hidesNames?: true;
   /**
    * Nobody watches it: nothing that may have been charged is converted again, whatever the policy of its jobs; what the
    * service has refused is not sent again before the file or the service's formats change; to find nothing is no failure.
    */
   isScheduled?: true;
-  /** Number of events after which the batch continues as new. Default: when the server suggests it. */
+  /** Number of events after which the batch continues as new. Default: 2,000, more with a window above 250. */
   historyLimit?: number;
 }
 

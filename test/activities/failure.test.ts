@@ -258,6 +258,7 @@ describe('toFailure', () => {
       expect(nextRetryDelay).toBeLessThanOrEqual(66_000);
     }
     expect(verdict(toFailure(full, contextOf('batch')))).toBe('retry');
+    expect(verdict(toFailure(full, contextOf('plan')))).toBe('retry');
   });
 
   it('retries only those storage failures that can repair themselves', () => {

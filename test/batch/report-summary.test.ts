@@ -32,6 +32,17 @@ it('tells in a few lines whether it worked, the failures with what to do, the ne
   ]);
 });
 
+it('tells results that are there from those that are gone', async () => {
+  const { lines } = await summaryOf([
+    { status: 'succeeded' },
+    { status: 'skipped' },
+    { status: 'skipped', missing: true },
+  ]);
+  expect(lines[0]).toBe(
+    'All 3 files are done. 1 converted; 1 skipped: their results are there already; 1 skipped: done before, and gone since (--again makes such results again).',
+  );
+});
+
 it('of a batch that worked has nothing to do in it', async () => {
   const { lines } = await summaryOf([{ status: 'succeeded' }]);
   expect(lines[0]).toBe('The file is converted.');

@@ -125,6 +125,22 @@ it('of two planners at the same moment one makes the run, and the other one says
   });
 });
 
+it('a store that is only away while the batch is planned is asked again; what it refuses for good ends the batch at once', async () => {
+  put('in/a.md');
+  const from = (retryable: boolean) =>
+    jest.spyOn(files, 'walk').mockImplementationOnce((uri) => {
+      throw new StorageError({ code: 'SOURCE_NOT_FOUND', message: `Cannot read ${uri}: no bucket.`, uri, retryable });
+    });
+  const request = { sources: [`${folder}in/`], to: 'pdf', out: `${folder}out/`, policies: quickPolicies };
+  from(true);
+  const patient = await rig.client.startBatch({ ...request, name });
+  expect(await patient.result()).toMatchObject({ status: 'completed', succeeded: 1 });
+  from(false);
+  const refused = await rig.client.startBatch({ ...request, name: `${name}-2` });
+  const error: unknown = await refused.result().catch((reason: unknown) => reason);
+  expect(error).toMatchObject({ code: 'SOURCE_NOT_FOUND', message: expect.stringContaining('no bucket') as unknown });
+});
+
 it('a batch that can not write its results says what it waits for, and continues when it can', async () => {
   put('in/a.md');
   const planned = await plan();

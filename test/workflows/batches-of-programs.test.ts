@@ -5,7 +5,8 @@ import { BatchFailedError, BatchRunningError } from '../../src/client/batch-hand
 import { InvalidRequestError } from '../../src/client/job-request';
 import { type BatchRequest, FileConversionClient, type BatchHandle, type InlineItem } from '../../src/client/index';
 import type { BatchItemResult } from '../../src/shared/batch';
-import { jobIdOfRow, planRun, startRun } from '../support/batches';
+import { batchWindowSignal } from '../../src/shared/names';
+import { jobIdOfRow, planRun, runsOf, startRun } from '../support/batches';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerOutput, answerRunning } from '../support/stub-service';
 import { until } from '../support/until';
@@ -252,6 +253,26 @@ describe('a batch of inline items', () => {
     expect(ended.itemResults?.at(-1)).toEqual({ item: 3, status: 'cancelled' });
     expect(rest.map(({ item }) => item).sort()).toEqual([2, 3]);
     expect(ended).toMatchObject({ succeeded: 2, cancelled: 1 });
+  });
+
+  it('continues as new after 2,000 events, long before the server suggests it', async () => {
+    for (const file of ['a.md', 'b.md']) await put(file);
+    let isHeld = true;
+    rig.stub.on('task/response', (seen, response) => {
+      if (isHeld) answerRunning(response, String(seen.data['connector']));
+      else rig.stub.answerAsAlways(seen, response);
+    });
+    const batch = await rig.client.startBatch({ ...inline('a.md', 'b.md'), window: 1 });
+    await until('a job is in flight', async () => (await batch.state()).inFlight === 1);
+    const handle = rig.temporal.workflow.getHandle(name);
+    for (let sent = 0; sent < 2_000; sent += 100) {
+      await Promise.all(Array.from({ length: 100 }, () => handle.signal(batchWindowSignal, 1)));
+    }
+    isHeld = false;
+    expect(await batch.result()).toMatchObject({ succeeded: 2 });
+    const [first, ...others] = await runsOf(rig.temporal, name);
+    expect(others).not.toEqual([]);
+    expect(first?.events).toBeLessThan(3_500);
   });
 
   it.each<[object | undefined, string]>([

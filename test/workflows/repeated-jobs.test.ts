@@ -1,10 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { ConversionFailedError } from '../../src/client/conversion-handle';
 import { inspectJob } from '../../src/client/operations/inspect-job';
+import { recallJob } from '../../src/recall/recall-job';
 import type { EarlierRuns } from '../../src/shared/charge';
 import type { ConversionPolicies } from '../../src/shared/job';
+import { createLocalFiles } from '../../src/storage/local-files';
+import { Stores } from '../../src/storage/stores';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { resetWorkflow, type ResetPoint } from '../support/reset';
 import { decisionAbout, retryJob } from '../support/retry';
@@ -140,6 +144,19 @@ describe('a job whose earlier submit has an unknown outcome', () => {
     const { failure } = await convert({ charge: 'maybe' });
     expect(failure?.details).toMatchObject({ charge: 'maybe', possiblyChargedTwice: false });
   });
+});
+
+it('a job whose last run Temporal has forgotten may have been charged: kept under policy fail, else converted and marked', async () => {
+  const { source, output } = await request();
+  const files = new Stores({ file: createLocalFiles() });
+  const job = { app: 'billing', source: { uri: pathToFileURL(source).href }, output };
+  const decide = (onUnknownOutcome: 'fail' | 'resubmit') =>
+    recallJob({ client: rig.temporal, files }, randomUUID(), {
+      job,
+      recall: { runId: randomUUID(), onUnknownOutcome },
+    });
+  expect(await decide('fail')).toMatchObject({ kind: 'keep', outcome: { code: 'OUTCOME_UNKNOWN', charge: 'maybe' } });
+  expect(await decide('resubmit')).toEqual({ kind: 'start', earlier: { charge: 'maybe' } });
 });
 
 it('keeps the mark of an earlier run for good', async () => {

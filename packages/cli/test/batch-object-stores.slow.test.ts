@@ -105,10 +105,18 @@ it('a batch from bucket to bucket keeps its manifest, results and report there, 
 });
 
 it('a bucket that there is not is one line that says what to do', async () => {
+  const bucket = await server.newBucket();
+  await put(bucket, 'a.png');
   const options = { cwd: await newFolder(), env: { ...stack.env, ...server.env } };
-  const ended = await fileconv(['batch', 'run', 's3://nowhere/', '--to', 'gif', '--out', 's3://nowhere/out/'], options);
-  expect(ended.code).toBe(3);
-  expect(linesOf(ended.stderr).at(-1)).toMatch(
-    /^error: .*s3:\/\/nowhere\/.*: there is no such bucket\. Check its name/,
-  );
+  for (const [from, out] of [
+    ['s3://nowhere/', 's3://nowhere/out/'],
+    ['s3://nowhere/', `s3://${bucket}/`],
+    [`s3://${bucket}/`, 's3://nowhere/'],
+  ] as const) {
+    const ended = await fileconv(['batch', 'run', from, '--to', 'gif', '--out', out], options);
+    expect(ended.code).toBe(3);
+    expect(linesOf(ended.stderr).at(-1)).toMatch(
+      /^error: .*s3:\/\/nowhere\/.*: there is no such bucket\. Check its name/,
+    );
+  }
 });

@@ -51,6 +51,30 @@ describe('fileconv namespace init', () => {
     expect(second.stderr).toContain('nothing was changed');
   });
 
+  it('makes the namespace keep closed workflows for 30 days, until which doctor warns', async () => {
+    const namespace = env.TEMPORAL_NAMESPACE;
+    const doctor = async () => linesOf((await fileconv(['doctor'], { cwd, env })).stdout);
+    const command = `temporal operator namespace update --address ${env.TEMPORAL_ADDRESS} --namespace ${namespace} --retention 720h`;
+    expect((await doctor()).slice(1, 3)).toEqual([
+      `warning  namespace: ${namespace} forgets closed workflows after 1 day, and what they were charged: a job that is asked for again later may be charged again`,
+      `         Keep them longer: ${command}`,
+    ]);
+    const proxy = await startTemporalProxy(env.TEMPORAL_ADDRESS, { UpdateNamespace: refusal });
+    const refused = await fileconv(['namespace', 'init'], { cwd, env: { ...env, TEMPORAL_ADDRESS: proxy.address } });
+    await proxy.close();
+    expect(refused.code).toBe(0);
+    expect(linesOf(refused.stderr).at(-1)).toBe(
+      `warning: Closed workflows are not kept for 30 days: Request unauthorized. Somebody who may can type: ${command.replace(env.TEMPORAL_ADDRESS, proxy.address)}`,
+    );
+    const ended = await fileconv(['namespace', 'init'], { cwd, env });
+    expect(linesOf(ended.stderr).at(-1)).toBe(
+      `From now on, namespace ${namespace} keeps closed workflows for 30 days.`,
+    );
+    expect((await doctor())[1]).toBe(`ok       namespace: ${namespace}`);
+    const again = await fileconv(['namespace', 'init'], { cwd, env });
+    expect(again.stderr).not.toContain('30 days');
+  });
+
   it('adds only those that are missing', async () => {
     const namespace = env.TEMPORAL_NAMESPACE;
     await add(namespace, { ConversionApp: 2 });

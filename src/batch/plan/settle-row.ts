@@ -2,7 +2,8 @@ import type { BatchItem, ConversionOptions, Delivered, DoneBefore, Refusal, Sigh
 import type { RepetitionRules } from '../../shared/charge';
 import { defined } from '../../shared/defined';
 import { lastSegment } from '../../shared/job';
-import type { Unconvertible } from '../../shared/policies';
+import type { OnExisting, Unconvertible } from '../../shared/policies';
+import { capitalised, closestName, noConverter } from '../../shared/wording';
 import type { FileStore } from '../../storage/file-store';
 import { sameContent } from '../contents';
 import type { LedgerRow } from '../ledger';
@@ -62,6 +63,49 @@ export interface FormatPair {
  * `exists`: something is at the destination that no run of the batch wrote.
  */
 export type AskPair = (pair: FormatPair & { exists: boolean }) => Promise<Refusal | undefined>;
+
+/** What is asked of a service about formats. Undefined: it does not say. */
+export interface FormatQuestions {
+  answerAboutPair(pair: {
+    input: string;
+    output: string;
+  }): Promise<boolean | 'unknownInput' | 'unknownOutput' | undefined>;
+  /** The names of all target formats. */
+  targets(): Promise<readonly string[] | undefined>;
+}
+
+/** Whatever its format is said to be. */
+const nameless: Refusal = {
+  code: 'NOT_VALID_EXTENSION',
+  message:
+    "By the extension of its name the service tells a file's format, and there is none. Rename it, for example to NAME.md.",
+};
+
+/** Asks a service, once for each pair. One that does not say refuses nothing: the jobs find out. */
+export function askingOf(service: FormatQuestions, onExisting: OnExisting | undefined): AskPair {
+  const unknown = (code: string, format: string, names: readonly string[] = []): Refusal => {
+    const closest = closestName(format, names);
+    const hint = closest === undefined ? '' : ` Did you mean ${closest}?`;
+    return { code, message: `The service knows no format ${format}.${hint} See: fileconv formats` };
+  };
+  const ask = oncePerPair(async ({ extension, input: named, output }): Promise<Refusal | undefined> => {
+    if (extension === '') return nameless;
+    const input = named ?? extension;
+    switch (await service.answerAboutPair({ input, output })) {
+      case false:
+        return { code: 'NO_CONVERTER_INPUT_TO_OUTPUT', message: capitalised(noConverter(input, output)) };
+      case 'unknownOutput':
+        return unknown('INVALID_OUTPUT_FORMAT', output, await service.targets());
+      case 'unknownInput':
+        // An extension that is no format may be known all the same, as `jpg` is.
+        return named === undefined ? undefined : unknown('INVALID_INPUT_FORMAT', named);
+      default:
+        return undefined;
+    }
+  });
+  // Rows that are skipped anyway need no answer.
+  return (pair) => (pair.exists && onExisting === 'skip' ? Promise.resolve(undefined) : ask(pair));
+}
 
 /** Keeps the answer for each pair of formats. */
 export function oncePerPair<Answer>(ask: (pair: FormatPair) => Promise<Answer>): (pair: FormatPair) => Promise<Answer> {

@@ -67,6 +67,8 @@ export interface BatchReport {
   possiblyChargedTwice: { count: number; items: ListedItem[] };
   /** Skipped items that the service was known to refuse. Absent: none. */
   unconvertible?: number;
+  /** Skipped items whose results are not where they were delivered. Absent: none. */
+  missing?: number;
   /** Skipped items: at most 100, those that the service was known to refuse first. */
   skipped: ListedItem[];
   /** Failed items that an earlier run may have been charged for, so that nothing was sent again. */
@@ -96,6 +98,7 @@ const maxListedSkipped = 100;
 export class Tally {
   readonly #counts = { items: 0, succeeded: 0, failed: 0, skipped: 0, cancelled: 0, unfinished: 0 };
   #unconvertible = 0;
+  #missing = 0;
   readonly #skipped: ListedItem[] = [];
   readonly #refused: ListedItem[] = [];
   #vcredits = 0;
@@ -129,6 +132,7 @@ export class Tally {
     }
     if (result.status === 'skipped') {
       if (row.item.refused) this.#unconvertible += 1;
+      if (result.missing) this.#missing += 1;
       const list = row.item.refused ? this.#refused : this.#skipped;
       if (list.length < maxListedSkipped) list.push(this.#item(row, result));
     }
@@ -168,6 +172,7 @@ export class Tally {
       }),
       possiblyChargedTwice: this.#chargedTwice,
       ...(this.#unconvertible > 0 && { unconvertible: this.#unconvertible }),
+      ...(this.#missing > 0 && { missing: this.#missing }),
       skipped: [...this.#refused, ...this.#skipped].slice(0, maxListedSkipped),
       kept: this.#kept,
       serviceWarnings: this.#warned,

@@ -88,8 +88,8 @@ interface Headline {
 export function headlineOf(report: BatchReport): Headline {
   const { counts, status } = report;
   const { items, succeeded, failed, skipped, cancelled, unfinished } = counts;
-  const { unconvertible = 0 } = report;
-  const there = skipped - unconvertible;
+  const { unconvertible = 0, missing = 0 } = report;
+  const there = skipped - unconvertible - missing;
   const left = cancelled + unfinished;
   const verdict = failed > 0 ? 'bad' : left > 0 ? 'open' : 'good';
   return { verdict, text: text(), detail: detail() };
@@ -114,6 +114,9 @@ export function headlineOf(report: BatchReport): Headline {
       succeeded > 0 && succeeded < items ? `${formatCount(succeeded)} converted` : '',
       failed > 0 && status === 'cancelled' ? `${formatCount(failed)} failed` : '',
       there > 0 ? `${formatCount(there)} skipped: their results are there already` : '',
+      missing > 0
+        ? `${formatCount(missing)} skipped: done before, and gone since (--again makes such results again)`
+        : '',
       unconvertible > 0 ? `${formatCount(unconvertible)} skipped: the service does not convert them` : '',
     ].filter((part) => part !== '');
     const parts = done.length === 0 ? [] : [`${done.join('; ')}.`];

@@ -210,7 +210,7 @@ export function readPendingStep({ raw }: Pick<WorkflowExecutionDescription, 'raw
   return activity && pendingStep(activity);
 }
 
-/** The steps that a batch, or the sweep that plans it, makes by itself. */
+/** The steps that a batch makes by itself. */
 const stepOfBatchActivity: Readonly<Record<string, string>> = {
   'conversion.planBatch': 'looking for files',
   'conversion.readBatchItems': 'reading its manifest',

@@ -32,6 +32,7 @@ const plans = proxyActivities<BatchActivities>({
 
 export const batchActivities: BatchActivities = {
   'conversion.planBatch': (input) => plans['conversion.planBatch'](input),
+  'conversion.lookAtNames': (input) => files['conversion.lookAtNames'](input),
   'conversion.readBatchItems': (input) => files['conversion.readBatchItems'](input),
   'conversion.rereadBatchItems': (input) => files['conversion.rereadBatchItems'](input),
   'conversion.writeBatchPart': (input) => files['conversion.writeBatchPart'](input),

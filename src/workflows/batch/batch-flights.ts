@@ -52,6 +52,8 @@ export class BatchFlights {
     (flight, seen) => this.seen(flight, seen),
     (flight, error) => this.end(flight, { ...unreadable(error), charge: 'maybe' }),
   );
+  /** See `NamesTold`. */
+  hidesNames: true | undefined;
   private readonly uploads: SourceUploads;
   /** Starts and cancellations that Temporal has not confirmed yet. */
   private unconfirmed = 0;
@@ -360,7 +362,7 @@ export class BatchFlights {
 
   private idOf(row: BatchItem, number = 1): string {
     const { source: uri, destination } = row;
-    return jobIdOf({ source: { uri }, destination }, { isHidden: this.input.hidesNames, number });
+    return jobIdOf({ source: { uri }, destination }, { isHidden: this.hidesNames, number });
   }
 
   /** Undefined when the row can't be read; the flight has ended then. */

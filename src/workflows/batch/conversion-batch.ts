@@ -18,10 +18,11 @@ import {
   type ItemUploaded,
   type ItemWaits,
 } from '../../shared/batch';
-import type { ManifestPosition, PassedOver } from '../../shared/batch-activities';
+import type { ManifestPosition, NamesTold, PassedOver } from '../../shared/batch-activities';
 import { defined } from '../../shared/defined';
 import { searchAttributes, settableAttributes, type ListedBatchStatus } from '../../shared/search-attributes';
 import { wasReset } from '../job/job-progress';
+import { batchActivities } from './batch-activities';
 import { describeBatch } from './batch-details';
 import { listenTo, type ControlledBatch } from './batch-controls';
 import { BatchFlights } from './batch-flights';
@@ -57,6 +58,12 @@ interface CarriedBatch extends Planned {
 /** When no job has ended for this long, none is expected to end while the run continues as new. */
 const quietMs = 500;
 const longestDrainMs = 10_000;
+/**
+ * Half of what the server suggests, so that a worker which is killed every few seconds still gets through the replay (decision 0051).
+ * Of a wide window, a run has to start each place anew at least twice.
+ */
+const usualHistoryLimit = 2_000;
+const eventsOfAPlace = 8;
 
 type StopReason = 'cancelled' | 'stopped';
 
@@ -141,6 +148,7 @@ class ConversionBatch implements ControlledBatch {
 
   /** The main loop, and the only place that acts; everything else records what happened and wakes it. */
   async run(): Promise<ConversionBatchResult> {
+    this.flights.hidesNames = (await this.names()).hidesNames;
     this.flights.adopt(this.carried.inFlight ?? []);
     for (;;) {
       if (this.isCancelling) this.flights.cancel();
@@ -160,6 +168,12 @@ class ConversionBatch implements ControlledBatch {
     if (!mayBe || !patched('reset')) return false;
     this.flights.awaitAll();
     return true;
+  }
+
+  /** A plan has told it, or an earlier run. */
+  private async names(): Promise<NamesTold> {
+    const isNew = this.input.items && !this.carried.position;
+    return isNew ? batchActivities['conversion.lookAtNames']({}) : this.carried;
   }
 
   /** Why it can't be paused or resumed. */
@@ -284,7 +298,7 @@ class ConversionBatch implements ControlledBatch {
     const { continueAsNewSuggested, historyLength, targetWorkerDeploymentVersionChanged } = workflowInfo();
     // A new run lets old workers drain sooner, and its jobs, pinned like the run itself, use the new version.
     if (continueAsNewSuggested || targetWorkerDeploymentVersionChanged) return true;
-    return historyLength >= (this.input.historyLimit ?? Number.POSITIVE_INFINITY);
+    return historyLength >= (this.input.historyLimit ?? Math.max(usualHistoryLimit, eventsOfAPlace * this.window));
   }
 
   private async goOnAsNew(): Promise<void> {
@@ -296,7 +310,7 @@ class ConversionBatch implements ControlledBatch {
     const attention = this.attention.carry();
     const uploads = this.flights.carryUploads();
     const carried: CarriedBatch = {
-      ...defined({ planned: this.carried.planned, run: this.carried.run }),
+      ...defined({ planned: this.carried.planned, run: this.carried.run, hidesNames: this.flights.hidesNames }),
       startedAt: this.startedAt,
       window: this.window,
       isPaused: this.isPaused,

@@ -18,7 +18,7 @@ import { ruleOf, wantsAgain } from './item-job';
 import { unwrap } from './run-end';
 
 /** What the first run of the workflow has planned; empty for inline items. */
-export type Planned = Partial<Pick<PlanBatchResult, 'planned' | 'run'>>;
+export type Planned = Partial<PlanBatchResult>;
 
 /** Until it is planned, the batch answers no more than that. A batch that is cancelled by then has ended. */
 export async function planRun(

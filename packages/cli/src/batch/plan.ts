@@ -5,19 +5,14 @@ import {
   withUnconvertible,
   type PlannedBatch,
 } from 'temporal-file-conversion/internal/batch/plan/planned-batch';
-import { oncePerPair, type AskPair, type FormatPair } from 'temporal-file-conversion/internal/batch/plan/settle-row';
-import type { BatchPlan, Refusal } from 'temporal-file-conversion/internal/shared/batch';
+import { askingOf, type FormatQuestions } from 'temporal-file-conversion/internal/batch/plan/settle-row';
+import type { BatchPlan } from 'temporal-file-conversion/internal/shared/batch';
 import type { OnExisting, OnUnknownOutcome } from 'temporal-file-conversion/internal/shared/job';
-import {
-  capitalised,
-  counted,
-  fileSize,
-  formatCount,
-  printable,
-} from 'temporal-file-conversion/internal/shared/wording';
+import { counted, fileSize, formatCount, printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import { interrupted, throwIfAny } from '../command-error';
-import { whyNot, withFormats } from '../formats/check';
+import { withFormats } from '../formats/check';
+import type { FormatLookup } from '../formats/lookup';
 import { formatTable } from '../output/text';
 import { filesOf } from './batch-folder';
 
@@ -29,9 +24,7 @@ export async function planDry(
 ): Promise<PlannedBatch> {
   const { what, unconvertible } = plan;
   if (what === 'last') throw new Error('a retry has no dry run');
-  const askPair = askPairs(context, { app, signal });
-  // Items that are skipped anyway need no check.
-  const ask: AskPair = (pair) => (pair.exists && onExisting === 'skip' ? Promise.resolve(undefined) : askPair(pair));
+  const ask = askingOf(questions(context, { app, signal }), onExisting);
   const found = await planBatch({
     ...planOptions({ ...plan, what }),
     ...rules,
@@ -56,28 +49,25 @@ interface DryRun {
   again: boolean;
 }
 
-/** Asks the service once for each pair of formats of a plan, one after the other; one warning when it can't be asked. */
-function askPairs(context: CommandContext, { app, signal }: { app: string; signal: AbortSignal }): AskPair {
+/** One question after the other; one warning when the service can't be asked. */
+function questions(context: CommandContext, { app, signal }: { app: string; signal: AbortSignal }): FormatQuestions {
   let last: Promise<unknown> = Promise.resolve();
   let isSilent = false;
-  const ask = async ({ extension, input, output }: FormatPair): Promise<Refusal | undefined> => {
-    if (isSilent) return undefined;
-    const answer = await withFormats(
-      context,
-      app,
-      async (lookup) => ({ refusal: await whyNot(lookup, { extension, from: input, to: output }) }),
-      { signal, mayBeAway: true },
-    );
-    isSilent = !answer;
-    const refusal = answer?.refusal;
-    if (!refusal || refusal.isGuess) return undefined;
-    return { code: refusal.code, message: capitalised(refusal.reason) };
-  };
-  return oncePerPair((pair) => {
-    const answer = last.then(() => ask(pair));
+  const ask = <Answer>(question: (lookup: FormatLookup) => Promise<Answer>): Promise<Answer | undefined> => {
+    const answer = last.then(async () => {
+      if (isSilent) return undefined;
+      const told = async (lookup: FormatLookup) => ({ answer: await question(lookup) });
+      const answered = await withFormats(context, app, told, { signal, mayBeAway: true });
+      isSilent = !answered;
+      return answered?.answer;
+    });
     last = answer.catch(() => (isSilent = true));
     return answer;
-  });
+  };
+  return {
+    answerAboutPair: (pair) => ask((lookup) => lookup.answerAboutPair(pair)),
+    targets: () => ask(async (lookup) => (await lookup.targets())?.map(({ format }) => format)),
+  };
 }
 
 const maxShown = 100;

@@ -3,8 +3,6 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { isDeepStrictEqual } from 'node:util';
-import { candidatesOfManifest } from 'temporal-file-conversion/internal/batch/plan/candidate';
-import { Findings, messagesOf } from 'temporal-file-conversion/internal/batch/plan/findings';
 import {
   asFolder,
   folderOf,
@@ -77,10 +75,10 @@ interface SettledBatch {
 export async function settleBatch(
   context: CommandContext,
   sources: readonly string[],
-  flags: RunFlags & { signal: AbortSignal },
+  flags: RunFlags,
 ): Promise<SettledBatch> {
   const { config, cwd } = context;
-  const { template, dryRun, signal } = flags;
+  const { template, dryRun } = flags;
   const app = flags.app ?? config.values.defaultApp;
   const out = flags.out === undefined ? undefined : folderUri(context, flags.out);
   const what = whatToConvert(sources, { ...flags, cwd });
@@ -94,8 +92,6 @@ export async function settleBatch(
   }
   const here = asFolder(uriOfPath(cwd));
   await requireNamed(files, what, here);
-  // A dry run tells these with everything else.
-  if ('manifest' in what && what.manifest !== '-' && dryRun !== true) await requireRows(files, what, signal);
   const extensions = await knownExtensions(context, app);
   const isPiped = 'manifest' in what ? what.manifest === '-' : [...what.sources, what.filesFrom].includes('-');
   const unconvertible = flags.unconvertible ?? config.values.policies.unconvertible;
@@ -128,14 +124,6 @@ async function requireNamed(files: FileStore, what: BatchSources | BatchManifest
     }
   }
   throwIfAny('INPUT_UNUSABLE', missing);
-}
-
-/** A manifest that can't be read is told before anything is started. */
-async function requireRows(files: FileStore, manifest: BatchManifest, signal: AbortSignal): Promise<void> {
-  const [problems, warnings] = [new Findings(), new Findings()];
-  const rows = candidatesOfManifest(manifest, { files, problems, warnings, signal });
-  while (!(await rows.next()).done) signal.throwIfAborted();
-  throwIfAny('INPUT_UNUSABLE', messagesOf(await problems.list()));
 }
 
 /** A worker can't read what is piped into a command. */

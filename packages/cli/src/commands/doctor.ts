@@ -42,8 +42,8 @@ async function checkKnown(context: CommandContext, asked: readonly string[]): Pr
 }
 
 function describe({ output }: CommandContext, { part, status, says, cure }: Finding): string {
-  const { green, red, dim } = output.colors;
-  const color = { ok: green, broken: red, skipped: dim }[status];
+  const { green, yellow, red, dim } = output.colors;
+  const color = { ok: green, warning: yellow, broken: red, skipped: dim }[status];
   const line = `${color(status.padEnd(7))}  ${part}: ${printable(says)}`;
   return cure === undefined ? line : `${line}\n         ${printable(cure)}`;
 }

@@ -3,6 +3,7 @@ import {
   NexusEndpointError,
   type EndpointTarget,
 } from 'temporal-file-conversion/internal/client/operations/nexus-endpoints';
+import { refusalOf } from 'temporal-file-conversion/internal/client/grpc';
 import {
   registerSearchAttributes,
   SearchAttributeRegistrationError,
@@ -11,6 +12,7 @@ import {
 import { searchAttributeTypes } from 'temporal-file-conversion/internal/shared/search-attributes';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
+import { lengthenRetention, retentionDays } from '../dev-server/retention';
 import { formatTable } from '../output/text';
 import { withTemporal, type OpenTemporal } from '../stack/open-temporal';
 
@@ -30,7 +32,23 @@ export function namespaceInit(context: CommandContext): Promise<void> {
         ? `Namespace ${namespace} has all of them; nothing was changed.`
         : `${added.length} added to namespace ${namespace}. Jobs started from now on have them; a client that runs already learns of them within a minute.`,
     );
+    await keepHistories(context, temporal);
   });
+}
+
+async function keepHistories({ output }: CommandContext, { client, address, namespace }: OpenTemporal): Promise<void> {
+  const { workflowService } = client;
+  try {
+    if (!(await lengthenRetention({ workflowService, namespace }))) return;
+    output.say(`From now on, namespace ${namespace} keeps closed workflows for ${retentionDays} days.`);
+  } catch (error) {
+    const refusal = refusalOf(error);
+    if (!refusal) throw error;
+    const toType = retentionCommand(address, namespace);
+    output.warn(
+      `Closed workflows are not kept for ${retentionDays} days: ${refusal.reason} Somebody who may can type: ${toType}`,
+    );
+  }
 }
 
 async function register(
@@ -84,6 +102,14 @@ export function registrationCommands(
     (name) =>
       `temporal operator search-attribute create --address ${address} --namespace ${namespace} --name ${name} --type ${searchAttributeTypes[name] ?? ''}`,
   );
+}
+
+/** For somebody with more rights, too. */
+export function retentionCommand(address: string, namespace: string): string {
+  if (isTemporalCloud(address))
+    return `tcld namespace retention set --namespace ${namespace} --retention-days ${retentionDays}`;
+  const hours = retentionDays * 24;
+  return `temporal operator namespace update --address ${address} --namespace ${namespace} --retention ${hours}h`;
 }
 
 function isTemporalCloud(address: string): boolean {

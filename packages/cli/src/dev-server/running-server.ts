@@ -6,6 +6,7 @@ import { Connection } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
 import { z } from 'zod';
 import { commandLineOf, endProcess } from './processes';
+import { lengthenRetention } from './retention';
 
 /** A Temporal server that runs on this machine, started or adopted by this process. */
 export interface RunningTemporalServer {
@@ -48,7 +49,8 @@ export async function adoptTemporalServer(
   const exited = (async (): Promise<ServerExit> => {
     // Not our child: nobody tells us when it ends.
     while (await stillRuns()) await sleep(watchDelayMs, undefined, { ref: false });
-    removeServerRecord(dbFilename);
+    // By now there may be another one, with a record of its own.
+    if (readServerRecord(dbFilename)?.pid === pid) removeServerRecord(dbFilename);
     return { code: null, signal: null };
   })();
   const stop = async () => {
@@ -103,7 +105,7 @@ const callTimeoutMs = 5_000;
 
 const { IndexedValueType } = temporal.api.enums.v1;
 
-/** Resolves when the server answers gRPC and the namespace with its search attributes is there. */
+/** Resolves when the server answers gRPC, and the namespace is there with its search attributes and our retention: its own is a day. */
 export async function untilReady(wanted: Readiness, signal: AbortSignal): Promise<void> {
   // gRPC waits a second before it tries a refused port again; a bare TCP probe notices the listener at once.
   while (!(await accepts(wanted.address))) await sleep(probeDelayMs, undefined, { signal });
@@ -114,6 +116,10 @@ export async function untilReady(wanted: Readiness, signal: AbortSignal): Promis
     await connection.withAbortSignal(signal, async () => {
       while (!(await knowsNamespace(connection, wanted.namespace))) await sleep(probeDelayMs, undefined, { signal });
       await registerMissing(connection, wanted, signal);
+      const { workflowService } = connection;
+      await connection.withDeadline(Date.now() + callTimeoutMs, () =>
+        lengthenRetention({ workflowService, namespace: wanted.namespace }),
+      );
     });
   } finally {
     await connection.close();

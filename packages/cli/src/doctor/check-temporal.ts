@@ -13,8 +13,10 @@ import { conversionJobType } from 'temporal-file-conversion/internal/shared/name
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { whyUnheld } from '../commands/all-workers';
+import { retentionCommand } from '../commands/init';
+import { readRetentionDays } from '../dev-server/retention';
 import { readEncryptionKeys } from '../keys/encryption-settings';
-import { capitalised, shellWord } from 'temporal-file-conversion/internal/shared/wording';
+import { capitalised, counted, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import { openTemporal, type OpenTemporal } from '../stack/open-temporal';
 import { broken, brokenBy, compareClocks, ok, reasonOf, skipped, type Finding } from './finding';
 
@@ -23,6 +25,7 @@ const encryptionPart = 'encryption';
 /** Names of workflows in one line. */
 const stuckShown = 3;
 const callTimeoutMs = 10_000;
+const leastRetentionDays = 7;
 /** gRPC's `NOT_FOUND`, which the SDK exports no name of. */
 const grpcNotFound = 5;
 
@@ -42,7 +45,7 @@ export async function checkTemporal(context: CommandContext): Promise<Finding[]>
     return await client.withDeadline(Date.now() + callTimeoutMs, async () => {
       const { serverVersion } = await client.workflowService.getSystemInfo({});
       const where = uiUrl === undefined ? '' : `, UI ${uiUrl}`;
-      const found = [ok('Temporal', `${address}, server ${serverVersion}${where}`), await checkNamespace(client)];
+      const found = [ok('Temporal', `${address}, server ${serverVersion}${where}`), await checkNamespace(temporal)];
       if (found.at(-1)?.status === 'broken') {
         return [...found, ...parts.slice(1).map((part) => skipped(part, `needs namespace ${namespace}`))];
       }
@@ -60,11 +63,17 @@ export async function checkTemporal(context: CommandContext): Promise<Finding[]>
   }
 }
 
-async function checkNamespace(client: Client): Promise<Finding> {
-  const { namespace } = client.options;
+async function checkNamespace({ client, address, namespace }: OpenTemporal): Promise<Finding> {
   try {
-    await client.workflowService.describeNamespace({ namespace });
-    return ok('namespace', namespace);
+    const { workflowService } = client;
+    const days = await readRetentionDays({ workflowService, namespace });
+    if (days === undefined || days >= leastRetentionDays) return ok('namespace', namespace);
+    return {
+      part: 'namespace',
+      status: 'warning',
+      says: `${namespace} forgets closed workflows after ${counted(days, 'day')}, and what they were charged: a job that is asked for again later may be charged again`,
+      cure: `Keep them longer: ${retentionCommand(address, namespace)}`,
+    };
   } catch (error) {
     const isUnknown = isGrpcServiceError(error) && (error.code as number) === grpcNotFound;
     const says = isUnknown ? `Temporal has no namespace ${namespace}` : `${namespace}: ${reasonOf(error)}`;

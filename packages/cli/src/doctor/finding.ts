@@ -1,7 +1,7 @@
 export interface Finding {
   /** For example `Temporal` or `service of app billing`. */
   part: string;
-  status: 'ok' | 'broken' | 'skipped';
+  status: 'ok' | 'warning' | 'broken' | 'skipped';
   says: string;
   cure?: string;
 }

@@ -1,4 +1,3 @@
-import type { KnownErrorCode } from 'temporal-file-conversion/contract';
 import { ConversionApiError } from 'temporal-file-conversion/internal/http/errors';
 import { capitalised, closestName, noConverter } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
@@ -103,17 +102,10 @@ async function checkFormats(lookup: FormatLookup, { inputs, from, to }: WantedFo
     const [first = '', ...others] = files;
     const who = others.length === 0 ? first : `${first} and ${others.length} more`;
     const refusal = await whyNot(lookup, { extension, from, to }, first);
-    if (refusal) problems.push(`${who} can't be converted: ${refusal.reason}`);
+    if (refusal) problems.push(`${who} can't be converted: ${refusal}`);
   }
   throwIfAny('FORMAT_UNUSABLE', problems);
   return target.extension;
-}
-
-interface WhyNot {
-  code: KnownErrorCode;
-  reason: string;
-  /** The service knows no format of the extension's name; it may know the extension all the same, as `jpeg` of `jpg`. */
-  isGuess?: true;
 }
 
 function cureOf(file: string): string {
@@ -125,38 +117,27 @@ function cureOf(file: string): string {
 }
 
 /** Why the service does not convert such files, of which one is named, and what to type next; undefined when it does. */
-export async function whyNot(lookup: FormatLookup, pair: FormatPair, file = 'NAME'): Promise<WhyNot | undefined> {
+async function whyNot(lookup: FormatLookup, pair: FormatPair, file: string): Promise<string | undefined> {
   const { extension, from, to } = pair;
   const input = from ?? extension;
-  if (extension === '') {
-    const reason = `by the extension of its name the service tells a file's format, and there is none. ${cureOf(file)}`;
-    return { code: 'NOT_VALID_EXTENSION', reason };
-  }
+  if (extension === '')
+    return `by the extension of its name the service tells a file's format, and there is none. ${cureOf(file)}`;
   const problem = await lookup.problemOf(pair);
-  if (!problem) return undefined;
-  switch (problem.kind) {
-    case 'unknownInput': {
-      const reason = `the service knows no format ${input}. See: fileconv formats`;
-      // An extension that nobody knows is refused with the upload already.
-      if (from === undefined) return { code: 'NOT_VALID_EXTENSION', reason, isGuess: true };
-      return { code: 'INVALID_INPUT_FORMAT', reason };
-    }
+  switch (problem?.kind) {
+    case undefined:
+      return undefined;
+    case 'unknownInput':
+      return `the service knows no format ${input}. See: fileconv formats`;
     case 'unknownOutput':
-      return { code: 'INVALID_OUTPUT_FORMAT', reason: await unknownTarget(lookup, to) };
-    case 'unsupportedExtension': {
-      const reason = `the service takes no .${extension} files. See what it reads: fileconv formats`;
-      return { code: 'NOT_VALID_EXTENSION', reason };
-    }
-    case 'extensionMismatch': {
-      const reason = `a .${extension} file is not of the format ${input}. Leave out --from, or rename the file.`;
-      return { code: 'NOT_MATCH_EXTENSION_AND_INPUT', reason };
-    }
-    case 'noConverter': {
-      const reason = problem.install
+      return unknownTarget(lookup, to);
+    case 'unsupportedExtension':
+      return `the service takes no .${extension} files. See what it reads: fileconv formats`;
+    case 'extensionMismatch':
+      return `a .${extension} file is not of the format ${input}. Leave out --from, or rename the file.`;
+    case 'noConverter':
+      return problem.install
         ? `a package is missing that converts ${input} to ${to}. Run: ${problem.install}`
         : noConverter(input, to);
-      return { code: 'NO_CONVERTER_INPUT_TO_OUTPUT', reason };
-    }
   }
 }
 

@@ -3,7 +3,7 @@ import { describeFormat, FormatCatalog, isNamedAs } from 'temporal-file-conversi
 import { isHere } from 'temporal-file-conversion-service/internal/engines/programs';
 import type { Format } from 'temporal-file-conversion/contract';
 import type { ConversionApi } from 'temporal-file-conversion/internal/http/conversion-api';
-import { ConversionApiError } from 'temporal-file-conversion/internal/http/errors';
+import { answerAboutPair, isUnknownFormat } from 'temporal-file-conversion/internal/http/pair-answer';
 import type { CommandContext } from '../command-context';
 import { runningServiceUrl } from '../service/embedded-service';
 
@@ -29,6 +29,8 @@ export interface FormatLookup {
   /** A target format; undefined when the service knows none of this name. */
   target(format: string): Promise<{ extension: string } | undefined>;
   problemOf(pair: FormatPair): Promise<PairProblem | undefined>;
+  /** What the service itself answers, whatever the files are called. */
+  answerAboutPair(pair: { input: string; output: string }): ReturnType<typeof answerAboutPair>;
   inputs(): Promise<Format[]>;
   /** All targets, or those of one input format; undefined when there is no such format. */
   targets(input?: string): Promise<Format[] | undefined>;
@@ -69,6 +71,11 @@ export function embeddedFormats(catalog = new FormatCatalog()): FormatLookup {
       const install = catalog.installCommand(input, output);
       return Promise.resolve({ kind: 'noConverter', ...(install !== undefined && { install }) });
     },
+    answerAboutPair({ input: from, output: to }) {
+      const [input, output] = [catalog.find(from), catalog.findOutput(to)];
+      if (!input) return Promise.resolve('unknownInput');
+      return Promise.resolve(output ? catalog.converts(input, output) : 'unknownOutput');
+    },
     inputs: () => Promise.resolve(catalog.list('inputs').map(describeFormat)),
     targets(name) {
       const input = name === undefined ? undefined : catalog.find(name);
@@ -77,18 +84,6 @@ export function embeddedFormats(catalog = new FormatCatalog()): FormatLookup {
     },
   };
 }
-
-/** Codes that mean "no such format". Services differ in which of them an endpoint answers. */
-const unknownOutput = ['INVALID_OUTPUT_FORMAT', 'WRONG_OUTPUT_FORMAT_STRUCTURE'];
-const unknownFormat = [
-  'INVALID_FORMAT',
-  'WRONG_FORMAT_STRUCTURE',
-  'INVALID_INPUT_FORMAT',
-  'WRONG_INPUT_FORMAT_STRUCTURE',
-  ...unknownOutput,
-  'INVALID_PARAMETER',
-  'WRONG_VALUE_PARAMETER',
-];
 
 /**
  * What a service says it converts. Every method asks it each time.
@@ -105,14 +100,11 @@ export function serviceFormats(api: ConversionApi, signal?: AbortSignal): Format
       return { extension: isUsable ? extension : extensionFromName(format) };
     },
     async problemOf({ extension, from, to }) {
-      try {
-        const converts = await api.canConvert({ input: from ?? extension, output: to, signal });
-        return converts ? undefined : { kind: 'noConverter' };
-      } catch (error) {
-        if (!isUnknownFormat(error)) throw error;
-        return { kind: unknownOutput.includes(error.code) ? 'unknownOutput' : 'unknownInput' };
-      }
+      const answer = await answerAboutPair(api, { input: from ?? extension, output: to, signal });
+      if (typeof answer !== 'boolean') return { kind: answer };
+      return answer ? undefined : { kind: 'noConverter' };
     },
+    answerAboutPair: (pair) => answerAboutPair(api, { ...pair, signal }),
     inputs: () => api.formats({ sublist: 'inputs', signal }),
     targets: (format) => unlessUnknown(api.formats({ sublist: 'outputs', format, signal })),
   };
@@ -125,8 +117,4 @@ async function unlessUnknown<T>(answer: Promise<T>): Promise<T | undefined> {
     if (isUnknownFormat(error)) return undefined;
     throw error;
   }
-}
-
-function isUnknownFormat(error: unknown): error is ConversionApiError {
-  return error instanceof ConversionApiError && unknownFormat.includes(error.code);
 }

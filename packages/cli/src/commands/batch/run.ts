@@ -46,7 +46,7 @@ export async function batchRun(
   flags: RunFlags,
 ): Promise<ExitCode> {
   const signal = untilAskedToEnd(context);
-  const { name, app, plan } = await settleBatch(context, sources, { ...flags, signal });
+  const { name, app, plan } = await settleBatch(context, sources, flags);
   const input = toInput(context, { app, plan, flags });
   if (flags.dryRun !== true) return undertake(context, { name, input, flags, tags: flags.tag, signal });
   const { onExisting, policies, again = false } = input;

@@ -1,0 +1,35 @@
+import { askingOf, type FormatQuestions } from '../../../src/batch/plan/settle-row';
+
+/** What is said of a row's formats, by the plan of a worker and by a dry run. */
+
+const service = (answer: Awaited<ReturnType<FormatQuestions['answerAboutPair']>>) => {
+  const answerAboutPair = jest.fn(() => Promise.resolve(answer));
+  return { answerAboutPair, targets: () => Promise.resolve(['webp', 'pdf']) };
+};
+const pair = { extension: 'md', output: 'wepb', exists: false };
+
+it.each([
+  [true, {}, undefined],
+  [undefined, {}, undefined],
+  [false, {}, 'NO_CONVERTER_INPUT_TO_OUTPUT: The service does not convert md to wepb.'],
+  ['unknownOutput', {}, 'INVALID_OUTPUT_FORMAT: The service knows no format wepb. Did you mean webp? See:'],
+  // An extension need not be the name of a format.
+  ['unknownInput', {}, undefined],
+  ['unknownInput', { input: 'mdd' }, 'INVALID_INPUT_FORMAT: The service knows no format mdd. See:'],
+  [true, { extension: '' }, "NOT_VALID_EXTENSION: By the extension of its name the service tells a file's format"],
+] as const)('of an answer %s about %j it is %s', async (answer, changes, said) => {
+  const refusal = await askingOf(service(answer), 'fail')({ ...pair, ...changes });
+  if (said === undefined) expect(refusal).toBeUndefined();
+  else expect(`${refusal?.code}: ${refusal?.message}`).toContain(said);
+});
+
+it('the service is asked once for each pair, and not about a result that is there and is skipped', async () => {
+  const asked = service(true);
+  const ask = askingOf(asked, 'skip');
+  for (const exists of [true, false, false]) await ask({ ...pair, exists });
+  await ask({ ...pair, input: 'gfm' });
+  expect(asked.answerAboutPair.mock.calls).toEqual([
+    [{ input: 'md', output: 'wepb' }],
+    [{ input: 'gfm', output: 'wepb' }],
+  ]);
+});

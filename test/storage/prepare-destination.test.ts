@@ -25,6 +25,16 @@ describe('prepareDestination', () => {
     expect(plan).toEqual({ kind: 'write', uri: uriOf(folder, 'a b#1.pdf') });
   });
 
+  it('refuses a path beside which no temporary file would fit, before anything is sent for it', async () => {
+    const folder = await makeFolder();
+    const deep = (length: number) => uriOf(folder, ...Array.from({ length }, () => 'd'.repeat(199)), 'out.pdf');
+    expect(await prepare(deep(19))).toMatchObject({ kind: 'write' });
+    const refused = await failureOf(
+      prepare(uriOf(folder, ...Array.from({ length: 20 }, () => 'd'.repeat(199)), 'x'.repeat(60))),
+    );
+    expect(refused).toMatchObject({ code: 'DESTINATION_NOT_WRITABLE', retryable: false });
+  });
+
   it('writes nothing, not even the folders that the write will make', async () => {
     const folder = await makeFolder();
     await prepare(uriOf(folder, 'new', 'deeper', 'out.pdf'));

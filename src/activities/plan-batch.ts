@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { RefusedPlanError } from '../batch/plan/findings';
 import { planBatch, planOptions } from '../batch/plan/plan-batch';
-import { summaryOf, withUnconvertible } from '../batch/plan/planned-batch';
+import { summaryOf } from '../batch/plan/planned-batch';
 import { replanFailed } from '../batch/plan/replan-failed';
 import { oncePerPair, type AskAnswer, type AskPair } from '../batch/plan/settle-row';
 import { saveRequest } from '../batch/request';
@@ -22,8 +22,7 @@ import { batchStep, type ActivityDependencies } from './activity-attempt';
 export function createPlanBatch({ files, api }: Pick<ActivityDependencies, 'files' | 'api'>) {
   return batchStep(async (input: PlanBatchInput, { signal, jobKey, attempt }): Promise<PlanBatchResult> => {
     const { app, plan, request, tags } = input;
-    const found = await find(files, input, { ...questions(() => api(app), input, signal), signal });
-    const planned = withUnconvertible(found, { unconvertible: plan.unconvertible, mayBeAll: input.isScheduled });
+    const planned = await find(files, input, { ...questions(() => api(app), input, signal), signal });
     const { run, rows, problems } = planned;
     if (problems.count > 0) throw new RefusedPlanError(problems, planned.warnings);
     await removeOldRuns(files, plan.folder);

@@ -15,6 +15,7 @@ async function runManifest(content: string | Buffer, ...flags: string[]) {
   return { cwd, ended: await fileconv(['batch', 'run', 'm.csv', '--name', 'm', ...flags], { cwd }) };
 }
 
+/** None of their rows is good: those of which one is are in batch.test.ts. */
 describe('batch run with a manifest that is wrong', () => {
   it.each<[string, string | Buffer, RegExp]>([
     ['is empty', '', /^error: m\.csv is empty\./],

@@ -1,10 +1,6 @@
 import { messagesOf } from 'temporal-file-conversion/internal/batch/plan/findings';
 import { planBatch, planOptions } from 'temporal-file-conversion/internal/batch/plan/plan-batch';
-import {
-  summaryOf,
-  withUnconvertible,
-  type PlannedBatch,
-} from 'temporal-file-conversion/internal/batch/plan/planned-batch';
+import { summaryOf, type PlannedBatch } from 'temporal-file-conversion/internal/batch/plan/planned-batch';
 import { oncePerPair, type AskPair, type FormatPair } from 'temporal-file-conversion/internal/batch/plan/settle-row';
 import type { BatchPlan, Refusal } from 'temporal-file-conversion/internal/shared/batch';
 import type { OnExisting, OnUnknownOutcome } from 'temporal-file-conversion/internal/shared/job';
@@ -16,7 +12,7 @@ import {
   printable,
 } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
-import { interrupted, throwIfAny } from '../command-error';
+import { exitCodes, interrupted, throwIfAny, type ExitCode } from '../command-error';
 import { whyNot, withFormats } from '../formats/check';
 import { formatTable } from '../output/text';
 import { filesOf } from './batch-folder';
@@ -27,12 +23,12 @@ export async function planDry(
   { plan, app, onExisting, ...rules }: DryRun,
   signal: AbortSignal,
 ): Promise<PlannedBatch> {
-  const { what, unconvertible } = plan;
+  const { what } = plan;
   if (what === 'last') throw new Error('a retry has no dry run');
   const askPair = askPairs(context, { app, signal });
   // Items that are skipped anyway need no check.
   const ask: AskPair = (pair) => (pair.exists && onExisting === 'skip' ? Promise.resolve(undefined) : askPair(pair));
-  const found = await planBatch({
+  const planned = await planBatch({
     ...planOptions({ ...plan, what }),
     ...rules,
     ...{ files: filesOf(context), ask, signal },
@@ -42,7 +38,6 @@ export async function planDry(
     if (!signal.aborted) throw error;
     throw interrupted(error);
   });
-  const planned = withUnconvertible(found, { unconvertible });
   refuseProblems(context, planned);
   for (const line of summaryOf({ ...planned, missing: { count: 0, listed: [] } }).warnings) context.output.warn(line);
   return planned;
@@ -96,7 +91,7 @@ function refuseProblems({ output }: CommandContext, { problems, warnings, todo }
   throwIfAny('INPUT_UNUSABLE', messagesOf(problems, maxShown));
 }
 
-/** `--dry-run`: what would be done. `vcredits`: an estimate, where prices are known. */
+/** `--dry-run`: what would be done. `vcredits`: an estimate, where prices are known. Ends as the run would, as far as that is known. */
 export function tellDryRun(
   { output }: CommandContext,
   {
@@ -105,15 +100,20 @@ export function tellDryRun(
     vcredits,
     onExisting,
   }: { name: string; plan: PlannedBatch; vcredits: number | undefined; onExisting: OnExisting },
-): void {
-  const { rows, done, missing, refused, todo, bytes, formats, replaced, existing, warnings, leftOut } = plan;
+): ExitCode {
+  const { rows, done, kept, missing, refused, bad, failures, todo, bytes, formats, replaced, existing } = plan;
+  const { warnings, leftOut } = plan;
+  const failed = Object.values(failures).reduce((sum, count) => sum + count, kept);
+  const wouldFail = failed + leftOut.unread + (onExisting === 'fail' ? existing.count : 0) > 0;
+  const exitCode = wouldFail ? exitCodes.failed : exitCodes.ok;
   if (output.json) {
-    const counts = { rows, done, missing, refused, todo, bytes, formats, replaced, existing, warnings, leftOut };
-    output.printJson({ batch: name, ...counts, vcredits: vcredits ?? null });
-    return;
+    const counts = { rows, done, missing, refused, bad, failures, todo, bytes, formats, replaced, existing };
+    output.printJson({ batch: name, ...counts, warnings, leftOut, vcredits: vcredits ?? null });
+    return exitCode;
   }
   const before = done > 0 ? `, ${counted(done, 'file')} done before` : '';
-  output.print(`Batch ${name}: ${counted(todo, 'file')} to convert (${fileSize(bytes)})${before}.`);
+  const failing = failed > 0 ? `, ${counted(failed, 'file')} will fail` : '';
+  output.print(`Batch ${name}: ${counted(todo, 'file')} to convert (${fileSize(bytes)})${before}${failing}.`);
   if (formats.length > 0) {
     const table = formats.map((pair) => [pair.input || '?', pair.output, formatCount(pair.rows), fileSize(pair.bytes)]);
     output.print(formatTable(['FROM', 'TO', 'FILES', 'SIZE'], table));
@@ -131,4 +131,5 @@ export function tellDryRun(
       : `vCredits: about ${formatCount(vcredits)}, by what files of the last run have cost.`,
   );
   output.print('Nothing was done (--dry-run).');
+  return exitCode;
 }

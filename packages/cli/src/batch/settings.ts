@@ -130,12 +130,21 @@ async function requireNamed(files: FileStore, what: BatchSources | BatchManifest
   throwIfAny('INPUT_UNUSABLE', missing);
 }
 
-/** A manifest that can't be read is told before anything is started. */
+/** A manifest that can't be read, or none of whose rows can, is told before anything is started. */
 async function requireRows(files: FileStore, manifest: BatchManifest, signal: AbortSignal): Promise<void> {
-  const [problems, warnings] = [new Findings(), new Findings()];
-  const rows = candidatesOfManifest(manifest, { files, problems, warnings, signal });
-  while (!(await rows.next()).done) signal.throwIfAborted();
-  throwIfAny('INPUT_UNUSABLE', messagesOf(await problems.list()));
+  const [problems, bad] = [new Findings(), new Findings()];
+  let isAnyGood = false;
+  for await (const { refusal } of candidatesOfManifest(manifest, {
+    files,
+    problems,
+    warnings: new Findings(),
+    signal,
+  })) {
+    signal.throwIfAborted();
+    if (refusal) bad.add(refusal.code, refusal.message);
+    else isAnyGood = true;
+  }
+  throwIfAny('INPUT_UNUSABLE', [...messagesOf(problems), ...(isAnyGood ? [] : messagesOf(bad))]);
 }
 
 /** A worker can't read what is piped into a command. */

@@ -108,8 +108,8 @@ export class Ledger {
     return this.rowsOf.get(destination);
   }
 
-  *rows(): Iterable<LedgerRow> {
-    for (const row of this.rowsOf.values()) if (row.run === this.run || !isUnclear(row)) yield row;
+  rows(): Iterable<LedgerRow> {
+    return this.rowsOf.values();
   }
 
   async save(files: FileStore, batchFolder: string, writing: Writing): Promise<void> {

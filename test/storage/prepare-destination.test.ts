@@ -27,11 +27,13 @@ describe('prepareDestination', () => {
 
   it('refuses a path beside which no temporary file would fit, before anything is sent for it', async () => {
     const folder = await makeFolder();
-    const deep = (length: number) => uriOf(folder, ...Array.from({ length }, () => 'd'.repeat(199)), 'out.pdf');
-    expect(await prepare(deep(19))).toMatchObject({ kind: 'write' });
-    const refused = await failureOf(
-      prepare(uriOf(folder, ...Array.from({ length: 20 }, () => 'd'.repeat(199)), 'x'.repeat(60))),
-    );
+    const ofBytes = (bytes: number) => {
+      const names = Array.from({ length: 19 }, () => 'd'.repeat(199));
+      const rest = bytes - path.join(folder, ...names).length - 1;
+      return uriOf(folder, ...names, 'x'.repeat(rest));
+    };
+    expect(await prepare(ofBytes(4_063))).toMatchObject({ kind: 'write' });
+    const refused = await failureOf(prepare(ofBytes(4_064)));
     expect(refused).toMatchObject({ code: 'DESTINATION_NOT_WRITABLE', retryable: false });
   });
 

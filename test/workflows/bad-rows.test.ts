@@ -62,17 +62,24 @@ it('a result is never paid twice nor replaced because of a row that is in its wa
   await desk.put('c.md');
   expect((await desk.run()).result).toMatchObject({ succeeded: 1, skipped: 1, failures: { DESTINATION_TAKEN: 1 } });
   await desk.put('a.md', 'changed');
+  await desk.put('d.md');
+  const pair = [await desk.put('x.md'), await desk.put('x.txt')];
+  expect((await desk.run()).result).toMatchObject({ succeeded: 1, skipped: 1, failures: { DESTINATION_TAKEN: 4 } });
   // Nothing is to do, so there is no run, and the counts tell.
   const { result } = await desk.run();
-  expect(result).toMatchObject({ items: 3, skipped: 1, failed: 2, refused: 2, failures: { DESTINATION_TAKEN: 2 } });
+  expect(result).toMatchObject({ items: 6, skipped: 2, failed: 4, refused: 4, failures: { DESTINATION_TAKEN: 4 } });
   expect(result.folder).toBeUndefined();
-  expect((await desk.retry()).result).toMatchObject({ skipped: 2, failures: { DESTINATION_TAKEN: 1 } });
+  expect((await desk.retry()).result).toMatchObject({ skipped: 2, failures: { DESTINATION_TAKEN: 4 } });
   expect(await readFile(desk.output('a.pdf'))).toEqual(delivered);
-  expect(rig.stub.conversions.size).toBe(2);
-  await rm(other);
+  expect(rig.stub.conversions.size).toBe(3);
+  for (const gone of [other, ...pair]) await rm(gone);
   await desk.put('a.md');
-  expect((await desk.run()).result).toMatchObject({ items: 2, skipped: 2, failed: 0 });
-  expect(rig.stub.conversions.size).toBe(2);
+  expect((await desk.run()).planned).toMatchObject({ rows: 3, done: 3, refused: 0 });
+  expect(rig.stub.conversions.size).toBe(3);
+  await desk.put('e.md');
+  const { result: last } = await desk.run();
+  expect(last).toMatchObject({ succeeded: 1, skipped: 3, failed: 0 });
+  expect(await textOf(last, '../ledger.jsonl')).not.toContain('isUnclear');
   expect(await desk.problems()).toEqual([]);
 });
 

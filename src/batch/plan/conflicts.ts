@@ -24,8 +24,9 @@ export class Conflicts {
   /** The second row of a destination. */
   readonly #sharedDestinations = new KeyTable();
   readonly #folders = new KeyTable();
+  /** By folder, what `#fileAbove` has found; 0: none. */
+  readonly #filesAbove = new KeyTable();
   #lastFolder = '';
-  #lastAsked: { folder: string; file?: number | undefined } = { folder: '' };
 
   /** `identity`: of the source. Returns whether another row has the same source and options already; one that was found is then not added. */
   add(added: DraftRow, { identity, isFound }: { identity: string | undefined; isFound: boolean }): boolean {
@@ -59,7 +60,10 @@ export class Conflicts {
       is('destinationIsSource', this.#sources.get(key)) ??
       // It may be there under another name.
       is('destinationIsSource', replaced === undefined ? undefined : this.#sources.get(`#${replaced}`)) ??
-      is('destinationIsFolder', this.#folders.get(`${key}/`) ?? this.#fileAbove(destination))
+      is(
+        'destinationIsFolder',
+        this.#folders.get(`${key}/`) ?? (isLocal(destination) ? this.#fileAbove(folderOf(destination)) : undefined),
+      )
     );
   }
 
@@ -82,16 +86,14 @@ export class Conflicts {
     }
   }
 
-  /** The row whose result would have the name of a folder above. */
-  #fileAbove(destination: string): number | undefined {
-    if (!isLocal(destination)) return undefined;
-    const lowest = folderOf(destination);
-    if (this.#lastAsked.folder === lowest) return this.#lastAsked.file;
-    let file: number | undefined;
-    for (let folder = lowest; file === undefined && folderOf(folder) !== folder; folder = folderOf(folder)) {
-      file = this.#destinations.get(comparable(folder).slice(0, -1));
-    }
-    this.#lastAsked = { folder: lowest, file };
+  /** The row whose result would have the name of this folder, or of one above. */
+  #fileAbove(folder: string): number | undefined {
+    if (folderOf(folder) === folder) return undefined;
+    const key = comparable(folder);
+    const known = this.#filesAbove.get(key);
+    if (known !== undefined) return known === 0 ? undefined : known;
+    const file = this.#destinations.get(key.slice(0, -1)) ?? this.#fileAbove(folderOf(folder));
+    this.#filesAbove.claim(key, file ?? 0);
     return file;
   }
 }

@@ -5,7 +5,7 @@ import { writeFile } from '../batch/contents';
 import { jsonLine } from '../batch/lines';
 import { RefusedPlanError } from '../batch/plan/findings';
 import { planBatch, planOptions } from '../batch/plan/plan-batch';
-import { summaryOf, withUnconvertible } from '../batch/plan/planned-batch';
+import { summaryOf } from '../batch/plan/planned-batch';
 import { replanFailed } from '../batch/plan/replan-failed';
 import { askingOf, oncePerPair, type AskAnswer, type AskPair, type FormatQuestions } from '../batch/plan/settle-row';
 import { saveRequest } from '../batch/request';
@@ -29,8 +29,7 @@ export function createPlanBatch({ files, api }: Pick<ActivityDependencies, 'file
     const noted = input.isSecondLook && new Set((await json(files.read(notes, { signal }))) as string[]);
     const { askAnswer, ...service } = questions(() => api(app), signal);
     const asking = { ask: askingOf(service, input.onExisting), askAnswer, noted, signal };
-    const found = await find(files, input, asking);
-    const planned = withUnconvertible(found, { unconvertible: plan.unconvertible, mayBeAll: input.isScheduled });
+    const planned = await find(files, input, asking);
     const { run, rows, problems } = planned;
     if (problems.count > 0) throw new RefusedPlanError(problems, planned.warnings);
     if (planned.toNote.length > 0) {

@@ -181,7 +181,7 @@ export async function mergeBatchResults(
       const result = part === undefined ? withoutJob(row) : await find(part, row.item);
       if (part !== undefined) used += 1;
       counts[result.status] += 1;
-      if (written.size < mostSwept) written.add(row.destination.replace(/[^/]*$/, ''));
+      if (written.size < mostSwept && !row.refused?.isUnclear) written.add(row.destination.replace(/[^/]*$/, ''));
       yield jsonLine(result);
     }
     if (used !== partOf.size)
@@ -222,8 +222,8 @@ function withoutJob({ item, done, kept, refused, earlier }: BatchItem): BatchIte
   if (done) return { item, status: 'skipped', ...done };
   if (kept) return { item, ...kept, kept: true };
   if (refused) {
-    const { isSkipped, ...why } = refused;
-    return { item, status: isSkipped ? 'skipped' : 'failed', ...why, charge: 'no' };
+    const { code, message, isSkipped } = refused;
+    return { item, status: isSkipped ? 'skipped' : 'failed', code, message, charge: 'no' };
   }
   return { item, status: 'cancelled', ...(earlier && rowOfEarlier(earlier)) };
 }

@@ -52,7 +52,7 @@ export interface LedgerRow {
   owed?: Owed;
   /** When the row was sent last. */
   seen?: Sighting;
-  /** The service has refused what was `seen`. */
+  /** The service has refused what was `seen`; or the row is unclear: a line beside that of the destination, until the next run. */
   refused?: Refusal;
 }
 
@@ -94,11 +94,11 @@ export class Ledger {
     let run = 0;
     for await (const line of readLedger(files, batchFolder, signal)) {
       if (typeof line === 'number') run = line;
-      else rows.set(line.destination, line);
+      else rows.set(keyOf(line, rows.size), line);
     }
     const unended = (await listRuns(files, batchFolder)).filter(({ number }) => number > run).reverse();
     for (const each of unended) {
-      for await (const row of rowsOfRun(files, each, signal)) rows.set(row.destination, row);
+      for await (const row of rowsOfRun(files, each, signal)) rows.set(keyOf(row, rows.size), row);
       run = each.number;
     }
     return new Ledger(rows, run, unended.length > 0);
@@ -130,14 +130,23 @@ export async function addToLedger(files: FileStore, runFolder: string, writing: 
     yield jsonLine({ run: run.number });
     const own = new Set<string>();
     for await (const row of rowsOfRun(files, run, signal)) {
-      own.add(row.destination);
+      if (!isUnclear(row)) own.add(row.destination);
       yield jsonLine(row);
     }
     for await (const line of readLedger(files, batchFolder, signal)) {
-      if (typeof line !== 'number' && !own.has(line.destination)) yield jsonLine(line);
+      if (typeof line !== 'number' && !isUnclear(line) && !own.has(line.destination)) yield jsonLine(line);
     }
   };
   await writeFile(files, batchFolder + ledgerFile, lines(), { writing });
+}
+
+function isUnclear({ refused }: LedgerRow): boolean {
+  return refused?.isUnclear === true;
+}
+
+/** What is known of a destination is not lost to rows that are in each other's way there. */
+function keyOf(row: LedgerRow, count: number): string {
+  return isUnclear(row) ? `unclear ${count}` : row.destination;
 }
 
 async function* readLedger(
@@ -185,7 +194,7 @@ function plannedRow(item: BatchItem, run: number): LedgerRow {
     delivered: done ? { ...asDelivered(done), options } : before,
     owed: owed ?? (earlier && { ...earlier, options }),
     seen,
-    refused: seen && refused,
+    refused: seen || refused?.isUnclear ? refused : undefined,
   });
 }
 

@@ -121,6 +121,7 @@ export const refusedSchema = z.object({
   code: z.string(),
   message: z.string(),
   isSkipped: marked.exactOptional(),
+  isUnclear: marked.exactOptional(),
 }) satisfies z.ZodType<Refusal>;
 
 export const seenSchema = z.object({

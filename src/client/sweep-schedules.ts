@@ -12,7 +12,7 @@ import {
 import { z } from 'zod';
 import { parseTemplate } from '../batch/destinations/resolve';
 import { asFolder } from '../batch/uris';
-import type { BatchPlan, ConversionSweepInput } from '../shared/batch';
+import type { BatchPlan, ConversionSweepInput, ConversionSweepResult } from '../shared/batch';
 import { defined } from '../shared/defined';
 import { isOpen } from '../shared/job-outcome';
 import { conversionSweepType, defaultTaskQueue } from '../shared/names';
@@ -140,6 +140,8 @@ export interface ListedSweepSchedule {
   note?: string;
   lastRunAt?: Date;
   nextRunAt?: Date;
+  /** How the last sweep ended. Absent if it failed, or while it runs. */
+  lastResult?: ConversionSweepResult;
   /** Why the last sweep failed. Absent if it did not, or while it runs. */
   lastFailure?: SweepFailure;
   /** Why the sweep under way can't look for files yet: it tries again by itself. */
@@ -222,7 +224,7 @@ export class SweepSchedules {
           note: state.note === '' ? undefined : state.note,
           lastRunAt: last?.takenAt,
           nextRunAt: state.paused ? undefined : info.nextActionTimes[0],
-          ...(await this.failuresOf(last)),
+          ...(await this.lastSweepOf(last)),
         }),
       });
     }
@@ -234,9 +236,9 @@ export class SweepSchedules {
     return (await this.find(name)).description;
   }
 
-  /** What is wrong with the last sweep, if anything: as of the list. */
-  async failures(name: string) {
-    return this.failuresOf((await this.describe(name)).info.recentActions.at(-1));
+  /** How the last sweep went: as of the list. */
+  async lastSweep(name: string) {
+    return this.lastSweepOf((await this.describe(name)).info.recentActions.at(-1));
   }
 
   /** Starts no sweep until `resume`; a running one continues. */
@@ -269,9 +271,9 @@ export class SweepSchedules {
     await (await this.find(name)).handle.delete();
   }
 
-  private async failuresOf(
+  private async lastSweepOf(
     sweep: ScheduleExecutionResult | undefined,
-  ): Promise<Pick<ListedSweepSchedule, 'lastFailure' | 'retrying'>> {
+  ): Promise<Pick<ListedSweepSchedule, 'lastResult' | 'lastFailure' | 'retrying'>> {
     if (!sweep) return {};
     const { workflowId, firstExecutionRunId } = sweep.action.workflow;
     const handle = this.client.workflow.getHandle(workflowId, firstExecutionRunId);
@@ -284,8 +286,7 @@ export class SweepSchedules {
         const { lastFailureType: code = 'TIMED_OUT', lastFailure: message } = step ?? {};
         return message === undefined ? {} : { retrying: { code, message } };
       }
-      await handle.result();
-      return {};
+      return { lastResult: (await handle.result()) as ConversionSweepResult };
     } catch (error) {
       // The server keeps a sweep for as long as the namespace says.
       if (error instanceof WorkflowNotFoundError) return {};

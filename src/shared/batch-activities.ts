@@ -47,7 +47,7 @@ export interface PassedOver {
   done: number;
   /** Still failed: not sent again, since an earlier run may have been charged. */
   kept: number;
-  /** Known to be refused by the service. Absent: none. */
+  /** Known to fail. Absent: none. */
   refused?: number;
   /** The same, but left out. Absent: none. */
   unconvertible?: number;

@@ -13,7 +13,8 @@ import type { Unconvertible } from './policies';
 
 /**
  * One row of a checked manifest. `manifest.jsonl` in the folder of a batch's run holds one per line, by ascending
- * `item`. No two rows have the same destination, and no destination is outside the folder given for it.
+ * `item`. No two rows have the same destination, and no destination is outside the folder given for it, except for rows that
+ * are refused as unclear: of these, source and destination may even be empty.
  */
 export interface BatchItem {
   /** Row number from 1. The item's job is named by its destination: see `jobIdOf`. */
@@ -37,7 +38,7 @@ export interface BatchItem {
   earlier?: EarlierRuns;
   /** Stays failed: an earlier run may have been charged, and with `onUnknownOutcome: fail` nothing is sent again. */
   kept?: KeptOutcome;
-  /** The service is known not to convert this: the item fails, and nothing is sent. */
+  /** The service is known not to convert this, or the row itself is bad: the item fails, and nothing is sent. */
   refused?: Refusal;
   /** Of a sweep, for a row that is sent or that was refused when it was: what it saw when it planned the row. */
   seen?: Sighting;
@@ -57,13 +58,15 @@ export interface Delivered extends DoneBefore {
 /** How the job of an earlier run ended, for an item that gets no new job. */
 export type KeptOutcome = Omit<BatchItemResult, 'item' | 'status' | 'kept'> & { status: 'failed' };
 
-/** Why the service would refuse a file, with the message of a job that fails for it. */
+/** Why a row is known to fail, with the code and message of a job that fails for it. */
 export interface Refusal {
   /** The document's error code. */
   code: string;
   message: string;
   /** The item is left out, and does not count as failed. */
   isSkipped?: true;
+  /** The row is none that a job could convert: its destination is another row's too, or is no place for it. Only another plan helps. */
+  isUnclear?: true;
 }
 
 /** What a refusal depends on: once it has changed, the file is sent again. */
@@ -162,11 +165,15 @@ export interface PlannedRows {
   missing: number;
   /** Not converted: an earlier run may have been charged without a result to fetch. */
   kept: number;
-  /** Not sent: the service does not convert them. */
+  /** Not sent: the service does not convert them, or the rows themselves are bad. */
   refused: number;
+  /** Of those, by code, the ones that fail; the others are skipped. */
+  failures: Record<string, number>;
   /** Left out, since they may still be being written. */
   unsettled: number;
-  /** The first ones: what was left out, which rows will fail, which results are gone. */
+  /** Files and folders that were left out because they can't be read or told. */
+  leftOut: number;
+  /** The first ones: what was left out, before anything else, which rows will fail, which results are gone. */
   warnings: string[];
 }
 
@@ -198,7 +205,7 @@ export interface ConversionBatchInput {
   again?: true;
   /**
    * Nobody watches it: nothing that may have been charged is converted again, whatever the policy of its jobs; what the
-   * service has refused is not sent again before the file or the service's formats change; to find nothing is no failure.
+   * service has refused is not sent again before the file or the service's formats change; to find nothing good is no failure.
    */
   isScheduled?: true;
   /** Number of events after which the batch continues as new. Default: 2,000, more with a window above 250. */
@@ -299,7 +306,7 @@ export interface BatchState extends BatchCounts {
   possiblyChargedTwice: number;
   /** Of the failed: not sent again, since an earlier run may have been charged. */
   kept: number;
-  /** Of the failed: not sent, since the service was known to refuse them. Absent: none. */
+  /** Of the failed: not sent, since they were known to fail. Absent: none. */
   refused?: number;
   /** Of the skipped: left out, since the service was known to refuse them. Absent: none. */
   unconvertible?: number;
@@ -344,7 +351,7 @@ export interface SweepCounts {
   cancelled: number;
   /** Not converted: an earlier run may have been charged without a result, and policy `fail` needs an operator. */
   kept: number;
-  /** Not sent: the service does not convert them, or has refused them, and neither they nor its formats have changed. */
+  /** Not sent: they are in each other's way, or the service does not convert them, or has refused them, and nothing has changed. */
   refused: number;
   /** Already converted from the same content. */
   done: number;
@@ -352,6 +359,8 @@ export interface SweepCounts {
   missing: number;
   /** Left to the next sweep, since they may still be being written. */
   unsettled: number;
+  /** Left out because they can't be read or told. */
+  leftOut: number;
 }
 
 /** Result of the workflow `conversionSweep`. Failed files are counted; the next sweep retries them. */

@@ -2,6 +2,8 @@ import path from 'node:path';
 
 /** Linux, macOS and Windows all accept names of this length; Linux counts bytes. */
 export const maxNameBytes = 255;
+/** Of 4,095 that Linux takes: the temporary file beside a result has a longer name. */
+export const maxPathBytes = 4_063;
 const maxExtensionBytes = 32;
 
 /** Makes a suggested name safe: never a path, never hidden, valid on every system. Safe names stay unchanged. */

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Link } from './commit';
 import { alreadyExists, cannotWrite, destinationFailure, isItsSource, systemCode, writing } from './errors';
-import { makeSafeName } from './file-name';
+import { makeSafeName, maxPathBytes } from './file-name';
 import type { DestinationPlan, FileStore } from './file-store';
 import { toPath } from './file-uri';
 import { assertRoom, folderOf, freeBytesOf, type FreeBytes } from './folders';
@@ -49,6 +49,9 @@ async function planDestination(
   const asked = toPath(options.uri);
   const filePath = options.uri.endsWith('/') ? path.join(asked, makeSafeName(options.suggestedName)) : asked;
   const uri = pathToFileURL(filePath).href;
+  if (Buffer.byteLength(filePath) > maxPathBytes) {
+    throw cannotWrite(uri, { code: 'DESTINATION_NOT_WRITABLE', why: 'its path is too long for the file system.' });
+  }
   try {
     const existing = await find(filePath, lstat);
     if (existing) {

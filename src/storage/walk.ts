@@ -39,14 +39,16 @@ async function* walk(here: Walk): AsyncGenerator<WalkedFile> {
     const kind = await kindOf(entry, absolute);
     if (kind === 'folder') folders.push({ relative, isLink: entry.isSymbolicLink() });
     else if (kind === 'file') yield { uri: pathToFileURL(absolute).href, relative };
-    else if (kind === 'lost') onUnreadable?.(relative, reasonForLost(entry.name));
+    else if (kind === 'lost' && !(entry.isDirectory() && depth >= maxDepth)) {
+      onUnreadable?.(relative, reasonForLost(entry.name));
+    }
   }
   if (depth >= maxDepth) return;
   for (const { relative, isLink } of folders) {
     if ((await here.enters?.(relative)) === false) continue;
     const reason = isLink ? await reasonNotToFollow(path.join(folder, relative), here) : undefined;
     if (reason === undefined) yield* walk({ ...here, dir: relative, depth: depth + 1 });
-    else onUnreadable?.(relative, reason);
+    else onUnreadable?.(relative, reason, true);
   }
 }
 
@@ -92,9 +94,8 @@ async function identify(folder: string): Promise<string> {
 }
 
 async function kindOf(entry: Dirent, absolute: string): Promise<'file' | 'folder' | 'lost' | 'other'> {
-  if (entry.isDirectory()) return 'folder';
-  if (entry.isFile() && !entry.name.includes('\ufffd')) return 'file';
-  if (!entry.isFile() && !entry.isSymbolicLink()) return 'other';
+  if (!entry.isDirectory() && !entry.isFile() && !entry.isSymbolicLink()) return 'other';
+  if (!entry.isSymbolicLink() && !entry.name.includes('\ufffd')) return entry.isFile() ? 'file' : 'folder';
   try {
     const target = await stat(absolute);
     return target.isDirectory() ? 'folder' : target.isFile() ? 'file' : 'other';

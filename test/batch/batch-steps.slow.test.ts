@@ -13,15 +13,18 @@ import { createLocalFiles } from '../../src/storage/local-files';
 const writing = { jobKey: 'batch', attempt: 1 };
 const content = { bytes: 1, sha256: 'a' };
 
+let batch: string;
 let root: string;
 let folder: string;
 
 beforeEach(async () => {
-  root = await mkdtemp(path.join(tmpdir(), 'fileconv-test-'));
+  batch = await mkdtemp(path.join(tmpdir(), 'fileconv-test-'));
+  root = path.join(batch, 'run-0001');
+  await mkdir(root);
   folder = `${pathToFileURL(root).href}/`;
 });
 
-afterEach(() => rm(root, { recursive: true, force: true }));
+afterEach(() => rm(batch, { recursive: true, force: true }));
 
 function row(item: number, done = false): BatchItem {
   const output = { uri: `file:///out/${item}`, name: String(item), ...content };
@@ -98,15 +101,15 @@ describe('the merged results', () => {
   });
 
   it('remove what killed writers left a day ago, in all of the batch and beside its results', async () => {
-    const run = path.join(root, 'run-0002');
-    const out = path.join(root, 'out of it');
-    const left = [path.join(root, 'run-0001'), run, out].map((each) => path.join(each, '.x.0123456789ab.1.part'));
+    const run = path.join(batch, 'run-0002');
+    const out = path.join(batch, 'out of it');
+    const left = [root, run, out].map((each) => path.join(each, '.x.0123456789ab.1.part'));
     for (const each of left) {
-      await mkdir(path.dirname(each));
+      await mkdir(path.dirname(each), { recursive: true });
       await writeFile(each, 'x');
       await utimes(each, 1, 1);
     }
-    const here = `${folder}run-0002/`;
+    const here = `${pathToFileURL(run).href}/`;
     const item = { ...row(1), destination: pathToFileURL(path.join(out, 'a.pdf')).href };
     await writeFile(path.join(run, 'manifest.jsonl'), `${JSON.stringify(item)}\n`);
     await mergeBatchResults(files, { folder: here, parts: 0, rest: [succeeded(1)] }, writing);

@@ -1,5 +1,6 @@
 import { summariseReport } from '../../src/batch/report/summary';
 import { writeBatchReport } from '../../src/batch/report/write-report';
+import type { BatchItem, PlannedRows } from '../../src/shared/batch';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { makeRun, removeRuns, type Ending } from './report-run';
 
@@ -94,13 +95,42 @@ it('counts the files that the service warned of', async () => {
   expect(lines).toContain('The service warned of 2 files: see the report.');
 });
 
+it('says of rows that need another plan what mends them, and names no retry for them', async () => {
+  const refused = { code: 'DESTINATION_TAKEN', message: 'a.md and a.txt', isUnclear: true } as const;
+  const taken: Ending = { ...failed('DESTINATION_TAKEN'), charge: 'no' };
+  const items = { 1: { refused }, 2: { refused, source: '' } };
+  const advice = expect.stringMatching(/^Rows that are wrong, or in the way .* run the same batch again/) as unknown;
+  const only = await summaryOf([taken, taken, { status: 'succeeded' }], 'november', { items });
+  expect(only.lines).toContainEqual(advice);
+  expect(only.lines.join('\n')).not.toContain('retry');
+  expect(only.lines.filter((line) => line.trim() === '')).toEqual([]);
+  const both = await summaryOf([taken, taken, failed('SOURCE_EMPTY')], 'november', { items });
+  expect(both.lines).toContainEqual(advice);
+  expect(both.lines).toContain('When that is fixed, this runs only what failed: fileconv batch retry november');
+});
+
+it('tells what was left out, and that not all is converted', async () => {
+  const warnings = Array.from({ length: 100 }, (_, index) => `in/${index} can't be read. It is left out.`);
+  const planned = { leftOut: 150, warnings } as PlannedRows;
+  const { lines } = await summaryOf([{ status: 'succeeded' }, { status: 'succeeded' }], 'november', { planned });
+  expect(lines[0]).toBe('All that can be read: 2 files are converted. 150 left out.');
+  expect(lines).toContain("Left out, and not converted: 150 files or folders that can't be read.");
+  expect(lines.filter((line) => line.startsWith('  in/'))).toHaveLength(20);
+  expect(lines).toContain('  and 130 more.');
+});
+
 it('gives a command that a shell takes as it stands, whatever the batch is called', async () => {
   const { lines } = await summaryOf([failed('EMPTY_FILE')], "it's $HOME");
   expect(lines.find((line) => line.includes('retry'))).toMatch(/fileconv batch retry 'it'\\''s \$HOME'$/);
 });
 
-async function summaryOf(endings: readonly Ending[], batch = 'november'): Promise<{ lines: string[]; folder: string }> {
-  const run = await makeRun(endings);
-  const report = await writeBatchReport(createLocalFiles(), { batch, folder: run.uri, state: run.state });
+async function summaryOf(
+  endings: readonly Ending[],
+  batch = 'november',
+  { planned, items }: { planned?: PlannedRows; items?: Record<number, Partial<BatchItem>> } = {},
+): Promise<{ lines: string[]; folder: string }> {
+  const run = await makeRun(endings, { ...(items && { items }) });
+  const state = { ...run.state, ...(planned && { planned }) };
+  const report = await writeBatchReport(createLocalFiles(), { batch, folder: run.uri, state });
   return { lines: summariseReport(report), folder: run.folder };
 }

@@ -25,6 +25,18 @@ describe('prepareDestination', () => {
     expect(plan).toEqual({ kind: 'write', uri: uriOf(folder, 'a b#1.pdf') });
   });
 
+  it('refuses a path beside which no temporary file would fit, before anything is sent for it', async () => {
+    const folder = await makeFolder();
+    const ofBytes = (bytes: number) => {
+      const names = Array.from({ length: 19 }, () => 'd'.repeat(199));
+      const rest = bytes - path.join(folder, ...names).length - 1;
+      return uriOf(folder, ...names, 'x'.repeat(rest));
+    };
+    expect(await prepare(ofBytes(4_063))).toMatchObject({ kind: 'write' });
+    const refused = await failureOf(prepare(ofBytes(4_064)));
+    expect(refused).toMatchObject({ code: 'DESTINATION_NOT_WRITABLE', retryable: false });
+  });
+
   it('writes nothing, not even the folders that the write will make', async () => {
     const folder = await makeFolder();
     await prepare(uriOf(folder, 'new', 'deeper', 'out.pdf'));

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { appendFile, mkdir, readFile, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { WorkflowFailedError } from '@temporalio/client';
 import {
@@ -75,7 +75,7 @@ async function resultOf(workflow: { workflowId: string } | undefined): Promise<C
 }
 
 const none = { todo: 0, succeeded: 0, failed: 0, cancelled: 0, kept: 0, refused: 0, done: 0, unsettled: 0 };
-const counts = { ...none, missing: 0 };
+const counts = { ...none, missing: 0, leftOut: 0 };
 
 /** Conversions don't finish until they are let go. */
 function holdConversions() {
@@ -164,13 +164,42 @@ describe('a sweep', () => {
       message: expect.stringContaining('does not exist') as string,
     });
     const told = { code: 'SOURCE_NOT_FOUND', message: expect.stringContaining('does not exist') as string };
-    expect(await schedules.failures(name)).toEqual({ lastFailure: told });
+    expect(await schedules.lastSweep(name)).toEqual({ lastFailure: told });
     await until('the list tells of it', async () =>
       (await schedules.list()).some((each) => each.name === name && each.lastFailure?.code === told.code),
     );
     await mkdir(path.join(rig.folder, 'in'));
     await sweep(name);
-    expect(await schedules.failures(name)).toEqual({});
+    expect(await schedules.lastSweep(name)).toMatchObject({ lastResult: { status: 'completed' } });
+  });
+
+  it("converts what is clear beside files that are in each other's way, and fails those in every sweep", async () => {
+    for (const name of ['one.md', 'one.txt', 'two.md', '.md']) await put(name, `# ${name}\n`);
+    await symlink('nowhere', path.join(rig.folder, 'in', 'lost.md'));
+    const name = await schedule();
+    const both = expect.stringContaining('would both become') as unknown;
+    const lost = expect.stringContaining('lost.md is a symbolic link that leads nowhere. It is left out.') as unknown;
+    const told = { refused: 2, leftOut: 1, warnings: [lost, both, both] };
+    expect(await sweep(name)).toEqual({
+      ...counts,
+      ...told,
+      status: 'completed',
+      todo: 1,
+      succeeded: 1,
+      results: expect.any(String) as unknown,
+    });
+    await put('three.md', '# Three\n');
+    expect(await sweep(name)).toMatchObject({ ...counts, ...told, todo: 1, succeeded: 1, done: 1 });
+    expect(await sweep(name)).toEqual({ ...counts, ...told, status: 'completed', done: 2 });
+    expect(await outputs()).toEqual(['three.pdf', 'two.pdf']);
+    expect(await schedules.lastSweep(name)).toMatchObject({ lastResult: told });
+    expect(await detailsOfNewest(name)).toContain("2 files were not sent: it is known that they can't be converted.");
+    expect(await detailsOfNewest(name)).toContain("**1 files or folders were left out**: they can't be read.");
+    await rm(path.join(rig.folder, 'in', 'one.txt'));
+    expect(await sweep(name)).toMatchObject({ refused: 0, todo: 1, succeeded: 1 });
+    for (const other of ['one.md', 'two.md', 'three.md', '.md']) await rm(path.join(rig.folder, 'in', other));
+    await put('four.md', '');
+    expect(await sweep(name)).toMatchObject({ status: 'completed', ...counts, refused: 1, leftOut: 1 });
   });
 
   it('does nothing while the batch runs by hand, and leaves no run behind', async () => {

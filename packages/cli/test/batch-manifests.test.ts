@@ -26,6 +26,7 @@ async function runManifest(content: string | Buffer, ...flags: string[]) {
   return { name, hasRun: existsSync(path.join(stack.stateDir, 'batches', name, 'run-0001')), ended };
 }
 
+/** None of their rows is good: those of which one is are in batch.test.ts. */
 describe('batch run with a manifest that is wrong', () => {
   it.each<[string, string | Buffer, RegExp]>([
     ['is empty', '', /^error: m\.csv is empty\./],
@@ -43,10 +44,10 @@ describe('batch run with a manifest that is wrong', () => {
       `${header}a.md,html,out/X.html\nb.md,html,out/x.html\n`,
       /^error: m\.csv line 3, column destination: .*out\/x\.html is the result of .*line 2.*out\/X\.html/,
     ],
-  ])('that %s: one clear error, exit code 2, and no run', async (_, content, message) => {
+  ])('that %s: a clear error, exit code 2, and no run', async (_, content, message) => {
     const { hasRun, ended } = await runManifest(content);
     expect(ended).toMatchObject({ code: 2, stdout: '' });
-    expect(linesOf(ended.stderr)).toEqual([expect.stringMatching(message)]);
+    expect(linesOf(ended.stderr)).toContainEqual(expect.stringMatching(message));
     expect(hasRun).toBe(false);
   });
 

@@ -23,7 +23,8 @@ describe('batch run --dry-run', () => {
     await mkdir(path.join(cwd, 'out'));
     await writeFile(path.join(cwd, 'out/p002.gif'), 'mine');
     const ended = await batch(cwd, 'run', ...toGif('dry'), '--dry-run');
-    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    // One of them would fail.
+    expect(ended).toMatchObject({ code: 1, stderr: '' });
     expect(linesOf(ended.stdout)).toEqual([
       expect.stringMatching(/^Batch dry: 3 files to convert \(\d+ B\)\.$/),
       expect.stringMatching(/^FROM +TO +FILES +SIZE$/),
@@ -67,6 +68,65 @@ it('--runs names another folder for the runs, which a retry in any folder finds 
   expect(linesOf(retried.stdout)[0]).toBe(
     'All 3 files are done. 1 converted; 2 skipped: their results are there already.',
   );
+});
+
+describe('what can not be converted holds up nothing else', () => {
+  it('bad rows of a manifest: they fail with their lines, the others are converted, and the exit code is 1', async () => {
+    const cwd = await folderWithPictures(3);
+    const rows = [
+      'in/p001.png,gif,a.gif',
+      'in/p002.png,gif,a.gif',
+      'in/p003.png,gif,b.gif',
+      ',gif,c.gif',
+      'in/p003.png,gif,../d.gif',
+    ];
+    await writeFile(path.join(cwd, 'bad rows.csv'), ['source,output,destination', ...rows, ''].join('\n'));
+    const dry = await batch(cwd, 'run', 'bad rows.csv', '--name', 'bad rows', '--dry-run');
+    expect(dry.code).toBe(1);
+    expect(linesOf(dry.stdout)[0]).toMatch(/^Batch bad rows: 1 file to convert \(\d+ B\), 4 files will fail\.$/);
+    const ended = await batch(cwd, 'run', 'bad rows.csv', '--name', 'bad rows');
+    expect(ended.code).toBe(1);
+    const warned = linesOf(ended.stderr).filter((line) => line.startsWith('warning:'));
+    expect(warned.map((line) => /line (\d)/.exec(line)?.[1])).toEqual(['2', '3', '5', '6']);
+    expect(linesOf(ended.stderr)).toContain('Batch bad rows: 1 file to convert.');
+    expect(linesOf(ended.stdout)[0]).toBe('4 of 5 files failed. 1 converted.');
+    expect(ended.stdout).not.toContain('batch retry');
+    expect([existsSync(path.join(cwd, 'a.gif')), existsSync(path.join(cwd, 'b.gif'))]).toEqual([false, true]);
+    const again = await batch(cwd, 'run', 'bad rows.csv', '--name', 'bad rows', '--json');
+    expect(again.code).toBe(1);
+    expect(parseJson(again.stdout)).toMatchObject({
+      counts: { items: 5, failed: 4, skipped: 1 },
+      failures: [
+        { code: 'DESTINATION_TAKEN', count: 2 },
+        { code: 'ROW_INVALID', count: 1 },
+        { code: 'DESTINATION_OUTSIDE', count: 1 },
+      ],
+      warnings: warned.map((line) => line.slice('warning: '.length)),
+    });
+  });
+
+  it('what can not be read: the rest is converted, all tell of it, and the exit code is 1', async () => {
+    const cwd = await folderWithPictures(1);
+    await symlink('nowhere', path.join(cwd, 'in/lost.png'));
+    const lost = 'in/lost.png is a symbolic link that leads nowhere. It is left out.';
+    const leftOut = { count: 1, messages: [lost] };
+    const run = () => batch(cwd, 'run', ...toGif('left out'), '--json');
+    const dry = await batch(cwd, 'run', ...toGif('left out'), '--dry-run', '--json');
+    expect(dry.code).toBe(1);
+    expect(parseJson(dry.stdout)).toMatchObject({ todo: 1, leftOut: { unread: 1 } });
+    const first = await run();
+    expect(first.code).toBe(1);
+    expect(parseJson(first.stdout)).toMatchObject({ counts: { succeeded: 1, failed: 0 }, leftOut });
+    const again = await run();
+    expect(again.code).toBe(1);
+    expect(parseJson(again.stdout)).toMatchObject({ counts: { skipped: 1 }, leftOut, warnings: [lost] });
+    expect(parseJson((await batch(cwd, 'status', 'left out', '--json')).stdout)).toMatchObject({
+      planned: { leftOut: 1, warnings: [lost] },
+    });
+    expect((await batch(cwd, 'status', 'left out')).stdout).toContain(`    ${lost}\n`);
+    const told = await batch(cwd, 'run', ...toGif('left out'));
+    expect(linesOf(told.stdout).at(-1)).toBe("Left out, and not converted: 1 file or folder that can't be read.");
+  });
 });
 
 it('--stop-after starts no more jobs after so many failures, and the rest is not tried', async () => {

@@ -92,6 +92,21 @@ describe('fileconv schedule', () => {
     expect((await schedule('delete', 'broken')).code).toBe(0);
   });
 
+  it('says in lists which files the last sweep has not converted, and why', async () => {
+    const folder = path.join(cwd, 'odd');
+    await mkdir(folder);
+    for (const name of ['one.md', 'one.txt', 'two.md']) await writeFile(path.join(folder, name), '# One\n');
+    expect(
+      (await create('--every', '1h', '--settled', '1s', '--name', 'odd', '--from', 'odd', '--out', 'odd out')).code,
+    ).toBe(0);
+    expect((await schedule('trigger', 'odd')).code).toBe(0);
+    const told =
+      /The last sweep of schedule odd has not converted all: 2 files not converted\. See: fileconv batch status odd\n {2}.*would both become/;
+    await until('the list tells of it', async () => told.test((await schedule('list')).stdout));
+    expect(await find('odd')).toMatchObject({ lastResult: { succeeded: 1, refused: 2, leftOut: 0 } });
+    expect((await schedule('delete', 'odd')).code).toBe(0);
+  });
+
   it('refuses a name that is taken', async () => {
     expect((await create('--cron', '0 6 * * 1-5', '--name', 'taken')).code).toBe(0);
     const again = await create('--every', '1h', '--name', 'taken', '--json');

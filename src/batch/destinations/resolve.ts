@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { credentialsProblem, decoded, holdsCredentials } from '../../shared/job';
 import { closestName } from '../../shared/wording';
-import { cutToBytes, maxNameBytes, makeSafeName } from '../../storage/file-name';
+import { cutToBytes, maxNameBytes, maxPathBytes, makeSafeName } from '../../storage/file-name';
 import { shownPath } from '../../storage/file-uri';
 import {
   asFolder,
@@ -37,7 +37,9 @@ export interface DestinationRequest {
 }
 
 export type ResolvedDestination =
-  { uri: string } | { code: 'DESTINATION_INVALID' | 'DESTINATION_OUTSIDE'; problem: string };
+  | { uri: string; code?: never }
+  /** `uri`: where it would be, if that can be told. */
+  | { uri?: string; code: 'DESTINATION_INVALID' | 'DESTINATION_OUTSIDE'; problem: string };
 
 /**
  * Where a row's result goes.
@@ -63,7 +65,11 @@ export function resolveDestination(request: DestinationRequest, rules: Destinati
   const mayBeAnywhere = rules.out === undefined && (isUri(destination) || path.isAbsolute(destination));
   if (!mayBeAnywhere && !isInside(base, resolved)) {
     const cure = `Name a file in there, or ${rules.out === undefined ? 'an absolute path' : 'leave out --out'}.`;
-    return { code: 'DESTINATION_OUTSIDE', problem: `${destination} is outside of ${shownFolder(base)}. ${cure}` };
+    return {
+      uri: resolved,
+      code: 'DESTINATION_OUTSIDE',
+      problem: `${destination} is outside of ${shownFolder(base)}. ${cure}`,
+    };
   }
   return checkNames(resolved);
 }
@@ -87,13 +93,17 @@ function checkNames(uri: string): ResolvedDestination {
   const file = decoded(uri);
   if (holdsControlCharacter(file)) {
     const problem = `${JSON.stringify(shownPath(uri))} holds a control character. Remove it.`;
-    return { code: 'DESTINATION_INVALID', problem };
+    return { uri, code: 'DESTINATION_INVALID', problem };
   }
   const names = isLocal(uri) ? file.split('/') : [];
   const tooLong = names.find((segment) => Buffer.byteLength(segment) > maxNameBytes);
   if (tooLong !== undefined) {
     const problem = `the name ${cutToBytes(tooLong, 60)}… is longer than ${maxNameBytes} bytes. Choose a shorter one.`;
-    return { code: 'DESTINATION_INVALID', problem };
+    return { uri, code: 'DESTINATION_INVALID', problem };
+  }
+  if (isLocal(uri) && Buffer.byteLength(shownPath(uri)) > maxPathBytes) {
+    const problem = `its path ${cutToBytes(shownPath(uri), 60)}… is longer than ${maxPathBytes} bytes. Choose a shorter one.`;
+    return { uri, code: 'DESTINATION_INVALID', problem };
   }
   return { uri };
 }

@@ -4,6 +4,7 @@ import { decodeText, decodeWindows1252, peek } from '../lines';
 import {
   manifestColumns,
   checkRow,
+  type BadRow,
   suggestColumn,
   type ManifestColumn,
   type ManifestReading,
@@ -20,11 +21,11 @@ interface CsvRecord {
   info: Info;
 }
 
-/** The valid rows of a CSV manifest with a header row; each error becomes a finding. */
+/** The rows of a CSV manifest with a header row; each error outside of a row becomes a finding. */
 export async function* readCsvManifest(
   chunks: AsyncIterable<Buffer>,
   reading: ManifestReading,
-): AsyncGenerator<ManifestRow> {
+): AsyncGenerator<ManifestRow | BadRow> {
   const { name, findings } = reading;
   let columns: readonly (ManifestColumn | undefined)[] | undefined;
   let lastLine = 0;
@@ -58,8 +59,7 @@ export async function* readCsvManifest(
       if (failure && line >= failure.line) break;
       lastLine = info.lines;
       if (columns) {
-        const row = rowOf(record, { line, columns, form, decode, reading });
-        if (row) yield row;
+        yield rowOf(record, { line, columns, form, decode, reading });
       } else {
         columns = readHeader(record, { line, reading });
         if (!columns) return;
@@ -109,10 +109,9 @@ interface RowReading {
   reading: ManifestReading;
 }
 
-function rowOf(record: readonly Buffer[], { line, columns, form, decode, reading }: RowReading) {
-  const { name, findings } = reading;
-  const before = findings.count;
-  const problem = (what: string) => findings.add('ROW_INVALID', `${name} line ${line}${what}`);
+function rowOf(record: readonly Buffer[], { line, columns, form, decode, reading }: RowReading): ManifestRow | BadRow {
+  const problems: string[] = [];
+  const problem = (what: string) => problems.push(`${reading.name} line ${line}${what}`);
   const raw: RawRow = {};
   if (record.slice(columns.length).some((field) => field.length > 0)) {
     const counts = `there are ${record.length} values for ${columns.length} columns`;
@@ -125,7 +124,7 @@ function rowOf(record: readonly Buffer[], { line, columns, form, decode, reading
     if (text === undefined) problem(`, column ${column}: the bytes are not UTF-8. Save the file as CSV in UTF-8.`);
     else raw[column] = text;
   }
-  return findings.count > before ? undefined : checkRow(raw, { line, term: 'column', reading });
+  return problems.length > 0 ? { line, problem: problems.join(' ') } : checkRow(raw, { line, term: 'column', reading });
 }
 
 /** Decodes UTF-8 or else Windows-1252, as Western spreadsheet programs write CSV; warns of the first such line. */

@@ -13,6 +13,12 @@ export interface ManifestRow extends Pick<BatchItem, 'source' | 'output' | 'inpu
   destination?: string;
 }
 
+/** A row that can't be read. */
+export interface BadRow {
+  line: number;
+  problem: string;
+}
+
 export const manifestColumns = ['source', 'output', 'input', 'parameters', 'destination'] as const;
 export type ManifestColumn = (typeof manifestColumns)[number];
 export type ColumnTerm = 'column' | 'key';
@@ -23,20 +29,21 @@ export interface ManifestReading {
   name: string;
   /** Default target format. */
   defaultOutput: string | undefined;
+  /** For what makes the whole of it unreadable. */
   findings: Findings;
   /** For what the user should know about a manifest that can be run. */
   warnings: Findings;
 }
 
-/** The row if all of its values are valid; each invalid value becomes a finding. */
+/** The row, or all that is wrong with its values. */
 export function checkRow(
   raw: RawRow,
   { line, term, reading }: { line: number; term: ColumnTerm; reading: ManifestReading },
-): ManifestRow | undefined {
-  const { name, defaultOutput, findings } = reading;
-  const before = findings.count;
+): ManifestRow | BadRow {
+  const { name, defaultOutput } = reading;
+  const problems: string[] = [];
   const problem = (column: ManifestColumn, what: string) =>
-    findings.add('ROW_INVALID', `${name} line ${line}, ${term} ${column}: ${what}`);
+    problems.push(`${name} line ${line}, ${term} ${column}: ${what}`);
   for (const column of manifestColumns) {
     if (raw[column]?.includes('\0')) problem(column, 'there is a NUL byte in it. Remove it.');
   }
@@ -52,7 +59,7 @@ export function checkRow(
   const parameters = readParameters(raw.parameters ?? '');
   const wrong = parameters ? problemOfParameters(parameters) : 'must be written as in dpi=150 page_size=a5';
   if (wrong !== undefined) problem('parameters', `${wrong}.`);
-  if (output === undefined || findings.count > before) return undefined;
+  if (output === undefined || problems.length > 0) return { line, problem: problems.join(' ') };
   return defined({
     line,
     term,

@@ -4,6 +4,7 @@ import { readCsvManifest } from './csv-manifest';
 import {
   type ManifestReading,
   type ManifestRow,
+  type BadRow,
   checkRow,
   manifestColumns,
   suggestColumn,
@@ -19,12 +20,12 @@ const otherKinds: readonly { bytes: Buffer; advice: string }[] = [
 
 /**
  * The rows of a user's manifest: CSV or JSON Lines by its extension, or else by its first character. Holds one row in
- * memory at a time. Every error becomes a finding; a manifest with findings must not be run.
+ * memory at a time. What makes more than one row unreadable becomes a finding; a manifest with findings must not be run.
  */
 export async function* readManifest(
   chunks: AsyncIterable<Buffer>,
   reading: ManifestReading,
-): AsyncGenerator<ManifestRow> {
+): AsyncGenerator<ManifestRow | BadRow> {
   const { name, findings } = reading;
   try {
     yield* readText(inUtf8(chunks), reading);
@@ -34,7 +35,7 @@ export async function* readManifest(
   }
 }
 
-async function* readText(text: AsyncIterable<Buffer>, reading: ManifestReading): AsyncGenerator<ManifestRow> {
+async function* readText(text: AsyncIterable<Buffer>, reading: ManifestReading): AsyncGenerator<ManifestRow | BadRow> {
   const { name, findings } = reading;
   const before = findings.count;
   const { head, all, close } = await peek(text, (seen) => seen.length >= 4);
@@ -62,60 +63,50 @@ function isJsonl(name: string, head: Buffer): boolean {
 
 const maxLineBytes = 64 * 1024;
 
-/** The valid rows of a manifest with one JSON object per line; each error becomes a finding. */
+/** The rows of a manifest with one JSON object per line. */
 async function* readJsonlManifest(
   chunks: AsyncIterable<Buffer>,
   reading: ManifestReading,
-): AsyncGenerator<ManifestRow> {
+): AsyncGenerator<ManifestRow | BadRow> {
   const { name, findings } = reading;
   let lines = 0;
   for await (const { number: line, bytes, tooLong } of readLines(chunks, { maxLineBytes })) {
-    const invalid = (what: string) => findings.add('ROW_INVALID', `${name} line ${line}${what}`);
-    if (tooLong) {
-      lines += 1;
-      invalid(` is longer than ${maxLineBytes} bytes. Write one row a line.`);
-      continue;
-    }
-    const text = decodeText(bytes);
+    const text = tooLong ? undefined : decodeText(bytes);
     if (text?.trim() === '') continue;
     lines += 1;
-    if (text === undefined) {
-      invalid(': the bytes are not UTF-8. Save the file in UTF-8.');
-      continue;
-    }
-    const raw = rawRowOf(text, invalid);
-    const row = raw && checkRow(raw, { line, term: 'key', reading });
-    if (row) yield row;
+    const raw =
+      text !== undefined
+        ? rawRowOf(text)
+        : [tooLong ? ` is longer than ${maxLineBytes} bytes. Write one row a line.` : notUtf8];
+    yield Array.isArray(raw)
+      ? { line, problem: raw.map((what) => `${name} line ${line}${what}`).join(' ') }
+      : checkRow(raw, { line, term: 'key', reading });
   }
   if (lines === 0)
     findings.add('MANIFEST_INVALID', `${name} is empty. Each line is a row: {"source":"a.md","output":"pdf"}`);
 }
 
-function rawRowOf(text: string, invalid: (what: string) => void): RawRow | undefined {
+const notUtf8 = ': the bytes are not UTF-8. Save the file in UTF-8.';
+
+/** The values of a line, or what is wrong with it, each behind its number. */
+function rawRowOf(text: string): RawRow | string[] {
   let row: unknown;
   try {
     row = JSON.parse(text);
   } catch (error) {
-    invalid(` is not JSON: ${error instanceof Error ? error.message : String(error)}. Write one object a line.`);
-    return undefined;
+    return [` is not JSON: ${error instanceof Error ? error.message : String(error)}. Write one object a line.`];
   }
   if (typeof row !== 'object' || row === null || Array.isArray(row)) {
-    invalid(' is not an object. Write one object a line, for example {"source":"a.md","output":"pdf"}');
-    return undefined;
+    return [' is not an object. Write one object a line, for example {"source":"a.md","output":"pdf"}'];
   }
   const raw: RawRow = {};
-  let usable = true;
+  const problems: string[] = [];
   for (const [key, value] of Object.entries(row)) {
-    if (!isColumn(key)) {
-      invalid(`: there is no key ${JSON.stringify(key)}. ${suggestColumn(key)}`);
-      usable = false;
-    } else if (typeof value === 'string') raw[key] = value;
-    else if (value !== null) {
-      invalid(`, key ${key}: it is not a text. Put it in quotes.`);
-      usable = false;
-    }
+    if (!isColumn(key)) problems.push(`: there is no key ${JSON.stringify(key)}. ${suggestColumn(key)}`);
+    else if (typeof value === 'string') raw[key] = value;
+    else if (value !== null) problems.push(`, key ${key}: it is not a text. Put it in quotes.`);
   }
-  return usable ? raw : undefined;
+  return problems.length > 0 ? problems : raw;
 }
 
 function isColumn(key: string): key is ManifestColumn {

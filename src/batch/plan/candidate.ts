@@ -1,22 +1,25 @@
 import path from 'node:path';
 import { z } from 'zod';
-import type { BatchManifest, BatchSources } from '../../shared/batch';
+import type { BatchManifest, BatchSources, Refusal } from '../../shared/batch';
 import { mergeParameters, type ConversionParameters } from '../../shared/parameters';
 import { defined } from '../../shared/defined';
 import { StorageError } from '../../storage/errors';
 import type { FileSnapshot, FileStore, FoundFile } from '../../storage/file-store';
 import { shownPath } from '../../storage/file-uri';
 import { lookAtSource, openInput } from '../contents';
-import { type DestinationRules, notAName, type ResolvedDestination, resolveDestination } from '../destinations/resolve';
-import type { ColumnTerm } from '../manifest/manifest-row';
+import { type DestinationRules, notAName, resolveDestination } from '../destinations/resolve';
+import type { ManifestRow } from '../manifest/manifest-row';
 import { readManifest } from '../manifest/read-manifest';
 import { itemSchema } from '../run-files';
 import { findSources, type SourceLookup } from '../sources/find-sources';
 import { isInside, relativeTo, resolveName, shownAsWritten } from '../uris';
-import type { Findings } from './findings';
+import type { Finding, Findings } from './findings';
 
 export interface Candidate {
+  /** Empty if it can't be told. */
   source: string;
+  /** Why it can be no item. */
+  refusal?: Finding | undefined;
   /** As it was found, if that is known without another look. */
   found?: FoundFile | undefined;
   /** As the user typed it, or derived from that. */
@@ -24,7 +27,7 @@ export interface Candidate {
   /** How messages about other rows refer to this one. */
   place: string;
   /** Only for a row of a manifest. */
-  term?: ColumnTerm;
+  term?: ManifestRow['term'] | undefined;
   /** Folder of the source relative to the named folder; empty if they are the same. */
   dir: string;
   output: string;
@@ -36,21 +39,19 @@ export interface Candidate {
 }
 
 /** The start of a message about one value of a candidate: its row and column, if it comes from a manifest. */
-export function whereIs({ place, term }: Candidate, column: 'source' | 'destination'): string {
+export function whereIs({ place, term }: Pick<Candidate, 'place' | 'term'>, column: 'source' | 'destination'): string {
   return term === undefined ? '' : `${place}, ${term} ${column}: `;
 }
 
 export async function* candidatesOfSources(selection: BatchSources, lookup: SourceLookup): AsyncGenerator<Candidate> {
   const { to, input, parameters } = selection;
   const outputs = new Set(typeof to === 'string' ? [to] : to);
-  for await (const { uri: source, found, shown, dir, how } of findSources(selection, lookup)) {
-    for (const output of outputs) {
-      yield { source, found, shown, place: shown, dir, output, input, parameters, how };
-    }
+  for await (const { uri: source, shown, ...found } of findSources(selection, lookup)) {
+    for (const output of outputs) yield { source, shown, place: shown, ...found, output, input, parameters };
   }
 }
 
-/** The valid rows of a manifest; each error in another row becomes a finding. */
+/** The rows of a manifest. */
 export async function* candidatesOfManifest(
   { manifest, name, folder, to, input: defaultInput, parameters: common }: BatchManifest,
   {
@@ -67,11 +68,19 @@ export async function* candidatesOfManifest(
     return;
   }
   for await (const row of readManifest(chunks, { name, defaultOutput: to, findings: problems, warnings })) {
-    const { line, term, output, input = defaultInput, destination } = row;
-    const place = `${name} line ${line}`;
+    const place = `${name} line ${row.line}`;
+    const none = (shown: string, message: string): Candidate => ({
+      ...{ source: '', shown, place, dir: '', output: '', how: 'row' },
+      refusal: { code: 'ROW_INVALID', message },
+    });
+    if ('problem' in row) {
+      yield none('', row.problem);
+      continue;
+    }
+    const { term, output, input = defaultInput, destination } = row;
     const source = resolveName(row.source, folder);
     if (source === undefined) {
-      problems.add('ROW_INVALID', `${place}, ${term} source: ${notAName(row.source)}`);
+      yield none(shownAsWritten(row.source), `${place}, ${term} source: ${notAName(row.source)}`);
       continue;
     }
     const dir = isInside(folder, source) ? path.posix.dirname(relativeTo(folder, source)) : '.';
@@ -85,78 +94,98 @@ export async function* candidatesOfManifest(
 export interface SeenCandidate {
   candidate: Candidate;
   source: FileSnapshot;
-  resolved: ResolvedDestination | { code: 'ROW_INVALID'; problem: string };
-  destination: FileSnapshot | undefined;
+  /** URI of the result; empty if it can't be told. */
+  uri: string;
+  destination?: FileSnapshot | undefined;
+  /** Why it can be no item. */
+  refusal?: Finding | undefined;
 }
 
+const nowhere = { kind: 'none', reason: 'is nowhere', isLink: false } as const;
+
 export async function lookAt(files: FileStore, candidate: Candidate, rules: DestinationRules): Promise<SeenCandidate> {
-  const resolved = resolveDestination(candidate, rules);
+  if (candidate.refusal) return { candidate, source: nowhere, uri: '', refusal: candidate.refusal };
+  const { uri = '', ...resolved } = resolveDestination(candidate, rules);
+  const refused = (code: Finding['code'], problem: string): Finding => {
+    const where = whereIs(candidate, code === 'ROW_INVALID' ? 'source' : 'destination');
+    return { code, message: `${where || `The result of ${candidate.shown}: `}${problem}` };
+  };
   try {
     const [source, destination] = await Promise.all([
       candidate.found ?? lookAtSource(files, candidate.source),
-      'uri' in resolved ? files.look(resolved.uri) : undefined,
+      resolved.code ? undefined : files.look(uri),
     ]);
-    return { candidate, source, resolved, destination };
+    const refusal = resolved.code && refused(resolved.code, resolved.problem);
+    return { candidate, source, uri, destination, refusal };
   } catch (error) {
     if (!(error instanceof StorageError) || error.code !== 'UNSUPPORTED_URI') throw error;
-    const { message: problem, uri } = error;
     // Told without the query of a web address.
-    const code = candidate.source.startsWith(uri) ? 'ROW_INVALID' : 'DESTINATION_INVALID';
-    const source = { kind: 'none', reason: problem, isLink: false } as const;
-    return { candidate, source, resolved: { code, problem }, destination: undefined };
+    const code = candidate.source.startsWith(error.uri) ? 'ROW_INVALID' : 'DESTINATION_INVALID';
+    return { candidate, source: nowhere, uri, refusal: refused(code, error.message) };
   }
 }
 
 export const draftRow = itemSchema
-  .pick({ source: true, output: true, input: true, parameters: true, destination: true })
+  .pick({ source: true, output: true, input: true, parameters: true, destination: true, refused: true })
   .extend({
     /** From 1. */
     row: z.int().positive(),
+    /** As in `Candidate`. */
     place: z.string(),
+    shown: z.string(),
+    term: z.enum(['column', 'key']).exactOptional(),
     /** Of the source when first seen; absent if it cannot be read. */
     stamp: z.string().exactOptional(),
     bytes: z.number(),
     /** Something already exists at the destination. */
     exists: z.boolean(),
+    /** Of the file at the destination. */
+    replaced: z.string().exactOptional(),
   });
 
-/** A row that was checked by itself but not yet compared with earlier runs. */
+/** A row that was checked by itself but not yet compared with others and with earlier runs. */
 export type DraftRow = z.infer<typeof draftRow>;
 
-/** Undefined if the candidate can be no row, which is a problem. */
-export function toRow(
-  { candidate, source, resolved, destination }: SeenCandidate,
-  row: number,
-  problems: Findings,
-): DraftRow | undefined {
-  if (!('uri' in resolved)) {
-    const column = resolved.code === 'ROW_INVALID' ? 'source' : 'destination';
-    const where = whereIs(candidate, column) || `The result of ${candidate.shown}: `;
-    problems.add(resolved.code, `${where}${resolved.problem}`);
-    return undefined;
-  }
-  const { output, input, parameters, place } = candidate;
+export function toRow({ candidate, source, uri, destination, refusal }: SeenCandidate, row: number): DraftRow {
+  const { output, input, parameters, place, shown, term } = candidate;
   const file = source.kind === 'file' ? source : undefined;
+  const refused = refusal
+    ? { ...refusal, isUnclear: true as const }
+    : unusable(source, whereIs(candidate, 'source') + shown);
   return {
-    ...{ row, place, source: candidate.source, destination: resolved.uri, output },
-    ...defined({ input, parameters, stamp: file?.stamp }),
+    ...{ row, place, shown, source: candidate.source, destination: uri, output },
+    ...defined({ term, input, parameters, stamp: file?.stamp, refused }),
     bytes: file?.bytes ?? 0,
     exists: destination !== undefined && (destination.kind !== 'none' || destination.isLink),
+    ...(destination?.kind === 'file' && { replaced: destination.identity }),
   };
 }
 
-/** A source that cannot be converted is an item that fails: one missing file must not stop forty thousand. */
-export function warnOf({ candidate, source, resolved, destination }: SeenCandidate, warnings: Findings): void {
-  const where = whereIs(candidate, 'source') + candidate.shown;
-  if (source.kind === 'none') {
-    const reason = source.isLink ? 'is a symbolic link that leads nowhere' : source.reason;
-    const fate = source.mayPass ? 'Its job will try again, unless it was converted before' : 'Its item will fail';
-    warnings.add('SOURCE_NOT_FOUND', `${where} ${reason}. ${fate}.`);
-  } else if (source.kind === 'folder') warnings.add('SOURCE_UNUSABLE', `${where} is a folder. Its item will fail.`);
-  else if (source.kind === 'other') warnings.add('SOURCE_UNUSABLE', `${where} is no regular file. Its item will fail.`);
-  else if (source.bytes === 0) warnings.add('SOURCE_UNUSABLE', `${where} is empty. Its item will fail.`);
-  if (destination?.kind === 'folder' && 'uri' in resolved) {
-    const what = `${whereIs(candidate, 'destination')}${shownPath(resolved.uri)} is a folder`;
+/** Why a source can't be converted, with the code that its job would fail with: one missing file must not stop forty thousand. */
+export function unusable(source: FileSnapshot, shown: string): (Refusal & Finding) | undefined {
+  switch (source.kind) {
+    case 'file':
+      return source.bytes > 0 ? undefined : { code: 'SOURCE_EMPTY', message: `${shown} is empty.` };
+    case 'folder':
+      return { code: 'SOURCE_IS_DIRECTORY', message: `${shown} is a folder.` };
+    case 'other':
+      return { code: 'SOURCE_UNREADABLE', message: `${shown} is no regular file.` };
+    case 'none': {
+      if (source.mayPass) return undefined;
+      const reason = source.isLink ? 'is a symbolic link that leads nowhere' : source.reason;
+      return { code: source.isUnseen ? 'SOURCE_UNREADABLE' : 'SOURCE_NOT_FOUND', message: `${shown} ${reason}.` };
+    }
+  }
+}
+
+/** What its job decides. */
+export function warnOf({ candidate, source, uri, destination }: SeenCandidate, warnings: Findings): void {
+  if (source.kind === 'none' && source.mayPass) {
+    const what = `${whereIs(candidate, 'source')}${candidate.shown} ${source.reason}`;
+    warnings.add('SOURCE_NOT_FOUND', `${what}. Its job will try again, unless it was converted before.`);
+  }
+  if (destination?.kind === 'folder') {
+    const what = `${whereIs(candidate, 'destination')}${shownPath(uri)} is a folder`;
     warnings.add('DESTINATION_INVALID', `${what}. The item of ${candidate.shown} will fail.`);
   }
 }

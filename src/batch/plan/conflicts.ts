@@ -3,50 +3,68 @@ import { parametersKey } from '../../shared/parameters';
 import { shownPath } from '../../storage/file-uri';
 import { decoded } from '../../shared/job';
 import { folderOf, isLocal, nameOf } from '../uris';
-import { type Candidate, type DraftRow, type SeenCandidate, whereIs } from './candidate';
-import type { NamedRow } from './findings';
+import { type DraftRow, whereIs } from './candidate';
+import type { Finding } from './findings';
 
-/** A conflict between two rows. `otherRow` may be the row itself. */
+/** Of a row with another one, which may be the row itself. */
 interface Conflict {
-  kind: 'sameSource' | 'sameDestination' | 'destinationIsSource' | 'sourceIsDestination' | 'destinationIsFolder';
+  kind: 'sameSource' | 'sameDestination' | 'destinationIsSource' | 'destinationIsFolder';
   otherRow: number;
 }
 
-function conflict(kind: Conflict['kind'], otherRow: number | undefined): Conflict[] {
-  return otherRow === undefined ? [] : [{ kind, otherRow }];
-}
-
-/** Finds conflicts among any number of rows in one pass. Names of local files are compared regardless of case, as some systems do. */
+/**
+ * Finds the rows that are in each other's way, among any number of them: all rows are added before the first is asked about. Names of
+ * local files are compared regardless of case, as some systems do.
+ */
 export class Conflicts {
   readonly #conversions = new KeyTable();
   readonly #sources = new KeyTable();
   readonly #sharedSources = new KeyTable();
   readonly #destinations = new KeyTable();
+  /** The second row of a destination. */
+  readonly #sharedDestinations = new KeyTable();
   readonly #folders = new KeyTable();
-  readonly #existing = new KeyTable();
+  /** By folder, what `#fileAbove` has found; 0: none. */
+  readonly #filesAbove = new KeyTable();
   #lastFolder = '';
 
-  /** Adds the row and returns its first conflict. */
-  add({ row, source, output, parameters, destination }: DraftRow, seen: SeenCandidate): Conflict | undefined {
-    const sourceKey = comparable(source);
-    const destinationKey = comparable(destination);
-    const sameSource = conflict(
-      'sameSource',
-      this.#conversions.claim(`${output}${parametersKey(parameters)}\0${source}`, row),
+  /** `identity`: of the source. Returns whether another row has the same source and options already; one that was found is then not added. */
+  add(added: DraftRow, { identity, isFound }: { identity: string | undefined; isFound: boolean }): boolean {
+    const { row, source, destination, refused } = added;
+    // What is wrong by itself takes no place, and its source may not be replaced all the same.
+    const isPlaced = !refused?.isUnclear;
+    const isCompared = isPlaced || (isFound && source !== '');
+    const twin = isCompared ? this.#conversions.claim(conversionOf(added), row) : undefined;
+    if (twin !== undefined && isFound) return true;
+    if (source !== '') {
+      const key = comparable(source);
+      // A file may be converted to two formats: its first row stands for both.
+      const firstRow = this.#sources.claim(key, row);
+      if (firstRow !== undefined && twin === undefined) this.#sharedSources.claim(key, firstRow);
+      if (identity !== undefined) this.#sources.claim(`#${identity}`, row);
+    }
+    if (isPlaced) this.#addDestination(row, destination, twin);
+    return twin !== undefined;
+  }
+
+  /** The first conflict of a row. */
+  of(asked: DraftRow): Conflict | undefined {
+    const { row, destination, replaced } = asked;
+    const key = comparable(destination);
+    const is = (kind: Conflict['kind'], otherRow: number | undefined) =>
+      otherRow === undefined ? undefined : { kind, otherRow };
+    const another = (otherRow: number | undefined) => (otherRow === row ? undefined : otherRow);
+    return (
+      is('sameSource', another(this.#conversions.get(conversionOf(asked)))) ??
+      is('sameDestination', another(this.#destinations.get(key)) ?? this.#sharedDestinations.get(key)) ??
+      is('destinationIsSource', this.#sources.get(key)) ??
+      // It may be there under another name.
+      is('destinationIsSource', replaced === undefined ? undefined : this.#sources.get(`#${replaced}`)) ??
+      is(
+        'destinationIsFolder',
+        this.#folders.get(`${key}/`) ?? (isLocal(destination) ? this.#fileAbove(folderOf(destination)) : undefined),
+      )
     );
-    const sameDestination = conflict('sameDestination', this.#destinations.claim(destinationKey, row));
-    // A file may be converted to two formats: its first row stands for both.
-    const firstRow = this.#sources.claim(sourceKey, row);
-    if (firstRow !== undefined && sameSource.length === 0) this.#sharedSources.claim(sourceKey, firstRow);
-    const found = [
-      ...sameSource,
-      ...sameDestination,
-      ...conflict('destinationIsSource', this.#sources.get(destinationKey)),
-      ...conflict('sourceIsDestination', this.#destinations.get(sourceKey)),
-      ...this.#compareIdentities(row, seen),
-      ...this.#compareFolders(row, destination),
-    ];
-    return found[0];
   }
 
   /** The first row of a source that has several rows. */
@@ -54,81 +72,79 @@ export class Conflicts {
     return this.#sharedSources.get(comparable(source));
   }
 
-  /** An existing destination may be a source under another name. */
-  #compareIdentities(row: number, { source, destination }: SeenCandidate): Conflict[] {
-    const found: Conflict[] = [];
-    if (source.kind === 'file') {
-      this.#sources.claim(`#${source.identity}`, row);
-      found.push(...conflict('sourceIsDestination', this.#existing.get(source.identity)));
-    }
-    if (destination?.kind === 'file') {
-      this.#existing.claim(destination.identity, row);
-      found.push(...conflict('destinationIsSource', this.#sources.get(`#${destination.identity}`)));
-    }
-    return found;
-  }
-
-  /** A result cannot have the name of a folder that another result needs. */
-  #compareFolders(row: number, destination: string): Conflict[] {
-    if (!isLocal(destination)) return [];
-    const found = conflict('destinationIsFolder', this.#folders.get(`${comparable(destination)}/`));
+  #addDestination(row: number, destination: string, twin: number | undefined): void {
+    const key = comparable(destination);
+    const firstRow = this.#destinations.claim(key, row);
+    if (firstRow !== undefined && firstRow !== twin) this.#sharedDestinations.claim(key, row);
+    if (!isLocal(destination)) return;
     let folder = folderOf(destination);
     // Rows mostly come folder by folder.
-    if (folder === this.#lastFolder) return found;
+    if (folder === this.#lastFolder) return;
     this.#lastFolder = folder;
-    while (folderOf(folder) !== folder) {
-      const key = comparable(folder);
-      found.push(...conflict('destinationIsFolder', this.#destinations.get(key.slice(0, -1))));
-      if (this.#folders.claim(key, row) !== undefined) break;
+    while (folderOf(folder) !== folder && this.#folders.claim(comparable(folder), row) === undefined) {
       folder = folderOf(folder);
     }
-    return found;
+  }
+
+  /** The row whose result would have the name of this folder, or of one above. */
+  #fileAbove(folder: string): number | undefined {
+    if (folderOf(folder) === folder) return undefined;
+    const key = comparable(folder);
+    const known = this.#filesAbove.get(key);
+    if (known !== undefined) return known === 0 ? undefined : known;
+    const file = this.#destinations.get(key.slice(0, -1)) ?? this.#fileAbove(folderOf(folder));
+    this.#filesAbove.claim(key, file ?? 0);
+    return file;
   }
 }
 
-export const codeOfConflict = {
-  sameSource: 'SOURCE_REPEATED',
-  sameDestination: 'DESTINATION_TAKEN',
-  destinationIsSource: 'DESTINATION_IS_SOURCE',
-  sourceIsDestination: 'DESTINATION_IS_SOURCE',
-  destinationIsFolder: 'DESTINATION_TAKEN',
-} as const satisfies Record<Conflict['kind'], string>;
+function conversionOf({ source, output, input = '', parameters }: DraftRow): string {
+  return `${output} ${input}${parametersKey(parameters)}\0${source}`;
+}
 
-export function explainConflict(
-  kind: Conflict['kind'],
-  { planned, candidate, other }: { planned: DraftRow; candidate: Candidate; other: NamedRow },
-): string {
-  const { shown, place } = candidate;
-  const { output, row } = planned;
-  const destination = shownPath(planned.destination);
-  const atSource = whereIs(candidate, 'source');
-  const atDestination = whereIs(candidate, 'destination');
+/** Why a row fails that is in the way of another. */
+export function explainConflict(kind: Conflict['kind'], row: DraftRow, other: DraftRow): Finding {
+  const { shown, place, output, term } = row;
+  const destination = shownPath(row.destination);
+  const atSource = whereIs(row, 'source');
+  const atDestination = whereIs(row, 'destination');
   switch (kind) {
     case 'sameSource':
-      return `${atSource}${shown} becomes ${output} by ${other.place} already. Remove one of the two.`;
+      return {
+        code: 'SOURCE_REPEATED',
+        message: `${atSource}${shown} becomes ${output} by ${other.place} already. Remove one of the two.`,
+      };
     case 'sameDestination':
-      return candidate.how === 'row'
-        ? `${atDestination}${destination} is the result of ${other.place} too${unlikeness(other, planned)}. Give one of them another name.`
-        : `${other.place} and ${place} would both become ${destination}${unlikeness(other, planned)}. ${cureOf(other, planned)}`;
+      return {
+        code: 'DESTINATION_TAKEN',
+        message: term
+          ? `${atDestination}${destination} is the result of ${other.place} too${unlikeness(other, row)}. Give one of them another name.`
+          : `${place} and ${other.place} would both become ${destination}${unlikeness(other, row)}. ${cureOf(other, row)}`,
+      };
     case 'destinationIsSource':
-      return other.row === row
-        ? `${atDestination}${shown} would be replaced by its own result. Choose another folder with --out, or leave it out with --exclude.`
-        : `${atDestination}${destination}, the result of ${shown}, is a source too: ${other.place}. Choose another folder with --out.`;
-    case 'sourceIsDestination':
-      return `${atSource}${shown} would be replaced by the result of ${other.place}. Choose another folder with --out.`;
+      return {
+        code: 'DESTINATION_IS_SOURCE',
+        message:
+          other.row === row.row
+            ? `${atDestination}${shown} would be replaced by its own result. Choose another folder with --out, or leave it out with --exclude.`
+            : `${atDestination}${destination}, the result of ${shown}, is a source too: ${other.place}. Choose another folder with --out.`,
+      };
     case 'destinationIsFolder':
-      return `${atDestination}${destination}, the result of ${shown}, and ${shownPath(other.destination)}, that of ${other.place}, need a file and a folder of one name. Give one of them another name.`;
+      return {
+        code: 'DESTINATION_TAKEN',
+        message: `${atDestination}${destination}, the result of ${shown}, and ${shownPath(other.destination)}, that of ${other.place}, need a file and a folder of one name. Give one of them another name.`,
+      };
   }
 }
 
 /** Explains why two names that look different are the same. */
-function unlikeness(other: NamedRow, { destination }: DraftRow): string {
+function unlikeness(other: DraftRow, { destination }: DraftRow): string {
   return other.destination === destination
     ? ''
     : ` (there ${shownPath(other.destination)}, which many file systems take for the same name)`;
 }
 
-function cureOf(other: NamedRow, { source, destination }: DraftRow): string {
+function cureOf(other: DraftRow, { source, destination }: DraftRow): string {
   const isBeside = folderOf(other.source) === folderOf(source);
   if (isBeside && other.destination !== destination) return 'Rename one of them.';
   const [one, two] = [nameOf(other.source), nameOf(source)];

@@ -7,7 +7,11 @@ export const findingCodes = [
   /** An invalid value in a row of the manifest or of a file list. */
   'ROW_INVALID',
   'SOURCE_NOT_FOUND',
-  /** A folder, a device or an empty file. */
+  'SOURCE_EMPTY',
+  'SOURCE_IS_DIRECTORY',
+  /** It may not be looked at, or is a device. */
+  'SOURCE_UNREADABLE',
+  /** What was found or listed, and is left out. */
   'SOURCE_UNUSABLE',
   /** The service does not convert such files. */
   'FORMAT_UNUSABLE',
@@ -22,7 +26,7 @@ export const findingCodes = [
   /** Delivered before, and not there any more. */
   'RESULT_MISSING',
 ] as const;
-type FindingCode = (typeof findingCodes)[number];
+export type FindingCode = (typeof findingCodes)[number];
 
 export interface Finding {
   code: FindingCode;
@@ -36,59 +40,16 @@ export interface FindingList {
   listed: readonly Finding[];
 }
 
-export interface NamedRow {
-  row: number;
-  /** How messages name the row: its source, or its line in the manifest. */
-  place: string;
-  source: string;
-  destination: string;
-}
-
-interface PendingFinding {
-  code: FindingCode;
-  otherRow: number;
-  describe: (other: NamedRow) => string;
-}
-
 const maxListed = 100;
 
 /** Counts every finding, but keeps only the first ones. */
-export class Findings {
-  #count = 0;
-  readonly #kept: (Finding | PendingFinding)[] = [];
-
-  get count(): number {
-    return this.#count;
-  }
+export class Findings implements FindingList {
+  count = 0;
+  readonly listed: Finding[] = [];
 
   add(code: FindingCode, message: string): void {
-    this.#keep({ code, message });
-  }
-
-  /** A finding about two rows; only the number of the other one is known until `list` is called. */
-  addAbout(code: FindingCode, otherRow: number, describe: (other: NamedRow) => string): void {
-    this.#keep({ code, otherRow, describe });
-  }
-
-  /** @param rows all rows; those that messages refer to are looked up in one pass. */
-  async list(rows: () => AsyncIterable<NamedRow> = noRows): Promise<FindingList> {
-    const wanted = new Set(this.#kept.flatMap((each) => ('otherRow' in each ? [each.otherRow] : [])));
-    const found = new Map<number, NamedRow>();
-    if (wanted.size > 0) {
-      for await (const row of rows()) if (wanted.has(row.row)) found.set(row.row, row);
-    }
-    const listed = this.#kept.map((each): Finding => {
-      if ('message' in each) return each;
-      const { code, otherRow, describe } = each;
-      const other = found.get(otherRow) ?? { row: otherRow, place: `row ${otherRow}`, source: '', destination: '' };
-      return { code, message: describe(other) };
-    });
-    return { count: this.#count, listed };
-  }
-
-  #keep(finding: Finding | PendingFinding): void {
-    this.#count += 1;
-    if (this.#kept.length < maxListed) this.#kept.push(finding);
+    this.count += 1;
+    if (this.listed.length < maxListed) this.listed.push({ code, message });
   }
 }
 
@@ -96,10 +57,6 @@ export class Findings {
 export function messagesOf({ count, listed }: FindingList, atMost = listed.length): string[] {
   const told = listed.slice(0, atMost).map(({ message }) => message);
   return count > told.length ? [...told, `and ${count - told.length} more.`] : told;
-}
-
-export async function* noRows(): AsyncGenerator<never> {
-  // None.
 }
 
 const maxTold = 5;

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { type FileHandle, writeFile } from 'node:fs/promises';
-import type { BatchItem, BatchManifest, BatchPlan, BatchSources } from '../../shared/batch';
+import type { BatchItem, BatchManifest, BatchPlan, BatchSources, Refusal } from '../../shared/batch';
 import { defined } from '../../shared/defined';
 import type { OnUnknownOutcome } from '../../shared/job';
 import { defaultPolicies, type Unconvertible } from '../../shared/policies';
@@ -22,10 +22,19 @@ import {
   type DraftRow,
   type SeenCandidate,
 } from './candidate';
-import { codeOfConflict, Conflicts, explainConflict } from './conflicts';
-import { Findings, noRows } from './findings';
-import { type LeftOut, type SettledRow, type PlannedBatch, writeRun } from './planned-batch';
-import { refuseRow, repeatRefusal, repeatRow, sight, asAsked, type AskAnswer, type AskPair } from './settle-row';
+import { Conflicts, explainConflict } from './conflicts';
+import { Findings } from './findings';
+import { conclude, type LeftOut, type SettledRow, type PlannedBatch, writeRun } from './planned-batch';
+import {
+  refuseRow,
+  repeatRefusal,
+  repeatRow,
+  sight,
+  asAsked,
+  type AskAnswer,
+  type AskPair,
+  type RepeatedItem,
+} from './settle-row';
 
 /** Folders are URIs that end with `/`. */
 /** What the request of a batch says of its plan. */
@@ -58,7 +67,7 @@ export interface PlanBatchOptions {
   settledForMs?: number | undefined;
   /** What the first look noted. Default: this is the first one, which plans nothing if there is anything to look at again. */
   noted?: ReadonlySet<string> | undefined;
-  /** Allows sources that match no files yet. Default: no. */
+  /** Allows sources that match no files yet, or none that can be converted. Default: no. */
   mayBeEmpty?: boolean | undefined;
   /** Writes a run even if earlier ones have done all of it, so that it tells their results. Default: no. */
   mayBeDone?: boolean | undefined;
@@ -80,8 +89,9 @@ export interface PlanBatchOptions {
 }
 
 /**
- * Plans a batch and, if there are no problems, writes the manifest of a new run. Safe to repeat: what earlier runs did
- * is not done again, and only the new run's folder is written.
+ * Plans a batch and, if there are no problems, writes the manifest of a new run. A row that is bad by itself, or in the way of
+ * another one, fails in it, and the others are converted; if no row is good, there are problems. Safe to repeat: what earlier runs
+ * did is not done again, and only the new run's folder is written.
  *
  * Uses a few hundred bytes of memory per row.
  *
@@ -110,8 +120,11 @@ const comparisonsUnderWay = 8;
 class BatchPlanning {
   readonly #problems = new Findings();
   readonly #warnings = new Findings();
-  readonly #leftOut: LeftOut = { repeated: 0, unmodified: 0, unsettled: 0, ownResults: 0 };
+  readonly #unread = new Findings();
+  readonly #leftOut = { repeated: 0, unmodified: 0, unsettled: 0, ownResults: 0 };
   readonly #conflicts = new Conflicts();
+  /** Offset of each row in the draft, and the end. */
+  readonly #offsets = [0];
   /** Of the first look: sources, as they are, that a second one must find unchanged. */
   readonly #toNote: string[] = [];
   #lastRun = 0;
@@ -123,23 +136,15 @@ class BatchPlanning {
   ) {}
 
   async plan(): Promise<PlannedBatch> {
-    const { files, batchFolder, dryRun, mayBeDone, signal } = this.options;
+    const { files, batchFolder, dryRun, mayBeDone, mayBeEmpty, signal } = this.options;
     const rules = await this.#settleRules();
-    const rows = rules ? this.#rows(rules) : noRows();
+    const rows = this.#rows(rules);
     const canRun = () => dryRun !== true && this.#problems.count === 0 && this.#toNote.length === 0;
     const lastRun = () => this.#lastRun;
     const written = await writeRun(rows, { files, batchFolder, lastRun, canRun, mayBeDone, signal });
     this.#refuseNothing(written.rows);
-    const list = (findings: Findings) => findings.list(() => this.#drafted());
-    return {
-      ...written,
-      existing: await list(written.existing),
-      missing: await list(written.missing),
-      leftOut: this.#leftOut,
-      toNote: this.#toNote,
-      problems: await list(this.#problems),
-      warnings: await list(this.#warnings),
-    };
+    const found = { problems: this.#problems, warnings: this.#warnings, unread: this.#unread, leftOut: this.#leftOut };
+    return conclude(written, { ...found, toNote: this.#toNote, mayBeAll: mayBeEmpty });
   }
 
   /** The rules for destinations; undefined if the options are invalid. */
@@ -163,15 +168,16 @@ class BatchPlanning {
   }
 
   /** Both passes over all candidates. */
-  async *#rows(rules: DestinationRules): AsyncGenerator<SettledRow> {
+  async *#rows(rules: DestinationRules | undefined): AsyncGenerator<SettledRow> {
+    if (!rules) return;
     const { files, batchFolder, dryRun, signal } = this.options;
     const ledger = await Ledger.open(files, batchFolder, { isReadOnly: dryRun, signal });
     this.#lastRun = ledger.run;
     await writeFile(this.draftFile, inChunks(this.#draft(rules, ledger)));
     const settle = (row: DraftRow) => this.#settleRow(row, ledger);
     for await (const settled of mapOrdered(this.#drafted(), { concurrency: comparisonsUnderWay, signal }, settle)) {
-      if (!settled) {
-        this.#leftOut.unsettled += 1;
+      if (typeof settled === 'string') {
+        this.#leftOut[settled] += 1;
         continue;
       }
       const { item, ...rest } = settled;
@@ -180,39 +186,31 @@ class BatchPlanning {
     }
   }
 
-  /**
-   * The first pass: checks each candidate, resolves its destination and drafts the valid rows in order. Everything that
-   * prevents a run becomes a problem.
-   */
+  /** The first pass: checks each candidate, resolves its destination and drafts the rows in order. */
   async *#draft(rules: DestinationRules, ledger: Ledger): AsyncGenerator<string> {
     const { files, signal } = this.options;
-    let row = 0;
     const look = (candidate: Candidate) => lookAt(files, candidate, rules);
     for await (const seen of mapOrdered(this.#candidates(), { concurrency: looksUnderWay, signal }, look)) {
       if (this.#isLeftOut(seen, ledger)) continue;
-      const planned = toRow(seen, row + 1, this.#problems);
-      if (!planned) continue;
-      const { candidate } = seen;
-      const conflict = this.#conflicts.add(planned, seen);
-      if (conflict?.kind === 'sameSource' && candidate.how !== 'row') {
+      const { candidate, source } = seen;
+      const row = toRow(seen, this.#offsets.length);
+      const identity = source.kind === 'file' ? source.identity : undefined;
+      const isFound = candidate.how !== 'row';
+      if (this.#conflicts.add(row, { identity, isFound }) && isFound) {
         this.#leftOut.repeated += 1;
         continue;
       }
-      row += 1;
-      yield jsonLine(planned);
-      if (conflict) {
-        const { kind, otherRow } = conflict;
-        this.#problems.addAbout(codeOfConflict[kind], otherRow, (other) =>
-          explainConflict(kind, { planned, candidate, other }),
-        );
-      }
+      const line = jsonLine(row);
+      this.#offsets.push((this.#offsets.at(-1) ?? 0) + Buffer.byteLength(line));
+      yield line;
       warnOf(seen, this.#warnings);
     }
   }
 
-  async *#drafted(): AsyncGenerator<DraftRow> {
+  async *#drafted(from = 1): AsyncGenerator<DraftRow> {
     const { signal } = this.options;
-    const drafted = this.draftFile.createReadStream({ start: 0, autoClose: false, signal });
+    const start = this.#offsets[from - 1] ?? 0;
+    const drafted = this.draftFile.createReadStream({ start, autoClose: false, signal });
     for await (const { bytes } of readLines(drafted)) {
       yield draftRow.parse(JSON.parse(bytes.toString()));
     }
@@ -221,18 +219,19 @@ class BatchPlanning {
   #isLeftOut({ candidate, source }: SeenCandidate, ledger: Ledger): boolean {
     const { what, settledForMs } = this.options;
     const isFound = candidate.how === 'found';
-    if (isFound && source.kind === 'none') {
-      this.#warnings.add('SOURCE_NOT_FOUND', `${candidate.shown} is gone since it was found. It is left out.`);
+    if (isFound && source.kind === 'none' && !candidate.refusal) {
+      const why = source.isUnseen ? source.reason : 'is gone since it was found';
+      this.#unread.add('SOURCE_NOT_FOUND', `${candidate.shown} ${why}. It is left out.`);
       return true;
     }
     const changedSince = 'sources' in what ? what.modifiedSince : undefined;
     if (changedSince !== undefined && source.kind === 'none' && source.mayPass) {
-      this.#warnings.add('SOURCE_NOT_FOUND', `${candidate.shown} ${source.reason}. It is left out.`);
+      this.#unread.add('SOURCE_NOT_FOUND', `${candidate.shown} ${source.reason}. It is left out.`);
       return true;
     }
     if (source.kind !== 'file') return false;
     const { modifiedAt } = source;
-    let reason: keyof LeftOut | undefined;
+    let reason: Exclude<keyof LeftOut, 'unread'> | undefined;
     if (changedSince !== undefined && modifiedAt < changedSince) reason = 'unmodified';
     else if (settledForMs !== undefined && Math.abs(Date.now() - modifiedAt) < settledForMs) reason = 'unsettled';
     else if (isFound && ledger.find(candidate.source)?.delivered) reason = 'ownResults';
@@ -240,19 +239,41 @@ class BatchPlanning {
     return reason !== undefined;
   }
 
+  /** Why the row is in the way of another one; `repeated` for one that says what another one does. */
+  async #clashOf(row: DraftRow): Promise<Refusal | 'repeated' | undefined> {
+    const conflict = this.#conflicts.of(row);
+    if (!conflict) return undefined;
+    for await (const other of this.#drafted(conflict.otherRow)) {
+      if (conflict.kind === 'sameSource' && other.destination === row.destination) return 'repeated';
+      return { ...explainConflict(conflict.kind, row, other), isUnclear: true };
+    }
+    throw new Error(`row ${conflict.otherRow} is not in the draft`);
+  }
+
   /**
-   * The second pass: compares a row with earlier runs. Undefined for a row to do whose source is not the one of the first
-   * look: it may still be being written.
+   * The second pass: compares a row with the others and with earlier runs. `unsettled` for a row to do whose source is not the
+   * one of the first look: it may still be being written.
    */
-  async #settleRow(row: DraftRow, ledger: Ledger): Promise<SettledRow | undefined> {
+  async #settleRow(row: DraftRow, ledger: Ledger): Promise<SettledRow | 'repeated' | 'unsettled'> {
     const { files, again, ask, askAnswer, unconvertible, settledForMs, noted, signal } = this.options;
     const { onUnknownOutcome = defaultPolicies.onUnknownOutcome } = this.options;
     const { source, output, input, parameters, destination, stamp, bytes, exists } = row;
     const asked = defined({ source, output, input, parameters, destination });
+    const bad = (refused: Refusal, repeated?: Partial<RepeatedItem & BatchItem>): SettledRow => ({
+      ...{ item: { ...asked, ...repeated, refused }, bytes, exists },
+      isBad: true,
+    });
+    // Named as it was written, where that is no URI.
+    if (row.refused?.isUnclear) return bad(row.refused, { source: source || row.shown });
+    const clash = await this.#clashOf(row);
+    if (clash === 'repeated') return clash;
     const mayRun = this.#problems.count === 0;
     const rules = { onUnknownOutcome, again };
     const known = ledger.find(destination);
     const repeated = known && (await repeatRow(asked, known, { files, rules, signal }));
+    // What was delivered needs no place.
+    if (clash && !repeated?.done) return bad(clash);
+    if (row.refused && !repeated?.done && !repeated?.kept && !repeated?.earlier) return bad(row.refused, repeated);
     const isSent = mayRun && !repeated?.done && !repeated?.kept && !repeated?.earlier;
     const sighted = isSent && askAnswer && stamp !== undefined ? { ...asked, stamp } : undefined;
     const now = sighted && askAnswer && (await sight(sighted, askAnswer));
@@ -265,7 +286,7 @@ class BatchPlanning {
     if (mayRun && settledForMs !== undefined && stamp !== undefined && !repeated?.done && !repeated?.kept) {
       const note = hash('sha256', `${stamp}\0${source}`, 'base64url');
       if (!noted) this.#toNote.push(note);
-      if (!noted?.has(note)) return undefined;
+      if (!noted?.has(note)) return 'unsettled';
     }
     const planned: Omit<BatchItem, 'item'> = { ...asked, ...repeated };
     const item = await refuseRow(planned, { ask: mayRun ? ask : undefined, exists, unconvertible });
@@ -274,10 +295,10 @@ class BatchPlanning {
 
   #candidates(): AsyncGenerator<Candidate> {
     const { files, what, cwd, stdin, out, batchFolder, signal } = this.options;
-    const [problems, warnings] = [this.#problems, this.#warnings];
+    const [problems, warnings, unread] = [this.#problems, this.#warnings, this.#unread];
     if ('manifest' in what) return candidatesOfManifest(what, { files, stdin, problems, warnings, signal });
     const skippedFolders = new Set([batchFolder, ...(out === undefined ? [] : [out])]);
-    return candidatesOfSources(what, { files, cwd, stdin, skippedFolders, problems, warnings, signal });
+    return candidatesOfSources(what, { files, cwd, stdin, skippedFolders, problems, warnings, unread, signal });
   }
 
   /** Sources that match nothing are most likely mistyped. */

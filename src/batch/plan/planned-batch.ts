@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Refusal, BatchItem, PlannedRows } from '../../shared/batch';
-import type { Unconvertible } from '../../shared/policies';
+import { countCode, type Refusal, type BatchItem, type PlannedRows } from '../../shared/batch';
 import { counted } from '../../shared/wording';
 import { lastSegment } from '../../shared/job';
 import type { FileStore } from '../../storage/file-store';
@@ -9,7 +8,7 @@ import { inChunks, writeFile } from '../contents';
 import { jsonLine } from '../lines';
 import { runFiles } from '../run-files';
 import { type BatchRun, runFolder } from '../run-folders';
-import { type Finding, type FindingList, Findings, messagesOf } from './findings';
+import { type Finding, type FindingCode, type FindingList, Findings, messagesOf } from './findings';
 import { extensionOf } from './settle-row';
 
 export interface FormatCount {
@@ -38,12 +37,14 @@ export interface LeftOut {
   unsettled: number;
   /** Results of an earlier run of this batch, found in the folder of the sources. */
   ownResults: number;
+  /** Files and folders that can't be read, or whose names can't be told. */
+  unread: number;
 }
 
 export interface PlannedBatch {
   /** The new run; absent if there are problems or nothing to do, and for a dry run. */
   run?: BatchRun;
-  /** Rows of the manifest: the sum of `done`, `kept`, `refused` and `todo`. */
+  /** Rows of the manifest: the sum of `done`, `kept`, `refused`, `bad` and `todo`. */
   rows: number;
   /** Converted by an earlier run from the same content, whatever became of the result. */
   done: number;
@@ -53,6 +54,10 @@ export interface PlannedBatch {
   kept: number;
   /** Rows that fail without being sent because the service does not convert them, most frequent first. */
   refused: RefusedCount[];
+  /** Rows that fail without being sent because they are bad by themselves, or in the way of others. */
+  bad: number;
+  /** Rows that are known to fail, by code: `bad`, and `refused` unless these are skipped. */
+  failures: Record<string, number>;
   todo: number;
   /** Total size of the sources to do. */
   bytes: number;
@@ -65,9 +70,9 @@ export interface PlannedBatch {
   leftOut: LeftOut;
   /** For a second look: without any, the plan is whole. */
   toNote: readonly string[];
-  /** What prevents the batch from running; no run was written. */
+  /** What prevents the batch from running; no run was written. When no row is good, these tell why. */
   problems: FindingList;
-  /** Files left out, and rows whose items will fail. */
+  /** What was left out, before anything else, and rows whose items will fail. */
   warnings: FindingList;
 }
 
@@ -77,16 +82,25 @@ export interface SettledRow {
   bytes: number;
   /** Something already exists at the destination. */
   exists: boolean;
+  /** It is refused for what it is, and not by the service. */
+  isBad?: true;
 }
 
 class PlanCounts {
-  readonly told = { rows: 0, done: 0, kept: 0, todo: 0, bytes: 0, replaced: 0 };
+  readonly told = { rows: 0, done: 0, kept: 0, bad: 0, todo: 0, bytes: 0, replaced: 0 };
+  readonly failures: Record<string, number> = {};
+  readonly badRows = new Findings();
   readonly existing = new Findings();
   readonly missing = new Findings();
   readonly #refused = new Map<string, RefusedCount>();
   readonly #formats = new Map<string, FormatCount>();
 
-  add({ item, bytes, exists }: SettledRow): void {
+  /** None of the rows can be converted, now or before. */
+  get isNoneGood(): boolean {
+    return Object.values(this.failures).reduce((sum, count) => sum + count, 0) === this.told.rows;
+  }
+
+  add({ item, bytes, exists, isBad }: SettledRow): void {
     const { told } = this;
     told.rows += 1;
     if (item.done) {
@@ -105,6 +119,12 @@ class PlanCounts {
     const { input = extension, output, refused: refusal } = item;
     const key = `${extension} ${input} ${output}`;
     const kind = { input, extension, output, rows: 0 };
+    if (refusal && !refusal.isSkipped) countCode(this.failures, refusal.code);
+    if (refusal && isBad) {
+      told.bad += 1;
+      this.badRows.add(refusal.code as FindingCode, refusal.message);
+      return;
+    }
     if (refusal) {
       const refused = this.#refused.get(key) ?? { ...kind, first: lastSegment(item.source), refusal };
       refused.rows += 1;
@@ -123,7 +143,8 @@ class PlanCounts {
 
   summary() {
     const [refused, formats] = [mostFrequentFirst(this.#refused), mostFrequentFirst(this.#formats)];
-    return { ...this.told, refused, formats, existing: this.existing, missing: this.missing };
+    const { failures, badRows, existing, missing, isNoneGood } = this;
+    return { ...this.told, refused, formats, failures, badRows, existing, missing, isNoneGood };
   }
 }
 
@@ -135,8 +156,8 @@ const maxWarnings = 100;
 
 /** What a plan has found, as its batch tells it. */
 export function summaryOf(planned: PlannedBatch): PlannedRows {
-  const { rows, todo, done, missing, kept, refused, leftOut, warnings } = planned;
-  const { repeated, unsettled, ownResults } = leftOut;
+  const { rows, todo, done, missing, kept, failures, leftOut, warnings } = planned;
+  const { repeated, unsettled, ownResults, unread } = leftOut;
   const told = [
     ...messagesOf(warnings),
     ...(repeated > 0 ? [`${counted(repeated, 'file')} named more than once, and taken once.`] : []),
@@ -145,8 +166,8 @@ export function summaryOf(planned: PlannedBatch): PlannedRows {
     ...tellMissing(missing),
   ];
   return {
-    ...{ rows, todo, done, kept, unsettled, missing: missing.count },
-    refused: refused.reduce((sum, { rows: some }) => sum + some, 0),
+    ...{ rows, todo, done, kept, failures, unsettled, missing: missing.count },
+    ...{ refused: rows - todo - done - kept, leftOut: unread },
     warnings: told.slice(0, maxWarnings),
   };
 }
@@ -158,31 +179,50 @@ function tellMissing({ count, listed: [first] }: FindingList): string[] {
   return [`${first.message}${others} What was converted before is not converted again, unless you say --again.`];
 }
 
-/** The plan with what can't be converted among its warnings or, when there is nothing else at all, among its problems. */
-export function withUnconvertible(
-  plan: PlannedBatch,
-  {
-    unconvertible = 'fail',
-    mayBeAll = false,
-  }: { unconvertible?: Unconvertible | undefined; mayBeAll?: boolean | undefined } = {},
-): PlannedBatch {
-  const { refused, todo, done, kept } = plan;
-  if (refused.length === 0) return plan;
-  const isNothingLeft = todo + done + kept === 0 && unconvertible === 'fail' && !mayBeAll;
-  const fate =
-    unconvertible === 'skip'
-      ? ', and will be skipped'
-      : ', and will fail without being uploaded (--unconvertible skip leaves them out)';
-  const found = refused.map((each): Finding => ({
-    code: 'FORMAT_UNUSABLE',
-    message: tellRefused(each, isNothingLeft ? '' : fate),
-  }));
-  const kind = isNothingLeft ? 'problems' : 'warnings';
-  const { count, listed } = plan[kind];
-  return { ...plan, [kind]: { count: count + found.length, listed: [...listed, ...found] } };
+interface Concluding {
+  problems: FindingList;
+  warnings: FindingList;
+  unread: FindingList;
+  leftOut: Omit<LeftOut, 'unread'>;
+  toNote?: readonly string[];
+  /** Whether files that are there may all be bad. What was named must be there. */
+  mayBeAll?: boolean | undefined;
 }
 
-function tellRefused({ rows, input, first, refusal }: RefusedCount, fate: string): string {
+/** The plan with its bad rows among its warnings or, when no row is good, among its problems. */
+export function conclude(
+  { badRows, isNoneGood, ...written }: Awaited<ReturnType<typeof writeRun>>,
+  { problems, warnings, unread, leftOut, toNote = [], mayBeAll = false }: Concluding,
+): PlannedBatch {
+  const { rows, refused, failures } = written;
+  const isNowhere = failures['SOURCE_NOT_FOUND'] !== undefined || failures['SOURCE_UNREADABLE'] !== undefined;
+  const isRefused = rows > 0 && isNoneGood && toNote.length === 0 && (isNowhere || !mayBeAll);
+  const fated = (fate: string): FindingList[] => [
+    { count: badRows.count, listed: badRows.listed.map((each) => ({ ...each, message: each.message + fate })) },
+    {
+      count: refused.length,
+      listed: refused.map((each): Finding => ({ code: 'FORMAT_UNUSABLE', message: tellRefused(each, fate !== '') })),
+    },
+  ];
+  return {
+    ...written,
+    leftOut: { ...leftOut, unread: unread.count },
+    toNote,
+    problems: isRefused ? allOf(problems, ...fated('')) : problems,
+    warnings: allOf(unread, warnings, ...(isRefused ? [] : fated(' Its item will fail.'))),
+  };
+}
+
+function allOf(...lists: FindingList[]): FindingList {
+  return {
+    count: lists.reduce((sum, { count }) => sum + count, 0),
+    listed: lists.flatMap(({ listed }) => listed),
+  };
+}
+
+function tellRefused({ rows, input, first, refusal }: RefusedCount, hasFate: boolean): string {
+  const failing = ', and will fail without being uploaded (--unconvertible skip leaves them out)';
+  const fate = !hasFate ? '' : refusal.isSkipped ? ', and will be skipped' : failing;
   const which = input ? `of format ${input}` : `(${first}${rows > 1 ? ', …' : ''})`;
   const { message } = refusal;
   return `${counted(rows, 'file')} ${which} can't be converted${fate}: ${message.charAt(0).toLowerCase()}${message.slice(1)}`;
@@ -209,7 +249,7 @@ export async function writeRun(
 ): Promise<ReturnType<PlanCounts['summary']> & { run?: BatchRun }> {
   const counts = new PlanCounts();
   const lines = inChunks(manifestLines(rows, counts));
-  const isToDo = () => counts.told.todo > 0 || mayBeDone === true;
+  const isToDo = () => counts.told.todo > 0 || (mayBeDone === true && !counts.isNoneGood);
   try {
     const held: string[] = [];
     let next = await lines.next();

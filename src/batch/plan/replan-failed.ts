@@ -3,12 +3,15 @@ import { defined } from '../../shared/defined';
 import { lastSegment, type SourceContent } from '../../shared/job';
 import { defaultPolicies } from '../../shared/policies';
 import type { FileStore } from '../../storage/file-store';
+import { shownPath } from '../../storage/file-uri';
 import { hashFile, hashSource, lookAtSource } from '../contents';
 import { Ledger, type LedgerRow } from '../ledger';
 import { mapOrdered } from '../lines';
 import { shownFolder } from '../uris';
 import type { PlanBatchOptions } from './plan-batch';
-import { type PlannedBatch, type SettledRow, writeRun } from './planned-batch';
+import { unusable } from './candidate';
+import { Findings } from './findings';
+import { conclude, type PlannedBatch, type SettledRow, writeRun } from './planned-batch';
 import { refuseRow, type Repeating, repeatRow } from './settle-row';
 
 export type ReplanFailedOptions = Pick<
@@ -17,7 +20,6 @@ export type ReplanFailedOptions = Pick<
 >;
 
 const rowsUnderWay = 8;
-const none = { count: 0, listed: [] } as const;
 
 /** The batch has no earlier run to retry. */
 export class NoEarlierRunError extends Error {
@@ -60,15 +62,9 @@ async function replan({
   );
   const canRun = () => dryRun !== true;
   const written = await writeRun(rows, { files, batchFolder, lastRun: () => ledger.run, canRun, signal });
-  return {
-    ...written,
-    existing: await written.existing.list(),
-    missing: await written.missing.list(),
-    leftOut: { repeated: 0, unmodified: 0, unsettled: 0, ownResults: 0 },
-    toNote: [],
-    problems: none,
-    warnings: none,
-  };
+  const none = new Findings();
+  const leftOut = { repeated: 0, unmodified: 0, unsettled: 0, ownResults: 0 };
+  return conclude(written, { problems: none, warnings: none, unread: none, leftOut });
 }
 
 /** Those of the latest run. */
@@ -96,8 +92,9 @@ async function replanRow(
   { ask, unconvertible, ...repeating }: Repeating & Pick<ReplanFailedOptions, 'ask' | 'unconvertible'>,
 ): Promise<SettledRow> {
   const { files } = repeating;
-  const { source, destination, options } = known;
+  const { source, destination, options, refused } = known;
   const row = { source, ...options, destination };
+  if (refused?.isUnclear) return { item: { ...row, refused }, bytes: 0, exists: false, isBad: true };
   const [found, existing] = await Promise.all([lookAtSource(files, source), files.look(destination)]);
   const seen = {
     bytes: found.kind === 'file' ? found.bytes : 0,
@@ -106,6 +103,8 @@ async function replanRow(
   const done = await outcomeOf(known, repeating);
   if (done) return { item: { ...row, done }, ...seen };
   const item = { ...row, ...defined({ sourceGroup }), ...(await repeatRow(row, known, repeating)) };
+  const bad = item.done || item.kept || item.earlier ? undefined : unusable(found, shownPath(source));
+  if (bad) return { item: { ...item, refused: bad }, ...seen, isBad: true };
   return { item: await refuseRow(item, { ask, exists: seen.exists, unconvertible }), ...seen };
 }
 

@@ -73,6 +73,10 @@ export interface BatchReport {
   skipped: ListedItem[];
   /** Failed items that an earlier run may have been charged for, so that nothing was sent again. */
   kept: number;
+  /** Failed rows that a retry fails again, since they need another plan. Absent: none. */
+  unclear?: number;
+  /** What is no item, since it can't be read or told, and the first messages about it. Absent: nothing. */
+  leftOut?: { count: number; messages: string[] };
   /** Items with warnings from the service, and how many have each warning: at most 20 names, the rest under `other`. */
   serviceWarnings: { count: number; names: Record<string, number>; items: ListedItem[] };
   /** The most frequent code first; equal counts by code. */
@@ -107,6 +111,7 @@ export class Tally {
   /** Of the items that succeeded. */
   readonly durations = new Durations();
   #kept = 0;
+  #unclear = 0;
   readonly #chargedTwice: BatchReport['possiblyChargedTwice'] = { count: 0, items: [] };
   readonly #warned: BatchReport['serviceWarnings'] = { count: 0, names: {}, items: [] };
   readonly #groups = new Map<string, FailureGroup>();
@@ -138,6 +143,7 @@ export class Tally {
     }
     if (result.status === 'failed') this.#addFailure(row, result);
     if (result.kept) this.#kept += 1;
+    if (row.item.refused?.isUnclear) this.#unclear += 1;
     if (result.possiblyChargedTwice === true) {
       this.#chargedTwice.count += 1;
       if (this.#chargedTwice.items.length < this.maxListed) this.#chargedTwice.items.push(this.#item(row, result));
@@ -175,6 +181,8 @@ export class Tally {
       ...(this.#missing > 0 && { missing: this.#missing }),
       skipped: [...this.#refused, ...this.#skipped].slice(0, maxListedSkipped),
       kept: this.#kept,
+      ...(this.#unclear > 0 && { unclear: this.#unclear }),
+      ...leftOutOf(state),
       serviceWarnings: this.#warned,
       failures: [...this.#groups.values()].sort((a, b) => b.count - a.count || (a.code < b.code ? -1 : 1)),
       warnings: disagreements(this.#counts, state),
@@ -218,6 +226,12 @@ export class Tally {
       ...defined({ phase, taskId, charge, kept, workflowId, runId, durationMs, link }),
     };
   }
+}
+
+/** What the plan of a batch has left out unread. */
+export function leftOutOf({ planned }: Pick<BatchState, 'planned'>): Pick<BatchReport, 'leftOut'> {
+  const { leftOut: count = 0, warnings = [] } = planned ?? {};
+  return count > 0 ? { leftOut: { count, messages: warnings.slice(0, count) } } : {};
 }
 
 function firstOf(warnings: Readonly<Record<string, string>>): Record<string, string> {

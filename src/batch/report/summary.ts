@@ -18,6 +18,8 @@ export function summariseReport(report: BatchReport): string[] {
     ...chargedTwice(report.possiblyChargedTwice.count),
     ...(warned === 0 ? [] : [`The service warned of ${counted(warned, 'file')}: see the report.`]),
     ...failures(report),
+    ...leftOutLines(report),
+    ...(report.unclear ? [unclearAdvice] : []),
     ...(command === undefined ? [] : [`When that is fixed, this runs only what failed: ${command}`]),
     ...(kept ? [`${kept.text} ${kept.command}`] : []),
     `Report: ${report.files.html}`,
@@ -26,8 +28,25 @@ export function summariseReport(report: BatchReport): string[] {
 }
 
 /** The command to continue with; undefined if nothing is left to do. */
-export function nextCommand({ batch, counts, kept }: BatchReport): string | undefined {
-  return counts.failed > kept ? `fileconv batch retry ${shellWord(batch)}` : undefined;
+export function nextCommand({ batch, counts, kept, unclear = 0 }: BatchReport): string | undefined {
+  return counts.failed > kept + unclear ? `fileconv batch retry ${shellWord(batch)}` : undefined;
+}
+
+/** About rows that only another plan can mend. */
+export const unclearAdvice =
+  'Rows that are wrong, or in the way of one another: mend them and run the same batch again, which does nothing twice.';
+
+/** The heading, and what was left out; none if nothing was. */
+export function leftOutLines({ leftOut }: Pick<BatchReport, 'leftOut'>): string[] {
+  if (!leftOut) return [];
+  const { count, messages } = leftOut;
+  const told = messages.slice(0, maxNames);
+  const rest = count - told.length;
+  return [
+    `Left out, and not converted: ${counted(count, 'file or folder', 'files or folders')} that can't be read.`,
+    ...told.map((message) => `  ${message}`),
+    ...(rest > 0 ? [`  and ${formatCount(rest)} more.`] : []),
+  ];
 }
 
 /** Advice for the items that a retry does not touch; undefined if there are none. */
@@ -61,7 +80,7 @@ function failures({ failures: groups }: BatchReport): string[] {
       `  ${formatCount(count).padStart(width)}  ${code}: ${what}.`,
       `${indent}${advice}`,
       ...(message === undefined ? [] : [`${indent}${count > 1 ? 'One message' : 'The message'}: ${message}`]),
-      ...listed.map(({ source }) => `${indent}${source}`),
+      ...listed.filter(({ source }) => source !== '').map(({ source }) => `${indent}${source}`),
       ...(unnamed > 0 ? [`${indent}and ${counted(unnamed, 'other file')}: see the report.`] : []),
     ];
   });
@@ -91,7 +110,7 @@ export function headlineOf(report: BatchReport): Headline {
   const { unconvertible = 0, missing = 0 } = report;
   const there = skipped - unconvertible - missing;
   const left = cancelled + unfinished;
-  const verdict = failed > 0 ? 'bad' : left > 0 ? 'open' : 'good';
+  const verdict = failed > 0 ? 'bad' : left > 0 || report.leftOut ? 'open' : 'good';
   return { verdict, text: text(), detail: detail() };
 
   function text(): string {
@@ -105,8 +124,9 @@ export function headlineOf(report: BatchReport): Headline {
     if (unfinished > 0) return `${formatCount(items - unfinished)} of ${total} are done.`;
     if (cancelled > 0) return `${formatCount(cancelled)} of ${total} were not converted.`;
     if (succeeded === 0) return 'There was nothing left to convert.';
-    if (items === 1) return 'The file is converted.';
-    return skipped === 0 ? `All ${total} are converted.` : `All ${total} are done.`;
+    const all = report.leftOut ? 'All that can be read:' : 'All';
+    if (items === 1) return report.leftOut ? 'The file that can be read is converted.' : 'The file is converted.';
+    return skipped === 0 ? `${all} ${total} are converted.` : `${all} ${total} are done.`;
   }
 
   function detail(): string {
@@ -122,6 +142,7 @@ export function headlineOf(report: BatchReport): Headline {
     const parts = done.length === 0 ? [] : [`${done.join('; ')}.`];
     if (cancelled > 0 && status === 'completed') parts.push(`${formatCount(cancelled)} cancelled.`);
     if (cancelled > 0 && status !== 'completed') parts.push('Run the same batch again to continue with the rest.');
+    if (report.leftOut) parts.push(`${formatCount(report.leftOut.count)} left out.`);
     if (unfinished > 0) parts.push(`${counted(unfinished, 'file')} without a result${hasEnded(status) ? '' : ' yet'}.`);
     return parts.join(' ');
   }

@@ -8,7 +8,7 @@ import type { FileStore, FoundFile } from '../../storage/file-store';
 import { lookAtSource, openInput } from '../contents';
 import { notAName } from '../destinations/resolve';
 import { decodeText, peek, readLines } from '../lines';
-import type { Findings } from '../plan/findings';
+import type { Finding, FindingCode, Findings } from '../plan/findings';
 import { runFiles } from '../run-files';
 import { runName } from '../run-folders';
 import {
@@ -36,12 +36,13 @@ export interface SourceLookup {
   skippedFolders: ReadonlySet<string>;
   /** For what prevents the batch from running. */
   problems: Findings;
-  /** For what is left out. */
   warnings: Findings;
+  /** For what is left out because it can't be read or told. */
+  unread: Findings;
   signal?: AbortSignal | undefined;
 }
 
-/** The files in the order in which they were named, those of a folder by name. Files may appear twice. */
+/** The files in the order in which they were named, those of a folder by name. Files may appear twice, and some are none. */
 export async function* findSources(selection: SourceSelection, lookup: SourceLookup): AsyncGenerator<FoundSource> {
   const excluded = createExclusion(selection.exclude ?? []);
   const fromStdin = [selection.filesFrom ?? '', ...selection.sources].filter((name) => name === '-').length;
@@ -54,7 +55,7 @@ export async function* findSources(selection: SourceSelection, lookup: SourceLoo
     if (named === '-') yield* listed('-', { ...lookup, excluded });
     else {
       const looking = { ...lookup, excluded, recursive: selection.recursive ?? false };
-      yield* orUnsupported(inNamed(named, looking), lookup.problems);
+      yield* orUnsupported(inNamed(named, looking), shownAsWritten(named));
     }
   }
   if (selection.filesFrom !== undefined) yield* listed(selection.filesFrom, { ...lookup, excluded });
@@ -65,11 +66,11 @@ interface Looking extends SourceLookup {
 }
 
 async function* inNamed(typed: string, looking: Looking & { recursive: boolean }): AsyncGenerator<FoundSource> {
-  const { files, cwd, recursive, problems, warnings, excluded } = looking;
+  const { files, cwd, recursive, warnings, excluded } = looking;
   const uri = resolveName(typed, cwd);
   const named = shownAsWritten(typed);
   if (uri === undefined) {
-    problems.add('SOURCE_NOT_FOUND', notAName(typed));
+    yield noFile(named, 'SOURCE_NOT_FOUND', notAName(typed));
     return;
   }
   const { base, glob, isGlob } = picomatch.scan(named);
@@ -77,39 +78,42 @@ async function* inNamed(typed: string, looking: Looking & { recursive: boolean }
   const isPattern = isGlob && (!isUri(named) || /[*[{(]/.test(named));
   const isPrefix = !isLocal(uri) && uri.endsWith('/');
   const found = isPrefix ? ({ kind: 'folder' } as const) : await lookAtSource(files, withoutSlash(uri));
-  if (found.kind === 'none') {
-    if (found.mayPass) {
-      if (!excluded(lastSegment(uri), named)) yield { uri, shown: named, dir: '', how: 'named' };
-    } else if (isPattern && !found.isUnseen) yield* matching(named, { base, glob, looking });
-    else problems.add('SOURCE_NOT_FOUND', `${named} ${found.reason}. Check the name and the folder.`);
-  } else if (found.kind === 'folder') {
+  if (found.kind === 'none' && isPattern && !found.isUnseen) yield* matching(named, { base, glob, looking });
+  else if (found.kind === 'folder') {
     const inside = walkFolder({ folder: asFolder(uri), shown: named, maxDepth: recursive ? Infinity : 1 }, looking);
     const hint = recursive ? '' : ' To look into its folders too, add --recursive.';
-    yield* orElse(inside, () => warnings.add('NO_SOURCES', `${named} holds no files to convert.${hint}`));
-  } else if (found.kind === 'other') {
-    problems.add('SOURCE_UNUSABLE', `${named} is not a regular file. Copy its contents into a file first.`);
+    yield* orElse(inside, () => {
+      warnings.add('NO_SOURCES', `${named} holds no files to convert.${hint}`);
+      return undefined;
+    });
   } else if (!excluded(lastSegment(uri), named)) {
-    yield { uri: withoutSlash(uri), found, shown: named, dir: '', how: 'named' };
+    yield { uri: withoutSlash(uri), ...(found.kind === 'file' && { found }), shown: named, dir: '', how: 'named' };
   }
 }
 
-/** A URI for which there is no store, or whose store can't list files, is a problem like any other of what was named. */
-async function* orUnsupported(found: AsyncIterable<FoundSource>, problems: Findings): AsyncGenerator<FoundSource> {
+/** What was named and is no file. */
+function noFile(shown: string, code: FindingCode, message: string): FoundSource {
+  return { uri: '', shown, dir: '', how: 'named', refusal: { code, message } };
+}
+
+/** There may be no store for a URI, or one that can't list files. */
+async function* orUnsupported(found: AsyncIterable<FoundSource>, named: string): AsyncGenerator<FoundSource> {
   try {
     yield* found;
   } catch (error) {
     if (!(error instanceof StorageError) || error.code !== 'UNSUPPORTED_URI') throw error;
-    problems.add('SOURCE_NOT_FOUND', error.message);
+    yield noFile(named, 'SOURCE_NOT_FOUND', error.message);
   }
 }
 
-async function* orElse<Each>(all: AsyncIterable<Each>, whenNone: () => void): AsyncGenerator<Each> {
+async function* orElse<Each>(all: AsyncIterable<Each>, whenNone: () => Each | undefined): AsyncGenerator<Each> {
   let isEmpty = true;
   for await (const each of all) {
     isEmpty = false;
     yield each;
   }
-  if (isEmpty) whenNone();
+  const instead = isEmpty && whenNone();
+  if (instead) yield instead;
 }
 
 function withoutSlash(uri: string): string {
@@ -135,7 +139,7 @@ async function* matching(
     looking,
   );
   const problem = `${pattern} matches no file. Check the pattern and the folder.`;
-  yield* orElse(found, () => looking.problems.add('SOURCE_NOT_FOUND', problem));
+  yield* orElse(found, () => noFile(pattern, 'SOURCE_NOT_FOUND', problem));
 }
 
 /** The files of a list. Missing ones become rows that fail: in a long list one lost file must not stop the rest. */
@@ -148,13 +152,18 @@ async function* listed(name: string, looking: Looking): AsyncGenerator<FoundSour
     problems.add('SOURCE_NOT_FOUND', `${shownList} ${chunks.problem}`);
     return;
   }
-  const paths = orElse(readPathList(chunks, shownList, looking), () =>
-    looking.warnings.add('NO_SOURCES', `${shownList} lists no files.`),
-  );
+  const paths = orElse(readPathList(chunks, shownList, looking), () => {
+    looking.warnings.add('NO_SOURCES', `${shownList} lists no files.`);
+    return undefined;
+  });
   for await (const file of paths) {
+    if (typeof file !== 'string') {
+      yield file;
+      continue;
+    }
     const uri = resolveName(file, cwd);
     if (uri === undefined) {
-      problems.add('ROW_INVALID', `${shownList}: ${notAName(file)}`);
+      yield noFile(shownAsWritten(file), 'ROW_INVALID', `${shownList}: ${notAName(file)}`);
       continue;
     }
     const relative = isInside(cwd, uri) ? relativeTo(cwd, uri) : lastSegment(uri);
@@ -170,33 +179,33 @@ const headBytes = 2 * maxPathBytes;
 
 /**
  * The paths of a list, one per line, or NUL-terminated (as from `find -print0`) if its beginning holds a NUL. Empty
- * lines are skipped, an invalid path becomes a finding, and a name that is not UTF-8, which no row can hold, a warning.
+ * lines are skipped, an invalid path is none, and a name that is not UTF-8, which no row can hold, is left out.
  */
 async function* readPathList(
   chunks: AsyncIterable<Buffer>,
   name: string,
-  { problems, warnings }: Looking,
-): AsyncGenerator<string> {
+  { unread }: Looking,
+): AsyncGenerator<string | FoundSource> {
   const { head, all } = await peek(chunks, (seen) => seen.length >= headBytes || seen.includes(0));
   const separator = head.includes(0) ? 0 : undefined;
   const what = separator === 0 ? 'path' : 'line';
   const lines = readLines(all, { maxLineBytes: maxPathBytes, ...(separator !== undefined && { separator }) });
   for await (const { number: line, bytes: pathBytes, tooLong } of lines) {
-    const problem = (text: string) => problems.add('ROW_INVALID', `${name} ${what} ${line} ${text}`);
+    const problem = (text: string) => noFile('', 'ROW_INVALID', `${name} ${what} ${line} ${text}`);
     const path = decodeText(pathBytes);
-    if (tooLong) problem('is longer than a path can be. Write one path a line.');
+    if (tooLong) yield problem('is longer than a path can be. Write one path a line.');
     else if (path === undefined) {
       const shown = printable(Buffer.from(pathBytes).toString('latin1'));
-      warnings.add(
+      unread.add(
         'SOURCE_UNUSABLE',
         `${name} ${what} ${line} (${shown}) is not UTF-8. It is left out: rename the file.`,
       );
-    } else if (path.includes('\0')) problem('holds a NUL byte. End all paths with one, or none.');
+    } else if (path.includes('\0')) yield problem('holds a NUL byte. End all paths with one, or none.');
     else if (path !== '') yield path;
   }
 }
 
-/** Its result, which is named after it, would be refused, and the whole batch with it. */
+/** Its result, which is named after it, would be refused. */
 const unfitName = 'has a control character in its name; rename it';
 /** Keys of object stores may; in a URI they mean another folder. */
 const dots = new Set(['.', '..']);
@@ -219,10 +228,13 @@ interface Walk {
 /** Files of a folder in the order of the store. Leaves out hidden files and folders of runs. */
 async function* walkFolder(
   { folder, shown: named, maxDepth, hidden = !isLocal(folder), matches }: Walk,
-  { files, excluded, skippedFolders, warnings, signal }: Looking,
+  { files, excluded, skippedFolders, warnings, unread, signal }: Looking,
 ): AsyncGenerator<FoundSource> {
-  const onUnreadable = (relative: string, reason: string) =>
-    warnings.add('SOURCE_UNUSABLE', `${printable(shownAs(relative))} ${reason}. It is left out.`);
+  const onUnreadable = (relative: string, reason: string, isVisited = false) =>
+    (isVisited ? warnings : unread).add(
+      'SOURCE_UNUSABLE',
+      `${printable(shownAs(relative))} ${reason}. It is left out.`,
+    );
   const shownAs = (relative: string) => showIn(named, relative);
   const isWanted = (relative: string) =>
     (hidden ? lastOf(relative) !== runsFolder : !lastOf(relative).startsWith('.')) &&
@@ -240,8 +252,11 @@ async function* walkFolder(
       if (!isWanted(relative) || skippedFolders.has(subfolder) || (await isRunFolder(files, subfolder))) return false;
       return !isUnfit(relative);
     },
-    onUnreadable(relative, reason) {
-      if (relative === '' || isWanted(relative)) onUnreadable(relative, reason);
+    onUnreadable(relative, reason, isVisited) {
+      // What is not looked into could only be a file.
+      const isFile = relative.split('/').length === maxDepth;
+      const isLost = isWanted(relative) && (!isFile || (matches?.(relative) ?? true));
+      if (relative === '' || isLost) onUnreadable(relative, reason, isVisited);
     },
     signal,
   });
@@ -290,7 +305,10 @@ export function createExclusion(patterns: readonly string[]): Exclusion {
 }
 
 export interface FoundSource {
+  /** Empty if it can't be told. */
   uri: string;
+  /** Why it is no file. */
+  refusal?: Finding;
   /** Absent if it was not looked at yet. */
   found?: FoundFile;
   /** The name in messages, derived from what was typed. */

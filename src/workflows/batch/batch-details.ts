@@ -30,6 +30,7 @@ export function describeBatch(
     state.needsAttention && `\`${state.needsAttention.code}\`: ${state.needsAttention.message}`,
     `Started ${shownTime(state.startedAt)} UTC, window ${window}, ${state.vcredits} vCredits, ${state.requests} requests`,
     failures.length === 0 ? '' : `Failures: ${failures.map(([code, count]) => `\`${code}\` ${count}`).join(', ')}`,
+    state.planned?.leftOut ? `**Left out**: ${state.planned.leftOut}, which can't be read` : '',
     state.possiblyChargedTwice === 0 ? '' : `**Possibly charged twice**: ${state.possiblyChargedTwice}`,
     reportFailure === undefined
       ? ''

@@ -14,7 +14,7 @@ export interface BatchTotals extends Record<BatchItemStatus, number> {
   possiblyChargedTwice: number;
   /** Of the failed: not sent again, since an earlier run may have been charged for them. */
   kept: number;
-  /** Of the failed: nothing was sent, since the service was known to refuse them. */
+  /** Of the failed: nothing was sent, since they were known to fail. */
   refused?: number;
   /** Of the skipped: left out, since the service was known to refuse them. */
   unconvertible?: number;

@@ -351,7 +351,7 @@ class ConversionBatch implements ControlledBatch {
     const { items } = this;
     const status = this.stop ?? 'completed';
     const { planned, run } = this.carried;
-    if (planned && !run) this.tally.addPassedOver(passedOverBy(planned, this.input.plan?.unconvertible));
+    if (planned && !run) this.tally.addPassedOver(passedOverBy(planned));
     totals.cancelled += items - this.tally.ended;
     const result: ConversionBatchResult = run
       ? await this.writeFiles(run.folder, this.ended(status))

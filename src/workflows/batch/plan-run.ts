@@ -10,7 +10,6 @@ import {
 import type { PassedOver, PlanBatchResult } from '../../shared/batch-activities';
 import { defined } from '../../shared/defined';
 import { batchStateQuery } from '../../shared/names';
-import type { Unconvertible } from '../../shared/policies';
 import { searchAttributes } from '../../shared/search-attributes';
 import { batchActivities } from './batch-activities';
 import { BatchTally } from './batch-tally';
@@ -50,14 +49,8 @@ export async function planRun(
 }
 
 /** When nothing is to do there is no manifest to count. */
-export function passedOverBy(
-  { done, kept, refused, missing }: PlannedRows,
-  unconvertible: Unconvertible = 'fail',
-): PassedOver {
-  const isSkipped = unconvertible === 'skip';
-  return {
-    ...{ done, kept, missing, refused: isSkipped ? 0 : refused, unconvertible: isSkipped ? refused : 0 },
-    failures: {},
-    possiblyChargedTwice: 0,
-  };
+export function passedOverBy({ done, kept, refused, failures, missing }: PlannedRows): PassedOver {
+  const failing = Object.values(failures).reduce((sum, count) => sum + count, 0);
+  const unconvertible = refused - failing;
+  return { done, kept, missing, refused: failing, unconvertible, failures, possiblyChargedTwice: 0 };
 }

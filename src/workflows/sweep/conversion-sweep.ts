@@ -76,14 +76,25 @@ function countsOf(ended: ConversionBatchResult | undefined) {
     failed = 0,
     missing = 0,
   } = ended ?? {};
-  const { done = 0, unsettled = 0, refused = 0 } = planned ?? {};
+  const { done = 0, unsettled = 0, refused = 0, leftOut = 0 } = planned ?? {};
   // What is kept or refused is counted apart, and some is only recognized while the batch runs.
   const todo = (planned?.todo ?? 0) - (kept - (planned?.kept ?? 0));
-  return { todo, succeeded, failed: failed - kept - failedSo, cancelled, kept, refused, done, missing, unsettled };
+  return {
+    todo,
+    succeeded,
+    failed: failed - kept - failedSo,
+    cancelled,
+    kept,
+    refused,
+    done,
+    missing,
+    unsettled,
+    leftOut,
+  };
 }
 
 function describeSweep(batch: string, result: ConversionSweepResult): string {
-  const { status, todo, succeeded, failed, cancelled, kept, refused, unsettled, warnings } = result;
+  const { status, todo, succeeded, failed, cancelled, kept, refused, unsettled, leftOut, warnings } = result;
   const name = shellWord(batch);
   const outcome = [`${succeeded} succeeded`, `${failed} failed`, ...(cancelled > 0 ? [`${cancelled} cancelled`] : [])];
   const headline = todo === 0 ? 'nothing was new or changed' : `${todo} new or changed files, ${outcome.join(', ')}`;
@@ -92,7 +103,9 @@ function describeSweep(batch: string, result: ConversionSweepResult): string {
     todo > 0 && `Batch \`${batch}\`; its report: \`fileconv batch report ${name}\``,
     kept > 0 &&
       `**Needs a person**: ${kept} files were not converted, since an earlier sweep may have been charged for them. Look at the service first; to convert all the same, and maybe pay twice: \`fileconv batch retry ${name} --resubmit\``,
-    refused > 0 && `${refused} files were not sent: the service does not convert them. Repair them, or leave them out.`,
+    refused > 0 &&
+      `${refused} files were not sent: it is known that they can't be converted. Repair them, or leave them out.`,
+    leftOut > 0 && `**${leftOut} files or folders were left out**: they can't be read.`,
     unsettled > 0 && `${unsettled} files that may still be being written are left to the next sweep.`,
     ...warnings.map((warning) => `- ${warning}`),
   ];

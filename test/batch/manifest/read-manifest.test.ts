@@ -9,10 +9,14 @@ async function read(
   const findings = new Findings();
   const warnings = new Findings();
   const reading = { name, defaultOutput: to, findings, warnings };
-  const rows = await collect(readManifest(inPieces(content, pieces), reading));
-  const list = async (found: Findings) => (await found.list(() => inPieces('') as never)).listed;
-  const messages = (await list(findings)).map(({ message }) => message);
-  return { rows, count: findings.count, messages, warned: (await list(warnings)).map(({ message }) => message) };
+  const all = await collect(readManifest(inPieces(content, pieces), reading));
+  const told = ({ listed }: Findings) => listed.map(({ message }) => message);
+  return {
+    rows: all.flatMap((row) => ('problem' in row ? [] : [row])),
+    bad: all.flatMap((row) => ('problem' in row ? [row.problem] : [])),
+    messages: told(findings),
+    warned: told(warnings),
+  };
 }
 
 describe('a CSV manifest', () => {
@@ -26,7 +30,7 @@ describe('a CSV manifest', () => {
           { line: 4, term: 'column', source: 'two\nlines.md', output: 'pdf', destination: 'out/x.pdf' },
           { line: 6, term: 'column', source: 'c.md', output: 'html' },
         ],
-        count: 0,
+        bad: [],
         messages: [],
         warned: [],
       });
@@ -34,11 +38,11 @@ describe('a CSV manifest', () => {
   });
 
   it('may have parameters in a column, several of them with spaces between them', async () => {
-    const { rows, messages } = await read(
+    const { rows, bad } = await read(
       'source,output,parameters\na,pdf,dpi=300 page_size=a5\nb,pdf,\nc,pdf,a5\nd,pdf,output=x\n',
     );
     expect(rows.map(({ parameters }) => parameters)).toEqual([{ dpi: 300, page_size: 'a5' }, undefined]);
-    expect(messages).toEqual([
+    expect(bad).toEqual([
       'm.csv line 4, column parameters: must be written as in dpi=150 page_size=a5.',
       'm.csv line 5, column parameters: must not name output, which a job has beside them.',
     ]);
@@ -68,7 +72,7 @@ describe('a CSV manifest', () => {
   ])('may have its columns separated as a spreadsheet program does: %s', async (_title, text, linesBefore) => {
     const expected = rows.map((row) => ({ ...row, line: row.line + linesBefore }));
     for (const pieces of [1, 7, 1000]) {
-      expect(await read(text, { pieces })).toEqual({ rows: expected, count: 0, messages: [], warned: [] });
+      expect(await read(text, { pieces })).toEqual({ rows: expected, bad: [], messages: [], warned: [] });
     }
   });
 
@@ -79,7 +83,7 @@ describe('a CSV manifest', () => {
     ['BE', Buffer.from(commas, 'utf16le').swap16()],
   ])('may be UTF-16 %s', async (_title, content) => {
     for (const pieces of [1, 3, 1000]) {
-      expect(await read(content, { pieces })).toEqual({ rows, count: 0, messages: [], warned: [] });
+      expect(await read(content, { pieces })).toEqual({ rows, bad: [], messages: [], warned: [] });
     }
   });
 
@@ -106,16 +110,16 @@ describe('a CSV manifest', () => {
     const text = '\ufeff{"source":"Belege/März.md","output":"pdf"}\r\n';
     const expected = [{ line: 1, term: 'key', source: 'Belege/März.md', output: 'pdf' }];
     for (const content of [Buffer.from(text, 'utf16le'), Buffer.from(text, 'utf16le').swap16()]) {
-      expect(await read(content, { name: 'm.jsonl' })).toMatchObject({ rows: expected, count: 0, warned: [] });
+      expect(await read(content, { name: 'm.jsonl' })).toMatchObject({ rows: expected, bad: [], warned: [] });
     }
   });
 
   it('may be Windows-1252, with one warning that names the first line of it', async () => {
     const letters = 'source;output\na.md;pdf\nM\xe4rz \x80.md;pdf\n\xfc.md;pdf\n';
-    const { rows: found, count, warned } = await read(Buffer.from(letters, 'latin1'));
+    const { rows: found, bad, warned } = await read(Buffer.from(letters, 'latin1'));
     expect(found.map(({ source }) => source)).toEqual(['a.md', 'März €.md', 'ü.md']);
-    expect([count, warned]).toEqual([
-      0,
+    expect([bad, warned]).toEqual([
+      [],
       ['m.csv line 3 is not UTF-8; it is read as Windows-1252. Save the file in UTF-8 if names are wrong.'],
     ]);
   });
@@ -148,6 +152,31 @@ describe('a CSV manifest', () => {
       'm.csv line 2: there is no column "sorce". Did you mean source?',
     ],
     ['a spreadsheet', 'PK\u0003\u0004rest', 'm.csv is a spreadsheet. Save it as CSV in UTF-8.'],
+    [
+      'a quote that is never closed',
+      `source,output\na,pdf\n"b,pdf\n${'c,pdf\n'.repeat(100)}`,
+      'm.csv line 3: a quote that opens there, or soon after, is never closed. Close it, and write a quote inside of quotes twice. What follows was not checked.',
+    ],
+    [
+      'a row that is too long',
+      `source,output\na,pdf\n${'b'.repeat(70_000)},pdf\n`,
+      'm.csv line 3: the row is longer than 64 KiB. Shorten it, or close a quote that opens there, or soon after. What follows was not checked.',
+    ],
+    [
+      'text after a closing quote',
+      'source,output\n"a"b,pdf\n',
+      'm.csv line 2: something follows a closing quote. Write a quote inside of quotes twice. What follows was not checked.',
+    ],
+    [
+      'a quote inside of a value',
+      'source,output\na"b,pdf\n',
+      'm.csv line 2: there is a quote inside of a value. Put the whole value in quotes, and write the quote twice. What follows was not checked.',
+    ],
+  ])('with %s is refused, with the line and what to do', async (_, content, message) => {
+    expect((await read(content)).messages).toEqual([message]);
+  });
+
+  it.each([
     ['a NUL byte', 'source,output\na\0b,pdf\n', 'm.csv line 2, column source: there is a NUL byte in it. Remove it.'],
     [
       'an empty value',
@@ -174,40 +203,18 @@ describe('a CSV manifest', () => {
       'source;output\na;b;pdf\n',
       'm.csv line 2: there are 3 values for 2 columns. Put a value with a semicolon in quotes.',
     ],
-    [
-      'a quote that is never closed',
-      `source,output\na,pdf\n"b,pdf\n${'c,pdf\n'.repeat(100)}`,
-      'm.csv line 3: a quote that opens there, or soon after, is never closed. Close it, and write a quote inside of quotes twice. What follows was not checked.',
-    ],
-    [
-      'a row that is too long',
-      `source,output\na,pdf\n${'b'.repeat(70_000)},pdf\n`,
-      'm.csv line 3: the row is longer than 64 KiB. Shorten it, or close a quote that opens there, or soon after. What follows was not checked.',
-    ],
-    [
-      'text after a closing quote',
-      'source,output\n"a"b,pdf\n',
-      'm.csv line 2: something follows a closing quote. Write a quote inside of quotes twice. What follows was not checked.',
-    ],
-    [
-      'a quote inside of a value',
-      'source,output\na"b,pdf\n',
-      'm.csv line 2: there is a quote inside of a value. Put the whole value in quotes, and write the quote twice. What follows was not checked.',
-    ],
-  ])('with %s is refused, with the line and what to do', async (_, content, message) => {
-    expect((await read(content)).messages).toEqual([message]);
+  ])('has a row that is none for %s, with the line and what to do', async (_, content, message) => {
+    expect(await read(content)).toMatchObject({ bad: [message], messages: [] });
   });
 
-  it('with bytes that are neither UTF-8 nor Windows-1252 is refused with row and column, byte order mark or not', async () => {
+  it('with bytes that are neither UTF-8 nor Windows-1252 is read but for that row, byte order mark or not', async () => {
     for (const mark of ['', '\ufeff']) {
       const content = Buffer.concat([
         Buffer.from(`${mark}source,output\na,pdf\n`),
         Buffer.from('M\x81rz.md,pdf\n', 'latin1'),
       ]);
-      const { rows, messages } = await read(content);
-      expect(messages).toEqual([
-        'm.csv line 3, column source: the bytes are not UTF-8. Save the file as CSV in UTF-8.',
-      ]);
+      const { rows, bad } = await read(content);
+      expect(bad).toEqual(['m.csv line 3, column source: the bytes are not UTF-8. Save the file as CSV in UTF-8.']);
       expect(rows).toHaveLength(1);
     }
   });
@@ -224,10 +231,12 @@ describe('a CSV manifest', () => {
     expect(produced).toBeLessThan(50);
   });
 
-  it('lists all that is wrong up to 100 findings, and counts the rest', async () => {
-    const { count, messages } = await read(`source,output\n${',?\n'.repeat(130)}`);
-    expect(count).toBe(260);
-    expect(messages).toHaveLength(100);
+  it('tells all that is wrong with a row in one text', async () => {
+    const { bad } = await read('source,output\n,?\n,pdf\n');
+    expect(bad).toEqual([
+      'm.csv line 2, column source: it is empty. Name the file to convert. m.csv line 2, column output: "?" is not the name of a format. See: fileconv formats',
+      'm.csv line 3, column source: it is empty. Name the file to convert.',
+    ]);
   });
 });
 
@@ -251,7 +260,7 @@ describe('a JSON Lines manifest', () => {
   });
 
   it('names line and key of everything that is wrong', async () => {
-    const { rows, messages } = await jsonl(
+    const { rows, bad, messages } = await jsonl(
       '{"source":"a","output":"pdf"}',
       '{"source":"a"',
       '["a"]',
@@ -262,7 +271,8 @@ describe('a JSON Lines manifest', () => {
       '{"source":"\\u0000","output":"pdf"}',
     );
     expect(rows).toHaveLength(1);
-    expect(messages).toEqual([
+    expect(messages).toEqual([]);
+    expect(bad).toEqual([
       expect.stringMatching(/^m\.jsonl line 2 is not JSON: .*\. Write one object a line\.$/),
       'm.jsonl line 3 is not an object. Write one object a line, for example {"source":"a.md","output":"pdf"}',
       'm.jsonl line 4: there is no key "sourse". Did you mean source?',
@@ -281,6 +291,6 @@ describe('a JSON Lines manifest', () => {
       'm.jsonl is empty. Each line is a row: {"source":"a.md","output":"pdf"}',
     ]);
     const latin = await read(Buffer.from('{"source":"\xe4","output":"pdf"}', 'latin1'), { name: 'm.jsonl' });
-    expect(latin.messages).toEqual(['m.jsonl line 1: the bytes are not UTF-8. Save the file in UTF-8.']);
+    expect(latin.bad).toEqual(['m.jsonl line 1: the bytes are not UTF-8. Save the file in UTF-8.']);
   });
 });

@@ -1,11 +1,23 @@
-import { link, readdir, symlink, utimes } from 'node:fs/promises';
+import { link, mkdir, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { summaryOf } from '../../../src/batch/plan/planned-batch';
+import { replanFailed } from '../../../src/batch/plan/replan-failed';
 import { createLocalFiles } from '../../../src/storage/local-files';
 import { Stores } from '../../../src/storage/stores';
 import { MemoryFiles } from '../../support/memory-files';
 import { addFiles, cleanUp, folderUri, makeTree } from '../folder';
-import { listRuns, messagesOf, plan, planManifest, readItems, runFolder } from './planning';
+import {
+  convertAll,
+  listRuns,
+  messagesOf,
+  plan,
+  planManifest,
+  readItems,
+  runFolder,
+  writeParts,
+  writeResults,
+} from './planning';
 
 afterEach(cleanUp);
 
@@ -19,6 +31,8 @@ describe('a plan of folders', () => {
       done: 0,
       kept: 0,
       refused: [],
+      bad: 0,
+      failures: {},
       todo: 3,
       bytes: 5,
       formats: [
@@ -28,7 +42,7 @@ describe('a plan of folders', () => {
       replaced: 0,
       missing: { count: 0, listed: [] },
       existing: { count: 0, listed: [] },
-      leftOut: { repeated: 0, unmodified: 0, unsettled: 0, ownResults: 0 },
+      leftOut: { repeated: 0, unmodified: 0, unsettled: 0, ownResults: 0, unread: 0 },
       toNote: [],
       problems: { count: 0, listed: [] },
       warnings: { count: 0, listed: [] },
@@ -46,7 +60,8 @@ describe('a plan of folders', () => {
     const cwd = await makeTree({ 'in/a.md': 'a', 'in/a.txt': 'a' });
     const template = '{dir}/{name}.{from}.{ext}';
     expect(await plan(cwd, { dryRun: true, template })).toMatchObject({ rows: 2, todo: 2 });
-    expect((await plan(cwd, {})).problems.count).toBe(1);
+    expect((await plan(cwd, {})).problems.count).toBe(2);
+    expect((await plan(cwd, { mayBeDone: true })).problems.count).toBe(2);
     await expect(plan(cwd, { signal: AbortSignal.abort(new Error('stopped')) })).rejects.toThrow('stopped');
     expect(await readdir(cwd)).toEqual(['in']);
     expect(await plan(cwd, { settledForMs: 1, template })).toMatchObject({
@@ -56,9 +71,10 @@ describe('a plan of folders', () => {
   });
 
   it('takes a file once that is named more than once', async () => {
-    const cwd = await makeTree({ 'in/a.md': 'a' });
+    // The result of the second one has a name of 256 bytes, which fails it alone.
+    const cwd = await makeTree({ 'in/a.md': 'a', [`in/${'n'.repeat(252)}.md`]: 'b' });
     const planned = await plan(cwd, { what: { sources: ['in', 'in/*.md', 'in/a.md'], to: 'pdf' } });
-    expect(planned).toMatchObject({ rows: 1, leftOut: { repeated: 2 }, problems: { count: 0 } });
+    expect(planned).toMatchObject({ rows: 2, todo: 1, failures: { DESTINATION_INVALID: 1 }, leftOut: { repeated: 3 } });
   });
 
   it('takes only what changed since a time', async () => {
@@ -82,7 +98,7 @@ describe('a plan of folders', () => {
     expect(await plan(cwd, { mayBeEmpty: true })).toMatchObject({ rows: 0, problems: { count: 0 } });
   });
 
-  it('warns of sources whose items will fail, and of results that exist, and stops for none of them', async () => {
+  it('fails the rows of sources that are none, warns of results that exist, and stops for none of them', async () => {
     const cwd = await makeTree({
       'in/empty.md': '',
       'in/a.md': 'a',
@@ -92,17 +108,30 @@ describe('a plan of folders', () => {
     await symlink('nowhere', path.join(cwd, 'link.md'));
     await symlink('nowhere', path.join(cwd, 'out/in/empty.pdf'));
     const planned = await plan(cwd, { what: { sources: [], filesFrom: 'list', to: 'pdf' } });
-    expect(planned).toMatchObject({ rows: 5, problems: { count: 0 }, run: { number: 1 } });
+    const failures = { SOURCE_EMPTY: 1, SOURCE_IS_DIRECTORY: 1, SOURCE_NOT_FOUND: 2 };
+    expect(planned).toMatchObject({ rows: 5, todo: 1, bad: 4, failures, problems: { count: 0 }, run: { number: 1 } });
     expect(messagesOf(planned.warnings)).toEqual([
       'in/empty.md is empty. Its item will fail.',
       'in is a folder. Its item will fail.',
       'gone.md does not exist. Its item will fail.',
       'link.md is a symbolic link that leads nowhere. Its item will fail.',
     ]);
-    expect(messagesOf(planned.existing)).toEqual([
-      `${path.join(cwd, 'out/in/empty.pdf')} exists already.`,
-      `${path.join(cwd, 'out/in/a.pdf')} exists already.`,
+    expect(messagesOf(planned.existing)).toEqual([`${path.join(cwd, 'out/in/a.pdf')} exists already.`]);
+    const [empty] = await readItems(cwd);
+    expect(empty?.refused).toEqual({ code: 'SOURCE_EMPTY', message: 'in/empty.md is empty.' });
+  });
+
+  it('tells what was left out before anything else, counts it, and stops for none of it', async () => {
+    const cwd = await makeTree({ 'in/a.md': 'a', 'in/a\nb.md': 'b', 'in/a.txt': '', 'in/sub/c.md': 'c' });
+    await symlink('nowhere', path.join(cwd, 'in/sub/lost.md'));
+    await mkdir(path.join(cwd, 'none'));
+    const planned = await plan(cwd, { what: { sources: ['none', 'in'], recursive: true, to: 'pdf' } });
+    expect(planned).toMatchObject({ rows: 3, todo: 1, leftOut: { unread: 2 }, run: { number: 1 } });
+    expect(messagesOf(planned.warnings).slice(0, 2)).toEqual([
+      String.raw`in/a\x0ab.md has a control character in its name; rename it. It is left out.`,
+      'in/sub/lost.md is a symbolic link that leads nowhere. It is left out.',
     ]);
+    expect(summaryOf(planned)).toMatchObject({ rows: 3, todo: 1, refused: 2, leftOut: 2 });
   });
 });
 
@@ -111,15 +140,63 @@ describe('conflicts of files', () => {
     const cwd = await makeTree({ 'in/a.md': 'a', 'in/a.txt': 'b', 'more/a.md': 'c' });
     const { problems, run } = await plan(cwd, { what: { sources: ['in', 'more'], to: 'pdf' } });
     const result = path.join(cwd, 'out/a.pdf');
+    const apart =
+      "Keep their extensions apart with --template '{dir}/{name}.{from}.{ext}', or run two batches with different --out folders.";
     expect(messagesOf(problems)).toEqual([
-      `in/a.md and in/a.txt would both become ${result}. Keep their extensions apart with --template '{dir}/{name}.{from}.{ext}', or run two batches with different --out folders.`,
-      `in/a.md and more/a.md would both become ${result}. Name the folder that holds both of their folders, or run two batches with different --out folders.`,
+      `in/a.md and in/a.txt would both become ${result}. ${apart}`,
+      `in/a.txt and in/a.md would both become ${result}. ${apart}`,
+      `more/a.md and in/a.md would both become ${result}. Name the folder that holds both of their folders, or run two batches with different --out folders.`,
     ]);
     expect(run).toBeUndefined();
     expect(await plan(cwd, { template: '{dir}/{name}.{from}.{ext}' })).toMatchObject({
       problems: { count: 0 },
       rows: 2,
     });
+  });
+
+  it('fail all rows of one destination, and convert the others', async () => {
+    const cwd = await makeTree({ 'in/a.md': 'a', 'in/a.txt': 'b', 'in/a.docx': 'c', 'in/b.md': 'd' });
+    expect(await plan(cwd)).toMatchObject({ todo: 1, bad: 3, failures: { DESTINATION_TAKEN: 3 }, run: { number: 1 } });
+    const refused = { code: 'DESTINATION_TAKEN', message: expect.any(String) as unknown, isUnclear: true };
+    const uri = (name: string) => pathToFileURL(path.join(cwd, name)).href;
+    expect(await readItems(cwd)).toEqual([
+      ...['docx', 'md', 'txt'].map((extension, index) => ({
+        ...{ item: index + 1, source: uri(`in/a.${extension}`), output: 'pdf', destination: uri('out/a.pdf'), refused },
+      })),
+      { item: 4, source: uri('in/b.md'), output: 'pdf', destination: uri('out/b.pdf') },
+    ]);
+  });
+
+  it('leave what was delivered to its own row, also in the ledger, and replace it for none of them', async () => {
+    const cwd = await makeTree({ 'in/a.md': 'a', 'in/b.md': 'b' });
+    await plan(cwd);
+    await writeResults(cwd, await convertAll(cwd));
+    await addFiles(cwd, { 'in/a.txt': 'another', 'in/c.md': 'c' });
+    expect(await plan(cwd)).toMatchObject({ done: 2, todo: 1, bad: 1, run: { number: 2 } });
+    expect((await readItems(cwd, 2)).map(({ done, refused }) => done?.output.name ?? refused?.code)).toEqual([
+      ...['a.pdf', 'DESTINATION_TAKEN', 'b.pdf', undefined],
+    ]);
+    await writeResults(cwd, await convertAll(cwd, { run: 2 }), 2);
+    await writeFile(path.join(cwd, 'in/a.md'), 'changed');
+    expect(await plan(cwd)).toMatchObject({ done: 2, todo: 0, bad: 2 });
+    // Without the other one it is known whose the result is: it is replaced.
+    await rm(path.join(cwd, 'in/a.txt'));
+    expect(await plan(cwd)).toMatchObject({ done: 2, todo: 1, bad: 0, replaced: 1 });
+  });
+
+  it('fail again in a retry, which converts neither', async () => {
+    const cwd = await makeTree({ 'in/a.md': 'a', 'in/a.txt': 'b', 'in/b.md': 'c', 'in/e.md': '' });
+    await plan(cwd);
+    await writeParts(cwd, []);
+    await addFiles(cwd, { 'in/e.md': 'no more empty' });
+    const retried = await replanFailed({ files: createLocalFiles(), batchFolder: folderUri(cwd, '.batch') });
+    expect(retried).toMatchObject({ rows: 4, todo: 2, bad: 2, failures: { DESTINATION_TAKEN: 2 } });
+    expect((await readItems(cwd, 2)).map(({ refused }) => refused?.isUnclear)).toEqual([
+      true,
+      true,
+      undefined,
+      undefined,
+    ]);
   });
 
   it.each([
@@ -142,21 +219,30 @@ describe('conflicts of files', () => {
     expect(messagesOf(inPlace.problems)).toEqual([
       'in/a.pdf would be replaced by its own result. Choose another folder with --out, or leave it out with --exclude.',
       expect.stringContaining('in/b.md and in/b.pdf would both become'),
+      expect.stringContaining('in/b.pdf and in/b.md would both become'),
     ]);
     const linked = await makeTree({ 'in/a.md': 'a', 'in/b.md': 'b' });
     await addFiles(linked, { 'out/x': '' });
     await link(path.join(linked, 'in/b.md'), path.join(linked, 'out/a.pdf'));
     await symlink('../in/a.md', path.join(linked, 'out/b.pdf'));
     expect(messagesOf((await plan(linked)).problems)).toEqual([
-      `in/b.md would be replaced by the result of in/a.md. Choose another folder with --out.`,
+      `${path.join(linked, 'out/a.pdf')}, the result of in/a.md, is a source too: in/b.md. Choose another folder with --out.`,
+      `${path.join(linked, 'out/b.pdf')}, the result of in/b.md, is a source too: in/a.md. Choose another folder with --out.`,
     ]);
+    await rm(path.join(linked, 'out/b.pdf'));
+    expect(await plan(linked)).toMatchObject({ todo: 1, failures: { DESTINATION_IS_SOURCE: 1 } });
   });
 
   it('are a result where another needs a folder', async () => {
     const cwd = await makeTree({ 'in/x.md': 'a', 'in/x.pdf/y.md': 'b' });
+    const [file, inFolder] = [path.join(cwd, 'out/x.pdf'), path.join(cwd, 'out/x.pdf/y.pdf')];
+    const cure = 'need a file and a folder of one name. Give one of them another name.';
     expect(messagesOf((await plan(cwd)).problems)).toEqual([
-      `${path.join(cwd, 'out/x.pdf/y.pdf')}, the result of in/x.pdf/y.md, and ${path.join(cwd, 'out/x.pdf')}, that of in/x.md, need a file and a folder of one name. Give one of them another name.`,
+      `${file}, the result of in/x.md, and ${inFolder}, that of in/x.pdf/y.md, ${cure}`,
+      `${inFolder}, the result of in/x.pdf/y.md, and ${file}, that of in/x.md, ${cure}`,
     ]);
+    await addFiles(cwd, { 'in/x.pdf/z.md': '', 'in/x.pdf/k/1.md': 'c', 'in/x.pdf/k/l/2.md': 'd', 'in/y.md': 'e' });
+    expect(await plan(cwd)).toMatchObject({ todo: 1, bad: 5, failures: { DESTINATION_TAKEN: 5 } });
   });
 
   it('are an out folder that is a file, and a template that is none', async () => {
@@ -207,6 +293,7 @@ describe('a plan of a manifest', () => {
     const free = await planManifest(cwd, 'n.csv', { out: undefined });
     expect(messagesOf(free.problems)).toEqual([
       `n.csv line 2, column destination: ../../etc/x is outside of ${cwd}. Name a file in there, or an absolute path.`,
+      'n.csv line 3, column source: b does not exist.',
       'n.csv line 4, column destination: file://host/c.pdf is no file. Name a path, or a URI such as file:///srv/report.md.',
       'n.csv line 5, column source: Cannot use "gs://in/d": it is not a file: URI.',
       'n.csv line 6, column destination: Cannot use "gs://out/e.pdf": it is not a file: URI.',
@@ -233,6 +320,7 @@ describe('a plan of a manifest', () => {
     expect(messagesOf(problems)).toEqual([
       'm.csv line 2, column destination: the web can only be read. Name a folder with --out.',
     ]);
+    await addFiles(cwd, { good: 'a', 'm.csv': 'source,output\nhttps://host/a b.md?sig=SECRET,pdf\ngood,pdf\n' });
     const { warnings } = await planManifest(cwd, 'm.csv', { files });
     expect(messagesOf(warnings)).toEqual([
       'm.csv line 2, column source: https://host/a b.md does not exist. Its item will fail.',
@@ -253,13 +341,52 @@ describe('a plan of a manifest', () => {
     const { problems } = await plan(cwd, {
       what: { manifest: pathToFileURL(path.join(cwd, 'm.csv')).href, name: 'm.csv', folder: folderUri(sub) },
     });
+    const same = 'which many file systems take for the same name). Give one of them another name.';
     expect(messagesOf(problems)).toEqual([
+      `m.csv line 2, column destination: ${out}/1, the result of a, and ${out}/1/y, that of m.csv line 6, need a file and a folder of one name. Give one of them another name.`,
       'm.csv line 3, column source: a becomes pdf by m.csv line 2 already. Remove one of the two.',
-      `m.csv line 5, column destination: ${out}/x is the result of m.csv line 4 too (there ${out}/X, which many file systems take for the same name). Give one of them another name.`,
+      `m.csv line 4, column destination: ${out}/X is the result of m.csv line 5 too (there ${out}/x, ${same}`,
+      `m.csv line 5, column destination: ${out}/x is the result of m.csv line 4 too (there ${out}/X, ${same}`,
       `m.csv line 6, column destination: ${out}/1/y, the result of d, and ${out}/1, that of m.csv line 2, need a file and a folder of one name. Give one of them another name.`,
       `m.csv line 7, column destination: ../e is outside of ${out}. Name a file in there, or leave out --out.`,
+      'm.csv line 8, column source: ../out/z does not exist.',
       `m.csv line 9, column destination: ${out}/z, the result of f, is a source too: m.csv line 8. Choose another folder with --out.`,
     ]);
+  });
+
+  it('converts its good rows, and keeps each bad one with its line', async () => {
+    const long = `${'d/'.repeat(2_100)}x.pdf`;
+    const cwd = await makeTree({
+      a: 'a',
+      b: 'b',
+      'm.csv': `source,output,destination\na,pdf,1\nb,,2\nb,pdf,../2\nb,pdf,${'x'.repeat(256)}\nb,pdf,${long}\n`,
+    });
+    const failures = { ROW_INVALID: 1, DESTINATION_OUTSIDE: 1, DESTINATION_INVALID: 2 };
+    expect(await planManifest(cwd, 'm.csv')).toMatchObject({ rows: 5, todo: 1, failures, run: { number: 1 } });
+    const items = await readItems(cwd);
+    expect(items.map(({ source, refused }) => [path.basename(source), refused?.message.slice(0, 40)])).toEqual([
+      ['a', undefined],
+      ['', 'm.csv line 3, column output: it is empty'],
+      ['b', 'm.csv line 4, column destination: ../2 i'],
+      ['b', 'm.csv line 5, column destination: the na'],
+      ['b', 'm.csv line 6, column destination: its pa'],
+    ]);
+    expect(items[4]?.refused?.message).toContain('is longer than 4063 bytes. Choose a shorter one.');
+  });
+
+  it('converts a row once that is there twice, unless another one has its destination', async () => {
+    const cwd = await makeTree({
+      a: 'a',
+      b: 'b',
+      'm.csv': 'source,output,destination\na,pdf,1\na,pdf,1\na,pdf,2\n',
+      'n.csv': 'source,output,destination\na,pdf,1\na,pdf,1\nb,pdf,1\na,html,4\nb,html,3\nb,html,4\n',
+    });
+    expect(await planManifest(cwd, 'm.csv', { dryRun: true })).toMatchObject({
+      ...{ rows: 2, todo: 1, failures: { SOURCE_REPEATED: 1 }, leftOut: { repeated: 1 } },
+    });
+    expect(await planManifest(cwd, 'n.csv', { dryRun: true })).toMatchObject({
+      ...{ rows: 5, todo: 1, failures: { SOURCE_REPEATED: 1, DESTINATION_TAKEN: 3 }, leftOut: { repeated: 1 } },
+    });
   });
 
   it('that does not exist is a problem', async () => {

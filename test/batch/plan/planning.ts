@@ -61,6 +61,7 @@ export async function convertAll(
   for (const item of await readItems(cwd, run)) {
     const name = path.basename(fileURLToPath(item.source));
     if (item.done) results.push({ item: item.item, status: 'skipped' });
+    else if (item.refused) results.push({ item: item.item, status: 'failed', code: item.refused.code });
     else if (fail.includes(name)) results.push({ item: item.item, status: 'failed', code: 'SOURCE_EMPTY' });
     else results.push(await convert(item));
   }

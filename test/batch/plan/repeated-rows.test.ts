@@ -1,6 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { AskPair } from '../../../src/batch/plan/settle-row';
+import type { PlanBatchOptions } from '../../../src/batch/plan/plan-batch';
 import { replanFailed } from '../../../src/batch/plan/replan-failed';
 import type { BatchItem, BatchItemResult } from '../../../src/shared/batch';
 import { createLocalFiles } from '../../../src/storage/local-files';
@@ -38,7 +39,7 @@ const unknown = { ...job, code: 'OUTCOME_UNKNOWN', message: 'cut', charge: 'mayb
 describe.each(['run', 'retry'] as const)('batch %s', (command) => {
   const again = (
     cwd: string,
-    options: { onUnknownOutcome?: 'fail' | 'resubmit'; again?: boolean; ask?: AskPair } = {},
+    options: Partial<Pick<PlanBatchOptions, 'onUnknownOutcome' | 'again' | 'ask' | 'what'>> = {},
   ) =>
     command === 'run'
       ? plan(cwd, options)
@@ -49,6 +50,22 @@ describe.each(['run', 'retry'] as const)('batch %s', (command) => {
     expect(await again(cwd, { onUnknownOutcome: 'fail' })).toMatchObject({ todo: 1, kept: 0, done: 1 });
     expect(await itemOf(cwd, 'a.md')).toMatchObject({ earlier: { charge: 'yes', taskId: 'task-1', source } });
   });
+
+  it.each(['gone', 'empty'])(
+    'fetches an accepted task also when its source is %s, and fails a row of none',
+    async (how) => {
+      for (const ended of [accepted, { ...job, code: 'INVALID_FILE', charge: 'no', source } as const]) {
+        const cwd = await endedWith(ended);
+        if (how === 'gone') await rm(path.join(cwd, 'in/a.md'));
+        else await writeFile(path.join(cwd, 'in/a.md'), '');
+        const { todo, bad } = await again(
+          cwd,
+          command === 'run' ? { what: { sources: ['in/a.md', 'in/b.md'], to: 'pdf' } } : {},
+        );
+        expect([todo, bad]).toEqual(ended === accepted ? [1, 0] : [0, 1]);
+      }
+    },
+  );
 
   it('converts another content than the accepted one, or all again on request, marked', async () => {
     for (const all of [false, true]) {

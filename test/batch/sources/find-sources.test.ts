@@ -1,4 +1,4 @@
-import { chmod, realpath, symlink } from 'node:fs/promises';
+import { chmod, mkdir, realpath, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Findings } from '../../../src/batch/plan/findings';
 import { findSources, type SourceSelection } from '../../../src/batch/sources/find-sources';
@@ -21,25 +21,24 @@ async function find(
   selection: SourceSelection,
   { stdin, skipped = [], files = createLocalFiles() }: Options = {},
 ) {
-  const problems = new Findings();
-  const warnings = new Findings();
+  const [problems, warnings, unread] = [new Findings(), new Findings(), new Findings()];
   const found = await collect(
     findSources(selection, {
       files,
       cwd: folderUri(cwd),
       ...(stdin !== undefined && { stdin: inPieces(stdin, 3) }),
       skippedFolders: new Set(skipped.map((name) => folderUri(cwd, name))),
-      problems,
-      warnings,
+      ...{ problems, warnings, unread },
     }),
   );
-  const messages = async (findings: Findings) =>
-    (await findings.list(() => inPieces('') as never)).listed.map(({ message }) => message);
+  const messages = (findings: Findings) => findings.listed.map(({ message }) => message);
   return {
     found,
-    shown: found.map((file) => file.shown),
-    problems: await messages(problems),
-    warnings: await messages(warnings),
+    shown: found.flatMap(({ shown, refusal }) => (refusal ? [] : [shown])),
+    refused: found.flatMap(({ refusal }) => (refusal ? [refusal.message] : [])),
+    problems: messages(problems),
+    warnings: messages(warnings),
+    unread: messages(unread),
   };
 }
 
@@ -66,14 +65,14 @@ describe('what is named', () => {
     expect(warnings).toEqual(['in holds no files to convert. To look into its folders too, add --recursive.']);
   });
 
-  it('must exist: each name that is none is a problem', async () => {
+  it('need not exist, and does not hold up the others; a pattern that matches nothing is refused', async () => {
     const cwd = await makeTree({ 'a.md': 'a' });
-    const { shown, problems } = await find(cwd, { sources: ['nowhere.md', 'a.md', 'a.md/b', '*.docx'] });
-    expect(shown).toEqual(['a.md']);
-    expect(problems).toEqual([
-      'nowhere.md does not exist. Check the name and the folder.',
-      'a.md/b does not exist. Check the name and the folder.',
+    const sources = ['nowhere.md', 'a.md', 'a.md/b', '*.docx', 'odd:/b'];
+    const { shown, refused, problems } = await find(cwd, { sources });
+    expect([shown, problems]).toEqual([['nowhere.md', 'a.md', 'a.md/b'], []]);
+    expect(refused).toEqual([
       '*.docx matches no file. Check the pattern and the folder.',
+      'Cannot use "odd:///b": it is not a file: URI.',
     ]);
   });
 
@@ -133,14 +132,14 @@ describe('what is left out', () => {
       yield* MemoryFiles.prototype.walk.call(files, folder, options);
       for (const file of beyond) if (!file.relative.includes('/../') || (await options?.enters?.('e/..'))) yield file;
     };
-    const { shown, warnings } = await find(
+    const { shown, unread } = await find(
       '/',
       { sources: ['memory://in/'], recursive: true },
       { files: Object.assign(files, { walk }) },
     );
     expect(shown).toEqual(['memory://in/.b/c.md', 'memory://in/.d.md', 'memory://in/a.md']);
     const left = 'has a segment of dots in its key; rename it. It is left out.';
-    expect(warnings).toEqual(['e/..', '.', 'g/..'].map((key) => `memory://in/${key} ${left}`));
+    expect(unread).toEqual(['e/..', '.', 'g/..'].map((key) => `memory://in/${key} ${left}`));
   });
 
   it('is what a pattern excludes: by name, by path in the folder, by path as typed; an excluded folder is not looked into', async () => {
@@ -184,7 +183,7 @@ describe('what is left out', () => {
     await symlink('../else', path.join(cwd, 'in/c'));
     await symlink('../else', path.join(cwd, 'in/d'));
     await symlink('.', path.join(cwd, 'else/self'));
-    const { shown, warnings } = await find(cwd, { sources: ['in'], recursive: true });
+    const { shown, warnings, unread } = await find(cwd, { sources: ['in'], recursive: true });
     expect(shown).toEqual(['in/a/1.md', 'in/c/3.md']);
     expect(warnings).toEqual([
       'in/a/loop is a link to a folder that it lies in. It is left out.',
@@ -192,14 +191,31 @@ describe('what is left out', () => {
       'in/c/self is a link to a folder that was looked into before. It is left out.',
       'in/d is a link to a folder that was looked into before. It is left out.',
     ]);
+    // Nothing is lost: their files are found elsewhere.
+    expect(unread).toEqual([]);
   });
 
   it('is left out, or not looked into, when no result could have its name; of what is not wanted nothing is told', async () => {
     const cwd = await makeTree({ 'in/a\nb.md': '', 'in/c\td/e.md': '', 'in/f\u0085.md': '', 'in/g\nh.png': '' });
-    const { shown, warnings } = await find(cwd, { sources: ['in/**/*.md'] });
+    const { shown, unread } = await find(cwd, { sources: ['in/**/*.md'] });
     expect(shown).toEqual(['in/f\u0085.md']);
     const left = 'has a control character in its name; rename it. It is left out.';
-    expect(warnings).toEqual([String.raw`in/a\x0ab.md ${left}`, String.raw`in/c\x09d ${left}`]);
+    expect(unread).toEqual([String.raw`in/a\x0ab.md ${left}`, String.raw`in/c\x09d ${left}`]);
+  });
+
+  it('is a file or a folder whose name is not UTF-8, where it would be looked into', async () => {
+    const cwd = await makeTree({ 'in/a.md': '', 'in/named \ufffd/b.md': '', 'in/c \ufffd.md': '' });
+    const raw = (name: string) => Buffer.from(`${cwd}/in/${name}`, 'latin1');
+    await mkdir(raw('\xe4'));
+    await writeFile(raw('\xe4/c.md'), 'c');
+    await writeFile(raw('\xf6.md'), 'd');
+    const left = 'has a name that is not UTF-8; rename it. It is left out.';
+    const whole = await find(cwd, { sources: ['in'], recursive: true });
+    expect(whole.shown).toEqual(['in/a.md', 'in/c \ufffd.md', 'in/named \ufffd/b.md']);
+    expect(whole.unread).toEqual([`in/\ufffd ${left}`, `in/\ufffd.md ${left}`]);
+    expect((await find(cwd, { sources: ['in'] })).unread).toEqual([`in/\ufffd.md ${left}`]);
+    // No pattern could match it.
+    expect((await find(cwd, { sources: ['in/*.txt', 'in/*.md'] })).unread).toEqual([`in/\ufffd.md ${left}`]);
   });
 
   it('is told of when it is lost or may not be looked into', async () => {
@@ -207,10 +223,11 @@ describe('what is left out', () => {
     await chmod(cwd, 0o755);
     await symlink('nowhere', path.join(cwd, 'in/broken.md'));
     await chmod(path.join(cwd, 'in/closed'), 0o000);
-    const { shown, warnings } = await withoutPrivileges(() => find(cwd, { sources: ['in'], recursive: true }));
+    const { shown, warnings, unread } = await withoutPrivileges(() => find(cwd, { sources: ['in'], recursive: true }));
     await chmod(path.join(cwd, 'in/closed'), 0o755);
     expect(shown).toEqual(['in/a.md']);
-    expect(warnings).toEqual([
+    expect(warnings).toEqual([]);
+    expect(unread).toEqual([
       'in/broken.md is a symbolic link that leads nowhere. It is left out.',
       'in/closed may not be looked into by this user. It is left out.',
     ]);
@@ -248,17 +265,17 @@ describe('a list of files', () => {
   it('leaves out a name that is not UTF-8 with a warning, and takes the others', async () => {
     const list = Buffer.concat([Buffer.from('a.md\n'), Buffer.from('\xe4.md\n', 'latin1'), Buffer.from('b.md\n')]);
     const cwd = await makeTree({ list });
-    const { shown, problems, warnings } = await find(cwd, { sources: [], filesFrom: 'list' });
-    expect([shown, problems]).toEqual([['a.md', 'b.md'], []]);
-    expect(warnings).toEqual(['list line 2 (ä.md) is not UTF-8. It is left out: rename the file.']);
+    const { shown, refused, unread } = await find(cwd, { sources: [], filesFrom: 'list' });
+    expect([shown, refused]).toEqual([['a.md', 'b.md'], []]);
+    expect(unread).toEqual(['list line 2 (ä.md) is not UTF-8. It is left out: rename the file.']);
   });
 
   it('with what is no path is refused with its line', async () => {
     const list = Buffer.from(`a.md\n${'x'.repeat(20_000)}\n`);
     const cwd = await makeTree({ list });
-    const { shown, problems } = await find(cwd, { sources: [], filesFrom: 'list' });
+    const { shown, refused } = await find(cwd, { sources: [], filesFrom: 'list' });
     expect(shown).toEqual(['a.md']);
-    expect(problems).toEqual(['list line 2 is longer than a path can be. Write one path a line.']);
+    expect(refused).toEqual(['list line 2 is longer than a path can be. Write one path a line.']);
     expect((await find(cwd, { sources: [], filesFrom: 'nowhere' })).problems).toEqual([
       'nowhere does not exist. Check the name and the folder.',
     ]);

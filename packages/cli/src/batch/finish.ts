@@ -43,7 +43,7 @@ export async function finishBatch(
   return unconvertible > 0 ? exitCodes.failed : exitCodeOf(report);
 }
 
-/** Something is left to do when files failed, or were not tried. */
-function exitCodeOf({ counts: { failed, cancelled, unfinished } }: BatchReport): ExitCode {
-  return failed + cancelled + unfinished === 0 ? exitCodes.ok : exitCodes.failed;
+/** Something is left to do when files failed, were not tried, or could not be read. */
+function exitCodeOf({ counts: { failed, cancelled, unfinished }, leftOut }: BatchReport): ExitCode {
+  return failed + cancelled + unfinished === 0 && !leftOut ? exitCodes.ok : exitCodes.failed;
 }

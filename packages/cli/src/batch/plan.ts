@@ -1,16 +1,12 @@
 import { messagesOf } from 'temporal-file-conversion/internal/batch/plan/findings';
 import { planBatch, planOptions } from 'temporal-file-conversion/internal/batch/plan/plan-batch';
-import {
-  summaryOf,
-  withUnconvertible,
-  type PlannedBatch,
-} from 'temporal-file-conversion/internal/batch/plan/planned-batch';
+import { summaryOf, type PlannedBatch } from 'temporal-file-conversion/internal/batch/plan/planned-batch';
 import { askingOf, type FormatQuestions } from 'temporal-file-conversion/internal/batch/plan/settle-row';
 import type { BatchPlan } from 'temporal-file-conversion/internal/shared/batch';
 import type { OnExisting, OnUnknownOutcome } from 'temporal-file-conversion/internal/shared/job';
 import { counted, fileSize, formatCount, printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
-import { interrupted, throwIfAny } from '../command-error';
+import { exitCodes, interrupted, throwIfAny, type ExitCode } from '../command-error';
 import { withFormats } from '../formats/check';
 import type { FormatLookup } from '../formats/lookup';
 import { formatTable } from '../output/text';
@@ -22,10 +18,10 @@ export async function planDry(
   { plan, app, onExisting, ...rules }: DryRun,
   signal: AbortSignal,
 ): Promise<PlannedBatch> {
-  const { what, unconvertible } = plan;
+  const { what } = plan;
   if (what === 'last') throw new Error('a retry has no dry run');
   const ask = askingOf(questions(context, { app, signal }), onExisting);
-  const found = await planBatch({
+  const planned = await planBatch({
     ...planOptions({ ...plan, what }),
     ...rules,
     ...{ files: filesOf(context), ask, signal },
@@ -35,7 +31,6 @@ export async function planDry(
     if (!signal.aborted) throw error;
     throw interrupted(error);
   });
-  const planned = withUnconvertible(found, { unconvertible });
   refuseProblems(context, planned);
   for (const line of summaryOf({ ...planned, missing: { count: 0, listed: [] } }).warnings) context.output.warn(line);
   return planned;
@@ -86,7 +81,7 @@ function refuseProblems({ output }: CommandContext, { problems, warnings, todo }
   throwIfAny('INPUT_UNUSABLE', messagesOf(problems, maxShown));
 }
 
-/** `--dry-run`: what would be done. `vcredits`: an estimate, where prices are known. */
+/** `--dry-run`: what would be done. `vcredits`: an estimate, where prices are known. Ends as the run would, as far as that is known. */
 export function tellDryRun(
   { output }: CommandContext,
   {
@@ -95,15 +90,20 @@ export function tellDryRun(
     vcredits,
     onExisting,
   }: { name: string; plan: PlannedBatch; vcredits: number | undefined; onExisting: OnExisting },
-): void {
-  const { rows, done, missing, refused, todo, bytes, formats, replaced, existing, warnings, leftOut } = plan;
+): ExitCode {
+  const { rows, done, kept, missing, refused, bad, failures, todo, bytes, formats, replaced, existing } = plan;
+  const { warnings, leftOut } = plan;
+  const failed = Object.values(failures).reduce((sum, count) => sum + count, kept);
+  const wouldFail = failed + leftOut.unread + (onExisting === 'fail' ? existing.count : 0) > 0;
+  const exitCode = wouldFail ? exitCodes.failed : exitCodes.ok;
   if (output.json) {
-    const counts = { rows, done, missing, refused, todo, bytes, formats, replaced, existing, warnings, leftOut };
-    output.printJson({ batch: name, ...counts, vcredits: vcredits ?? null });
-    return;
+    const counts = { rows, done, missing, refused, bad, failures, todo, bytes, formats, replaced, existing };
+    output.printJson({ batch: name, ...counts, warnings, leftOut, vcredits: vcredits ?? null });
+    return exitCode;
   }
   const before = done > 0 ? `, ${counted(done, 'file')} done before` : '';
-  output.print(`Batch ${name}: ${counted(todo, 'file')} to convert (${fileSize(bytes)})${before}.`);
+  const failing = failed > 0 ? `, ${counted(failed, 'file')} will fail` : '';
+  output.print(`Batch ${name}: ${counted(todo, 'file')} to convert (${fileSize(bytes)})${before}${failing}.`);
   if (formats.length > 0) {
     const table = formats.map((pair) => [pair.input || '?', pair.output, formatCount(pair.rows), fileSize(pair.bytes)]);
     output.print(formatTable(['FROM', 'TO', 'FILES', 'SIZE'], table));
@@ -121,4 +121,5 @@ export function tellDryRun(
       : `vCredits: about ${formatCount(vcredits)}, by what files of the last run have cost.`,
   );
   output.print('Nothing was done (--dry-run).');
+  return exitCode;
 }

@@ -26,15 +26,12 @@ export async function findInputs(
   { recursive = false, exclude, out, signal }: FindInputsOptions,
 ): Promise<ConvertInput[]> {
   const { cwd, output } = context;
-  const problems = new Findings();
-  const warnings = new Findings();
+  const [problems, warnings, unread] = [new Findings(), new Findings(), new Findings()];
   const lookup = {
     files: filesOf(context),
     cwd: asFolder(uriOfPath(cwd)),
     skippedFolders: new Set(out === undefined || out === piped ? [] : [folderUri(context, out)]),
-    problems,
-    warnings,
-    signal,
+    ...{ problems, warnings, unread, signal },
   };
   const excluded = createExclusion(exclude);
   const files: { typed: string; dir?: string }[] = [];
@@ -43,11 +40,13 @@ export async function findInputs(
       if (!excluded(lastSegment(typed), typed)) files.push({ typed });
       continue;
     }
-    for await (const { uri, shown, dir } of findSources({ sources: [typed], recursive, exclude }, lookup))
-      files.push({ typed: isLocal(uri) ? shown : uri, dir });
+    for await (const { uri, shown, dir, refusal } of findSources({ sources: [typed], recursive, exclude }, lookup)) {
+      if (refusal) problems.add(refusal.code, refusal.message);
+      else files.push({ typed: isLocal(uri) ? shown : uri, dir });
+    }
   }
-  const told = await Promise.all([problems, warnings].map((each) => each.list(noRows)));
-  const [unusable = [], leftOut = []] = told.map(({ listed }) => listed.map(({ message }) => message));
+  const told = (found: Findings) => found.listed.map(({ message }) => message);
+  const [unusable, leftOut] = [told(problems), [...told(unread), ...told(warnings)]];
   throwIfAny('INPUT_UNUSABLE', unusable);
   const nothing = ['There are no files to convert. Check the names, and what --exclude leaves out.'];
   if (files.length === 0) throwIfAny('INPUT_UNUSABLE', leftOut.length > 0 ? leftOut : nothing);
@@ -61,8 +60,4 @@ async function isSearched(typed: string, cwd: string): Promise<boolean> {
   if (isUri(location)) return !isOfWeb(location) && /\/$|[*[{(]/.test(typed);
   const found = await stat(location).catch(() => undefined);
   return found ? found.isDirectory() : /[*?[{(]/.test(typed);
-}
-
-async function* noRows(): AsyncGenerator<never> {
-  // The messages name no other rows.
 }

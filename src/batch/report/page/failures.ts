@@ -2,7 +2,7 @@ import { pathToFileURL } from 'node:url';
 import { capitalised, counted, formatCount, formatDuration } from '../../../shared/wording';
 import { commonFolder, splitPath } from '../../../storage/file-uri';
 import type { BatchReport, FailureGroup } from '../report';
-import { keptAdvice, nextCommand } from '../summary';
+import { keptAdvice, nextCommand, unclearAdvice } from '../summary';
 import { html, Markup as M, type Markup } from './markup';
 
 export function failuresSection(report: BatchReport): Markup {
@@ -14,6 +14,7 @@ export function failuresSection(report: BatchReport): Markup {
   return html`<section aria-labelledby="failed">
     <h2 id="failed">What failed, and what to do</h2>
     ${command !== undefined && html`<p class="next">When the causes are fixed, this runs only the items that failed: <code class="command">${command}</code></p>`}
+    ${report.unclear && html`<p class="next">${unclearAdvice}</p>`}
     ${kept && html`<p class="next">${kept.text} <code class="command">${kept.command}</code></p>`}
     ${failures.length > 1 && overview(failures)}
     ${folder !== '' && html`<p class="next small quiet">Folders are relative to <code>${folder}</code>.</p>`}

@@ -3,7 +3,7 @@ import { capitalised, fileSize, counted, formatCount, formatDuration } from '../
 import { commonFolder } from '../../../storage/file-uri';
 import type { DurationBar } from '../durations';
 import type { BatchReport } from '../report';
-import { headlineOf, type Verdict } from '../summary';
+import { headlineOf, leftOutLines, type Verdict } from '../summary';
 import { failuresSection, skippedSection, warningsSection, itemTable } from './failures';
 import { html, Markup } from './markup';
 import { styles } from './styles';
@@ -101,7 +101,14 @@ function notes(report: BatchReport): Markup {
       <h2 id="doubtful">This report may be incomplete</h2>
       ${warnings.map((warning) => html`<p>${warning}</p>`)}
     </section> `;
-  return html`${doubtful}${possiblyChargedTwice.count > 0 && chargedTwice(possiblyChargedTwice)}`;
+  const [heading, ...lines] = leftOutLines(report);
+  const leftOut =
+    heading !== undefined &&
+    html`<section class="note" aria-labelledby="left-out">
+      <h2 id="left-out">${heading.replace(/\.$/, '')}</h2>
+      ${lines.map((line) => html`<p>${line.trim()}</p>`)}
+    </section> `;
+  return html`${doubtful}${leftOut}${possiblyChargedTwice.count > 0 && chargedTwice(possiblyChargedTwice)}`;
 }
 
 function chargedTwice({ count, items }: BatchReport['possiblyChargedTwice']): Markup {

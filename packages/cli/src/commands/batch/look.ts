@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
-import { chargedTwice } from 'temporal-file-conversion/internal/batch/report/summary';
+import { leftOutOf } from 'temporal-file-conversion/internal/batch/report/report';
+import { chargedTwice, leftOutLines } from 'temporal-file-conversion/internal/batch/report/summary';
 import { isBatchRunning, listBatches } from 'temporal-file-conversion/internal/client/batch-handle';
 import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
 import { NoSuchScheduleError, SweepSchedules } from 'temporal-file-conversion/internal/client/sweep-schedules';
@@ -29,6 +30,7 @@ export async function batchStatus(context: CommandContext, name: string): Promis
       needsAttention && `  ${needsAttention.code}: ${needsAttention.message}`,
       ...codes.map(([code, count]) => `  ${count} ${code}`),
       ...chargedTwice(state.possiblyChargedTwice).map((line) => `  ${line}`),
+      ...leftOutLines(leftOutOf(state)).map((line) => printable(`  ${line}`)),
       stall && !needsAttention && printable(`  ${stallText('It', stall)}`),
       sweepFailure && printable(failedSweep(name, sweepFailure)),
       retrying && printable(retryingSweep(name, retrying)),
@@ -103,7 +105,7 @@ export async function requireBatch({ client }: Pick<OpenTemporal, 'client'>, nam
 /** Undefined: no schedule has this name. */
 async function scheduleOf(client: Client, name: string) {
   try {
-    return await new SweepSchedules({ client }).failures(name);
+    return await new SweepSchedules({ client }).lastSweep(name);
   } catch (error) {
     if (error instanceof NoSuchScheduleError) return undefined;
     throw error;

@@ -1,5 +1,7 @@
 import { ServiceError } from '@temporalio/client';
 import { readRequest, type KeptRequest } from 'temporal-file-conversion/internal/batch/request';
+import { leftOutOf } from 'temporal-file-conversion/internal/batch/report/report';
+import { leftOutLines } from 'temporal-file-conversion/internal/batch/report/summary';
 import { estimateVcredits } from 'temporal-file-conversion/internal/batch/run-folders';
 import {
   BatchRunningError,
@@ -53,8 +55,7 @@ export async function batchRun(
   const onUnknownOutcome = flags.resubmit === true ? 'resubmit' : policies?.onUnknownOutcome;
   const planned = await planDry(context, { plan, app, onExisting, onUnknownOutcome, again }, signal);
   const vcredits = await estimateVcredits(filesOf(context), { batchFolder: plan.folder, todo: planned.todo });
-  tellDryRun(context, { name, plan: planned, vcredits, onExisting: onExisting ?? 'fail' });
-  return exitCodes.ok;
+  return tellDryRun(context, { name, plan: planned, vcredits, onExisting: onExisting ?? 'fail' });
 }
 
 export async function batchRetry(
@@ -180,7 +181,7 @@ async function watchToEnd(
     if (joined?.folder !== undefined) {
       return (await finish).finishBatch(context, { ...watched, result: joined, unconvertible });
     }
-    return tellNothingToDo(context, name, { ...planned, failed: result.failed });
+    return tellNothingToDo(context, name, { ...result, planned });
   }
   return (await finish).finishBatch(context, { ...watched, result });
 }
@@ -210,8 +211,11 @@ function detached(
 function tellNothingToDo(
   { output }: CommandContext,
   name: string,
-  { rows, done, kept, failed }: PlannedRows & { failed: number },
+  result: ConversionBatchResult & { planned: PlannedRows },
 ): ExitCode {
+  const { failed, failures, planned } = result;
+  const { rows, done, kept, warnings } = planned;
+  const leftOut = leftOutOf(result);
   const unconvertible = rows - done - kept;
   if (output.json) {
     const counts = { items: rows, succeeded: 0, failed, skipped: rows - failed, cancelled: 0, unfinished: 0 };
@@ -220,7 +224,9 @@ function tellNothingToDo(
       status: 'completed',
       counts,
       ...(unconvertible > 0 && { unconvertible }),
-      failures: [],
+      failures: Object.entries(failures).map(([code, count]) => ({ code, count })),
+      ...leftOut,
+      warnings,
     });
   } else if (rows === 0) output.print(`Batch ${name}: there are no files to convert.`);
   else {
@@ -228,8 +234,10 @@ function tellNothingToDo(
     const others = unconvertible > 0 ? `, ${counted(unconvertible, 'file')} ${how}` : '';
     output.print(`Batch ${name}: nothing to do, ${counted(done, 'file')} done before${others}.`);
   }
+  const [told] = leftOutLines(leftOut);
+  if (told !== undefined && !output.json) output.print(told);
   if (kept > 0) output.warn(tellKept(name, kept));
-  return failed > 0 ? exitCodes.failed : exitCodes.ok;
+  return failed > 0 || leftOut.leftOut ? exitCodes.failed : exitCodes.ok;
 }
 
 function tellKept(name: string, kept: number): string {

@@ -2,7 +2,8 @@ import { fileURLToPath } from 'node:url';
 import { InvalidRequestError } from 'temporal-file-conversion/internal/client/job-request';
 import { NoSuchScheduleError, SweepSchedules } from 'temporal-file-conversion/internal/client/sweep-schedules';
 import type { ListedSweepSchedule, SweepFailure } from 'temporal-file-conversion/internal/client/sweep-schedules';
-import { printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
+import type { ConversionSweepResult } from 'temporal-file-conversion/internal/shared/batch';
+import { counted, printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../../command-context';
 import { explaining } from '../../command-error';
 import { writtenDuration } from '../../config/duration';
@@ -18,12 +19,24 @@ export async function listSchedules(context: CommandContext): Promise<void> {
     else {
       const header = ['NAME', 'WHEN', 'FROM', 'TO', 'STATE', ...timeHeads('LAST'), ...timeHeads('NEXT')];
       output.print(formatTable(header, schedules.map(toRow)));
-      for (const { name, lastFailure, retrying } of schedules) {
+      for (const { name, lastResult, lastFailure, retrying } of schedules) {
+        if (lastResult) for (const line of incompleteSweep(name, lastResult)) output.print(printable(line));
         if (lastFailure) output.print(printable(failedSweep(name, lastFailure)));
         if (retrying) output.print(printable(retryingSweep(name, retrying)));
       }
     }
   });
+}
+
+/** What the last sweep has not converted; nothing if it has converted all. */
+function incompleteSweep(name: string, { failed, refused, leftOut, kept, warnings }: ConversionSweepResult): string[] {
+  const missed = [
+    failed + refused + kept > 0 ? `${counted(failed + refused + kept, 'file')} not converted` : '',
+    leftOut > 0 ? `${counted(leftOut, 'file or folder', 'files or folders')} can't be read` : '',
+  ].filter((each) => each !== '');
+  if (missed.length === 0) return [];
+  const head = `The last sweep of schedule ${name} has not converted all: ${missed.join(', ')}. See: fileconv batch status ${shellWord(name)}`;
+  return [head, ...warnings.slice(0, 5).map((each) => `  ${each}`)];
 }
 
 export function failedSweep(name: string, { code, message }: SweepFailure): string {

@@ -1,0 +1,114 @@
+import { readFile, rm, symlink } from 'node:fs/promises';
+import path from 'node:path';
+import type { BatchReport } from '../../src/batch/report/report';
+import type { BatchItemResult, ConversionBatchResult } from '../../src/shared/batch';
+import { BatchDesk } from '../support/batch-desk';
+import { startRig, type ConversionRig } from '../support/conversion-worker';
+
+/** Batches some of whose rows are bad, or in each other's way, and whose folders can't be read as a whole. */
+
+let rig: ConversionRig;
+let desk: BatchDesk;
+
+beforeEach(async () => {
+  rig = await startRig();
+  desk = new BatchDesk(rig);
+});
+
+afterEach(() => rig.close());
+
+const textOf = ({ folder = '' }: ConversionBatchResult, name: string) => readFile(new URL(name, folder), 'utf8');
+
+async function resultsOf(result: ConversionBatchResult): Promise<BatchItemResult[]> {
+  const text = await textOf(result, 'results.jsonl');
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as BatchItemResult);
+}
+
+it('a row that is in the way of another one fails like that one, nothing is sent for it, and the others are converted', async () => {
+  for (const name of ['a.md', 'a.txt', 'b.md']) await desk.put(name);
+  await desk.put('empty.md', '');
+  const { result } = await desk.run();
+  const failures = { DESTINATION_TAKEN: 2, SOURCE_EMPTY: 1 };
+  expect(result).toMatchObject({ status: 'completed', items: 4, succeeded: 1, failed: 3, refused: 3, failures });
+  expect(rig.stub.count('upload/file')).toBe(1);
+  const results = await resultsOf(result);
+  expect(results.map(({ status, code, charge }) => [status, code, charge])).toEqual([
+    ['failed', 'DESTINATION_TAKEN', 'no'],
+    ['failed', 'DESTINATION_TAKEN', 'no'],
+    ['succeeded', undefined, 'yes'],
+    ['failed', 'SOURCE_EMPTY', 'no'],
+  ]);
+  expect(results[0]).toEqual({
+    item: 1,
+    status: 'failed',
+    code: 'DESTINATION_TAKEN',
+    charge: 'no',
+    message: results[0]?.message,
+  });
+  expect(results[0]?.message).toMatch(/^in\/a\.md and in\/a\.txt would both become /);
+  expect((await textOf(result, 'report.csv')).match(/failed.*DESTINATION_TAKEN/g)).toHaveLength(2);
+  expect(JSON.parse(await textOf(result, 'report.json'))).toMatchObject({ unclear: 2, counts: { failed: 3 } });
+  expect(await desk.problems()).toEqual([]);
+});
+
+it('a result is never paid twice nor replaced because of a row that is in its way, and is known when that is gone', async () => {
+  await desk.put('a.md');
+  await desk.run();
+  const delivered = await readFile(desk.output('a.pdf'));
+  const other = await desk.put('a.txt');
+  await desk.put('c.md');
+  expect((await desk.run()).result).toMatchObject({ succeeded: 1, skipped: 1, failures: { DESTINATION_TAKEN: 1 } });
+  await desk.put('a.md', 'changed');
+  await desk.put('d.md');
+  const pair = [await desk.put('x.md'), await desk.put('x.txt')];
+  expect((await desk.run()).result).toMatchObject({ succeeded: 1, skipped: 1, failures: { DESTINATION_TAKEN: 4 } });
+  // Nothing is to do, so there is no run, and the counts tell.
+  const { result } = await desk.run();
+  expect(result).toMatchObject({ items: 6, skipped: 2, failed: 4, refused: 4, failures: { DESTINATION_TAKEN: 4 } });
+  expect(result.folder).toBeUndefined();
+  expect((await desk.retry()).result).toMatchObject({ skipped: 2, failures: { DESTINATION_TAKEN: 4 } });
+  expect(await readFile(desk.output('a.pdf'))).toEqual(delivered);
+  expect(rig.stub.conversions.size).toBe(3);
+  for (const gone of [other, ...pair]) await rm(gone);
+  await desk.put('a.md');
+  expect((await desk.run()).planned).toMatchObject({ rows: 3, done: 3, refused: 0 });
+  expect(rig.stub.conversions.size).toBe(3);
+  await desk.put('e.md');
+  const { result: last } = await desk.run();
+  expect(last).toMatchObject({ succeeded: 1, skipped: 3, failed: 0 });
+  expect(await textOf(last, '../ledger.jsonl')).not.toContain('isUnclear');
+  expect(await desk.problems()).toEqual([]);
+});
+
+it('a task of an earlier run is fetched when the row in its way is gone, and not lost', async () => {
+  await desk.put('a.md');
+  rig.stub.on('download/url', (_seen, response) => {
+    response.destroy();
+  });
+  const first = await desk.start();
+  while (rig.stub.count('download/url') === 0) await new Promise((resolve) => setTimeout(resolve, 50));
+  await first.cancel();
+  expect((await desk.end(first)).rows['a.pdf']).toMatchObject({ status: 'cancelled', charge: 'yes' });
+  rig.stub.on('download/url', (seen, response) => rig.stub.answerAsAlways(seen, response));
+  const other = await desk.put('a.txt');
+  await desk.put('b.md');
+  expect((await desk.run()).result).toMatchObject({ succeeded: 1, failures: { DESTINATION_TAKEN: 2 } });
+  await rm(other);
+  expect((await desk.run()).result).toMatchObject({ succeeded: 1, skipped: 1, failed: 0 });
+  expect(rig.stub.conversions.size).toBe(2);
+  expect(await desk.problems()).toEqual([]);
+});
+
+it('what was left out unread is counted, and told in the state and in every report', async () => {
+  const file = await desk.put('a.md');
+  await symlink('nowhere', path.join(path.dirname(file), 'lost.md'));
+  const { result } = await desk.run();
+  const messages = ['in/lost.md is a symbolic link that leads nowhere. It is left out.'];
+  expect(result).toMatchObject({ succeeded: 1, failed: 0, planned: { rows: 1, leftOut: 1, warnings: messages } });
+  const report = JSON.parse(await textOf(result, 'report.json')) as BatchReport;
+  expect(report.leftOut).toEqual({ count: 1, messages });
+  expect(await textOf(result, 'report.html')).toContain(messages[0]);
+});

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { toMilliseconds } from '../../history/job-history';
+import { toMilliseconds } from '../grpc';
 
 /** A worker polls at least once a minute; the server lists it for five minutes after it has died. */
 const pollerIsAliveMs = 75_000;

@@ -145,18 +145,6 @@ export function buildCommands(output: Output, run: Runner): Command {
     'TEMPORAL_NAMESPACE=billing fileconv namespace init --json',
   ).action(act(async () => (await import('./commands/init.js')).namespaceInit));
   command(
-    group(program, 'nexus', 'calls from other namespaces and languages', 'fileconv nexus init'),
-    'init',
-    'create the Nexus endpoint that leads callers to the workers; safe to repeat',
-    'fileconv nexus init',
-    'fileconv nexus init --endpoint billing-conversion --namespace billing --task-queue billing-files',
-    'fileconv nexus init --json',
-  )
-    .option('--endpoint <name>', 'what callers name', 'conversion')
-    .option('--task-queue <name>', 'of the workers; default: worker.task_queue')
-    .option('--namespace <name>', 'of the workers; default: that of the configuration')
-    .action(act(async () => (await import('./commands/init.js')).nexusInit));
-  command(
     program,
     'doctor',
     'check every part that a conversion needs, and say how to fix what is broken',

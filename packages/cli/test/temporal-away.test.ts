@@ -40,14 +40,7 @@ const needsTemporal: [line: string, code: number][] = [
   ['job watch x', failed],
   ['job cancel x', failed],
   ['job retry x', failed],
-  ['limit show', failed],
-  ['limit set 5', failed],
-  ['limit clear', failed],
-  ['deployment show', failed],
-  ['deployment set-current x', failed],
-  ['deployment ramp x 5', failed],
   ['namespace init', failed],
-  ['nexus init', failed],
   ['doctor', failed],
 ];
 

@@ -16,10 +16,12 @@ export async function configShow(context: CommandContext): Promise<void> {
   const { deploymentName, taskQueue } = config.values.worker;
   const { target } = await findTemporal(context);
   const commands = {
+    nexus: `operator nexus endpoint create --name conversion --target-namespace ${shellWord(target.namespace)} --target-task-queue ${shellWord(taskQueue)}`,
     version: `worker deployment set-current-version --deployment-name ${deploymentName} --build-id BUILD`,
     limit: `task-queue config set --task-queue ${shellWord(taskQueue)} --task-queue-type activity --queue-rps-limit 5`,
   };
   const typed = {
+    nexus: temporalCommand(target, commands.nexus),
     version: temporalCommand(target, commands.version),
     limit: temporalCommand(target, commands.limit),
   };
@@ -27,7 +29,8 @@ export async function configShow(context: CommandContext): Promise<void> {
     { file: config.file ?? null, values: rows, commands: typed },
     [
       formatTable(['KEY', 'VALUE', 'FROM'], cells),
-      `\nTo give new work to workers of another version:\n  ${typed.version}`,
+      `\nTo lead callers of other namespaces to the workers, where nexus_apps names what they may use:\n  ${typed.nexus}`,
+      `To give new work to workers of another version:\n  ${typed.version}`,
       `To let all workers together begin at most 5 steps a second:\n  ${typed.limit}`,
     ].join('\n'),
   );

@@ -111,7 +111,7 @@ const sevenDaysMs = 7 * 24 * 60 * 60 * 1_000;
     await told('App billing has too few vCredits.');
     await told(`for the last time at ${shownTime(since + sevenDaysMs)} UTC`);
     await told('Last failure: INSUFFICIENT_VCREDITS');
-    await told('fileconv credits restored --app billing');
+    await told('fileconv app ready --app billing');
     await told('fileconv job show invoices/invoice-17.docx');
     await keep('details-of-a-parked-job');
   });

@@ -125,15 +125,6 @@ export function buildCommands(output: Output, run: Runner): Command {
   )
     .option(...appOption)
     .action(act(async () => (await import('./commands/tell-app.js')).readyApp));
-  command(
-    group(program, 'credits', 'jobs that wait for vCredits', 'fileconv credits restored --app billing'),
-    'restored',
-    'vCredits were added: the same as `fileconv app ready`',
-    'fileconv credits restored',
-    'fileconv credits restored --app billing --json',
-  )
-    .option(...appOption)
-    .action(act(async () => (await import('./commands/tell-app.js')).readyApp));
   addBatch(program, run);
   addSchedule(program, act);
   addJob(program, act);

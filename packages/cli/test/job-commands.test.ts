@@ -130,7 +130,7 @@ describe('fileconv job show', () => {
     });
     if (ended === undefined) throw new Error('nothing is shown');
     expect(shown(ended, 'State')).toMatch(/^parked since /);
-    expect(linesOf(ended.stdout).at(-1)).toBe('When vCredits were added: fileconv credits restored --app job-commands');
+    expect(linesOf(ended.stdout).at(-1)).toBe('When vCredits were added: fileconv app ready --app job-commands');
     await handle.cancel();
     await expect(handle.result()).rejects.toMatchObject({ code: 'CANCELLED' });
   });

@@ -16,7 +16,6 @@ const batchCouldNotRun = 3;
 /** A command line of each command that needs Temporal to be there. */
 const needsTemporal: [line: string, code: number][] = [
   ['convert in/a.md --to html', failed],
-  ['credits restored', failed],
   ['app ready', failed],
   ['batch run in --to html --out out', batchCouldNotRun],
   ['batch status x', batchCouldNotRun],

@@ -159,7 +159,7 @@ export function waitingOfCode(code: string, app: string | undefined): Waiting | 
   const named = app === undefined ? '' : ` of app ${app}`;
   const broken = { why: 'What is broken', command: doctorOf(app) };
   const service: Waiting = { reason: 'service', waitsFor: `the conversion service${named}`, next: broken };
-  const ready = { why: 'When that is fixed', command: `fileconv app ready${ofApp}` };
+  const ready = (why: string) => ({ why, command: `fileconv app ready${ofApp}` });
   switch (code) {
     case failureCodes.notFinished:
       return { reason: 'conversion', waitsFor: 'the service to finish the conversion' };
@@ -170,7 +170,7 @@ export function waitingOfCode(code: string, app: string | undefined): Waiting | 
     case 'UNREADABLE_RESPONSE':
       return service;
     case 'DESTINATION_FULL':
-      return { reason: 'person', waitsFor: 'room at the destination', next: ready };
+      return { reason: 'person', waitsFor: 'room at the destination', next: ready('When there is some') };
     case 'DESTINATION_NOT_SHARED': {
       const next = { why: 'Workers and where they are', command: 'fileconv doctor' };
       return { reason: 'worker', waitsFor: 'a worker on the host that uploaded the source', next };
@@ -180,14 +180,12 @@ export function waitingOfCode(code: string, app: string | undefined): Waiting | 
   }
   const kind = code === 'RATE_LIMIT_WAIT' ? 'rate' : lookUpErrorCode(code)?.class;
   switch (kind) {
-    case 'credits': {
-      const next = { why: 'When vCredits were added', command: `fileconv credits restored${ofApp}` };
-      return { reason: 'credits', waitsFor: `vCredits${named}`, next };
-    }
+    case 'credits':
+      return { reason: 'credits', waitsFor: `vCredits${named}`, next: ready('When vCredits were added') };
     case 'rate':
       return { reason: 'rateLimit', waitsFor: `the rate limit${named}` };
     case 'account':
-      return { reason: 'person', waitsFor: `the account${named} to be accepted`, next: ready };
+      return { reason: 'person', waitsFor: `the account${named} to be accepted`, next: ready('When that is fixed') };
     case 'server':
       return service;
     default:

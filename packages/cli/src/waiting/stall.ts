@@ -20,7 +20,7 @@ export function stallJson({ reason, waitsFor, since, until, because, next }: Sta
   return { reason, waitsFor, since, until, because, next: next?.command };
 }
 
-/** `report.md has waited for vCredits of app billing since 10:25:18 (09:25:18 UTC). When vCredits were added: fileconv credits restored --app billing` */
+/** `report.md has waited for vCredits of app billing since 10:25:18 (09:25:18 UTC). When vCredits were added: fileconv app ready --app billing` */
 export function stallText(who: string, { reason, waitsFor, since, until, because, next }: Stall): string {
   const waits = since === undefined ? 'waits' : 'has waited';
   const sinceWhen = since === undefined ? '' : ` since ${bothTimes(since, { isBrief: true })}`;

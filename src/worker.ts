@@ -20,13 +20,13 @@ export interface ConversionWorkerOptions {
   /** How long activities may continue after a shutdown begins. Default: 30 seconds. */
   shutdownGraceMs?: number;
   /**
-   * Takes every step from the server, so that a limit set with `fileconv limit` applies to this worker. Otherwise the
+   * Takes every step from the server, so that a limit set with `temporal task-queue config set` applies to this worker. Otherwise the
    * worker starts some steps eagerly, which is faster, but not counted by the server. Default: false.
    */
   obeyCommonLimit?: boolean;
   /**
    * For Temporal's worker versioning: work finishes on the version it started on, and new work arrives once the version
-   * is current (`fileconv deployment set-current`). Default: unversioned.
+   * is current (`temporal worker deployment set-current-version`). Default: unversioned.
    */
   version?: WorkerDeploymentVersion;
   /** More Temporal plugins. They may change workflow code, so it is bundled at each start. Default: none. */

@@ -6,6 +6,7 @@ import { service, serviceHandler } from 'nexus-rpc';
 import packageJson from '../package.json';
 import { createEncryptedDataConverter } from '../src/client';
 import { inspectJob } from '../src/client/operations/inspect-job';
+import { readRun } from '../src/history/job-history';
 import { parseEncryptionKeys } from '../src/encryption/encryption-codec';
 import { FileConversionPlugin, type FileConversionPluginOptions } from '../src/plugin';
 import { searchAttributes } from '../src/shared/search-attributes';
@@ -170,10 +171,15 @@ it('with every payload in external storage, the history of a job is still read',
   taskQueues.pop();
   const workflowId = await worker.runUntil(() => convert(worker, client));
   expect(stored.size).toBeGreaterThan(5);
-  const { history } = await inspectJob(client, workflowId);
-  expect(history.input).toMatchObject({ app: 'stub', output: 'pdf' });
-  expect(history.result).toMatchObject({ status: 'succeeded' });
-  expect(history.charge).toMatchObject({ charge: 'yes' });
+  expect(await inspectJob(client, workflowId)).toMatchObject({
+    input: { app: 'stub', output: 'pdf' },
+    status: 'completed',
+    charge: 'yes',
+  });
+  expect(await readRun(client, await client.workflow.getHandle(workflowId).describe())).toMatchObject({
+    charge: { charge: 'yes' },
+    result: { status: 'succeeded' },
+  });
 });
 
 it('gives its data converter to the worker and the client that have none', async () => {

@@ -1,5 +1,4 @@
 import os from 'node:os';
-import { searchAttributeTypes } from '../../src/shared/search-attributes';
 import type { RunningTemporalServer } from '../../packages/cli/src/dev-server';
 import { defaultCacheDir, obtainTemporalCli, startTemporalServer } from '../../packages/cli/src/dev-server';
 
@@ -11,12 +10,10 @@ import { defaultCacheDir, obtainTemporalCli, startTemporalServer } from '../../p
 export async function startBenchServer({ dbFilename }: { dbFilename?: string } = {}): Promise<RunningTemporalServer> {
   const { env } = process;
   const cli = await obtainTemporalCli({ env, cacheDir: defaultCacheDir(env, os.homedir()) });
-  const searchAttributes = searchAttributeTypes;
   return startTemporalServer({
     cliPath: cli.path,
     env,
     uiPort: false,
-    searchAttributes,
     dbFilename,
     synchronous: 'off',
   });

@@ -17,7 +17,6 @@ const { hashToken } = require('../../packages/service/dist/accounts/account.js')
 const { parseCallbackKeys } = require('../../dist/callbacks/callback-url.js');
 const { createSignalJob, startCallbackReceiver } = require('../../dist/callbacks/receiver.js');
 const { jobIdOf } = require('../../dist/shared/job-id.js');
-const { searchAttributeTypes } = require('../../dist/shared/search-attributes.js');
 const {
   defaultCacheDir,
   obtainTemporalCli,
@@ -64,7 +63,6 @@ export class RecordingStack {
     const server = await startTemporalServer({
       cliPath: cli.path,
       env,
-      searchAttributes: searchAttributeTypes,
       uiPort: false,
     });
     this.#closing.push(() => server.stop());

@@ -26,3 +26,11 @@ export function operatorOf({ connection }: Client) {
   if (!('operatorService' in connection)) throw new TypeError('a connection without an operator service');
   return connection.operatorService;
 }
+
+/** Milliseconds since the epoch of a protobuf timestamp. */
+export function toMilliseconds(
+  time: { seconds?: unknown; nanos?: number | null } | null | undefined,
+): number | undefined {
+  if (!time) return undefined;
+  return Number(time.seconds ?? 0) * 1_000 + Math.floor((time.nanos ?? 0) / 1_000_000);
+}

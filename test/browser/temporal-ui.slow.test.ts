@@ -11,7 +11,6 @@ import {
   type RunningTemporalServer,
 } from '../../packages/cli/src/dev-server';
 import { writeBatchReport } from '../../src/batch/report/write-report';
-import { searchAttributeTypes } from '../../src/shared/search-attributes';
 import { shownTime } from '../../src/shared/wording';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { planRun, type Run, startRun } from '../support/batches';
@@ -46,7 +45,7 @@ const sevenDaysMs = 7 * 24 * 60 * 60 * 1_000;
 
   beforeAll(async () => {
     const cli = await obtainTemporalCli({ env: process.env, cacheDir: defaultCacheDir(process.env, os.homedir()) });
-    server = await startTemporalServer({ cliPath: cli.path, env: process.env, searchAttributes: searchAttributeTypes });
+    server = await startTemporalServer({ cliPath: cli.path, env: process.env });
     rig = await startRig({ app: 'billing', temporal: { address: server.address, namespace: 'default' } });
     answerByName(rig.stub);
     const start = async (name: string) =>
@@ -112,7 +111,7 @@ const sevenDaysMs = 7 * 24 * 60 * 60 * 1_000;
     await told('App billing has too few vCredits.');
     await told(`for the last time at ${shownTime(since + sevenDaysMs)} UTC`);
     await told('Last failure: INSUFFICIENT_VCREDITS');
-    await told('fileconv credits restored --app billing');
+    await told('fileconv app ready --app billing');
     await told('fileconv job show invoices/invoice-17.docx');
     await keep('details-of-a-parked-job');
   });

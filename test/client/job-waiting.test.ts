@@ -1,5 +1,5 @@
-import { stallText } from '../../packages/cli/src/waiting/stall';
-import { waitingOf, type PendingStep } from '../../src/client/operations/job-waiting';
+import { temporal } from '@temporalio/proto';
+import { waitingOf } from '../../src/client/operations/job-waiting';
 
 const at = 1_800_000_000_000;
 
@@ -7,22 +7,29 @@ function waits({
   pending,
   worker = 'answers',
   status = 'RUNNING',
+  phase,
 }: {
-  pending?: Partial<PendingStep>;
+  pending?: { code?: string; lastFailure?: string; underWay?: boolean; isPaused?: boolean };
   worker?: 'answers' | 'silent' | 'none';
   status?: string;
+  phase?: 'converting' | 'submitting';
 } = {}) {
-  const input = { app: 'billing', source: { uri: 'file:///in/a.md' }, output: 'pdf' };
-  const entry = { at, what: 'submitting', outcome: 'open' as const };
-  return waitingOf({
-    history: {
-      input,
-      lastStep: { activity: 'conversion.convertFile', entry, hasCallback: false },
-    },
-    description: { taskQueue: 'q', status: { name: status } } as never,
-    pending: pending && { step: 'submitting', attempt: 2, underWay: false, nextAttemptAt: at, ...pending },
-    worker,
-  });
+  const activity = pending && {
+    activityType: { name: 'conversion.convertFile' },
+    attempt: 2,
+    state:
+      temporal.api.enums.v1.PendingActivityState[
+        pending.underWay ? 'PENDING_ACTIVITY_STATE_STARTED' : 'PENDING_ACTIVITY_STATE_SCHEDULED'
+      ],
+    scheduledTime: { seconds: at / 1_000 },
+    paused: pending.isPaused === true,
+    ...((pending.code !== undefined || pending.lastFailure !== undefined) && {
+      lastFailure: { message: pending.lastFailure, applicationFailureInfo: { type: pending.code } },
+    }),
+  };
+  const raw = { pendingActivities: activity ? [activity] : [] };
+  const description = { workflowId: 'a', taskQueue: 'q', status: { name: status }, raw };
+  return waitingOf(description as never, { worker, phase }, 'billing');
 }
 
 it.each([
@@ -33,67 +40,50 @@ it.each([
   ['SERVICE_UNREACHABLE', 'service', 'the conversion service of app billing'],
   ['INTERNAL_SERVER_ERROR', 'service', 'the conversion service of app billing'],
   ['HTTP_502', 'service', 'the conversion service of app billing'],
-  ['INVALID_CREDENTIAL', 'account', 'the account of app billing to be accepted'],
-  ['DESTINATION_FULL', 'room', 'room at the destination'],
-  ['DESTINATION_NOT_SHARED', 'sharedFolder', 'a worker on the host that uploaded the source'],
-  ['UNKNOWN_APP', 'appProfile', 'a worker that knows the app profile billing'],
+  ['INVALID_CREDENTIAL', 'person', 'the account of app billing to be accepted'],
+  ['DESTINATION_FULL', 'person', 'room at the destination'],
+  ['DESTINATION_NOT_SHARED', 'worker', 'a worker on the host that uploaded the source'],
+  ['UNKNOWN_APP', 'worker', 'a worker that knows the app profile billing'],
   ['CONVERSION_NOT_FINISHED', 'conversion', 'the service to finish the conversion'],
-  ['STORAGE_FAILED', 'retry', 'the next attempt (submitting)'],
-])('a step that failed with %s waits for: %s', (lastFailureType, reason, waitsFor) => {
-  expect(waits({ pending: { lastFailureType } })).toMatchObject({ reason, waitsFor, until: at });
+  ['STORAGE_FAILED', 'conversion', 'the next attempt (submitting)'],
+])('a step that failed with %s waits for: %s', (code, reason, waitsFor) => {
+  expect(waits({ pending: { code } })).toMatchObject({ reason, waitsFor, until: at });
 });
 
 it('a step that no worker has taken waits for a free one, and one under way for its end', () => {
-  expect(waits({ pending: { attempt: 1 } })).toEqual({
-    reason: 'slot',
-    waitsFor: 'a worker that is free (submitting)',
-  });
-  expect(waits({ pending: { attempt: 1, underWay: true } })).toEqual({
-    reason: 'attempt',
+  expect(waits({ pending: {} })).toMatchObject({ reason: 'worker', waitsFor: 'a worker that is free (submitting)' });
+  expect(waits({ pending: { underWay: true } })).toEqual({
+    reason: 'conversion',
     waitsFor: 'the attempt under way (submitting)',
     because: 'The service has not answered yet.',
+    next: { why: 'Whether anything is broken', command: 'fileconv doctor --app billing' },
   });
 });
 
 it('a step whose last attempt ended without a code, as by a time-out, waits for the next attempt', () => {
   const lastFailure = 'activity Heartbeat timeout';
   expect(waits({ pending: { lastFailure } })).toEqual({
-    reason: 'retry',
+    reason: 'conversion',
     waitsFor: 'the next attempt (submitting)',
     because: lastFailure,
     until: at,
   });
-  expect(waits({ pending: { lastFailure, underWay: true } }).reason).toBe('attempt');
+  expect(waits({ pending: { lastFailure, underWay: true } }).waitsFor).toBe('the attempt under way (submitting)');
 });
 
-it.each([
-  [undefined, 10 * 60_000],
-  ['30 seconds', 30_000],
-])('the callback after an unknown outcome is waited for until the policy %p says', (unknownOutcomeWait, waitMs) => {
-  const input = { app: 'billing', source: { uri: 'file:///in/a.md' }, output: 'pdf' };
-  const policies = unknownOutcomeWait === undefined ? {} : { policies: { unknownOutcomeWait } };
-  const entry = { at: at - 1_000, endedAt: at, what: 'submitting', outcome: 'failed' as const };
-  const failure = { code: 'X', message: 'x', reaction: 'outcomeUnknown' as const, isOfTask: false, isOfRequest: true };
-  const waiting = waitingOf({
-    history: {
-      input: { ...input, ...policies },
-      lastStep: { activity: 'conversion.convertFile', entry, failure, hasCallback: true },
-    },
-    description: { taskQueue: 'q', status: { name: 'RUNNING' } } as never,
-    pending: undefined,
-    worker: 'answers',
-  });
-  expect(waiting).toMatchObject({ reason: 'callback', until: at + waitMs });
-  expect(stallText('a.md', waiting)).toMatch(/ran, until .* at the latest\.$/);
+it('between two steps it waits for a callback or a pause', () => {
+  expect(waits({ phase: 'converting' }).waitsFor).toBe("the service's callback, or the time to poll");
+  expect(waits({ phase: 'submitting' }).waitsFor).toMatch(/^the callback that tells whether the submit ran/);
 });
 
 it('without a worker nothing else matters, whatever the last failure was', () => {
-  const pending = { lastFailureType: 'SERVICE_UNREACHABLE' };
+  const pending = { code: 'SERVICE_UNREACHABLE' };
   expect(waits({ pending, worker: 'none' }).waitsFor).toBe('a worker: none polls task queue q');
   expect(waits({ pending, worker: 'silent' }).waitsFor).toBe('a worker: none answers on task queue q');
 });
 
 it('what somebody has paused in Temporal waits for that person', () => {
-  expect(waits({ status: 'PAUSED' }).reason).toBe('paused');
-  expect(waits({ pending: { isPaused: true } }).reason).toBe('paused');
+  const next = { why: 'Continue', command: 'temporal workflow unpause --workflow-id a' };
+  expect(waits({ status: 'PAUSED' })).toMatchObject({ reason: 'paused', next });
+  expect(waits({ pending: { isPaused: true } })).toMatchObject({ reason: 'paused', next });
 });

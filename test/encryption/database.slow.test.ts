@@ -20,7 +20,6 @@ import { createEncryptedDataConverter, createPlainDataConverter } from '../../sr
 import { EncryptionCodec, parseEncryptionKeys } from '../../src/encryption/encryption-codec';
 import { writePayloads } from '../../src/encryption/payload-json';
 import { FileConversionPlugin } from '../../src/plugin';
-import { searchAttributeTypes } from '../../src/shared/search-attributes';
 import { createConversionWorker } from '../../src/worker';
 import { newNamespace } from '../support/namespace';
 import { answerRunning, stubAppId, stubToken } from '../support/stub-service';
@@ -48,7 +47,6 @@ beforeAll(async () => {
     env: process.env,
     dbFilename,
     uiPort: false,
-    searchAttributes: searchAttributeTypes,
   });
   const { address } = server;
   const connection = await Connection.connect({ address });

@@ -93,7 +93,7 @@ it('forty are converted, sixty park over kill -9 of their worker and ask next to
     const asked = submits;
     await until('one has asked again', () => submits > asked);
     await addCredits(unfunded);
-    const { exitCode, stdout } = await folder.run(['credits', 'restored', '--app', 'metered', '--json']);
+    const { exitCode, stdout } = await folder.run(['app', 'ready', '--app', 'metered', '--json']);
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ app: 'metered', signalled: unfunded, failed: 0 });
     const results = await Promise.all(handles.map((handle) => handle.result()));

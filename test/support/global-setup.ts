@@ -1,7 +1,6 @@
 import { chmod, mkdtemp } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { searchAttributeTypes } from '../../src/shared/search-attributes';
 import {
   defaultCacheDir,
   obtainTemporalCli,
@@ -34,7 +33,6 @@ export default async function prepareRun(): Promise<void> {
   const server = await startTemporalServer({
     cliPath: cli.path,
     env: process.env,
-    searchAttributes: searchAttributeTypes,
     dynamicConfig: {
       // Off by default; an operator's server may have it.
       'frontend.WorkflowPauseEnabled': 'true',

@@ -157,7 +157,7 @@ async function readAccount(
   { workflowId, history }: { workflowId: string; history: History },
 ): Promise<JobAccount> {
   const converter = client.options.loadedDataConverter;
-  const { input, charge: left, result, failure } = await readJobHistory(history.events, converter);
+  const { input, charge: left, isOver } = await readJobHistory(history.events, converter);
   const [accepted, free] = [new Set<string>(), new Set<string>()];
   for (const {
     activityTaskCompletedEventAttributes: done,
@@ -177,7 +177,7 @@ async function readAccount(
   return {
     workflowId,
     file: sourceName(input.source),
-    isOver: result !== undefined || failure !== undefined,
+    isOver,
     accepted,
     free,
     left,

@@ -6,9 +6,9 @@ import { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { ActivityInboundCallsInterceptor, WorkerOptions } from '@temporalio/worker';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { FileConversionPlugin } from '../../src/plugin';
-import { defaultCacheDir, obtainTestServer } from '../../packages/cli/src/dev-server';
 import { createConversionWorker } from '../../src/worker';
 import { installQuietRuntime } from './conversion-worker';
+import { obtainTestServer } from './test-server';
 import { startStubService, stubAppId, stubToken, type StubService } from './stub-service';
 
 /** A server that skips the time in which nothing happens, with a stub service, a worker and a client. For one job at a time. */
@@ -23,13 +23,8 @@ export interface SkippingRig {
 
 export async function startSkippingRig(): Promise<SkippingRig> {
   installQuietRuntime();
-  const server = await obtainTestServer({
-    env: process.env,
-    cacheDir: defaultCacheDir(process.env, os.homedir()),
-    onProgress: (message) => console.log(message),
-  });
   const environment = await TestWorkflowEnvironment.createTimeSkipping({
-    server: { executable: { type: 'existing-path', path: server.path } },
+    server: { executable: { type: 'existing-path', path: await obtainTestServer() } },
   });
   const stub = await startStubService();
   const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-test-'));

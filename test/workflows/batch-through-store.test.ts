@@ -152,7 +152,7 @@ it('a batch that can not write its results says what it waits for, and continues
     );
   const batch = await start(planned);
   const waits = async () => (await readBatchWaiting(rig.temporal, name)).waiting;
-  await until('it says what it waits for', async () => (await waits())?.reason === 'retry');
+  await until('it says what it waits for', async () => (await waits())?.waitsFor.endsWith('its results)') === true);
   expect(await waits()).toMatchObject({
     waitsFor: expect.stringMatching(/^the next attempt \((writing|merging) its results\)$/) as unknown,
     because: expect.stringContaining('the bucket is gone') as unknown,

@@ -277,7 +277,7 @@ it('without vCredits a batch starts no more jobs, says so, and continues when th
   const handle = await startRun(rig.client, run.request);
   const state = await untilRefused(handle);
   expect(state).toMatchObject({ inFlight: 3, failed: 0, needsAttention: { code: 'INSUFFICIENT_VCREDITS', app } });
-  expect(state.needsAttention?.message).toContain(`fileconv credits restored --app ${app}`);
+  expect(state.needsAttention?.message).toContain(`fileconv app ready --app ${app}`);
   await handle.setWindow(6);
   expect((await handle.state()).inFlight).toBe(3);
   account.isFunded = true;

@@ -1,9 +1,8 @@
-import os from 'node:os';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
-import { defaultCacheDir, obtainTestServer } from '../../packages/cli/src/dev-server';
 import type { ConversionActivities } from '../../src/workflows';
 import { installQuietRuntime } from '../support/conversion-worker';
+import { obtainTestServer } from '../support/test-server';
 
 /** As docs/embedding/README.md says how to test a workflow that converts. */
 
@@ -21,13 +20,8 @@ const conversions: Partial<ConversionActivities> = {
 
 it("a user's workflow with fakes of the activities sleeps for months in a moment, and then converts", async () => {
   installQuietRuntime();
-  const server = await obtainTestServer({
-    env: process.env,
-    cacheDir: defaultCacheDir(process.env, os.homedir()),
-    onProgress: (message) => console.log(message),
-  });
   const environment = await TestWorkflowEnvironment.createTimeSkipping({
-    server: { executable: { type: 'existing-path', path: server.path } },
+    server: { executable: { type: 'existing-path', path: await obtainTestServer() } },
   });
   try {
     const { nativeConnection: connection, client } = environment;

@@ -57,7 +57,7 @@ function moveAt(endpoint: string, { stub } = rig): void {
 
 async function untilItWaits(job: ConversionHandle): Promise<void> {
   const waiting = () => inspectJob(rig.temporal, job.workflowId).then((found) => found.waiting);
-  await until('it says what it waits for', async () => (await waiting())?.reason === 'sharedFolder');
+  await until('it says what it waits for', async () => (await waiting())?.reason === 'worker');
   expect(await waiting()).toMatchObject({
     waitsFor: 'a worker on the host that uploaded the source',
     because: expect.stringMatching(/on other, .* uploaded on first, .*worker\.shared_files = "on"/) as string,

@@ -7,12 +7,12 @@ import { NativeConnection, type Worker } from '@temporalio/worker';
 import type { BatchHandle } from '../../src/client/batch-handle';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
-import { DeploymentChangeError, readDeployment, setCurrentVersion } from '../../src/client/operations/deployment';
 import { FileConversionPlugin } from '../../src/plugin';
 import type { ConversionPolicies } from '../../src/shared/job';
 import { createConversionWorker } from '../../src/worker';
 import { endBatch, planRun, runsOf, type Run, startRun } from '../support/batches';
 import { inThisThread, installQuietRuntime, quickPolicies } from '../support/conversion-worker';
+import { makeCurrent } from '../support/deployment';
 import {
   answerCompleted,
   answerError,
@@ -62,7 +62,7 @@ beforeAll(async () => {
     else answerCompleted(response, id);
   });
   await startWorker('1');
-  await makeCurrent('1');
+  await makeCurrent(temporal, deploymentName, '1');
   stub.on('download/url', (_seen, response) => answerError(response, 403, 'FREE_PLAN_DISALLOWED'));
   isHeld = false;
   lost = await startJob('lost.md', { parkedDeadline: '1 second' });
@@ -74,7 +74,7 @@ beforeAll(async () => {
   await until('the old job converts', () => converts(old));
   await until('a job of the batch converts', () => converts(client.get(run.jobId(1))));
   await startWorker('2');
-  await makeCurrent('2');
+  await makeCurrent(temporal, deploymentName, '2');
   young = await startJob('young.md');
   await until('the new job converts', () => converts(young));
   stub.on('download/url', (seen, response) => stub.answerAsAlways(seen, response));
@@ -103,19 +103,6 @@ async function stopWorker(buildId: string): Promise<void> {
   workers.delete(buildId);
   stopped?.worker.shutdown();
   await stopped?.running;
-}
-
-/** The server knows a version a moment after its first worker has polled. */
-async function makeCurrent(buildId: string): Promise<void> {
-  await until(`build ${buildId} is current`, async () => {
-    try {
-      await setCurrentVersion(temporal, { deploymentName, buildId });
-      return true;
-    } catch (error) {
-      if (error instanceof DeploymentChangeError) return false;
-      throw error;
-    }
-  });
 }
 
 async function startJob(name: string, policies: ConversionPolicies = {}): Promise<ConversionHandle> {
@@ -170,15 +157,4 @@ it('retries a job of the old version on the new one, whose workers may be all th
   const again = await retryJob(temporal, lost.workflowId);
   expect(await again.result()).toMatchObject({ status: 'succeeded', charge: 'yes' });
   expect(await buildsOf(lost.workflowId)).toEqual(['2']);
-});
-
-it('tells what each version is used for', async () => {
-  expect(await readDeployment(temporal, deploymentName)).toMatchObject({
-    current: '2',
-    versions: [
-      { buildId: '2', status: 'current' },
-      { buildId: '1', status: 'draining' },
-    ],
-  });
-  expect(await readDeployment(temporal, 'no-such-deployment')).toBeUndefined();
 });

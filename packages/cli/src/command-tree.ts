@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { packageVersion } from 'temporal-file-conversion/internal/http/package-version';
 import type { Runner } from './command-context';
 import {
@@ -125,20 +125,9 @@ export function buildCommands(output: Output, run: Runner): Command {
   )
     .option(...appOption)
     .action(act(async () => (await import('./commands/tell-app.js')).readyApp));
-  command(
-    group(program, 'credits', 'jobs that wait for vCredits', 'fileconv credits restored --app billing'),
-    'restored',
-    'vCredits were added: the same as `fileconv app ready`',
-    'fileconv credits restored',
-    'fileconv credits restored --app billing --json',
-  )
-    .option(...appOption)
-    .action(act(async () => (await import('./commands/tell-app.js')).readyApp));
   addBatch(program, run);
   addSchedule(program, act);
   addJob(program, act);
-  addLimit(program, act);
-  addDeployment(program, act);
   command(
     group(program, 'namespace', 'prepare a Temporal namespace', 'fileconv namespace init'),
     'init',
@@ -146,18 +135,6 @@ export function buildCommands(output: Output, run: Runner): Command {
     'fileconv namespace init',
     'TEMPORAL_NAMESPACE=billing fileconv namespace init --json',
   ).action(act(async () => (await import('./commands/init.js')).namespaceInit));
-  command(
-    group(program, 'nexus', 'calls from other namespaces and languages', 'fileconv nexus init'),
-    'init',
-    'create the Nexus endpoint that leads callers to the workers; safe to repeat',
-    'fileconv nexus init',
-    'fileconv nexus init --endpoint billing-conversion --namespace billing --task-queue billing-files',
-    'fileconv nexus init --json',
-  )
-    .option('--endpoint <name>', 'what callers name', 'conversion')
-    .option('--task-queue <name>', 'of the workers; default: worker.task_queue')
-    .option('--namespace <name>', 'of the workers; default: that of the configuration')
-    .action(act(async () => (await import('./commands/init.js')).nexusInit));
   command(
     program,
     'doctor',
@@ -193,79 +170,6 @@ const first = ['convert', 'batch', 'schedule', 'job', 'formats', 'up', 'doctor']
 function placeInHelp(command: Command): number {
   const place = first.indexOf(command.name());
   return place === -1 ? first.length : place;
-}
-
-function addLimit(program: Command, act: Act): void {
-  const limit = group(
-    program,
-    'limit',
-    'one rate limit for all workers together, kept by the Temporal server',
-    'fileconv limit set 10',
-    'fileconv limit show',
-    'fileconv limit clear',
-  );
-  command(limit, 'show', 'print how many steps of jobs all workers together begin in a second').action(
-    act(async () => (await import('./commands/all-workers.js')).showLimit),
-  );
-  command(
-    limit,
-    'set',
-    'let all workers together begin at most so many steps (upload, submit, wait, download) in a second',
-  )
-    .argument('<per-second>', 'a number above 0, such as 10 or 0.5', perSecond)
-    .option('--reason <text>', 'for whoever finds the limit', 'set with fileconv limit set')
-    .action(act(async () => (await import('./commands/all-workers.js')).setLimit));
-  command(limit, 'clear', 'remove the limit').action(
-    act(async () => (await import('./commands/all-workers.js')).clearLimit),
-  );
-}
-
-/** 0 is refused: it would stop every job. */
-function perSecond(text: string): number {
-  const value = Number(text);
-  if (!Number.isFinite(value) || value <= 0) throw new InvalidArgumentError('It must be a number above 0.');
-  return value;
-}
-
-function addDeployment(program: Command, act: Act): void {
-  const deployment = group(
-    program,
-    'deployment',
-    'which version of the workers gets new work, where workers have versions (worker.build_id)',
-    'fileconv deployment show',
-    'fileconv deployment set-current 0.2.0',
-  );
-  command(deployment, 'show', 'list the versions of the workers, and what each is used for').action(
-    act(async () => (await import('./commands/all-workers.js')).showDeployment),
-  );
-  command(
-    deployment,
-    'set-current',
-    'new work goes to workers of this version from now on; what began on another one ends there',
-    'fileconv deployment set-current 0.2.0',
-    'fileconv deployment set-current --unversioned',
-  )
-    .argument('[build-id]', 'worker.build_id of those workers')
-    .option('--unversioned', 'new work goes to workers without a version')
-    .action(act(async () => (await import('./commands/all-workers.js')).makeCurrent));
-  command(
-    deployment,
-    'ramp',
-    'a share of new work goes to workers of this version, the rest to the current one',
-    'fileconv deployment ramp 0.2.0 5',
-    'fileconv deployment ramp 0.2.0 0',
-  )
-    .argument('<build-id>', 'worker.build_id of those workers')
-    .argument('<percent>', 'from 0, which ends it, to 100', percent)
-    .action(act(async () => (await import('./commands/all-workers.js')).rampUp));
-}
-
-function percent(text: string): number {
-  const value = Number(text);
-  if (text.trim() === '' || !(value >= 0 && value <= 100)) {
-    throw new InvalidArgumentError('It must be a number from 0 to 100.');
-  }
-  return value;
 }
 
 function addService(program: Command, act: Act): void {

@@ -10,7 +10,7 @@ import { fileconv, newFolder, removeFolders } from './fileconv';
 
 afterAll(removeFolders);
 
-describe('fileconv credits restored', () => {
+describe('fileconv app ready, after vCredits were added', () => {
   let rig: ConversionRig;
   let isFunded = false;
   // Of its own: jobs of other tests that are not listed by an app would be told, and counted, too.
@@ -36,7 +36,7 @@ describe('fileconv credits restored', () => {
 
   async function run(args: readonly string[], temporalAddress: string | undefined = testTemporalAddress()) {
     const env = temporalAddress === '' ? {} : { TEMPORAL_ADDRESS: temporalAddress, TEMPORAL_NAMESPACE: namespace };
-    return fileconv(['credits', 'restored', ...args], { cwd: await newFolder(), env });
+    return fileconv(['app', 'ready', ...args], { cwd: await newFolder(), env });
   }
 
   it('lets the parked jobs of one app continue, those of no other, and says how many', async () => {

@@ -18,7 +18,6 @@ jest.setTimeout(600_000);
 /** A command line of each command. The batch `nightly` is under way from the first of them on. */
 const lines = [
   'convert one.png --to gif',
-  'credits restored',
   'batch run many --from png --to gif --out out --name nightly --window 1',
   'batch run many --to gif --out dry --dry-run',
   'batch status nightly',
@@ -43,14 +42,7 @@ const lines = [
   'job watch nothing',
   'job cancel nothing',
   'job retry nothing',
-  'limit show',
-  'limit set 5',
-  'limit clear',
-  'deployment show',
-  'deployment set-current x',
-  'deployment ramp x 5',
   'namespace init',
-  'nexus init',
   'app ready',
   'doctor',
   'formats',

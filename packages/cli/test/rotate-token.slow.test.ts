@@ -48,7 +48,9 @@ it('a token that is revoked and replaced under a batch: no file fails, none is c
   await until('the new token is accepted', async () => {
     return (await run('doctor', '--app', 'billing')).stdout.includes('accepts the token');
   });
-  expect((await run('app', 'ready', '--app', 'billing')).stdout).toBe('1 batch of app billing told to continue.\n');
+  expect((await run('app', 'ready', '--app', 'billing')).stdout).toMatch(
+    /^[1-9]\d* jobs? of app billing told to continue\.\n$/,
+  );
 
   const { code, stdout } = await batch.ended;
   expect({ code, stdout }).toMatchObject({

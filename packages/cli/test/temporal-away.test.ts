@@ -16,7 +16,6 @@ const batchCouldNotRun = 3;
 /** A command line of each command that needs Temporal to be there. */
 const needsTemporal: [line: string, code: number][] = [
   ['convert in/a.md --to html', failed],
-  ['credits restored', failed],
   ['app ready', failed],
   ['batch run in --to html --out out', batchCouldNotRun],
   ['batch status x', batchCouldNotRun],
@@ -40,14 +39,7 @@ const needsTemporal: [line: string, code: number][] = [
   ['job watch x', failed],
   ['job cancel x', failed],
   ['job retry x', failed],
-  ['limit show', failed],
-  ['limit set 5', failed],
-  ['limit clear', failed],
-  ['deployment show', failed],
-  ['deployment set-current x', failed],
-  ['deployment ramp x 5', failed],
   ['namespace init', failed],
-  ['nexus init', failed],
   ['doctor', failed],
 ];
 

@@ -22,7 +22,7 @@ const table = [
   'class:caller INVALID_JOB INVALID_REQUEST | The service refused the request | Correct the row of the manifest, or the option, that the message names.',
   "class:input | The service can't convert this file to this format | Check the file, or choose another format (`fileconv formats`).",
   'class:account | The account or the app does not allow it | Check the account, the App ID and the token of the app profile (`fileconv config show`).',
-  "class:credits | The account had too few vCredits until the deadline of parked jobs | Add vCredits to the app's account. Next time, jobs that still wait continue at once with `fileconv credits restored`.",
+  "class:credits | The account had too few vCredits until the deadline of parked jobs | Add vCredits to the app's account. Next time, jobs that still wait continue at once with `fileconv app ready`.",
   'class:rate RATE_LIMIT_WAIT | The limit of requests held the job up for too long | Try again later, or with a smaller window.',
   'class:chain | The service no longer had an earlier step of the job | Try again: the file is uploaded again.',
   'class:expired | The converted file had expired at the service before it was fetched | Try again: the file is converted again, and charged again.',

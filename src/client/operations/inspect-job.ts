@@ -1,28 +1,27 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
-import { readRun, type JobHistory, type TimelineEntry } from '../../history/job-history';
-import type { Charge } from '../../shared/charge';
+import { readStartInput } from '../../history/find-workflow';
+import { outcomeOf } from '../../recall/recall-job';
 import type { BatchState } from '../../shared/batch';
+import type { Charge } from '../../shared/charge';
 import { defined } from '../../shared/defined';
 import {
-  jobPhases,
   jobSummary,
-  type ConversionFailureDetails,
+  type ConversionJobInput,
   type ConversionJobState,
   type JobPhase,
   type OutputFile,
 } from '../../shared/job';
-import { activityNames, batchStateQuery, conversionJobType, conversionStateQuery } from '../../shared/names';
+import { batchStateQuery, conversionJobType, conversionStateQuery } from '../../shared/names';
 import { searchAttributes } from '../../shared/search-attributes';
 import { jobsOfBatch } from '../../shared/temporal-ui';
+import { shellWord } from '../../shared/wording';
 import {
-  pausedInTemporal,
-  readFailedBatchStep,
   readFailingTask,
   readPendingStep,
   waitingOf,
+  waitingOfBatch,
   waitingOfCode,
-  waitingOfStep,
-  withoutWorker,
+  type Asked,
   type PendingStep,
   type Waiting,
 } from './job-waiting';
@@ -36,11 +35,12 @@ export interface JobInspection {
   runId: string;
   summary: string;
   app: string;
+  input: ConversionJobInput;
   taskQueue: string;
   batchId?: string;
   tags?: string[];
   status: JobStatus;
-  /** Present while the job runs. */
+  /** Of a running job, if a worker answers. */
   phase?: JobPhase;
   /** Start of the current phase, or the end of the job. */
   since: number;
@@ -48,21 +48,20 @@ export interface JobInspection {
   endedAt?: number;
   /** What a running job waits for: completes "waits for". */
   waitsFor?: string;
-  /** The same, with the reason and the time limit. */
+  /** The same, with the reason, the time limit and what to type. */
   waiting?: Waiting;
   pending?: PendingStep;
-  /** Whether a worker answers for a running job; without one, everything here comes from the history. */
-  worker?: 'answers' | 'silent' | 'none';
-  timeline: TimelineEntry[];
+  /** Whether a worker answers for a running job. */
+  worker?: Asked['worker'];
   taskId?: string;
-  requests: number;
+  /** Of a job that has ended, as the rest. */
+  requests?: number;
   vcredits?: number;
   /** What the service may have charged for the job. */
-  charge: Charge;
+  charge?: Charge;
   possiblyChargedTwice: boolean;
   output?: OutputFile;
   error?: { code: string; message: string };
-  history: JobHistory;
 }
 
 export class NotAConversionJobError extends Error {
@@ -76,90 +75,71 @@ export class NotAConversionJobError extends Error {
 }
 
 /**
- * Reads a job from its history, its pending activity and, when a worker is alive, a query.
+ * An open job by its own words, if a worker is alive, and its pending activity; one that has ended by its result or failure.
  * @throws WorkflowNotFoundError, NotAConversionJobError
  */
 export async function inspectJob(client: Client, workflowId: string, runId?: string): Promise<JobInspection> {
-  const { description, status, history } = await readJob(client, workflowId, runId);
-  const isRunning = status === 'running';
-  const pending = isRunning ? readPendingStep(description) : undefined;
-  const answer = isRunning ? await askWorker(client, description, conversionStateQuery) : undefined;
-  const state = answer?.state as ConversionJobState | undefined;
+  const description = await client.workflow.getHandle(workflowId, runId).describe();
+  if (description.type !== conversionJobType) throw new NotAConversionJobError(workflowId, description.type);
+  const status = statuses[description.status.name] ?? 'failed';
+  const input = (await readStartInput(client.workflow, description)) as ConversionJobInput;
   const startedAt = description.startTime.getTime();
-  const stand = isRunning ? standOf(history, pending, startedAt) : undefined;
-  const waiting = isRunning
-    ? ((await readFailingTask(client, description)) ??
-      waitingOf({ history, description, pending, worker: answer?.worker }))
-    : undefined;
-  const { result, failure, task } = history;
-  const details = failure?.details as Partial<ConversionFailureDetails> | undefined;
-  const endedAt = description.closeTime?.getTime();
-  return defined({
-    workflowId,
-    runId: description.runId,
-    summary: (await description.staticSummary()) ?? jobSummary(history.input),
-    app: history.input.app,
-    taskQueue: description.taskQueue,
+  const known = {
+    ...{
+      workflowId,
+      runId: description.runId,
+      app: input.app,
+      input,
+      taskQueue: description.taskQueue,
+      status,
+      startedAt,
+    },
+    summary: (await description.staticSummary()) ?? jobSummary(input),
     batchId: description.typedSearchAttributes.get(searchAttributes.batchId),
     tags: description.typedSearchAttributes.get(searchAttributes.tags),
-    status,
-    phase: stand && (state?.phase ?? stand.phase),
-    waitsFor: waiting?.waitsFor,
+  };
+  if (status !== 'running') {
+    const {
+      taskId,
+      requests,
+      vcredits,
+      charge,
+      possiblyChargedTwice,
+      output,
+      code,
+      message = '',
+    } = await outcomeOf(client, description);
+    const endedAt = description.closeTime?.getTime() ?? startedAt;
+    const error = code === undefined ? undefined : { code, message };
+    const outcome = { taskId, requests, vcredits, charge, output, error };
+    return defined({
+      ...known,
+      endedAt,
+      since: endedAt,
+      possiblyChargedTwice: possiblyChargedTwice === true,
+      ...outcome,
+    });
+  }
+  const { state, worker, waiting } = await readOpenJob(client, description, input.app);
+  return defined({
+    ...known,
+    phase: state?.phase,
+    since: state?.since ?? startedAt,
+    waitsFor: waiting.waitsFor,
     waiting,
-    since: endedAt ?? state?.since ?? stand?.since ?? startedAt,
-    startedAt,
-    endedAt,
-    pending,
-    worker: answer?.worker,
-    timeline: history.timeline,
-    taskId: result?.taskId ?? state?.taskId ?? task?.taskId ?? details?.taskId,
-    requests: result?.requests ?? history.requests,
-    vcredits: result?.vcredits ?? task?.vcredits,
-    charge: history.charge.charge,
-    possiblyChargedTwice:
-      result?.possiblyChargedTwice ??
-      state?.possiblyChargedTwice ??
-      details?.possiblyChargedTwice ??
-      history.charge.possiblyChargedExtra !== undefined,
-    output: result?.output,
-    error: failure && { code: failure.code, message: failure.message },
-    history,
+    pending: readPendingStep(description),
+    worker,
+    taskId: state?.taskId,
+    possiblyChargedTwice: state?.possiblyChargedTwice === true,
   });
 }
 
-/**
- * Reads a job from its history alone; its latest run when `runId` is absent.
- * @throws WorkflowNotFoundError, NotAConversionJobError
- */
-export async function readJob(
-  client: Client,
-  workflowId: string,
-  runId?: string,
-): Promise<{ description: WorkflowExecutionDescription; status: JobStatus; history: JobHistory }> {
-  const description = await client.workflow.getHandle(workflowId, runId).describe();
-  if (description.type !== conversionJobType) throw new NotAConversionJobError(workflowId, description.type);
-  // By run id, because another run may have started meanwhile.
-  const history = await readRun(client, description);
-  return { description, status: statusOf(description), history };
-}
-
-/** Phase of a running job, derived from its history alone. */
-function standOf(
-  { lastStep, input }: JobHistory,
-  pending: PendingStep | undefined,
-  startedAt: number,
-): { phase: JobPhase; since: number } {
-  if (!lastStep) return { phase: 'uri' in input.source ? 'uploading' : 'submitting', since: startedAt };
-  const { activity, entry, failure, hasCallback } = lastStep;
-  if (pending) return { phase: phaseOf(entry.what), since: entry.at };
-  const since = entry.endedAt ?? entry.at;
-  if (failure?.reaction === 'outcomeUnknown' && hasCallback) return { phase: 'submitting', since };
-  if (activity === activityNames.convertFile && entry.outcome === 'done') return { phase: 'converting', since };
-  return { phase: phaseOf(entry.what), since };
-}
-
-function phaseOf(what: string): JobPhase {
-  return jobPhases.find((phase) => phase === what) ?? 'downloading';
+async function readOpenJob(client: Client, description: WorkflowExecutionDescription, app: string) {
+  const { worker, state: answer } = await askWorker(client, description, conversionStateQuery);
+  const state = answer as ConversionJobState | undefined;
+  const waiting =
+    (await readFailingTask(client, description)) ?? waitingOf(description, { worker, phase: state?.phase }, app);
+  return { worker, state, waiting };
 }
 
 const statuses: Readonly<Record<string, JobStatus>> = {
@@ -171,15 +151,10 @@ const statuses: Readonly<Record<string, JobStatus>> = {
   TIMED_OUT: 'timedOut',
 };
 
-function statusOf({ status }: WorkflowExecutionDescription): JobStatus {
-  return statuses[status.name] ?? 'failed';
-}
-
 interface BatchWaiting {
   waiting: Waiting;
   /** Milliseconds since the epoch, if known. */
   since?: number;
-  app?: string;
 }
 
 /** Number of jobs in flight to look at: most wait for the same. */
@@ -192,47 +167,32 @@ export async function readBatchWaiting(
 ): Promise<Partial<BatchWaiting> & { state?: BatchState }> {
   const description = await client.workflow.getHandle(name).describe();
   const { taskQueue, status } = description;
-  if (status.name === 'PAUSED') return { waiting: pausedInTemporal };
-  if (status.name !== 'RUNNING') return {};
+  if (statuses[status.name] !== 'running') return {};
   // Its latest run, which may be another one by now.
-  const { worker, state } = await askWorker(client, { workflowId: name, taskQueue }, batchStateQuery);
-  if (worker !== 'answers') {
-    return { waiting: (await readFailingTask(client, description)) ?? withoutWorker(worker, taskQueue) };
-  }
-  // Its own step may be in the way, such as merging its results in a bucket that is gone.
-  const step = readFailedBatchStep(description);
-  const waiting = waitingOfState(state as BatchState) ?? (step && waitingOfStep(step, ''));
+  const { worker, state: answer } = await askWorker(client, { workflowId: name, taskQueue }, batchStateQuery);
+  const state = answer as BatchState | undefined;
+  const failing = worker === 'answers' ? undefined : await readFailingTask(client, description);
+  const waiting = failing ?? (state && waitingOfState(state, name)) ?? waitingOfBatch(description, { worker });
   return {
-    state: state as BatchState,
+    ...(state && { state }),
     ...(waiting ? { waiting } : mostFrequent(await waitingJobs(client, description))),
   };
 }
 
-function waitingOfState({ status, needsAttention }: BatchState): Waiting | undefined {
-  if (status === 'paused') return { reason: 'paused', waitsFor: 'somebody who resumes it' };
+function waitingOfState({ status, needsAttention }: BatchState, name: string): Waiting | undefined {
+  if (status === 'paused') {
+    const next = { why: 'Continue', command: `fileconv batch resume ${shellWord(name)}` };
+    return { reason: 'paused', waitsFor: 'somebody who resumes it', next };
+  }
   if (!needsAttention) return undefined;
-  const { code, message: because, app = '' } = needsAttention;
-  const { reason, waitsFor = `a person (${code})` } = waitingOfCode(code, app);
-  return { reason, waitsFor, because };
+  const { code, message: because, app } = needsAttention;
+  return { ...(waitingOfCode(code, app) ?? { reason: 'person', waitsFor: `a person (${code})` }), because };
 }
 
 async function waitingJobs(client: Client, batch: WorkflowExecutionDescription): Promise<BatchWaiting[]> {
   const ids = await jobsInFlight(client, batch);
-  const found = await Promise.all(ids.map((id) => readJobWaiting(client, id).catch(() => undefined)));
-  return found.filter((job) => job !== undefined);
-}
-
-/** Undefined when the job has ended. Queries no worker. */
-async function readJobWaiting(client: Client, workflowId: string): Promise<BatchWaiting | undefined> {
-  const { description, status, history } = await readJob(client, workflowId);
-  if (status !== 'running') return undefined;
-  const pending = readPendingStep(description);
-  return {
-    app: history.input.app,
-    waiting:
-      (await readFailingTask(client, description)) ?? waitingOf({ history, description, pending, worker: undefined }),
-    since: standOf(history, pending, description.startTime.getTime()).since,
-  };
+  const found = await Promise.all(ids.map((id) => inspectJob(client, id).catch(() => undefined)));
+  return found.flatMap((job) => (job?.waiting ? [{ waiting: job.waiting, since: job.since }] : []));
 }
 
 /** Jobs started by this run of the batch; right after continue-as-new, jobs listed by the server. */

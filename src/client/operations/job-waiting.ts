@@ -1,39 +1,32 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
-import { lookUpErrorCode, type ErrorClass } from '../../contract/error-codes';
-import { type JobHistory, stepOfActivity, toMilliseconds } from '../../history/job-history';
+import { lookUpErrorCode } from '../../contract/error-codes';
 import { failureCodes } from '../../shared/activities';
 import type { BatchActivities } from '../../shared/batch-activities';
 import { defined } from '../../shared/defined';
-import { durationMs } from '../../shared/duration';
+import type { JobPhase } from '../../shared/job';
 import { activityNames } from '../../shared/names';
-import { defaultPolicies } from '../../shared/policies';
+import { shellWord } from '../../shared/wording';
+import { toMilliseconds } from '../grpc';
 
 /** Why a job or a batch makes no progress. The values are part of `--json` and never change. */
 export type WaitReason =
-  /** No worker is alive, or none answers. */
+  /** None is there, none is free, or none that is there can take it. */
   | 'worker'
   | 'paused'
   | 'credits'
+  /** Somebody has to see to the account, or make room at the destination. */
+  | 'person'
   | 'rateLimit'
-  | 'room'
-  /** The workers that tried do not see the folder that the upload's worker saw. */
-  | 'sharedFolder'
   /** The service is unreachable, or reports an internal error. */
   | 'service'
-  /** The service rejects the account for now. */
-  | 'account'
-  | 'appProfile'
-  /** Normal: the service is converting. */
-  | 'conversion'
-  | 'callback'
-  /** All workers are busy, or a limit throttles them. */
-  | 'slot'
-  /** An attempt is in progress. */
-  | 'attempt'
-  /** A step has failed, and will be retried. */
-  | 'retry'
-  /** Workers take the workflow and fail at it, again and again. */
-  | 'workflowTask';
+  /** Normal: a step is under way, or comes next. */
+  | 'conversion';
+
+export interface NextStep {
+  /** Begins a sentence that ends with the command. */
+  why: string;
+  command: string;
+}
 
 export interface Waiting {
   reason: WaitReason;
@@ -41,23 +34,11 @@ export interface Waiting {
   waitsFor: string;
   /** The last failure's message, or what the current attempt waits for. */
   because?: string;
-  /** Time of the next attempt, or of the deadline, in milliseconds since the epoch. */
+  /** Time of the next attempt, in milliseconds since the epoch. */
   until?: number;
+  /** Absent: one can only wait; or, for a worker, start one. */
+  next?: NextStep;
 }
-
-/** Codes with a specific reason; the others follow the class in the error table. */
-const reasonOfCode: Readonly<Record<string, WaitReason>> = {
-  [failureCodes.notFinished]: 'conversion',
-  RATE_LIMIT_WAIT: 'rateLimit',
-  SERVICE_UNREACHABLE: 'service',
-  CONNECTION_LOST: 'service',
-  REQUEST_TIMEOUT: 'service',
-  REQUEST_ABORTED: 'service',
-  UNREADABLE_RESPONSE: 'service',
-  DESTINATION_FULL: 'room',
-  DESTINATION_NOT_SHARED: 'sharedFolder',
-  UNKNOWN_APP: 'appProfile',
-};
 
 /** What the service has not done yet, by current step. */
 const unanswered: Readonly<Record<string, string>> = {
@@ -67,7 +48,10 @@ const unanswered: Readonly<Record<string, string>> = {
   downloading: 'The service has not sent the whole result yet.',
 };
 
-export const pausedInTemporal: Waiting = { reason: 'paused', waitsFor: 'somebody who unpauses it in Temporal' };
+function pausedInTemporal(workflowId: string): Waiting {
+  const command = `temporal workflow unpause --workflow-id ${shellWord(workflowId)}`;
+  return { reason: 'paused', waitsFor: 'somebody who unpauses it in Temporal', next: { why: 'Continue', command } };
+}
 
 /**
  * What a job or a batch waits for whose workflow task fails again and again; undefined when none does. Queries are not answered then,
@@ -90,7 +74,8 @@ export async function readFailingTask(
     if (!failed) continue;
     const because = failed.failure?.message ?? undefined;
     const waitsFor = 'a worker that gets on with it: its workflow task fails again and again';
-    return defined({ reason: 'workflowTask' as const, waitsFor, because });
+    const next = { why: 'Its events', command: `temporal workflow show --workflow-id ${shellWord(workflowId)}` };
+    return defined({ reason: 'worker' as const, waitsFor, because, next });
   }
   return undefined;
 }
@@ -98,91 +83,115 @@ export async function readFailingTask(
 /** A workflow task that fails again leaves no further events. */
 const lastEvents = 20;
 
-/** What a running job waits for, from everything that Temporal knows. */
-export function waitingOf({
-  history,
-  description,
-  pending,
-  worker,
-}: {
-  history: Pick<JobHistory, 'lastStep' | 'input'>;
-  description: Pick<WorkflowExecutionDescription, 'status' | 'taskQueue'>;
-  pending: PendingStep | undefined;
-  /** Absent: not checked. */
-  worker: 'answers' | 'silent' | 'none' | undefined;
-}): Waiting {
-  const { app } = history.input;
-  if (description.status.name === 'PAUSED' || pending?.isPaused === true) return pausedInTemporal;
-  if (worker === 'none' || worker === 'silent') return withoutWorker(worker, description.taskQueue);
-  if (!history.lastStep) return { reason: 'slot', waitsFor: 'a worker that takes it for the first time' };
-  if (pending) return waitingOfStep(pending, app);
-  const { activity, entry, failure, hasCallback } = history.lastStep;
-  if (failure?.reaction === 'outcomeUnknown' && hasCallback) {
-    const wait = history.input.policies?.unknownOutcomeWait ?? defaultPolicies.unknownOutcomeWait;
-    return {
-      reason: 'callback',
-      waitsFor: 'the callback that tells whether the submit with an unknown outcome ran',
-      ...(entry.endedAt !== undefined && { until: entry.endedAt + durationMs(wait) }),
-    };
-  }
-  if (activity === activityNames.convertFile && entry.outcome === 'done') {
-    return { reason: 'callback', waitsFor: "the service's callback, or the time to poll" };
-  }
-  return { reason: 'attempt', waitsFor: 'a worker that continues, or the pause before the next submit' };
+export interface Asked {
+  worker: 'answers' | 'silent' | 'none';
+  phase?: JobPhase | undefined;
 }
 
-export function withoutWorker(worker: 'silent' | 'none', taskQueue: string): Waiting {
+/** What a running job waits for, by its description and the answer of its worker. */
+export function waitingOf(
+  description: Pick<WorkflowExecutionDescription, 'workflowId' | 'status' | 'taskQueue' | 'raw'>,
+  { worker, phase }: Asked,
+  app: string,
+): Waiting {
+  const pending = readPendingStep(description);
+  if (description.status.name === 'PAUSED' || pending?.isPaused === true)
+    return pausedInTemporal(description.workflowId);
+  if (worker !== 'answers') return withoutWorker(worker, description.taskQueue);
+  if (pending) return waitingOfStep(pending, app);
+  const waitsFor =
+    phase === 'converting'
+      ? "the service's callback, or the time to poll"
+      : 'the callback that tells whether the submit ran, or the pause before the next one';
+  return { reason: 'conversion', waitsFor };
+}
+
+/** What blocks a batch by itself: somebody has paused it, no worker answers, or a step of its own fails. */
+export function waitingOfBatch(
+  description: Pick<WorkflowExecutionDescription, 'workflowId' | 'status' | 'taskQueue' | 'raw'>,
+  { worker }: Pick<Asked, 'worker'>,
+): Waiting | undefined {
+  if (description.status.name === 'PAUSED') return pausedInTemporal(description.workflowId);
+  if (worker !== 'answers') return withoutWorker(worker, description.taskQueue);
+  const step = readFailedBatchStep(description);
+  return step && waitingOfStep(step);
+}
+
+function withoutWorker(worker: 'silent' | 'none', taskQueue: string): Waiting {
   const why = worker === 'none' ? `none polls task queue ${taskQueue}` : `none answers on task queue ${taskQueue}`;
   return { reason: 'worker', waitsFor: `a worker: ${why}` };
 }
 
-/** What a job or a batch waits for while this activity of it is pending. */
-export function waitingOfStep(pending: PendingStep, app: string): Waiting {
-  const { step, underWay, nextAttemptAt, lastFailure, lastFailureType: code } = pending;
+function waitingOfStep(pending: PendingStep, app?: string): Waiting {
+  const { step, underWay, nextAttemptAt: until, lastFailure, lastFailureType: code } = pending;
+  const doctor = doctorOf(app);
+  if (code !== undefined) {
+    const waiting = waitingOfCode(code, app);
+    const isExpected = ['conversion', 'credits', 'rateLimit'].includes(waiting?.reason ?? '');
+    const retry = { reason: 'conversion' as const, waitsFor: `the next attempt (${step})` };
+    return defined({ ...(waiting ?? retry), because: isExpected ? undefined : lastFailure, until });
+  }
   // A timeout has no code.
-  if (code === undefined && underWay) {
+  if (underWay) {
+    const next = { why: 'Whether anything is broken', command: doctor };
     const waitsFor = `the attempt under way (${step})`;
-    return defined({ reason: 'attempt' as const, waitsFor, because: unanswered[step] });
+    return defined({ reason: 'conversion' as const, waitsFor, because: unanswered[step], next });
   }
-  if (code === undefined && lastFailure === undefined) {
-    return { reason: 'slot', waitsFor: `a worker that is free (${step})` };
+  if (lastFailure !== undefined) {
+    return defined({
+      reason: 'conversion' as const,
+      waitsFor: `the next attempt (${step})`,
+      because: lastFailure,
+      until,
+    });
   }
-  const { reason, waitsFor = `the next attempt (${step})` } =
-    code === undefined ? { reason: 'retry' as const } : waitingOfCode(code, app);
-  const isExpected = reason === 'conversion' || reason === 'credits' || reason === 'rateLimit';
-  return defined({
-    reason,
-    waitsFor,
-    because: isExpected ? undefined : lastFailure,
-    until: nextAttemptAt,
-  });
+  const next = { why: 'Workers and their limit', command: 'fileconv doctor' };
+  return { reason: 'worker', waitsFor: `a worker that is free (${step})`, next };
 }
 
-const reasonOfClass: Partial<Record<ErrorClass, WaitReason>> = {
-  credits: 'credits',
-  rate: 'rateLimit',
-  account: 'account',
-  server: 'service',
-};
-
-/** What is waited for after a failure with this code; without `waitsFor` it is only tried again. */
-export function waitingOfCode(code: string, app: string): { reason: WaitReason; waitsFor?: string | undefined } {
-  const { class: kind } = lookUpErrorCode(code) ?? {};
-  const byStatus = /^HTTP_5\d\d$/.test(code) ? 'service' : 'retry';
-  const reason = reasonOfCode[code] ?? (kind && reasonOfClass[kind]) ?? byStatus;
-  return { reason, waitsFor: waitTexts[reason]?.(app) };
+function doctorOf(app: string | undefined): string {
+  return app === undefined ? 'fileconv doctor' : `fileconv doctor --app ${shellWord(app)}`;
 }
 
-const waitTexts: Partial<Record<WaitReason, (app: string) => string>> = {
-  credits: (app) => `vCredits of app ${app}`,
-  rateLimit: (app) => `the rate limit of app ${app}`,
-  service: (app) => `the conversion service of app ${app}`,
-  account: (app) => `the account of app ${app} to be accepted`,
-  appProfile: (app) => `a worker that knows the app profile ${app}`,
-  room: () => 'room at the destination',
-  sharedFolder: () => 'a worker on the host that uploaded the source',
-  conversion: () => 'the service to finish the conversion',
-};
+/** What is waited for after a failure with this code; undefined: it is only tried again. */
+export function waitingOfCode(code: string, app: string | undefined): Waiting | undefined {
+  const ofApp = app === undefined ? '' : ` --app ${shellWord(app)}`;
+  const named = app === undefined ? '' : ` of app ${app}`;
+  const broken = { why: 'What is broken', command: doctorOf(app) };
+  const service: Waiting = { reason: 'service', waitsFor: `the conversion service${named}`, next: broken };
+  const ready = (why: string) => ({ why, command: `fileconv app ready${ofApp}` });
+  switch (code) {
+    case failureCodes.notFinished:
+      return { reason: 'conversion', waitsFor: 'the service to finish the conversion' };
+    case 'SERVICE_UNREACHABLE':
+    case 'CONNECTION_LOST':
+    case 'REQUEST_TIMEOUT':
+    case 'REQUEST_ABORTED':
+    case 'UNREADABLE_RESPONSE':
+      return service;
+    case 'DESTINATION_FULL':
+      return { reason: 'person', waitsFor: 'room at the destination', next: ready('When there is some') };
+    case 'DESTINATION_NOT_SHARED': {
+      const next = { why: 'Workers and where they are', command: 'fileconv doctor' };
+      return { reason: 'worker', waitsFor: 'a worker on the host that uploaded the source', next };
+    }
+    case 'UNKNOWN_APP':
+      return { reason: 'worker', waitsFor: `a worker that knows the app profile ${app ?? ''}`, next: broken };
+  }
+  const kind = code === 'RATE_LIMIT_WAIT' ? 'rate' : lookUpErrorCode(code)?.class;
+  switch (kind) {
+    case 'credits':
+      return { reason: 'credits', waitsFor: `vCredits${named}`, next: ready('When vCredits were added') };
+    case 'rate':
+      return { reason: 'rateLimit', waitsFor: `the rate limit${named}` };
+    case 'account':
+      return { reason: 'person', waitsFor: `the account${named} to be accepted`, next: ready('When that is fixed') };
+    case 'server':
+      return service;
+    default:
+      return /^HTTP_5\d\d$/.test(code) ? service : undefined;
+  }
+}
 
 /** The pending activity of a job. Times are milliseconds since the epoch. */
 export interface PendingStep {
@@ -209,6 +218,15 @@ export function readPendingStep({ raw }: Pick<WorkflowExecutionDescription, 'raw
   const activity = raw.pendingActivities?.[0];
   return activity && pendingStep(activity);
 }
+
+const stepOfActivity: Readonly<Record<string, string>> = {
+  [activityNames.recallJob]: 'recalling',
+  [activityNames.uploadFile]: 'uploading',
+  [activityNames.convertFile]: 'submitting',
+  [activityNames.checkTask]: 'converting',
+  [activityNames.downloadFile]: 'downloading',
+  [activityNames.discardDownload]: 'cleaning up',
+};
 
 /** The steps that a batch makes by itself. */
 const stepOfBatchActivity: Readonly<Record<string, string>> = {

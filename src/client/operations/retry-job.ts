@@ -26,7 +26,7 @@ export interface Retry {
  */
 export async function planRetry(
   { client, files }: { client: Client; files: FileStore },
-  { workflowId, runId, history }: Pick<JobInspection, 'workflowId' | 'runId' | 'history'>,
+  { workflowId, runId, input: before }: Pick<JobInspection, 'workflowId' | 'runId' | 'input'>,
   { resubmit, again }: RetryOptions = {},
 ): Promise<Retry> {
   const recall: Recall = {
@@ -36,7 +36,7 @@ export async function planRetry(
     isRetry: true,
     ...(again && { again }),
   };
-  const input = { ...alone(history.input), recall };
+  const input = { ...alone(before), recall };
   const { app, source, output, parameters, destination } = input;
   const job = defined({ app, source, output, input: input.input, parameters, destination });
   return { input, decision: await recallJob({ client, files }, workflowId, { job, recall }) };

@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { temporal } from '@temporalio/proto';
-import { toMilliseconds } from '../../history/job-history';
-import { defined } from '../../shared/defined';
+import { toMilliseconds } from '../grpc';
 
 /** A worker polls at least once a minute; the server lists it for five minutes after it has died. */
 const pollerIsAliveMs = 75_000;
@@ -20,7 +18,9 @@ export async function readTaskQueue(client: Client, taskQueue: string) {
   const { namespace } = client.options;
   const request = { namespace, taskQueue: { name: taskQueue } };
   const { pollers, versioningInfo } = await client.workflowService.describeTaskQueue(request);
-  const alive = alivePollers(pollers);
+  const alive = pollers.filter(
+    ({ lastAccessTime }) => Date.now() - (toMilliseconds(lastAccessTime) ?? 0) < pollerIsAliveMs,
+  );
   const builds = alive.map(({ deploymentOptions: options }) =>
     (options?.workerVersioningMode as number | undefined) === versioned ? (options?.buildId ?? undefined) : undefined,
   );
@@ -29,10 +29,6 @@ export async function readTaskQueue(client: Client, taskQueue: string) {
     builds: [...new Set(builds)],
     current: versioningInfo?.currentDeploymentVersion?.buildId ?? undefined,
   };
-}
-
-function alivePollers(pollers: readonly temporal.api.taskqueue.v1.IPollerInfo[]) {
-  return pollers.filter(({ lastAccessTime }) => Date.now() - (toMilliseconds(lastAccessTime) ?? 0) < pollerIsAliveMs);
 }
 
 /** A live worker answers at once. */
@@ -83,60 +79,4 @@ export async function serverClock(client: Client): Promise<{ theirsMs: number; o
     ending.abort();
     await polling;
   }
-}
-
-/** Limit on how many job steps all workers of a task queue together may start per second. */
-export interface StepLimit {
-  perSecond: number;
-  /** Why and by whom it was set, if the server knows. */
-  reason?: string;
-  setBy?: string;
-  /** Milliseconds since the epoch. */
-  setAt?: number;
-  /** Identities of the current workers that do not obey the limit. */
-  disobeyedBy: string[];
-}
-
-/** Listed by the server for workers without a limit of their own, which start steps without asking it. */
-const untoldPerSecond = 100_000;
-const activityTasks = temporal.api.enums.v1.TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY;
-
-/** The server's limit for the task queue; undefined when none is set. */
-export async function readStepLimit(client: Client, taskQueue: string): Promise<StepLimit | undefined> {
-  const { config, pollers } = await client.workflowService.describeTaskQueue({
-    namespace: client.options.namespace,
-    taskQueue: { name: taskQueue },
-    taskQueueType: activityTasks,
-    reportConfig: true,
-  });
-  const limit = config?.queueRateLimit;
-  if (!limit?.rateLimit) return undefined;
-  const { reason, updateIdentity, updateTime } = limit.metadata ?? {};
-  return defined({
-    perSecond: limit.rateLimit.requestsPerSecond ?? 0,
-    ...(reason && { reason }),
-    ...(updateIdentity && { setBy: updateIdentity }),
-    setAt: updateTime ? Number(updateTime.seconds) * 1_000 : undefined,
-    disobeyedBy: alivePollers(pollers).flatMap(({ identity, ratePerSecond }) =>
-      identity && ratePerSecond === untoldPerSecond ? [identity] : [],
-    ),
-  });
-}
-
-/**
- * Sets one limit for all workers, current and future ones, stored by the server; undefined removes it. It counts steps:
- * an upload, a submit, a wait for a conversion and a download are one each, for any app.
- */
-export async function setStepLimit(
-  client: Client,
-  { taskQueue, perSecond, reason }: { taskQueue: string; perSecond: number | undefined; reason: string },
-): Promise<void> {
-  const { namespace, identity } = client.options;
-  await client.workflowService.updateTaskQueueConfig({
-    namespace,
-    identity,
-    taskQueue,
-    taskQueueType: activityTasks,
-    updateQueueRateLimit: { ...(perSecond !== undefined && { rateLimit: { requestsPerSecond: perSecond } }), reason },
-  });
 }

@@ -123,7 +123,8 @@ export class Park {
     const isNew = reason !== this.parked?.reason;
     this.parked = { reason, code, message, neededBytes, since: this.parked?.since ?? Date.now() };
     const { app } = this.options;
-    const { problem, advice, command } = this.wait(reason);
+    const { problem, advice } = this.wait(reason);
+    const command = `fileconv app ready --app ${shellWord(app)}`;
     if (isNew) this.progress.parked({ reason, code, until: this.deadline });
     const lastAt = shownTime(this.deadline);
     this.progress.enter(
@@ -173,25 +174,18 @@ export class Park {
     return { ...failure, reaction: 'fail', message };
   }
 
-  private wait(reason: ParkReason): { problem: string; advice: string; command: string } {
+  private wait(reason: ParkReason): { problem: string; advice: string } {
     const { app, destination } = this.options;
-    const ofApp = `--app ${shellWord(app)}`;
-    const command = `fileconv app ready ${ofApp}`;
     switch (reason) {
       case 'credits':
-        return {
-          problem: `App ${app} has too few vCredits`,
-          advice: 'Add some.',
-          command: `fileconv credits restored ${ofApp}`,
-        };
+        return { problem: `App ${app} has too few vCredits`, advice: 'Add some.' };
       case 'account':
         return {
           problem: `The service refuses the account of app ${app}`,
           advice: 'Correct its token, plan or account.',
-          command,
         };
       case 'room':
-        return { problem: `No room at ${destination}`, advice: 'Make room there.', command };
+        return { problem: `No room at ${destination}`, advice: 'Make room there.' };
     }
   }
 

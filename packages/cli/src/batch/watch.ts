@@ -123,7 +123,7 @@ function tellStalls(context: CommandContext, watched: Watched): StallNews {
   const news = new StallNews({
     output: context.output,
     // The progress line shows these.
-    toldElsewhere: ['room', 'credits', 'account'],
+    toldElsewhere: ['person', 'credits'],
     async explain() {
       const { stack, batch } = watched;
       const { stall, state } = await createStallReader(context, stack.client).batch(batch.name);

@@ -1,8 +1,3 @@
-import {
-  ensureNexusEndpoint,
-  NexusEndpointError,
-  type EndpointTarget,
-} from 'temporal-file-conversion/internal/client/operations/nexus-endpoints';
 import { refusalOf } from 'temporal-file-conversion/internal/client/grpc';
 import {
   registerSearchAttributes,
@@ -14,7 +9,7 @@ import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { lengthenRetention, retentionDays } from '../dev-server/retention';
 import { formatTable } from '../output/text';
-import { withTemporal, type OpenTemporal } from '../stack/open-temporal';
+import { isTemporalCloud, withTemporal, type OpenTemporal } from '../stack/open-temporal';
 
 export function namespaceInit(context: CommandContext): Promise<void> {
   const { output } = context;
@@ -60,7 +55,8 @@ async function register(
   } catch (error) {
     if (!(error instanceof SearchAttributeRegistrationError)) throw error;
     const { message, problem, missing } = error;
-    const refuse = refusal(error);
+    const refuse = (code: 'INPUT_UNUSABLE' | 'STATE_UNUSABLE' | 'ACCOUNT_REFUSED', text: string) =>
+      new CommandError(code, [text], { cause: error });
     switch (problem) {
       case 'namespaceUnknown':
         throw refuse(
@@ -84,11 +80,6 @@ async function register(
   }
 }
 
-function refusal(cause: Error) {
-  return (code: 'INPUT_UNUSABLE' | 'STATE_UNUSABLE' | 'ACCOUNT_REFUSED', problem: string) =>
-    new CommandError(code, [problem], { cause });
-}
-
 /** Commands that register search attributes, for somebody with more rights. Temporal Cloud has its own tool for this. */
 export function registrationCommands(
   { address, namespace }: { address: string; namespace: string },
@@ -110,70 +101,4 @@ export function retentionCommand(address: string, namespace: string): string {
     return `tcld namespace retention set --namespace ${namespace} --retention-days ${retentionDays}`;
   const hours = retentionDays * 24;
   return `temporal operator namespace update --address ${address} --namespace ${namespace} --retention ${hours}h`;
-}
-
-function isTemporalCloud(address: string): boolean {
-  return /\.(tmprl\.cloud|api\.temporal\.io)(:\d+)?$/.test(address);
-}
-
-export function nexusInit(
-  context: CommandContext,
-  flags: { endpoint: string; taskQueue?: string; namespace?: string },
-): Promise<void> {
-  const { output, config } = context;
-  const { nexusApps, taskQueue } = config.values.worker;
-  const { endpoint } = flags;
-  return withTemporal(context, async (temporal) => {
-    const target = { namespace: flags.namespace ?? temporal.namespace, taskQueue: flags.taskQueue ?? taskQueue };
-    const created = await ensure(context, temporal, { name: endpoint, target });
-    if (nexusApps.length === 0) {
-      output.warn('Callers may use no app yet. Name some for the workers: nexus_apps = ["APP"] in [worker].');
-    }
-    const leads = `leads to task queue ${target.taskQueue} of namespace ${target.namespace}`;
-    output.result(
-      { endpoint, ...target, created },
-      created ? `Endpoint ${endpoint} was made; it ${leads}.` : `Endpoint ${endpoint} was there: it ${leads}.`,
-    );
-  });
-}
-
-async function ensure(
-  { output }: CommandContext,
-  { client, address }: OpenTemporal,
-  { name, target }: { name: string; target: EndpointTarget },
-): Promise<boolean> {
-  try {
-    return await ensureNexusEndpoint(client, name, target);
-  } catch (error) {
-    if (!(error instanceof NexusEndpointError)) throw error;
-    const { message, problem } = error;
-    const refuse = refusal(error);
-    switch (problem) {
-      case 'taken': {
-        const command = endpointCommand('update', address, name, target);
-        throw refuse('STATE_UNUSABLE', `${message} Choose another name (--endpoint), or change it: ${command}`);
-      }
-      case 'invalid':
-        throw refuse('INPUT_UNUSABLE', `${message} Correct --endpoint, --namespace or --task-queue.`);
-      case 'refused': {
-        const command = endpointCommand('create', address, name, target);
-        if (!output.json) output.print(command);
-        const toType = output.json ? command : 'the command above.';
-        throw refuse('ACCOUNT_REFUSED', `${message} Somebody who may can type: ${toType}`);
-      }
-    }
-  }
-}
-
-/** For somebody with more rights. Temporal Cloud has its own tool, and each endpoint there names its callers. */
-export function endpointCommand(
-  what: 'create' | 'update',
-  address: string,
-  name: string,
-  { namespace, taskQueue }: EndpointTarget,
-): string {
-  const options = `--name ${name} --target-namespace ${namespace} --target-task-queue ${taskQueue}`;
-  if (!isTemporalCloud(address)) return `temporal operator nexus endpoint ${what} --address ${address} ${options}`;
-  const callers = what === 'create' ? ' --allow-namespace CALLERS_NAMESPACE' : '';
-  return `tcld nexus endpoint ${what} ${options}${callers}`;
 }

@@ -9,7 +9,7 @@ interface AppFlags {
   app?: string;
 }
 
-/** `app ready` and `credits restored`: whatever parked jobs of the app wait for, they try again. */
+/** `fileconv app ready`: whatever parked jobs of the app wait for, they try again. */
 export async function readyApp(
   context: CommandContext,
   { app = context.config.values.defaultApp }: AppFlags,

@@ -8,7 +8,7 @@ import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import type { Config } from '../config/load-config';
 import { embeddedApp } from '../config/schema';
-import type { TemporalTarget } from '../config/temporal-connection';
+import { temporalCommand, type TemporalTarget } from '../config/temporal-connection';
 import { callbackSettings } from '../keys/callback-settings';
 import { openDataConverter } from '../keys/encryption-settings';
 import { createTemporalObstacle, openHealth } from '../observability/health';
@@ -92,8 +92,9 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
     news.say(`Worker on task queue ${taskQueue} of ${address}. Ctrl-C drains it.`);
     if (nexus) news.say(`Callers of other namespaces may use ${nexus.apps.join(', ')}.`);
     if (version) {
+      const makeCurrent = `worker deployment set-current-version --deployment-name ${deploymentName} --build-id ${version.buildId}`;
       news.say(
-        `It is build ${version.buildId} of deployment ${deploymentName}, and takes new work once that is current: fileconv deployment set-current ${version.buildId}`,
+        `It is build ${version.buildId} of deployment ${deploymentName}, and takes new work once that is current: ${temporalCommand(target, makeCurrent)}`,
       );
     }
   }

@@ -102,9 +102,10 @@ export const sectionSchemas = {
       description: 'how long an activity may continue after SIGTERM',
       see: '[drain](operations/drain-and-scale.md)',
     }),
-    common_limit: choice('on', 'off')
-      .prefault('off')
-      .describe('`"on"`: the worker obeys `fileconv limit`, at the cost of a little speed'),
+    common_limit: choice('on', 'off').prefault('off').meta({
+      description: '`"on"`: the worker obeys a limit of the task queue, at the cost of a little speed',
+      see: '[drain and scale](operations/drain-and-scale.md)',
+    }),
     nexus_apps: names().prefault([]).meta({
       description: 'app profiles that callers of the Nexus service may use; without any it is not served',
       see: '[Nexus](embedding/nexus.md)',

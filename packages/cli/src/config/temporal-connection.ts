@@ -1,5 +1,6 @@
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { ConnectionOptions } from '@temporalio/client';
+import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import { ConfigError } from './errors';
 import type { Environment } from './layers';
 import type { LoadedConfig } from './load-config';
@@ -31,6 +32,11 @@ export function temporalTarget({ config, env }: { config: LoadedConfig; env: Env
     namespace: settings.namespace ?? loaded.namespace ?? 'default',
     isNamed: Boolean(settings.address ?? address ?? settings.profile ?? env['TEMPORAL_PROFILE']),
   };
+}
+
+/** What to type for this Temporal. The `temporal` command takes keys and certificates from the same variables and profile. */
+export function temporalCommand({ connection, namespace }: TemporalTarget, command: string): string {
+  return `temporal ${command} --address ${connection.address} --namespace ${shellWord(namespace)}`;
 }
 
 function load(settings: LoadedConfig['values']['temporal'], env: Environment) {

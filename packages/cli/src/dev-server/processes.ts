@@ -15,15 +15,6 @@ interface CommandOptions {
 /** The command could not be started, ended with another code than 0, or took too long; `message` is one line. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
-
-  constructor(
-    message: string,
-    readonly missing: boolean,
-    readonly stderr: string,
-    options?: ErrorOptions,
-  ) {
-    super(message, options);
-  }
 }
 
 /** What the command printed. No shell; the command is killed when the signal fires. */
@@ -37,8 +28,7 @@ export async function runCommand(file: string, args: string[], options: CommandO
     signal?.throwIfAborted();
     const failure = error as ExecFileException;
     // What fails before it is started has printed nothing.
-    const { code, stderr = '' } = failure;
-    throw new CommandError(explain(file, failure, stderr), code === 'ENOENT', stderr, { cause: error });
+    throw new CommandError(explain(file, failure, failure.stderr ?? ''), { cause: error });
   }
 }
 
@@ -102,8 +92,6 @@ type TemporalServerErrorCode =
   | 'LOCK_HELD'
   /** The lock's file cannot be opened: its folder is read-only, or a folder stands in its place. */
   | 'LOCK_UNUSABLE'
-  /** Another Temporal server already runs on the same database file. */
-  | 'DATABASE_IN_USE'
   /** The server ended, or did not answer in time, while it started. */
   | 'START_FAILED'
   /** Somebody killed it while it started. */

@@ -4,14 +4,15 @@ import { createServer, type AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { types } from 'node:util';
-import { commandLineOf, endProcess, TemporalServerError, type Environment } from './processes';
+import { searchAttributeTypes } from 'temporal-file-conversion/internal/shared/search-attributes';
+import { endProcess, TemporalServerError, type Environment } from './processes';
 import {
   databaseMark,
-  readServerRecord,
-  removeServerRecord,
+  endLeftOverServer,
+  removeServerPid,
   stopGraceMs,
   untilReady,
-  writeServerRecord,
+  writeServerPid,
 } from './running-server';
 import type { RunningTemporalServer, ServerExit } from './running-server';
 
@@ -31,8 +32,6 @@ export interface StartOptions {
   uiCodecEndpoint?: string | undefined;
   /** Default `default`. */
   namespace?: string | undefined;
-  /** Registered before the server counts as started: `{ ConversionStatus: 'Keyword' }`. */
-  searchAttributes?: Readonly<Record<string, string>> | undefined;
   /** Settings of the server beside ours: names, and values as JSON. */
   dynamicConfig?: Readonly<Record<string, string>> | undefined;
   /** Default: a temporary file that is removed with the server. */
@@ -54,17 +53,16 @@ const panic = /^\s*(panic|fatal error): /m;
 const defaultStartTimeoutMs = 60_000;
 
 /**
- * A Temporal dev server that answers. It runs until `stop()`, also beyond this process when that one is killed; see
- * `adoptTemporalServer`.
+ * A Temporal dev server that answers and knows our search attributes. It runs until `stop()`, also beyond this process when that one is
+ * killed: the next start on its database ends it. Whoever starts one holds a lock, so that no other process has one there.
  *
- * @throws TemporalServerError `DATABASE_IN_USE` when another server runs on this database; `START_FAILED`, with the last
- * lines of the server's log, when it ends or does not answer.
+ * @throws TemporalServerError `START_FAILED`, with the last lines of the server's log, when it ends or does not answer.
  */
 export async function startTemporalServer(options: StartOptions): Promise<RunningTemporalServer> {
   const { dbFilename } = options;
   if (dbFilename !== undefined) {
     await mkdir(path.dirname(path.resolve(dbFilename)), { recursive: true });
-    await refuseSecondServer(path.resolve(dbFilename));
+    await endLeftOverServer(dbFilename);
   }
   for (let attempt = 1; ; attempt += 1) {
     await refuseTakenPorts(options);
@@ -77,18 +75,6 @@ export async function startTemporalServer(options: StartOptions): Promise<Runnin
       if (!error.message.includes('address already in use') && !panic.test(error.message)) throw error;
     }
   }
-}
-
-/** The CLI itself lets two servers run on one file, and each would overwrite the other's state. */
-async function refuseSecondServer(dbFilename: string): Promise<void> {
-  const record = readServerRecord(dbFilename);
-  if (record === undefined) return;
-  const commandLine = await commandLineOf(record.pid);
-  if (!commandLine?.includes(databaseMark(dbFilename))) return;
-  throw new TemporalServerError(
-    'DATABASE_IN_USE',
-    `A Temporal server (process ${record.pid}, ${record.address}) already runs on ${dbFilename}. Use that one, or end it first: kill ${record.pid}`,
-  );
 }
 
 /** Asked beforehand: a program that listens but speaks no gRPC would keep the check of readiness waiting. */
@@ -123,10 +109,10 @@ async function startOnce(options: StartOptions): Promise<RunningTemporalServer> 
   });
   process.umask(umask);
   if (child.pid !== undefined && dbFilename !== undefined) {
-    writeServerRecord(dbFilename, { pid: child.pid, address, uiUrl });
+    writeServerPid(dbFilename, child.pid);
   }
   const exited = whenExited(child).then((exit) => {
-    if (dbFilename !== undefined) removeServerRecord(dbFilename);
+    if (dbFilename !== undefined) removeServerPid(dbFilename);
     return exit;
   });
   const stop = async () => {
@@ -184,7 +170,7 @@ function argumentsOf(
   for (const [name, value] of settings) args.push('--dynamic-config-value', `${name}=${value}`);
   if (options.uiCodecEndpoint !== undefined) args.push('--ui-codec-endpoint', options.uiCodecEndpoint);
   if (options.namespace !== undefined) args.push('--namespace', options.namespace);
-  for (const [name, type] of Object.entries(options.searchAttributes ?? {})) {
+  for (const [name, type] of Object.entries(searchAttributeTypes)) {
     args.push('--search-attribute', `${name}=${type}`);
   }
   return args;
@@ -198,13 +184,8 @@ async function untilStarted(
   const settled = new AbortController();
   const timeout = AbortSignal.timeout(timeoutMs);
   const signals = [settled.signal, timeout, ...(options.signal ? [options.signal] : [])];
-  const wanted = {
-    address: server.address,
-    namespace: options.namespace ?? 'default',
-    searchAttributes: options.searchAttributes ?? {},
-  };
   // Both are raced as values: the one that loses must not end as an unhandled rejection.
-  const ready = untilReady(wanted, AbortSignal.any(signals)).then(
+  const ready = untilReady(server.address, options.namespace ?? 'default', AbortSignal.any(signals)).then(
     () => undefined,
     (error: unknown) => ({ error }),
   );

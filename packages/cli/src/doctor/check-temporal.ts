@@ -1,18 +1,14 @@
-import { isGrpcServiceError, type Client } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
+import { hasStatus } from 'temporal-file-conversion/internal/client/grpc';
 import {
   findSearchAttributes,
   SearchAttributeRegistrationError,
 } from 'temporal-file-conversion/internal/client/operations/search-attributes';
-import {
-  readStepLimit,
-  readTaskQueue,
-  serverClock,
-} from 'temporal-file-conversion/internal/client/operations/task-queue-workers';
+import { readTaskQueue, serverClock } from 'temporal-file-conversion/internal/client/operations/task-queue-workers';
 import { DecryptionError } from 'temporal-file-conversion/internal/encryption/encryption-codec';
 import { conversionJobType } from 'temporal-file-conversion/internal/shared/names';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
-import { whyUnheld } from '../commands/all-workers';
 import { retentionCommand } from '../commands/init';
 import { readRetentionDays } from '../dev-server/retention';
 import { readEncryptionKeys } from '../keys/encryption-settings';
@@ -26,8 +22,6 @@ const encryptionPart = 'encryption';
 const stuckShown = 3;
 const callTimeoutMs = 10_000;
 const leastRetentionDays = 7;
-/** gRPC's `NOT_FOUND`, which the SDK exports no name of. */
-const grpcNotFound = 5;
 
 export async function checkTemporal(context: CommandContext): Promise<Finding[]> {
   const unusable = await unusableKeys(context);
@@ -75,7 +69,7 @@ async function checkNamespace({ client, address, namespace }: OpenTemporal): Pro
       cure: `Keep them longer: ${retentionCommand(address, namespace)}`,
     };
   } catch (error) {
-    const isUnknown = isGrpcServiceError(error) && (error.code as number) === grpcNotFound;
+    const isUnknown = hasStatus(error, 'NOT_FOUND');
     const says = isUnknown ? `Temporal has no namespace ${namespace}` : `${namespace}: ${reasonOf(error)}`;
     const cure = `Correct TEMPORAL_NAMESPACE, or create it: temporal operator namespace create --namespace ${namespace}`;
     return broken('namespace', says, cure);
@@ -109,21 +103,15 @@ async function checkWorkers(client: Client, taskQueue: string): Promise<Finding>
     return broken(
       part,
       `new jobs on task queue ${taskQueue} wait for ${wanted}, and only ${there.join(', ')} polls it`,
-      'Give new jobs to one that is there: fileconv deployment set-current BUILD (or --unversioned); or start a worker of that build (FILECONV_WORKER_BUILD_ID)',
+      'Make a version that is there the current one (fileconv config show prints how), or start a worker of that build (FILECONV_WORKER_BUILD_ID)',
     );
   }
-  const limit = await readStepLimit(client, taskQueue);
-  const unheld = limit && whyUnheld(limit);
-  if (limit && unheld !== undefined) {
-    return broken(part, `a limit of ${limit.perSecond} steps a second is set, and does not hold`, unheld);
-  }
-  const together = limit ? `; together at most ${limit.perSecond} steps a second (fileconv limit show)` : '';
   const hosts = new Set(workers.map((identity) => identity.replace(/^.*@/, '')));
   const apart =
     hosts.size > 1
       ? '; a job that writes to a local folder stays on the host that uploaded, unless they share their files (worker.shared_files = "on")'
       : '';
-  return ok(part, `${workers.length} on task queue ${taskQueue}: ${workers.join(', ')}${together}${apart}`);
+  return ok(part, `${workers.length} on task queue ${taskQueue}: ${workers.join(', ')}${apart}`);
 }
 
 /** Workflows at which workers fail again and again. No finding without any, or where the server does not say. */

@@ -123,7 +123,10 @@ export async function connect(
   return {
     client,
     ...rest,
-    uiUrl: context.config.values.temporal.uiUrl ?? rest.uiUrl ?? cloudUi(target),
+    uiUrl:
+      context.config.values.temporal.uiUrl ??
+      rest.uiUrl ??
+      (isTemporalCloud(target.connection.address) ? 'https://cloud.temporal.io' : undefined),
     outlivesCommand: true,
     async untilClosed(run) {
       const ending = new AbortController();
@@ -147,8 +150,8 @@ export async function connect(
   };
 }
 
-function cloudUi({ connection: { address } }: TemporalTarget): string | undefined {
-  return /\.(tmprl\.cloud|api\.temporal\.io)(:\d+)?$/.test(address) ? 'https://cloud.temporal.io' : undefined;
+export function isTemporalCloud(address: string): boolean {
+  return /\.(tmprl\.cloud|api\.temporal\.io)(:\d+)?$/.test(address);
 }
 
 async function unreachable(

@@ -12,7 +12,14 @@ import { CommandError, explainStateFolder, isPortTaken } from '../command-error'
 import type { Config } from '../config/load-config';
 import { temporalTarget } from '../config/temporal-connection';
 import { embeddedApp } from '../config/schema';
-import { acquireProcessLock, defaultCacheDir, freePort, portNear, TemporalServerError } from '../dev-server';
+import {
+  acquireProcessLock,
+  defaultCacheDir,
+  endLeftOverServer,
+  freePort,
+  portNear,
+  TemporalServerError,
+} from '../dev-server';
 import { openReceiver } from '../keys/callback-settings';
 import { isEncrypting, openCodecServer } from '../keys/encryption-settings';
 import { openLog } from '../observability/log';
@@ -75,6 +82,9 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     started.push(() => removeStackHolder(stateDir));
     options.onStart?.();
     started.push(boundLogs(logs));
+    const dbFilename = path.join(stateDir, 'temporal.db');
+    // Of a stack whose own process was killed; it has the port that this one is to have again.
+    await endLeftOverServer(dbFilename);
     const ports = await claimPorts(context, options.startedBy);
     started.push(() => ports.release());
     let temporal: TemporalPart | undefined = undefined;
@@ -85,7 +95,7 @@ export async function startStack(context: CommandContext, options: StartStackOpt
       : undefined;
     if (codec) started.push(() => codec.close());
     temporal = await superviseTemporal(context, {
-      dbFilename: path.join(stateDir, 'temporal.db'),
+      dbFilename,
       logFile: path.join(logs, 'temporal.log'),
       port: ports.temporal,
       uiPort: options.ui === false ? false : ports.temporalUi,

@@ -1,19 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { searchAttributeTypes } from 'temporal-file-conversion/internal/shared/search-attributes';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { temporalTarget } from '../config/temporal-connection';
-import {
-  adoptTemporalServer,
-  defaultCacheDir,
-  obtainTemporalCli,
-  portNear,
-  readServerRecord,
-  startTemporalServer,
-  TemporalServerError,
-} from '../dev-server';
+import { defaultCacheDir, obtainTemporalCli, portNear, startTemporalServer, TemporalServerError } from '../dev-server';
 import type { StartOptions } from '../dev-server';
 import { openLogFile } from '../observability/log-file';
 import { aborted } from './parent-process';
@@ -213,11 +204,10 @@ export interface TemporalPart {
 interface SuperviseTemporalOptions {
   dbFilename: string;
   logFile: string;
-  /** For a server that is started; a left-over one keeps its own. */
   port: number;
   /** `false`: no UI. */
   uiPort: number | false;
-  /** For the UI; a left-over server keeps what it was started with. */
+  /** For the UI. */
   uiCodecEndpoint: string | undefined;
   /** Ends the start; not what has started. */
   signal: AbortSignal | undefined;
@@ -234,7 +224,7 @@ export async function superviseTemporal(
   const { connection, namespace, isNamed } = temporalTarget(context);
   if (isNamed) return { address: connection.address, namespace, stop: () => Promise.resolve() };
   const { env, homeDir, output } = context;
-  const { dbFilename, logFile, signal } = options;
+  const { logFile, signal } = options;
   const start = async (ports: Pick<StartOptions, 'port' | 'uiPort' | 'signal'>) => {
     const onProgress = (message: string) => output.say(message);
     const cli = await obtainTemporalCli({ env, cacheDir: defaultCacheDir(env, homeDir), onProgress, signal });
@@ -244,7 +234,6 @@ export async function superviseTemporal(
       cliPath: cli.path,
       env,
       namespace,
-      searchAttributes: searchAttributeTypes,
       ownProcessGroup: true,
     });
   };
@@ -259,16 +248,12 @@ export async function superviseTemporal(
     }
   };
   const onRestart = () => output.warn(restartNews('Temporal', logFile));
-  // The server of a stack whose own process was killed may still be running on our database.
-  const record = readServerRecord(dbFilename);
-  let server =
-    (record && (await adoptTemporalServer({ ...record, dbFilename, namespace }))) ??
-    (await startPersistently(startFirst, {
-      // It may be killed while it starts, too.
-      isWorthAnother: (error) => error instanceof TemporalServerError && error.code === 'START_KILLED',
-      onRestart,
-      signal,
-    }));
+  let server = await startPersistently(startFirst, {
+    // It may be killed while it starts, too.
+    isWorthAnother: (error) => error instanceof TemporalServerError && error.code === 'START_KILLED',
+    onRestart,
+    signal,
+  });
   const { address, uiUrl } = server;
   const stopping = new AbortController();
   const startAgain = async () => {

@@ -1,9 +1,8 @@
 import type { Client, Connection } from '@temporalio/client';
 import { inspectJob, readBatchWaiting } from 'temporal-file-conversion/internal/client/operations/inspect-job';
-import type { Waiting, WaitReason } from 'temporal-file-conversion/internal/client/operations/job-waiting';
+import type { NextStep, Waiting, WaitReason } from 'temporal-file-conversion/internal/client/operations/job-waiting';
 import type { BatchState } from 'temporal-file-conversion/internal/shared/batch';
 import { defined } from 'temporal-file-conversion/internal/shared/defined';
-import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import { temporalTarget } from '../config/temporal-connection';
 import type { Output } from '../output/output';
@@ -12,23 +11,16 @@ import { readStackHolder } from '../stack/stack-record';
 
 /** What a job or a batch waits for, and which command helps. Times are milliseconds since the epoch. */
 export interface Stall extends Omit<Waiting, 'reason'> {
-  /** `stack`: none runs here; `temporal`: it can't be reached. */
-  reason: WaitReason | 'stack' | 'temporal';
+  /** `temporal`: none runs here, or it can't be reached. */
+  reason: WaitReason | 'temporal';
   since?: number;
-  next?: NextStep;
-}
-
-export interface NextStep {
-  /** Begins a sentence that ends with the command. */
-  why: string;
-  command: string;
 }
 
 export function stallJson({ reason, waitsFor, since, until, because, next }: Stall) {
   return { reason, waitsFor, since, until, because, next: next?.command };
 }
 
-/** `report.md has waited for vCredits of app billing since 10:25:18 (09:25:18 UTC). When vCredits were added: fileconv credits restored --app billing` */
+/** `report.md has waited for vCredits of app billing since 10:25:18 (09:25:18 UTC). When vCredits were added: fileconv app ready --app billing` */
 export function stallText(who: string, { reason, waitsFor, since, until, because, next }: Stall): string {
   const waits = since === undefined ? 'waits' : 'has waited';
   const sinceWhen = since === undefined ? '' : ` since ${bothTimes(since, { isBrief: true })}`;
@@ -50,8 +42,7 @@ export function untilText(
   { isBrief = false }: { isBrief?: boolean } = {},
 ): string {
   if (until === undefined) return '';
-  if (reason === 'rateLimit') return `, until ${bothTimes(until, { isBrief })}`;
-  return reason === 'callback' ? `, until ${bothTimes(until, { isBrief })} at the latest` : '';
+  return reason === 'rateLimit' ? `, until ${bothTimes(until, { isBrief })}` : '';
 }
 
 function asSentence(text: string): string {
@@ -61,9 +52,6 @@ function asSentence(text: string): string {
 const checkEveryMs = 1_000;
 /** After so long without progress the reason is looked up; with the time that this takes, a person knows it within 15 s. */
 const stillMs = 8_000;
-/** Normal waits, which a terminal shows anyway. */
-const everyday: readonly Stall['reason'][] = ['conversion', 'callback', 'attempt'];
-
 interface StallNewsOptions {
   output: Output;
   /** Undefined: nothing is in the way, or nothing waits. */
@@ -113,7 +101,8 @@ export class StallNews {
     this.told.add(stall.reason);
     const { output } = this.options;
     const text = stallText(who, stall);
-    if (!everyday.includes(stall.reason)) output.warn(text);
+    // A terminal shows the steps of a job anyway.
+    if (stall.reason !== 'conversion') output.warn(text);
     else if (!output.isLive) output.say(text);
   }
 }
@@ -135,68 +124,43 @@ export function createStallReader(context: CommandContext, client: Client): Stal
   // That of a stack is not the configuration's.
   const askedAt = (client.connection as Partial<Connection>).options?.address;
   let isStarting = false;
-  const withNext = (stall: Stall, about: Omit<Parameters<typeof nextStep>[1], 'isLocal'>): { stall: Stall } => {
-    if (isStarting && stall.reason === 'worker')
-      return { stall: { ...stall, waitsFor: 'the worker of the stack, which is starting' } };
-    const next = nextStep(stall.reason, { ...about, isLocal });
-    return { stall: { ...stall, ...(next && { next }) } };
+  const toldOf = (waiting: Waiting, since: number | undefined): { stall: Stall } => {
+    const { reason, next } = waiting;
+    if (reason !== 'worker' || next) return { stall: { ...waiting, ...defined({ since }) } };
+    if (isStarting) return { stall: { reason, waitsFor: 'the worker of the stack, which is starting' } };
+    return { stall: { ...waiting, ...defined({ since }), next: startWorker(isLocal) } };
   };
   const unlessBroken = async <T>(read: () => Promise<T>): Promise<T | { stall: Stall }> => {
     // The server lists a worker for a minute after it died; whether a stack runs on this machine is known better here.
     const holder = isLocal ? await readStackHolder(values.state.dir) : undefined;
     isStarting = holder !== undefined && Date.now() - Date.parse(holder.since) < startsWithinMs;
+    const up = { why: 'Start it', command: 'fileconv up' };
     if (isLocal && !holder) {
-      return withNext({ reason: 'stack', waitsFor: `a stack: none runs in ${values.state.dir}` }, {});
+      return { stall: { reason: 'temporal', waitsFor: `a stack: none runs in ${values.state.dir}`, next: up } };
     }
     try {
       return await client.withDeadline(Date.now() + answerWithinMs, read);
     } catch {
       const waitsFor = `Temporal, which does not answer at ${askedAt ?? connection.address}`;
-      return withNext({ reason: 'temporal', waitsFor }, {});
+      const next = isLocal ? { ...up, why: 'Start the stack' } : { why: 'What is broken', command: 'fileconv doctor' };
+      return { stall: { reason: 'temporal', waitsFor, next } };
     }
   };
   return {
     job: (workflowId) =>
       unlessBroken(async () => {
-        const { app, waiting, since } = await inspectJob(client, workflowId);
-        return waiting ? withNext({ ...waiting, since }, { app, workflowId }) : {};
+        const { waiting, since } = await inspectJob(client, workflowId);
+        return waiting ? toldOf(waiting, since) : {};
       }),
     batch: (name) =>
       unlessBroken(async () => {
-        const { state, waiting, since, app } = await readBatchWaiting(client, name);
-        if (!waiting) return defined({ state });
-        const about = defined({ app, workflowId: name, batch: state?.status === 'paused' ? name : undefined });
-        return { ...defined({ state }), ...withNext({ ...waiting, ...defined({ since }) }, about) };
+        const { state, waiting, since } = await readBatchWaiting(client, name);
+        return { ...defined({ state }), ...(waiting && toldOf(waiting, since)) };
       }),
   };
 }
 
-/** The command that helps with a stall; undefined when one can only wait. */
-export function nextStep(
-  reason: Stall['reason'],
-  { app, isLocal, batch, workflowId = '' }: { isLocal: boolean; app?: string; batch?: string; workflowId?: string },
-): NextStep | undefined {
-  const ofApp = app === undefined ? '' : ` --app ${shellWord(app)}`;
-  const broken = { why: 'What is broken', command: `fileconv doctor${ofApp}` };
-  const goOn =
-    batch === undefined
-      ? `temporal workflow unpause --workflow-id ${shellWord(workflowId)}`
-      : `fileconv batch resume ${shellWord(batch)}`;
-  const steps: Partial<Record<Stall['reason'], NextStep>> = {
-    stack: { why: 'Start it', command: 'fileconv up' },
-    worker: { why: 'Start one', command: isLocal ? 'fileconv up' : 'fileconv worker' },
-    paused: { why: 'Continue', command: goOn },
-    credits: { why: 'When vCredits were added', command: `fileconv credits restored${ofApp}` },
-    temporal: isLocal
-      ? { why: 'Start the stack', command: 'fileconv up' }
-      : { why: 'What is broken', command: 'fileconv doctor' },
-    service: broken,
-    account: { why: 'When that is fixed', command: `fileconv app ready${ofApp}` },
-    appProfile: broken,
-    attempt: { why: 'Whether anything is broken', command: `fileconv doctor${ofApp}` },
-    sharedFolder: { why: 'Workers and where they are', command: 'fileconv doctor' },
-    slot: { why: 'Workers and their limit', command: 'fileconv doctor' },
-    workflowTask: { why: 'Its events', command: `temporal workflow show --workflow-id ${shellWord(workflowId)}` },
-  };
-  return steps[reason];
+/** What to type where no worker takes the work. */
+export function startWorker(isLocal: boolean): NextStep {
+  return { why: 'Start one', command: isLocal ? 'fileconv up' : 'fileconv worker' };
 }

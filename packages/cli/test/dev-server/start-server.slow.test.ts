@@ -5,13 +5,15 @@ import { mkdtemp, readdir, readFile, readlink, rm, stat, writeFile } from 'node:
 import os from 'node:os';
 import path from 'node:path';
 import {
-  adoptTemporalServer,
   defaultCacheDir,
+  endLeftOverServer,
   freePort,
   obtainTemporalCli,
-  readServerRecord,
   startTemporalServer,
 } from '../../src/dev-server';
+import { commandLineOf } from '../../src/dev-server/processes';
+import { readServerPid, writeServerPid } from '../../src/dev-server/running-server';
+import { ChildProgram } from './child-program';
 import { until } from '../../../../test/support/until';
 import type { RunningTemporalServer, StartOptions } from '../../src/dev-server';
 
@@ -71,17 +73,14 @@ function isAlive(pid: number): boolean {
 describe('a Temporal server with a database file', () => {
   it('keeps namespaces, search attributes and workflows over a stop and a start', async () => {
     const dbFilename = path.join(folder, 'state/of it/temporal.db');
-    const first = await start({ dbFilename, namespace: 'invoices', searchAttributes: { ConversionStatus: 'Keyword' } });
+    const first = await start({ dbFilename, namespace: 'invoices' });
     await withClient(first.address, async ({ workflow }) => {
       await workflow.start('conversionJob', { workflowId: 'kept', taskQueue: 'nobody', args: [] });
     });
     await first.stop();
     expect(isAlive(first.pid)).toBe(false);
 
-    const second = await start({
-      dbFilename,
-      searchAttributes: { ConversionStatus: 'Keyword', ConversionApp: 'Keyword' },
-    });
+    const second = await start({ dbFilename });
     await withClient(second.address, async ({ workflow, connection }) => {
       expect((await workflow.getHandle('kept').describe()).status.name).toBe('RUNNING');
       const { namespaceInfo } = await connection.workflowService.describeNamespace({ namespace: 'invoices' });
@@ -110,16 +109,36 @@ describe('a Temporal server with a database file', () => {
     expect(status.status.name).toBe('RUNNING');
   });
 
-  it('refuses a second server on the same file, which would overwrite the first one’s state', async () => {
+  it('ends the one that was left over by a process that was killed, and no other program of that id', async () => {
     const dbFilename = path.join(folder, 'temporal.db');
-    const first = await start({ dbFilename });
-    await expect(start({ dbFilename })).rejects.toMatchObject({
-      code: 'DATABASE_IN_USE',
-      message: `A Temporal server (process ${first.pid}, ${first.address}) already runs on ${dbFilename}. Use that one, or end it first: kill ${first.pid}`,
+    const options = {
+      cliPath,
+      env: process.env,
+      dbFilename,
+      uiPort: false,
+      logFile: path.join(folder, 'temporal.log'),
+    };
+    const parent = new ChildProgram(`
+      const server = await temporal.startTemporalServer(${JSON.stringify(options)});
+      print(JSON.stringify([server.pid, server.address]));
+      setInterval(() => {}, 1000);`);
+    const [pid, address] = JSON.parse(await parent.nextLine()) as [number, string];
+    await withClient(address, ({ workflow }) =>
+      workflow.start('conversionJob', { workflowId: 'kept', taskQueue: 'nobody', args: [] }),
+    );
+    await parent.kill();
+    expect(isAlive(pid)).toBe(true);
+    await endLeftOverServer(path.join(folder, 'other.db'));
+    expect(isAlive(pid)).toBe(true);
+    const second = await start({ dbFilename });
+    expect(await commandLineOf(pid)).toBeUndefined();
+    await withClient(second.address, async ({ workflow }) => {
+      expect((await workflow.getHandle('kept').describe()).status.name).toBe('RUNNING');
     });
-    await first.stop();
-    expect(readServerRecord(dbFilename)).toBeUndefined();
-    await start({ dbFilename });
+    await second.stop();
+    expect(readServerPid(dbFilename)).toBeUndefined();
+    writeServerPid(dbFilename, process.pid);
+    await (await start({ dbFilename })).stop();
   });
 
   it.each(['project #1', 'offers?', 'a%20b', '"quoted"', "it's \\ odd"])(
@@ -128,14 +147,12 @@ describe('a Temporal server with a database file', () => {
       const dbFilename = path.join(folder, name, '.fileconv/temporal.db');
       for (const isFirst of [true, false]) {
         const server = await start({ dbFilename });
-        const record = { ...readServerRecord(dbFilename), pid: server.pid, address: server.address };
-        expect(await adoptTemporalServer({ ...record, dbFilename })).toMatchObject({ pid: server.pid });
-        await expect(start({ dbFilename })).rejects.toMatchObject({ code: 'DATABASE_IN_USE' });
         await withClient(server.address, async ({ workflow }) => {
           if (isFirst) await workflow.start('x', { workflowId: 'kept', taskQueue: 'nobody', args: [] });
           expect((await workflow.getHandle('kept').describe()).status.name).toBe('RUNNING');
         });
-        await server.stop();
+        await endLeftOverServer(dbFilename);
+        await server.exited;
       }
       expect(await readdir(folder)).toEqual([name]);
       expect((await stat(dbFilename)).mode & 0o777).toBe(0o600);
@@ -149,7 +166,7 @@ describe('a Temporal server with a database file', () => {
     await expect(start({ dbFilename })).rejects.toThrow(
       /^The Temporal server \(.*\) ended with code 1 while it started:\n.*file is not a database/,
     );
-    expect(readServerRecord(dbFilename)).toBeUndefined();
+    expect(readServerPid(dbFilename)).toBeUndefined();
   });
 });
 
@@ -229,14 +246,6 @@ exec ${cliPath} "$@"
     }
   });
 
-  it('fails when a search attribute has no type that Temporal knows', async () => {
-    const dbFilename = path.join(folder, 'temporal.db');
-    await expect(start({ dbFilename, searchAttributes: { ConversionApp: 'Word' } })).rejects.toThrow(/Word/);
-    await (await start({ dbFilename })).stop();
-    const outcome = start({ dbFilename, searchAttributes: { ConversionApp: 'Word' } });
-    await expect(outcome).rejects.toThrow(/Word/);
-  });
-
   it('fails when the binary cannot be started', async () => {
     await expect(start({ cliPath: path.join(folder, 'none') })).rejects.toMatchObject({ code: 'START_FAILED' });
   });
@@ -262,9 +271,9 @@ exec ${cliPath} "$@"
     const dbFilename = path.join(folder, 'temporal.db');
     const abort = new AbortController();
     const starting = start({ cliPath: await sleepingServer(), dbFilename, signal: abort.signal });
-    await until('it has begun', () => readServerRecord(dbFilename) !== undefined);
+    await until('it has begun', () => readServerPid(dbFilename) !== undefined);
     abort.abort(new Error('no more'));
     await expect(starting).rejects.toThrow('no more');
-    expect(readServerRecord(dbFilename)).toBeUndefined();
+    expect(readServerPid(dbFilename)).toBeUndefined();
   });
 });

@@ -224,35 +224,28 @@ export async function rotateToken(file: string, { name, revoke }: { name: string
     const app = parseAccountsFile(text, file).apps.find((each) => each.name === name);
     if (!app) throw new SettingsFileError(`There is no app "${name}" in ${file}; see: fileconv service apps list`);
     // Only the one being replaced stays valid.
-    const hashes = [...(revoke ? [] : [app.tokenSha256].flat().slice(-1)), hashToken(token)];
+    const known = [app.tokenSha256].flat().at(-1) ?? '';
+    const hashes = [...(revoke ? [] : [known]), hashToken(token)];
     validTokens = hashes.length;
     appId = app.appId;
-    return replaceHashes(text, { name, hashes, file });
+    return replaceHashes(text, { name, known, hashes, file });
   });
   return { appId, token, validTokens };
 }
 
+/** A hash stands in the file once: the list that holds it becomes the new one, and nothing else may change by that. */
 function replaceHashes(
   text: string,
-  { name, hashes, file }: { name: string; hashes: readonly string[]; file: string },
+  { name, known, hashes, file }: { name: string; known: string; hashes: readonly string[]; file: string },
 ): string {
-  const lines = text.split('\n');
-  const header = new RegExp(`^\\s*\\[\\s*apps\\s*\\.\\s*"?${name}"?\\s*\\]`);
-  const start = lines.findIndex((line) => header.test(line)) + 1;
-  const length = lines.slice(start).findIndex((line) => /^\s*\[\s*["\w]+\s*[.\]]/.test(line));
-  const end = start === 0 ? 0 : length === -1 ? lines.length : start + length;
+  const quoted = `["']${known}["']`;
   const list = `[${hashes.map((hash) => `"${hash}"`).join(', ')}]`;
-  const table = lines
-    .slice(start, end)
-    .join('\n')
-    .replace(/^(\s*token_sha256\s*=\s*)(\[[^\]]*\]|"[^"]*"|'[^']*')/m, (_match, key: string) => key + list);
-  const edited = [...lines.slice(0, start), table, ...lines.slice(end)].join('\n');
-  // Whatever the layout of the file, nothing but these hashes may have changed.
+  const edited = text.replace(new RegExp(`\\[[^\\][]*${quoted}[^\\][]*\\]|${quoted}`, 'i'), list);
   const wanted = checkToml(text, { file, schema: fileSchema });
   Object.assign(wanted.apps[name] ?? {}, { token_sha256: hashes });
   if (isDeepStrictEqual(checkToml(edited, { file, schema: fileSchema }), wanted)) return edited;
   throw new SettingsFileError(
-    `${file}: apps.${name}.token_sha256 cannot be replaced where it stands; write it on a line of its own under [apps.${name}]`,
+    `${file}: apps.${name}.token_sha256 cannot be replaced where it stands; write it as a list without comments`,
   );
 }
 

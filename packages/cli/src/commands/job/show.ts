@@ -1,16 +1,15 @@
 import type { JobInspection } from 'temporal-file-conversion/internal/client/operations/inspect-job';
-import type { Waiting } from 'temporal-file-conversion/internal/client/operations/job-waiting';
+import type { NextStep, Waiting } from 'temporal-file-conversion/internal/client/operations/job-waiting';
 import { planRetry } from 'temporal-file-conversion/internal/client/operations/retry-job';
-import type { TimelineEntry } from 'temporal-file-conversion/internal/history/job-history';
 import { withoutSecrets } from 'temporal-file-conversion/internal/shared/job';
 import { workflowPath } from 'temporal-file-conversion/internal/shared/temporal-ui';
 import { fileSize, formatDuration, printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import type { FileStore } from 'temporal-file-conversion/internal/storage/file-store';
 import { filesOf } from '../../batch/batch-folder';
 import type { CommandContext } from '../../command-context';
-import { bothTimes, formatTable, timeCells, timeHeads } from '../../output/text';
+import { bothTimes } from '../../output/text';
 import type { OpenTemporal } from '../../stack/open-temporal';
-import { nextStep, type NextStep, untilText } from '../../waiting/stall';
+import { startWorker, untilText } from '../../waiting/stall';
 import { withJob } from './control';
 
 export async function jobShow(context: CommandContext, workflowId: string): Promise<void> {
@@ -19,21 +18,20 @@ export async function jobShow(context: CommandContext, workflowId: string): Prom
     const { uiUrl, namespace } = temporal;
     const link = uiUrl && `${uiUrl}${workflowPath(namespace, workflowId, job.runId)}/history`;
     const next = await nextCommand(job, { ...temporal, files: filesOf(context) });
-    const { history, ...shown } = job;
     const lines = [...describe(job, link), ...(next ? ['', `${next.why}: ${next.command}`] : [])];
-    output.result({ ...shown, input: history.input, uiUrl: link, next: next?.command }, lines.join('\n'));
+    output.result({ ...job, uiUrl: link, next: next?.command }, lines.join('\n'));
   });
 }
 
 function describe(job: JobInspection, link: string | undefined): string[] {
   const now = Date.now();
   const { phase, status, since, pending, output, error } = job;
-  const { source, destination } = job.history.input;
+  const { source, destination } = job.input;
   const forHow = job.endedAt === undefined ? `, for ${shownDuration(now - since)}` : '';
   const rows: [string, string | undefined][] = [
     ['Job', `${job.workflowId} (${job.summary})`],
     ['State', `${phase ?? status} since ${bothTimes(since)}${forHow}`],
-    ['Waits for', job.waiting && waitText(job.waiting)],
+    ['Waits for', job.waiting && waitText(job.waiting, pending)],
     ['Attempt', pending && attemptText(pending, now)],
     ['Last failure', pending?.lastFailure],
     ['Worker', workerText(job)],
@@ -51,12 +49,7 @@ function describe(job: JobInspection, link: string | undefined): string[] {
     ['Temporal UI', link],
   ];
   const shown = rows.flatMap(([name, value]) => (value === undefined ? [] : [[name, printable(value)]]));
-  const timeline = job.timeline.map((entry) => timelineRow(entry, now));
-  return [
-    ...shown.map(([name = '', value = '']) => `${name.padEnd(13)} ${value}`),
-    '',
-    formatTable([...timeHeads('AT'), 'WHAT', 'TOOK', 'REQUESTS', ''], timeline),
-  ];
+  return shown.map(([name = '', value = '']) => `${name.padEnd(13)} ${value}`);
 }
 
 function attemptText({ attempt, underWay, nextAttemptAt }: NonNullable<JobInspection['pending']>, now: number): string {
@@ -65,42 +58,22 @@ function attemptText({ attempt, underWay, nextAttemptAt }: NonNullable<JobInspec
   return `${attempt}, at ${bothTimes(nextAttemptAt)}, in ${shownDuration(nextAttemptAt - now)}`;
 }
 
-function waitText(waiting: Waiting): string {
-  const { reason, waitsFor, because } = waiting;
-  const isTold = reason === 'attempt' || reason === 'workflowTask';
-  const lack = isTold && because !== undefined ? `. ${because}` : '';
+function waitText(waiting: Waiting, pending: JobInspection['pending']): string {
+  const { waitsFor, because } = waiting;
+  // The last failure has a line of its own.
+  const lack = because !== undefined && because !== pending?.lastFailure ? `. ${because}` : '';
   return `${waitsFor}${untilText(waiting)}${lack}`;
 }
 
 function workerText({ worker, taskQueue }: JobInspection): string | undefined {
-  if (worker === 'none')
-    return `none polls task queue ${taskQueue}: the job stands still. Shown is what its history tells.`;
-  if (worker === 'silent') return 'does not answer. Shown is what the history tells.';
-  return undefined;
+  if (worker === 'none') return `none polls task queue ${taskQueue}: the job stands still`;
+  return worker === 'silent' ? 'does not answer' : undefined;
 }
 
-function spentText({ requests, vcredits }: JobInspection): string {
+function spentText({ requests, vcredits }: JobInspection): string | undefined {
+  if (requests === undefined) return undefined;
   const credits = vcredits === undefined ? '' : `, ${vcredits} vCredit${vcredits === 1 ? '' : 's'}`;
   return `${requests} request${requests === 1 ? '' : 's'}${credits}`;
-}
-
-function timelineRow(
-  { at, what, endedAt, outcome, code, message, attempts, requests }: TimelineEntry,
-  now: number,
-): string[] {
-  const took = outcome === undefined ? '' : shownDuration((endedAt ?? now) - at);
-  const notes = [
-    outcome === 'open' ? 'not ended' : outcome === 'cancelled' ? 'cancelled' : undefined,
-    attempts !== undefined && attempts > 1 ? `attempt ${attempts}` : undefined,
-    code === undefined ? undefined : `${code}: ${message ?? ''}`,
-  ];
-  return [
-    ...timeCells(at),
-    what,
-    took,
-    requests === undefined ? '' : String(requests),
-    printable(notes.filter((note) => note !== undefined).join(', ')),
-  ];
 }
 
 /** The next command to type; undefined when there is nothing to do. */
@@ -108,12 +81,13 @@ async function nextCommand(
   job: JobInspection,
   { isLocal, client, files }: Pick<OpenTemporal, 'isLocal' | 'client'> & { files: FileStore },
 ): Promise<NextStep | undefined> {
-  const { workflowId, app, waiting } = job;
+  const { workflowId, waiting } = job;
   const id = shellWord(workflowId);
   if (job.status === 'completed') return undefined;
-  const goOn = { why: 'See it continue', command: `fileconv job watch ${id}` };
-  if (waiting) return nextStep(waiting.reason, { app, isLocal, workflowId }) ?? goOn;
-  if (job.status === 'running') return undefined;
+  if (waiting) {
+    const goOn = { why: 'See it continue', command: `fileconv job watch ${id}` };
+    return waiting.next ?? (waiting.reason === 'worker' ? startWorker(isLocal) : goOn);
+  }
   const { decision } = await planRetry({ client, files }, job);
   const command = `fileconv job retry ${id}`;
   if (decision.kind === 'keep') return { why: 'Convert again, and maybe pay twice', command: `${command} --resubmit` };

@@ -14,7 +14,7 @@ export async function jobWatch(context: CommandContext, workflowId: string): Pro
   const signal = untilAskedToEnd(context);
   return withJob(context, workflowId, async (temporal, job) => {
     const handle = new ConversionHandle(temporal.client.workflow.getHandle(workflowId));
-    const { source, output: to } = job.history.input;
+    const { source, output: to } = job.input;
     const step = showStep(output, {
       file: 'uri' in source ? lastSegment(source.uri) : source.connector,
       to,

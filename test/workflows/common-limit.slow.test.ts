@@ -1,0 +1,37 @@
+import { temporal } from '@temporalio/proto';
+import { startRig, type ConversionRig } from '../support/conversion-worker';
+
+let rig: ConversionRig;
+
+beforeAll(async () => {
+  rig = await startRig({ obeyCommonLimit: true });
+});
+afterAll(async () => {
+  await rig.close();
+});
+
+/** As `temporal task-queue config set --queue-rps-limit` does it; undefined: `default`. */
+async function setLimit(requestsPerSecond: number | undefined): Promise<void> {
+  const { namespace, identity } = rig.temporal.options;
+  await rig.temporal.workflowService.updateTaskQueueConfig({
+    namespace,
+    identity,
+    taskQueue: rig.taskQueue,
+    taskQueueType: temporal.api.enums.v1.TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
+    updateQueueRateLimit: requestsPerSecond === undefined ? {} : { rateLimit: { requestsPerSecond } },
+  });
+}
+
+it('holds back all workers that obey the limit of their task queue', async () => {
+  // One step in 20 seconds, after as many at once as the server's queue has partitions; without the limit 36 come in time.
+  await setLimit(0.05);
+  const jobs = await Promise.all(
+    Array.from({ length: 12 }, async (_none, index) =>
+      rig.client.start({ source: await rig.source(`${index}.md`), output: 'pdf' }),
+    ),
+  );
+  await new Promise((resolve) => setTimeout(resolve, 4_000));
+  expect(rig.stub.requests.length).toBeLessThanOrEqual(6);
+  await setLimit(undefined);
+  await Promise.all(jobs.map((job) => job.result()));
+});

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Worker } from '@temporalio/worker';
 import { FileConversionPlugin } from '../../src/plugin';
+import { activityNames } from '../../src/shared/names';
 import { jobIdOf } from '../../src/shared/job-id';
 import { startRig, type ConversionRig } from '../support/conversion-worker';
 import { resetWorkflow } from '../support/reset';
@@ -36,6 +37,14 @@ async function batchOf(files: number, limits: { historyLimit?: number; window?: 
 function hold(): () => void {
   rig.stub.on('task/response', (seen, response) => answerRunning(response, String(seen.data['connector'])));
   return () => rig.stub.on('task/response', (seen, response) => rig.stub.answerAsAlways(seen, response));
+}
+
+/** A submit whose answer is not in the history yet would be sent again. */
+async function untilPolled(workflowId: string, runId?: string): Promise<void> {
+  await until('its task is polled', async () => {
+    const { raw } = await rig.temporal.workflow.getHandle(workflowId, runId).describe();
+    return (raw.pendingActivities ?? []).some(({ activityType }) => activityType?.name === activityNames.checkTask);
+  });
 }
 
 const idOf = (file: number) =>
@@ -98,11 +107,9 @@ it('a job that is reset once its batch has continued as new is still the job of 
   const release = hold();
   const batch = await batchOf(3, { historyLimit: 1 });
   await until('all are submitted', () => submitted() === 3);
+  await untilPolled(idOf(2));
   const runId = await resetWorkflow(rig.temporal, idOf(2), 'latest');
-  await until('the reset run asks the service', async () => {
-    const { raw } = await rig.temporal.workflow.getHandle(idOf(2), runId).describe();
-    return (raw.pendingActivities ?? []).length > 0;
-  });
+  await untilPolled(idOf(2), runId);
   release();
   const { itemResults, ...result } = await batch.result();
   expect(result).toMatchObject({ status: 'completed', succeeded: 3 });

@@ -195,14 +195,14 @@ it('lists by --tag the jobs that convert and batch run have started with it, als
   const batch = (...args: string[]) => fileconv(['batch', ...args], { cwd: folder, env: stack.env });
   const run = ['run', 'in', '--to', 'docx', '--name', 'tagged'];
   expect(await batch(...run, ...tags)).toMatchObject({ code: 0 });
-  await writeFile(path.join(folder, 'in/empty.md'), '');
+  await writeFile(path.join(folder, 'in/broken.odt'), 'no document');
   expect(await batch(...run, '--tag', "year's end")).toMatchObject({ code: 1 });
   expect(await batch('retry', 'tagged')).toMatchObject({ code: 1 });
   const listed = async (tag: string) => {
     const { stdout } = await fileconv(['job', 'list', '--tag', tag, '--json'], { cwd: folder, env: stack.env });
     return (parseJson(stdout) as { jobs: { summary: string }[] }).jobs.map(({ summary }) => summary).sort();
   };
-  const all = ['empty.md → docx', 'empty.md → docx', 'one.md → docx', 'two.md → docx'];
+  const all = ['broken.odt → docx', 'broken.odt → docx', 'one.md → docx', 'two.md → docx'];
   await until('all are listed', async () => (await listed("year's end")).length === all.length);
   expect(await listed("year's end")).toEqual(all);
   expect(await listed('second')).toEqual(['one.md → docx', 'two.md → docx']);

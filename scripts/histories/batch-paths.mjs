@@ -25,7 +25,7 @@ export const batchPaths = [
     async record(stack, name) {
       const batch = await start(stack, name, {
         count: 3,
-        textOf: (item) => (item === 2 ? '' : undefined),
+        isTaken: (item) => item === 2,
       });
       await ended(batch, { status: 'completed', succeeded: 2, failed: 1 });
       return { [name]: await stack.historyOf(name) };
@@ -34,7 +34,7 @@ export const batchPaths = [
   {
     name: 'batch-stopped',
     async record(stack, name) {
-      const batch = await start(stack, name, { count: 6, window: 1, textOf: () => '', stopAfter: { failures: 2 } });
+      const batch = await start(stack, name, { count: 6, window: 1, isTaken: () => true, stopAfter: { failures: 2 } });
       await ended(batch, { status: 'stopped', failed: 2, cancelled: 4 });
       return { [name]: await stack.historyOf(name) };
     },
@@ -85,10 +85,12 @@ export const batchPaths = [
 ];
 
 /** Starts a batch of so many rows, of which each has a source of its own. */
-async function start(stack, name, { count, textOf = () => undefined, policies, ...options }) {
+/** `isTaken`: somebody else's file is where the result is to go, so the job fails. */
+async function start(stack, name, { count, isTaken = () => false, policies, ...options }) {
   const rows = Array.from({ length: count }, (_, index) => {
     const item = index + 1;
-    stack.write(name, `${item}.md`, textOf(item));
+    stack.write(name, `${item}.md`);
+    if (isTaken(item)) stack.write(name, `out/${item}.html`);
     stack.jobOf(name, `out/${item}.html`);
     return `${item}.md,html,out/${item}.html\n`;
   });

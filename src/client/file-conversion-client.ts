@@ -14,7 +14,7 @@ import { readRun } from '../history/job-history';
 import { isSameJob } from '../recall/recall-job';
 import type { ConversionBatchInput } from '../shared/batch';
 import type { ConversionAcceptance, ConversionJobInput, ConversionJobResult, Recall } from '../shared/job';
-import { jobIdOf } from '../shared/job-id';
+import { jobIdOf, numberedDestination } from '../shared/job-id';
 import { defaultPolicies } from '../shared/policies';
 import { shellWord } from '../shared/wording';
 import { sameContent } from '../batch/contents';
@@ -209,13 +209,14 @@ export class FileConversionClient {
     } = input;
     const rules = { onUnknownOutcome: resubmit ? ('resubmit' as const) : onUnknownOutcome, isSingle: true as const };
     let { workflowId } = start;
+    let asked = input;
     let recall: Recall | undefined;
     for (let number = 1; ;) {
       try {
         return await begin({
           ...start,
           workflowId,
-          args: [recall ? { ...input, recall } : input],
+          args: [recall ? { ...asked, recall } : asked],
           workflowIdConflictPolicy: 'FAIL',
           workflowIdReusePolicy: recall ? 'ALLOW_DUPLICATE' : 'REJECT_DUPLICATE',
         });
@@ -228,7 +229,7 @@ export class FileConversionClient {
         continue;
       }
       const running = await readRunning({ client: this.client, files: this.files }, found);
-      if (isSameJob(running.input, input)) {
+      if (isSameJob(running.input, asked)) {
         if (running.isChanged) throw new JobRunningError('SOURCE_CHANGED', workflowId);
         return attach(new ConversionHandle(this.client.workflow.getHandle(workflowId), { isAttached: true }));
       }
@@ -237,6 +238,7 @@ export class FileConversionClient {
       }
       number += 1;
       workflowId = jobIdOf({ source, destination }, { isHidden: this.isHidden, number });
+      asked = { ...input, destination: numberedDestination(destination, number) };
     }
   }
 

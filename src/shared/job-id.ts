@@ -29,6 +29,17 @@ export function jobIdOf(
   return `${parts.join('/')}-${suffix}`;
 }
 
+/**
+ * The destination of a job whose id has a number, `report%20(1).pdf` for 2: a running job is to find its own place free. In a
+ * folder, the result gets its number when it is there.
+ */
+export function numberedDestination(destination: string, number: number): string {
+  if (number === 1) return destination;
+  return destination.replace(/([^/])(\.[^./]{1,32})?$/, (_end, last: string, extension = '') => {
+    return `${last}%20(${number - 1})${extension as string}`;
+  });
+}
+
 function readable(name: string): string {
   return Array.from(name.replace(/[^\p{L}\p{N}._-]+/gu, '-'))
     .slice(0, longestPart)

@@ -95,7 +95,10 @@ describe('fileconv schedule', () => {
   it('says in lists which files the last sweep has not converted, and why', async () => {
     const folder = path.join(cwd, 'odd');
     await mkdir(folder);
-    for (const name of ['one.md', 'one.txt', 'two.md']) await writeFile(path.join(folder, name), '# One\n');
+    for (const name of ['one.md', 'one.txt', 'two.md']) {
+      await writeFile(path.join(folder, name), '# One\n');
+      await utimes(path.join(folder, name), new Date('2026-01-01'), new Date('2026-01-01'));
+    }
     expect(
       (await create('--every', '1h', '--settled', '1s', '--name', 'odd', '--from', 'odd', '--out', 'odd out')).code,
     ).toBe(0);

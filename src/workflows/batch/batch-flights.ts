@@ -11,7 +11,7 @@ import {
 import type { BatchItem, ConversionBatchInput } from '../../shared/batch';
 import type { JobOutcome, PlacedItem, SeenJob } from '../../shared/batch-activities';
 import { jobSummary, type ConversionJobInput, type SharedUpload } from '../../shared/job';
-import { jobIdOf } from '../../shared/job-id';
+import { jobIdOf, numberedDestination } from '../../shared/job-id';
 import { outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../../shared/job-outcome';
 import { conversionJobType, inBatchMemo } from '../../shared/names';
 import {
@@ -373,7 +373,8 @@ export class BatchFlights {
       this.end(flight, unreadable(error));
       return undefined;
     }
-    const { row, earlier } = flight;
-    return itemJobInput(this.input, row, { earlier, upload: this.uploads.of(flight), after });
+    const { row, earlier, number = 1 } = flight;
+    const placed = { ...row, destination: numberedDestination(row.destination, number) };
+    return itemJobInput(this.input, placed, { earlier, upload: this.uploads.of(flight), after });
   }
 }

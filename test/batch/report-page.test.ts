@@ -116,6 +116,11 @@ it('tells once what every file of a group met alike', async () => {
   expect(page.split('It is empty, says the service')).toHaveLength(2);
 });
 
+it('leaves a path at the beginning of a message as it is', async () => {
+  const page = textOf(await pageOf([failed('SOURCE_EMPTY', { message: 'in/invoice-00001.docx is empty.' })]));
+  expect(page).toContain('in/invoice-00001.docx is empty.');
+});
+
 it('says how many failures it does not list, and where they are', async () => {
   const page = await pageOf(
     Array.from({ length: 30 }, () => failed('EMPTY_FILE')),

@@ -121,7 +121,8 @@ const rowsInSight = 8;
 function ownWords(message: string, { source, output }: Item): string {
   const prefix = `${splitPath(source).name} → ${output}: `;
   const words = message.startsWith(prefix) ? message.slice(prefix.length) : message;
-  return capitalised(words);
+  const beginsWithPath = /^\S*[./]\S/.test(words);
+  return beginsWithPath ? words : capitalised(words);
 }
 
 interface TableOptions {

@@ -19,6 +19,10 @@ export interface Left extends EarlierRuns {
 export interface Asked extends ConversionOptions {
   /** Absent: not a file, so its content is what it was. */
   source?: string | undefined;
+  /** Of the source, as it was seen a moment ago: while it is that of the last job, nobody has to look again. */
+  stamp?: string | undefined;
+  /** The result was seen a moment ago. */
+  isResultSeen?: boolean | undefined;
 }
 
 /** `done`: `source` is the content as it is now, and `isMissing` a result that is not where it was delivered. */
@@ -48,7 +52,7 @@ export async function recallLeft(
       return {
         kind: 'done',
         source: content === 'unknown' ? source : (content as SourceContent),
-        isMissing: left.output !== undefined && !(await isThere(files, left.output)),
+        isMissing: left.output !== undefined && !asked.isResultSeen && !(await isThere(files, left.output)),
       };
     case 'keep':
       return { kind: 'keep', outcome: left.outcome ?? lostOutcome(left) };
@@ -71,6 +75,7 @@ async function contentAsLeft(
 ): Promise<SourceContent | 'changed' | 'unknown'> {
   if (!hasOptions(asked, options)) return 'changed';
   if (source === undefined || asked.source === undefined) return 'unknown';
+  if (asked.stamp !== undefined && asked.stamp !== '' && asked.stamp === source.stamp) return source;
   const same = await sameContent(files, asked.source, { content: source, signal });
   if (same) return same;
   return (await lookAtSource(files, asked.source)).kind === 'none' ? 'unknown' : 'changed';

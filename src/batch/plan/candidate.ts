@@ -141,6 +141,8 @@ export const draftRow = itemSchema
     exists: z.boolean(),
     /** Of the file at the destination. */
     replaced: z.string().exactOptional(),
+    /** Its size. */
+    resultBytes: z.number().exactOptional(),
   });
 
 /** A row that was checked by itself but not yet compared with others and with earlier runs. */
@@ -157,7 +159,7 @@ export function toRow({ candidate, source, uri, destination, refusal }: SeenCand
     ...defined({ term, input, parameters, stamp: file?.stamp, refused }),
     bytes: file?.bytes ?? 0,
     exists: destination !== undefined && (destination.kind !== 'none' || destination.isLink),
-    ...(destination?.kind === 'file' && { replaced: destination.identity }),
+    ...(destination?.kind === 'file' && { replaced: destination.identity, resultBytes: destination.bytes }),
   };
 }
 

@@ -257,7 +257,7 @@ class BatchPlanning {
   async #settleRow(row: DraftRow, ledger: Ledger): Promise<SettledRow | 'repeated' | 'unsettled'> {
     const { files, again, ask, askAnswer, unconvertible, settledForMs, noted, signal } = this.options;
     const { onUnknownOutcome = defaultPolicies.onUnknownOutcome } = this.options;
-    const { source, output, input, parameters, destination, stamp, bytes, exists } = row;
+    const { source, output, input, parameters, destination, stamp, bytes, exists, resultBytes } = row;
     const asked = defined({ source, output, input, parameters, destination });
     const bad = (refused: Refusal, repeated?: Partial<RepeatedItem & BatchItem>): SettledRow => ({
       ...{ item: { ...asked, ...repeated, refused }, bytes, exists },
@@ -270,7 +270,7 @@ class BatchPlanning {
     const mayRun = this.#problems.count === 0;
     const rules = { onUnknownOutcome, again };
     const known = ledger.find(destination);
-    const repeated = known && (await repeatRow(asked, known, { files, rules, signal }));
+    const repeated = known && (await repeatRow({ ...asked, stamp, resultBytes }, known, { files, rules, signal }));
     // What was delivered needs no place.
     if (clash && !repeated?.done) return bad(clash);
     if (row.refused && !repeated?.done && !repeated?.kept && !repeated?.earlier) return bad(row.refused, repeated);

@@ -9,7 +9,13 @@ import { sameContent } from '../contents';
 import type { LedgerRow } from '../ledger';
 import { hasOptions, isAsDelivered, recallLeft, type Recalled } from '../recall';
 
-export type RepeatedRow = ConversionOptions & Pick<BatchItem, 'source' | 'destination'>;
+export type RepeatedRow = ConversionOptions &
+  Pick<BatchItem, 'source' | 'destination'> & {
+    /** Of the source, as it was seen a moment ago. */
+    stamp?: string | undefined;
+    /** Size of the file at the destination, as it was seen a moment ago. */
+    resultBytes?: number | undefined;
+  };
 
 export interface Repeating {
   files: FileStore;
@@ -28,7 +34,9 @@ export async function repeatRow(row: RepeatedRow, known: LedgerRow, repeating: R
   const { delivered, owed } = known;
   if (delivered) {
     const left = { charge: 'yes', delivered: true, ...delivered } as const;
-    const recalled = await recallLeft(row, left, repeating);
+    const { uri, bytes } = delivered.output;
+    const isResultSeen = uri === row.destination && bytes === row.resultBytes;
+    const recalled = await recallLeft({ ...row, isResultSeen }, left, repeating);
     if (recalled.kind === 'done') return { done: doneBefore(delivered, recalled) };
   }
   const recalled = owed && (await recallLeft(row, owed, repeating));

@@ -207,10 +207,9 @@ class BatchPlanning {
     }
   }
 
-  async *#drafted(from = 1): AsyncGenerator<DraftRow> {
+  async *#drafted(): AsyncGenerator<DraftRow> {
     const { signal } = this.options;
-    const start = this.#offsets[from - 1] ?? 0;
-    const drafted = this.draftFile.createReadStream({ start, autoClose: false, signal });
+    const drafted = this.draftFile.createReadStream({ start: 0, autoClose: false, signal });
     for await (const { bytes } of readLines(drafted)) {
       yield draftRow.parse(JSON.parse(bytes.toString()));
     }
@@ -243,11 +242,16 @@ class BatchPlanning {
   async #clashOf(row: DraftRow): Promise<Refusal | 'repeated' | undefined> {
     const conflict = this.#conflicts.of(row);
     if (!conflict) return undefined;
-    for await (const other of this.#drafted(conflict.otherRow)) {
-      if (conflict.kind === 'sameSource' && other.destination === row.destination) return 'repeated';
-      return { ...explainConflict(conflict.kind, row, other), isUnclear: true };
-    }
-    throw new Error(`row ${conflict.otherRow} is not in the draft`);
+    const other = await this.#draftedRow(conflict.otherRow);
+    if (conflict.kind === 'sameSource' && other.destination === row.destination) return 'repeated';
+    return { ...explainConflict(conflict.kind, row, other), isUnclear: true };
+  }
+
+  /** Not by a stream, several of which would end each other when one is left early. */
+  async #draftedRow(row: number): Promise<DraftRow> {
+    const [position = 0, end = 0] = this.#offsets.slice(row - 1, row + 1);
+    const { buffer } = await this.draftFile.read({ buffer: Buffer.alloc(end - position), position });
+    return draftRow.parse(JSON.parse(buffer.toString()));
   }
 
   /**

@@ -4,12 +4,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** The processes that a process started, by the name of the command they run; Linux only. */
 export function childrenOf(pid: number): Map<string, number> {
   const ids = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
-  return new Map(ids.map((id) => [roleOf(id), id]));
+  const roles = new Map<string, number>();
+  for (const id of ids) {
+    const role = roleOf(id);
+    if (role !== undefined) roles.set(role, id);
+  }
+  return roles;
 }
 
-/** `temporal`, `service` or `worker`. */
-function roleOf(pid: number): string {
-  const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+/** `temporal`, `service` or `worker`; undefined if the process has ended since it was listed. */
+function roleOf(pid: number): string | undefined {
+  let words: string[];
+  try {
+    words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+  } catch {
+    return undefined;
+  }
   if (words.includes('start-dev')) return 'temporal';
   return words.find((word) => word === 'service' || word === 'worker') ?? words.join(' ');
 }

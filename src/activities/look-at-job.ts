@@ -1,5 +1,5 @@
-import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
-import { findWorkflow, readStartInput } from '../history/find-workflow';
+import type { Client } from '@temporalio/client';
+import { findWorkflow, firstRunOf, readStartInput } from '../history/find-workflow';
 import { isSameJob, outcomeOf } from '../recall/recall-job';
 import type { AwaitedJob, SeenJob } from '../shared/batch-activities';
 import type { ConversionJobInput } from '../shared/job';
@@ -27,10 +27,6 @@ async function findRun(client: Client, workflowId: string, runId: string | undef
   if (runId === undefined || found?.status.name !== 'TERMINATED') return found;
   const latest = await findWorkflow(client, workflowId);
   return latest && firstRunOf(latest) === firstRunOf(found) ? latest : found;
-}
-
-function firstRunOf({ raw }: WorkflowExecutionDescription): string | null | undefined {
-  return raw.workflowExecutionInfo?.firstRunId;
 }
 
 /** Of a job that can't be read, however often: it must not keep the others from being seen. */

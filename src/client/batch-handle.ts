@@ -6,7 +6,7 @@ import type { BatchReport } from '../batch/report/report';
 import type * as ReportModule from '../batch/report/write-report';
 import { hasEnded, readEndedItems, readPart, runOf, type BatchRun } from '../batch/run-folders';
 import { folderOf } from '../batch/uris';
-import { findWorkflow, readStartInput } from '../history/find-workflow';
+import { findWorkflow, firstRunOf, readStartInput } from '../history/find-workflow';
 import type {
   BatchCancel,
   BatchItemResult,
@@ -141,8 +141,7 @@ export class BatchHandle {
   /** The first and the latest run of the batch that has this name now. */
   private async runs() {
     const described = await this.workflow.describe();
-    const firstRunId = described.raw.workflowExecutionInfo?.firstRunId ?? undefined;
-    return { firstRunId, runId: described.runId, isOver: !isOpen(described) };
+    return { firstRunId: firstRunOf(described), runId: described.runId, isOver: !isOpen(described) };
   }
 
   /** Undefined while the batch plans, or no worker answers. @throws BatchFailedError, when its plan was refused */

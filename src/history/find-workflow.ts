@@ -16,6 +16,11 @@ export async function findWorkflow(
   }
 }
 
+/** A reset and a continue-as-new keep it; a later workflow under the same id has another. */
+export function firstRunOf({ raw }: WorkflowExecutionDescription): string | undefined {
+  return raw.workflowExecutionInfo?.firstRunId ?? undefined;
+}
+
 /** The first argument that a workflow was started with. */
 export async function readStartInput(
   { options, workflowService }: Pick<WorkflowClient, 'options' | 'workflowService'>,

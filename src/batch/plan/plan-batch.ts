@@ -36,7 +36,6 @@ import {
   type RepeatedItem,
 } from './settle-row';
 
-/** Folders are URIs that end with `/`. */
 /** What the request of a batch says of its plan. */
 export function planOptions({
   folder: batchFolder,
@@ -49,6 +48,7 @@ export function planOptions({
   return { what, batchFolder, cwd, out, template, unconvertible, settledForMs, mayBeDone, extensionOf };
 }
 
+/** Folders are URIs that end with `/`. */
 export interface PlanBatchOptions {
   files: FileStore;
   /** Files, or a manifest. */

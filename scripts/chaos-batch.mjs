@@ -74,8 +74,8 @@ async function play(stack, options) {
   console.log(`without faults: ${options.items} items, ${calm.seconds} s`);
   const before = new Set(conversionsAt(path.join(stack.folder, '.fileconv/service')).map(({ taskId }) => taskId));
   const hits = [];
-  const over = { yet: false };
-  const running = runToTheEnd(stack, 'killed', options).finally(() => (over.yet = true));
+  const over = { yet: false, act: Promise.resolve() };
+  const running = runToTheEnd(stack, 'killed', options, over).finally(() => (over.yet = true));
   await Promise.all([running, killNowAndThen(stack, options, hits, over)]);
   const batch = await running;
   console.log(`met ${hits.join(' ')}; ${batch.seconds} s`);
@@ -122,12 +122,13 @@ function writeSources(folder, items) {
 }
 
 /** Runs the batch, and retries what was cancelled, terminated or failed, until nothing is left. Resolves with the last report. */
-async function runToTheEnd(stack, name, { policy }) {
+async function runToTheEnd(stack, name, { policy }, over) {
   const first = await runBatch(stack, name);
   const commands = [...first.commands];
-  let last = first;
-  let seconds = first.seconds;
+  let [last, seconds] = [first, first.seconds];
   for (let round = 0; round < rounds && last.code === 1 && policy === 'resubmit'; round += 1) {
+    // Whoever cancels retries when the command has ended. Else the retry may be over before the next act.
+    await over.act;
     last = await untilItRuns(stack, ['batch', 'retry', name, '--json']);
     commands.push(...last.commands);
     seconds += last.seconds;
@@ -236,7 +237,8 @@ async function killNowAndThen(stack, { items, kills, acts: actCount }, hits, ove
     if (typeof target === 'string') {
       hits.push(target);
       // Temporal itself may be down at the moment; then it is another act of the operator's that meets nothing.
-      await acts[target](stack).catch((error) => console.log(`${target}: ${error.message}`));
+      over.act = acts[target](stack).catch((error) => console.log(`${target}: ${error.message}`));
+      await over.act;
       continue;
     }
     // What is being started again this very moment is met a moment later.
@@ -296,8 +298,7 @@ function judgeCounts({ report, code }, runs, latest, { items }) {
   }
   const expected = [...latest.values()].every(({ status }) => status === 'succeeded') ? 0 : 1;
   if (code !== expected) problems.push(`exit code ${code}, not ${expected}`);
-  if (report.warnings?.length > 0) problems.push(...report.warnings);
-  return problems;
+  return [...problems, ...(report.warnings ?? [])];
 }
 
 /** Nothing but the outputs; and nothing temporary among the batch's own files. */

@@ -1,20 +1,19 @@
-// npm run chaos -- --batch [--items 1000] [--kills 30] [--acts 0] [--policy resubmit|fail]: one `fileconv batch run` of real conversions on the
-// stack of a `fileconv up`, first left alone, then with kill -9 of worker, service, receiver and Temporal server in random order, and as many
-// acts of an operator between them: jobs are terminated or cancelled, the batch and a job are reset, the batch is cancelled and run again, workers are stopped for longer
+// npm run chaos -- --batch [--items 1000] [--kills 30] [--acts 0] [--policy resubmit|fail] [--up]: one `fileconv batch run` of real conversions,
+// first left alone, then with kill -9 of worker, service, receiver and Temporal server, or with --up of a `fileconv up` and its Temporal, in
+// random order, and as many acts of an operator between them: jobs are terminated or cancelled, the batch and a job are reset, the batch is cancelled and run again, workers are stopped for longer
 // than a heartbeat time-out and wake. What is left in the end is retried. Prints a JSON line at the end. Exit code 1 when an item is in no state
 // or in two, counts don't add up, an output differs from that of the first run, a file is left over, or the service, the histories, the rows
 // and the reports do not tell the same of what was charged (test/support/invariant.ts).
 import { createHash, randomInt, randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { conversionsAt, countBy, loadInvariant, readLines, secondsSince } from './batch-ledger.mjs';
-import { ChaosStack, impatientPolicies, roles } from './chaos-stack.mjs';
+import { ChaosStack, impatientPolicies } from './chaos-stack.mjs';
 
-const targets = [
+const ofParts = [
   ['worker'],
   ['service'],
   ['receiver'],
@@ -22,6 +21,7 @@ const targets = [
   ['worker', 'service'],
   ['worker', 'service', 'receiver', 'temporal'],
 ];
+const ofUp = [['up'], ['temporal'], ['up', 'temporal']];
 /** Every engine here makes the same bytes of the same source. */
 const kinds = [
   { from: 'md', to: 'html', make: markdown },
@@ -38,7 +38,7 @@ const rounds = 10;
 export async function playBatch() {
   const options = readArguments();
   const startedAt = Date.now();
-  const stack = new ChaosStack({ config: configuration(options, await freePort()) });
+  const stack = new ChaosStack({ config: configuration(options), isSplit: !options.up });
   const giveUp = async () => {
     await stack.remove();
     process.exit(130);
@@ -48,7 +48,6 @@ export async function playBatch() {
   const summary = { ...options, problems: [] };
   try {
     await stack.start();
-    stack.startReceiver();
     Object.assign(summary, await play(stack, options));
     const left = await stack.stop();
     if (left.length > 0) summary.problems.push(`after Ctrl-C these are left: ${left.join(', ')}`);
@@ -59,7 +58,7 @@ export async function playBatch() {
   const failed = summary.problems.length > 0;
   if (failed) {
     console.log(`State, logs and outputs are kept in ${stack.folder}`);
-    await stack.kill([...roles, 'receiver']);
+    await stack.kill(['up', ...ofParts.at(-1)]);
   } else await stack.remove();
   console.log(JSON.stringify({ ...summary, seconds: secondsSince(startedAt) }));
   process.exit(failed ? 1 : 0);
@@ -195,9 +194,9 @@ const acts = {
   // What was cut off is continued with by the retry that follows.
   cancelBatch: (stack) => runCommand(stack, ['batch', 'cancel', 'killed']),
   stop: async (stack) => {
-    await stack.signal(['worker'], 'SIGSTOP');
+    await stack.signal(['worker', 'up'], 'SIGSTOP');
     await sleep(stopMs);
-    await stack.signal(['worker'], 'SIGCONT');
+    await stack.signal(['worker', 'up'], 'SIGCONT');
   },
 };
 
@@ -227,8 +226,8 @@ function ignoreGone(error) {
 }
 
 /** Evenly over the first two thirds of the batch, since it is quick between them: each after so many outputs more, and a random moment. */
-async function killNowAndThen(stack, { items, kills, acts: actCount }, hits, over) {
-  const planned = shuffled([...taken(targets, kills), ...taken(Object.keys(acts), actCount)]);
+async function killNowAndThen(stack, { items, kills, acts: actCount, up }, hits, over) {
+  const planned = shuffled([...taken(up ? ofUp : ofParts, kills), ...taken(Object.keys(acts), actCount)]);
   for (const [position, target] of planned.entries()) {
     const due = Math.floor((0.66 * items * (position + 0.5)) / planned.length);
     while (outputsOf(stack, 'killed') < due && !over.yet) await sleep(100);
@@ -243,7 +242,7 @@ async function killNowAndThen(stack, { items, kills, acts: actCount }, hits, ove
     }
     // What is being started again this very moment is met a moment later.
     while ((await stack.kill(target)) === 0 && !over.yet) await sleep(100);
-    if (!over.yet) hits.push(target.length === 4 ? 'all' : target.join('+'));
+    if (!over.yet) hits.push(target === ofParts.at(-1) ? 'all' : target.join('+'));
     if (stack.failure) throw stack.failure;
   }
 }
@@ -342,24 +341,8 @@ function outputsOf(stack, folder) {
   }
 }
 
-function configuration({ policy }, port) {
-  return `[callbacks]
-embedded = "off"
-port = ${port}
-embedded_base_url = "http://127.0.0.1:${port}"
-
-[service]
-callback_first_retry_seconds = 1
-
-${impatientPolicies(policy)}`;
-}
-
-async function freePort() {
-  const server = createServer();
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+function configuration({ policy }) {
+  return `[service]\ncallback_first_retry_seconds = 1\n\n${impatientPolicies(policy)}`;
 }
 
 function markdown(id, index) {
@@ -390,12 +373,15 @@ function readArguments() {
       kills: { type: 'string', default: '30' },
       acts: { type: 'string', default: '0' },
       policy: { type: 'string', default: 'resubmit' },
+      up: { type: 'boolean', default: false },
     },
   });
   const [items, kills, actCount] = [Number(values.items), Number(values.kills), Number(values.acts)];
   const isUsable = [items, kills, actCount].every((value) => Number.isInteger(value) && value >= 0) && items > 0;
   if (isUsable && ['resubmit', 'fail'].includes(values.policy))
-    return { items, kills, acts: actCount, policy: values.policy };
-  console.error('Usage: npm run chaos -- --batch [--items 1000] [--kills 30] [--acts 0] [--policy resubmit|fail]');
+    return { items, kills, acts: actCount, policy: values.policy, up: values.up };
+  console.error(
+    'Usage: npm run chaos -- --batch [--items 1000] [--kills 30] [--acts 0] [--policy resubmit|fail] [--up]',
+  );
   process.exit(2);
 }

@@ -1,8 +1,9 @@
-// A `fileconv up` in a folder of its own whose processes can be killed one by one, and which is started again whenever it is gone.
+// The processes of a stack in a folder of its own, which can be killed one by one and are started again whenever they have gone: a `fileconv up`
+// and its Temporal, or, split, each part as a process as in production.
 import { execFile, spawn } from 'node:child_process';
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -10,6 +11,12 @@ import { promisify } from 'node:util';
 const require = createRequire(import.meta.url);
 const { Client, Connection } = require('@temporalio/client');
 const { FileConversionClient } = require('../dist/index.js');
+const {
+  defaultCacheDir,
+  freePort,
+  obtainTemporalCli,
+  startTemporalServer,
+} = require('../packages/cli/dist/dev-server/index.js');
 
 const main = path.resolve(import.meta.dirname, '../packages/cli/dist/main.js');
 const run = promisify(execFile);
@@ -21,8 +28,11 @@ const marks = {
   receiver: 'main.js callbacks',
 };
 
-export const roles = ['up', 'temporal', 'service', 'worker'];
-const receiverRestartMs = 250;
+/** The processes of a `fileconv up`. */
+export const roles = ['up', 'temporal'];
+const parts = ['service', 'callbacks', 'worker'];
+const restartMs = 250;
+const taskQueue = 'file-conversion';
 
 /** Of jobs that wait for nothing longer than a test has time for: a section of the configuration file. */
 export const impatientPolicies = (onUnknownOutcome) => `[policies]
@@ -39,43 +49,94 @@ export class ChaosStack {
   folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'fileconv-chaos-')));
   configFile = path.join(this.folder, 'fileconv.toml');
   #config;
-  #receiver;
+  #isSplit;
+  #address;
+  #env = {};
+  /** Of a split stack, by name. */
+  #parts = new Map();
+  #temporal;
   #up;
   #clients = new Map();
   #stopping = false;
   #kills = 0;
 
   /** `config`: text of the configuration file. */
-  constructor({ config = '' } = {}) {
+  constructor({ config = '', isSplit = false } = {}) {
     this.#config = config;
+    this.#isSplit = isSplit;
   }
 
   /** Resolves when everything runs, and keeps it so. */
   async start() {
     // Every process of the stack is told this file's path, and can be found by it.
     writeFileSync(this.configFile, this.#config);
-    await this.#startUp();
-  }
-
-  /** Runs `fileconv callbacks` as a process of its own, and again whenever it has gone. The configuration says where. */
-  startReceiver() {
-    const child = this.spawnCommand(['callbacks']);
-    this.#receiver = child;
-    child.once('exit', async () => {
-      await sleep(receiverRestartMs);
-      if (!this.#stopping) this.startReceiver();
-    });
+    if (this.#isSplit) await this.#startParts();
+    else await this.#startUp();
   }
 
   /** A `fileconv` command of this stack. */
   spawnCommand(args) {
-    const env = { ...process.env };
-    // It would be used instead of a Temporal of the stack's own.
-    delete env.TEMPORAL_ADDRESS;
+    // A Temporal of whoever runs this would be used instead of the stack's own.
+    const env = { ...process.env, TEMPORAL_ADDRESS: undefined, ...this.#env };
     return spawn(process.execPath, [main, ...args, '--config', this.configFile], {
       cwd: this.folder,
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
+    });
+  }
+
+  async #startParts() {
+    const [port, servicePort, receiverPort] = [await freePort(), await freePort(), await freePort()];
+    this.#address = `127.0.0.1:${port}`;
+    this.#env = {
+      TEMPORAL_ADDRESS: this.#address,
+      FILECONV_SERVICE_PORT: String(servicePort),
+      FILECONV_CALLBACKS_PORT: String(receiverPort),
+      FILECONV_CALLBACKS_EMBEDDED_BASE_URL: `http://127.0.0.1:${receiverPort}`,
+    };
+    await this.#keepTemporal(port);
+    // Commands find the stack by it, and start none of their own while a worker is away.
+    const record = {
+      ...{ pid: process.pid, startedBy: 'up', temporal: { address: this.#address, namespace: 'default' }, taskQueue },
+      service: { url: `http://127.0.0.1:${servicePort}` },
+    };
+    writeFileSync(path.join(this.folder, '.fileconv/stack.json'), JSON.stringify(record));
+    const allowing = this.spawnCommand(['config', 'allow']);
+    await new Promise((resolve) => allowing.once('exit', resolve));
+    for (const part of parts) this.#keepPart(part);
+  }
+
+  async #keepTemporal(port) {
+    const { env } = process;
+    const cli = await obtainTemporalCli({ env, cacheDir: defaultCacheDir(env, homedir()) });
+    const state = path.join(this.folder, '.fileconv');
+    mkdirSync(state, { recursive: true });
+    const start = () =>
+      startTemporalServer({
+        ...{ cliPath: cli.path, env, port, uiPort: false, dbFilename: path.join(state, 'temporal.db') },
+        logFile: path.join(this.folder, 'temporal.log'),
+      });
+    const keep = async () => {
+      for (;;) {
+        await this.#temporal.exited;
+        await sleep(restartMs);
+        if (this.#stopping) return;
+        // Killed again while it started: then it has ended again.
+        this.#temporal = await start().catch(() => this.#temporal);
+      }
+    };
+    this.#temporal = await start();
+    void keep();
+  }
+
+  #keepPart(part) {
+    const child = this.spawnCommand([part]);
+    child.stdout.resume();
+    child.stderr.resume();
+    this.#parts.set(part, child);
+    child.once('exit', async () => {
+      await sleep(restartMs);
+      if (!this.#stopping) this.#keepPart(part);
     });
   }
 
@@ -106,21 +167,25 @@ export class ChaosStack {
   /** A client of the stack as it is now. */
   async client() {
     const client = await this.temporal();
-    return new FileConversionClient({ client, taskQueue: (await this.#up.ready).taskQueue });
+    return new FileConversionClient({ client, taskQueue });
   }
 
   /** A client of the stack's Temporal server as it is now. */
   async temporal() {
-    const record = await this.#up.ready;
-    if (this.failure) throw this.failure;
-    if (!record?.temporal) throw new Error('`fileconv up` is being started again');
-    const { address, namespace } = record.temporal;
+    const address = this.#address ?? (await this.#addressOfUp());
     let client = this.#clients.get(address);
     if (!client) {
-      client = new Client({ connection: await Connection.connect({ address }), namespace });
+      client = new Client({ connection: await Connection.connect({ address }), namespace: 'default' });
       this.#clients.set(address, client);
     }
     return client;
+  }
+
+  async #addressOfUp() {
+    const record = await this.#up.ready;
+    if (this.failure) throw this.failure;
+    if (!record?.temporal) throw new Error('`fileconv up` is being started again');
+    return record.temporal.address;
   }
 
   async processes() {
@@ -159,11 +224,15 @@ export class ChaosStack {
   async stop() {
     this.#stopping = true;
     for (const client of this.#clients.values()) await client.connection.close();
-    this.#receiver?.kill('SIGTERM');
-    const { child, exited, ready } = this.#up;
-    await ready;
-    child.kill('SIGINT');
-    await Promise.race([exited, sleep(60_000, undefined, { ref: false })]);
+    const exits = [...this.#parts.values()].map((child) => new Promise((resolve) => child.once('exit', resolve)));
+    for (const child of this.#parts.values()) child.kill('SIGTERM');
+    if (this.#up) {
+      await this.#up.ready;
+      this.#up.child.kill('SIGINT');
+      exits.push(this.#up.exited);
+    }
+    await Promise.race([Promise.all(exits), sleep(60_000, undefined, { ref: false })]);
+    await this.#temporal?.stop();
     return (await this.processes()).map(({ role }) => role);
   }
 

@@ -42,7 +42,7 @@ const kinds = [
   { from: 'svg', to: 'png', make: drawing, isWhole: (bytes) => bytes.subarray(-8, -4).toString() === 'IEND' },
   { from: 'md', to: 'pdf', make: markdown, isWhole: (bytes) => bytes.subarray(-32).includes('%%EOF') },
 ];
-const targets = [['worker'], ['service'], ['temporal'], ['up'], ['worker', 'service'], roles];
+const targets = [['temporal'], ['up'], roles];
 
 const startedAt = Date.now();
 const totals = { rounds: 0, jobs: 0, succeeded: 0, kills: 0, chargedTwiceRecorded: 0, problems: [] };

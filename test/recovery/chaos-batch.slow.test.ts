@@ -12,12 +12,12 @@ async function playBatch(...args: string[]): Promise<unknown> {
 }
 
 it('every item of a batch ends once, whole and paid for as told while its processes are killed and operators cut in (npm run chaos -- --batch: more of it)', async () => {
-  const summary = await playBatch('--items', '120', '--kills', '5', '--acts', '4');
-  const acts = { terminate: 1, cancel: 1, cancelBatch: 1, stop: 1 };
+  const summary = await playBatch('--items', '120', '--kills', '5', '--acts', '5');
+  const acts = { terminate: 1, cancel: 1, reset: 1, cancelBatch: 1, stop: 1 };
   expect(summary).toMatchObject({ kills: 5, hits: acts, counts: { succeeded: 120 }, problems: [] });
 }, 900_000);
 
 it('no conversion is spent twice under policy fail, whatever is killed', async () => {
-  const summary = await playBatch('--items', '45', '--kills', '4', '--policy', 'fail');
+  const summary = await playBatch('--items', '45', '--kills', '4', '--policy', 'fail', '--up');
   expect(summary).toMatchObject({ kills: 4, possiblyChargedTwice: 0, extraConversions: 0, problems: [] });
 }, 900_000);

@@ -59,10 +59,10 @@ async function addCredits(vcredits: number): Promise<void> {
   administration.close();
 }
 
-it('forty are converted, sixty park over kill -9 of their worker and ask next to nothing, and one command lets them continue', async () => {
+it('forty are converted, sixty park over kill -9 of their stack and ask next to nothing, and one command lets them continue', async () => {
   const source = path.join(folder.path, 'logo.svg');
   await writeFile(source, tinySvg);
-  const stack = await folder.up();
+  let stack = await folder.up();
   await stack.withClient(async (client, temporal) => {
     const count = async (query: string) => (await temporal.workflow.count(query)).count;
     const parked = () => count("ConversionStatus = 'parked' AND ExecutionStatus = 'Running'");
@@ -81,8 +81,8 @@ it('forty are converted, sixty park over kill -9 of their worker and ask next to
     await until('sixty are parked', async () => (await parked()) === unfunded);
     expect(await balance()).toMatchObject({ vcredits: 0, reserved: 0 });
 
-    await folder.kill('worker');
-    await until('a worker runs again', async () => (await folder.roles()).length === 4);
+    await folder.kill('up');
+    stack = await folder.up();
     const before = submits;
     await sleep(watchedMs);
     expect(submits - before).toBeGreaterThan(0);

@@ -2,9 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
-import { connect, type Socket } from 'node:net';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'libsql';
 import { endpoints } from '../../src/contract/endpoints';
 import { listZip, longMarkdown } from '../../packages/service/test/support';
@@ -14,7 +12,7 @@ import { StackFolder, stackRoles, type StackProcess } from '../support/stack-pro
 import { startStubService, type StubService } from '../support/stub-service';
 import { until } from '../support/until';
 
-/** `fileconv up` with Temporal, service and worker as real processes, and what is left of them after `kill -9`. */
+/** `fileconv up` and its Temporal as real processes, and what is left of them after `kill -9`. */
 
 describe('fileconv up', () => {
   let folder: StackFolder;
@@ -64,31 +62,6 @@ describe('fileconv up', () => {
     const row = db.prepare('SELECT count(*) AS n FROM tasks WHERE endpoint = ?').get(endpoints.convertFile);
     db.close();
     return (row as { n: number }).n;
-  }
-
-  /** An upload to the embedded service that has begun and does not end. */
-  async function beginUpload({ record }: StackProcess): Promise<Socket> {
-    const state = path.join(folder.path, '.fileconv', 'service');
-    const token = (await readFile(path.join(state, 'embedded-app.token'), 'utf8')).trim();
-    const { appId } = JSON.parse(await readFile(path.join(state, 'embedded-app.json'), 'utf8')) as { appId: string };
-    const { port, hostname, host } = new URL(record.service.url);
-    const socket = connect(Number(port), hostname);
-    socket.on('error', () => undefined);
-    const part = (name: string, contents: string) =>
-      `--b\r\ncontent-disposition: form-data; ${name}\r\n\r\n${contents}`;
-    socket.write(
-      [
-        'POST /v1/upload/file HTTP/1.1',
-        `host: ${host}`,
-        `authorization: Bearer ${token}`,
-        'content-type: multipart/form-data; boundary=b',
-        'content-length: 1000000',
-        '',
-        `${part('name="data"', JSON.stringify({ app: appId }))}\r\n${part('name="file"; filename="a.md"', 'half a file')}`,
-      ].join('\r\n'),
-    );
-    await until('the service stores the upload', async () => (await readdir(path.join(state, 'uploads'))).length === 1);
-    return socket;
   }
 
   it('continues with every job after kill -9 of all its processes, Temporal too, and spends no conversion twice', async () => {
@@ -147,7 +120,7 @@ describe('fileconv up', () => {
     expect(existsSync(path.join(folder.path, '.fileconv', 'stack.json'))).toBe(false);
   });
 
-  it('starts again whichever part is killed, Temporal too, and the jobs continue', async () => {
+  it('starts Temporal again when it is killed, and the jobs continue', async () => {
     const stack = await folder.up();
     const uploading = stubOf('uploading');
     let polls = 0;
@@ -170,8 +143,8 @@ describe('fileconv up', () => {
     });
     const id = await startJob(stack, 'uploading', { name: 'a.md', contents: 'a', output: 'pdf' });
     await until('the job polls', () => polls > 0);
-    await folder.kill('temporal', 'service', 'worker');
-    await until('all run again', async () => (await folder.roles()).length === 4);
+    await folder.kill('temporal');
+    await until('it runs again', async () => (await folder.roles()).length === 2);
     mayFinish = true;
     expect(await resultOf(stack, id)).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
     expect(uploading.count('convert/file')).toBe(1);
@@ -179,38 +152,15 @@ describe('fileconv up', () => {
     expect(await folder.roles()).toEqual([]);
   });
 
-  it('can be started again at once after kill -9 of itself alone, and only one of each part is left', async () => {
-    const first = await folder.up();
-    // The old service waits for this upload before it ends, and keeps its folder until then.
-    const upload = await beginUpload(first);
+  it('can be started again at once after kill -9 of itself alone, and one Temporal is left', async () => {
+    await folder.up();
     await folder.kill('up');
-    const starting = folder.up();
-    await Promise.race([starting, sleep(4_000)]);
-    upload.destroy();
-    const second = await starting;
+    const second = await folder.up();
     const id = await startJob(second, 'embedded', { name: 'a.md', contents: '# A', output: 'html' });
     expect(await resultOf(second, id)).toMatchObject({ status: 'succeeded' });
-    await until('the old parts have ended', async () => (await folder.roles()).length === 4);
     expect(await folder.roles()).toEqual([...stackRoles]);
     expect(await second.interrupt()).toBe(0);
     expect(await folder.roles()).toEqual([]);
-  });
-
-  it('leaves no worker and no service behind when it is killed while it starts them', async () => {
-    const starting = folder.spawn(['up']);
-    starting.stdout?.resume();
-    starting.stderr?.resume();
-    await until('the worker process is there', async () => (await folder.roles()).includes('worker'));
-    await folder.kill('up');
-    await until('worker and service have ended', async () =>
-      (await folder.roles()).every((role) => role === 'temporal'),
-    );
-  });
-
-  it('leaves no worker and no service behind when it is killed together with Temporal', async () => {
-    await folder.up();
-    await folder.kill('up', 'temporal');
-    await until('worker and service have ended', async () => (await folder.roles()).length === 0);
   });
 });
 

@@ -12,7 +12,7 @@ import { until } from './until';
 const builtMain = path.resolve(__dirname, '../../packages/cli/dist/main.js');
 const run = promisify(execFile);
 
-export const stackRoles = ['up', 'temporal', 'service', 'worker'] as const;
+export const stackRoles = ['up', 'temporal'] as const;
 export type StackRole = (typeof stackRoles)[number];
 
 /** What `fileconv up --json` prints. */

@@ -4,9 +4,11 @@ import { closeSync, openSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { stubAppId, stubToken } from './stub-service';
 import { testTemporalAddress } from './temporal';
+import { until } from './until';
 
 const builtMain = path.resolve(__dirname, '../../packages/cli/dist/main.js');
 const holdingWorker = path.resolve(__dirname, 'holding-worker.mjs');
+const endWithParent = path.resolve(__dirname, 'end-with-parent.mjs');
 
 /** Where a holding worker stops for good: a moment that nobody could hit with a signal otherwise. */
 export type HoldingPoint =
@@ -73,24 +75,27 @@ export class WorkerProcess {
   static async start(options: WorkerProcessOptions): Promise<WorkerProcess> {
     const logFile = path.join(options.folder, `worker-${options.hold ? 'holding' : 'plain'}.log`);
     const log = openSync(logFile, 'a');
+    const before = readFileSync(logFile, 'utf8').length;
     const { machine } = options;
-    const command = [process.execPath, ...(options.hold ? [holdingWorker] : [builtMain, 'worker'])];
+    const program = options.hold ? [holdingWorker] : ['--import', endWithParent, builtMain, 'worker'];
+    const command = [process.execPath, ...program];
     const elsewhere = machine
       ? ['unshare', '--mount', '--uts', 'sh', '-c', asMachine, 'sh', machine.host, ...machine.ownFolders, '--']
       : [];
-    const [program = '', ...args] = [...elsewhere, ...command];
-    const child = spawn(program, args, {
+    const [file = '', ...args] = [...elsewhere, ...command];
+    const child = spawn(file, args, {
       cwd: options.folder,
       env: { ...process.env, ...variables(options), ...options.env },
       stdio: ['ignore', log, log, 'ipc'],
     });
     closeSync(log);
     const worker = new WorkerProcess(child, logFile);
-    const ended = once(child, 'exit').then(() => 'ended' as const);
-    const ready = once(child, 'message').then(() => 'ready' as const);
-    if ((await Promise.race([ready, ended])) === 'ended') {
-      throw new Error(`The worker ended while it started: ${readFileSync(logFile, 'utf8')}`);
-    }
+    let isReady = false;
+    child.once('message', () => (isReady = true));
+    const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
+    const polls = () => readFileSync(logFile, 'utf8').slice(before).includes('Worker on task queue');
+    await until('the worker polls', () => hasEnded() || (options.hold ? isReady : polls()));
+    if (hasEnded()) throw new Error(`The worker ended while it started: ${readFileSync(logFile, 'utf8')}`);
     return worker;
   }
 

@@ -20,12 +20,12 @@ export interface ProcessContext {
 /** `process.stdin`, or what a test has in its place. */
 export type InputStream = Readable & Partial<Pick<ReadStream, 'isTTY'>>;
 
-/** What asks a command to end: the signals of its process, and the channel to the process that supervises it, if there is one. */
+/** What asks a command to end, and tells what nothing has caught. */
 export interface HostProcess {
-  on(event: NodeJS.Signals | 'disconnect', listener: () => void): unknown;
-  once(event: NodeJS.Signals | 'disconnect', listener: () => void): unknown;
-  readonly connected?: boolean | undefined;
-  send?: ((message: string) => unknown) | undefined;
+  on(event: NodeJS.Signals, listener: () => void): unknown;
+  on(event: 'uncaughtException', listener: (error: Error) => void): unknown;
+  once(event: NodeJS.Signals, listener: () => void): unknown;
+  off(event: 'uncaughtException', listener: (error: Error) => void): unknown;
 }
 
 export interface CommonOptions {

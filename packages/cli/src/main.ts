@@ -26,8 +26,6 @@ process.on('exit', (exitCode) => {
 
 void run(process.argv.slice(2)).then((exitCode) => {
   process.exitCode = exitCode;
-  // The channel to a supervising process would keep this one alive.
-  if (process.connected) process.disconnect();
 });
 
 async function run(argv: readonly string[]): Promise<number> {

@@ -1,10 +1,8 @@
 import { cp, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { openContext } from '../src/command-context';
-import { loadConfig } from '../src/config/load-config';
 import { appKeys, doorOf, keysOfSection } from '../src/config/schema';
 import { readStackRecord } from '../src/stack/stack-record';
-import { configArgs } from '../src/stack/start-stack';
 import { fileconv, filesBelow, hostOf, newFolder, removeFolders } from './fileconv';
 
 afterAll(removeFolders);
@@ -230,11 +228,4 @@ it('a record of a stack is believed without a link of it that leads to another m
     JSON.stringify({ ...stack, callbacks: { url: 'http://0.0.0.0:8466' } }),
   );
   expect(await readStackRecord(state)).toEqual({ ...stack, callbacks: undefined });
-});
-
-it('the parts of a stack trust a configuration no more than the command that starts them', async () => {
-  const { cwd } = await cloned({ 'fileconv.toml': '' });
-  const file = path.join(cwd, 'fileconv.toml');
-  expect(configArgs({ config: await loadConfig({ cwd, env: {} }) })).toEqual([]);
-  expect(configArgs({ config: await loadConfig({ cwd, env: { FILECONV_CONFIG: file } }) })).toEqual(['--config', file]);
 });

@@ -12,7 +12,7 @@ export function childrenOf(pid: number): Map<string, number> {
   return roles;
 }
 
-/** `temporal`, `service` or `worker`; undefined if the process has ended since it was listed. */
+/** `temporal`, `engine` for a conversion of the service, or the command line; undefined if the process has ended since it was listed. */
 function roleOf(pid: number): string | undefined {
   let words: string[];
   try {

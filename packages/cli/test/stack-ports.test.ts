@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { loadConfig } from '../src/config/load-config';
 import { acquireProcessLock } from '../src/dev-server';
-import { claimPorts, openAt, receiverPort, type StackPorts } from '../src/stack/start-stack';
+import { claimPorts, openAt, receiverPort, type StackPorts } from '../src/stack/ports';
 
 describe('the ports of a stack', () => {
   let homeDir: string;

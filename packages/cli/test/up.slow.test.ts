@@ -9,6 +9,7 @@ import { fileconv, fileconvProcess, linesOf, newFolder, parseJson, removeFolders
 import { childrenOf, isAlive, untilDead } from './processes';
 import { hasScript, openTerminal } from './pseudo-terminal';
 import { noisyPng } from './samples';
+import { until } from '../../../test/support/until';
 
 const onLinux = process.platform === 'linux' ? it : it.skip;
 afterAll(removeFolders);
@@ -38,7 +39,7 @@ describe('fileconv up', () => {
     expect(parseJson(json.stdout)).toMatchObject({ error: { code: 'STACK_RUNNING' } });
 
     const parts = childrenOf(up.child.pid ?? 0);
-    expect([...parts.keys()].sort()).toEqual(['service', 'temporal', 'worker']);
+    expect([...parts.keys()]).toEqual(['temporal']);
     const askedAt = Date.now();
     up.child.kill('SIGINT');
     const ended = await up.ended;
@@ -77,25 +78,39 @@ describe('fileconv up', () => {
     expect(stdout).not.toContain('Temporal UI');
   });
 
-  onLinux('starts its parts again when they are killed, and continues converting', async () => {
+  onLinux('starts Temporal again when it is killed, also while it starts, and continues converting', async () => {
     const cwd = await newFolder();
     await writeFile(path.join(cwd, 'a.png'), noisyPng(8));
     const up = startProcess(['up'], { cwd });
+    const pid = up.child.pid ?? 0;
+    while (!childrenOf(pid).has('temporal')) await sleep(5);
+    process.kill(childrenOf(pid).get('temporal') ?? 0, 'SIGKILL');
+    await up.until(/Temporal ended unasked; it is started again/);
     await up.until(/Ctrl-C stops everything/);
-    const before = childrenOf(up.child.pid ?? 0);
-    for (const part of ['worker', 'service']) process.kill(before.get(part) ?? 0, 'SIGKILL');
-    await up.until(/The worker ended unasked/);
-    await up.until(/The conversion service ended unasked/);
-    await untilServes(up.stdout());
+    const before = childrenOf(pid).get('temporal') ?? 0;
+    process.kill(before, 'SIGKILL');
+    await until('it is started again', () => (childrenOf(pid).get('temporal') ?? before) !== before);
 
     const ended = await fileconv(['convert', 'a.png', '--to', 'webp'], { cwd });
     expect(ended).toMatchObject({ code: 0, stderr: '' });
-    const after = childrenOf(up.child.pid ?? 0);
-    expect([...after.keys()].sort()).toEqual(['service', 'temporal', 'worker']);
-    expect(after.get('worker')).not.toBe(before.get('worker'));
     up.child.kill('SIGINT');
     expect((await up.ended).code).toBe(0);
-    expect([...after.values()].filter(isAlive)).toEqual([]);
+  });
+
+  onLinux('ends with a line that says why, and with Temporal, when a part throws', async () => {
+    const cwd = await newFolder();
+    const throwing = path.join(cwd, 'throwing.cjs');
+    await writeFile(throwing, "process.once('SIGUSR2', () => { throw new Error('a bug'); });");
+    const up = startProcess(['up'], { cwd, env: { NODE_OPTIONS: `--require "${throwing}"` } });
+    await up.until(/Ctrl-C stops everything/);
+    const temporal = childrenOf(up.child.pid ?? 0).get('temporal') ?? 0;
+    up.child.kill('SIGUSR2');
+    const ended = await up.ended;
+    expect(ended.code).toBe(1);
+    expect(ended.stderr).toBe(
+      `error: The stack ended unasked: a bug (logs: ${cwd}/.fileconv/logs). Jobs that are not finished continue with the next stack: fileconv up\n`,
+    );
+    expect(isAlive(temporal)).toBe(false);
   });
 
   it('finds other ports when the usual ones are taken, and works beside other stacks', async () => {
@@ -122,11 +137,7 @@ describe('fileconv up', () => {
     server?.close();
     expect(ended).toMatchObject({ code: 1, stdout: '' });
     expect(linesOf(ended.stderr)).toEqual([
-      expect.stringMatching(
-        new RegExp(
-          `^error: The conversion service ended while it started: Another program listens on 127\\.0\\.0\\.1:${port}\\. `,
-        ),
-      ),
+      expect.stringMatching(new RegExp(`^error: Another program listens on 127\\.0\\.0\\.1:${port}\\. `)),
     ]);
   });
 
@@ -149,20 +160,6 @@ describe('fileconv up', () => {
     await first.ended;
   });
 
-  onLinux('starts a part again that is killed while it starts', async () => {
-    const cwd = await newFolder();
-    const up = startProcess(['up'], { cwd });
-    const pid = up.child.pid ?? 0;
-    for (const part of ['temporal', 'service', 'worker']) {
-      while (!childrenOf(pid).has(part)) await sleep(5);
-      process.kill(childrenOf(pid).get(part) ?? 0, 'SIGKILL');
-      await up.until(new RegExp(`${part} ended unasked; it is started again`, 'i'));
-    }
-    await up.until(/Ctrl-C stops everything/);
-    up.child.kill('SIGINT');
-    expect((await up.ended).code).toBe(0);
-  });
-
   (hasScript ? it : it.skip)('stops all of its parts when its terminal is closed', async () => {
     const cwd = await newFolder();
     const terminal = openTerminal(['up'], { cwd });
@@ -170,7 +167,7 @@ describe('fileconv up', () => {
     while (!existsSync(record)) await sleep(20);
     const { pid } = z.object({ pid: z.int() }).parse(parseJson(await readFile(record, 'utf8')));
     const parts = [...childrenOf(pid).values()];
-    expect(parts).toHaveLength(3);
+    expect(parts).toHaveLength(1);
     terminal.kill('SIGKILL');
     await Promise.all([pid, ...parts].map(untilDead));
     expect(existsSync(record)).toBe(false);
@@ -196,7 +193,6 @@ describe('fileconv up', () => {
     const parts = childrenOf(up.child.pid ?? 0);
     up.child.kill('SIGKILL');
     await up.ended;
-    await Promise.all(['worker', 'service'].map((part) => untilDead(parts.get(part) ?? 0)));
 
     const next = startProcess(['up'], { cwd });
     await next.until(/Ctrl-C stops everything/);
@@ -235,14 +231,4 @@ async function occupy(port: number): Promise<Server | undefined> {
     server.once('error', () => resolve(undefined));
     server.listen(port, '127.0.0.1', () => resolve(server));
   });
-}
-
-async function untilServes(shown: string): Promise<void> {
-  const url = /^Conversion service +(\S+)$/m.exec(shown)?.[1] ?? '';
-  const answers = () =>
-    fetch(`${url}/v1/format/get`).then(
-      () => true,
-      () => false,
-    );
-  while (!(await answers())) await sleep(50);
 }

@@ -7,7 +7,7 @@ import type { CommandContext } from '../command-context';
 import { CommandError, isAway } from '../command-error';
 import { temporalTarget } from '../config/temporal-connection';
 import type { Output } from '../output/output';
-import { aborted } from '../stack/parent-process';
+import { aborted } from '../stack/asked-to-end';
 import type { StackInUse } from '../stack/open-temporal';
 import { readLiveStack, type StackRecord } from '../stack/stack-record';
 import { connectTo } from '../stack/use-stack';

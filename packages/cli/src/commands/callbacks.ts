@@ -2,7 +2,7 @@ import type { CommandContext } from '../command-context';
 import { portTaken } from '../command-error';
 import { openReceiver } from '../keys/callback-settings';
 import { openLog, runningOutput } from '../observability/log';
-import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
+import { aborted, untilAskedToEnd } from '../stack/asked-to-end';
 import { findTemporal } from '../stack/open-temporal';
 
 export async function callbacks(context: CommandContext): Promise<void> {
@@ -14,7 +14,6 @@ export async function callbacks(context: CommandContext): Promise<void> {
   const receiver = await openReceiver(context, { target, port, log }).catch((error: unknown) => {
     throw portTaken(error, { host, port, whose: 'the receiver', variable: 'FILECONV_CALLBACKS_PORT' });
   });
-  reportReady(context);
   const address = target.connection.address;
   if (output.json) output.printJson({ url: receiver.url, publicBaseUrl: publicBaseUrl ?? null, address });
   else {

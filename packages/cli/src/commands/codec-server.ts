@@ -1,7 +1,7 @@
 import type { CommandContext } from '../command-context';
 import { portTaken } from '../command-error';
 import { openCodecServer } from '../keys/encryption-settings';
-import { aborted, reportReady, untilAskedToEnd } from '../stack/parent-process';
+import { aborted, untilAskedToEnd } from '../stack/asked-to-end';
 
 export async function codecServer(context: CommandContext): Promise<void> {
   const { config, output } = context;
@@ -10,7 +10,6 @@ export async function codecServer(context: CommandContext): Promise<void> {
   const server = await openCodecServer(context, { port }).catch((error: unknown) => {
     throw portTaken(error, { host, port, whose: 'the codec server', variable: 'FILECONV_CODEC_PORT' });
   });
-  reportReady(context);
   if (output.json) output.printJson({ url: server.url, uiOrigin: uiOrigin ?? null });
   else {
     output.say(

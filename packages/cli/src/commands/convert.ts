@@ -7,7 +7,7 @@ import type { ConvertFlags } from '../convert/convert-on-stack';
 import { findInputs } from '../convert/find-inputs';
 import { piped, planResults, type Target } from '../convert/plan';
 import { settleFormats } from '../formats/check';
-import { untilAskedToEnd } from '../stack/parent-process';
+import { untilAskedToEnd } from '../stack/asked-to-end';
 
 /** A durable job, or a batch of them for several results, after everything was checked that can be checked beforehand. */
 export async function convert(

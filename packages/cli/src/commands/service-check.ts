@@ -13,7 +13,7 @@ import { readAppToken, type SecretSource } from '../config/app-token';
 import { isLoopback } from 'temporal-file-conversion/internal/network/addresses';
 import { formatTable } from '../output/text';
 import { readProfile } from '../service/app-profiles';
-import { untilAskedToEnd } from '../stack/parent-process';
+import { untilAskedToEnd } from '../stack/asked-to-end';
 
 /** A domain that nobody can verify for an app. */
 const unverifiedCallback = { url: 'https://callback.invalid/' };

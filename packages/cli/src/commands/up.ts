@@ -2,7 +2,7 @@ import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { TemporalServerError } from '../dev-server';
 import { bothTimes } from '../output/text';
-import { aborted, untilAskedToEnd } from '../stack/parent-process';
+import { aborted, untilAskedToEnd } from '../stack/asked-to-end';
 import { readStackHolder, readStackRecord, type StackRecord } from '../stack/stack-record';
 import { startStack } from '../stack/start-stack';
 
@@ -19,7 +19,7 @@ export async function up(context: CommandContext, { ui }: { ui?: boolean }): Pro
   );
   try {
     output.result(stack.record, describe(stack.record, stateDir));
-    await aborted(signal);
+    await Promise.race([aborted(signal), stack.failed]);
     output.say(
       'Stopping; jobs that are not finished continue with the next `fileconv up`. Ctrl-C again does not wait.',
     );

@@ -21,7 +21,7 @@ import { settleFormats } from '../formats/check';
 import { extensionFromName } from '../formats/lookup';
 import { createOutput } from '../output/output';
 import { isEmbedded } from '../service/app-profiles';
-import { untilAskedToEnd } from '../stack/parent-process';
+import { untilAskedToEnd } from '../stack/asked-to-end';
 import { convertOnStack, type ConvertFlags } from './convert-on-stack';
 import { findInputs, type FindInputsOptions } from './find-inputs';
 import { checkResults, isUri, piped, toLocation, type ConvertInput } from './plan';

@@ -8,7 +8,7 @@ import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system
 import { fileSize } from 'temporal-file-conversion/internal/shared/wording';
 import { syncFolder } from 'temporal-file-conversion/internal/storage/folders';
 import { CommandError } from '../command-error';
-import { isAlive } from '../stack/parent-process';
+import { isAlive } from '../stack/asked-to-end';
 
 /** What the job of a killed command has left may still be wanted for so long. */
 const keptForMs = 30 * 24 * 60 * 60_000;

@@ -19,7 +19,7 @@ import { filesOf } from '../batch/batch-folder';
 import { watchBatch } from '../batch/watch';
 import type { CommandContext } from '../command-context';
 import { explaining, throwIfAny } from '../command-error';
-import { aborted } from '../stack/parent-process';
+import { aborted } from '../stack/asked-to-end';
 import type { StackInUse } from '../stack/open-temporal';
 import type { Stall } from '../waiting/stall';
 import { explainExisting, isUri, type PlannedResult } from './plan';

@@ -15,7 +15,7 @@ import type {
 } from 'temporal-file-conversion/internal/shared/job';
 import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
-import { aborted } from '../stack/parent-process';
+import { aborted } from '../stack/asked-to-end';
 import type { StackInUse } from '../stack/open-temporal';
 import { createStallReader, type Stall, StallNews } from '../waiting/stall';
 import type { PlannedResult } from './plan';

@@ -1,10 +1,40 @@
-import { constants, copyFileSync, openSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  copyFileSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeSync,
+} from 'node:fs';
 import path from 'node:path';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import { CommandError } from '../command-error';
 
-/** A log file to append to, for its owner alone. A link is not followed: it could lead to any file of the user. */
-export function openLogFile(file: string): number {
+/** A log file to append to. Lines are there at once, also those before a crash; a full disk costs the log, and ends nothing. */
+export function openLogFile(file: string): { write(line: string): boolean; close(): void } {
+  let handle: number | undefined = openForLog(file);
+  return {
+    write(line) {
+      try {
+        return handle !== undefined && writeSync(handle, line) > 0;
+      } catch (error) {
+        if (['ENOSPC', 'EDQUOT', 'EIO'].includes(systemErrorCode(error) ?? '')) return false;
+        throw error;
+      }
+    },
+    close() {
+      if (handle !== undefined) closeSync(handle);
+      // Its number may be another file's by the time that somebody logs a last line.
+      handle = undefined;
+    },
+  };
+}
+
+/** For its owner alone. A link is not followed: it could lead to any file of the user. */
+function openForLog(file: string): number {
   try {
     return openSync(file, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
   } catch (error) {

@@ -30,6 +30,8 @@ export function installWorkerRuntime({ log, level, metricsAddress }: WorkerRunti
   const core = level === 'debug' || level === 'trace' ? 'INFO' : 'WARN';
   try {
     Runtime.install({
+      // Signals are the command's: a worker drains when it is closed.
+      shutdownSignals: [],
       logger: createTemporalLogger(log),
       telemetryOptions: {
         logging: { filter: { core, other: 'ERROR' }, forward: {} },

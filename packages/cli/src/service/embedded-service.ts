@@ -2,7 +2,7 @@ import { readlinkSync } from 'node:fs';
 import { z } from 'zod';
 import type { CommandContext } from '../command-context';
 import { isLoopback } from 'temporal-file-conversion/internal/network/addresses';
-import { isAlive } from '../stack/parent-process';
+import { isAlive } from '../stack/asked-to-end';
 import { readLiveStack, recordFile } from '../stack/stack-record';
 
 const schema = z.object({

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
 import { z } from 'zod';
 import { isLoopback } from 'temporal-file-conversion/internal/network/addresses';
-import { isAlive } from './parent-process';
+import { isAlive } from './asked-to-end';
 
 /** A file by which running processes tell others of themselves. An unreadable one counts as none. */
 export function recordFile<Value>(name: string, schema: z.ZodType<Value>) {

@@ -76,6 +76,7 @@ async function ownStack(context: CommandContext, stack: Stack, target: TemporalT
     return {
       ...inUse,
       outlivesCommand: false,
+      untilClosed: (run) => Promise.race([inUse.untilClosed(run), stack.failed]),
       async close() {
         await inUse.close();
         await stack.stop();

@@ -1,4 +1,4 @@
-import { closeSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { symlink, truncate } from 'node:fs/promises';
 import path from 'node:path';
 import { boundLogs, maxLogBytes, openLogFile } from '../../src/observability/log-file';
@@ -10,9 +10,10 @@ afterAll(removeFolders);
 it('a log is its owner’s alone, and appended to', async () => {
   const file = path.join(await newFolder(), 'worker.log');
   for (const line of ['a', 'b']) {
-    const fd = openLogFile(file);
-    writeSync(fd, line);
-    closeSync(fd);
+    const log = openLogFile(file);
+    log.write(line);
+    log.close();
+    expect(log.write('of a log that is closed')).toBe(false);
   }
   expect(readFileSync(file, 'utf8')).toBe('ab');
   expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -33,10 +34,10 @@ it('a log that has grown too long becomes the one before, while its writer goes 
   writeFileSync(file, 'first\n');
   writeFileSync(other, '');
   for (const each of [file, other]) await truncate(each, maxLogBytes + 1);
-  const fd = openLogFile(file);
+  const log = openLogFile(file);
   const stop = boundLogs(folder, 10);
   try {
-    writeSync(fd, 'after\n');
+    log.write('after\n');
     expect(readFileSync(file, 'utf8')).toBe('after\n');
     expect(statSync(`${file}.previous`).size).toBe(maxLogBytes + 1);
     expect(statSync(other).size).toBe(maxLogBytes + 1);
@@ -44,6 +45,6 @@ it('a log that has grown too long becomes the one before, while its writer goes 
     await until('it is cut again', () => statSync(`${file}.previous`).size === maxLogBytes + 2);
   } finally {
     stop();
-    closeSync(fd);
+    log.close();
   }
 });

@@ -27,7 +27,7 @@ import type { CommandContext } from '../../command-context';
 import { CommandError, exitCodes, type ExitCode } from '../../command-error';
 import { chosenPolicies } from '../../config/load-config';
 import { openTemporal, withTemporal, type StackInUse } from '../../stack/open-temporal';
-import { untilAskedToEnd } from '../../stack/parent-process';
+import { untilAskedToEnd } from '../../stack/asked-to-end';
 import { useStack } from '../../stack/use-stack';
 import { stallJson, stallText, type Stall } from '../../waiting/stall';
 import { requireBatch } from './look';

@@ -5,7 +5,7 @@ import { shownPath } from 'temporal-file-conversion/internal/storage/file-uri';
 import type { CommandContext } from '../../command-context';
 import { exitCodes, type ExitCode } from '../../command-error';
 import { currentStep, showStep } from '../../convert/report';
-import { aborted, untilAskedToEnd } from '../../stack/parent-process';
+import { aborted, untilAskedToEnd } from '../../stack/asked-to-end';
 import { createStallReader, stallJson, StallNews, stallText } from '../../waiting/stall';
 import { withJob } from './control';
 

@@ -2,14 +2,9 @@ import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system
 import type { ProcessContext } from '../command-context';
 import { eraseEcho } from '../output/output';
 
-/** Tells the process that started this one, if it supervises us, that we are ready. */
-export function reportReady({ process }: Pick<ProcessContext, 'process'>): void {
-  if (process.connected) process.send?.('ready');
-}
-
 /**
- * Aborts when this process is asked to end: SIGTERM, Ctrl-C, its terminal's end, or the death of the process that supervises it. With
- * `onHangUp` SIGHUP means that instead, unless a terminal's end would look the same.
+ * Aborts when this process is asked to end: SIGTERM, Ctrl-C, or its terminal's end. With `onHangUp` SIGHUP means that instead, unless a
+ * terminal's end would look the same.
  */
 export function untilAskedToEnd(
   { process, stdin, stderr }: Pick<ProcessContext, 'process' | 'stdin' | 'stderr'>,
@@ -24,11 +19,6 @@ export function untilAskedToEnd(
   });
   if (onHangUp && !stdin.isTTY) process.on('SIGHUP', onHangUp);
   else process.once('SIGHUP', end);
-  if (process.send) {
-    process.once('disconnect', end);
-    // The parent may have died while this process was loading, before anything listened to the event.
-    if (!process.connected) end();
-  }
   return controller.signal;
 }
 

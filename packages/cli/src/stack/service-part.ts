@@ -1,0 +1,125 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { ensureEmbeddedApp, SettingsFileError, startConversionService } from 'temporal-file-conversion-service';
+import { callbackLimits, optionsOf, serviceLimits } from 'temporal-file-conversion-service/internal/shared/limits';
+import type { Log } from 'temporal-file-conversion/internal/shared/log';
+import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import { makeStateFolders } from '../allowed';
+import type { CommandContext } from '../command-context';
+import { CommandError, explainFolder, explainStateFolder, portTaken } from '../command-error';
+import type { Config } from '../config/load-config';
+import { snakeCase } from '../config/schema';
+import { openHealth } from '../observability/health';
+import { removeServiceRecord, writeServiceRecord } from '../service/embedded-service';
+
+/** A conversion service in this process. */
+export interface ServicePart {
+  readonly url: string;
+  /** Its own app. */
+  readonly appId: string;
+  readonly tokenFile: string;
+  /** Reads accounts and faults again. */
+  reload(): void;
+  close(): Promise<void>;
+}
+
+/** @throws CommandError that says what keeps it from starting. */
+export async function startService(
+  context: CommandContext,
+  { port, log }: { port: number; log: Log },
+): Promise<ServicePart> {
+  const settings = context.config.values.service;
+  const health = await openHealth(context, 'service');
+  const { metricsAddress, dataDir } = settings;
+  const metrics = metricsAddress === undefined ? undefined : await openServiceMetrics(metricsAddress);
+  const closeOthers = async () => {
+    await metrics?.close();
+    await health?.close();
+  };
+  const { embedded, running } = await start().catch(async (error: unknown) => {
+    await closeOthers();
+    throw notStarted(error, { ...context.config.values, port });
+  });
+  health?.begin(() => Promise.resolve(running.isUsable() ? undefined : 'its database does not answer'));
+  await writeServiceRecord(dataDir, running.url);
+  return {
+    url: running.url,
+    appId: embedded.appId,
+    tokenFile: embedded.tokenFile,
+    // In this order: a fault may name an app that was just added to the accounts file.
+    reload: () => void running.reloadAccounts().then(() => running.reloadFaults()),
+    async close() {
+      health?.drain();
+      await removeServiceRecord(dataDir);
+      await running.close();
+      await closeOthers();
+    },
+  };
+
+  async function start() {
+    const bySpelling = new Map(Object.entries(settings).map(([name, value]) => [snakeCase(name), value]));
+    const settingOf = (key: string) => bySpelling.get(key);
+    await makeStateFolders(context);
+    const app = await ensureEmbeddedApp(dataDir);
+    const started = await startConversionService({
+      dataDir,
+      host: settings.host,
+      port,
+      allowRemote: settings.allowRemote === 'on',
+      apps: [app.app],
+      accountsFile: settings.accountsFile,
+      faultsFile: settings.faultsFile,
+      engines: settings.engines,
+      ...optionsOf(serviceLimits, settingOf),
+      callbacks: optionsOf(callbackLimits, settingOf),
+      metrics: metrics?.service,
+      log,
+    });
+    return { embedded: app, running: started };
+  }
+}
+
+async function openServiceMetrics(address: string) {
+  const { createServiceMetrics } = await import('temporal-file-conversion-service/internal/shared/service-metrics');
+  const { openMetrics } = await import('../observability/metrics.js');
+  const { registry, close } = await openMetrics({ section: 'service', address });
+  return { service: createServiceMetrics(registry), close };
+}
+
+function notStarted(
+  error: unknown,
+  { service: { host, dataDir }, state, port }: Config & { port: number },
+): CommandError {
+  if (error instanceof SettingsFileError) {
+    return new CommandError('INPUT_UNUSABLE', [error.message], { cause: error });
+  }
+  const refuse = (problem: string) => new CommandError('SERVICE_UNUSABLE', [problem], { cause: error });
+  const code = systemErrorCode(error);
+  const { syscall } = (error ?? {}) as { syscall?: unknown };
+  const taken = portTaken(error, { host, port, whose: 'the service', variable: 'FILECONV_SERVICE_PORT' });
+  if (taken instanceof CommandError) return taken;
+  if (syscall === 'listen' && code === 'EACCES') {
+    return refuse(
+      `This user may not listen on ${host}:${port}. Give the service another port (service.port; 0: any free one).`,
+    );
+  }
+  if (code === 'ENOTFOUND' || code === 'EADDRNOTAVAIL') {
+    return refuse(`service.host: ${host} is no address of this machine. Leave it out to listen on 127.0.0.1.`);
+  }
+  const explained = explainDataFolder(error, { dataDir, stateDir: state.dir });
+  if (explained instanceof CommandError) return explained;
+  return refuse(`The conversion service can't start: ${error instanceof Error ? error.message : String(error)}`);
+}
+
+/** Another state folder does not help when the data folder itself can't be used, or is configured elsewhere. */
+function explainDataFolder(error: unknown, { dataDir, stateDir }: { dataDir: string; stateDir: string }): unknown {
+  const isOwn = existsSync(dataDir) || path.relative(stateDir, dataDir).startsWith('..');
+  if (!isOwn) return explainStateFolder(stateDir, error);
+  const { path: failed } = (error ?? {}) as { path?: unknown };
+  const isInside = typeof failed === 'string' && failed.startsWith(dataDir + path.sep) && existsSync(failed);
+  const subject = isInside ? `${failed}, in the service's data folder,` : `The service's data folder ${dataDir}`;
+  return explainFolder(error, {
+    problem: `${subject} cannot be used`,
+    advice: 'Make it yours, or name another folder with FILECONV_SERVICE_DATA_DIR.',
+  });
+}

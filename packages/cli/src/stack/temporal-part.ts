@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CommandContext } from '../command-context';
+import { temporalTarget } from '../config/temporal-connection';
+import { defaultCacheDir, obtainTemporalCli, portNear, startTemporalServer, TemporalServerError } from '../dev-server';
+import type { RunningTemporalServer, StartOptions } from '../dev-server';
+import { aborted } from './asked-to-end';
+import { portOf } from './ports';
+
+const firstDelayMs = 250;
+const maxDelayMs = 10_000;
+const startAttempts = 5;
+
+/** The Temporal of a stack: one that the user named, or a dev server of our own. */
+export interface TemporalPart {
+  readonly address: string;
+  readonly namespace: string;
+  readonly uiUrl?: string | undefined;
+  stop(): Promise<void>;
+}
+
+interface TemporalPartOptions {
+  dbFilename: string;
+  logFile: string;
+  port: number;
+  /** `false`: no UI. */
+  uiPort: number | false;
+  /** For the UI. */
+  uiCodecEndpoint: string | undefined;
+  /** Ends the start; not what has started. */
+  signal: AbortSignal | undefined;
+}
+
+/**
+ * Temporal for a stack. A server of our own is started again at the same address, with its database, whenever it ends unasked.
+ * @throws TemporalServerError when it can't be obtained or started.
+ */
+export async function startTemporal(
+  context: CommandContext,
+  { port, uiPort, ...options }: TemporalPartOptions,
+): Promise<TemporalPart> {
+  const { connection, namespace, isNamed } = temporalTarget(context);
+  if (isNamed) return { address: connection.address, namespace, stop: () => Promise.resolve() };
+  const { env, homeDir, output } = context;
+  const { logFile, signal } = options;
+  const tellRestart = () => output.warn(`Temporal ended unasked; it is started again (log: ${logFile}).`);
+  const start = async (ports: Pick<StartOptions, 'port' | 'uiPort' | 'signal'>) => {
+    const onProgress = (message: string) => output.say(message);
+    const cli = await obtainTemporalCli({ env, cacheDir: defaultCacheDir(env, homeDir), onProgress, signal });
+    return startTemporalServer({ ...options, ...ports, cliPath: cli.path, env, namespace, ownProcessGroup: true });
+  };
+  const startFirst = async (attempt = 1): Promise<RunningTemporalServer> => {
+    try {
+      return await start({ port, uiPort });
+    } catch (error) {
+      if (!(error instanceof TemporalServerError)) throw error;
+      if (error.code === 'START_KILLED' && attempt < startAttempts) {
+        tellRestart();
+        await sleep(firstDelayMs * 2 ** (attempt - 1), undefined, { signal });
+        return startFirst(attempt + 1);
+      }
+      // Another program may take a port before the server does; then any two free ports will do.
+      const [portNow, uiPortNow] = [await portNear(port), uiPort && (await portNear(uiPort))];
+      if (portNow === port && uiPortNow === uiPort) throw error;
+      return start(uiPort === false ? { uiPort } : {});
+    }
+  };
+  let server = await startFirst();
+  const { address, uiUrl } = server;
+  const ports = { port: portOf(`http://${address}`), uiPort: uiUrl === undefined ? (false as const) : portOf(uiUrl) };
+  const stopping = new AbortController();
+  // A function, since TypeScript would otherwise narrow `aborted` to false for good.
+  const isStopping = () => stopping.signal.aborted;
+  const stopped = aborted(stopping.signal);
+
+  async function keepRunning(): Promise<void> {
+    let delayMs = firstDelayMs;
+    for (;;) {
+      await Promise.race([server.exited, stopped]);
+      if (isStopping()) return;
+      if (delayMs === firstDelayMs) tellRestart();
+      await sleep(delayMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      if (isStopping()) return;
+      try {
+        server = await start({ ...ports, signal: stopping.signal });
+        delayMs = firstDelayMs;
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        if (!isStopping()) output.warn(`Temporal could not be started again: ${reason}`);
+        delayMs = Math.min(delayMs * 2, maxDelayMs);
+      }
+    }
+  }
+
+  const kept = keepRunning();
+  return {
+    address,
+    namespace,
+    uiUrl,
+    async stop() {
+      stopping.abort();
+      await kept;
+      await server.stop();
+    },
+  };
+}

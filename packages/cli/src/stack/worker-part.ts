@@ -1,0 +1,160 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { NativeConnection, type Worker } from '@temporalio/worker';
+import { FileConversionPlugin } from 'temporal-file-conversion/internal/plugin';
+import { createConversionWorker } from 'temporal-file-conversion/internal/worker';
+import { defined } from 'temporal-file-conversion/internal/shared/defined';
+import type { Log } from 'temporal-file-conversion/internal/shared/log';
+import { stateFolderIfAny } from '../allowed';
+import type { CommandContext } from '../command-context';
+import { CommandError } from '../command-error';
+import type { Config } from '../config/load-config';
+import { embeddedApp } from '../config/schema';
+import type { TemporalTarget } from '../config/temporal-connection';
+import { callbackSettings } from '../keys/callback-settings';
+import { openDataConverter } from '../keys/encryption-settings';
+import { createTemporalObstacle, openHealth } from '../observability/health';
+import { openTracing } from '../observability/tracing/open-tracing';
+import { installWorkerRuntime, watchJobs } from '../observability/worker-runtime';
+import { configuredApps, embeddedProfile, isEmbedded } from '../service/app-profiles';
+import { configuredServiceUrl, embeddedServiceUrl } from '../service/embedded-service';
+import { configuredStores } from '../stores';
+
+const startCheckMs = 20;
+
+/** A worker in this process. */
+export interface WorkerPart {
+  /** Which apps callers of other namespaces may use; undefined: it does not serve Nexus. */
+  readonly nexusApps: readonly string[] | undefined;
+  readonly version: { deploymentName: string; buildId: string } | undefined;
+  /** Resolves when it has ended, whoever asked for it; rejects when it could not go on. */
+  readonly ended: Promise<void>;
+  /** Lets the steps under way finish. */
+  close(): Promise<void>;
+}
+
+interface WorkerPartOptions {
+  target: TemporalTarget;
+  log: Log;
+  onWarning: (message: string) => void;
+  /** Takes work of every version, whatever the configuration says. */
+  isUnversioned: boolean;
+}
+
+/** @throws CommandError that says what keeps it from starting: `TEMPORAL_UNREACHABLE` when nothing answers. */
+export async function startWorker(context: CommandContext, options: WorkerPartOptions): Promise<WorkerPart> {
+  const { values } = context.config;
+  const { target, log, onWarning, isUnversioned } = options;
+  const { metricsAddress, taskQueue, deploymentName, buildId } = values.worker;
+  const callbacks = await callbackSettings(context);
+  const apps = { ...(await embeddedApps(context)), ...configuredApps(context, onWarning) };
+  const nexus = nexusOf(values.worker.nexusApps, Object.keys(apps));
+  const dataConverter = await openDataConverter(context);
+  const stateDir = await stateFolderIfAny(context);
+  const version = buildId === undefined || isUnversioned ? undefined : { deploymentName, buildId };
+  const opened: (() => Promise<void>)[] = [];
+  const closeOthers = async () => {
+    for (let close = opened.pop(); close; close = opened.pop()) await close();
+  };
+  try {
+    const health = await openHealth(context, 'worker');
+    if (health) opened.push(() => health.close());
+    const tracing = await openTracing(context.env, { serviceName: 'fileconv-worker' });
+    if (tracing) opened.push(() => tracing.close());
+    // After all that may fail: once the runtime is there, the process ends only when its connection is closed.
+    installWorkerRuntime({ log, level: values.log.level, metricsAddress });
+    const connection = await connect(target);
+    opened.push(() => connection.close());
+    const worker = await createConversionWorker({
+      connection,
+      plugin: new FileConversionPlugin({
+        apps,
+        ...(nexus && { nexus }),
+        ...(callbacks && { callbacks }),
+        stores: configuredStores(context, { roots: rootsOf(values), isShared: values.worker.sharedFiles === 'on' }),
+        ...defined({ stateDir }),
+        ...(tracing && { tracer: tracing.tracer }),
+        timeouts: {
+          connectMs: values.timeouts.connectSeconds * 1_000,
+          headersMs: values.timeouts.headersSeconds * 1_000,
+          bodyMs: values.timeouts.bodySeconds * 1_000,
+          stallMs: values.timeouts.stallSeconds * 1_000,
+        },
+      }),
+      dataConverter,
+      namespace: target.namespace,
+      taskQueue,
+      maxConcurrentActivities: values.worker.maxConcurrentActivities,
+      shutdownGraceMs: values.worker.shutdownGraceSeconds * 1_000,
+      obeyCommonLimit: values.worker.commonLimit === 'on',
+      ...(version && { version }),
+      ...(tracing && { plugins: [tracing.worker] }),
+    });
+    const running = worker.run();
+    const findObstacle = createTemporalObstacle(connection);
+    health?.begin(() => (worker.getState() === 'RUNNING' ? findObstacle() : Promise.resolve('it polls no task queue')));
+    if (metricsAddress !== undefined) {
+      const over = new AbortController();
+      const { identity } = worker.options;
+      const told = { taskQueue, identity, apps: Object.keys(apps), signal: over.signal };
+      const watched = worker.client && watchJobs({ client: worker.client, ...told });
+      opened.push(async () => {
+        over.abort();
+        await watched;
+      });
+    }
+    const ended = running.finally(closeOthers);
+    // It is known by whoever asks; until then it is no unhandled rejection.
+    ended.catch(() => undefined);
+    return {
+      nexusApps: nexus?.apps,
+      version,
+      ended,
+      async close() {
+        health?.drain();
+        await drain(worker);
+        await ended;
+      },
+    };
+  } catch (error) {
+    await closeOthers();
+    throw error;
+  }
+}
+
+/** Reports of batches, and what is piped, lie in the state folder. */
+function rootsOf({ worker: { roots }, state }: Config): string[] {
+  return roots.length === 0 ? [] : [...roots, state.dir];
+}
+
+/** A worker that is asked to end while it starts ignores that until it runs. */
+async function drain(worker: Worker): Promise<void> {
+  while (worker.getState() === 'INITIALIZED') await sleep(startCheckMs);
+  if (worker.getState() === 'RUNNING') worker.shutdown();
+}
+
+/** The embedded service's profile, unless this worker is for other services alone: a deployment needs no state folder. */
+async function embeddedApps(context: CommandContext) {
+  if (!isEmbedded(context, embeddedApp)) return {};
+  const running = await embeddedServiceUrl(context);
+  if (running === undefined && context.config.values.defaultApp !== embeddedApp) return {};
+  // A service that does not run yet will listen where the configuration says.
+  return { [embeddedApp]: await embeddedProfile(context, running ?? configuredServiceUrl(context)) };
+}
+
+function nexusOf(names: readonly string[], apps: readonly string[]) {
+  if (names.length === 0) return undefined;
+  const unknown = names.filter((app) => !apps.includes(app));
+  if (unknown.length === 0) return { apps: names };
+  const problem = `worker.nexus_apps names ${unknown.join(', ')}, which this worker does not have; it has: ${apps.join(', ') || 'none'}.`;
+  throw new CommandError('UNKNOWN_APP', [problem]);
+}
+
+async function connect(target: TemporalTarget): Promise<NativeConnection> {
+  try {
+    return await NativeConnection.connect(target.connection);
+  } catch (error) {
+    const address = target.connection.address;
+    const problem = `Temporal can't be reached at ${address}. Start it with \`fileconv up\`, or set TEMPORAL_ADDRESS.`;
+    throw new CommandError('TEMPORAL_UNREACHABLE', [problem], { cause: error });
+  }
+}

@@ -188,6 +188,8 @@ function plannedRow(item: BatchItem, run: number): LedgerRow {
     source,
     options,
     run,
+    // No job decides it.
+    status: done && ('skipped' as const),
     delivered: done ? { ...asDelivered(done), options } : before,
     owed: owed ?? (earlier && { ...earlier, options }),
     seen,

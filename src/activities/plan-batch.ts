@@ -4,7 +4,7 @@ import type { Client } from '@temporalio/client';
 import { writeFile } from '../batch/contents';
 import { jsonLine } from '../batch/lines';
 import { RefusedPlanError } from '../batch/plan/findings';
-import { planBatch, planOptions } from '../batch/plan/plan-batch';
+import { planBatch, planOptions, type PlanBatchOptions } from '../batch/plan/plan-batch';
 import { summaryOf } from '../batch/plan/planned-batch';
 import { replanFailed } from '../batch/plan/replan-failed';
 import { askingOf, oncePerPair, type AskAnswer, type AskPair, type FormatQuestions } from '../batch/plan/settle-row';
@@ -28,17 +28,17 @@ export function createPlanBatch({ files, api }: Pick<ActivityDependencies, 'file
     const notes = plan.folder + firstLook;
     const noted = input.isSecondLook && new Set((await json(files.read(notes, { signal }))) as string[]);
     const { askAnswer, ...service } = questions(() => api(app), signal);
-    const asking = { ask: askingOf(service, input.onExisting), askAnswer, noted, signal };
+    const writing = { jobKey, attempt, signal };
+    const asking = { ask: askingOf(service, input.onExisting), askAnswer, noted, writing, signal };
     const planned = await find(files, input, asking);
     const { run, rows, problems } = planned;
     if (problems.count > 0) throw new RefusedPlanError(problems, planned.warnings);
     if (planned.toNote.length > 0) {
-      const writing = { jobKey, attempt, signal };
       await writeFile(files, notes, [jsonLine(planned.toNote)], { writing });
       return { looksAgain: true, planned: summaryOf(planned) };
     }
     await removeOldRuns(files, plan.folder);
-    if (run) await saveRequest(files, plan.folder, defined({ request, tags }), { jobKey, attempt, signal });
+    if (run) await saveRequest(files, plan.folder, defined({ request, tags }), writing);
     return { ...(run && { run: { folder: run.folder, rows } }), planned: summaryOf(planned), ...lookAtNames(client) };
   }, 'plan');
 }
@@ -50,11 +50,11 @@ export function lookAtNames({ options }: Client): NamesTold {
 function find(
   files: FileStore,
   { plan, onUnknownOutcome, again, isScheduled }: PlanBatchInput,
-  asking: { ask: AskPair; askAnswer: AskAnswer; noted: Set<string> | undefined; signal: AbortSignal },
+  asking: Pick<PlanBatchOptions, 'noted' | 'writing'> & { ask: AskPair; askAnswer: AskAnswer; signal: AbortSignal },
 ) {
   const { folder: batchFolder, what, stdin, unconvertible } = plan;
-  const { ask, askAnswer, noted, signal } = asking;
-  const rules = { files, onUnknownOutcome, again, ask, signal };
+  const { ask, askAnswer, noted, writing, signal } = asking;
+  const rules = { files, onUnknownOutcome, again, ask, writing, signal };
   if (what === 'last') return replanFailed({ ...rules, batchFolder, unconvertible });
   return planBatch({
     ...planOptions({ ...plan, what }),

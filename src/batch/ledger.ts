@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { lookUpErrorCode } from '../contract/error-codes';
 import type {
@@ -73,18 +72,16 @@ export class Ledger {
   ) {}
 
   /**
-   * What is known, for the next plan. Unless `isReadOnly`, runs that did not end are first taken into the file.
+   * What is known, for the next plan. With `writing`, runs that did not end are first taken into the file.
    * @throws DamagedRunError
    */
   static async open(
     files: FileStore,
     batchFolder: string,
-    { isReadOnly = false, signal }: { isReadOnly?: boolean | undefined; signal?: AbortSignal | undefined } = {},
+    { writing, signal }: { writing?: Writing | undefined; signal?: AbortSignal | undefined } = {},
   ): Promise<Ledger> {
     const ledger = await Ledger.read(files, batchFolder, signal);
-    if (ledger.isAhead && !isReadOnly) {
-      await ledger.save(files, batchFolder, { jobKey: `ledger ${randomUUID()}`, attempt: 1, signal });
-    }
+    if (ledger.isAhead && writing) await ledger.save(files, batchFolder, { ...writing, signal });
     return ledger;
   }
 
@@ -191,6 +188,8 @@ function plannedRow(item: BatchItem, run: number): LedgerRow {
     source,
     options,
     run,
+    // No job decides it.
+    status: done && ('skipped' as const),
     delivered: done ? { ...asDelivered(done), options } : before,
     owed: owed ?? (earlier && { ...earlier, options }),
     seen,

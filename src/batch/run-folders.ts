@@ -50,8 +50,17 @@ const keptRuns = 40;
  * @returns how many were removed.
  */
 export async function removeOldRuns(files: FileStore, batchFolder: string): Promise<number> {
-  const old = (await listRuns(files, batchFolder)).slice(keptRuns);
-  for (const { folder } of old) await files.remove(folder);
+  const numbers: number[] = [];
+  // Whatever is left in them: a removal that was cut short may have begun with the manifest.
+  const enters = (name: string) => {
+    const number = runName.exec(name)?.[1];
+    if (number !== undefined) numbers.push(Number(number));
+    return false;
+  };
+  const walked = files.walk(batchFolder, { enters })[Symbol.asyncIterator]();
+  while ((await walked.next()).done !== true);
+  const old = numbers.sort((one, other) => other - one).slice(keptRuns);
+  for (const number of old) await files.remove(runFolder(batchFolder, number));
   return old.length;
 }
 

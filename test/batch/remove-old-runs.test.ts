@@ -74,6 +74,15 @@ describe('the runs of a batch that has had many', () => {
     expect(await removeOldRuns(files, folderUri(batchFolder))).toBe(0);
   });
 
+  it('are removed by the next plan when a removal was cut short, whatever is left of them', async () => {
+    for (let number = 1; number <= 43; number += 1) await addRun(number);
+    await rm(path.join(runFolder(1), 'manifest.jsonl'));
+    await mkdir(path.join(runFolder(2), 'parts'));
+    for (const name of ['manifest.jsonl', 'results.jsonl']) await rm(path.join(runFolder(2), name));
+    expect(await removeOldRuns(files, folderUri(batchFolder))).toBe(3);
+    expect((await readdir(batchFolder)).sort()[0]).toBe('run-0004');
+  });
+
   it('are left alone when they are few, or none', async () => {
     expect(await removeOldRuns(files, folderUri(batchFolder))).toBe(0);
     await addRun(1);

@@ -8,7 +8,7 @@ import type { FileStore } from '../../storage/file-store';
 import { openScratchFile } from '../../storage/scratch-file';
 import { type DestinationRules, defaultTemplate, parseTemplate } from '../destinations/resolve';
 import { Ledger } from '../ledger';
-import { inChunks } from '../contents';
+import { inChunks, type Writing } from '../contents';
 import { jsonLine, mapOrdered, readLines } from '../lines';
 import { isLocal, isOfWeb, shownFolder } from '../uris';
 import {
@@ -24,7 +24,7 @@ import {
 } from './candidate';
 import { Conflicts, explainConflict } from './conflicts';
 import { Findings } from './findings';
-import { conclude, type LeftOut, type SettledRow, type PlannedBatch, writeRun } from './planned-batch';
+import { conclude, firstAttempt, type LeftOut, type SettledRow, type PlannedBatch, writeRun } from './planned-batch';
 import {
   refuseRow,
   repeatRefusal,
@@ -83,6 +83,8 @@ export interface PlanBatchOptions {
   unconvertible?: Unconvertible | undefined;
   /** Writes no run. */
   dryRun?: boolean | undefined;
+  /** Names what is not whole yet: a later attempt removes what a lost one has left. Default: those of a first attempt. */
+  writing?: Writing | undefined;
   /** Read if `-` is among the sources. */
   stdin?: AsyncIterable<Buffer> | undefined;
   signal?: AbortSignal | undefined;
@@ -137,11 +139,12 @@ class BatchPlanning {
 
   async plan(): Promise<PlannedBatch> {
     const { files, batchFolder, dryRun, mayBeDone, mayBeEmpty, signal } = this.options;
+    const writing = { ...(this.options.writing ?? firstAttempt), signal };
     const rules = await this.#settleRules();
     const rows = this.#rows(rules);
     const canRun = () => dryRun !== true && this.#problems.count === 0 && this.#toNote.length === 0;
     const lastRun = () => this.#lastRun;
-    const written = await writeRun(rows, { files, batchFolder, lastRun, canRun, mayBeDone, signal });
+    const written = await writeRun(rows, { files, batchFolder, lastRun, canRun, mayBeDone, writing });
     this.#refuseNothing(written.rows);
     const found = { problems: this.#problems, warnings: this.#warnings, unread: this.#unread, leftOut: this.#leftOut };
     return conclude(written, { ...found, toNote: this.#toNote, mayBeAll: mayBeEmpty });
@@ -170,8 +173,8 @@ class BatchPlanning {
   /** Both passes over all candidates. */
   async *#rows(rules: DestinationRules | undefined): AsyncGenerator<SettledRow> {
     if (!rules) return;
-    const { files, batchFolder, dryRun, signal } = this.options;
-    const ledger = await Ledger.open(files, batchFolder, { isReadOnly: dryRun, signal });
+    const { files, batchFolder, dryRun, writing = firstAttempt, signal } = this.options;
+    const ledger = await Ledger.open(files, batchFolder, { writing: dryRun ? undefined : writing, signal });
     this.#lastRun = ledger.run;
     await writeFile(this.draftFile, inChunks(this.#draft(rules, ledger)));
     const settle = (row: DraftRow) => this.#settleRow(row, ledger);

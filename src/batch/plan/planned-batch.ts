@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import { countCode, type Refusal, type BatchItem, type PlannedRows } from '../../shared/batch';
 import { counted } from '../../shared/wording';
 import { lastSegment } from '../../shared/job';
 import type { FileStore } from '../../storage/file-store';
 import { shownPath } from '../../storage/file-uri';
-import { inChunks, writeFile } from '../contents';
+import { inChunks, writeFile, type Writing } from '../contents';
 import { jsonLine } from '../lines';
 import { runFiles } from '../run-files';
 import { type BatchRun, runFolder } from '../run-folders';
@@ -236,8 +235,11 @@ interface RunWriting {
   /** Called before the first row and after the last. */
   canRun: () => boolean;
   mayBeDone?: boolean | undefined;
-  signal: AbortSignal | undefined;
+  writing: Writing;
 }
+
+/** For plans that nothing attempts again. */
+export const firstAttempt: Writing = { jobKey: 'plan', attempt: 1 };
 
 /** Texts of 64 Ki characters each. */
 const mostHeld = 256;
@@ -245,7 +247,7 @@ const mostHeld = 256;
 /** Counts the rows of a plan, and writes them as a new run of the batch if there is anything to do. */
 export async function writeRun(
   rows: AsyncIterable<SettledRow>,
-  { files, batchFolder, lastRun, canRun, mayBeDone, signal }: RunWriting,
+  { files, batchFolder, lastRun, canRun, mayBeDone, writing }: RunWriting,
 ): Promise<ReturnType<PlanCounts['summary']> & { run?: BatchRun }> {
   const counts = new PlanCounts();
   const lines = inChunks(manifestLines(rows, counts));
@@ -265,7 +267,10 @@ export async function writeRun(
     }
     const number = lastRun() + 1;
     const run = { number, folder: runFolder(batchFolder, number) };
-    const writing = { jobKey: `plan ${randomUUID()}`, attempt: 1, signal };
+    // A lost attempt may have died between the two names of its manifest.
+    if (writing.attempt > 1 && number > 1) {
+      await files.discardPartial({ uri: runFolder(batchFolder, number - 1), jobKey: writing.jobKey });
+    }
     const nothingToDo = new Error('There is nothing to do.');
     const manifest = async function* () {
       yield* held;

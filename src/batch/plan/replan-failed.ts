@@ -11,12 +11,12 @@ import { shownFolder } from '../uris';
 import type { PlanBatchOptions } from './plan-batch';
 import { unusable } from './candidate';
 import { Findings } from './findings';
-import { conclude, type PlannedBatch, type SettledRow, writeRun } from './planned-batch';
+import { conclude, firstAttempt, type PlannedBatch, type SettledRow, writeRun } from './planned-batch';
 import { refuseRow, type Repeating, repeatRow } from './settle-row';
 
 export type ReplanFailedOptions = Pick<
   PlanBatchOptions,
-  'files' | 'batchFolder' | 'onUnknownOutcome' | 'again' | 'ask' | 'unconvertible' | 'dryRun' | 'signal'
+  'files' | 'batchFolder' | 'onUnknownOutcome' | 'again' | 'ask' | 'unconvertible' | 'dryRun' | 'writing' | 'signal'
 >;
 
 const rowsUnderWay = 8;
@@ -47,9 +47,10 @@ async function replan({
   ask,
   unconvertible,
   dryRun,
+  writing = firstAttempt,
   signal,
 }: ReplanFailedOptions): Promise<PlannedBatch> {
-  const ledger = await Ledger.open(files, batchFolder, { isReadOnly: dryRun, signal });
+  const ledger = await Ledger.open(files, batchFolder, { writing: dryRun ? undefined : writing, signal });
   if (ledger.run === 0) {
     throw new NoEarlierRunError(
       `${shownFolder(batchFolder)} holds no run of a batch. Start one first: fileconv batch run`,
@@ -61,7 +62,13 @@ async function replan({
     replanRow(row, groupOf.get(row.source), repeating),
   );
   const canRun = () => dryRun !== true;
-  const written = await writeRun(rows, { files, batchFolder, lastRun: () => ledger.run, canRun, signal });
+  const written = await writeRun(rows, {
+    files,
+    batchFolder,
+    lastRun: () => ledger.run,
+    canRun,
+    writing: { ...writing, signal },
+  });
   const none = new Findings();
   const leftOut = { repeated: 0, unmodified: 0, unsettled: 0, ownResults: 0 };
   return conclude(written, { problems: none, warnings: none, unread: none, leftOut });

@@ -35,6 +35,16 @@ describe('replanFailed', () => {
     expect(await plan(cwd)).toMatchObject({ rows: 4, done: 1, missing: { count: 1 }, todo: 3, replaced: 1 });
   });
 
+  it('runs nothing that succeeded after a retry whose plan was lost, even if its files changed', async () => {
+    const cwd = await makeTree(files);
+    await plan(cwd);
+    await writeResults(cwd, await convertAll(cwd, { fail: ['b.md'] }));
+    await addFiles(cwd, { 'in/a.md': 'changed' });
+    await retry(cwd);
+    expect(await retry(cwd)).toMatchObject({ run: { number: 3 }, done: 2, todo: 1 });
+    expect(await todoOf(cwd, 3)).toEqual([[2, undefined]]);
+  });
+
   it('lets rows of one source share an upload again', async () => {
     const cwd = await makeTree(files);
     await plan(cwd, { what: { sources: ['in'], to: ['pdf', 'html'] } });

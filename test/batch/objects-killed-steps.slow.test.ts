@@ -1,0 +1,169 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
+import { ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
+import type { Client } from '@temporalio/client';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { createActivities } from '../../src/activities';
+import type { ActivityDependencies } from '../../src/activities/activity-attempt';
+import { writeFile } from '../../src/batch/contents';
+import { createS3Files } from '../../src/s3';
+import { createLocalFiles } from '../../src/storage/local-files';
+import { Stores } from '../../src/storage/stores';
+import { startS3Server, type S3Server } from '../support/s3-server';
+import { folderUri } from './folder';
+
+const run = promisify(execFile);
+
+/** Steps that write files of a batch are killed with `kill -9` before each change that they make, and attempted again, as Temporal does. */
+
+let server: S3Server;
+let files: Stores;
+let root: string;
+beforeAll(async () => {
+  server = await startS3Server();
+  files = new Stores({ file: createLocalFiles(), s3: createS3Files({ client: server.client }) });
+  root = await mkdtemp(path.join(tmpdir(), 'fileconv-killed-'));
+}, 900_000);
+afterAll(async () => {
+  await server.stop();
+  await rm(root, { recursive: true });
+});
+
+interface Place {
+  uri: string;
+  temporary: () => Promise<string[]>;
+}
+
+async function newFolder(): Promise<Place> {
+  const folder = await mkdtemp(path.join(root, 'batch-'));
+  const temporary = async () => (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.part'));
+  return { uri: folderUri(folder), temporary };
+}
+
+async function newBucket(): Promise<Place> {
+  const Bucket = await server.newBucket();
+  const temporary = async () => {
+    const { Uploads = [] } = await server.client.send(new ListMultipartUploadsCommand({ Bucket }));
+    return Uploads.map(({ Key = '' }) => Key);
+  };
+  return { uri: `s3://${Bucket}/`, temporary };
+}
+
+type Contents = Record<string, string>;
+
+async function fill({ uri }: Place, contents: Contents): Promise<void> {
+  const writing = { jobKey: 'before', attempt: 1 };
+  for (const [name, content] of Object.entries(contents)) {
+    await writeFile(files, uri + name, [content.replaceAll('PLACE/', uri)], { writing });
+  }
+}
+
+/** The same wherever it is, and whenever it was written. */
+async function contentsOf({ uri: place }: Place): Promise<Contents> {
+  const contents: Contents = {};
+  for await (const { relative, uri } of files.walk(place)) {
+    const common = (await text(files.read(uri))).replaceAll(place, 'PLACE/');
+    contents[relative] = common.replaceAll(/"stamp":"(\\.|[^"\\])*"/g, '"stamp"');
+  }
+  return contents;
+}
+
+const lines = (values: readonly unknown[]) => values.map((value) => `${JSON.stringify(value)}\n`).join('');
+const items = Array.from({ length: 120 }, (_, n) => ({
+  item: n + 1,
+  source: 'PLACE/a.md',
+  output: 'pdf',
+  destination: `PLACE/out/${n + 1}.pdf`,
+}));
+const content = { bytes: 1, sha256: createHash('sha256').update('a').digest('hex') };
+const results = items.map(({ item, destination: uri }) => ({
+  ...{ item, status: 'succeeded', workflowId: `job-${item}`, charge: 'yes', taskId: `task-${item}` },
+  ...{ source: content, output: { uri, name: `${item}.pdf`, ...content } },
+}));
+/** A run of which half has ended: nothing of it is in the ledger. `textLength`: of each of 50 parameters. */
+function begunRun(textLength: number): Contents {
+  const texts = (n: number) => Array.from({ length: 50 }, (_, k) => [`text_${k}`, String(n).padEnd(textLength, 'a')]);
+  const spelled = (n: number) => texts(n).map((each) => each.join('='));
+  const read = (n: number) => ({ parameters: Object.fromEntries(texts(n)) as unknown });
+  return {
+    'a.md': 'a',
+    'rows.jsonl': lines(items.map(({ item, ...row }) => ({ ...row, parameters: spelled(item).join(' ') }))),
+    'year/run-0001/manifest.jsonl': lines(items.map((row) => ({ ...row, ...read(row.item) }))),
+    'year/run-0001/parts/000001.jsonl': lines(results.slice(0, 60)),
+  };
+}
+
+const plan = { folder: 'PLACE/year/', cwd: 'PLACE/' };
+const what = { manifest: 'PLACE/rows.jsonl', name: 'rows.jsonl', folder: 'PLACE/' };
+const inputs = {
+  'conversion.planBatch': { app: 'any', plan: { ...plan, what }, request: { app: 'any', plan } },
+  'conversion.mergeBatchResults': { folder: 'PLACE/year/run-0001/', parts: 1, rest: results.slice(60) },
+} as const;
+type Activity = keyof typeof inputs;
+
+function inputAt({ uri }: Place, activity: Activity): never {
+  return JSON.parse(JSON.stringify(inputs[activity]).replaceAll('PLACE/', uri)) as never;
+}
+
+/** Whether it was killed. */
+async function attemptAndKill(place: Place, activity: Activity, killAt: number): Promise<boolean> {
+  const told = JSON.stringify({ activity, input: inputAt(place, activity), killAt });
+  const args = [path.join(__dirname, 'killed-step.mjs'), told];
+  try {
+    await run(process.execPath, args, { env: { ...process.env, ...server.env } });
+    return false;
+  } catch (error) {
+    if ((error as { signal?: unknown }).signal === 'SIGKILL') return true;
+    throw error;
+  }
+}
+
+async function attempt(place: Place, activity: Activity, number: number): Promise<Contents> {
+  const client = {
+    options: { loadedDataConverter: { payloadCodecs: [] } },
+    withAbortSignal: (_signal: AbortSignal, call: () => unknown) => call(),
+  } as unknown as Client;
+  const environment = new MockActivityEnvironment({ attempt: number, heartbeatTimeoutMs: 10_000 }, { client });
+  const activities = createActivities({ files } as unknown as ActivityDependencies);
+  await environment.run((input: never) => activities[activity](input), inputAt(place, activity));
+  return contentsOf(place);
+}
+
+const manifest = (run: number) => `year/run-000${run}/manifest.jsonl`;
+
+describe.each([
+  ['a folder', newFolder, 10],
+  // Which takes them in several requests.
+  ['a bucket', newBucket, 1_000],
+])('a batch whose files are in %s', (_title, newPlace, textLength) => {
+  it.each(Object.keys(inputs) as Activity[])(
+    'has whole files, and no others, after %s was killed',
+    async (activity) => {
+      const [calm, begun] = [await newPlace(), begunRun(textLength)];
+      await fill(calm, begun);
+      const before = await contentsOf(calm);
+      const after = await attempt(calm, activity, 1);
+      for (let [killAt, isKilled] = [1, true]; isKilled; killAt += 1) {
+        const place = await newPlace();
+        await fill(place, begun);
+        isKilled = await attemptAndKill(place, activity, killAt);
+        const torn = await contentsOf(place);
+        const odd = Object.keys(torn).filter((name) => torn[name] !== before[name] && torn[name] !== after[name]);
+        const ended = await attempt(place, activity, 2);
+        // Of a plan that was written, nobody knows whether somebody heard of it: another attempt makes another run.
+        const isPlanned = activity === 'conversion.planBatch' && torn[manifest(2)] !== undefined;
+        const expected = isPlanned ? { ...after, [manifest(3)]: after[manifest(2)] } : after;
+        expect(Object.keys(ended).sort()).toEqual(Object.keys(expected).sort());
+        const differs = Object.keys(ended)
+          .filter((name) => name !== 'year/ledger.jsonl' || !isPlanned)
+          .filter((name) => ended[name] !== expected[name]);
+        expect([killAt, odd, differs, await place.temporary()]).toEqual([killAt, [], [], []]);
+      }
+    },
+  );
+});

@@ -25,7 +25,7 @@ it('tells whether a job runs and does what is expected, and how one that is wait
   expect((await look({ ...expected, output: 'html' })).stands).toMatchObject({ isOpen: true, isSame: false });
   expect(await lookAtJob(rig.temporal, { workflowId })).not.toHaveProperty('outcome');
   await until('it converts', async () => (await job.state()).phase === 'converting');
-  rig.stub.on('task/response', (seen, response) => rig.stub.answerAsAlways(seen, response));
+  rig.stub.asAlways('task/response');
   await job.result();
   expect((await look(expected)).stands).toMatchObject({ isOpen: false, isSame: true });
   expect(await lookAtJob(rig.temporal, { workflowId })).toMatchObject({ outcome: { status: 'succeeded' } });

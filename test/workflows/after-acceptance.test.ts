@@ -4,9 +4,9 @@ import type { ServerResponse } from 'node:http';
 import path from 'node:path';
 import { ConversionFailedError } from '../../src/client/conversion-handle';
 import type { ConversionPolicies } from '../../src/shared/job';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { startRig, type ConversionRig } from '../support/conversion-worker';
 import { retryJob } from '../support/retry';
-import { answerError, answerOutput } from '../support/stub-service';
+import { answerError, answerNotYet, answerOutput } from '../support/stub-service';
 
 /** A conversion that the service has accepted is paid for: no answer but its own about the task gives it up. */
 
@@ -20,12 +20,7 @@ afterEach(() => rig.close());
 const destination = () => path.join(rig.folder, 'out', 'report.pdf');
 
 async function convert(policies: ConversionPolicies = {}) {
-  const handle = await rig.client.start({
-    source: await rig.source('report.md'),
-    output: 'pdf',
-    destination: destination(),
-    policies: { ...quickPolicies, ...policies },
-  });
+  const handle = await rig.client.start(await rig.request({ policies }));
   const end = await handle.result().catch((error: unknown) => error);
   return { workflowId: handle.workflowId, end };
 }
@@ -67,7 +62,7 @@ it.each(places)('$code for ever at $step ends at last; a retry later delivers it
   expect(end.message).toContain(`conversion task ${taskId}`);
   expect(end.message).toContain(`fileconv job retry ${workflowId}`);
   expect(end.message).toContain(code);
-  rig.stub.on(step, (seen, response) => rig.stub.answerAsAlways(seen, response));
+  rig.stub.asAlways(step);
   expect(await retry(workflowId)).toMatchObject({ status: 'succeeded', taskId, possiblyChargedTwice: false });
   expect(rig.stub.count('convert/file')).toBe(1);
 });
@@ -110,7 +105,7 @@ describe('in place of the bytes of a result', () => {
       const { workflowId, end } = await convert();
       expect(end).toMatchObject({ code: 'UNREADABLE_RESPONSE', details: { charge: 'yes' } });
       expect(existsSync(destination())).toBe(false);
-      rig.stub.on('download/url/get', (seen, response) => rig.stub.answerAsAlways(seen, response));
+      rig.stub.asAlways('download/url/get');
       expect(await retry(workflowId)).toMatchObject({ status: 'succeeded' });
       expect(await readFile(destination(), 'utf8')).toBe(whole);
       expect(rig.stub.count('convert/file')).toBe(1);
@@ -122,7 +117,7 @@ it('asks once more just before the deadline of the conversion, instead of giving
   const polls: number[] = [];
   rig.stub.on('task/response', (seen, response) => {
     polls.push(Date.now());
-    answerOutput(response, { entity: { id: seen.data['connector'], status: 'running' }, result: {} });
+    answerNotYet(response, String(seen.data['connector']));
   });
   const began = Date.now();
   const { end } = await convert({ conversionDeadline: 5_000, firstCheckAfter: 2_500, maxCheckInterval: 60_000 });

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import path from 'node:path';
 import { ConversionFailedError, type ConversionHandle } from '../../src/client/conversion-handle';
 import type { ConversionPolicies } from '../../src/shared/job';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerCompleted, answerError, answerRunning, cut } from '../support/stub-service';
 
 /** Waits, deadlines and clocks that do not agree, on a real Temporal server. */
@@ -20,22 +20,14 @@ afterEach(async () => {
 
 async function start(policies: ConversionPolicies): Promise<ConversionHandle> {
   jobs += 1;
-  return rig.client.start({
-    source: await rig.source(`${jobs}.md`),
-    // What is learned of vCredits counts for all of a kind, so each job has a kind to itself.
-    output: `pdf-${jobs}`,
-    destination: path.join(rig.folder, `${jobs}.pdf`),
-    policies: { ...quickPolicies, ...policies },
-  });
+  const destination = path.join(rig.folder, `${jobs}.pdf`);
+  // What is learned of vCredits counts for all of a kind, so each job has a kind to itself.
+  return rig.client.start(await rig.request({ output: `pdf-${jobs}`, destination, policies }));
 }
 
 function answerPage(response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'text/html' });
   response.end('<html>a gateway</html>');
-}
-
-async function eventsOf({ workflowId }: ConversionHandle): Promise<number> {
-  return (await rig.temporal.workflow.getHandle(workflowId).fetchHistory()).events?.length ?? 0;
 }
 
 it.each(['upload/file', 'convert/file', 'task/response', 'download/url'])(
@@ -103,7 +95,7 @@ describe('a parked job', () => {
     const job = await start({ parkedDeadline: '4 seconds', submitTimeout: '5 seconds' });
     await expect(job.result()).rejects.toMatchObject({ code: 'INSUFFICIENT_VCREDITS' });
     jest.restoreAllMocks();
-    return eventsOf(job);
+    return (await rig.events(job.workflowId)).length;
   }
 
   it.each([4_000, 60_000])('on a worker whose clock is %d ms ahead waits as one whose clock is right', async (ms) => {

@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import path from 'node:path';
 import { ConversionFailedError } from '../../src/client/conversion-handle';
 import type { ConversionPolicies } from '../../src/shared/job';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerCompleted, answerError, answerJson, answerOutput, answerRunning } from '../support/stub-service';
 
 /** Answers that say two things at once, or less than they should: a job takes the reading that can't pay twice. */
@@ -21,14 +20,7 @@ const id = 'task-1';
 
 /** Runs a job; answers its result, or its failure. */
 async function convert(policies: ConversionPolicies = {}, mode?: 'sync') {
-  const asked = rig.client.convert({
-    source: await rig.source('report.md'),
-    output: 'pdf',
-    destination: path.join(rig.folder, 'out', 'report.pdf'),
-    policies: { ...quickPolicies, ...policies },
-    ...(mode && { mode }),
-  });
-  return asked.catch((error: unknown) => {
+  return rig.client.convert(await rig.request({ policies, ...(mode && { mode }) })).catch((error: unknown) => {
     if (!(error instanceof ConversionFailedError)) throw error;
     return { status: 'failed', code: error.code, ...error.details };
   });

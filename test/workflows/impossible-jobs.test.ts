@@ -15,8 +15,8 @@ describe('a job that nobody could do', () => {
   });
 
   async function failureOf(overrides: Partial<ConversionRequest>): Promise<ConversionFailedError> {
-    const request = { source: await rig.source('report.md'), output: 'pdf', policies: quickPolicies, ...overrides };
-    const error: unknown = await rig.client.convert(request).catch((reason: unknown) => reason);
+    const request = rig.request({ destination: undefined, ...overrides });
+    const error: unknown = await rig.client.convert(await request).catch((reason: unknown) => reason);
     if (!(error instanceof ConversionFailedError)) throw new Error('the job did not fail', { cause: error });
     return error;
   }

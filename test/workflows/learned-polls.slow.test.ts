@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { startRig, type ConversionRig } from '../support/conversion-worker';
-import { answerCompleted, answerOutput, answerRunning } from '../support/stub-service';
+import { answerCompleted, answerNotYet, answerOutput, answerRunning } from '../support/stub-service';
 
 /** From now on the clock of this machine, and so of its worker, is that much ahead; answers how to set it right. */
 function shiftClock(aheadMs: number): () => void {
@@ -43,7 +43,7 @@ describe('the checks of a conversion', () => {
     rig.stub.on('task/response', (seen, response) => {
       const id = String(seen.data['connector']);
       if (performance.now() - startedMs < 6_000) {
-        answerOutput(response, { entity: { id, status: 'running' }, result: {} });
+        answerNotYet(response, id);
       } else answerCompleted(response, id);
     });
     const source = await rig.source('report.md');

@@ -1,5 +1,4 @@
-import path from 'node:path';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerError } from '../support/stub-service';
 
 /** RETRY-AFTER with codes and statuses beside the document's 429: it is waited for, and costs no file. */
@@ -40,12 +39,9 @@ it.each([
     }
     const results = await Promise.all(
       files.map(async (name) =>
-        rig.client.convert({
-          source: await rig.source(`${name}.md`),
-          output: 'pdf',
-          destination: path.join(rig.folder, 'out', `${name}.pdf`),
-          policies: quickPolicies,
-        }),
+        rig.client.convert(
+          await rig.request({ source: await rig.source(`${name}.md`), destination: `${rig.folder}/out/` }),
+        ),
       ),
     );
     expect(results.map((result) => result.status)).toEqual(files.map(() => 'succeeded'));

@@ -99,7 +99,7 @@ function playStates(occupy: (state: State) => Promise<void>) {
 /** From now on the service does everything, but no longer has the task of `lost`. */
 function playFair() {
   const lost = new Set([...rig.stub.conversions].flatMap(([id, file]) => (file === 'lost.md' ? [id] : [])));
-  rig.stub.on('convert/file', (seen, response) => rig.stub.answerAsAlways(seen, response));
+  rig.stub.asAlways('convert/file');
   rig.stub.on('task/response', (seen, response) => {
     const id = String(seen.data['connector']);
     if (lost.has(id)) answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK');

@@ -2,7 +2,7 @@ import path from 'node:path';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
 import type { ConversionRequest } from '../../src/client/job-request';
 import { tellReady } from '../../src/client/operations/tell-app';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerCompleted, answerError, cut } from '../support/stub-service';
 import { until } from '../support/until';
 
@@ -17,11 +17,8 @@ beforeEach(async () => {
 
 afterEach(() => rig.close());
 
-async function start(request: Partial<ConversionRequest> = {}): Promise<ConversionHandle> {
-  const source = await rig.source('report.md');
-  const destination = path.join(rig.folder, 'report.pdf');
-  return rig.client.start({ source, output: 'pdf', destination, policies: quickPolicies, ...request });
-}
+const start = async (request: Partial<ConversionRequest> = {}): Promise<ConversionHandle> =>
+  rig.client.start(await rig.request(request));
 
 async function listedBy(query: string): Promise<string[]> {
   const ids: string[] = [];
@@ -34,9 +31,9 @@ async function untilListed(query: string, handle: ConversionHandle): Promise<voi
   await until(query, async () => (await listedBy(query)).includes(handle.workflowId));
 }
 
-async function upserts(handle: ConversionHandle): Promise<number> {
-  const { events } = await rig.temporal.workflow.getHandle(handle.workflowId).fetchHistory();
-  return events?.filter((event) => event.upsertWorkflowSearchAttributesEventAttributes != null).length ?? 0;
+async function upserts({ workflowId }: ConversionHandle): Promise<number> {
+  const events = await rig.events(workflowId);
+  return events.filter((event) => event.upsertWorkflowSearchAttributesEventAttributes != null).length;
 }
 
 it('a job that succeeds is found by status, task, vCredits and formats, the input format by the extension alone', async () => {

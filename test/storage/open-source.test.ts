@@ -2,19 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { appendFile, chmod, mkdir, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { cleanUp, failureOf, makeFolder, uriOf, withoutPrivileges } from './folder';
 
 afterEach(cleanUp);
 
 const store = createLocalFiles();
-
-async function readAll(stream: Readable): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream as AsyncIterable<Buffer>) chunks.push(chunk);
-  return Buffer.concat(chunks);
-}
 
 describe('openSource', () => {
   it('tells name, size and path, and opens the bytes as often as asked', async () => {
@@ -24,7 +18,7 @@ describe('openSource', () => {
     await writeFile(filePath, content);
     const source = await store.openSource(uriOf(filePath));
     expect(source).toMatchObject({ name: 'März 1 #2.png', size: content.length, path: filePath, uri: uriOf(filePath) });
-    for (let time = 0; time < 2; time += 1) expect((await readAll(source.open())).equals(content)).toBe(true);
+    for (let time = 0; time < 2; time += 1) expect((await buffer(source.open())).equals(content)).toBe(true);
   });
 
   it('follows a symbolic link to a file', async () => {
@@ -33,7 +27,7 @@ describe('openSource', () => {
     await symlink('real.txt', path.join(folder, 'link.txt'));
     const source = await store.openSource(uriOf(folder, 'link.txt'));
     expect(source).toMatchObject({ name: 'link.txt', size: 7 });
-    expect((await readAll(source.open())).toString()).toBe('content');
+    expect((await buffer(source.open())).toString()).toBe('content');
   });
 
   it('leaves the source as it was', async () => {
@@ -41,7 +35,7 @@ describe('openSource', () => {
     const filePath = path.join(folder, 'a.txt');
     await writeFile(filePath, 'content');
     const before = await stat(filePath);
-    await readAll((await store.openSource(uriOf(filePath))).open());
+    await buffer((await store.openSource(uriOf(filePath))).open());
     const { mode, mtimeMs, size } = await stat(filePath);
     expect({ mode, mtimeMs, size }).toEqual({ mode: before.mode, mtimeMs: before.mtimeMs, size: before.size });
   });
@@ -125,7 +119,7 @@ describe('a source that is not what it was', () => {
     await utimes(filePath, longAgo, longAgo);
     const source = await store.openSource(uriOf(filePath));
     await change(filePath);
-    const error = await failureOf(readAll(source.open()));
+    const error = await failureOf(buffer(source.open()));
     expect(error).toMatchObject({ code: 'SOURCE_CHANGED', retryable: true });
   });
 
@@ -150,6 +144,6 @@ describe('a source that is not what it was', () => {
     await writeFile(path.join(folder, 'a'), 'x');
     const source = await store.openSource(uriOf(folder, 'a'));
     await rm(path.join(folder, 'a'));
-    expect((await failureOf(readAll(source.open()))).code).toBe('SOURCE_NOT_FOUND');
+    expect((await failureOf(buffer(source.open()))).code).toBe('SOURCE_NOT_FOUND');
   });
 });

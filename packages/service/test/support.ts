@@ -114,6 +114,12 @@ export class TestClient {
     });
   }
 
+  /** Starts a conversion in mode async: the id of its task. */
+  async startConversion(connector: string, output: string, data: Record<string, unknown> = {}): Promise<string> {
+    const asked = { connector, mode: 'async', include: ['entity'], parameters: { output }, ...data };
+    return (await this.post('convert/file', asked)).body.entity?.id ?? '';
+  }
+
   async download(connector: string): Promise<{ bytes: Buffer; headers: Headers; name: string | undefined }> {
     const { output, error } = await this.post('download/url', { connector });
     if (output.connector === undefined) throw new Error(`No download: ${JSON.stringify(error)}`);

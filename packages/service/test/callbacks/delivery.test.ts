@@ -24,15 +24,8 @@ async function startConversion(
   file = { name: 'dot.png', data: tinyPng as string | Buffer },
 ) {
   const connector = await running.client.upload(file.name, file.data);
-  const answer = await running.client.post('convert/file', {
-    connector,
-    callback: `${receiver.url}done?key=s3cret`,
-    mode: 'async',
-    include: ['entity'],
-    parameters: { output: 'webp' },
-    ...data,
-  });
-  return answer.body.entity?.id ?? '';
+  const callback = `${receiver.url}done?key=s3cret`;
+  return running.client.startConversion(connector, 'webp', { callback, ...data });
 }
 
 /** What `task/response` gives of a task, to the letter. */

@@ -255,6 +255,7 @@ describe('the accounts file', () => {
     await rm(dataDir, { recursive: true });
   });
 
+  const otherApp = '[apps.b]\napp_id = "11111111-2222-4333-8444-555555555555"\n';
   it.each([
     ['vcredits = -1', 'apps.test.vcredits: must be 0 or more'],
     ['plann = "free"', 'apps.test.plann: there is no such key'],
@@ -269,6 +270,20 @@ describe('the accounts file', () => {
       `[apps.twin]\napp_id = "${unlimited.app.appId}"\ntoken_sha256 = ["${'a'.repeat(64)}"]`,
       'apps.twin: the service has',
     ],
+    ['vcredits = "ten"', 'apps.test.vcredits: must be a whole number, 0 or more'],
+    ['development.enabled = "yes"', 'apps.test.development.enabled: must be true or false'],
+    ['[apps.test.prices]\n"*" = -1', 'apps.test.prices.*: must be 0 or more'],
+    ['[apps]\nnone = 3', 'apps.none: must be a table'],
+    [
+      `[apps.twin]\napp_id = "${testApp.app.appId}"\ntoken_sha256 = "${'a'.repeat(64)}"`,
+      'apps.twin.app_id: stands under apps.test too; it must be unique',
+    ],
+    [
+      `${otherApp}token_sha256 = "${'0'.repeat(63)}"`,
+      'apps.b.token_sha256: must be a SHA-256 in 64 hexadecimal digits',
+    ],
+    [`${otherApp}token_sha256 = ["abc"]`, 'apps.b.token_sha256.0: must be a SHA-256 in 64 hexadecimal digits'],
+    ['[apps.b', 'accounts.toml:5:8: not valid TOML: '],
     ['plan = ', 'not valid TOML'],
   ])('that turns bad (%j) changes nothing and is one line in the log', async (settings, message) => {
     await configure('');

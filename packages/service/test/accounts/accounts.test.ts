@@ -2,15 +2,7 @@ import { createHash } from 'node:crypto';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { startConversionService } from '../../src';
-import {
-  createApp,
-  createDataDir,
-  monitoredResultSchema,
-  startTestService,
-  TestClient,
-  tinyPng,
-  tinySvg,
-} from '../support';
+import { createApp, createDataDir, startTestService, TestClient, tinyPng, tinySvg } from '../support';
 
 /** What an app may do: plan, credits, development, callbacks, limits. All of it stands in accounts.toml and may change. */
 
@@ -349,24 +341,5 @@ describe('every task whose id was told', () => {
     expect(stranger.error.code).toBe('NO_CONNECTOR_DEPENDENT_TASK');
     const dependent = await client.post('download/url', { connector: first.body.entity?.id });
     expect(dependent.error.code).toBe('MISMATCH_DEPENDENT_TASK');
-  });
-
-  it('can be monitored: a monitoring task, and a refused one', async () => {
-    const refused = await client.post('convert/file', {
-      connector: '00000000-0000-4000-8000-000000000000',
-      include: ['entity', 'payload'],
-      parameters: { output: 'pdf' },
-    });
-    expect(Object.keys(refused.body)).toEqual(['entity', 'payload', 'code', 'message']);
-    expect(refused.body.code).toBe('NO_CONNECTOR_DEPENDENT_TASK');
-    const monitor = await client.post('task/response', {
-      connector: refused.body.entity?.id,
-      include: ['entity', 'result'],
-    });
-    expect(monitoredResultSchema.parse(monitor.output.result).error?.code).toBe('NO_CONNECTOR_DEPENDENT_TASK');
-    const again = await client.post('task/response', { connector: monitor.body.entity?.id });
-    expect(again.output.entity?.['endpoint']).toBe('v1/task/response');
-    const dependent = await client.post('download/url', { connector: refused.body.entity?.id });
-    expect(dependent.error.code).toBe('NOT_READY_DEPENDENT_TASK');
   });
 });

@@ -110,25 +110,6 @@ describe('every other task that takes a callback', () => {
     expect(bodies).toHaveLength(answers.length);
   });
 
-  it('calls back: a download, whose answer are the bytes', async () => {
-    const { client } = running;
-    const { output } = await client.convert({ name: 'dot.png', data: tinyPng }, 'webp');
-    const link = await client.post('download/url', { connector: output.connector });
-    const data = {
-      app: client.app.appId,
-      connector: link.output.connector,
-      callback: receiver.url,
-      include: ['entity', 'result'],
-    };
-    const body = new URLSearchParams({ data: JSON.stringify(data) });
-    expect((await client.send('download/url/get', { body })).headers.get('content-type')).toBe('image/webp');
-    const [callback] = await receiver.count(1);
-    expect(JSON.parse(callback?.body ?? '')).toMatchObject({
-      entity: { endpoint: 'v1/download/url/get', status: 'completed' },
-      result: { output: {}, error: {}, warning: {} },
-    });
-  });
-
   it('calls back when it is refused, with the body of the refusal, and can be monitored after a restart', async () => {
     const { client, dataDir, service } = running;
     const data = { connector: '00000000-0000-4000-8000-000000000000', callback: receiver.url, include: ['entity'] };

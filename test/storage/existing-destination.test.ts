@@ -20,13 +20,6 @@ describe('an existing destination', () => {
     return { folder, uri: uriOf(folder, 'out.pdf'), read: (name: string) => readFile(path.join(folder, name), 'utf8') };
   }
 
-  it('stays as it is with policy fail', async () => {
-    const { folder, uri, read } = await withExisting();
-    expect((await failureOf(write(uri))).code).toBe('DESTINATION_EXISTS');
-    expect(await listFolder(folder)).toEqual(['out.pdf']);
-    expect(await read('out.pdf')).toBe('old content');
-  });
-
   it('stays as it is with policy skip, and is what the result describes', async () => {
     const { folder, uri } = await withExisting();
     expect(await write(uri, { onExisting: 'skip' })).toEqual({
@@ -88,23 +81,6 @@ describe('an existing destination', () => {
     expect(await readlink(path.join(folder, 'out.pdf'))).toBe('elsewhere');
     expect(await listFolder(folder)).toEqual(['out.pdf']);
   });
-
-  it.each(['with hard links', 'without hard links'])(
-    'that appears at the last moment is respected by fail, skip and rename (%s)',
-    async (kind) => {
-      const files = kind === 'with hard links' ? store : withoutLinks;
-      for (const onExisting of ['fail', 'skip', 'rename'] as const) {
-        const folder = await makeFolder();
-        const body = contentThen(() => writeFile(path.join(folder, 'out.pdf'), 'rival'));
-        const writing = write(uriOf(folder, 'out.pdf'), { onExisting, body }, files);
-        if (onExisting === 'fail') expect((await failureOf(writing)).code).toBe('DESTINATION_EXISTS');
-        if (onExisting === 'skip') expect(await writing).toMatchObject({ skipped: true, sha256: sha256('rival') });
-        if (onExisting === 'rename') expect(await writing).toMatchObject({ name: 'out (1).pdf' });
-        expect(await readFile(path.join(folder, 'out.pdf'), 'utf8')).toBe('rival');
-        expect((await listFolder(folder)).filter((name) => name.endsWith('.part'))).toEqual([]);
-      }
-    },
-  );
 
   it.each(['with hard links', 'without hard links'])(
     'loses none of 20 writers at once with policy rename (%s)',
@@ -191,18 +167,6 @@ describe('a network file system that loses an answer', () => {
 });
 
 describe('a later attempt', () => {
-  it.each(['fail', 'skip', 'overwrite', 'rename'] as const)(
-    'takes the same bytes for what a lost attempt has finished (%s)',
-    async (onExisting) => {
-      const folder = await makeFolder();
-      const uri = uriOf(folder, 'out.pdf');
-      await write(uri);
-      await store.prepareDestination({ uri, suggestedName: '', onExisting, attempt: 2 });
-      expect(await write(uri, { onExisting, attempt: 2 })).toMatchObject({ uri, name: 'out.pdf', skipped: false });
-      expect(await listFolder(folder)).toEqual(['out.pdf']);
-    },
-  );
-
   it('finds its own among numbered neighbours', async () => {
     const folder = await makeFolder();
     await writeFile(path.join(folder, 'out.pdf'), 'old content');

@@ -37,19 +37,6 @@ describe('writeDestination', () => {
     expect(await listFolder(folder)).toEqual(['out']);
   });
 
-  it('keeps the final name free of half a file until the last byte is there', async () => {
-    const folder = await makeFolder();
-    const seen: string[][] = [];
-    async function* body() {
-      yield Buffer.from('half');
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      seen.push(await listFolder(folder));
-      yield Buffer.from('rest');
-    }
-    await write(uriOf(folder, 'out.pdf'), { body: body() });
-    expect(seen).toEqual([[expect.stringMatching(/^\.out\.pdf\.[0-9a-f]{12}\.1\.part$/)]]);
-  });
-
   it('takes a name of 255 bytes, although the temporary name is longer', async () => {
     const folder = await makeFolder();
     const name = `${'発'.repeat(83)}.pdf00`;

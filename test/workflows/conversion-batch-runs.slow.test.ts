@@ -1,9 +1,8 @@
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { BatchItem } from '../../src/shared/batch';
-import { endBatch, partsOf, planRun, runBatch, runsOf, type Run, startRun } from '../support/batches';
+import { endBatch, partsOf, planRun, runBatch, runsOf, startRun } from '../support/batches';
 import { startRig, type ConversionRig } from '../support/conversion-worker';
-import { answerCompleted, answerOutput, answerRunning } from '../support/stub-service';
+import { answerCompleted, answerNotYet, answerOutput, answerRunning } from '../support/stub-service';
 import { until } from '../support/until';
 
 /** Batches over many runs of their workflow, and batches that are started again. */
@@ -34,19 +33,10 @@ function holdItems(held: Iterable<number>) {
   });
   rig.stub.on('task/response', (seen, response) => {
     const id = String(seen.data['connector']);
-    if (tasks.has(id)) answerOutput(response, { entity: { id, status: 'running' }, result: {} });
+    if (tasks.has(id)) answerNotYet(response, id);
     else answerCompleted(response, id);
   });
   return { letGo: () => tasks.clear() };
-}
-
-/** The rows of a later run: those that a run before has converted are done, as a planner would find. */
-async function doneBy(run: Run): Promise<(row: BatchItem) => BatchItem> {
-  const results = new Map((await run.results()).map((result) => [result.item, result]));
-  return (row) => {
-    const { status, source, output } = results.get(row.item) ?? {};
-    return status === 'succeeded' && source && output ? { ...row, done: { source, output } } : row;
-  };
 }
 
 it('a batch of more items than one part of its results holds writes several', async () => {
@@ -120,34 +110,6 @@ describe('a batch that continues as a new run again and again', () => {
 });
 
 describe('a batch that is started again', () => {
-  it('converts only what has changed, and passes over what is done', async () => {
-    const first = await planRun(rig.folder, 25);
-    await runBatch(rig.client, first);
-    const requests = rig.stub.count('convert/file');
-    const isDone = await doneBy(first);
-    const changed = new Set([4, 11, 25]);
-    for (const item of changed) await writeFile(path.join(rig.folder, 'sources', `${item}.md`), `# Changed ${item}\n`);
-    const second = await planRun(rig.folder, 25, {
-      name: first.name,
-      run: 'run-0002',
-      change: (row) => (changed.has(row.item) ? { ...row, onExisting: 'overwrite' } : isDone(row)),
-    });
-    const { result, results } = await runBatch(rig.client, second);
-    expect(result).toMatchObject({ status: 'completed', succeeded: 3, skipped: 22, requests: 15 });
-    expect(rig.stub.count('convert/file') - requests).toBe(3);
-    expect(results[0]).toMatchObject({ item: 1, status: 'skipped', output: { name: '1.pdf' } });
-    expect(results[3]).toMatchObject({ item: 4, status: 'succeeded', source: { bytes: 12 } });
-  });
-
-  it('runs what has failed once it is fixed, and pays for nothing else', async () => {
-    const first = await planRun(rig.folder, 6);
-    await rm(path.join(rig.folder, 'sources', '3.md'));
-    expect((await runBatch(rig.client, first)).result).toMatchObject({ succeeded: 5, failed: 1 });
-    const second = await planRun(rig.folder, 6, { name: first.name, run: 'run-0002', change: await doneBy(first) });
-    expect((await runBatch(rig.client, second)).result).toMatchObject({ succeeded: 1, skipped: 5 });
-    expect(rig.stub.count('convert/file')).toBe(6);
-  });
-
   it('waits for the jobs that a terminated run has left and takes their results, running or ended', async () => {
     const hold = holdItems([3, 4]);
     const first = await planRun(rig.folder, 6, { request: { window: 4 } });

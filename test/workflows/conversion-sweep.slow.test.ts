@@ -12,7 +12,7 @@ import type { ConversionSweepResult } from '../../src/shared/batch';
 import { planRun, startRun } from '../support/batches';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { chargeProblems, conversionsOf } from '../support/invariant';
-import { answerCompleted, answerError, answerOutput, cut } from '../support/stub-service';
+import { answerCompleted, answerError, answerOutput } from '../support/stub-service';
 import { until } from '../support/until';
 
 let rig: ConversionRig;
@@ -77,17 +77,6 @@ async function resultOf(workflow: { workflowId: string } | undefined): Promise<C
 const none = { todo: 0, succeeded: 0, failed: 0, cancelled: 0, kept: 0, refused: 0, done: 0, unsettled: 0 };
 const counts = { ...none, missing: 0, leftOut: 0 };
 
-/** Conversions don't finish until they are let go. */
-function holdConversions() {
-  let isHeld = true;
-  rig.stub.on('task/response', (seen, response) => {
-    const id = String(seen.data['connector']);
-    if (isHeld) answerOutput(response, { entity: { id, status: 'running' }, result: {} });
-    else answerCompleted(response, id);
-  });
-  return { letGo: () => (isHeld = false) };
-}
-
 describe('a sweep', () => {
   it('whose account is refused for a while goes on by itself, and so does the next one', async () => {
     let left = 2;
@@ -140,8 +129,7 @@ describe('a sweep', () => {
     expect(await sweep(name)).toMatchObject({ ...counts, todo: 1, succeeded: 1, unsettled: 1 });
     expect(await outputs()).toEqual(['whole.pdf']);
     // No worker's slot is taken meanwhile.
-    const { events } = await rig.temporal.workflow.getHandle(name).fetchHistory();
-    const planned = (events ?? []).flatMap(
+    const planned = (await rig.events(name)).flatMap(
       ({ activityTaskScheduledEventAttributes: activity, timerStartedEventAttributes }) =>
         timerStartedEventAttributes ? ['timer'] : (activity?.activityType?.name ?? []),
     );
@@ -205,7 +193,7 @@ describe('a sweep', () => {
   it('does nothing while the batch runs by hand, and leaves no run behind', async () => {
     await put('a.md', '# A\n');
     const name = await schedule();
-    const hold = holdConversions();
+    const hold = rig.stub.hold();
     const byHand = await planRun(rig.folder, 1, { name });
     const batch = await startRun(rig.client, byHand.request);
     expect(await sweep(name)).toMatchObject({ status: 'batchRunning', ...counts });
@@ -230,18 +218,6 @@ describe('a sweep', () => {
     }
     expect(rig.stub.conversions.size).toBe(2);
     expect(requestsOf()).toBe(requests);
-  });
-
-  it('tries a failed file again and says how many failed', async () => {
-    await put('a.md', '# A\n');
-    rig.stub.on('convert/file', (_seen, response) => {
-      response.writeHead(400, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ result: { error: { code: 'INVALID_FILE', message: 'damaged' } } }));
-    });
-    const name = await schedule();
-    expect(await sweep(name)).toMatchObject({ status: 'completed', ...counts, todo: 1, failed: 1 });
-    rig.stub.on('convert/file', (seen, response) => rig.stub.answerAsAlways(seen, response));
-    expect(await sweep(name)).toMatchObject({ ...counts, todo: 1, succeeded: 1 });
   });
 });
 
@@ -308,10 +284,7 @@ describe('sweeps under policy fail', () => {
   it('charge once for a file however often its answer is cut, and say what a person has to type', async () => {
     await put('a.md', '# A\n');
     await put('b.md', '# B\n');
-    rig.stub.on('convert/file', (seen, response, stub) => {
-      stub.convert(seen);
-      cut(response);
-    });
+    rig.stub.loseSubmits();
     const name = await schedule({ policies: { ...quickPolicies, onUnknownOutcome: 'fail' } });
     expect(await sweep(name)).toMatchObject({ ...counts, todo: 2, failed: 2 });
     for (let again = 0; again < 2; again += 1) expect(await sweep(name)).toMatchObject({ ...counts, todo: 0, kept: 2 });
@@ -331,10 +304,7 @@ describe('sweeps under policy fail', () => {
 describe('sweeps under policy resubmit', () => {
   it('do not pay again for a file that an earlier sweep may have been charged for', async () => {
     await put('a.md', '# A\n');
-    rig.stub.on('convert/file', (seen, response, stub) => {
-      stub.convert(seen);
-      cut(response);
-    });
+    rig.stub.loseSubmits();
     const name = await schedule({ policies: { ...quickPolicies, onUnknownOutcome: 'resubmit', maxResubmissions: 1 } });
     expect(await sweep(name)).toMatchObject({ ...counts, todo: 1, failed: 1 });
     expect(rig.stub.conversions.size).toBe(2);
@@ -361,9 +331,7 @@ describe('sweeps under policy resubmit', () => {
 
 /** What the workflow tells in the UI. */
 async function detailsOfNewest(name: string): Promise<string> {
-  const { workflowId = '' } = (await sweepsOf(name)).at(-1) ?? {};
-  const handle = rig.temporal.workflow.getHandle(workflowId);
-  return (await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata')).currentDetails;
+  return rig.details((await sweepsOf(name)).at(-1)?.workflowId ?? '');
 }
 
 /** The folders of a batch's runs. */
@@ -376,7 +344,7 @@ describe('a schedule of sweeps', () => {
   it('skips a sweep that is due while one runs', async () => {
     await put('a.md', '# A\n');
     const name = await schedule();
-    const hold = holdConversions();
+    const hold = rig.stub.hold();
     const first = sweep(name);
     await until('it converts', () => rig.stub.count('task/response') > 0);
     await schedules.trigger(name);
@@ -392,7 +360,7 @@ describe('a schedule of sweeps', () => {
   it('cancels the running sweep and its batch where it is made so, and the next one continues', async () => {
     await put('a.md', '# A\n');
     const name = await schedule({ overlap: 'cancel' });
-    const hold = holdConversions();
+    const hold = rig.stub.hold();
     const first = sweep(name);
     await until('it converts', () => rig.stub.count('task/response') > 0);
     await schedules.trigger(name);

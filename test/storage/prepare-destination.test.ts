@@ -5,6 +5,10 @@ import type { OnExisting } from '../../src/shared/policies';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { cleanUp, failureOf, listFolder, makeFolder, mountMemory, uriOf } from './folder';
 
+let folder: string;
+beforeEach(async () => {
+  folder = await makeFolder();
+});
 afterEach(cleanUp);
 
 const store = createLocalFiles();
@@ -15,7 +19,6 @@ function prepare(uri: string, onExisting: OnExisting = 'fail') {
 
 describe('prepareDestination', () => {
   it('refuses a path beside which no temporary file would fit, before anything is sent for it', async () => {
-    const folder = await makeFolder();
     const ofBytes = (bytes: number) => {
       const names = Array.from({ length: 19 }, () => 'd'.repeat(199));
       const rest = bytes - path.join(folder, ...names).length - 1;
@@ -27,13 +30,11 @@ describe('prepareDestination', () => {
   });
 
   it('writes nothing, not even the folders that the write will make', async () => {
-    const folder = await makeFolder();
     await prepare(uriOf(folder, 'new', 'deeper', 'out.pdf'));
     expect(await listFolder(folder)).toEqual([]);
   });
 
   it('takes a symbolic link that leads nowhere for something that exists', async () => {
-    const folder = await makeFolder();
     await symlink('/nowhere/at/all', path.join(folder, 'out.pdf'));
     expect((await failureOf(prepare(uriOf(folder, 'out.pdf')))).code).toBe('DESTINATION_EXISTS');
   });
@@ -41,7 +42,6 @@ describe('prepareDestination', () => {
   it.each(['fail', 'skip', 'overwrite'] as const)(
     'refuses a folder in the file’s place with policy %s',
     async (onExisting) => {
-      const folder = await makeFolder();
       await mkdir(path.join(folder, 'out.pdf'));
       const error = await failureOf(prepare(uriOf(folder, 'out.pdf'), onExisting));
       expect(error.code).toBe('DESTINATION_IS_DIRECTORY');
@@ -50,7 +50,6 @@ describe('prepareDestination', () => {
   );
 
   it('refuses a file, or a link that leads nowhere, in a folder’s place', async () => {
-    const folder = await makeFolder();
     await writeFile(path.join(folder, 'file'), 'x');
     await symlink('/nowhere/at/all', path.join(folder, 'link'));
     for (const name of ['file', 'link']) {
@@ -60,7 +59,6 @@ describe('prepareDestination', () => {
   });
 
   it('is not misled by a folder that another job makes while it looks', async () => {
-    const folder = await makeFolder();
     for (let round = 0; round < 48; round += 1) {
       const target = path.join(folder, String(round));
       const plans = Array.from({ length: 16 }, (_, index) => prepare(uriOf(target, `${index}.pdf`)));
@@ -72,13 +70,11 @@ describe('prepareDestination', () => {
   });
 
   it('refuses a name that the file system cannot hold', async () => {
-    const folder = await makeFolder();
     expect((await failureOf(prepare(uriOf(folder, 'x'.repeat(256))))).code).toBe('DESTINATION_NOT_WRITABLE');
   });
 
   const isRoot = process.getuid?.() === 0;
   (isRoot ? it.skip : it)('refuses a folder that this user may not write to (not as root, who may)', async () => {
-    const folder = await makeFolder();
     await chmod(folder, 0o555);
     const error = await failureOf(prepare(uriOf(folder, 'new', 'out.pdf')));
     await chmod(folder, 0o755);
@@ -86,7 +82,6 @@ describe('prepareDestination', () => {
   });
 
   it('refuses what evidently finds no room, in the nearest folder that there is, and believes a file system that does not tell', async () => {
-    const folder = await makeFolder();
     const uri = uriOf(folder, 'new', 'deeper', 'out.pdf');
     const prepareIn = (free: number | undefined, expectedBytes: number | undefined) =>
       createLocalFiles({

@@ -3,20 +3,21 @@ import http from 'node:http';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'libsql';
-import { createApp, parseAnswer, startTestService, type TestClient, tinyPng, toBytes } from '../support';
+import {
+  createApp,
+  parseAnswer,
+  serviceOfAllTests,
+  startTestService,
+  type TestClient,
+  tinyPng,
+  toBytes,
+} from '../support';
 
 /** Uploads and downloads: what is kept, what is refused, and what never touches the disk. */
 
-let running: Awaited<ReturnType<typeof startTestService>>;
-let client: TestClient;
 const maxUploadBytes = 64 * 1024;
-
-beforeAll(async () => {
-  running = await startTestService({ maxUploadBytes, allowRemote: true });
-  client = running.client;
-});
-
-afterAll(() => running.stop());
+const running = serviceOfAllTests({ maxUploadBytes, allowRemote: true });
+const { client } = running;
 
 const uploads = (): Promise<string[]> => readdir(path.join(running.dataDir, 'uploads'));
 

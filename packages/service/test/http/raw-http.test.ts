@@ -1,15 +1,9 @@
 import net from 'node:net';
-import { startTestService } from '../support';
+import { serviceOfAllTests } from '../support';
 
 /** Requests that no HTTP library sends: the answer is the document's all the same, not Node's own. */
 
-let running: Awaited<ReturnType<typeof startTestService>>;
-
-beforeAll(async () => {
-  running = await startTestService({ headersTimeoutMs: 400 });
-});
-
-afterAll(() => running.stop());
+const running = serviceOfAllTests({ headersTimeoutMs: 400 });
 
 /** Everything that comes back on a connection, until the service closes it. */
 async function exchange(...pieces: string[]): Promise<{ head: string; body: unknown }> {

@@ -1,18 +1,10 @@
-import { createApp, startTestService, TestClient, tinyPng } from '../support';
+import { createApp, serviceOfAllTests, TestClient, tinyPng } from '../support';
 
 /** What the service makes of requests about tasks, beyond what the rules of the document say (packages/conformance/src/rules). */
 
-let running: Awaited<ReturnType<typeof startTestService>>;
-let client: TestClient;
-const other = createApp('other');
-
-beforeAll(async () => {
-  const own = createApp('own');
-  running = await startTestService({ apps: [own.app, other.app] }, own);
-  client = running.client;
-});
-
-afterAll(() => running.stop());
+const [own, other] = [createApp('own'), createApp('other')];
+const running = serviceOfAllTests({ apps: [own.app, other.app] }, own);
+const { client } = running;
 
 const unknownConnector = '00000000-0000-4000-8000-000000000000';
 

@@ -57,25 +57,25 @@ export const quickPolicies = {
   retryMaximumInterval: 200,
 } as const;
 
-export async function startRig(
-  options: {
-    worker?: boolean;
-    timeouts?: Partial<ApiTimeouts>;
-    app?: string;
-    /** Default: the stub's token. */
-    token?: Pick<AppProfile, 'token' | 'tokenFile'>;
-    callbacks?: CallbackSettings;
-    /** Default: callers of other namespaces can't reach it. */
-    nexus?: FileConversionPluginOptions['nexus'];
-    obeyCommonLimit?: boolean;
-    /** Activities at a time. */
-    slots?: number;
-    /** Default: files of this machine, and what it may read of the web. */
-    stores?: StoresByScheme;
-    /** Default: the server of this jest run, its namespace `default`, and payloads as they are. */
-    temporal?: { address: string; namespace: string; dataConverter?: DataConverter };
-  } = {},
-): Promise<ConversionRig> {
+interface RigOptions {
+  worker?: boolean;
+  timeouts?: Partial<ApiTimeouts>;
+  app?: string;
+  /** Default: the stub's token. */
+  token?: Pick<AppProfile, 'token' | 'tokenFile'>;
+  callbacks?: CallbackSettings;
+  /** Default: callers of other namespaces can't reach it. */
+  nexus?: FileConversionPluginOptions['nexus'];
+  obeyCommonLimit?: boolean;
+  /** Activities at a time. */
+  slots?: number;
+  /** Default: files of this machine, and what it may read of the web. */
+  stores?: StoresByScheme;
+  /** Default: the server of this jest run, its namespace `default`, and payloads as they are. */
+  temporal?: { address: string; namespace: string; dataConverter?: DataConverter };
+}
+
+export async function startRig(options: RigOptions = {}): Promise<ConversionRig> {
   installQuietRuntime();
   const { app = 'stub' } = options;
   const stub = await startStubService();
@@ -158,6 +158,34 @@ export async function startRig(
       if (untold.length > 0) throw new Error(untold.join('\n'));
     },
   };
+}
+
+/** A rig of its own for each test of the file, or of the `describe`, that calls this. */
+export function rigOfEachTest(options?: RigOptions): ConversionRig {
+  return whileTesting(() => startRig(options), { before: beforeEach, after: afterEach });
+}
+
+/** One rig for all of them. */
+export function rigOfAllTests(options?: RigOptions): ConversionRig {
+  return whileTesting(() => startRig(options), { before: beforeAll, after: afterAll });
+}
+
+/** What hooks start and close; its properties are there while tests run. */
+function whileTesting(
+  start: () => Promise<ConversionRig>,
+  { before, after }: { before: jest.Lifecycle; after: jest.Lifecycle },
+): ConversionRig {
+  let rig: ConversionRig | undefined;
+  before(async () => {
+    rig = await start();
+  });
+  after(() => rig?.close());
+  return new Proxy({} as ConversionRig, {
+    get(_none, name) {
+      if (!rig) throw new Error('There is no rig yet: it is there in tests and in hooks.');
+      return Reflect.get(rig, name) as unknown;
+    },
+  });
 }
 
 /** Creates a worker whose workflows run in this thread; the lines of a stack that jest shows stay those of the sources. */

@@ -13,6 +13,12 @@ export interface SeenRequest {
   at: number;
 }
 
+interface Outcome {
+  status?: string;
+  error?: { code: string; message: string };
+  vcredits?: number;
+}
+
 type Arrival = (request: IncomingMessage) => Promise<void>;
 type Handler = (request: SeenRequest, response: ServerResponse, stub: StubService) => void | Promise<void>;
 
@@ -39,6 +45,10 @@ export interface StubService {
   convert(request: SeenRequest): string;
   /** What the stub answers when no test has replaced it. */
   answerAsAlways(request: SeenRequest, response: ServerResponse): void;
+  /** An endpoint's first answers; those behind them are as always. */
+  first(endpoint: string, ...answers: ((response: ServerResponse) => void)[]): void;
+  /** Every task ends so. */
+  complete(outcome: Outcome): void;
   /** Takes back what tests have made of these endpoints. */
   asAlways(...endpoints: string[]): void;
   /** Conversions of these files, or of all, are running until they are let go. */
@@ -101,6 +111,14 @@ export async function startStubService(port = 0): Promise<StubService> {
     count: (endpoint) => stub.requests.filter((seen) => seen.path === endpoint).length,
     on: (endpoint, handler) => handlers.set(endpoint, handler),
     answerAsAlways: (seen, response) => void always.get(seen.path)?.(seen, response, stub),
+    first: (endpoint, ...answers) =>
+      stub.on(endpoint, (seen, response) => {
+        const next = answers.shift();
+        if (next) next(response);
+        else stub.answerAsAlways(seen, response);
+      }),
+    complete: (outcome) =>
+      stub.on('task/response', (seen, response) => answerCompleted(response, String(seen.data['connector']), outcome)),
     asAlways: (...endpoints) => {
       for (const endpoint of endpoints) stub.on(endpoint, (seen, response) => stub.answerAsAlways(seen, response));
     },
@@ -187,11 +205,7 @@ export function answerNotYet(response: ServerResponse, id: string): void {
 }
 
 /** The monitored task, completed: successful, or with an error or an output status of the test's choice. */
-export function answerCompleted(
-  response: ServerResponse,
-  id: string,
-  outcome: { status?: string; error?: { code: string; message: string }; vcredits?: number } = {},
-): void {
+export function answerCompleted(response: ServerResponse, id: string, outcome: Outcome = {}): void {
   const entity = { id, type: 'task', status: 'completed', vcredits: outcome.vcredits ?? (outcome.error ? 0 : 1) };
   const output = outcome.error ? {} : { connector: id, status: outcome.status ?? 'successful', duration: 1 };
   answerOutput(response, { entity, result: { output, error: outcome.error ?? {}, warning: {} } });

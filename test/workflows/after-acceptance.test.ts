@@ -4,18 +4,13 @@ import type { ServerResponse } from 'node:http';
 import path from 'node:path';
 import { ConversionFailedError } from '../../src/client/conversion-handle';
 import type { ConversionPolicies } from '../../src/shared/job';
-import { startRig, type ConversionRig } from '../support/conversion-worker';
+import { rigOfEachTest } from '../support/conversion-worker';
 import { retryJob } from '../support/retry';
 import { answerError, answerNotYet, answerOutput } from '../support/stub-service';
 
 /** A conversion that the service has accepted is paid for: no answer but its own about the task gives it up. */
 
-let rig: ConversionRig;
-
-beforeEach(async () => {
-  rig = await startRig();
-});
-afterEach(() => rig.close());
+const rig = rigOfEachTest();
 
 const destination = () => path.join(rig.folder, 'out', 'report.pdf');
 
@@ -30,15 +25,6 @@ async function retry(workflowId: string) {
   return (await retryJob(rig.temporal, workflowId)).result();
 }
 
-function answerTimes(endpoint: string, times: number, answer: (response: ServerResponse) => void): void {
-  let answers = 0;
-  rig.stub.on(endpoint, (seen, response) => {
-    answers += 1;
-    if (answers <= times) answer(response);
-    else rig.stub.answerAsAlways(seen, response);
-  });
-}
-
 /** `reactions.slow.test.ts` has the other codes at each of them. */
 const places = [
   { step: 'task/response', code: 'NO_CONNECTOR_DEPENDENT_TASK' },
@@ -48,7 +34,7 @@ const places = [
 ] as const;
 
 it.each(places)('$code once at $step delivers the file of one conversion', async ({ step, code }) => {
-  answerTimes(step, 1, (response) => answerError(response, 404, code));
+  rig.stub.first(step, (response) => answerError(response, 404, code));
   expect((await convert({ onUnknownOutcome: 'fail' })).end).toMatchObject({ status: 'succeeded' });
   expect(rig.stub.count('convert/file')).toBe(1);
 });
@@ -92,7 +78,7 @@ describe('in place of the bytes of a result', () => {
   });
 
   it.each(answers)('%s is fetched again', async (_what, answer) => {
-    answerTimes('download/url/get', 2, answer);
+    rig.stub.first('download/url/get', answer, answer);
     expect((await convert()).end).toMatchObject({ status: 'succeeded' });
     expect(await readFile(destination(), 'utf8')).toBe(whole);
     expect(rig.stub.count('convert/file')).toBe(1);

@@ -5,19 +5,16 @@ import type { BatchReport } from '../../src/batch/report/report';
 import type { BatchItemResult, ConversionBatchResult } from '../../src/shared/batch';
 import { readJsonl } from '../batch/folder';
 import { BatchDesk } from '../support/batch-desk';
-import { startRig, type ConversionRig } from '../support/conversion-worker';
+import { rigOfEachTest } from '../support/conversion-worker';
 
 /** Batches some of whose rows are bad, or in each other's way, and whose folders can't be read as a whole. */
 
-let rig: ConversionRig;
+const rig = rigOfEachTest();
 let desk: BatchDesk;
 
-beforeEach(async () => {
-  rig = await startRig();
+beforeEach(() => {
   desk = new BatchDesk(rig);
 });
-
-afterEach(() => rig.close());
 
 const textOf = ({ folder = '' }: ConversionBatchResult, name: string) => readFile(new URL(name, folder), 'utf8');
 

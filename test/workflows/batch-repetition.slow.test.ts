@@ -1,19 +1,13 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { BatchDesk } from '../support/batch-desk';
-import { startRig, type ConversionRig } from '../support/conversion-worker';
+import { rigOfEachTest } from '../support/conversion-worker';
 import { answerCompleted, answerError, answerNotYet, cut } from '../support/stub-service';
 import { until } from '../support/until';
 
 /** What a batch that is run again does with what its earlier runs were, or may have been, charged for. See docs/repetition.md. */
 
-let rig: ConversionRig;
-
-beforeEach(async () => {
-  rig = await startRig();
-});
-
-afterEach(() => rig.close());
+const rig = rigOfEachTest();
 
 /** When all are accepted somebody puts files of his own where their results are to go; answers how to take them away. */
 async function occupy(desk: BatchDesk, ...names: string[]): Promise<() => Promise<void>> {

@@ -6,18 +6,13 @@ import { Worker } from '@temporalio/worker';
 import { FileConversionPlugin } from '../../src/plugin';
 import { activityNames } from '../../src/shared/names';
 import { jobIdOf } from '../../src/shared/job-id';
-import { startRig, type ConversionRig } from '../support/conversion-worker';
+import { rigOfEachTest } from '../support/conversion-worker';
 import { resetWorkflow } from '../support/reset';
 import { until } from '../support/until';
 
 /** Batches that somebody resets by hand, or whose jobs are reset, on a real Temporal server. */
 
-let rig: ConversionRig;
-
-beforeEach(async () => {
-  rig = await startRig();
-});
-afterEach(() => rig.close());
+const rig = rigOfEachTest();
 
 async function batchOf(files: number, limits: { historyLimit?: number; window?: number } = {}) {
   const out = path.join(rig.folder, 'out');

@@ -6,23 +6,21 @@ import type { BatchItemResult } from '../../src/shared/batch';
 import type { BatchHandle, InlineItem } from '../../src/client/index';
 import { InvalidRequestError } from '../../src/client/index';
 import { collect } from '../batch/folder';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { answerError } from '../support/stub-service';
 import { until } from '../support/until';
 
 /** Rows that convert one file to several formats upload it once. */
 
-let rig: ConversionRig;
+const rig = rigOfEachTest();
 let name: string;
 let folder: string;
 
 beforeEach(async () => {
-  rig = await startRig();
   name = `batch-${randomUUID()}`;
   folder = path.join(rig.folder, name);
   await mkdir(path.join(folder, 'in'), { recursive: true });
 });
-afterEach(() => rig.close());
 
 const sourceAt = (file: string) => path.join(folder, 'in', file);
 const put = (file: string, text = `# ${file}\n`) => writeFile(sourceAt(file), text);
@@ -139,11 +137,7 @@ it('loses no row when the first of them fails', async () => {
 
 it('uploads in the next row what the first could not upload', async () => {
   await put('a.md');
-  let refused = 0;
-  rig.stub.on('upload/file', (seen, response) => {
-    if (refused++ === 0) answerError(response, errorCodes.EMPTY_FILE.httpStatus, 'EMPTY_FILE');
-    else rig.stub.answerAsAlways(seen, response);
-  });
+  rig.stub.first('upload/file', (response) => answerError(response, errorCodes.EMPTY_FILE.httpStatus, 'EMPTY_FILE'));
   const batch = await rig.client.startBatch(inline(['pdf', 'docx', 'html']));
   expect(await batch.result()).toMatchObject({ status: 'completed', succeeded: 2, failed: 1 });
   expect([uploads(), submits()]).toEqual([2, 2]);

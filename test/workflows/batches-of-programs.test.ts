@@ -8,19 +8,13 @@ import type { BatchItemResult } from '../../src/shared/batch';
 import { batchWindowSignal } from '../../src/shared/names';
 import { collect } from '../batch/folder';
 import { jobIdOfRow, planRun, runsOf, startRun } from '../support/batches';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, rigOfAllTests } from '../support/conversion-worker';
 import { until } from '../support/until';
 
-let rig: ConversionRig;
+const rig = rigOfAllTests();
 let name: string;
 let folder: string;
 
-beforeAll(async () => {
-  rig = await startRig();
-});
-afterAll(async () => {
-  await rig.close();
-});
 beforeEach(async () => {
   rig.stub.conversions.clear();
   name = `batch-${randomUUID()}`;

@@ -2,21 +2,15 @@ import type { ServerResponse } from 'node:http';
 import path from 'node:path';
 import { ConversionFailedError, type ConversionHandle } from '../../src/client/conversion-handle';
 import type { ConversionPolicies } from '../../src/shared/job';
-import { startRig, type ConversionRig } from '../support/conversion-worker';
+import { rigOfEachTest } from '../support/conversion-worker';
 import { answerCompleted, answerError, answerRunning, cut } from '../support/stub-service';
 
 /** Waits, deadlines and clocks that do not agree, on a real Temporal server. */
 
-let rig: ConversionRig;
+// Before the rig is closed.
+afterEach(() => void jest.restoreAllMocks());
+const rig = rigOfEachTest();
 let jobs = 0;
-
-beforeEach(async () => {
-  rig = await startRig();
-});
-afterEach(async () => {
-  jest.restoreAllMocks();
-  await rig.close();
-});
 
 async function start(policies: ConversionPolicies): Promise<ConversionHandle> {
   jobs += 1;
@@ -65,10 +59,9 @@ describe('a pause', () => {
       // What became of a submit that a 503 answered nobody knows.
       const places = endpoints.filter((endpoint) => status === 429 || endpoint !== 'convert/file');
       for (const endpoint of places) {
-        rig.stub.on(endpoint, (seen, response) => {
-          if (rig.stub.count(endpoint) > 1) rig.stub.answerAsAlways(seen, response);
-          else answerError(response, status, 'TOO_MANY_REQUESTS', { 'retry-after': wait });
-        });
+        rig.stub.first(endpoint, (response) =>
+          answerError(response, status, 'TOO_MANY_REQUESTS', { 'retry-after': wait }),
+        );
       }
       expect(await (await start({})).result()).toMatchObject({ status: 'succeeded' });
       expect(rig.stub.count('convert/file')).toBe(status === 429 ? 2 : 1);

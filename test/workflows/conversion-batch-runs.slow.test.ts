@@ -1,43 +1,16 @@
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { endBatch, partsOf, planRun, runBatch, runsOf, startRun } from '../support/batches';
-import { startRig, type ConversionRig } from '../support/conversion-worker';
-import { answerCompleted, answerNotYet, answerOutput, answerRunning } from '../support/stub-service';
+import { rigOfEachTest } from '../support/conversion-worker';
+import { answerCompleted } from '../support/stub-service';
 import { until } from '../support/until';
 
 /** Batches over many runs of their workflow, and batches that are started again. */
 
-let rig: ConversionRig;
+const rig = rigOfEachTest();
 
-beforeEach(async () => {
-  rig = await startRig();
-});
-
-afterEach(() => rig.close());
-
-const taskOf = (item: number) => `task-${item}`;
-
-/** The service calls each task after its item, and finishes a held one when it is let go. */
-function holdItems(held: Iterable<number>) {
-  const tasks = new Set([...held].map(taskOf));
-  let connectors = 0;
-  const itemOf = new Map<string, number>();
-  rig.stub.on('upload/file', (seen, response) => {
-    connectors += 1;
-    const connector = `upload-${connectors}`;
-    itemOf.set(connector, Number(/# Report (\d+)/.exec(seen.body.toString('latin1'))?.[1]));
-    answerOutput(response, { connector, size: 1 });
-  });
-  rig.stub.on('convert/file', (seen, response) => {
-    answerRunning(response, taskOf(itemOf.get(String(seen.data['connector'])) ?? 0));
-  });
-  rig.stub.on('task/response', (seen, response) => {
-    const id = String(seen.data['connector']);
-    if (tasks.has(id)) answerNotYet(response, id);
-    else answerCompleted(response, id);
-  });
-  return { letGo: () => tasks.clear() };
-}
+/** The service finishes the conversions of these items when they are let go. */
+const holdItems = (items: readonly number[]) => rig.stub.hold(...items.map((item) => `${item}.md`));
 
 it('a batch of more items than one part of its results holds writes several', async () => {
   const run = await planRun(rig.folder, 230, { request: { window: 40 } });
@@ -78,7 +51,8 @@ describe('a batch that continues as a new run again and again', () => {
     await rig.temporal.workflow.getHandle(run.jobId(2)).cancel();
     rig.stub.on('task/response', (seen, response) => {
       const id = String(seen.data['connector']);
-      answerCompleted(response, id, id === taskOf(3) ? { error: { code: 'FAILED_CONVERT', message: 'damaged' } } : {});
+      const error = { code: 'FAILED_CONVERT', message: 'damaged' };
+      answerCompleted(response, id, rig.stub.conversions.get(id) === '3.md' ? { error } : {});
     });
     const { result, results } = await endBatch(handle, run);
     expect(result).toMatchObject({ succeeded: 17, failed: 2, cancelled: 1 });

@@ -4,18 +4,12 @@ import path from 'node:path';
 import { BatchFailedError } from '../../src/client/batch-handle';
 import { InvalidRequestError } from '../../src/client/job-request';
 import { endBatch, planRun, runBatch, sumOf, startRun } from '../support/batches';
-import { startRig, type ConversionRig } from '../support/conversion-worker';
+import { rigOfEachTest } from '../support/conversion-worker';
 import { until } from '../support/until';
 
 /** Batches on a real Temporal server, against a service that answers at once unless a test holds it. */
 
-let rig: ConversionRig;
-
-beforeEach(async () => {
-  rig = await startRig();
-});
-
-afterEach(() => rig.close());
+const rig = rigOfEachTest();
 
 it('converts every item of the manifest once, and tells what each cost', async () => {
   const run = await planRun(rig.folder, 8, { request: { window: 3 } });

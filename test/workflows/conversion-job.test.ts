@@ -5,20 +5,12 @@ import path from 'node:path';
 import { ConversionFailedError } from '../../src/client/conversion-handle';
 import type { ConversionRequest } from '../../src/client/job-request';
 import { begunDownloads } from '../support/begun-downloads';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { answerCompleted, answerError, answerJson, answerNotYet, answerRunning, cut } from '../support/stub-service';
 import { until } from '../support/until';
 
 describe('conversionJob', () => {
-  let rig: ConversionRig;
-
-  beforeEach(async () => {
-    rig = await startRig();
-  });
-
-  afterEach(async () => {
-    await rig.close();
-  });
+  const rig = rigOfEachTest();
 
   async function failureOf(overrides: Partial<ConversionRequest> = {}): Promise<ConversionFailedError> {
     const job = rig.client.convert(await rig.request(overrides));
@@ -114,11 +106,7 @@ describe('conversionJob', () => {
   });
 
   it('does not take completed for successful: an error in the completed task fails the job with its code', async () => {
-    rig.stub.on('task/response', (seen, response) =>
-      answerCompleted(response, String(seen.data['connector']), {
-        error: { code: 'FAILED_CONVERT', message: 'the file is damaged.' },
-      }),
-    );
+    rig.stub.complete({ error: { code: 'FAILED_CONVERT', message: 'the file is damaged.' } });
     const error = await failureOf();
     expect(error.code).toBe('FAILED_CONVERT');
     expect(error.message).toContain('report.md → pdf');
@@ -127,20 +115,14 @@ describe('conversionJob', () => {
   });
 
   it('does not take completed for successful: an unknown output status is a failure that names it', async () => {
-    rig.stub.on('task/response', (seen, response) =>
-      answerCompleted(response, String(seen.data['connector']), { status: 'halfway' }),
-    );
+    rig.stub.complete({ status: 'halfway' });
     const error = await failureOf();
     expect(error.code).toBe('UNKNOWN_OUTPUT_STATUS');
     expect(error.message).toContain('"halfway"');
   });
 
   it('submits again when the service failed inside a completed task, at most maxResubmissions times', async () => {
-    rig.stub.on('task/response', (seen, response) =>
-      answerCompleted(response, String(seen.data['connector']), {
-        error: { code: 'INTERNAL_SERVER_ERROR', message: 'oops.' },
-      }),
-    );
+    rig.stub.complete({ error: { code: 'INTERNAL_SERVER_ERROR', message: 'oops.' } });
     const error = await failureOf({ policies: { maxResubmissions: 1 } });
     expect(error.code).toBe('INTERNAL_SERVER_ERROR');
     expect(rig.stub.count('convert/file')).toBe(2);
@@ -162,12 +144,7 @@ describe('conversionJob', () => {
   });
 
   it('uploads again once when the service has lost the upload', async () => {
-    let converts = 0;
-    rig.stub.on('convert/file', (_seen, response) => {
-      converts += 1;
-      if (converts === 1) answerError(response, 404, 'FILE_NOT_EXISTS');
-      else answerRunning(response, 'task-1');
-    });
+    rig.stub.first('convert/file', (response) => answerError(response, 404, 'FILE_NOT_EXISTS'));
     await rig.client.convert(await rig.request());
     expect(rig.stub.count('upload/file')).toBe(2);
   });
@@ -185,27 +162,17 @@ describe('conversionJob', () => {
   });
 
   it('asks for a new download URL when the old one has expired', async () => {
-    let gets = 0;
-    rig.stub.on('download/url/get', (_seen, response, stub) => {
-      gets += 1;
-      if (gets === 1) answerError(response, 404, 'DOWNLOAD_EXPIRED');
-      else response.end(stub.output);
-    });
+    rig.stub.first('download/url/get', (response) => answerError(response, 404, 'DOWNLOAD_EXPIRED'));
     await rig.client.convert(await rig.request());
     expect(rig.stub.count('download/url')).toBe(2);
     expect(rig.stub.count('convert/file')).toBe(1);
   });
 
   it('downloads again when the bytes break off, and leaves nothing but the whole file', async () => {
-    let gets = 0;
-    rig.stub.on('download/url/get', (_seen, response, stub) => {
-      gets += 1;
-      if (gets > 1) {
-        response.end(stub.output);
-        return;
-      }
-      response.writeHead(200, { 'content-length': stub.output.length });
-      response.write(stub.output.subarray(0, 4));
+    const { output } = rig.stub;
+    rig.stub.first('download/url/get', (response) => {
+      response.writeHead(200, { 'content-length': output.length });
+      response.write(output.subarray(0, 4));
       setTimeout(() => cut(response), 50);
     });
     await rig.client.convert(await rig.request());
@@ -215,15 +182,10 @@ describe('conversionJob', () => {
 
   describe('when the outcome of the submit is unknown', () => {
     it('submits again under the policy resubmit and says so', async () => {
-      let submits = 0;
-      rig.stub.on('convert/file', (_seen, response) => {
-        submits += 1;
-        if (submits > 1) answerRunning(response, 'task-2');
-        else cut(response);
-      });
+      rig.stub.first('convert/file', cut);
       const result = await rig.client.convert(await rig.request());
       expect(result.possiblyChargedTwice).toBe(true);
-      expect(submits).toBe(2);
+      expect(rig.stub.count('convert/file')).toBe(2);
     });
 
     it('submits nothing again under the policy fail, and says how to continue', async () => {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
 import { tellReady } from '../../src/client/operations/tell-app';
 import { activityNames } from '../../src/shared/names';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { answerError, answerOutput, answerRunning } from '../support/stub-service';
 import { until } from '../support/until';
 
@@ -13,13 +13,7 @@ import { until } from '../support/until';
 const jobs = 6;
 const funded = 2;
 
-let rig: ConversionRig;
-
-beforeEach(async () => {
-  rig = await startRig({ app: 'short-of-credits' });
-});
-
-afterEach(() => rig.close());
+const rig = rigOfEachTest({ app: 'short-of-credits' });
 
 /** A service whose app has vCredits for so many conversions. */
 function fund(balance: number) {

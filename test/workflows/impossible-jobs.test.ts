@@ -1,18 +1,10 @@
 import path from 'node:path';
 import { ConversionFailedError } from '../../src/client/conversion-handle';
 import type { ConversionRequest } from '../../src/client/job-request';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, rigOfAllTests } from '../support/conversion-worker';
 
 describe('a job that nobody could do', () => {
-  let rig: ConversionRig;
-
-  beforeAll(async () => {
-    rig = await startRig();
-  });
-
-  afterAll(async () => {
-    await rig.close();
-  });
+  const rig = rigOfAllTests();
 
   async function failureOf(overrides: Partial<ConversionRequest>): Promise<ConversionFailedError> {
     const request = rig.request({ destination: undefined, ...overrides });

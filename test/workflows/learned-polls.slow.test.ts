@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
-import { startRig, type ConversionRig } from '../support/conversion-worker';
+import { rigOfEachTest } from '../support/conversion-worker';
 import { answerCompleted, answerNotYet, answerOutput, answerRunning } from '../support/stub-service';
 
 /** From now on the clock of this machine, and so of its worker, is that much ahead; answers how to set it right. */
@@ -22,17 +22,10 @@ function shiftClock(aheadMs: number): () => void {
 }
 
 describe('the checks of a conversion', () => {
-  let rig: ConversionRig;
   let setRight: () => void = () => undefined;
-
-  beforeEach(async () => {
-    rig = await startRig();
-  });
-
-  afterEach(async () => {
-    setRight();
-    await rig.close();
-  });
+  // Before the rig is closed.
+  afterEach(() => setRight());
+  const rig = rigOfEachTest();
 
   it.each([
     ['ahead', 3_600_000],
@@ -55,15 +48,7 @@ describe('the checks of a conversion', () => {
 });
 
 describe('the first check of a conversion', () => {
-  let rig: ConversionRig;
-
-  beforeEach(async () => {
-    rig = await startRig();
-  });
-
-  afterEach(async () => {
-    await rig.close();
-  });
+  const rig = rigOfEachTest();
 
   /** From now on conversions take this long, and the service says so. */
   function takeMs(durationMs: number): void {

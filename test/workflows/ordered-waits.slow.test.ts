@@ -1,4 +1,4 @@
-import { startRig, type ConversionRig } from '../support/conversion-worker';
+import { rigOfEachTest } from '../support/conversion-worker';
 import { answerError } from '../support/stub-service';
 
 /** RETRY-AFTER with codes and statuses beside the document's 429: it is waited for, and costs no file. */
@@ -7,11 +7,7 @@ const endpoints = ['upload/file', 'convert/file', 'task/response', 'download/url
 const files = Array.from({ length: 20 }, (_, index) => `file-${index}`);
 const refusals = 2;
 
-let rig: ConversionRig;
-beforeEach(async () => {
-  rig = await startRig();
-});
-afterEach(() => rig.close());
+const rig = rigOfEachTest();
 
 it.each([
   ['A_CODE_OF_TOMORROW', 429],

@@ -1,22 +1,14 @@
 import { ConversionFailedError, type ConversionHandle } from '../../src/client/conversion-handle';
 import type { ConversionRequest } from '../../src/client/job-request';
 import { StorageError } from '../../src/index';
-import { startRig, type ConversionRig } from '../support/conversion-worker';
+import { rigOfAllTests } from '../support/conversion-worker';
 import { MemoryFiles } from '../support/memory-files';
 
 /** Jobs whose files lie in a store of the user's own, on a real Temporal server. */
 
 const files = new MemoryFiles();
 const openSource = files.openSource.bind(files);
-let rig: ConversionRig;
-
-beforeAll(async () => {
-  rig = await startRig({ stores: { memory: files } });
-});
-
-afterAll(async () => {
-  await rig.close();
-});
+const rig = rigOfAllTests({ stores: { memory: files } });
 
 async function start(request: Partial<ConversionRequest> = {}): Promise<ConversionHandle> {
   files.files.clear();

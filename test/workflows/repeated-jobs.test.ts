@@ -9,7 +9,7 @@ import type { EarlierRuns } from '../../src/shared/charge';
 import type { ConversionPolicies } from '../../src/shared/job';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { Stores } from '../../src/storage/stores';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, rigOfAllTests } from '../support/conversion-worker';
 import { resetWorkflow, type ResetPoint } from '../support/reset';
 import { decisionAbout, retryJob } from '../support/retry';
 import { answerCompleted, answerError, cut } from '../support/stub-service';
@@ -17,16 +17,11 @@ import { until } from '../support/until';
 
 /** Jobs that know what earlier runs left behind at the service, on a real Temporal server. */
 
-let rig: ConversionRig;
-
-beforeAll(async () => {
-  rig = await startRig();
-});
+const rig = rigOfAllTests();
 beforeEach(() => {
   rig.stub.asAlways('upload/file', 'convert/file', 'task/response', 'download/url', 'download/url/get');
   rig.stub.requests.length = 0;
 });
-afterAll(() => rig.close());
 
 async function request(policies: ConversionPolicies = {}) {
   const name = randomUUID();

@@ -5,7 +5,7 @@ import { inspectJob } from '../../src/client/operations/inspect-job';
 import type { RetryOptions } from '../../src/client/operations/retry-job';
 import type { OnUnknownOutcome } from '../../src/shared/job';
 import { BatchDesk } from '../support/batch-desk';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { decisionAbout, retryJob } from '../support/retry';
 import { answerCompleted, answerError, cut } from '../support/stub-service';
 
@@ -69,12 +69,7 @@ const columns: Record<string, Column> = {
   '`--again`': { policy: 'fail', again: true },
 };
 
-let rig: ConversionRig;
-
-beforeEach(async () => {
-  rig = await startRig();
-});
-afterEach(() => rig.close());
+const rig = rigOfEachTest();
 
 /** The service treats each file as its name says; `occupy` is told when the file's result is about to be fetched. */
 function playStates(occupy: (state: State) => Promise<void>) {

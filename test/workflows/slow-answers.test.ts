@@ -5,7 +5,7 @@ import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { FileConversionPlugin } from '../../src/plugin';
 import type { ConversionPolicies } from '../../src/shared/job';
 import { createConversionWorker } from '../../src/worker';
-import { inThisThread, quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { type ConversionRig, inThisThread, quickPolicies, rigOfEachTest, startRig } from '../support/conversion-worker';
 import { startStubService, stubAppId, stubToken, type StubService } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';
@@ -18,14 +18,11 @@ function drip(response: ServerResponse): void {
 }
 
 describe('a submit whose answer comes a byte at a time', () => {
-  let rig: ConversionRig;
+  const rig = rigOfEachTest();
 
-  beforeEach(async () => {
-    rig = await startRig();
+  beforeEach(() => {
     rig.stub.on('convert/file', (_seen, response) => drip(response));
   });
-
-  afterEach(() => rig.close());
 
   it('ends by submitTimeout, with an outcome that is unknown and the reason', async () => {
     const policies = { submitTimeout: '3 seconds', onUnknownOutcome: 'fail' } as const;

@@ -1,18 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConversionRequest } from '../../src/client/job-request';
-import { startRig, type ConversionRig } from '../support/conversion-worker';
+import { rigOfEachTest } from '../support/conversion-worker';
 import { answerJson, answerRunning } from '../support/stub-service';
 
 describe('a job in mode sync', () => {
-  let rig: ConversionRig;
+  const rig = rigOfEachTest({ timeouts: { headersMs: 100 } });
 
-  beforeEach(async () => {
-    rig = await startRig({ timeouts: { headersMs: 100 } });
+  beforeEach(() => {
     rig.stub.on('convert/file', (_seen, response) => answerDone(response));
-  });
-
-  afterEach(async () => {
-    await rig.close();
   });
 
   function answerDone(response: Parameters<typeof answerJson>[0], error?: { code: string; message: string }): void {

@@ -119,9 +119,7 @@ it.each([
 });
 
 it('a job that is cancelled or fails before its download leaves nothing in the folder, and costs no step for that', async () => {
-  rig.stub.on('task/response', (seen, response) =>
-    answerCompleted(response, String(seen.data['connector']), { error: { code: 'CORRUPT_FILE', message: 'no.' } }),
-  );
+  rig.stub.complete({ error: { code: 'CORRUPT_FILE', message: 'no.' } });
   const job = await start();
   await expect(job.result()).rejects.toMatchObject({ details: { phase: 'converting' } });
   expect(await rig.steps(job.workflowId)).toEqual(['uploadFile', 'convertFile', 'checkTask']);

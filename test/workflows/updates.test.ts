@@ -6,18 +6,14 @@ import { InvalidRequestError } from '../../src/client/job-request';
 import { ConversionFailedError } from '../../src/client/conversion-handle';
 import type { StartOptions } from '../../src/client/start-options';
 import { planRun, startRun } from '../support/batches';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { conversionsOf } from '../support/invariant';
 import { answerError } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 import { startTemporalProxy, type Refusal } from '../support/temporal-proxy';
 import { until } from '../support/until';
 
-let rig: ConversionRig;
-beforeEach(async () => {
-  rig = await startRig();
-});
-afterEach(() => rig.close());
+const rig = rigOfEachTest();
 
 async function eventsOf(workflowId: string): Promise<number> {
   return (await rig.temporal.workflow.getHandle(workflowId).describe()).historyLength;

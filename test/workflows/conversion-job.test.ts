@@ -128,6 +128,21 @@ describe('conversionJob', () => {
     expect(rig.stub.count('convert/file')).toBe(2);
   });
 
+  it('keeps the code and the message of an error that the document does not list', async () => {
+    rig.stub.on('convert/file', (_seen, response) =>
+      answerJson(response, 418, { result: { error: { code: 'NO_COFFEE', message: 'only tea.' } } }),
+    );
+    const error = await failureOf();
+    expect(error.code).toBe('NO_COFFEE');
+    expect(error.message).toContain('only tea.');
+  });
+
+  it('fails at once when the service refuses the conversion, without a second convert request', async () => {
+    rig.stub.on('convert/file', (_seen, response) => answerError(response, 403, 'INVALID_CREDENTIAL'));
+    expect((await failureOf()).code).toBe('INVALID_CREDENTIAL');
+    expect(rig.stub.count('convert/file')).toBe(1);
+  });
+
   it('waits the full RETRY-AFTER before it sends again, and then continues', async () => {
     const at: number[] = [];
     rig.stub.on('convert/file', (_seen, response) => {

@@ -1,15 +1,11 @@
 import path from 'node:path';
 import { lookAtJob } from '../../src/activities/look-at-job';
 import { toJobInput } from '../../src/client/job-request';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, rigOfAllTests } from '../support/conversion-worker';
 import { answerRunning } from '../support/stub-service';
 import { until } from '../support/until';
 
-let rig: ConversionRig;
-beforeAll(async () => {
-  rig = await startRig();
-});
-afterAll(() => rig.close());
+const rig = rigOfAllTests();
 
 it('tells whether a job runs and does what is expected, and how one that is waited for has ended', async () => {
   rig.stub.on('task/response', (seen, response) => answerRunning(response, String(seen.data['connector'])));
@@ -25,7 +21,7 @@ it('tells whether a job runs and does what is expected, and how one that is wait
   expect((await look({ ...expected, output: 'html' })).stands).toMatchObject({ isOpen: true, isSame: false });
   expect(await lookAtJob(rig.temporal, { workflowId })).not.toHaveProperty('outcome');
   await until('it converts', async () => (await job.state()).phase === 'converting');
-  rig.stub.on('task/response', (seen, response) => rig.stub.answerAsAlways(seen, response));
+  rig.stub.asAlways('task/response');
   await job.result();
   expect((await look(expected)).stands).toMatchObject({ isOpen: false, isSame: true });
   expect(await lookAtJob(rig.temporal, { workflowId })).toMatchObject({ outcome: { status: 'succeeded' } });

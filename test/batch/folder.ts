@@ -1,19 +1,13 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { makeFolder } from '../storage/folder';
 
-const folders: string[] = [];
-
-/** To be called in `afterEach`. */
-export async function cleanUp(): Promise<void> {
-  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
-}
+export { cleanUp } from '../storage/folder';
 
 /** A folder with files in it: contents by relative path. */
 export async function makeTree(files: Record<string, string | Buffer> = {}): Promise<string> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-batch-'));
-  folders.push(folder);
+  const folder = await makeFolder();
   await addFiles(folder, files);
   return folder;
 }

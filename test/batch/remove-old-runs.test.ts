@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { hashFile } from '../../src/batch/contents';
@@ -7,7 +6,8 @@ import { Ledger } from '../../src/batch/ledger';
 import { planBatch } from '../../src/batch/plan/plan-batch';
 import { removeOldRuns, runOf } from '../../src/batch/run-folders';
 import { createLocalFiles } from '../../src/storage/local-files';
-import { folderUri } from './folder';
+import { makeFolder } from '../storage/folder';
+import { cleanUp, folderUri } from './folder';
 
 const files = createLocalFiles();
 
@@ -16,12 +16,12 @@ describe('the runs of a batch that has had many', () => {
   let batchFolder: string;
 
   beforeEach(async () => {
-    root = await mkdtemp(path.join(tmpdir(), 'fileconv-runs-'));
+    root = await makeFolder();
     batchFolder = path.join(root, 'batch');
     await mkdir(path.join(root, 'in'));
     await mkdir(path.join(root, 'out'));
   });
-  afterEach(() => rm(root, { recursive: true, force: true }));
+  afterEach(cleanUp);
 
   const runFolder = (number: number) => path.join(batchFolder, `run-${String(number).padStart(4, '0')}`);
 

@@ -1,12 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { csvColumns } from '../../src/batch/report/csv';
-import { writeBatchReport } from '../../src/batch/report/write-report';
 import type { BatchItem } from '../../src/shared/batch';
-import { createLocalFiles } from '../../src/storage/local-files';
-import { makeRun, removeRuns, type Ending, type MadeRun } from './report-run';
+import { cleanUp } from './folder';
+import { makeRun, reportOn, type Ending, type MadeRun } from './report-run';
 
-afterEach(removeRuns);
+afterEach(cleanUp);
 
 const ui = { url: 'http://127.0.0.1:8233', namespace: 'default' };
 
@@ -125,7 +124,7 @@ it('says which jobs may have been charged twice', async () => {
 });
 
 async function csvOf(run: MadeRun): Promise<{ text: string; rows: Record<string, string>[] }> {
-  await writeBatchReport(createLocalFiles(), { batch: 'november', folder: run.uri, state: run.state, ui });
+  await reportOn(run, { ui });
   const text = await readFile(path.join(run.folder, 'report.csv'), 'utf8');
   const [header, ...records] = parseCsv(text.slice(1));
   expect(header).toEqual([...csvColumns]);

@@ -2,47 +2,29 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { styles } from '../../src/batch/report/page/styles';
-import { writeBatchReport } from '../../src/batch/report/write-report';
-import { createLocalFiles } from '../../src/storage/local-files';
-import { makeRun, removeRuns, type Ending } from './report-run';
+import { cleanUp } from './folder';
+import { failed, makeRun, reportOn, type Ending } from './report-run';
 
-afterEach(removeRuns);
+afterEach(cleanUp);
 
-const failed = (code: string, more: Partial<Ending> = {}): Ending => ({
-  status: 'failed',
-  code,
-  message: code,
-  ...more,
-});
+const succeeded = { status: 'succeeded' } as const;
+const cancelled = { status: 'cancelled' } as const;
 
-it('says in its first sentence whether the batch worked, and that nobody can miss a failure', async () => {
-  expect(verdictOf(await pageOf([{ status: 'succeeded' }, { status: 'succeeded' }]))).toEqual([
-    'good',
-    'All 2 files are converted.',
-  ]);
-  expect(verdictOf(await pageOf([{ status: 'succeeded' }, { status: 'skipped' }]))).toEqual([
-    'good',
-    'All 2 files are done.',
-  ]);
-  expect(verdictOf(await pageOf([{ status: 'succeeded' }, failed('EMPTY_FILE')]))).toEqual([
-    'bad',
-    '1 of 2 files failed.',
-  ]);
-  expect(verdictOf(await pageOf([failed('EMPTY_FILE'), failed('EMPTY_FILE')]))).toEqual(['bad', 'All 2 files failed.']);
-  expect(verdictOf(await pageOf([{ status: 'succeeded' }, { status: 'cancelled' }], { status: 'cancelled' }))).toEqual([
-    'open',
-    'Cancelled; 1 of 2 files not converted.',
-  ]);
-  expect(verdictOf(await pageOf([failed('EMPTY_FILE'), { status: 'cancelled' }], { status: 'stopped' }))).toEqual([
-    'bad',
-    'Stopped after 1 failure; 1 of 2 files not tried.',
-  ]);
-  expect(verdictOf(await pageOf([{ status: 'succeeded' }, undefined], { status: 'running' }))).toEqual([
-    'open',
-    '1 of 2 files are done.',
-  ]);
-  expect(verdictOf(await pageOf([]))).toEqual(['good', 'The manifest was empty: there was nothing to convert.']);
-});
+it.each<[endings: (Ending | undefined)[], settings: PageSettings, verdict: string, text: string]>([
+  [[succeeded, succeeded], {}, 'good', 'All 2 files are converted.'],
+  [[succeeded, { status: 'skipped' }], {}, 'good', 'All 2 files are done.'],
+  [[succeeded, failed('EMPTY_FILE')], {}, 'bad', '1 of 2 files failed.'],
+  [[failed('EMPTY_FILE'), failed('EMPTY_FILE')], {}, 'bad', 'All 2 files failed.'],
+  [[succeeded, cancelled], { status: 'cancelled' }, 'open', 'Cancelled; 1 of 2 files not converted.'],
+  [[failed('EMPTY_FILE'), cancelled], { status: 'stopped' }, 'bad', 'Stopped after 1 failure; 1 of 2 files not tried.'],
+  [[succeeded, undefined], { status: 'running' }, 'open', '1 of 2 files are done.'],
+  [[], {}, 'good', 'The manifest was empty: there was nothing to convert.'],
+])(
+  'says in its first sentence whether the batch worked, and that nobody can miss a failure: %j %j',
+  async (endings, settings, ...said) => {
+    expect(verdictOf(await pageOf(endings, settings))).toEqual(said);
+  },
+);
 
 describe('a hostile name or message', () => {
   const attack = `</title></style><script>alert(1)</script><img src=x onerror='a()'>"&\u202ecod.exe`;
@@ -240,14 +222,7 @@ async function pageOf(endings: readonly (Ending | undefined)[], settings: PageSe
   const { batch = 'november', status = 'completed', items = {}, maxListed = 1_000 } = settings;
   const run = await makeRun(endings, { status, items });
   const ui = { url: 'http://127.0.0.1:8233', namespace: 'default' };
-  await writeBatchReport(createLocalFiles(), {
-    batch,
-    folder: run.uri,
-    state: run.state,
-    ui,
-    maxListed,
-    timeZone: 'UTC',
-  });
+  await reportOn(run, { batch, ui, maxListed, timeZone: 'UTC' });
   return await readFile(path.join(run.folder, 'report.html'), 'utf8');
 }
 

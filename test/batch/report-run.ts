@@ -1,15 +1,13 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type { BatchReport } from '../../src/batch/report/report';
+import { writeBatchReport } from '../../src/batch/report/write-report';
 import type { BatchItem, BatchItemResult, BatchStatus, ConversionBatchResult } from '../../src/shared/batch';
+import { createLocalFiles } from '../../src/storage/local-files';
+import { makeFolder } from '../storage/folder';
 
-const folders: string[] = [];
-
-/** To be called in `afterEach`. */
-export async function removeRuns(): Promise<void> {
-  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
-}
+type WriteReportOptions = Parameters<typeof writeBatchReport>[1];
 
 export interface MadeRun {
   folder: string;
@@ -19,6 +17,15 @@ export interface MadeRun {
 
 /** How a row of a made run ended; the rest of it is made up. */
 export type Ending = Partial<BatchItemResult> & Pick<BatchItemResult, 'status'> & { item?: never };
+
+export function failed(code: string, more: Partial<Ending> = {}): Ending {
+  return { status: 'failed', code, message: code, ...more };
+}
+
+/** Writes the report of a made run, of the batch `november` unless it is called otherwise. */
+export function reportOn(run: MadeRun, options: Partial<WriteReportOptions> = {}): Promise<BatchReport> {
+  return writeBatchReport(createLocalFiles(), { batch: 'november', folder: run.uri, state: run.state, ...options });
+}
 
 export function itemOf(item: number, fields: Partial<BatchItem> = {}): BatchItem {
   const name = `invoice-${String(item).padStart(5, '0')}`;
@@ -63,8 +70,7 @@ export async function makeRun(
 }
 
 export async function writeRun(manifest: readonly object[], results: readonly object[]): Promise<string> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-report-'));
-  folders.push(folder);
+  const folder = await makeFolder();
   const lines = (rows: readonly object[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
   await writeFile(path.join(folder, 'manifest.jsonl'), lines(manifest));
   await writeFile(path.join(folder, 'results.jsonl'), lines(results));

@@ -1,12 +1,9 @@
 import { summariseReport } from '../../src/batch/report/summary';
-import { writeBatchReport } from '../../src/batch/report/write-report';
 import type { BatchItem, PlannedRows } from '../../src/shared/batch';
-import { createLocalFiles } from '../../src/storage/local-files';
-import { makeRun, removeRuns, type Ending } from './report-run';
+import { cleanUp } from './folder';
+import { failed, makeRun, reportOn, type Ending } from './report-run';
 
-afterEach(removeRuns);
-
-const failed = (code: string): Ending => ({ status: 'failed', code, message: code });
+afterEach(cleanUp);
 
 it('tells in a few lines whether it worked, the failures with what to do, the next command and where the reports are', async () => {
   const { lines, folder } = await summaryOf([
@@ -131,6 +128,6 @@ async function summaryOf(
 ): Promise<{ lines: string[]; folder: string }> {
   const run = await makeRun(endings, { ...(items && { items }) });
   const state = { ...run.state, ...(planned && { planned }) };
-  const report = await writeBatchReport(createLocalFiles(), { batch, folder: run.uri, state });
+  const report = await reportOn({ ...run, state }, { batch });
   return { lines: summariseReport(report), folder: run.folder };
 }

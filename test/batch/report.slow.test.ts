@@ -6,20 +6,13 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { pathToFileURL } from 'node:url';
-import type { BatchReport } from '../../src/batch/report/report';
 import { readBatchReport, writeBatchReport } from '../../src/batch/report/write-report';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { until } from '../support/until';
-import { itemOf, makeRun, removeRuns, resultOf, writeRun, type Ending, type MadeRun } from './report-run';
+import { cleanUp } from './folder';
+import { failed, itemOf, makeRun, reportOn, resultOf, writeRun, type Ending } from './report-run';
 
-afterEach(removeRuns);
-
-const failed = (code: string, more: Partial<Ending> = {}): Ending => ({
-  status: 'failed',
-  code,
-  message: code,
-  ...more,
-});
+afterEach(cleanUp);
 
 describe('counts', () => {
   it('add up to the manifest, whatever became of the rows', async () => {
@@ -211,9 +204,7 @@ describe('a run that is not what the batch wrote', () => {
   ])('%s is an error that names the line', async (_, manifest, results, message) => {
     const folder = await writeRun(manifest, results);
     const { state } = await makeRun([]);
-    await expect(
-      writeBatchReport(createLocalFiles(), { batch: 'november', folder: `file://${folder}/`, state }),
-    ).rejects.toMatchObject({
+    await expect(reportOn({ folder, uri: `file://${folder}/`, state })).rejects.toMatchObject({
       code: 'RUN_UNREADABLE',
       message: expect.stringMatching(message) as string,
     });
@@ -221,27 +212,25 @@ describe('a run that is not what the batch wrote', () => {
   });
 
   it('results that are not merged yet, or a folder that is gone, are an error that says how to continue and write nothing', async () => {
-    const { folder, uri, state } = await makeRun([{ status: 'succeeded' }]);
-    const write = () => writeBatchReport(createLocalFiles(), { batch: 'november', folder: uri, state });
+    const run = await makeRun([{ status: 'succeeded' }]);
+    const { folder } = run;
     await rm(path.join(folder, 'results.jsonl'));
-    await expect(write()).rejects.toMatchObject({
+    await expect(reportOn(run)).rejects.toMatchObject({
       code: 'RESULTS_MISSING',
       message: expect.stringContaining('`fileconv batch watch november`') as string,
     });
     expect(await readdir(folder)).toEqual(['manifest.jsonl']);
     await rm(folder, { recursive: true });
-    await expect(write()).rejects.toMatchObject({ code: 'MANIFEST_MISSING' });
+    await expect(reportOn(run)).rejects.toMatchObject({ code: 'MANIFEST_MISSING' });
     expect(existsSync(folder)).toBe(false);
   });
 
   it('a file of the run that is there but cannot be reached is not called missing', async () => {
-    const { folder, uri, state } = await makeRun([{ status: 'succeeded' }]);
-    const manifest = path.join(folder, 'manifest.jsonl');
+    const run = await makeRun([{ status: 'succeeded' }]);
+    const manifest = path.join(run.folder, 'manifest.jsonl');
     await rm(manifest);
     await symlink(manifest, manifest);
-    await expect(writeBatchReport(createLocalFiles(), { batch: 'november', folder: uri, state })).rejects.toThrow(
-      /manifest\.jsonl can't be looked at: .*ELOOP/,
-    );
+    await expect(reportOn(run)).rejects.toThrow(/manifest\.jsonl can't be looked at: .*ELOOP/);
   });
 });
 
@@ -303,18 +292,6 @@ async function largeRun(rows: number): Promise<string> {
     resultOf(item, failed('FAILED_CONVERT', { message: `${item} ${'m'.repeat(500)}` })),
   );
   return folder;
-}
-
-async function reportOn(
-  run: MadeRun,
-  options: Partial<Parameters<typeof writeBatchReport>[1]> = {},
-): Promise<BatchReport> {
-  return await writeBatchReport(createLocalFiles(), {
-    batch: 'november',
-    folder: run.uri,
-    state: run.state,
-    ...options,
-  });
 }
 
 async function filesOf(folder: string): Promise<Record<string, string>> {

@@ -8,17 +8,13 @@ import { presentSearchAttributes, registerSearchAttributes } from '../../src/cli
 import type { StartOptions } from '../../src/client/start-options';
 import { searchAttributeNames, searchAttributes } from '../../src/shared/search-attributes';
 import { planRun, startRun } from '../support/batches';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { type ConversionRig, quickPolicies, rigOfAllTests, startRig } from '../support/conversion-worker';
 import { conversionsOf } from '../support/invariant';
 import { newNamespace } from '../support/namespace';
 import { testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';
 
-let rig: ConversionRig;
-beforeAll(async () => {
-  rig = await startRig();
-});
-afterAll(() => rig.close());
+const rig = rigOfAllTests();
 
 async function start(options: StartOptions, on: Pick<ConversionRig, 'client' | 'source'> = rig) {
   const source = await on.source('report.md');

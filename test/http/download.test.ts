@@ -5,6 +5,13 @@ afterEach(closeAll);
 
 const ticket = { connector: 'c' };
 
+const serving = (content: string, type = 'application/json') =>
+  serve((response) => response.writeHead(200, { 'content-type': type }).end(content));
+
+/** The connection ends behind three of ten bytes. */
+const breaking = () =>
+  serveTcp((socket) => socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc')));
+
 describe('download', () => {
   it('streams the bytes as they are and tells their number', async () => {
     const bytes = randomBytes(5_000_000);
@@ -47,18 +54,14 @@ describe('download', () => {
     ['a JSON file longer than any error', JSON.stringify({ blocks: Array(40_000).fill('word') })],
     ['JSON that is none', '{"result": {"error": '],
   ])('takes %s for the converted file', async (_what, content) => {
-    const { baseUrl } = await serve((response) =>
-      response.writeHead(200, { 'content-type': 'application/json' }).end(content),
-    );
+    const { baseUrl } = await serving(content);
     const { body } = await connectTo(baseUrl).download({ ticket });
     expect((await readAll(body)).toString()).toBe(content);
   });
 
   it('takes a body of the announced size for the file, even if it looks like an error, or like nothing', async () => {
     const content = JSON.stringify({ code: 'NOT_FOUND', message: 'The API endpoint does not exist.' });
-    const { baseUrl } = await serve((response) =>
-      response.writeHead(200, { 'content-type': 'application/json' }).end(content),
-    );
+    const { baseUrl } = await serving(content);
     const { body } = await connectTo(baseUrl).download({ ticket: { ...ticket, size: content.length }, output: 'pdf' });
     expect((await readAll(body)).toString()).toBe(content);
     const failure = await failureOf(connectTo(baseUrl).download({ ticket: { ...ticket, size: 4_711 } }));
@@ -67,18 +70,14 @@ describe('download', () => {
 
   it('takes JSON with a code of its own for a result in JSON', async () => {
     const content = JSON.stringify({ code: 'ORDER_SHIPPED', message: 'It is on its way.' });
-    const { baseUrl } = await serve((response) =>
-      response.writeHead(200, { 'content-type': 'application/json' }).end(content),
-    );
+    const { baseUrl } = await serving(content);
     const { body } = await connectTo(baseUrl).download({ ticket, output: 'json' });
     expect((await readAll(body)).toString()).toBe(content);
     expect((await failureOf(connectTo(baseUrl).download({ ticket, output: 'pdf' }))).code).toBe('ORDER_SHIPPED');
   });
 
   it('takes HTML for the converted file, which it can be', async () => {
-    const { baseUrl } = await serve((response) =>
-      response.writeHead(200, { 'content-type': 'text/html' }).end('<table>'),
-    );
+    const { baseUrl } = await serving('<table>', 'text/html');
     const { body } = await connectTo(baseUrl).download({ ticket });
     expect((await readAll(body)).toString()).toBe('<table>');
   });
@@ -94,9 +93,7 @@ describe('download', () => {
   });
 
   it('fails in the stream when the connection breaks in the middle', async () => {
-    const baseUrl = await serveTcp((socket) =>
-      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc')),
-    );
+    const baseUrl = await breaking();
     const { body } = await connectTo(baseUrl).download({ ticket });
     expect(await failureOf(readAll(body))).toMatchObject({
       code: 'CONNECTION_LOST',
@@ -106,9 +103,7 @@ describe('download', () => {
   });
 
   it('keeps a failure for whoever reads the stream later', async () => {
-    const baseUrl = await serveTcp((socket) =>
-      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc')),
-    );
+    const baseUrl = await breaking();
     const { body } = await connectTo(baseUrl).download({ ticket });
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect((await failureOf(readAll(body))).code).toBe('CONNECTION_LOST');

@@ -1,9 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import net, { type AddressInfo } from 'node:net';
-import type { Readable } from 'node:stream';
 import { createConversionApi, type ApiTimeouts, type ConversionApi } from '../../src/http/client';
 import { ConversionApiError } from '../../src/http/errors';
 import { parseForm } from '../support/parse-form';
+
+export { buffer as readAll } from 'node:stream/consumers';
 
 export const token = 'tok_5f0e-secret-of-the-app';
 export const appId = '7d0b6f0e-3c0a-4f6a-9a4e-1d1f5b1c2a3b';
@@ -126,12 +127,6 @@ export async function readForm(request: SeenRequest | undefined): Promise<Form> 
     fileName: isFile ? file.name : undefined,
     fileBytes: isFile ? Buffer.from(await file.arrayBuffer()) : undefined,
   };
-}
-
-export async function readAll(body: Readable): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of body as AsyncIterable<Buffer>) chunks.push(chunk);
-  return Buffer.concat(chunks);
 }
 
 /** Resolves when a connection is gone, however it went. */

@@ -2,176 +2,97 @@ import { connectTo, closeAll, failureOf, freePort, sendJson, serve, serveTcp } f
 
 afterEach(closeAll);
 
-interface Row {
-  readonly title: string;
-  /** Where the failing server is. */
-  readonly baseUrl: () => Promise<string>;
-  readonly code: string;
-  readonly mayHaveExecuted: boolean;
-}
+/** What the submit fails with, how, and where the failing server is. */
+type Row = [code: string, title: string, baseUrl: () => Promise<string>];
 
-const nothingRan: Omit<Row, 'mayHaveExecuted'>[] = [
-  {
-    title: 'a refused connection',
-    baseUrl: async () => `http://127.0.0.1:${await freePort()}`,
-    code: 'SERVICE_UNREACHABLE',
-  },
-  {
-    title: 'a host that has no address',
-    baseUrl: () => Promise.resolve('http://no-such-service.invalid'),
-    code: 'SERVICE_UNREACHABLE',
-  },
-  {
-    title: 'a TLS handshake that fails',
-    baseUrl: async () => (await serve((response) => response.end())).baseUrl.replace('http:', 'https:'),
-    code: 'SERVICE_UNREACHABLE',
-  },
-  {
-    title: 'a TLS handshake that is never answered',
-    baseUrl: async () => (await serveTcp(() => undefined)).replace('http:', 'https:'),
-    code: 'SERVICE_UNREACHABLE',
-  },
-  {
-    title: 'a 429 with the document’s error',
-    baseUrl: () => serving((response) => sendJson(response, problem('TOO_MANY_REQUESTS'), 429)),
-    code: 'TOO_MANY_REQUESTS',
-  },
-  {
-    title: 'a 429 from a gateway',
-    baseUrl: () =>
-      serving((response) => response.writeHead(429, { 'content-type': 'text/html' }).end('<h1>Slow down</h1>')),
-    code: 'TOO_MANY_REQUESTS',
-  },
-  {
-    title: 'a 429 whatever its code says',
-    baseUrl: () => serving((response) => sendJson(response, problem('INTERNAL_SERVER_ERROR'), 429)),
-    code: 'INTERNAL_SERVER_ERROR',
-  },
-  {
-    title: 'a 429 that is cut off in the middle',
-    baseUrl: () => answering('HTTP/1.1 429 Too Many Requests\r\ncontent-length: 50\r\n\r\n{"result'),
-    code: 'TOO_MANY_REQUESTS',
-  },
-  {
-    title: 'a 400 with the document’s error',
-    baseUrl: () => serving((response) => sendJson(response, problem('INVALID_PARAMETER'), 400)),
-    code: 'INVALID_PARAMETER',
-  },
-  {
-    title: 'a 403 with an error code that no table lists',
-    baseUrl: () => serving((response) => sendJson(response, problem('MOON_PHASE_WRONG'), 403)),
-    code: 'MOON_PHASE_WRONG',
-  },
-  {
-    title: 'a 200 with an error object',
-    baseUrl: () => serving((response) => sendJson(response, problem('INVALID_OUTPUT_FORMAT'))),
-    code: 'INVALID_OUTPUT_FORMAT',
-  },
-  {
-    title: 'a 500 with an error code that proves that nothing ran',
-    baseUrl: () => serving((response) => sendJson(response, problem('INSUFFICIENT_VCREDITS'), 500)),
-    code: 'INSUFFICIENT_VCREDITS',
-  },
-  {
-    title: 'a server error of a task that is completed, for then its outcome is known and was not charged',
-    baseUrl: () =>
-      serving((response) =>
-        sendJson(response, { entity: { id: 't', status: 'completed' }, ...problem('INTERNAL_SERVER_ERROR') }, 500),
-      ),
-    code: 'INTERNAL_SERVER_ERROR',
-  },
+const nothingRan: Row[] = [
+  ['SERVICE_UNREACHABLE', 'a refused connection', async () => `http://127.0.0.1:${await freePort()}`],
+  ['SERVICE_UNREACHABLE', 'a host that has no address', () => Promise.resolve('http://no-such-service.invalid')],
+  ['SERVICE_UNREACHABLE', 'a TLS handshake that fails', () => overTls(serving((response) => response.end()))],
+  ['SERVICE_UNREACHABLE', 'a TLS handshake that is never answered', () => overTls(serveTcp(() => undefined))],
+  ['TOO_MANY_REQUESTS', 'a 429 with the document’s error', () => refusing(429, 'TOO_MANY_REQUESTS')],
+  ['TOO_MANY_REQUESTS', 'a 429 from a gateway', () => showing(429, '<h1>Slow down</h1>')],
+  ['INTERNAL_SERVER_ERROR', 'a 429 whatever its code says', () => refusing(429, 'INTERNAL_SERVER_ERROR')],
+  [
+    'TOO_MANY_REQUESTS',
+    'a 429 that is cut off in the middle',
+    () => answering('HTTP/1.1 429 Too Many Requests\r\ncontent-length: 50\r\n\r\n{"result'),
+  ],
+  ['INVALID_PARAMETER', 'a 400 with the document’s error', () => refusing(400, 'INVALID_PARAMETER')],
+  ['MOON_PHASE_WRONG', 'a 403 with an error code that no table lists', () => refusing(403, 'MOON_PHASE_WRONG')],
+  ['INVALID_OUTPUT_FORMAT', 'a 200 with an error object', () => refusing(200, 'INVALID_OUTPUT_FORMAT')],
+  [
+    'INSUFFICIENT_VCREDITS',
+    'a 500 with an error code that proves that nothing ran',
+    () => refusing(500, 'INSUFFICIENT_VCREDITS'),
+  ],
+  [
+    'INTERNAL_SERVER_ERROR',
+    'a server error of a task that is completed, for then its outcome is known and was not charged',
+    () => refusing(500, 'INTERNAL_SERVER_ERROR', { entity: { id: 't', status: 'completed' } }),
+  ],
 ];
 
-const mayHaveRun: Omit<Row, 'mayHaveExecuted'>[] = [
-  {
-    title: 'a connection that is reset before an answer',
-    baseUrl: () => serving((response) => response.socket?.resetAndDestroy()),
-    code: 'CONNECTION_LOST',
-  },
-  {
-    title: 'a connection that is closed before an answer',
-    baseUrl: () => serving((response) => response.socket?.end()),
-    code: 'CONNECTION_LOST',
-  },
-  {
-    title: 'a connection that is reset after the headers of the answer',
-    baseUrl: () =>
+const mayHaveRun: Row[] = [
+  [
+    'CONNECTION_LOST',
+    'a connection that is reset before an answer',
+    () => serving((response) => response.socket?.resetAndDestroy()),
+  ],
+  [
+    'CONNECTION_LOST',
+    'a connection that is closed before an answer',
+    () => serving((response) => response.socket?.end()),
+  ],
+  [
+    'CONNECTION_LOST',
+    'a connection that is reset after the headers of the answer',
+    () =>
       serving((response) => {
         response.writeHead(200, { 'content-type': 'application/json', 'content-length': 100 }).write('{"result"');
         setTimeout(() => response.socket?.resetAndDestroy(), 50);
       }),
-    code: 'CONNECTION_LOST',
-  },
-  {
-    title: 'an answer shorter than its content length',
-    baseUrl: () => answering('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"result":{}}'),
-    code: 'CONNECTION_LOST',
-  },
-  { title: 'no answer in time', baseUrl: () => serving(() => undefined), code: 'REQUEST_TIMEOUT' },
-  {
-    title: 'an answer that stops coming',
-    baseUrl: () =>
+  ],
+  [
+    'CONNECTION_LOST',
+    'an answer shorter than its content length',
+    () => answering('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"result":{}}'),
+  ],
+  ['REQUEST_TIMEOUT', 'no answer in time', () => serving(() => undefined)],
+  [
+    'REQUEST_TIMEOUT',
+    'an answer that stops coming',
+    () =>
       serving((response) =>
         response.writeHead(200, { 'content-type': 'application/json', 'content-length': 100 }).write('{'),
       ),
-    code: 'REQUEST_TIMEOUT',
-  },
-  {
-    title: 'an answer that is not HTTP',
-    baseUrl: () => answering('220 mail.example ESMTP\r\n'),
-    code: 'UNREADABLE_RESPONSE',
-  },
-  {
-    title: 'a 400 without an error of the document’s shape',
-    baseUrl: () => serving((response) => response.writeHead(400, { 'content-type': 'text/html' }).end('<h1>Bad</h1>')),
-    code: 'HTTP_400',
-  },
-  {
-    title: 'a 500 with the document’s error',
-    baseUrl: () => serving((response) => sendJson(response, problem('INTERNAL_SERVER_ERROR'), 500)),
-    code: 'INTERNAL_SERVER_ERROR',
-  },
-  {
-    title: 'a 500 with an error code that no table lists',
-    baseUrl: () => serving((response) => sendJson(response, problem('DATABASE_DOWN'), 500)),
-    code: 'DATABASE_DOWN',
-  },
-  {
-    title: 'a 502 page of a proxy',
-    baseUrl: () =>
-      serving((response) => response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad gateway')),
-    code: 'HTTP_502',
-  },
-  {
-    title: 'a 504 page of a proxy',
-    baseUrl: () => serving((response) => response.writeHead(504).end()),
-    code: 'HTTP_504',
-  },
-  {
-    title: 'a 200 page of HTML',
-    baseUrl: () =>
-      serving((response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Welcome</p>')),
-    code: 'UNREADABLE_RESPONSE',
-  },
-  {
-    title: 'a 200 with JSON of another shape',
-    baseUrl: () => serving((response) => sendJson(response, { ok: true })),
-    code: 'UNREADABLE_RESPONSE',
-  },
-  {
-    title: 'a redirect, which is never followed',
-    baseUrl: () => serving((response) => response.writeHead(307, { location: 'http://127.0.0.1:1/elsewhere' }).end()),
-    code: 'HTTP_307',
-  },
+  ],
+  ['UNREADABLE_RESPONSE', 'an answer that is not HTTP', () => answering('220 mail.example ESMTP\r\n')],
+  ['HTTP_400', 'a 400 without an error of the document’s shape', () => showing(400, '<h1>Bad</h1>')],
+  ['INTERNAL_SERVER_ERROR', 'a 500 with the document’s error', () => refusing(500, 'INTERNAL_SERVER_ERROR')],
+  ['DATABASE_DOWN', 'a 500 with an error code that no table lists', () => refusing(500, 'DATABASE_DOWN')],
+  ['HTTP_502', 'a 502 page of a proxy', () => showing(502, '<h1>Bad gateway')],
+  ['HTTP_504', 'a 504 page of a proxy', () => serving((response) => response.writeHead(504).end())],
+  ['UNREADABLE_RESPONSE', 'a 200 page of HTML', () => showing(200, '<p>Welcome</p>')],
+  [
+    'UNREADABLE_RESPONSE',
+    'a 200 with JSON of another shape',
+    () => serving((response) => sendJson(response, { ok: true })),
+  ],
+  [
+    'HTTP_307',
+    'a redirect, which is never followed',
+    () => serving((response) => response.writeHead(307, { location: 'http://127.0.0.1:1/elsewhere' }).end()),
+  ],
 ];
 
-const rows: Row[] = [
-  ...nothingRan.map((row) => ({ ...row, mayHaveExecuted: false })),
-  ...mayHaveRun.map((row) => ({ ...row, mayHaveExecuted: true })),
+const rows = [
+  ...nothingRan.map((row) => [false, ...row] as const),
+  ...mayHaveRun.map((row) => [true, ...row] as const),
 ];
 
 describe('a submit that failed', () => {
-  it.each(rows)('$title: mayHaveExecuted is $mayHaveExecuted', async ({ baseUrl, code, mayHaveExecuted }) => {
+  it.each(rows)('mayHaveExecuted is %s: %s of %s', async (mayHaveExecuted, code, _title, baseUrl) => {
     const api = connectTo(await baseUrl(), { connectMs: 1000, headersMs: 1000, bodyMs: 1000 });
     const error = await failureOf(api.convertFile({ connector: 'c', output: 'pdf' }));
     expect({ code: error.code, mayHaveExecuted: error.mayHaveExecuted }).toEqual({ code, mayHaveExecuted });
@@ -216,8 +137,17 @@ describe('a submit that failed', () => {
   });
 });
 
-function problem(code: string): { result: unknown } {
-  return { result: { output: {}, error: { code, message: 'What went wrong.' }, warning: {} } };
+function refusing(status: number, code: string, beside = {}): Promise<string> {
+  const result = { output: {}, error: { code, message: 'What went wrong.' }, warning: {} };
+  return serving((response) => sendJson(response, { ...beside, result }, status));
+}
+
+function showing(status: number, page: string): Promise<string> {
+  return serving((response) => response.writeHead(status, { 'content-type': 'text/html' }).end(page));
+}
+
+async function overTls(baseUrl: Promise<string>): Promise<string> {
+  return (await baseUrl).replace('http:', 'https:');
 }
 
 async function serving(answer: Parameters<typeof serve>[0]): Promise<string> {

@@ -92,7 +92,7 @@ it('a worker that is asked to end gives up its transfers after the grace time, s
   const late = await startJob('late');
   await upload.abandoned;
   // Longer than the grace time, and still there: its answer is the only proof of what it did.
-  rig.stub.on('convert/file', (seen, response) => rig.stub.answerAsAlways(seen, response));
+  rig.stub.asAlways('convert/file');
   answerSubmit();
   expect(await worker.ended).toMatchObject({ code: 0, signal: null });
   expect(rig.stub.count('convert/file')).toBe(1);

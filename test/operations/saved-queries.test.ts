@@ -39,14 +39,8 @@ beforeAll(async () => {
   rig = await startRig({ app });
   const submits = new Map<string, number>();
   const tasks = new Map<string, string>();
-  rig.stub.on('upload/file', (seen, response) => {
-    const name = /filename="([^".]+)/.exec(seen.body.toString('latin1'))?.[1] ?? '';
-    const output = { connector: `${name} ${randomUUID()}`, size: 1 };
-    response.writeHead(200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify({ result: { output, error: {}, warning: {} } }));
-  });
   rig.stub.on('convert/file', (seen, response) => {
-    const [name = ''] = String(seen.data['connector']).split(' ');
+    const { name } = path.parse(rig.stub.fileOf(seen));
     submits.set(name, (submits.get(name) ?? 0) + 1);
     const does = services[name]?.(submits.get(name) ?? 0);
     if (does === 'poor') {

@@ -208,10 +208,7 @@ describe.each(ways)('a name that is taken while a large body comes %s', (_way, e
   const arriving = () => ({ body: thenAwait(() => put('a.pdf', 'rival')), expectedSize });
 
   it('is DESTINATION_EXISTS or skipped, by policy, and no upload stays open', async () => {
-    expect(await failureOf(write(arriving()))).toMatchObject({
-      code: 'DESTINATION_EXISTS',
-      retryable: false,
-    });
+    expect(await failureOf(write(arriving()))).toMatchObject({ code: 'DESTINATION_EXISTS', retryable: false });
     expect(await write({ ...arriving(), onExisting: 'skip' })).toMatchObject({ skipped: true, bytes: 5 });
     expect((await contentOf('a.pdf')).toString()).toBe('rival');
     expect(await openUploads()).toEqual([]);

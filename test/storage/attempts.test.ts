@@ -5,6 +5,10 @@ import type { WriteDestinationOptions } from '../../src/storage/file-store';
 import { cleanUp, failureOf, listFolder, makeFolder, uriOf } from './folder';
 import { begun, endless, store, write } from './writing';
 
+let folder: string;
+beforeEach(async () => {
+  folder = await makeFolder();
+});
 afterEach(cleanUp);
 
 describe('attempts of one job', () => {
@@ -25,7 +29,6 @@ describe('attempts of one job', () => {
   it.each(['overwrite', 'fail', 'rename'] as const)(
     'a later attempt removes what an earlier one left, which then fails and spoils nothing (%s)',
     async (onExisting) => {
-      const folder = await makeFolder();
       const uri = uriOf(folder, 'out.pdf');
       const zombie = startZombie(uri, { onExisting });
       await begun(folder);
@@ -38,7 +41,6 @@ describe('attempts of one job', () => {
   );
 
   it('an attempt with the same number takes over too', async () => {
-    const folder = await makeFolder();
     const uri = uriOf(folder, 'out.pdf');
     const zombie = startZombie(uri);
     const { ino } = await begun(folder);
@@ -53,7 +55,6 @@ describe('attempts of one job', () => {
   });
 
   it('ask right before the file gets its name, again after each wait, and not at all before its bytes are there', async () => {
-    const folder = await makeFolder();
     const seen: string[][] = [];
     const mayCommit = () => {
       seen.push(readdirSync(folder));
@@ -71,7 +72,6 @@ describe('attempts of one job', () => {
   it.each(['overwrite', 'fail', 'skip', 'rename'] as const)(
     'that may not commit replace nothing, make no file, and take their temporary one away (%s)',
     async (onExisting) => {
-      const folder = await makeFolder();
       await writeFile(path.join(folder, 'newer.pdf'), 'newer');
       const lost = new Error('given up');
       for (const name of ['newer.pdf', 'none.pdf']) {
@@ -84,7 +84,6 @@ describe('attempts of one job', () => {
   );
 
   it('leave the files of other jobs alone', async () => {
-    const folder = await makeFolder();
     const other = startZombie(uriOf(folder, 'out.pdf'), { jobKey: 'job-2', onExisting: 'rename' });
     await begun(folder);
     await write(uriOf(folder, 'out.pdf'), { attempt: 2 });
@@ -94,7 +93,6 @@ describe('attempts of one job', () => {
   });
 
   it('do not follow a symbolic link that has the temporary file’s name', async () => {
-    const folder = await makeFolder();
     const zombie = startZombie(uriOf(folder, 'out.pdf'));
     const { name } = await begun(folder);
     zombie.release();
@@ -108,7 +106,6 @@ describe('attempts of one job', () => {
 
 describe('discardPartial', () => {
   it('removes what attempts left, by file or by folder, and nothing else', async () => {
-    const folder = await makeFolder();
     for (const uri of [uriOf(folder, 'out.pdf'), `${uriOf(folder)}/`]) {
       const stop = new AbortController();
       const writing = write(uriOf(folder, 'out.pdf'), { body: endless(), attempt: 3, signal: stop.signal });
@@ -125,13 +122,11 @@ describe('discardPartial', () => {
   });
 
   it('has nothing to do where there is no folder', async () => {
-    const folder = await makeFolder();
     await store.discardPartial({ uri: uriOf(folder, 'none', 'out.pdf'), jobKey: 'job-1' });
   });
 });
 
 it('a sweep removes what nobody has written to for a day, of any job, and nothing else', async () => {
-  const folder = await makeFolder();
   const names = [
     '.a.pdf.0123456789ab.2.part',
     '.b.pdf.0123456789ab.1.part',

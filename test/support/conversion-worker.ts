@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { Client, Connection } from '@temporalio/client';
+import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { DefaultLogger, NativeConnection, Runtime, type Logger, type Worker } from '@temporalio/worker';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
+import type { ConversionRequest } from '../../src/client/job-request';
 import type { ApiTimeouts } from '../../src/http/conversion-api';
 import {
   FileConversionPlugin,
@@ -14,10 +15,14 @@ import {
   type FileConversionPluginOptions,
 } from '../../src/plugin';
 import type { StoresByScheme } from '../../src/storage/stores';
+import { defined } from '../../src/shared/defined';
 import { createConversionWorker } from '../../src/worker';
 import { conversionsOf, untoldConversions } from './invariant';
 import { startStubService, stubAppId, stubToken, type StubService } from './stub-service';
 import { testTemporalAddress } from './temporal';
+
+type RequestOverrides = Partial<Omit<ConversionRequest, 'destination'>> & { destination?: string | undefined };
+type HistoryEvents = NonNullable<Awaited<ReturnType<WorkflowHandle['fetchHistory']>>['events']>;
 
 /** A stub service, a worker in this process and a client, on a task queue of their own. */
 export interface ConversionRig {
@@ -30,6 +35,14 @@ export interface ConversionRig {
   folder: string;
   /** Writes a source file into the folder and returns its path. */
   source(name: string, contents?: string | Buffer): Promise<string>;
+  /** A job that makes `out/report.pdf` of `report.md` with quick policies, but for what is given; without a destination when that is undefined. */
+  request(overrides?: RequestOverrides): Promise<ConversionRequest>;
+  /** What a workflow tells in the Temporal UI as it runs. */
+  details(workflowId: string): Promise<string>;
+  /** The events of a workflow's newest run. */
+  events(workflowId: string): Promise<HistoryEvents>;
+  /** The activities that it has asked for, as `uploadFile`. */
+  steps(workflowId: string): Promise<string[]>;
   /** A second call changes nothing. */
   stopWorker(): Promise<void>;
   /** Throws when the service ran a conversion that no job owns up to, of this task queue or others that a test used. */
@@ -44,25 +57,25 @@ export const quickPolicies = {
   retryMaximumInterval: 200,
 } as const;
 
-export async function startRig(
-  options: {
-    worker?: boolean;
-    timeouts?: Partial<ApiTimeouts>;
-    app?: string;
-    /** Default: the stub's token. */
-    token?: Pick<AppProfile, 'token' | 'tokenFile'>;
-    callbacks?: CallbackSettings;
-    /** Default: callers of other namespaces can't reach it. */
-    nexus?: FileConversionPluginOptions['nexus'];
-    obeyCommonLimit?: boolean;
-    /** Activities at a time. */
-    slots?: number;
-    /** Default: files of this machine, and what it may read of the web. */
-    stores?: StoresByScheme;
-    /** Default: the server of this jest run, its namespace `default`, and payloads as they are. */
-    temporal?: { address: string; namespace: string; dataConverter?: DataConverter };
-  } = {},
-): Promise<ConversionRig> {
+interface RigOptions {
+  worker?: boolean;
+  timeouts?: Partial<ApiTimeouts>;
+  app?: string;
+  /** Default: the stub's token. */
+  token?: Pick<AppProfile, 'token' | 'tokenFile'>;
+  callbacks?: CallbackSettings;
+  /** Default: callers of other namespaces can't reach it. */
+  nexus?: FileConversionPluginOptions['nexus'];
+  obeyCommonLimit?: boolean;
+  /** Activities at a time. */
+  slots?: number;
+  /** Default: files of this machine, and what it may read of the web. */
+  stores?: StoresByScheme;
+  /** Default: the server of this jest run, its namespace `default`, and payloads as they are. */
+  temporal?: { address: string; namespace: string; dataConverter?: DataConverter };
+}
+
+export async function startRig(options: RigOptions = {}): Promise<ConversionRig> {
   installQuietRuntime();
   const { app = 'stub' } = options;
   const stub = await startStubService();
@@ -102,6 +115,13 @@ export async function startRig(
     worker = undefined;
     await running;
   };
+  const source = async (name: string, contents: string | Buffer = '# A report\n') => {
+    const file = path.join(folder, name);
+    await writeFile(file, contents);
+    return file;
+  };
+  const events = async (workflowId: string) =>
+    (await temporal.workflow.getHandle(workflowId).fetchHistory()).events ?? [];
   return {
     stub,
     temporal,
@@ -109,11 +129,21 @@ export async function startRig(
     app,
     folder,
     client: new FileConversionClient({ client: temporal, taskQueue, app }),
-    async source(name, contents = '# A report\n') {
-      const file = path.join(folder, name);
-      await writeFile(file, contents);
-      return file;
+    source,
+    async request(overrides = {}) {
+      const destination = path.join(folder, 'out', 'report.pdf');
+      const usual = { source: await source('report.md'), output: 'pdf', destination };
+      return defined({ ...usual, ...overrides, policies: { ...quickPolicies, ...overrides.policies } });
     },
+    details: async (workflowId) => {
+      const handle = temporal.workflow.getHandle(workflowId);
+      return (await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata')).currentDetails;
+    },
+    events,
+    steps: async (workflowId) =>
+      (await events(workflowId)).flatMap(
+        ({ activityTaskScheduledEventAttributes: asked }) => asked?.activityType?.name?.split('.')[1] ?? [],
+      ),
     stopWorker,
     async close(otherTaskQueues = []) {
       await stopWorker();
@@ -128,6 +158,34 @@ export async function startRig(
       if (untold.length > 0) throw new Error(untold.join('\n'));
     },
   };
+}
+
+/** A rig of its own for each test of the file, or of the `describe`, that calls this. */
+export function rigOfEachTest(options?: RigOptions): ConversionRig {
+  return whileTesting(() => startRig(options), { before: beforeEach, after: afterEach });
+}
+
+/** One rig for all of them. */
+export function rigOfAllTests(options?: RigOptions): ConversionRig {
+  return whileTesting(() => startRig(options), { before: beforeAll, after: afterAll });
+}
+
+/** What hooks start and close; its properties are there while tests run. */
+function whileTesting(
+  start: () => Promise<ConversionRig>,
+  { before, after }: { before: jest.Lifecycle; after: jest.Lifecycle },
+): ConversionRig {
+  let rig: ConversionRig | undefined;
+  before(async () => {
+    rig = await start();
+  });
+  after(() => rig?.close());
+  return new Proxy({} as ConversionRig, {
+    get(_none, name) {
+      if (!rig) throw new Error('There is no rig yet: it is there in tests and in hooks.');
+      return Reflect.get(rig, name) as unknown;
+    },
+  });
 }
 
 /** Creates a worker whose workflows run in this thread; the lines of a stack that jest shows stay those of the sources. */

@@ -13,6 +13,12 @@ export interface SeenRequest {
   at: number;
 }
 
+interface Outcome {
+  status?: string;
+  error?: { code: string; message: string };
+  vcredits?: number;
+}
+
 type Arrival = (request: IncomingMessage) => Promise<void>;
 type Handler = (request: SeenRequest, response: ServerResponse, stub: StubService) => void | Promise<void>;
 
@@ -39,6 +45,16 @@ export interface StubService {
   convert(request: SeenRequest): string;
   /** What the stub answers when no test has replaced it. */
   answerAsAlways(request: SeenRequest, response: ServerResponse): void;
+  /** An endpoint's first answers; those behind them are as always. */
+  first(endpoint: string, ...answers: ((response: ServerResponse) => void)[]): void;
+  /** Every task ends so. */
+  complete(outcome: Outcome): void;
+  /** Takes back what tests have made of these endpoints. */
+  asAlways(...endpoints: string[]): void;
+  /** Conversions of these files, or of all, are running until they are let go. */
+  hold(...files: string[]): { letGo: () => void };
+  /** Runs each conversion that it is asked for, and nobody hears of it. */
+  loseSubmits(): void;
   /** Runs before the body of a request to one endpoint is read: while it is awaited, the request is still being sent. */
   onArrival(endpoint: string, arrival: Arrival): void;
   output: Buffer;
@@ -95,6 +111,32 @@ export async function startStubService(port = 0): Promise<StubService> {
     count: (endpoint) => stub.requests.filter((seen) => seen.path === endpoint).length,
     on: (endpoint, handler) => handlers.set(endpoint, handler),
     answerAsAlways: (seen, response) => void always.get(seen.path)?.(seen, response, stub),
+    first: (endpoint, ...answers) =>
+      stub.on(endpoint, (seen, response) => {
+        const next = answers.shift();
+        if (next) next(response);
+        else stub.answerAsAlways(seen, response);
+      }),
+    complete: (outcome) =>
+      stub.on('task/response', (seen, response) => answerCompleted(response, String(seen.data['connector']), outcome)),
+    asAlways: (...endpoints) => {
+      for (const endpoint of endpoints) stub.on(endpoint, (seen, response) => stub.answerAsAlways(seen, response));
+    },
+    hold: (...files) => {
+      let isHeld = true;
+      stub.on('task/response', (seen, response) => {
+        const id = String(seen.data['connector']);
+        const isOne = files.length === 0 || files.includes(stub.conversions.get(id) ?? '');
+        if (isHeld && isOne) answerNotYet(response, id);
+        else stub.answerAsAlways(seen, response);
+      });
+      return { letGo: () => (isHeld = false) };
+    },
+    loseSubmits: () =>
+      stub.on('convert/file', (seen, response) => {
+        stub.convert(seen);
+        cut(response);
+      }),
     onArrival: (endpoint, arrival) => arrivals.set(endpoint, arrival),
     connections: () => promisify(server.getConnections.bind(server))(),
     close: () =>
@@ -157,12 +199,13 @@ export function answerRunning(response: ServerResponse, id: string): void {
   answerJson(response, 200, { entity: { id, type: 'task', status: 'running' }, result: {} });
 }
 
+/** The monitored task, under way. */
+export function answerNotYet(response: ServerResponse, id: string): void {
+  answerOutput(response, { entity: { id, status: 'running' }, result: {} });
+}
+
 /** The monitored task, completed: successful, or with an error or an output status of the test's choice. */
-export function answerCompleted(
-  response: ServerResponse,
-  id: string,
-  outcome: { status?: string; error?: { code: string; message: string }; vcredits?: number } = {},
-): void {
+export function answerCompleted(response: ServerResponse, id: string, outcome: Outcome = {}): void {
   const entity = { id, type: 'task', status: 'completed', vcredits: outcome.vcredits ?? (outcome.error ? 0 : 1) };
   const output = outcome.error ? {} : { connector: id, status: outcome.status ?? 'successful', duration: 1 };
   answerOutput(response, { entity, result: { output, error: outcome.error ?? {}, warning: {} } });

@@ -4,28 +4,18 @@ import type { ServerResponse } from 'node:http';
 import path from 'node:path';
 import { ConversionFailedError } from '../../src/client/conversion-handle';
 import type { ConversionPolicies } from '../../src/shared/job';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { rigOfEachTest } from '../support/conversion-worker';
 import { retryJob } from '../support/retry';
-import { answerError, answerOutput } from '../support/stub-service';
+import { answerError, answerNotYet, answerOutput } from '../support/stub-service';
 
 /** A conversion that the service has accepted is paid for: no answer but its own about the task gives it up. */
 
-let rig: ConversionRig;
-
-beforeEach(async () => {
-  rig = await startRig();
-});
-afterEach(() => rig.close());
+const rig = rigOfEachTest();
 
 const destination = () => path.join(rig.folder, 'out', 'report.pdf');
 
 async function convert(policies: ConversionPolicies = {}) {
-  const handle = await rig.client.start({
-    source: await rig.source('report.md'),
-    output: 'pdf',
-    destination: destination(),
-    policies: { ...quickPolicies, ...policies },
-  });
+  const handle = await rig.client.start(await rig.request({ policies }));
   const end = await handle.result().catch((error: unknown) => error);
   return { workflowId: handle.workflowId, end };
 }
@@ -33,15 +23,6 @@ async function convert(policies: ConversionPolicies = {}) {
 /** As `fileconv job retry` does. */
 async function retry(workflowId: string) {
   return (await retryJob(rig.temporal, workflowId)).result();
-}
-
-function answerTimes(endpoint: string, times: number, answer: (response: ServerResponse) => void): void {
-  let answers = 0;
-  rig.stub.on(endpoint, (seen, response) => {
-    answers += 1;
-    if (answers <= times) answer(response);
-    else rig.stub.answerAsAlways(seen, response);
-  });
 }
 
 /** `reactions.slow.test.ts` has the other codes at each of them. */
@@ -53,7 +34,7 @@ const places = [
 ] as const;
 
 it.each(places)('$code once at $step delivers the file of one conversion', async ({ step, code }) => {
-  answerTimes(step, 1, (response) => answerError(response, 404, code));
+  rig.stub.first(step, (response) => answerError(response, 404, code));
   expect((await convert({ onUnknownOutcome: 'fail' })).end).toMatchObject({ status: 'succeeded' });
   expect(rig.stub.count('convert/file')).toBe(1);
 });
@@ -67,7 +48,7 @@ it.each(places)('$code for ever at $step ends at last; a retry later delivers it
   expect(end.message).toContain(`conversion task ${taskId}`);
   expect(end.message).toContain(`fileconv job retry ${workflowId}`);
   expect(end.message).toContain(code);
-  rig.stub.on(step, (seen, response) => rig.stub.answerAsAlways(seen, response));
+  rig.stub.asAlways(step);
   expect(await retry(workflowId)).toMatchObject({ status: 'succeeded', taskId, possiblyChargedTwice: false });
   expect(rig.stub.count('convert/file')).toBe(1);
 });
@@ -97,7 +78,7 @@ describe('in place of the bytes of a result', () => {
   });
 
   it.each(answers)('%s is fetched again', async (_what, answer) => {
-    answerTimes('download/url/get', 2, answer);
+    rig.stub.first('download/url/get', answer, answer);
     expect((await convert()).end).toMatchObject({ status: 'succeeded' });
     expect(await readFile(destination(), 'utf8')).toBe(whole);
     expect(rig.stub.count('convert/file')).toBe(1);
@@ -110,7 +91,7 @@ describe('in place of the bytes of a result', () => {
       const { workflowId, end } = await convert();
       expect(end).toMatchObject({ code: 'UNREADABLE_RESPONSE', details: { charge: 'yes' } });
       expect(existsSync(destination())).toBe(false);
-      rig.stub.on('download/url/get', (seen, response) => rig.stub.answerAsAlways(seen, response));
+      rig.stub.asAlways('download/url/get');
       expect(await retry(workflowId)).toMatchObject({ status: 'succeeded' });
       expect(await readFile(destination(), 'utf8')).toBe(whole);
       expect(rig.stub.count('convert/file')).toBe(1);
@@ -122,7 +103,7 @@ it('asks once more just before the deadline of the conversion, instead of giving
   const polls: number[] = [];
   rig.stub.on('task/response', (seen, response) => {
     polls.push(Date.now());
-    answerOutput(response, { entity: { id: seen.data['connector'], status: 'running' }, result: {} });
+    answerNotYet(response, String(seen.data['connector']));
   });
   const began = Date.now();
   const { end } = await convert({ conversionDeadline: 5_000, firstCheckAfter: 2_500, maxCheckInterval: 60_000 });

@@ -1,31 +1,25 @@
 import { readFile, rm, symlink } from 'node:fs/promises';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { BatchReport } from '../../src/batch/report/report';
 import type { BatchItemResult, ConversionBatchResult } from '../../src/shared/batch';
+import { readJsonl } from '../batch/folder';
 import { BatchDesk } from '../support/batch-desk';
-import { startRig, type ConversionRig } from '../support/conversion-worker';
+import { rigOfEachTest } from '../support/conversion-worker';
 
 /** Batches some of whose rows are bad, or in each other's way, and whose folders can't be read as a whole. */
 
-let rig: ConversionRig;
+const rig = rigOfEachTest();
 let desk: BatchDesk;
 
-beforeEach(async () => {
-  rig = await startRig();
+beforeEach(() => {
   desk = new BatchDesk(rig);
 });
 
-afterEach(() => rig.close());
-
 const textOf = ({ folder = '' }: ConversionBatchResult, name: string) => readFile(new URL(name, folder), 'utf8');
 
-async function resultsOf(result: ConversionBatchResult): Promise<BatchItemResult[]> {
-  const text = await textOf(result, 'results.jsonl');
-  return text
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as BatchItemResult);
-}
+const resultsOf = async ({ folder = '' }: ConversionBatchResult) =>
+  (await readJsonl(fileURLToPath(new URL('results.jsonl', folder)))) as BatchItemResult[];
 
 it('a row that is in the way of another one fails like that one, nothing is sent for it, and the others are converted', async () => {
   for (const name of ['a.md', 'a.txt', 'b.md']) await desk.put(name);
@@ -92,7 +86,7 @@ it('a task of an earlier run is fetched when the row in its way is gone, and not
   while (rig.stub.count('download/url') === 0) await new Promise((resolve) => setTimeout(resolve, 50));
   await first.cancel();
   expect((await desk.end(first)).rows['a.pdf']).toMatchObject({ status: 'cancelled', charge: 'yes' });
-  rig.stub.on('download/url', (seen, response) => rig.stub.answerAsAlways(seen, response));
+  rig.stub.asAlways('download/url');
   const other = await desk.put('a.txt');
   await desk.put('b.md');
   expect((await desk.run()).result).toMatchObject({ succeeded: 1, failures: { DESTINATION_TAKEN: 2 } });

@@ -21,18 +21,6 @@ const hasGoneOn = async ({ name }: Run) => {
   return raw.workflowExecutionInfo?.firstRunId !== runId;
 };
 
-/** Conversions of these files do not finish before they are let go. */
-function hold(...names: string[]) {
-  const held = new Set(names);
-  rig.stub.on('task/response', (seen, response) => {
-    const id = String(seen.data['connector']);
-    if (held.has(rig.stub.conversions.get(id) ?? '')) {
-      answerOutput(response, { entity: { id, status: 'running' }, result: {} });
-    } else rig.stub.answerAsAlways(seen, response);
-  });
-  return { letGo: () => held.clear() };
-}
-
 it.each([
   { slots: 1, batches: 1 },
   { slots: 3, batches: 3 },
@@ -40,7 +28,7 @@ it.each([
   'with $slots slots of a worker and $batches batches that wait for jobs of earlier runs all jobs find one, and waiting adds nothing to a history',
   async ({ slots, batches }) => {
     rig = await startRig({ slots });
-    const held = hold('1.md', '2.md');
+    const held = rig.stub.hold('1.md', '2.md');
     const waiting = await Promise.all(
       Array.from({ length: batches }, async () => {
         const run = await planRun(rig.folder, 6, { request: goesOn });
@@ -157,7 +145,7 @@ it('cancelled before it has looked at anything, counts what was done before', as
 
 it('continues while an operator has paused jobs of earlier runs, and ends when they continue', async () => {
   rig = await startRig();
-  const held = hold('1.md', '2.md', '3.md');
+  const held = rig.stub.hold('1.md', '2.md', '3.md');
   const run = await planRun(rig.folder, 8, { request: goesOn });
   const handle = await startRun(rig.client, run.request);
   await until('the others have ended', async () => (await handle.state()).succeeded === 5);

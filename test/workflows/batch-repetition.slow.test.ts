@@ -1,31 +1,13 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { BatchDesk } from '../support/batch-desk';
-import { startRig, type ConversionRig } from '../support/conversion-worker';
-import { answerCompleted, answerError, answerOutput, cut } from '../support/stub-service';
+import { rigOfEachTest } from '../support/conversion-worker';
+import { answerCompleted, answerError, answerNotYet, cut } from '../support/stub-service';
 import { until } from '../support/until';
 
 /** What a batch that is run again does with what its earlier runs were, or may have been, charged for. See docs/repetition.md. */
 
-let rig: ConversionRig;
-
-beforeEach(async () => {
-  rig = await startRig();
-});
-
-afterEach(() => rig.close());
-
-/** The service runs each conversion, and nobody hears of it. */
-function cutAnswers() {
-  rig.stub.on('convert/file', (seen, response, stub) => {
-    stub.convert(seen);
-    cut(response);
-  });
-}
-
-function answerAgain(...endpoints: string[]) {
-  for (const endpoint of endpoints) rig.stub.on(endpoint, (seen, response) => rig.stub.answerAsAlways(seen, response));
-}
+const rig = rigOfEachTest();
 
 /** When all are accepted somebody puts files of his own where their results are to go; answers how to take them away. */
 async function occupy(desk: BatchDesk, ...names: string[]): Promise<() => Promise<void>> {
@@ -33,22 +15,16 @@ async function occupy(desk: BatchDesk, ...names: string[]): Promise<() => Promis
   rig.stub.on('task/response', async (seen, response) => {
     const id = String(seen.data['connector']);
     if (converted() < names.length) {
-      answerOutput(response, { entity: { id, status: 'running' }, result: {} });
+      answerNotYet(response, id);
       return;
     }
     await Promise.all(names.map((name) => writeFile(desk.output(name), 'mine')));
     answerCompleted(response, id);
   });
   return async () => {
-    answerAgain('task/response');
+    rig.stub.asAlways('task/response');
     await Promise.all(names.map((name) => rm(desk.output(name))));
   };
-}
-
-function holdConversions() {
-  rig.stub.on('task/response', (seen, response) => {
-    answerOutput(response, { entity: { id: String(seen.data['connector']), status: 'running' }, result: {} });
-  });
 }
 
 /** The service has forgotten all tasks of now. */
@@ -75,11 +51,11 @@ async function deskWith(
 describe('a submit whose outcome is unknown', () => {
   it('is kept as it is under policy fail, by batch run and batch retry, until somebody asks to resubmit it', async () => {
     const desk = await deskWith(3, 'fail');
-    cutAnswers();
+    rig.stub.loseSubmits();
     const first = await desk.run();
     expect(first.result).toMatchObject({ failed: 3, failures: { OUTCOME_UNKNOWN: 3 } });
     expect(first.rows['1.pdf']).toMatchObject({ status: 'failed', charge: 'maybe', source: { bytes: 7 } });
-    answerAgain('convert/file');
+    rig.stub.asAlways('convert/file');
 
     expect((await desk.run()).planned).toMatchObject({ todo: 0, kept: 3 });
     expect((await desk.retry()).planned).toMatchObject({ todo: 0, kept: 3 });
@@ -101,9 +77,9 @@ describe('a submit whose outcome is unknown', () => {
 
   it('is converted again under policy resubmit, and the mark stays with the item over runs', async () => {
     const desk = await deskWith(2, 'resubmit');
-    cutAnswers();
+    rig.stub.loseSubmits();
     expect((await desk.run()).result).toMatchObject({ failed: 2 });
-    answerAgain('convert/file');
+    rig.stub.asAlways('convert/file');
     expect((await desk.retry()).result).toMatchObject({ succeeded: 2, possiblyChargedTwice: 2 });
     await desk.put('3.md');
     const third = await desk.run();
@@ -120,9 +96,9 @@ describe('a submit whose outcome is unknown', () => {
 
   it('does not hold back another content, which is marked', async () => {
     const desk = await deskWith(2, 'fail');
-    cutAnswers();
+    rig.stub.loseSubmits();
     await desk.run();
-    answerAgain('convert/file');
+    rig.stub.asAlways('convert/file');
     await desk.put('1.md', '# another text\n');
     const again = await desk.run();
     expect(again.result).toMatchObject({ succeeded: 1, failed: 1, kept: 1, possiblyChargedTwice: 1 });
@@ -151,7 +127,7 @@ describe('an accepted conversion whose result was not delivered', () => {
 
   it('is fetched also after its job was cancelled or terminated', async () => {
     const desk = await deskWith(4, 'resubmit');
-    holdConversions();
+    rig.stub.hold();
     const batch = await desk.start();
     await until('all are accepted', () => rig.stub.count('task/response') >= 4);
     await rig.temporal.workflow.getHandle(desk.jobId('1.pdf')).terminate('by hand');
@@ -160,7 +136,7 @@ describe('an accepted conversion whose result was not delivered', () => {
     const ended = await desk.end(batch);
     expect(ended.result).toMatchObject({ failed: 1, cancelled: 3 });
     expect(Object.values(ended.rows).map(({ charge }) => charge)).toEqual(['yes', 'yes', 'yes', 'yes']);
-    answerAgain('task/response');
+    rig.stub.asAlways('task/response');
     expect((await desk.run()).result).toMatchObject({ succeeded: 4, possiblyChargedTwice: 0 });
     expect(converted()).toBe(4);
     expect(await desk.problems()).toEqual([]);
@@ -206,11 +182,11 @@ describe('a delivered result that somebody has removed', () => {
 describe('a batch whose workflow was terminated', () => {
   it('is continued with: what its jobs did counts, though rows have other numbers now and nothing tells how they ended', async () => {
     const desk = await deskWith(6, 'resubmit', { window: 4 });
-    holdConversions();
+    rig.stub.hold();
     await desk.start();
     await until('four are accepted', () => rig.stub.count('task/response') >= 4);
     await rig.temporal.workflow.getHandle(desk.name).terminate('by hand');
-    answerAgain('task/response');
+    rig.stub.asAlways('task/response');
     await until('their jobs have ended', async () => {
       const ended = await Promise.all(
         [1, 2, 3, 4].map((item) => rig.temporal.workflow.getHandle(desk.jobId(`${item}.pdf`)).describe()),
@@ -227,7 +203,7 @@ describe('a batch whose workflow was terminated', () => {
 
   it('takes the outcome of a job that it finds running, whatever that is', async () => {
     const desk = await deskWith(2, 'resubmit');
-    holdConversions();
+    rig.stub.hold();
     await desk.start();
     await until('both are accepted', () => rig.stub.count('task/response') >= 2);
     await rig.temporal.workflow.getHandle(desk.name).terminate('by hand');
@@ -237,7 +213,7 @@ describe('a batch whose workflow was terminated', () => {
       return (raw.pendingActivities ?? []).some(({ activityType }) => activityType?.name === 'conversion.awaitJobs');
     });
     await rig.temporal.workflow.getHandle(desk.jobId('1.pdf')).cancel();
-    answerAgain('task/response');
+    rig.stub.asAlways('task/response');
     const ended = await desk.end(again);
     expect(ended.rows).toMatchObject({
       '1.pdf': { status: 'cancelled', charge: 'yes' },
@@ -249,13 +225,13 @@ describe('a batch whose workflow was terminated', () => {
 
   it('keeps what may have been charged when its policy is fail', async () => {
     const desk = await deskWith(2, 'fail', { window: 1 });
-    cutAnswers();
-    holdConversions();
+    rig.stub.loseSubmits();
+    rig.stub.hold();
     const batch = await desk.start();
     await until('one has ended', async () => (await batch.state()).failed >= 1);
     await batch.pause();
     await rig.temporal.workflow.getHandle(desk.name).terminate('by hand');
-    answerAgain('convert/file', 'task/response');
+    rig.stub.asAlways('convert/file', 'task/response');
     await until('no job runs', async () => {
       const { status } = await rig.temporal.workflow.getHandle(desk.jobId('1.pdf')).describe();
       return status.name !== 'RUNNING';
@@ -273,9 +249,9 @@ describe('a batch whose workflow was terminated', () => {
 
 it('a row that one run left out is known to the next that has it', async () => {
   const desk = await deskWith(2, 'fail');
-  cutAnswers();
+  rig.stub.loseSubmits();
   await desk.run();
-  answerAgain('convert/file');
+  rig.stub.asAlways('convert/file');
   const file = await desk.put('1.md');
   const text = await readFile(file);
   await rm(file);
@@ -317,7 +293,7 @@ describe('when Temporal has forgotten the batch and its jobs', () => {
       }
     });
     expect((await desk.run()).result).toMatchObject({ succeeded: 1, failed: 2 });
-    answerAgain('convert/file');
+    rig.stub.asAlways('convert/file');
     await leave();
     await forget(desk.name, ...['1.pdf', '2.pdf', '3.pdf'].map((name) => desk.jobId(name)));
     const again = await desk.run();
@@ -347,7 +323,7 @@ describe('a result that somebody edits while its new version is made', () => {
     });
     expect((await desk.run()).result).toMatchObject({ failed: 1, failures: { DESTINATION_EXISTS: 1 } });
     expect(await readFile(desk.output('1.pdf'), 'utf8')).toBe(edited);
-    answerAgain(endpoint);
+    rig.stub.asAlways(endpoint);
     await rm(desk.output('1.pdf'));
     expect((await desk.retry()).result).toMatchObject({ succeeded: 1, possiblyChargedTwice: 0 });
     expect(await readFile(desk.output('1.pdf'))).toEqual(rig.stub.output);

@@ -6,20 +6,14 @@ import type { CommandContext } from '../../packages/cli/src/command-context';
 import { loadConfig } from '../../packages/cli/src/config/load-config';
 import { BatchDesk } from '../support/batch-desk';
 import { planRun, runBatch, type Run } from '../support/batches';
-import { startRig, type ConversionRig } from '../support/conversion-worker';
+import { rigOfEachTest } from '../support/conversion-worker';
 import { cut } from '../support/stub-service';
 import type { BatchReport } from '../../src/batch/report/report';
 import type { ConversionBatchResult } from '../../src/shared/batch';
 
 /** The report that a batch writes itself: whoever has started it may have gone. */
 
-let rig: ConversionRig;
-
-beforeEach(async () => {
-  rig = await startRig();
-});
-
-afterEach(() => rig.close());
+const rig = rigOfEachTest();
 
 const inRun = (run: Run, name: string) => path.join(run.folder, name);
 const reportOf = async (folder: string) =>
@@ -99,12 +93,11 @@ it('tells for good which conversions may have been charged twice, however often 
   const desk = new BatchDesk(rig);
   await desk.put('1.md');
   rig.stub.on('convert/file', (seen, response, stub) => {
-    if (stub.conversions.size > 0) {
-      stub.answerAsAlways(seen, response);
-      return;
+    if (stub.conversions.size > 0) stub.answerAsAlways(seen, response);
+    else {
+      stub.convert(seen);
+      cut(response);
     }
-    stub.convert(seen);
-    cut(response);
   });
   const marked = async (ran: Awaited<ReturnType<BatchDesk['run']>>) => {
     const { count, items } = (await reportOf(fileURLToPath(ran.result.folder ?? ''))).possiblyChargedTwice;

@@ -6,19 +6,13 @@ import { Worker } from '@temporalio/worker';
 import { FileConversionPlugin } from '../../src/plugin';
 import { activityNames } from '../../src/shared/names';
 import { jobIdOf } from '../../src/shared/job-id';
-import { startRig, type ConversionRig } from '../support/conversion-worker';
+import { rigOfEachTest } from '../support/conversion-worker';
 import { resetWorkflow } from '../support/reset';
-import { answerRunning } from '../support/stub-service';
 import { until } from '../support/until';
 
 /** Batches that somebody resets by hand, or whose jobs are reset, on a real Temporal server. */
 
-let rig: ConversionRig;
-
-beforeEach(async () => {
-  rig = await startRig();
-});
-afterEach(() => rig.close());
+const rig = rigOfEachTest();
 
 async function batchOf(files: number, limits: { historyLimit?: number; window?: number } = {}) {
   const out = path.join(rig.folder, 'out');
@@ -31,12 +25,6 @@ async function batchOf(files: number, limits: { historyLimit?: number; window?: 
     destination: path.join(out, `${index + 1}.pdf`),
   }));
   return rig.client.startBatch({ name: randomUUID(), items, ...limits });
-}
-
-/** Conversions stay under way until the function that is returned is called. */
-function hold(): () => void {
-  rig.stub.on('task/response', (seen, response) => answerRunning(response, String(seen.data['connector'])));
-  return () => rig.stub.on('task/response', (seen, response) => rig.stub.answerAsAlways(seen, response));
 }
 
 /** A submit whose answer is not in the history yet would be sent again. */
@@ -63,11 +51,11 @@ async function replays(workflowId: string): Promise<void> {
 const submitted = () => rig.stub.count('convert/file');
 
 it('a batch that was terminated, and is reset, learns of the jobs that ended meanwhile', async () => {
-  const release = hold();
+  const held = rig.stub.hold();
   const batch = await batchOf(2);
   await until('both are submitted', () => submitted() === 2);
   await rig.temporal.workflow.getHandle(batch.name).terminate();
-  release();
+  held.letGo();
   await until('its jobs have ended', async () => (await isOver(1)) && (await isOver(2)));
   await resetWorkflow(rig.temporal, batch.name, 'latest');
   expect(await rig.client.getBatch(batch.name).result()).toMatchObject({ status: 'completed', succeeded: 2 });
@@ -76,14 +64,14 @@ it('a batch that was terminated, and is reset, learns of the jobs that ended mea
 });
 
 it('and one that is reset once more learns of those that it started behind its first reset', async () => {
-  let release = hold();
+  let held = rig.stub.hold();
   const batch = await batchOf(2, { window: 1 });
   const terminated = async (file: number) => {
     await until(`${file} is submitted`, () => submitted() === file);
     await rig.temporal.workflow.getHandle(batch.name).terminate();
-    release();
+    held.letGo();
     await until('its job has ended', () => isOver(file));
-    release = hold();
+    held = rig.stub.hold();
     await resetWorkflow(rig.temporal, batch.name, 'latest');
   };
   await terminated(1);
@@ -93,24 +81,24 @@ it('and one that is reset once more learns of those that it started behind its f
 });
 
 it('a batch that is reset while its jobs run goes on with them', async () => {
-  const release = hold();
+  const held = rig.stub.hold();
   const batch = await batchOf(2);
   await until('both are submitted', () => submitted() === 2);
   await resetWorkflow(rig.temporal, batch.name, 'latest');
-  release();
+  held.letGo();
   expect(await rig.client.getBatch(batch.name).result()).toMatchObject({ status: 'completed', succeeded: 2 });
   expect(submitted()).toBe(2);
   await replays(batch.name);
 });
 
 it('a job that is reset once its batch has continued as new is still the job of its row', async () => {
-  const release = hold();
+  const held = rig.stub.hold();
   const batch = await batchOf(3, { historyLimit: 1 });
   await until('all are submitted', () => submitted() === 3);
   await untilPolled(idOf(2));
   const runId = await resetWorkflow(rig.temporal, idOf(2), 'latest');
   await untilPolled(idOf(2), runId);
-  release();
+  held.letGo();
   const { itemResults, ...result } = await batch.result();
   expect(result).toMatchObject({ status: 'completed', succeeded: 3 });
   expect(itemResults?.[1]).toMatchObject({ status: 'succeeded', runId });

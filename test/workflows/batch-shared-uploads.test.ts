@@ -5,23 +5,22 @@ import { errorCodes, type KnownErrorCode } from '../../src/contract/error-codes'
 import type { BatchItemResult } from '../../src/shared/batch';
 import type { BatchHandle, InlineItem } from '../../src/client/index';
 import { InvalidRequestError } from '../../src/client/index';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
-import { answerCompleted, answerError, answerOutput } from '../support/stub-service';
+import { collect } from '../batch/folder';
+import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
+import { answerError } from '../support/stub-service';
 import { until } from '../support/until';
 
 /** Rows that convert one file to several formats upload it once. */
 
-let rig: ConversionRig;
+const rig = rigOfEachTest();
 let name: string;
 let folder: string;
 
 beforeEach(async () => {
-  rig = await startRig();
   name = `batch-${randomUUID()}`;
   folder = path.join(rig.folder, name);
   await mkdir(path.join(folder, 'in'), { recursive: true });
 });
-afterEach(() => rig.close());
 
 const sourceAt = (file: string) => path.join(folder, 'in', file);
 const put = (file: string, text = `# ${file}\n`) => writeFile(sourceAt(file), text);
@@ -43,20 +42,7 @@ function inline(formats: string[], file = 'a.md') {
 }
 
 async function resultsOf(batch: BatchHandle): Promise<BatchItemResult[]> {
-  const results: BatchItemResult[] = [];
-  for await (const result of batch.results()) results.push(result);
-  return results.sort((one, other) => one.item - other.item);
-}
-
-/** The service finishes no conversion before `open`. */
-function holdConversions() {
-  const gate = { isOpen: false };
-  rig.stub.on('task/response', (seen, response) => {
-    const id = String(seen.data['connector']);
-    if (gate.isOpen) answerCompleted(response, id);
-    else answerOutput(response, { entity: { id, status: 'running' }, result: {} });
-  });
-  return { open: () => (gate.isOpen = true) };
+  return (await collect(batch.results())).sort((one, other) => one.item - other.item);
 }
 
 /** Answers the first submit for the format with the error. */
@@ -99,11 +85,11 @@ it('groups rows that do not follow one another', async () => {
 
 it('begins the other formats while the first still converts', async () => {
   await put('a.md');
-  const gate = holdConversions();
+  const held = rig.stub.hold();
   const batch = await rig.client.startBatch(inline(['pdf', 'docx', 'html']));
   await until('all formats convert', () => submits() === 3);
   expect(uploads()).toBe(1);
-  gate.open();
+  held.letGo();
   expect(await batch.result()).toMatchObject({ succeeded: 3 });
 });
 
@@ -130,8 +116,8 @@ it('cancels the rows that wait for an upload, and claims nothing about their cha
   await until('the file is uploaded', () => sent.length === 1);
   await batch.cancel();
   await until('the job is told', async () => {
-    const { events } = await rig.temporal.workflow.getHandle(name).fetchHistory();
-    return events?.some((event) => event.externalWorkflowExecutionCancelRequestedEventAttributes) === true;
+    const events = await rig.events(name);
+    return events.some((event) => event.externalWorkflowExecutionCancelRequestedEventAttributes);
   });
   sent[0]?.();
   const { status, itemResults } = await batch.result();
@@ -151,11 +137,7 @@ it('loses no row when the first of them fails', async () => {
 
 it('uploads in the next row what the first could not upload', async () => {
   await put('a.md');
-  let refused = 0;
-  rig.stub.on('upload/file', (seen, response) => {
-    if (refused++ === 0) answerError(response, errorCodes.EMPTY_FILE.httpStatus, 'EMPTY_FILE');
-    else rig.stub.answerAsAlways(seen, response);
-  });
+  rig.stub.first('upload/file', (response) => answerError(response, errorCodes.EMPTY_FILE.httpStatus, 'EMPTY_FILE'));
   const batch = await rig.client.startBatch(inline(['pdf', 'docx', 'html']));
   expect(await batch.result()).toMatchObject({ status: 'completed', succeeded: 2, failed: 1 });
   expect([uploads(), submits()]).toEqual([2, 2]);
@@ -166,7 +148,7 @@ it('shares an upload among rows that an earlier run of the batch could not conve
   rig.stub.on('convert/file', (_seen, response) => answerError(response, 200, 'FAILED_CONVERT'));
   const first = await rig.client.startBatch(inline(['pdf', 'docx']));
   expect(await first.result()).toMatchObject({ failed: 2 });
-  rig.stub.on('convert/file', (seen, response) => rig.stub.answerAsAlways(seen, response));
+  rig.stub.asAlways('convert/file');
   const again = await rig.client.startBatch(inline(['pdf', 'docx']));
   expect(await again.result()).toMatchObject({ succeeded: 2 });
   expect([uploads(), submits()]).toEqual([2, 4]);
@@ -176,7 +158,7 @@ it.each(['still converts', 'is fetched'])(
   'waits for no upload of a row whose job of an earlier run %s',
   async (end) => {
     await put('a.md');
-    const gate = holdConversions();
+    const held = rig.stub.hold();
     const first = await rig.client.startBatch(inline(['pdf']));
     await until('it converts', () => submits() === 1);
     if (end === 'is fetched') {
@@ -185,7 +167,7 @@ it.each(['still converts', 'is fetched'])(
     } else await rig.temporal.workflow.getHandle(name).terminate();
     const again = await rig.client.startBatch(inline(['pdf', 'docx']));
     await until('the other row converts', () => submits() === 2);
-    gate.open();
+    held.letGo();
     expect(await again.result()).toMatchObject({ succeeded: 2 });
     expect([uploads(), submits()]).toEqual([2, 2]);
   },
@@ -201,12 +183,12 @@ it('uploads again what the service has let expire', async () => {
 
 it('converts the file as it is, not as another row has uploaded it', async () => {
   await put('a.md', 'first');
-  const gate = holdConversions();
+  const held = rig.stub.hold();
   const batch = await rig.client.startBatch({ ...inline(['pdf', 'docx']), window: 1 });
   await until('the first row converts', () => submits() === 1);
   await put('a.md', 'later');
   await utimes(sourceAt('a.md'), new Date(), new Date(Date.now() + 5_000));
-  gate.open();
+  held.letGo();
   const { itemResults = [] } = await batch.result();
   expect(itemResults.map(({ status }) => status)).toEqual(['succeeded', 'succeeded']);
   expect(new Set(itemResults.map(({ source }) => source?.sha256)).size).toBe(2);

@@ -8,7 +8,7 @@ import { readBatchWaiting } from '../../src/client/operations/inspect-job';
 import { SweepSchedules } from '../../src/client/sweep-schedules';
 import { StorageError } from '../../src/index';
 import type { ConversionBatchResult, ConversionSweepResult } from '../../src/shared/batch';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, rigOfAllTests } from '../support/conversion-worker';
 import { MemoryFiles } from '../support/memory-files';
 import { until } from '../support/until';
 import { startRun } from '../support/batches';
@@ -16,16 +16,10 @@ import { startRun } from '../support/batches';
 /** Batches all of whose files lie in a store that is no disk: nothing can go around it. */
 
 const files = new MemoryFiles();
-let rig: ConversionRig;
+const rig = rigOfAllTests({ stores: { memory: files } });
 let name: string;
 let folder: string;
 
-beforeAll(async () => {
-  rig = await startRig({ stores: { memory: files } });
-});
-afterAll(async () => {
-  await rig.close();
-});
 beforeEach(() => {
   files.files.clear();
   rig.stub.conversions.clear();

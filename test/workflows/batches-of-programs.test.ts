@@ -6,21 +6,15 @@ import { InvalidRequestError } from '../../src/client/job-request';
 import { type BatchRequest, FileConversionClient, type BatchHandle, type InlineItem } from '../../src/client/index';
 import type { BatchItemResult } from '../../src/shared/batch';
 import { batchWindowSignal } from '../../src/shared/names';
+import { collect } from '../batch/folder';
 import { jobIdOfRow, planRun, runsOf, startRun } from '../support/batches';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
-import { answerOutput, answerRunning } from '../support/stub-service';
+import { quickPolicies, rigOfAllTests } from '../support/conversion-worker';
 import { until } from '../support/until';
 
-let rig: ConversionRig;
+const rig = rigOfAllTests();
 let name: string;
 let folder: string;
 
-beforeAll(async () => {
-  rig = await startRig();
-});
-afterAll(async () => {
-  await rig.close();
-});
 beforeEach(async () => {
   rig.stub.conversions.clear();
   name = `batch-${randomUUID()}`;
@@ -48,15 +42,9 @@ function inline(...files: string[]) {
   return { name, items, policies: quickPolicies };
 }
 
-async function allOf<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
-  const all: Item[] = [];
-  for await (const item of items) all.push(item);
-  return all;
-}
-
 /** How each item ended, in their order. */
 async function endsOf(batch: BatchHandle): Promise<string[]> {
-  const results = (await allOf(batch.results())).sort((one, other) => one.item - other.item);
+  const results = (await collect(batch.results())).sort((one, other) => one.item - other.item);
   return results.map(({ status, code }) => code ?? status);
 }
 
@@ -64,7 +52,7 @@ describe('a batch of sources', () => {
   it('tells its progress, its results and its report; started again it converts what has changed and nothing else', async () => {
     for (const file of ['a.md', 'b.md', 'c.md']) await put(file);
     const batch = await rig.client.startBatch(request());
-    const states = await allOf(batch.progress({ everyMs: 20 }));
+    const states = await collect(batch.progress({ everyMs: 20 }));
     expect(states.at(-1)).toMatchObject({ status: 'completed', succeeded: 3 });
     expect(new Set(states.map((state) => JSON.stringify(state))).size).toBe(states.length);
     expect(await endsOf(batch)).toEqual(['succeeded', 'succeeded', 'succeeded']);
@@ -72,7 +60,7 @@ describe('a batch of sources', () => {
 
     await put('b.md', 'changed');
     const again = await rig.client.startBatch(request());
-    const results = await allOf(again.results());
+    const results = await collect(again.results());
     expect(results.map(({ status, output }) => [status, output?.name]).sort()).toEqual([
       ['skipped', 'a.pdf'],
       ['skipped', 'c.pdf'],
@@ -86,7 +74,7 @@ describe('a batch of sources', () => {
 
   it('gives the results in its parts while it runs to a program that asks again', async () => {
     const { request: asked, folder: runFolder } = await planRun(folder, 3, { name });
-    rig.stub.on('task/response', (seen, response) => answerRunning(response, String(seen.data['connector'])));
+    const held = rig.stub.hold();
     const batch = await startRun(rig.client, asked);
     await mkdir(path.join(runFolder, 'parts'));
     const result: BatchItemResult = { item: 2, status: 'failed', code: 'EMPTY_FILE' };
@@ -99,7 +87,7 @@ describe('a batch of sources', () => {
     await expect(next).rejects.toThrow(BatchFailedError);
     for (const job of [1, 2, 3])
       await rig.client.get(jobIdOfRow((await planRun(folder, 3, { name })).items[job - 1])).cancel();
-    rig.stub.on('task/response', (seen, response) => rig.stub.answerAsAlways(seen, response));
+    held.letGo();
   });
 
   it('fails when its plan has problems, and tells them; nor is it started twice at a time', async () => {
@@ -202,7 +190,7 @@ describe('a batch of inline items', () => {
     const first = await rig.client.startBatch(inline('a.md', 'b.md', 'c.md'));
     expect(await endsOf(first)).toEqual(['succeeded', 'DESTINATION_EXISTS', 'succeeded']);
     await rm(path.join(folder, 'out/b.pdf'));
-    rig.stub.on('task/response', (seen, response) => rig.stub.answerAsAlways(seen, response));
+    rig.stub.asAlways('task/response');
     const second = await rig.client.startBatch(inline('b.md'));
     expect((await second.result()).itemResults).toMatchObject([{ status: 'succeeded', charge: 'yes' }]);
     const third = await rig.client.startBatch(inline('c.md', 'b.md', 'a.md'));
@@ -219,7 +207,7 @@ describe('a batch of inline items', () => {
     await first.result();
     const second = await rig.client.startBatch(inline('a.md', 'b.md'));
     expect((await pending).value).toMatchObject({ item: 1, code: 'SOURCE_NOT_FOUND' });
-    expect(await allOf(results)).toEqual([]);
+    expect(await collect(results)).toEqual([]);
     await second.result();
   });
 
@@ -234,20 +222,15 @@ describe('a batch of inline items', () => {
 
   it('tells results while it runs, also after it has continued as new, and that what never started was cancelled', async () => {
     for (const file of ['a.md', 'b.md', 'c.md']) await put(file);
-    let isHeld = true;
-    rig.stub.on('task/response', (seen, response) => {
-      const id = String(seen.data['connector']);
-      if (!isHeld || rig.stub.conversions.get(id) !== 'b.md') rig.stub.answerAsAlways(seen, response);
-      else answerOutput(response, { entity: { id, status: 'running' }, result: {} });
-    });
+    const held = rig.stub.hold('b.md');
     const batch = await rig.client.startBatch({ ...inline('a.md', 'b.md', 'c.md'), window: 1, historyLimit: 1 });
     const results = batch.results();
     expect((await results.next()).value).toMatchObject({ item: 1, status: 'succeeded' });
     await batch.pause();
-    isHeld = false;
+    held.letGo();
     await until('nothing is in flight', async () => (await batch.state()).inFlight === 0);
     await batch.cancel();
-    const rest = await allOf(results);
+    const rest = await collect(results);
     const ended = await batch.result();
     expect(ended.itemResults?.map(({ item }) => item)).toEqual([1, 2, 3]);
     expect(ended.itemResults?.at(-1)).toEqual({ item: 3, status: 'cancelled' });
@@ -257,18 +240,14 @@ describe('a batch of inline items', () => {
 
   it('continues as new after 2,000 events, long before the server suggests it', async () => {
     for (const file of ['a.md', 'b.md']) await put(file);
-    let isHeld = true;
-    rig.stub.on('task/response', (seen, response) => {
-      if (isHeld) answerRunning(response, String(seen.data['connector']));
-      else rig.stub.answerAsAlways(seen, response);
-    });
+    const held = rig.stub.hold();
     const batch = await rig.client.startBatch({ ...inline('a.md', 'b.md'), window: 1 });
     await until('a job is in flight', async () => (await batch.state()).inFlight === 1);
     const handle = rig.temporal.workflow.getHandle(name);
     for (let sent = 0; sent < 2_000; sent += 100) {
       await Promise.all(Array.from({ length: 100 }, () => handle.signal(batchWindowSignal, 1)));
     }
-    isHeld = false;
+    held.letGo();
     expect(await batch.result()).toMatchObject({ succeeded: 2 });
     const [first, ...others] = await runsOf(rig.temporal, name);
     expect(others).not.toEqual([]);

@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import path from 'node:path';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
 import type { ConversionPolicies } from '../../src/shared/job';
 import { conversionCallbackSignal } from '../../src/shared/names';
 import type { CallingBackRig, StubTask } from '../support/calling-back';
 import { callbackKeyText, keepTasks, startCallingBackRig } from '../support/calling-back';
-import { quickPolicies } from '../support/conversion-worker';
 import { answerCompleted, answerError, answerJson, answerRunning } from '../support/stub-service';
 import { SecretTraces } from '../support/secret-traces';
 import { until } from '../support/until';
@@ -23,12 +21,7 @@ describe('a job that asked for a callback', () => {
 
   /** Nothing but a callback ends its wait within a test, unless the test says so. */
   async function start(policies: ConversionPolicies = {}): Promise<ConversionHandle> {
-    return rig.client.start({
-      source: await rig.source('report.md'),
-      output: 'pdf',
-      destination: path.join(rig.folder, 'report.pdf'),
-      policies: { ...quickPolicies, pollAfter: '10 minutes', ...policies },
-    });
+    return rig.client.start(await rig.request({ policies: { pollAfter: '10 minutes', ...policies } }));
   }
 
   async function startWaiting(policies: ConversionPolicies = {}) {
@@ -216,13 +209,13 @@ describe('a job that asked for a callback', () => {
     });
     const handle = await start();
     await expect(handle.result()).rejects.toThrow('UNVERIFIED_DOMAIN_CALLBACK');
-    const history = await rig.temporal.workflow.getHandle(handle.workflowId).fetchHistory();
+    const events = await rig.events(handle.workflowId);
     expect(signature).toHaveLength(43);
     for (const secret of [signature, callbackKeyText]) {
-      expect(new SecretTraces(secret).findInValue(history.events)).toBeUndefined();
+      expect(new SecretTraces(secret).findInValue(events)).toBeUndefined();
     }
     // What is looked for would be found: the message that came with it is there.
-    expect(new SecretTraces('not verified').findInValue(history.events)).toBeDefined();
+    expect(new SecretTraces('not verified').findInValue(events)).toBeDefined();
   });
 });
 
@@ -231,10 +224,7 @@ it('is called back with the key of a file as it stands there: ended by a line, a
   const rig = await startCallingBackRig({ workerKey: `${callbackKeyText}\n${olderKey}\n` });
   try {
     const { tasks } = keepTasks(rig.stub);
-    const destination = path.join(rig.folder, 'report.pdf');
-    const policies = { ...quickPolicies, pollAfter: '10 minutes' };
-    const request = { source: await rig.source('report.md'), output: 'pdf', destination, policies };
-    const handle = await rig.client.start(request);
+    const handle = await rig.client.start(await rig.request({ policies: { pollAfter: '10 minutes' } }));
     await until('it has submitted', () => tasks.length === 1);
     tasks[0]?.finish();
     expect(await tasks[0]?.callBack()).toBe(204);

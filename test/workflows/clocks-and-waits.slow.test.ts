@@ -2,40 +2,26 @@ import type { ServerResponse } from 'node:http';
 import path from 'node:path';
 import { ConversionFailedError, type ConversionHandle } from '../../src/client/conversion-handle';
 import type { ConversionPolicies } from '../../src/shared/job';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { rigOfEachTest } from '../support/conversion-worker';
 import { answerCompleted, answerError, answerRunning, cut } from '../support/stub-service';
 
 /** Waits, deadlines and clocks that do not agree, on a real Temporal server. */
 
-let rig: ConversionRig;
+// Before the rig is closed.
+afterEach(() => void jest.restoreAllMocks());
+const rig = rigOfEachTest();
 let jobs = 0;
-
-beforeEach(async () => {
-  rig = await startRig();
-});
-afterEach(async () => {
-  jest.restoreAllMocks();
-  await rig.close();
-});
 
 async function start(policies: ConversionPolicies): Promise<ConversionHandle> {
   jobs += 1;
-  return rig.client.start({
-    source: await rig.source(`${jobs}.md`),
-    // What is learned of vCredits counts for all of a kind, so each job has a kind to itself.
-    output: `pdf-${jobs}`,
-    destination: path.join(rig.folder, `${jobs}.pdf`),
-    policies: { ...quickPolicies, ...policies },
-  });
+  const destination = path.join(rig.folder, `${jobs}.pdf`);
+  // What is learned of vCredits counts for all of a kind, so each job has a kind to itself.
+  return rig.client.start(await rig.request({ output: `pdf-${jobs}`, destination, policies }));
 }
 
 function answerPage(response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'text/html' });
   response.end('<html>a gateway</html>');
-}
-
-async function eventsOf({ workflowId }: ConversionHandle): Promise<number> {
-  return (await rig.temporal.workflow.getHandle(workflowId).fetchHistory()).events?.length ?? 0;
 }
 
 it.each(['upload/file', 'convert/file', 'task/response', 'download/url'])(
@@ -73,10 +59,9 @@ describe('a pause', () => {
       // What became of a submit that a 503 answered nobody knows.
       const places = endpoints.filter((endpoint) => status === 429 || endpoint !== 'convert/file');
       for (const endpoint of places) {
-        rig.stub.on(endpoint, (seen, response) => {
-          if (rig.stub.count(endpoint) > 1) rig.stub.answerAsAlways(seen, response);
-          else answerError(response, status, 'TOO_MANY_REQUESTS', { 'retry-after': wait });
-        });
+        rig.stub.first(endpoint, (response) =>
+          answerError(response, status, 'TOO_MANY_REQUESTS', { 'retry-after': wait }),
+        );
       }
       expect(await (await start({})).result()).toMatchObject({ status: 'succeeded' });
       expect(rig.stub.count('convert/file')).toBe(status === 429 ? 2 : 1);
@@ -103,7 +88,7 @@ describe('a parked job', () => {
     const job = await start({ parkedDeadline: '4 seconds', submitTimeout: '5 seconds' });
     await expect(job.result()).rejects.toMatchObject({ code: 'INSUFFICIENT_VCREDITS' });
     jest.restoreAllMocks();
-    return eventsOf(job);
+    return (await rig.events(job.workflowId)).length;
   }
 
   it.each([4_000, 60_000])('on a worker whose clock is %d ms ahead waits as one whose clock is right', async (ms) => {

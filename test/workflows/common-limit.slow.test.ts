@@ -1,14 +1,7 @@
 import { temporal } from '@temporalio/proto';
-import { startRig, type ConversionRig } from '../support/conversion-worker';
+import { rigOfAllTests } from '../support/conversion-worker';
 
-let rig: ConversionRig;
-
-beforeAll(async () => {
-  rig = await startRig({ obeyCommonLimit: true });
-});
-afterAll(async () => {
-  await rig.close();
-});
+const rig = rigOfAllTests({ obeyCommonLimit: true });
 
 /** As `temporal task-queue config set --queue-rps-limit` does it; undefined: `default`. */
 async function setLimit(requestsPerSecond: number | undefined): Promise<void> {

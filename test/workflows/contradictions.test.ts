@@ -1,49 +1,24 @@
 import type { ServerResponse } from 'node:http';
-import path from 'node:path';
 import { ConversionFailedError } from '../../src/client/conversion-handle';
 import type { ConversionPolicies } from '../../src/shared/job';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { rigOfEachTest } from '../support/conversion-worker';
 import { answerCompleted, answerError, answerJson, answerOutput, answerRunning } from '../support/stub-service';
 
 /** Answers that say two things at once, or less than they should: a job takes the reading that can't pay twice. */
 
-let rig: ConversionRig;
-
-beforeEach(async () => {
-  rig = await startRig();
-});
-
-afterEach(async () => {
-  await rig.close();
-});
+const rig = rigOfEachTest();
 
 const id = 'task-1';
 
 /** Runs a job; answers its result, or its failure. */
 async function convert(policies: ConversionPolicies = {}, mode?: 'sync') {
-  const asked = rig.client.convert({
-    source: await rig.source('report.md'),
-    output: 'pdf',
-    destination: path.join(rig.folder, 'out', 'report.pdf'),
-    policies: { ...quickPolicies, ...policies },
-    ...(mode && { mode }),
-  });
-  return asked.catch((error: unknown) => {
+  return rig.client.convert(await rig.request({ policies, ...(mode && { mode }) })).catch((error: unknown) => {
     if (!(error instanceof ConversionFailedError)) throw error;
     return { status: 'failed', code: error.code, ...error.details };
   });
 }
 
 const converted = () => rig.stub.count('convert/file');
-
-/** The first answers are those given, then it is as ever. */
-function answerFirst(endpoint: string, ...answers: ((response: ServerResponse) => void)[]): void {
-  rig.stub.on(endpoint, (seen, response) => {
-    const next = answers.shift();
-    if (next) next(response);
-    else rig.stub.answerAsAlways(seen, response);
-  });
-}
 
 describe('a submit', () => {
   it.each([
@@ -105,7 +80,7 @@ describe('a task', () => {
   it('that runs with an error in its result is waited for: only a completed task has failed', async () => {
     const running = (response: ServerResponse) =>
       answerOutput(response, { entity: { id, status: 'running' }, result: { output: {}, error } });
-    answerFirst('task/response', running, running);
+    rig.stub.first('task/response', running, running);
     expect(await convert()).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
     expect(converted()).toBe(1);
   });
@@ -113,7 +88,7 @@ describe('a task', () => {
   it('that is completed before its result is there is waited for', async () => {
     const early = (response: ServerResponse) =>
       answerOutput(response, { entity: { id, status: 'completed' }, result: null });
-    answerFirst('task/response', early, early);
+    rig.stub.first('task/response', early, early);
     expect(await convert()).toMatchObject({ status: 'succeeded' });
     expect(converted()).toBe(1);
   });
@@ -131,8 +106,8 @@ describe('a task', () => {
 it('a pause that is ordered with RETRY-AFTER 0 or a date of the past is as short as it gets, and ends no job', async () => {
   const refuse = (status: number, wait: string) => (response: ServerResponse) =>
     answerError(response, status, 'TOO_MANY_REQUESTS', { 'retry-after': wait });
-  answerFirst('convert/file', refuse(429, '0'));
-  answerFirst('download/url', refuse(503, new Date(Date.now() - 60_000).toUTCString()));
+  rig.stub.first('convert/file', refuse(429, '0'));
+  rig.stub.first('download/url', refuse(503, new Date(Date.now() - 60_000).toUTCString()));
   expect(await convert()).toMatchObject({ status: 'succeeded' });
   expect([converted(), rig.stub.count('download/url')]).toEqual([2, 2]);
 });
@@ -168,7 +143,7 @@ it('an empty id names no task: it is not known what became of the submit', async
 });
 
 it('a task that failed for nothing is converted again', async () => {
-  answerFirst('task/response', (response) =>
+  rig.stub.first('task/response', (response) =>
     answerCompleted(response, id, { error: { code: 'INTERNAL_SERVER_ERROR', message: 'broken.' } }),
   );
   expect(await convert()).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });

@@ -1,53 +1,16 @@
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { BatchItem } from '../../src/shared/batch';
-import { endBatch, partsOf, planRun, runBatch, runsOf, type Run, startRun } from '../support/batches';
-import { startRig, type ConversionRig } from '../support/conversion-worker';
-import { answerCompleted, answerOutput, answerRunning } from '../support/stub-service';
+import { endBatch, partsOf, planRun, runBatch, runsOf, startRun } from '../support/batches';
+import { rigOfEachTest } from '../support/conversion-worker';
+import { answerCompleted } from '../support/stub-service';
 import { until } from '../support/until';
 
 /** Batches over many runs of their workflow, and batches that are started again. */
 
-let rig: ConversionRig;
+const rig = rigOfEachTest();
 
-beforeEach(async () => {
-  rig = await startRig();
-});
-
-afterEach(() => rig.close());
-
-const taskOf = (item: number) => `task-${item}`;
-
-/** The service calls each task after its item, and finishes a held one when it is let go. */
-function holdItems(held: Iterable<number>) {
-  const tasks = new Set([...held].map(taskOf));
-  let connectors = 0;
-  const itemOf = new Map<string, number>();
-  rig.stub.on('upload/file', (seen, response) => {
-    connectors += 1;
-    const connector = `upload-${connectors}`;
-    itemOf.set(connector, Number(/# Report (\d+)/.exec(seen.body.toString('latin1'))?.[1]));
-    answerOutput(response, { connector, size: 1 });
-  });
-  rig.stub.on('convert/file', (seen, response) => {
-    answerRunning(response, taskOf(itemOf.get(String(seen.data['connector'])) ?? 0));
-  });
-  rig.stub.on('task/response', (seen, response) => {
-    const id = String(seen.data['connector']);
-    if (tasks.has(id)) answerOutput(response, { entity: { id, status: 'running' }, result: {} });
-    else answerCompleted(response, id);
-  });
-  return { letGo: () => tasks.clear() };
-}
-
-/** The rows of a later run: those that a run before has converted are done, as a planner would find. */
-async function doneBy(run: Run): Promise<(row: BatchItem) => BatchItem> {
-  const results = new Map((await run.results()).map((result) => [result.item, result]));
-  return (row) => {
-    const { status, source, output } = results.get(row.item) ?? {};
-    return status === 'succeeded' && source && output ? { ...row, done: { source, output } } : row;
-  };
-}
+/** The service finishes the conversions of these items when they are let go. */
+const holdItems = (items: readonly number[]) => rig.stub.hold(...items.map((item) => `${item}.md`));
 
 it('a batch of more items than one part of its results holds writes several', async () => {
   const run = await planRun(rig.folder, 230, { request: { window: 40 } });
@@ -88,7 +51,8 @@ describe('a batch that continues as a new run again and again', () => {
     await rig.temporal.workflow.getHandle(run.jobId(2)).cancel();
     rig.stub.on('task/response', (seen, response) => {
       const id = String(seen.data['connector']);
-      answerCompleted(response, id, id === taskOf(3) ? { error: { code: 'FAILED_CONVERT', message: 'damaged' } } : {});
+      const error = { code: 'FAILED_CONVERT', message: 'damaged' };
+      answerCompleted(response, id, rig.stub.conversions.get(id) === '3.md' ? { error } : {});
     });
     const { result, results } = await endBatch(handle, run);
     expect(result).toMatchObject({ succeeded: 17, failed: 2, cancelled: 1 });
@@ -120,34 +84,6 @@ describe('a batch that continues as a new run again and again', () => {
 });
 
 describe('a batch that is started again', () => {
-  it('converts only what has changed, and passes over what is done', async () => {
-    const first = await planRun(rig.folder, 25);
-    await runBatch(rig.client, first);
-    const requests = rig.stub.count('convert/file');
-    const isDone = await doneBy(first);
-    const changed = new Set([4, 11, 25]);
-    for (const item of changed) await writeFile(path.join(rig.folder, 'sources', `${item}.md`), `# Changed ${item}\n`);
-    const second = await planRun(rig.folder, 25, {
-      name: first.name,
-      run: 'run-0002',
-      change: (row) => (changed.has(row.item) ? { ...row, onExisting: 'overwrite' } : isDone(row)),
-    });
-    const { result, results } = await runBatch(rig.client, second);
-    expect(result).toMatchObject({ status: 'completed', succeeded: 3, skipped: 22, requests: 15 });
-    expect(rig.stub.count('convert/file') - requests).toBe(3);
-    expect(results[0]).toMatchObject({ item: 1, status: 'skipped', output: { name: '1.pdf' } });
-    expect(results[3]).toMatchObject({ item: 4, status: 'succeeded', source: { bytes: 12 } });
-  });
-
-  it('runs what has failed once it is fixed, and pays for nothing else', async () => {
-    const first = await planRun(rig.folder, 6);
-    await rm(path.join(rig.folder, 'sources', '3.md'));
-    expect((await runBatch(rig.client, first)).result).toMatchObject({ succeeded: 5, failed: 1 });
-    const second = await planRun(rig.folder, 6, { name: first.name, run: 'run-0002', change: await doneBy(first) });
-    expect((await runBatch(rig.client, second)).result).toMatchObject({ succeeded: 1, skipped: 5 });
-    expect(rig.stub.count('convert/file')).toBe(6);
-  });
-
   it('waits for the jobs that a terminated run has left and takes their results, running or ended', async () => {
     const hold = holdItems([3, 4]);
     const first = await planRun(rig.folder, 6, { request: { window: 4 } });

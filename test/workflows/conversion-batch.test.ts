@@ -1,34 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { BatchFailedError } from '../../src/client/batch-handle';
 import { InvalidRequestError } from '../../src/client/job-request';
 import { endBatch, planRun, runBatch, sumOf, startRun } from '../support/batches';
-import { startRig, type ConversionRig } from '../support/conversion-worker';
-import { answerCompleted, answerOutput } from '../support/stub-service';
+import { rigOfEachTest } from '../support/conversion-worker';
 import { until } from '../support/until';
 
 /** Batches on a real Temporal server, against a service that answers at once unless a test holds it. */
 
-let rig: ConversionRig;
-
-beforeEach(async () => {
-  rig = await startRig();
-});
-
-afterEach(() => rig.close());
-
-/** The service finishes no conversion before `open`. */
-function holdConversions() {
-  const gate = { isOpen: false };
-  rig.stub.on('task/response', (seen, response) => {
-    const id = String(seen.data['connector']);
-    if (gate.isOpen) answerCompleted(response, id);
-    else answerOutput(response, { entity: { id, status: 'running' }, result: {} });
-  });
-  return { open: () => (gate.isOpen = true) };
-}
+const rig = rigOfEachTest();
 
 it('converts every item of the manifest once, and tells what each cost', async () => {
   const run = await planRun(rig.folder, 8, { request: { window: 3 } });
@@ -80,7 +61,7 @@ it('fails exactly the bad items, and counts their codes', async () => {
 });
 
 it('never has more jobs in flight than the window, which can be changed while it runs', async () => {
-  const gate = holdConversions();
+  const held = rig.stub.hold();
   const run = await planRun(rig.folder, 8, { request: { window: 2 } });
   const handle = await startRun(rig.client, run.request);
   await until('the window is full', () => rig.stub.count('convert/file') === 2);
@@ -92,17 +73,17 @@ it('never has more jobs in flight than the window, which can be changed while it
   // Whoever goes round the client changes nothing by a mistake.
   await rig.temporal.workflow.getHandle(run.name).signal('batchWindow', -1);
   expect(await handle.state()).toMatchObject({ inFlight: 5, waiting: 3, window: 5 });
-  gate.open();
+  held.letGo();
   expect((await endBatch(handle, run)).result).toMatchObject({ status: 'completed', succeeded: 8, window: 5 });
 });
 
 it('starts nothing while it is paused, and continues when it is resumed', async () => {
-  const gate = holdConversions();
+  const held = rig.stub.hold();
   const run = await planRun(rig.folder, 5, { request: { window: 2 } });
   const handle = await startRun(rig.client, run.request);
   await until('the window is full', () => rig.stub.count('convert/file') === 2);
   await handle.pause();
-  gate.open();
+  held.letGo();
   await until('those in flight have ended', async () => (await handle.state()).inFlight === 0);
   expect(await handle.state()).toMatchObject({ status: 'paused', succeeded: 2, waiting: 3 });
   const query = `ConversionBatchId = '${run.name}' AND WorkflowType = 'conversionBatch' AND ConversionStatus = 'paused'`;
@@ -117,14 +98,14 @@ describe('a cancelled batch', () => {
     ['lets the jobs in flight finish when it is asked to', 'finish', { succeeded: 2, cancelled: 3 }],
     ['cancels the jobs in flight', 'cancel', { succeeded: 0, cancelled: 5 }],
   ] as const)('%s', async (_title, inFlight, counts) => {
-    const gate = holdConversions();
+    const held = rig.stub.hold();
     const run = await planRun(rig.folder, 5, { request: { window: 2 } });
     const handle = await startRun(rig.client, run.request);
     await until('the window is full', () => rig.stub.count('convert/file') === 2);
     await handle.cancel({ inFlight });
     await until('it stops', async () => (await handle.state()).status !== 'running');
     // Else a job could end before it hears that it is cancelled.
-    if (inFlight === 'finish') gate.open();
+    if (inFlight === 'finish') held.letGo();
     const { result, results } = await endBatch(handle, run);
     expect(result).toMatchObject({ status: 'cancelled', failed: 0, ...counts });
     expect(results.filter(({ workflowId }) => workflowId !== undefined)).toHaveLength(2);
@@ -132,19 +113,8 @@ describe('a cancelled batch', () => {
     expect(await handle.state()).toMatchObject({ status: 'cancelled', ...counts });
   });
 
-  it('finishes first and cancels when it is asked a second time', async () => {
-    holdConversions();
-    const run = await planRun(rig.folder, 3, { request: { window: 2 } });
-    const handle = await startRun(rig.client, run.request);
-    await until('the window is full', () => rig.stub.count('convert/file') === 2);
-    await handle.cancel({ inFlight: 'finish' });
-    await until('it stops', async () => (await handle.state()).status === 'stopping');
-    await handle.cancel();
-    expect((await endBatch(handle, run)).result).toMatchObject({ status: 'cancelled', cancelled: 3 });
-  });
-
   it("ends with its results after Temporal's own cancellation too", async () => {
-    holdConversions();
+    rig.stub.hold();
     const run = await planRun(rig.folder, 3, { request: { window: 2 } });
     const handle = await startRun(rig.client, run.request);
     await until('the window is full', () => rig.stub.count('convert/file') === 2);
@@ -154,13 +124,13 @@ describe('a cancelled batch', () => {
 });
 
 it('counts a job that was terminated by hand as failed, one that was cancelled as cancelled, and ends', async () => {
-  const gate = holdConversions();
+  const held = rig.stub.hold();
   const run = await planRun(rig.folder, 4, { request: { window: 3 } });
   const handle = await startRun(rig.client, run.request);
   await until('the window is full', () => rig.stub.count('convert/file') === 3);
   await rig.temporal.workflow.getHandle(run.jobId(1)).terminate('by hand');
   await rig.temporal.workflow.getHandle(run.jobId(2)).cancel();
-  gate.open();
+  held.letGo();
   const { result, results } = await endBatch(handle, run);
   expect(result).toMatchObject({ succeeded: 2, failed: 1, cancelled: 1, failures: { TERMINATED: 1 } });
   expect(results.slice(0, 2)).toMatchObject([
@@ -235,23 +205,14 @@ describe('the manifest', () => {
   });
 });
 
-it('refuses to start a batch whose name is running', async () => {
-  const gate = holdConversions();
-  const run = await planRun(rig.folder, 1);
-  const handle = await startRun(rig.client, run.request);
-  await expect(startRun(rig.client, run.request)).rejects.toBeInstanceOf(WorkflowExecutionAlreadyStartedError);
-  gate.open();
-  await endBatch(handle, run);
-});
-
 it('leaves to its jobs a lower priority than single ones have, and lists them under its name', async () => {
   const run = await planRun(rig.folder, 2);
   await runBatch(rig.client, run);
   const describe = (id: string) => rig.temporal.workflow.getHandle(id).describe();
   expect((await describe(run.jobId(1))).priority?.priorityKey).toBe(4);
   // What the line at the rate limit goes by.
-  const { events } = await rig.temporal.workflow.getHandle(run.jobId(1)).fetchHistory();
-  const activities = events?.flatMap((event) => event.activityTaskScheduledEventAttributes ?? []) ?? [];
+  const events = await rig.events(run.jobId(1));
+  const activities = events.flatMap((event) => event.activityTaskScheduledEventAttributes ?? []);
   expect(activities.map(({ priority }) => priority?.priorityKey)).toEqual([4, 4, 4, 4]);
   const query = `ConversionBatchId = '${run.name}' AND WorkflowType = 'conversionJob' AND ConversionStatus = 'completed'`;
   await until('both are listed', async () => (await rig.temporal.workflow.count(query)).count === 2);

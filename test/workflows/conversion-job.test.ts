@@ -5,33 +5,15 @@ import path from 'node:path';
 import { ConversionFailedError } from '../../src/client/conversion-handle';
 import type { ConversionRequest } from '../../src/client/job-request';
 import { begunDownloads } from '../support/begun-downloads';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
-import { answerCompleted, answerError, answerJson, answerOutput, answerRunning, cut } from '../support/stub-service';
+import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
+import { answerCompleted, answerError, answerJson, answerNotYet, answerRunning, cut } from '../support/stub-service';
 import { until } from '../support/until';
 
 describe('conversionJob', () => {
-  let rig: ConversionRig;
-
-  beforeEach(async () => {
-    rig = await startRig();
-  });
-
-  afterEach(async () => {
-    await rig.close();
-  });
-
-  async function request(overrides: Partial<ConversionRequest> = {}): Promise<ConversionRequest> {
-    return {
-      source: await rig.source('report.md'),
-      output: 'pdf',
-      destination: path.join(rig.folder, 'out', 'report.pdf'),
-      ...overrides,
-      policies: { ...quickPolicies, ...overrides.policies },
-    };
-  }
+  const rig = rigOfEachTest();
 
   async function failureOf(overrides: Partial<ConversionRequest> = {}): Promise<ConversionFailedError> {
-    const job = rig.client.convert(await request(overrides));
+    const job = rig.client.convert(await rig.request(overrides));
     const error: unknown = await job.then(
       () => undefined,
       (reason: unknown) => reason,
@@ -41,7 +23,7 @@ describe('conversionJob', () => {
   }
 
   it('uploads, converts, polls and downloads, and tells what it spent', async () => {
-    const result = await rig.client.convert(await request());
+    const result = await rig.client.convert(await rig.request());
     expect(await readFile(path.join(rig.folder, 'out', 'report.pdf'), 'utf8')).toBe('converted');
     expect(result).toMatchObject({
       status: 'succeeded',
@@ -62,7 +44,7 @@ describe('conversionJob', () => {
   });
 
   it('asks for an async conversion with entity and result, and tells size and hash of what it uploaded', async () => {
-    const { source } = await rig.client.convert(await request({ input: 'md' }));
+    const { source } = await rig.client.convert(await rig.request({ input: 'md' }));
     expect(rig.stub.requests[1]?.data).toMatchObject({
       mode: 'async',
       include: ['entity', 'result'],
@@ -87,7 +69,7 @@ describe('conversionJob', () => {
   });
 
   it('names the result after the source when the destination is a folder', async () => {
-    const result = await rig.client.convert(await request({ destination: `${rig.folder}/made/` }));
+    const result = await rig.client.convert(await rig.request({ destination: `${rig.folder}/made/` }));
     expect(result.output?.name).toBe('report.pdf');
     expect(existsSync(path.join(rig.folder, 'made', 'report.pdf'))).toBe(true);
   });
@@ -98,9 +80,9 @@ describe('conversionJob', () => {
       const id = String(seen.data['connector']);
       polls += 1;
       if (polls > 12) answerCompleted(response, id);
-      else answerOutput(response, { entity: { id, status: 'running' }, result: {} });
+      else answerNotYet(response, id);
     });
-    const handle = await rig.client.start(await request({ policies: { maxCheckInterval: 20 } }));
+    const handle = await rig.client.start(await rig.request({ policies: { maxCheckInterval: 20 } }));
     await handle.result();
     const { historyLength } = await handle.describe();
     expect(polls).toBe(13);
@@ -118,17 +100,13 @@ describe('conversionJob', () => {
         },
       }),
     );
-    const result = await rig.client.convert(await request());
+    const result = await rig.client.convert(await rig.request());
     expect(rig.stub.count('task/response')).toBe(0);
     expect(result).toMatchObject({ requests: 4, vcredits: 3, durationSeconds: 2, warnings: { lossy: 'x' } });
   });
 
   it('does not take completed for successful: an error in the completed task fails the job with its code', async () => {
-    rig.stub.on('task/response', (seen, response) =>
-      answerCompleted(response, String(seen.data['connector']), {
-        error: { code: 'FAILED_CONVERT', message: 'the file is damaged.' },
-      }),
-    );
+    rig.stub.complete({ error: { code: 'FAILED_CONVERT', message: 'the file is damaged.' } });
     const error = await failureOf();
     expect(error.code).toBe('FAILED_CONVERT');
     expect(error.message).toContain('report.md → pdf');
@@ -137,20 +115,14 @@ describe('conversionJob', () => {
   });
 
   it('does not take completed for successful: an unknown output status is a failure that names it', async () => {
-    rig.stub.on('task/response', (seen, response) =>
-      answerCompleted(response, String(seen.data['connector']), { status: 'halfway' }),
-    );
+    rig.stub.complete({ status: 'halfway' });
     const error = await failureOf();
     expect(error.code).toBe('UNKNOWN_OUTPUT_STATUS');
     expect(error.message).toContain('"halfway"');
   });
 
   it('submits again when the service failed inside a completed task, at most maxResubmissions times', async () => {
-    rig.stub.on('task/response', (seen, response) =>
-      answerCompleted(response, String(seen.data['connector']), {
-        error: { code: 'INTERNAL_SERVER_ERROR', message: 'oops.' },
-      }),
-    );
+    rig.stub.complete({ error: { code: 'INTERNAL_SERVER_ERROR', message: 'oops.' } });
     const error = await failureOf({ policies: { maxResubmissions: 1 } });
     expect(error.code).toBe('INTERNAL_SERVER_ERROR');
     expect(rig.stub.count('convert/file')).toBe(2);
@@ -179,7 +151,7 @@ describe('conversionJob', () => {
         answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '1', 'x-ratelimit-reset': '0' });
       else answerRunning(response, 'task-1');
     });
-    const result = await rig.client.convert(await request());
+    const result = await rig.client.convert(await rig.request());
     const [first = 0, second = 0] = at;
     expect(second - first).toBeGreaterThanOrEqual(1_000);
     expect(result.possiblyChargedTwice).toBe(false);
@@ -187,13 +159,8 @@ describe('conversionJob', () => {
   });
 
   it('uploads again once when the service has lost the upload', async () => {
-    let converts = 0;
-    rig.stub.on('convert/file', (_seen, response) => {
-      converts += 1;
-      if (converts === 1) answerError(response, 404, 'FILE_NOT_EXISTS');
-      else answerRunning(response, 'task-1');
-    });
-    await rig.client.convert(await request());
+    rig.stub.first('convert/file', (response) => answerError(response, 404, 'FILE_NOT_EXISTS'));
+    await rig.client.convert(await rig.request());
     expect(rig.stub.count('upload/file')).toBe(2);
   });
 
@@ -210,45 +177,30 @@ describe('conversionJob', () => {
   });
 
   it('asks for a new download URL when the old one has expired', async () => {
-    let gets = 0;
-    rig.stub.on('download/url/get', (_seen, response, stub) => {
-      gets += 1;
-      if (gets === 1) answerError(response, 404, 'DOWNLOAD_EXPIRED');
-      else response.end(stub.output);
-    });
-    await rig.client.convert(await request());
+    rig.stub.first('download/url/get', (response) => answerError(response, 404, 'DOWNLOAD_EXPIRED'));
+    await rig.client.convert(await rig.request());
     expect(rig.stub.count('download/url')).toBe(2);
     expect(rig.stub.count('convert/file')).toBe(1);
   });
 
   it('downloads again when the bytes break off, and leaves nothing but the whole file', async () => {
-    let gets = 0;
-    rig.stub.on('download/url/get', (_seen, response, stub) => {
-      gets += 1;
-      if (gets > 1) {
-        response.end(stub.output);
-        return;
-      }
-      response.writeHead(200, { 'content-length': stub.output.length });
-      response.write(stub.output.subarray(0, 4));
+    const { output } = rig.stub;
+    rig.stub.first('download/url/get', (response) => {
+      response.writeHead(200, { 'content-length': output.length });
+      response.write(output.subarray(0, 4));
       setTimeout(() => cut(response), 50);
     });
-    await rig.client.convert(await request());
+    await rig.client.convert(await rig.request());
     expect(await readdir(path.join(rig.folder, 'out'))).toEqual(['report.pdf']);
     expect(await readFile(path.join(rig.folder, 'out', 'report.pdf'), 'utf8')).toBe('converted');
   });
 
   describe('when the outcome of the submit is unknown', () => {
     it('submits again under the policy resubmit and says so', async () => {
-      let submits = 0;
-      rig.stub.on('convert/file', (_seen, response) => {
-        submits += 1;
-        if (submits > 1) answerRunning(response, 'task-2');
-        else cut(response);
-      });
-      const result = await rig.client.convert(await request());
+      rig.stub.first('convert/file', cut);
+      const result = await rig.client.convert(await rig.request());
       expect(result.possiblyChargedTwice).toBe(true);
-      expect(submits).toBe(2);
+      expect(rig.stub.count('convert/file')).toBe(2);
     });
 
     it('submits nothing again under the policy fail, and says how to continue', async () => {
@@ -268,22 +220,6 @@ describe('conversionJob', () => {
     });
   });
 
-  it('parks without vCredits and continues at once when they are restored', async () => {
-    let funded = false;
-    rig.stub.on('convert/file', (_seen, response) => {
-      if (funded) answerRunning(response, 'task-1');
-      else answerError(response, 403, 'INSUFFICIENT_VCREDITS');
-    });
-    const handle = await rig.client.start(await request());
-    await until('the job parks', async () => (await handle.state()).phase === 'parked');
-    funded = true;
-    await handle.appReady();
-    const result = await handle.result();
-    expect(result.status).toBe('succeeded');
-    expect(rig.stub.count('convert/file')).toBe(2);
-    expect(rig.stub.count('upload/file')).toBe(1);
-  });
-
   it('fails with the app named when the credits deadline passes', async () => {
     rig.stub.on('convert/file', (_seen, response) => answerError(response, 403, 'INSUFFICIENT_VCREDITS'));
     const error = await failureOf({ policies: { parkedDeadline: 300 } });
@@ -292,25 +228,27 @@ describe('conversionJob', () => {
   });
 
   it('fails when the conversion deadline passes, and names the task', async () => {
-    rig.stub.on('task/response', (seen, response) =>
-      answerOutput(response, { entity: { id: seen.data['connector'], status: 'running' }, result: {} }),
-    );
+    rig.stub.hold();
     const error = await failureOf({ policies: { conversionDeadline: 300 } });
     expect(error.code).toBe('CONVERSION_DEADLINE');
     expect(error.details?.taskId).toBeDefined();
   });
 
-  it('stops waiting when it is cancelled, and notes that the task continues at the service', async () => {
-    rig.stub.on('task/response', (seen, response) =>
-      answerOutput(response, { entity: { id: seen.data['connector'], status: 'running' }, result: {} }),
-    );
-    const handle = await rig.client.start(await request());
+  it('stops waiting when it is cancelled, and notes in its memo that the task continues at the service, and what it costs', async () => {
+    rig.stub.hold();
+    const handle = await rig.client.start(await rig.request());
     await until('the job waits', async () => (await handle.state()).phase === 'converting');
+    const { taskId } = await handle.state();
     await handle.cancel();
     await expect(handle.result()).rejects.toMatchObject({ code: 'CANCELLED' });
     const { memo, status } = await handle.describe();
     expect(status.name).toBe('CANCELLED');
-    expect(memo).toMatchObject({ conversionNote: expect.stringContaining('no cancel endpoint') as string });
+    expect(memo).toMatchObject({
+      conversionNote: expect.stringContaining('no cancel endpoint') as string,
+      conversionTaskId: taskId,
+      conversionPhase: 'converting',
+      conversionCharge: 'yes',
+    });
   });
 
   it('leaves no temporary file when it is cancelled in the middle of a download', async () => {
@@ -318,7 +256,7 @@ describe('conversionJob', () => {
       response.writeHead(200, { 'content-length': stub.output.length });
       response.write(stub.output.subarray(0, 4));
     });
-    const handle = await rig.client.start(await request());
+    const handle = await rig.client.start(await rig.request());
     const out = path.join(rig.folder, 'out');
     await until('the download began', async () => (await begunDownloads(out)).length === 1);
     await handle.cancel();
@@ -340,26 +278,13 @@ describe('conversionJob', () => {
     });
 
     it('skips before anything is sent', async () => {
-      const result = await rig.client.convert(await request({ destination: taken(), onExisting: 'skip' }));
+      const result = await rig.client.convert(await rig.request({ destination: taken(), onExisting: 'skip' }));
       expect(result.status).toBe('skipped');
       expect(rig.stub.requests).toHaveLength(0);
     });
 
-    it('never overwrites the source itself', async () => {
-      const source = await rig.source('same.pdf', 'the source');
-      const error = await failureOf({ source, destination: source, onExisting: 'overwrite' });
-      expect(error.code).toBe('DESTINATION_IS_SOURCE');
-      expect(await readFile(source, 'utf8')).toBe('the source');
-      expect(rig.stub.requests).toHaveLength(0);
-    });
-
-    it('overwrites it in one step', async () => {
-      await rig.client.convert(await request({ destination: taken(), onExisting: 'overwrite' }));
-      expect(await readFile(taken(), 'utf8')).toBe('converted');
-    });
-
     it('renames the new file', async () => {
-      const result = await rig.client.convert(await request({ destination: taken(), onExisting: 'rename' }));
+      const result = await rig.client.convert(await rig.request({ destination: taken(), onExisting: 'rename' }));
       expect(result.output?.name).toBe('taken (1).pdf');
       expect(await readFile(taken(), 'utf8')).toBe('old');
     });

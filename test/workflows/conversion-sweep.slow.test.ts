@@ -1,92 +1,15 @@
-import { randomUUID } from 'node:crypto';
 import { appendFile, mkdir, readFile, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { WorkflowFailedError } from '@temporalio/client';
-import {
-  NoSuchScheduleError,
-  ScheduleTakenError,
-  SweepSchedules,
-  type SweepScheduleRequest,
-} from '../../src/client/sweep-schedules';
-import type { ConversionSweepResult } from '../../src/shared/batch';
 import { planRun, startRun } from '../support/batches';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { quickPolicies } from '../support/conversion-worker';
 import { chargeProblems, conversionsOf } from '../support/invariant';
-import { answerCompleted, answerError, answerOutput, cut } from '../support/stub-service';
+import { answerCompleted, answerError, answerOutput } from '../support/stub-service';
+import { counts, sweepsOfEachTest } from '../support/sweeping';
 import { until } from '../support/until';
 
-let rig: ConversionRig;
-let schedules: SweepSchedules;
-let made: string[];
-
-beforeEach(async () => {
-  rig = await startRig();
-  schedules = new SweepSchedules({ client: rig.temporal, taskQueue: rig.taskQueue, app: 'stub' });
-  made = [];
-  await mkdir(path.join(rig.folder, 'in'));
-});
-
-afterEach(async () => {
-  for (const name of made) await schedules.delete(name).catch(() => undefined);
-  await rig.close();
-});
-
-/** A schedule that is due in a year, if nobody triggers it; its files settle at once. */
-async function schedule(change: Partial<SweepScheduleRequest> = {}): Promise<string> {
-  const name = `sweep-${randomUUID()}`;
-  made.push(name);
-  await schedules.create({
-    name,
-    times: { everyMs: 365 * 24 * 3600_000 },
-    from: path.join(rig.folder, 'in'),
-    to: 'pdf',
-    out: path.join(rig.folder, 'out'),
-    batchFolder: path.join(rig.folder, 'batches', name),
-    settledForMs: 1,
-    policies: quickPolicies,
-    ...change,
-  });
-  return name;
-}
-
-async function put(name: string, text: string): Promise<string> {
-  const file = path.join(rig.folder, 'in', name);
-  await mkdir(path.dirname(file), { recursive: true });
-  await writeFile(file, text);
-  return file;
-}
-
+const { rig, schedules, schedule, put, sweepsOf, sweep } = sweepsOfEachTest();
 const outputs = async () => (await readdir(path.join(rig.folder, 'out'), { recursive: true })).sort();
-const sweepsOf = async (name: string) =>
-  (await schedules.describe(name)).info.recentActions.map(({ action }) => action.workflow);
-
-/** Triggers the schedule and waits for the sweep that this starts. */
-async function sweep(name: string): Promise<ConversionSweepResult> {
-  // Only the last ten are listed.
-  const newest = async () => (await sweepsOf(name)).at(-1)?.firstExecutionRunId;
-  const before = await newest();
-  await schedules.trigger(name);
-  await until('the sweep has begun', async () => (await newest()) !== before);
-  return resultOf((await sweepsOf(name)).at(-1));
-}
-
-async function resultOf(workflow: { workflowId: string } | undefined): Promise<ConversionSweepResult> {
-  return (await rig.temporal.workflow.getHandle(workflow?.workflowId ?? '').result()) as ConversionSweepResult;
-}
-
-const none = { todo: 0, succeeded: 0, failed: 0, cancelled: 0, kept: 0, refused: 0, done: 0, unsettled: 0 };
-const counts = { ...none, missing: 0, leftOut: 0 };
-
-/** Conversions don't finish until they are let go. */
-function holdConversions() {
-  let isHeld = true;
-  rig.stub.on('task/response', (seen, response) => {
-    const id = String(seen.data['connector']);
-    if (isHeld) answerOutput(response, { entity: { id, status: 'running' }, result: {} });
-    else answerCompleted(response, id);
-  });
-  return { letGo: () => (isHeld = false) };
-}
 
 describe('a sweep', () => {
   it('whose account is refused for a while goes on by itself, and so does the next one', async () => {
@@ -140,8 +63,7 @@ describe('a sweep', () => {
     expect(await sweep(name)).toMatchObject({ ...counts, todo: 1, succeeded: 1, unsettled: 1 });
     expect(await outputs()).toEqual(['whole.pdf']);
     // No worker's slot is taken meanwhile.
-    const { events } = await rig.temporal.workflow.getHandle(name).fetchHistory();
-    const planned = (events ?? []).flatMap(
+    const planned = (await rig.events(name)).flatMap(
       ({ activityTaskScheduledEventAttributes: activity, timerStartedEventAttributes }) =>
         timerStartedEventAttributes ? ['timer'] : (activity?.activityType?.name ?? []),
     );
@@ -164,13 +86,13 @@ describe('a sweep', () => {
       message: expect.stringContaining('does not exist') as string,
     });
     const told = { code: 'SOURCE_NOT_FOUND', message: expect.stringContaining('does not exist') as string };
-    expect(await schedules.lastSweep(name)).toEqual({ lastFailure: told });
+    expect(await schedules().lastSweep(name)).toEqual({ lastFailure: told });
     await until('the list tells of it', async () =>
-      (await schedules.list()).some((each) => each.name === name && each.lastFailure?.code === told.code),
+      (await schedules().list()).some((each) => each.name === name && each.lastFailure?.code === told.code),
     );
     await mkdir(path.join(rig.folder, 'in'));
     await sweep(name);
-    expect(await schedules.lastSweep(name)).toMatchObject({ lastResult: { status: 'completed' } });
+    expect(await schedules().lastSweep(name)).toMatchObject({ lastResult: { status: 'completed' } });
   });
 
   it("converts what is clear beside files that are in each other's way, and fails those in every sweep", async () => {
@@ -192,7 +114,7 @@ describe('a sweep', () => {
     expect(await sweep(name)).toMatchObject({ ...counts, ...told, todo: 1, succeeded: 1, done: 1 });
     expect(await sweep(name)).toEqual({ ...counts, ...told, status: 'completed', done: 2 });
     expect(await outputs()).toEqual(['three.pdf', 'two.pdf']);
-    expect(await schedules.lastSweep(name)).toMatchObject({ lastResult: told });
+    expect(await schedules().lastSweep(name)).toMatchObject({ lastResult: told });
     expect(await detailsOfNewest(name)).toContain("2 files were not sent: it is known that they can't be converted.");
     expect(await detailsOfNewest(name)).toContain("**1 files or folders were left out**: they can't be read.");
     await rm(path.join(rig.folder, 'in', 'one.txt'));
@@ -205,7 +127,7 @@ describe('a sweep', () => {
   it('does nothing while the batch runs by hand, and leaves no run behind', async () => {
     await put('a.md', '# A\n');
     const name = await schedule();
-    const hold = holdConversions();
+    const hold = rig.stub.hold();
     const byHand = await planRun(rig.folder, 1, { name });
     const batch = await startRun(rig.client, byHand.request);
     expect(await sweep(name)).toMatchObject({ status: 'batchRunning', ...counts });
@@ -230,18 +152,6 @@ describe('a sweep', () => {
     }
     expect(rig.stub.conversions.size).toBe(2);
     expect(requestsOf()).toBe(requests);
-  });
-
-  it('tries a failed file again and says how many failed', async () => {
-    await put('a.md', '# A\n');
-    rig.stub.on('convert/file', (_seen, response) => {
-      response.writeHead(400, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ result: { error: { code: 'INVALID_FILE', message: 'damaged' } } }));
-    });
-    const name = await schedule();
-    expect(await sweep(name)).toMatchObject({ status: 'completed', ...counts, todo: 1, failed: 1 });
-    rig.stub.on('convert/file', (seen, response) => rig.stub.answerAsAlways(seen, response));
-    expect(await sweep(name)).toMatchObject({ ...counts, todo: 1, succeeded: 1 });
   });
 });
 
@@ -308,10 +218,7 @@ describe('sweeps under policy fail', () => {
   it('charge once for a file however often its answer is cut, and say what a person has to type', async () => {
     await put('a.md', '# A\n');
     await put('b.md', '# B\n');
-    rig.stub.on('convert/file', (seen, response, stub) => {
-      stub.convert(seen);
-      cut(response);
-    });
+    rig.stub.loseSubmits();
     const name = await schedule({ policies: { ...quickPolicies, onUnknownOutcome: 'fail' } });
     expect(await sweep(name)).toMatchObject({ ...counts, todo: 2, failed: 2 });
     for (let again = 0; again < 2; again += 1) expect(await sweep(name)).toMatchObject({ ...counts, todo: 0, kept: 2 });
@@ -331,10 +238,7 @@ describe('sweeps under policy fail', () => {
 describe('sweeps under policy resubmit', () => {
   it('do not pay again for a file that an earlier sweep may have been charged for', async () => {
     await put('a.md', '# A\n');
-    rig.stub.on('convert/file', (seen, response, stub) => {
-      stub.convert(seen);
-      cut(response);
-    });
+    rig.stub.loseSubmits();
     const name = await schedule({ policies: { ...quickPolicies, onUnknownOutcome: 'resubmit', maxResubmissions: 1 } });
     expect(await sweep(name)).toMatchObject({ ...counts, todo: 1, failed: 1 });
     expect(rig.stub.conversions.size).toBe(2);
@@ -361,9 +265,7 @@ describe('sweeps under policy resubmit', () => {
 
 /** What the workflow tells in the UI. */
 async function detailsOfNewest(name: string): Promise<string> {
-  const { workflowId = '' } = (await sweepsOf(name)).at(-1) ?? {};
-  const handle = rig.temporal.workflow.getHandle(workflowId);
-  return (await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata')).currentDetails;
+  return rig.details((await sweepsOf(name)).at(-1)?.workflowId ?? '');
 }
 
 /** The folders of a batch's runs. */
@@ -371,86 +273,6 @@ async function runsOf(name: string): Promise<string[]> {
   const names = await readdir(path.join(rig.folder, 'batches', name));
   return names.filter((each) => each.startsWith('run-')).sort();
 }
-
-describe('a schedule of sweeps', () => {
-  it('skips a sweep that is due while one runs', async () => {
-    await put('a.md', '# A\n');
-    const name = await schedule();
-    const hold = holdConversions();
-    const first = sweep(name);
-    await until('it converts', () => rig.stub.count('task/response') > 0);
-    await schedules.trigger(name);
-    await until('it was left out', async () => {
-      const { info } = await schedules.describe(name);
-      return info.numActionsSkippedOverlap === 1;
-    });
-    hold.letGo();
-    expect(await first).toMatchObject({ succeeded: 1 });
-    expect(await sweepsOf(name)).toHaveLength(1);
-  });
-
-  it('cancels the running sweep and its batch where it is made so, and the next one continues', async () => {
-    await put('a.md', '# A\n');
-    const name = await schedule({ overlap: 'cancel' });
-    const hold = holdConversions();
-    const first = sweep(name);
-    await until('it converts', () => rig.stub.count('task/response') > 0);
-    await schedules.trigger(name);
-    expect(await first).toMatchObject({ status: 'cancelled', ...counts, todo: 1, cancelled: 1 });
-    hold.letGo();
-    await until('the next has begun', async () => (await sweepsOf(name)).length === 2);
-    expect(await resultOf((await sweepsOf(name)).at(-1))).toMatchObject({ todo: 1, succeeded: 1 });
-  });
-
-  it('takes up a period of the past as one sweep or two', async () => {
-    await put('a.md', '# A\n');
-    const name = await schedule({ times: { everyMs: 3600_000 }, overlap: 'buffer' });
-    const end = new Date();
-    await schedules.backfill(name, { start: new Date(end.getTime() - 24 * 3600_000), end });
-    await until('it has swept', async () => (await sweepsOf(name)).length > 0);
-    for (const workflow of await sweepsOf(name)) await resultOf(workflow);
-    expect(rig.stub.count('convert/file')).toBe(1);
-    expect((await sweepsOf(name)).length).toBeLessThanOrEqual(2);
-    await expect(schedules.backfill(name, { start: end, end })).rejects.toThrow('start must be before its end');
-  });
-
-  it('is listed with what it does, is paused with a reason, resumed, and deleted', async () => {
-    const name = await schedule({ times: { cron: '0 6 * * 1-5', timeZone: 'Europe/Berlin' } });
-    const find = async () => (await schedules.list()).find((each) => each.name === name);
-    await until('it is listed', async () => (await find()) !== undefined);
-    expect((await find())?.work).toMatchObject({ cron: '0 6 * * 1-5', timeZone: 'Europe/Berlin', to: 'pdf' });
-    await schedules.pause(name, 'month end');
-    expect((await schedules.describe(name)).state).toMatchObject({ paused: true, note: 'month end' });
-    await schedules.resume(name);
-    expect((await schedules.describe(name)).state.paused).toBe(false);
-    await expect(schedule({ name })).rejects.toBeInstanceOf(ScheduleTakenError);
-    await schedules.delete(name);
-    await expect(schedules.describe(name)).rejects.toBeInstanceOf(NoSuchScheduleError);
-  });
-
-  it.each([
-    { times: { cron: '61 * * * *' } },
-    { times: { cron: 'every hour' } },
-    { times: { cron: '0 6 * * *', timeZone: 'Nowhere/Land' } },
-    { times: { everyMs: 500 } },
-    { settledForMs: 13 * 3600_000 },
-    { window: 0 },
-    { name: 'a/b' },
-  ])('refuses %j', async (change) => {
-    await expect(schedule(change)).rejects.toThrow(/can't be (made|started)\. (times|settledForMs|window|name)/);
-  });
-
-  it('leaves alone a schedule of that name that does something else', async () => {
-    const name = `other-${randomUUID()}`;
-    await rig.temporal.schedule.create({
-      scheduleId: name,
-      spec: { intervals: [{ every: '365 days' }] },
-      action: { type: 'startWorkflow', workflowType: 'report', taskQueue: rig.taskQueue },
-    });
-    await expect(schedules.delete(name)).rejects.toBeInstanceOf(NoSuchScheduleError);
-    await rig.temporal.schedule.getHandle(name).delete();
-  });
-});
 
 it('keeps the results of a sweep where the planner wrote them', async () => {
   await put('a.md', '# A\n');

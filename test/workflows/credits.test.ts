@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
 import { tellReady } from '../../src/client/operations/tell-app';
 import { activityNames } from '../../src/shared/names';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { answerError, answerOutput, answerRunning } from '../support/stub-service';
 import { until } from '../support/until';
 
@@ -13,13 +13,7 @@ import { until } from '../support/until';
 const jobs = 6;
 const funded = 2;
 
-let rig: ConversionRig;
-
-beforeEach(async () => {
-  rig = await startRig({ app: 'short-of-credits' });
-});
-
-afterEach(() => rig.close());
+const rig = rigOfEachTest({ app: 'short-of-credits' });
 
 /** A service whose app has vCredits for so many conversions. */
 function fund(balance: number) {
@@ -114,17 +108,13 @@ it('jobs that are told by one command are told the same word, so that one refusa
 
 /** When it was said that there are vCredits, as each submit of a parked job knows it. */
 async function wordsOf(handles: readonly ConversionHandle[]): Promise<number[]> {
-  const histories = await Promise.all(
-    handles.map(({ workflowId }) => rig.temporal.workflow.getHandle(workflowId).fetchHistory()),
-  );
-  return histories.flatMap(({ events }) =>
-    (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: scheduled }) => {
-      if (scheduled?.activityType?.name !== activityNames.convertFile) return [];
-      const [input] = scheduled.input?.payloads ?? [];
-      const { readyAt } = JSON.parse(Buffer.from(input?.data ?? []).toString()) as { readyAt?: number };
-      return readyAt ?? [];
-    }),
-  );
+  const histories = await Promise.all(handles.map(({ workflowId }) => rig.events(workflowId)));
+  return histories.flat().flatMap(({ activityTaskScheduledEventAttributes: scheduled }) => {
+    if (scheduled?.activityType?.name !== activityNames.convertFile) return [];
+    const [input] = scheduled.input?.payloads ?? [];
+    const { readyAt } = JSON.parse(Buffer.from(input?.data ?? []).toString()) as { readyAt?: number };
+    return readyAt ?? [];
+  });
 }
 
 it('a job that is told again and again parks again while there are none, and adds little to the history', async () => {
@@ -254,6 +244,6 @@ async function untilBeaten(job: ConversionHandle): Promise<void> {
 
 /** How often the job's activities were asked to end. */
 async function cancelRequests(job: ConversionHandle): Promise<number> {
-  const { events } = await rig.temporal.workflow.getHandle(job.workflowId).fetchHistory();
-  return (events ?? []).filter((event) => event.activityTaskCancelRequestedEventAttributes).length;
+  const events = await rig.events(job.workflowId);
+  return events.filter((event) => event.activityTaskCancelRequestedEventAttributes).length;
 }

@@ -1,14 +1,13 @@
 import { mkdir, readFile, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { ConversionFailedError, type ConversionHandle } from '../../src/client/conversion-handle';
+import { ConversionFailedError } from '../../src/client/conversion-handle';
 import type { ItemWaits } from '../../src/shared/batch';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { cleanUp, enlarge, mountMemory } from '../storage/folder';
 import { begunDownloads } from '../support/begun-downloads';
 import { endBatch, planRun, startRun } from '../support/batches';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
-import { answerCompleted, answerOutput } from '../support/stub-service';
 import { until } from '../support/until';
 
 /** A destination without room: nothing is paid for in vain, and everything continues by itself once there is room. */
@@ -45,30 +44,14 @@ async function makeOut(bytes: number): Promise<string> {
   return out;
 }
 
-function detailsOf(workflowId: string) {
-  return rig.temporal.workflow
-    .getHandle(workflowId)
-    .query<{ currentDetails: string }>('__temporal_workflow_metadata')
-    .then(({ currentDetails }) => currentDetails);
-}
-
-async function activitiesOf({ workflowId }: ConversionHandle): Promise<string[]> {
-  const { events } = await rig.temporal.workflow.getHandle(workflowId).fetchHistory();
-  return (
-    events?.flatMap(
-      ({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name?.split('.')[1] ?? [],
-    ) ?? []
-  );
-}
-
 describe('a job', () => {
   it('submits nothing as long as there is evidently no room for the result, says so, and continues by itself', async () => {
     const out = await makeOut(100);
     const source = await rig.source('report.md', Buffer.alloc(200, 'x'));
     const job = await rig.client.start({ source, output: 'pdf', destination: `${out}/`, policies: quickPolicies });
-    await until('it says so', async () => (await detailsOf(job.workflowId)).includes('No room at '));
+    await until('it says so', async () => (await rig.details(job.workflowId)).includes('No room at '));
     expect(await job.state()).toMatchObject({ phase: 'parked', parkedFor: 'room' });
-    expect(await detailsOf(job.workflowId)).toContain('`DESTINATION_FULL`: Cannot write ');
+    expect(await rig.details(job.workflowId)).toContain('`DESTINATION_FULL`: Cannot write ');
     await until('it has looked again', async () => {
       const { raw } = await job.describe();
       return (raw.pendingActivities?.[0]?.attempt ?? 0) > 3;
@@ -83,7 +66,7 @@ describe('a job', () => {
       'download/url',
       'download/url/get',
     ]);
-    expect(await detailsOf(job.workflowId)).not.toContain('No room');
+    expect(await rig.details(job.workflowId)).not.toContain('No room');
   });
 
   it('whose result finds no room waits for it in one activity, and fetches it once there is some', async () => {
@@ -91,7 +74,7 @@ describe('a job', () => {
     const out = await makeOut(100);
     const source = await rig.source('report.md', 'small');
     const job = await rig.client.start({ source, output: 'pdf', destination: `${out}/`, policies: quickPolicies });
-    await until('it says so', async () => (await detailsOf(job.workflowId)).includes('No room at '));
+    await until('it says so', async () => (await rig.details(job.workflowId)).includes('No room at '));
     await until('it has looked again', async () => {
       const { raw } = await job.describe();
       return (raw.pendingActivities?.[0]?.attempt ?? 0) > 3;
@@ -103,7 +86,13 @@ describe('a job', () => {
     budgets.set(out, 1_000);
     expect(await job.result()).toMatchObject({ status: 'succeeded', output: { bytes: 500 }, requests: 7 });
     expect(rig.stub.count('convert/file')).toBe(1);
-    expect(await activitiesOf(job)).toEqual(['uploadFile', 'convertFile', 'checkTask', 'downloadFile', 'downloadFile']);
+    expect(await rig.steps(job.workflowId)).toEqual([
+      'uploadFile',
+      'convertFile',
+      'checkTask',
+      'downloadFile',
+      'downloadFile',
+    ]);
   });
 
   it.each([
@@ -130,12 +119,7 @@ describe('a job', () => {
 
 describe('a batch', () => {
   it('starts no more jobs as long as one in flight waits for a person, says why, and continues by itself over its runs', async () => {
-    const gate = { isOpen: false };
-    rig.stub.on('task/response', (seen, response) => {
-      const id = String(seen.data['connector']);
-      if (gate.isOpen) answerCompleted(response, id);
-      else answerOutput(response, { entity: { id, status: 'running' }, result: {} });
-    });
+    const held = rig.stub.hold();
     const run = await planRun(rig.folder, 9, { request: { window: 3, historyLimit: 30 } });
     const handle = await startRun(rig.client, run.request);
     await until('the window is full', () => rig.stub.count('convert/file') === 3);
@@ -153,11 +137,11 @@ describe('a batch', () => {
     const needsAttention = { code: 'DESTINATION_FULL', message: 'No room at out. Make room.', jobs: 2 };
     await until('one has ended', async () => (await handle.state()).failed === 1);
     expect(await handle.state()).toMatchObject({ status: 'running', inFlight: 2, needsAttention });
-    expect(await detailsOf(run.name)).toContain('`DESTINATION_FULL`: No room at out. Make room.');
+    expect(await rig.details(run.name)).toContain('`DESTINATION_FULL`: No room at out. Make room.');
     expect(rig.stub.count('upload/file')).toBe(3);
     await tell(1, true);
     expect((await handle.state()).needsAttention).toMatchObject({ jobs: 1 });
-    gate.isOpen = true;
+    held.letGo();
     const { result } = await endBatch(handle, run);
     expect(result).toMatchObject({ status: 'completed', succeeded: 8, failed: 1 });
     expect(result.needsAttention).toBeUndefined();

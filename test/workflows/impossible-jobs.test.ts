@@ -1,22 +1,14 @@
 import path from 'node:path';
 import { ConversionFailedError } from '../../src/client/conversion-handle';
 import type { ConversionRequest } from '../../src/client/job-request';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, rigOfAllTests } from '../support/conversion-worker';
 
 describe('a job that nobody could do', () => {
-  let rig: ConversionRig;
-
-  beforeAll(async () => {
-    rig = await startRig();
-  });
-
-  afterAll(async () => {
-    await rig.close();
-  });
+  const rig = rigOfAllTests();
 
   async function failureOf(overrides: Partial<ConversionRequest>): Promise<ConversionFailedError> {
-    const request = { source: await rig.source('report.md'), output: 'pdf', policies: quickPolicies, ...overrides };
-    const error: unknown = await rig.client.convert(request).catch((reason: unknown) => reason);
+    const request = rig.request({ destination: undefined, ...overrides });
+    const error: unknown = await rig.client.convert(await request).catch((reason: unknown) => reason);
     if (!(error instanceof ConversionFailedError)) throw new Error('the job did not fail', { cause: error });
     return error;
   }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
-import { startRig, type ConversionRig } from '../support/conversion-worker';
-import { answerCompleted, answerOutput, answerRunning } from '../support/stub-service';
+import { rigOfEachTest } from '../support/conversion-worker';
+import { answerCompleted, answerNotYet, answerOutput, answerRunning } from '../support/stub-service';
 
 /** From now on the clock of this machine, and so of its worker, is that much ahead; answers how to set it right. */
 function shiftClock(aheadMs: number): () => void {
@@ -22,17 +22,10 @@ function shiftClock(aheadMs: number): () => void {
 }
 
 describe('the checks of a conversion', () => {
-  let rig: ConversionRig;
   let setRight: () => void = () => undefined;
-
-  beforeEach(async () => {
-    rig = await startRig();
-  });
-
-  afterEach(async () => {
-    setRight();
-    await rig.close();
-  });
+  // Before the rig is closed.
+  afterEach(() => setRight());
+  const rig = rigOfEachTest();
 
   it.each([
     ['ahead', 3_600_000],
@@ -43,7 +36,7 @@ describe('the checks of a conversion', () => {
     rig.stub.on('task/response', (seen, response) => {
       const id = String(seen.data['connector']);
       if (performance.now() - startedMs < 6_000) {
-        answerOutput(response, { entity: { id, status: 'running' }, result: {} });
+        answerNotYet(response, id);
       } else answerCompleted(response, id);
     });
     const source = await rig.source('report.md');
@@ -55,15 +48,7 @@ describe('the checks of a conversion', () => {
 });
 
 describe('the first check of a conversion', () => {
-  let rig: ConversionRig;
-
-  beforeEach(async () => {
-    rig = await startRig();
-  });
-
-  afterEach(async () => {
-    await rig.close();
-  });
+  const rig = rigOfEachTest();
 
   /** From now on conversions take this long, and the service says so. */
   function takeMs(durationMs: number): void {

@@ -1,5 +1,5 @@
 import type { ConversionHandle } from '../../src/client/conversion-handle';
-import { answerCompleted, answerError, answerOutput, answerRunning } from '../support/stub-service';
+import { answerCompleted, answerError, answerNotYet, answerRunning } from '../support/stub-service';
 import { startSkippingRig, type SkippingRig } from '../support/time-skipping';
 
 /** Waits of hours and days, on the server that skips them: the activities are really tried, and only the time between is left out. */
@@ -40,7 +40,7 @@ it('a job that is told "not yet" 1,000 times over half a day and more has fewer 
     polls += 1;
     const id = String(seen.data['connector']);
     if (polls > 1_000) answerCompleted(response, id);
-    else answerOutput(response, { entity: { id, status: 'running' }, result: {} });
+    else answerNotYet(response, id);
   });
   const handle = await rig.client.start({
     source: await rig.source('report.md'),

@@ -1,5 +1,4 @@
-import path from 'node:path';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { rigOfEachTest } from '../support/conversion-worker';
 import { answerError } from '../support/stub-service';
 
 /** RETRY-AFTER with codes and statuses beside the document's 429: it is waited for, and costs no file. */
@@ -8,11 +7,7 @@ const endpoints = ['upload/file', 'convert/file', 'task/response', 'download/url
 const files = Array.from({ length: 20 }, (_, index) => `file-${index}`);
 const refusals = 2;
 
-let rig: ConversionRig;
-beforeEach(async () => {
-  rig = await startRig();
-});
-afterEach(() => rig.close());
+const rig = rigOfEachTest();
 
 it.each([
   ['A_CODE_OF_TOMORROW', 429],
@@ -40,12 +35,9 @@ it.each([
     }
     const results = await Promise.all(
       files.map(async (name) =>
-        rig.client.convert({
-          source: await rig.source(`${name}.md`),
-          output: 'pdf',
-          destination: path.join(rig.folder, 'out', `${name}.pdf`),
-          policies: quickPolicies,
-        }),
+        rig.client.convert(
+          await rig.request({ source: await rig.source(`${name}.md`), destination: `${rig.folder}/out/` }),
+        ),
       ),
     );
     expect(results.map((result) => result.status)).toEqual(files.map(() => 'succeeded'));

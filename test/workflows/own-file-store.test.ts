@@ -1,39 +1,26 @@
 import { ConversionFailedError, type ConversionHandle } from '../../src/client/conversion-handle';
 import type { ConversionRequest } from '../../src/client/job-request';
 import { StorageError } from '../../src/index';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { rigOfAllTests } from '../support/conversion-worker';
 import { MemoryFiles } from '../support/memory-files';
 
 /** Jobs whose files lie in a store of the user's own, on a real Temporal server. */
 
 const files = new MemoryFiles();
 const openSource = files.openSource.bind(files);
-let rig: ConversionRig;
+const rig = rigOfAllTests({ stores: { memory: files } });
 
-beforeAll(async () => {
-  rig = await startRig({ stores: { memory: files } });
-});
-
-afterAll(async () => {
-  await rig.close();
-});
-
-function start(request: Partial<ConversionRequest> = {}): Promise<ConversionHandle> {
+async function start(request: Partial<ConversionRequest> = {}): Promise<ConversionHandle> {
   files.files.clear();
   rig.stub.requests.length = 0;
   files.files.set('memory:///in/report.md', Buffer.from('# A report'));
-  return rig.client.start({
-    source: 'memory:///in/report.md',
-    output: 'pdf',
-    destination: 'memory:///out/',
-    policies: quickPolicies,
-    ...request,
-  });
+  const places = { source: 'memory:///in/report.md', destination: 'memory:///out/' };
+  return rig.client.start(await rig.request({ ...places, ...request }));
 }
 
 async function attemptsOf({ workflowId }: ConversionHandle): Promise<number[]> {
-  const { events } = await rig.temporal.workflow.getHandle(workflowId).fetchHistory();
-  return events?.flatMap((event) => event.activityTaskStartedEventAttributes?.attempt ?? []) ?? [];
+  const events = await rig.events(workflowId);
+  return events.flatMap((event) => event.activityTaskStartedEventAttributes?.attempt ?? []);
 }
 
 it('a job reads from the store and writes to it', async () => {

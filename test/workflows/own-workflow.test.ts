@@ -77,8 +77,8 @@ it.each(['convertListed', 'convertUnlisted'])(
 
 /** Whether a step of the job was told when it was said that there are vCredits. */
 async function knowsTheWord(workflowId: string): Promise<boolean> {
-  const { events } = await rig.temporal.workflow.getHandle(workflowId).fetchHistory();
-  const inputs = events?.flatMap((event) => event.activityTaskScheduledEventAttributes?.input?.payloads ?? []) ?? [];
+  const events = await rig.events(workflowId);
+  const inputs = events.flatMap((event) => event.activityTaskScheduledEventAttributes?.input?.payloads ?? []);
   return inputs.some(({ data }) => /"readyAt":\d/.test(Buffer.from(data ?? []).toString()));
 }
 
@@ -88,7 +88,7 @@ async function isParked(job: ConversionHandle): Promise<boolean> {
 }
 
 it('a child that was started with the options for it is listed and named as every other job', async () => {
-  rig.stub.on('convert/file', (seen, response) => rig.stub.answerAsAlways(seen, response));
+  rig.stub.asAlways('convert/file');
   const childId = `own/${randomUUID()}`;
   const input: ConversionJobInput = {
     app,

@@ -1,11 +1,7 @@
 import path from 'node:path';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 
-let rig: ConversionRig;
-beforeEach(async () => {
-  rig = await startRig();
-});
-afterEach(() => rig.close());
+const rig = rigOfEachTest();
 
 it('a download whose URL was the last request of a window waits for the next window, and asks for no second URL', async () => {
   rig.stub.on('download/url', (seen, response) => {

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
-import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { tellReady } from '../../src/client/operations/tell-app';
 import type { BatchHandle } from '../../src/client/batch-handle';
@@ -8,7 +7,7 @@ import type { BatchState } from '../../src/shared/batch';
 import { BatchDesk } from '../support/batch-desk';
 import { endBatch, planRun, runBatch, runsOf, startRun, sumOf, type RunRequest } from '../support/batches';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
-import { answerCompleted, answerError, answerOutput } from '../support/stub-service';
+import { answerError } from '../support/stub-service';
 import { until } from '../support/until';
 
 /** Jobs and batches whose account the service refuses from one moment to the next, and takes again later. */
@@ -67,11 +66,9 @@ it('a refused account halts the batch: at most a window of requests is refused, 
   expect(state.needsAttention?.message).toMatch(/INVALID_CREDENTIAL \(HTTP 403\)/);
   expect(state.needsAttention?.message).toMatch(`continues by itself; at once: fileconv app ready --app ${app}`);
   expect(rig.stub.refused.length).toBeLessThanOrEqual(3);
-  const { currentDetails } = await rig.temporal.workflow
-    .getHandle(run.name)
-    .query<{ currentDetails: string }>('__temporal_workflow_metadata');
-  expect(currentDetails).toContain('**Needs attention**: starts no job as long as one waits');
-  expect(currentDetails).toContain('`INVALID_CREDENTIAL`');
+  const details = await rig.details(run.name);
+  expect(details).toContain('**Needs attention**: starts no job as long as one waits');
+  expect(details).toContain('`INVALID_CREDENTIAL`');
 
   account.mend();
   await sayReady();
@@ -97,10 +94,7 @@ it.each(['upload/file', 'convert/file', 'task/response', 'download/url'])(
   async (endpoint) => {
     const account = { isRefused: true };
     rig.stub.refuse = ({ path: at }) => (at === endpoint && account.isRefused ? 'INVALID_CREDENTIAL' : undefined);
-    const source = await rig.source('report.md');
-    const destination = path.join(rig.folder, 'out', 'report.pdf');
-    const policies = { ...quickPolicies, onRefusedAccount: 'park' as const };
-    const handle = await rig.client.start({ source, output: 'pdf', destination, policies });
+    const handle = await rig.client.start(await rig.request({ policies: { onRefusedAccount: 'park' } }));
     await until('it is parked', async () => (await handle.state()).phase === 'parked');
     expect(await handle.state()).toMatchObject({ parkedFor: 'account' });
     await until('it has asked again', () => rig.stub.refused.length > 1);
@@ -114,7 +108,7 @@ it.each(['upload/file', 'convert/file', 'task/response', 'download/url'])(
 
 it('a single job fails at once, with what to change, unless its conversion is paid for', async () => {
   rig.stub.refuse = () => 'INVALID_CREDENTIAL';
-  const job = { source: await rig.source('report.md'), output: 'pdf', policies: patient };
+  const job = await rig.request({ policies: patient });
   await expect(rig.client.convert(job)).rejects.toMatchObject({
     code: 'INVALID_CREDENTIAL',
     message: expect.stringContaining('Check the account, the App ID and the token') as string,
@@ -130,10 +124,8 @@ it('a single job fails at once, with what to change, unless its conversion is pa
 
 it('a job whose account is refused until its deadline fails with the code, and has asked at the end', async () => {
   rig.stub.refuse = () => 'FREE_PLAN_DISALLOWED';
-  const policies = { ...patient, onRefusedAccount: 'park' as const, parkedDeadline: '2 seconds' };
-  await expect(
-    rig.client.convert({ source: await rig.source('report.md'), output: 'pdf', policies }),
-  ).rejects.toMatchObject({
+  const policies = { ...patient, onRefusedAccount: 'park', parkedDeadline: '2 seconds' } as const;
+  await expect(rig.client.convert(await rig.request({ policies }))).rejects.toMatchObject({
     code: 'FREE_PLAN_DISALLOWED',
     message: expect.stringContaining('for longer than policy parkedDeadline allows (2 s)') as string,
     details: { charge: 'no', phase: 'parked', requests: 2 },
@@ -141,17 +133,12 @@ it('a job whose account is refused until its deadline fails with the code, and h
 });
 
 it('what was accepted before the refusal continues, and is done', async () => {
-  const gate = { isOpen: false };
-  rig.stub.on('task/response', (seen, response) => {
-    const id = String(seen.data['connector']);
-    if (gate.isOpen) answerCompleted(response, id);
-    else answerOutput(response, { entity: { id, status: 'running' }, result: {} });
-  });
+  const held = rig.stub.hold();
   const run = await plan(4, { window: 2 });
   const handle = await startRun(rig.client, run.request);
   await until('the window is full', () => rig.stub.conversions.size === 2);
   const account = refuseAfter(0);
-  gate.isOpen = true;
+  held.letGo();
   await untilRefused(handle);
   expect(await handle.state()).toMatchObject({ succeeded: 2, failed: 0 });
   account.mend();
@@ -182,8 +169,8 @@ it('a job whose refusal was under way when the app was said to be ready asks aga
       answerError(response, 403, 'INVALID_CREDENTIAL');
     }
   });
-  const policies = { ...patient, onRefusedAccount: 'park' as const };
-  const handle = await rig.client.start({ source: await rig.source('report.md'), output: 'pdf', policies });
+  const policies = { ...patient, onRefusedAccount: 'park' } as const;
+  const handle = await rig.client.start(await rig.request({ policies, destination: undefined }));
   await until('it asks', () => rig.stub.count('upload/file') === 1);
   await handle.appReady();
   late.isOut = true;

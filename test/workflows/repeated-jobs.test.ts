@@ -9,35 +9,25 @@ import type { EarlierRuns } from '../../src/shared/charge';
 import type { ConversionPolicies } from '../../src/shared/job';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { Stores } from '../../src/storage/stores';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, rigOfAllTests } from '../support/conversion-worker';
 import { resetWorkflow, type ResetPoint } from '../support/reset';
 import { decisionAbout, retryJob } from '../support/retry';
-import { answerCompleted, answerError, answerRunning, cut } from '../support/stub-service';
+import { answerCompleted, answerError, cut } from '../support/stub-service';
 import { until } from '../support/until';
 
 /** Jobs that know what earlier runs left behind at the service, on a real Temporal server. */
 
-let rig: ConversionRig;
-
-beforeAll(async () => {
-  rig = await startRig();
-});
+const rig = rigOfAllTests();
 beforeEach(() => {
-  for (const endpoint of ['upload/file', 'convert/file', 'task/response', 'download/url', 'download/url/get']) {
-    rig.stub.on(endpoint, (seen, response) => rig.stub.answerAsAlways(seen, response));
-  }
+  rig.stub.asAlways('upload/file', 'convert/file', 'task/response', 'download/url', 'download/url/get');
   rig.stub.requests.length = 0;
 });
-afterAll(() => rig.close());
 
 async function request(policies: ConversionPolicies = {}) {
   const name = randomUUID();
-  return {
-    source: await rig.source(`${name}.md`),
-    output: 'pdf',
-    destination: path.join(rig.folder, 'out', `${name}.pdf`),
-    policies: { ...quickPolicies, ...policies },
-  };
+  const source = await rig.source(`${name}.md`);
+  const destination = path.join(rig.folder, 'out', `${name}.pdf`);
+  return { ...(await rig.request({ policies })), source, destination };
 }
 
 async function convert(earlier: EarlierRuns, policies: ConversionPolicies = {}) {
@@ -177,38 +167,24 @@ it('a second retry of a job knows what the first run was charged', async () => {
 
   expect((await inspectJob(rig.temporal, job.workflowId)).charge).toBe('maybe');
   expect(await decisionAbout(rig.temporal, job.workflowId)).toBe('keep');
-  rig.stub.on('convert/file', (seen, response) => rig.stub.answerAsAlways(seen, response));
+  rig.stub.asAlways('convert/file');
   const again = await retryJob(rig.temporal, job.workflowId, { resubmit: true });
   expect(await again.result()).toMatchObject({ possiblyChargedTwice: true, possiblyChargedExtra: 1 });
 });
 
 it('a job that was terminated behind its accepted submit is fetched by a retry, which cleans up behind it', async () => {
-  rig.stub.on('task/response', (seen, response) => answerRunning(response, String(seen.data['connector'])));
+  const held = rig.stub.hold();
   const folder = path.join(rig.folder, 'terminated');
   const job = await rig.client.start({ ...(await request()), destination: path.join(folder, 'report.pdf') });
   await until('it converts', async () => (await job.state()).phase === 'converting');
   const { taskId } = await job.state();
   await rig.temporal.workflow.getHandle(job.workflowId).terminate();
-  rig.stub.on('task/response', (seen, response) => rig.stub.answerAsAlways(seen, response));
+  held.letGo();
 
   const again = await retryJob(rig.temporal, job.workflowId);
   expect(await again.result()).toMatchObject({ status: 'succeeded', taskId });
   expect(rig.stub.count('convert/file')).toBe(1);
   expect(await readdir(folder)).toEqual(['report.pdf']);
-});
-
-it('a cancelled job tells task, phase and charge in its memo', async () => {
-  rig.stub.on('task/response', (seen, response) => answerRunning(response, String(seen.data['connector'])));
-  const job = await rig.client.start(await request());
-  await until('it converts', async () => (await job.state()).phase === 'converting');
-  const { taskId } = await job.state();
-  await job.cancel();
-  await expect(job.result()).rejects.toMatchObject({ code: 'CANCELLED' });
-  expect((await job.describe()).memo).toMatchObject({
-    conversionTaskId: taskId,
-    conversionPhase: 'converting',
-    conversionCharge: 'yes',
-  });
 });
 
 describe('a job that somebody resets by hand', () => {
@@ -225,7 +201,7 @@ describe('a job that somebody resets by hand', () => {
     const ended = reset(job.workflowId, 'latest');
     const asked = rig.stub.count('upload/file');
     await until('it has asked again', () => rig.stub.count('upload/file') > asked + 1);
-    rig.stub.on('upload/file', (seen, response) => rig.stub.answerAsAlways(seen, response));
+    rig.stub.asAlways('upload/file');
     expect(await ended).toMatchObject({ status: 'succeeded' });
     expect(rig.stub.count('convert/file')).toBe(1);
   });

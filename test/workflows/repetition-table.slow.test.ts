@@ -5,7 +5,7 @@ import { inspectJob } from '../../src/client/operations/inspect-job';
 import type { RetryOptions } from '../../src/client/operations/retry-job';
 import type { OnUnknownOutcome } from '../../src/shared/job';
 import { BatchDesk } from '../support/batch-desk';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { decisionAbout, retryJob } from '../support/retry';
 import { answerCompleted, answerError, cut } from '../support/stub-service';
 
@@ -69,12 +69,7 @@ const columns: Record<string, Column> = {
   '`--again`': { policy: 'fail', again: true },
 };
 
-let rig: ConversionRig;
-
-beforeEach(async () => {
-  rig = await startRig();
-});
-afterEach(() => rig.close());
+const rig = rigOfEachTest();
 
 /** The service treats each file as its name says; `occupy` is told when the file's result is about to be fetched. */
 function playStates(occupy: (state: State) => Promise<void>) {
@@ -99,7 +94,7 @@ function playStates(occupy: (state: State) => Promise<void>) {
 /** From now on the service does everything, but no longer has the task of `lost`. */
 function playFair() {
   const lost = new Set([...rig.stub.conversions].flatMap(([id, file]) => (file === 'lost.md' ? [id] : [])));
-  rig.stub.on('convert/file', (seen, response) => rig.stub.answerAsAlways(seen, response));
+  rig.stub.asAlways('convert/file');
   rig.stub.on('task/response', (seen, response) => {
     const id = String(seen.data['connector']);
     if (lost.has(id)) answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK');

@@ -2,26 +2,17 @@ import path from 'node:path';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
 import type { ConversionRequest } from '../../src/client/job-request';
 import { tellReady } from '../../src/client/operations/tell-app';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
-import { answerCompleted, answerError, cut } from '../support/stub-service';
+import { rigOfEachTest } from '../support/conversion-worker';
+import { answerError, cut } from '../support/stub-service';
 import { until } from '../support/until';
 
 /** What jobs are listed by, on a real Temporal server. */
 
 const app = 'listed';
-let rig: ConversionRig;
+const rig = rigOfEachTest({ app });
 
-beforeEach(async () => {
-  rig = await startRig({ app });
-});
-
-afterEach(() => rig.close());
-
-async function start(request: Partial<ConversionRequest> = {}): Promise<ConversionHandle> {
-  const source = await rig.source('report.md');
-  const destination = path.join(rig.folder, 'report.pdf');
-  return rig.client.start({ source, output: 'pdf', destination, policies: quickPolicies, ...request });
-}
+const start = async (request: Partial<ConversionRequest> = {}): Promise<ConversionHandle> =>
+  rig.client.start(await rig.request(request));
 
 async function listedBy(query: string): Promise<string[]> {
   const ids: string[] = [];
@@ -34,15 +25,13 @@ async function untilListed(query: string, handle: ConversionHandle): Promise<voi
   await until(query, async () => (await listedBy(query)).includes(handle.workflowId));
 }
 
-async function upserts(handle: ConversionHandle): Promise<number> {
-  const { events } = await rig.temporal.workflow.getHandle(handle.workflowId).fetchHistory();
-  return events?.filter((event) => event.upsertWorkflowSearchAttributesEventAttributes != null).length ?? 0;
+async function upserts({ workflowId }: ConversionHandle): Promise<number> {
+  const events = await rig.events(workflowId);
+  return events.filter((event) => event.upsertWorkflowSearchAttributesEventAttributes != null).length;
 }
 
 it('a job that succeeds is found by status, task, vCredits and formats, the input format by the extension alone', async () => {
-  rig.stub.on('task/response', (seen, response) =>
-    answerCompleted(response, String(seen.data['connector']), { vcredits: 7 }),
-  );
+  rig.stub.complete({ vcredits: 7 });
   const handle = await start({ source: await rig.source('Report.DOCX') });
   const { taskId = '' } = await handle.result();
   await untilListed(
@@ -53,9 +42,7 @@ it('a job that succeeds is found by status, task, vCredits and formats, the inpu
 });
 
 it('a job that fails is found by status and code', async () => {
-  rig.stub.on('task/response', (seen, response) =>
-    answerCompleted(response, String(seen.data['connector']), { error: { code: 'INVALID_FILE', message: 'Bad.' } }),
-  );
+  rig.stub.complete({ error: { code: 'INVALID_FILE', message: 'Bad.' } });
   const handle = await start();
   await expect(handle.result()).rejects.toThrow('INVALID_FILE');
   await untilListed("ConversionStatus = 'failed' AND ConversionErrorCode = 'INVALID_FILE'", handle);

@@ -3,8 +3,9 @@ import type { ServerResponse } from 'node:http';
 import { NativeConnection } from '@temporalio/worker';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { FileConversionPlugin } from '../../src/plugin';
+import type { ConversionPolicies } from '../../src/shared/job';
 import { createConversionWorker } from '../../src/worker';
-import { inThisThread, quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { type ConversionRig, inThisThread, quickPolicies, rigOfEachTest, startRig } from '../support/conversion-worker';
 import { startStubService, stubAppId, stubToken, type StubService } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';
@@ -17,19 +18,15 @@ function drip(response: ServerResponse): void {
 }
 
 describe('a submit whose answer comes a byte at a time', () => {
-  let rig: ConversionRig;
+  const rig = rigOfEachTest();
 
-  beforeEach(async () => {
-    rig = await startRig();
+  beforeEach(() => {
     rig.stub.on('convert/file', (_seen, response) => drip(response));
   });
 
-  afterEach(() => rig.close());
-
   it('ends by submitTimeout, with an outcome that is unknown and the reason', async () => {
-    const policies = { ...quickPolicies, submitTimeout: '3 seconds', onUnknownOutcome: 'fail' } as const;
-    const job = rig.client.convert({ source: await rig.source('report.md'), output: 'pdf', policies });
-    await expect(job).rejects.toMatchObject({
+    const policies = { submitTimeout: '3 seconds', onUnknownOutcome: 'fail' } as const;
+    await expect(rig.client.convert(await rig.request({ policies }))).rejects.toMatchObject({
       code: 'OUTCOME_UNKNOWN',
       message: expect.stringMatching(/the answer was not complete within [12]\.\d s/) as string,
     });
@@ -37,13 +34,12 @@ describe('a submit whose answer comes a byte at a time', () => {
   });
 
   it('is given up when the grace time of a worker that shuts down is over', async () => {
-    const policies = { ...quickPolicies, submitTimeout: '1 minute' } as const;
-    const { workflowId } = await rig.client.start({ source: await rig.source('report.md'), output: 'pdf', policies });
+    const { workflowId } = await rig.client.start(await rig.request({ policies: { submitTimeout: '1 minute' } }));
     await until('it is submitted', () => rig.stub.count('convert/file') === 1);
     // The grace time of this worker is a second.
     await rig.stopWorker();
-    const { events } = await rig.temporal.workflow.getHandle(workflowId).fetchHistory();
-    const failures = (events ?? []).map(({ activityTaskFailedEventAttributes: failed }) => failed?.failure);
+    const events = await rig.events(workflowId);
+    const failures = events.map(({ activityTaskFailedEventAttributes: failed }) => failed?.failure);
     expect(failures).toContainEqual(
       expect.objectContaining({
         message: expect.stringContaining('the worker was shut down') as string,
@@ -107,18 +103,14 @@ it('a step that no worker has taken by its deadline is tried once one is free', 
     rig.stub.on('upload/file', (seen, response) => {
       answers.push(() => rig.stub.answerAsAlways(seen, response));
     });
-    const start = async (policies: object) =>
-      rig.client.start({
-        source: await rig.source('report.md'),
-        output: 'pdf',
-        policies: { ...quickPolicies, ...policies },
-      });
-    const first = await start({});
+    const start = async (policies: ConversionPolicies = {}) =>
+      rig.client.start(await rig.request({ destination: undefined, policies }));
+    const first = await start();
     await until('it holds the only slot', () => answers.length === 1);
     const second = await start({ uploadDeadline: 500 });
     await until('the deadline of the other has passed', async () => {
-      const { events } = await rig.temporal.workflow.getHandle(second.workflowId).fetchHistory();
-      return (events ?? []).some((event) => event.activityTaskTimedOutEventAttributes);
+      const events = await rig.events(second.workflowId);
+      return events.some((event) => event.activityTaskTimedOutEventAttributes);
     });
     answers[0]?.();
     await until('its upload is tried', () => answers.length === 2);

@@ -1,19 +1,13 @@
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConversionRequest } from '../../src/client/job-request';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { rigOfEachTest } from '../support/conversion-worker';
 import { answerJson, answerRunning } from '../support/stub-service';
 
 describe('a job in mode sync', () => {
-  let rig: ConversionRig;
+  const rig = rigOfEachTest({ timeouts: { headersMs: 100 } });
 
-  beforeEach(async () => {
-    rig = await startRig({ timeouts: { headersMs: 100 } });
+  beforeEach(() => {
     rig.stub.on('convert/file', (_seen, response) => answerDone(response));
-  });
-
-  afterEach(async () => {
-    await rig.close();
   });
 
   function answerDone(response: Parameters<typeof answerJson>[0], error?: { code: string; message: string }): void {
@@ -23,15 +17,7 @@ describe('a job in mode sync', () => {
     answerJson(response, 200, { entity, result: { output, error: error ?? {}, warning: {} } });
   }
 
-  async function request(policies: ConversionRequest['policies'] = {}): Promise<ConversionRequest> {
-    return {
-      source: await rig.source('report.md'),
-      output: 'pdf',
-      destination: path.join(rig.folder, 'report.pdf'),
-      mode: 'sync',
-      policies: { ...quickPolicies, ...policies },
-    };
-  }
+  const request = (policies: ConversionRequest['policies'] = {}) => rig.request({ mode: 'sync', policies });
 
   it('spends four requests, of which none is a poll', async () => {
     const result = await rig.client.convert(await request());

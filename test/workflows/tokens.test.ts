@@ -68,17 +68,11 @@ it.each(['upload/file', 'convert/file', 'task/response', 'download/url/get'])(
       token = 'other-token';
       return 'INVALID_CREDENTIAL';
     };
-    const handle = await rig.client.start({
-      source: await rig.source('a.md'),
-      output: 'pdf',
-      destination: `${folder}/`,
-      policies: { ...quickPolicies, onUnknownOutcome: 'fail' },
-    });
+    const handle = await rig.client.start(await rig.request({ policies: { onUnknownOutcome: 'fail' } }));
     expect(await handle.result()).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
     expect([rig.stub.refused.length, rig.stub.conversions.size, asked]).toEqual([1, 1, 2]);
     expect(rig.stub.count('upload/file')).toBe(endpoint === 'upload/file' ? 2 : 1);
-    const { events } = await rig.temporal.workflow.getHandle(handle.workflowId).fetchHistory();
-    expect(JSON.stringify(events)).not.toMatch(/(first|other)-token/);
+    expect(JSON.stringify(await rig.events(handle.workflowId))).not.toMatch(/(first|other)-token/);
   },
 );
 
@@ -105,7 +99,7 @@ it('a service that refuses every token is asked once for each job, and the funct
 it('a job waits for a token file that is not there yet', async () => {
   const tokenFile = path.join(folder, 'token');
   rig = await startRig({ token: { tokenFile } });
-  const handle = await rig.client.start({ source: await rig.source('a.md'), output: 'pdf', policies: quickPolicies });
+  const handle = await rig.client.start(await rig.request());
   await until('it has tried', async () => {
     const [pending] = (await handle.describe()).raw.pendingActivities ?? [];
     return pending?.lastFailure?.applicationFailureInfo?.type === 'TOKEN_UNREADABLE';

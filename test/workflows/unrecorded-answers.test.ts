@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import path from 'node:path';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import type { ConversionFailedError } from '../../src/client/conversion-handle';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerJson } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 import { startTemporalProxy, type Refusal } from '../support/temporal-proxy';
@@ -38,12 +37,13 @@ afterAll(() => rig.close());
 async function convert(name: string, onUnknownOutcome: 'fail' | 'resubmit') {
   const before = rig.stub.count('convert/file');
   const outcome = await rig.client
-    .convert({
-      source: await rig.source(`${name}.md`),
-      output: 'pdf',
-      destination: path.join(rig.folder, 'out', `${name}.pdf`),
-      policies: { ...quickPolicies, onUnknownOutcome, maxResubmissions: 2 },
-    })
+    .convert(
+      await rig.request({
+        source: await rig.source(`${name}.md`),
+        destination: `${rig.folder}/out/`,
+        policies: { onUnknownOutcome, maxResubmissions: 2 },
+      }),
+    )
     .then(
       (result) => ({ result }),
       (error: unknown) => ({ failure: error as ConversionFailedError }),
@@ -111,7 +111,7 @@ function answerWithId(id: string, { poisons = false } = {}): void {
     if (poisons) codec.poison = id;
     answerJson(response, 200, { entity: { id, status: 'running' }, result: {} });
   });
-  rig.stub.on('task/response', (seen, response, stub) => stub.answerAsAlways(seen, response));
+  rig.stub.asAlways('task/response');
 }
 
 it('a fence whose acknowledgement is lost is taken back: nothing was sent, so nothing is unknown', async () => {
@@ -124,11 +124,7 @@ it('a fence whose acknowledgement is lost is taken back: nothing was sent, so no
     through.stub.answerAsAlways(seen, response);
   });
   try {
-    const result = await through.client.convert({
-      source: await through.source('fence.md'),
-      output: 'pdf',
-      policies: { ...quickPolicies, onUnknownOutcome: 'fail' },
-    });
+    const result = await through.client.convert(await through.request({ policies: { onUnknownOutcome: 'fail' } }));
     expect(refused['RecordActivityTaskHeartbeat']?.times).toBe(0);
     expect(result).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
     expect(through.stub.count('convert/file')).toBe(1);

@@ -5,7 +5,7 @@ import type { ConversionHandle } from '../../src/client/conversion-handle';
 import type { ConversionRequest } from '../../src/client/job-request';
 import { inspectJob } from '../../src/client/operations/inspect-job';
 import { createLocalFiles } from '../../src/storage/local-files';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { startRig, type ConversionRig } from '../support/conversion-worker';
 import { MemoryFiles } from '../support/memory-files';
 import { answerCompleted, answerError } from '../support/stub-service';
 import { until } from '../support/until';
@@ -36,15 +36,12 @@ beforeEach(async () => {
   for (const { stub } of [rig, sharing]) {
     stub.requests.length = 0;
     stub.conversions.clear();
-    for (const endpoint of ['convert/file', 'task/response', 'upload/file']) {
-      stub.on(endpoint, (seen, response) => stub.answerAsAlways(seen, response));
-    }
+    stub.asAlways('convert/file', 'task/response', 'upload/file');
   }
 });
 
 async function start(request: Partial<ConversionRequest> = {}, { client } = rig): Promise<ConversionHandle> {
-  const source = await rig.source('report.md');
-  return client.start({ source, output: 'pdf', destination: `${out}/`, policies: quickPolicies, ...request });
+  return client.start(await rig.request({ destination: `${out}/`, ...request }));
 }
 
 /** The worker that takes the step after this request is on another host. */
@@ -96,7 +93,7 @@ describe('a job that writes to a local folder, when another host takes its next 
   it('uploads again only where it uploaded first', async () => {
     rig.stub.on('convert/file', (_seen, response) => {
       moveTo('other');
-      rig.stub.on('convert/file', (again, response) => rig.stub.answerAsAlways(again, response));
+      rig.stub.asAlways('convert/file');
       answerError(response, 404, 'FILE_NOT_EXISTS');
     });
     const job = await start();
@@ -117,24 +114,14 @@ it.each([
   ['nowhere, as it stays at the service', undefined] as const,
 ])('a job that writes to %s goes on on any host', async (_where, destination) => {
   moveAt('upload/file');
-  const source = await rig.source('report.md');
-  const job = await rig.client.start({
-    source,
-    output: 'pdf',
-    policies: quickPolicies,
-    ...(destination !== undefined && { destination }),
-  });
+  const job = await rig.client.start(await rig.request({ destination }));
   expect(await job.result()).toMatchObject({ status: 'succeeded', charge: 'yes' });
 });
 
 it('a job that is cancelled or fails before its download leaves nothing in the folder, and costs no step for that', async () => {
-  rig.stub.on('task/response', (seen, response) =>
-    answerCompleted(response, String(seen.data['connector']), { error: { code: 'CORRUPT_FILE', message: 'no.' } }),
-  );
+  rig.stub.complete({ error: { code: 'CORRUPT_FILE', message: 'no.' } });
   const job = await start();
   await expect(job.result()).rejects.toMatchObject({ details: { phase: 'converting' } });
-  const { events } = await rig.temporal.workflow.getHandle(job.workflowId).fetchHistory();
-  const steps = events?.flatMap(({ activityTaskScheduledEventAttributes: it }) => it?.activityType?.name ?? []);
-  expect(steps).toEqual(['conversion.uploadFile', 'conversion.convertFile', 'conversion.checkTask']);
+  expect(await rig.steps(job.workflowId)).toEqual(['uploadFile', 'convertFile', 'checkTask']);
   expect(await readdir(out)).toEqual([]);
 });

@@ -6,25 +6,14 @@ import { InvalidRequestError } from '../../src/client/job-request';
 import { ConversionFailedError } from '../../src/client/conversion-handle';
 import type { StartOptions } from '../../src/client/start-options';
 import { planRun, startRun } from '../support/batches';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { conversionsOf } from '../support/invariant';
-import { answerError, answerRunning } from '../support/stub-service';
+import { answerError } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 import { startTemporalProxy, type Refusal } from '../support/temporal-proxy';
 import { until } from '../support/until';
 
-let rig: ConversionRig;
-beforeEach(async () => {
-  rig = await startRig();
-});
-afterEach(() => rig.close());
-
-function holdConversions(): void {
-  rig.stub.on('task/response', (seen, response) => answerRunning(response, String(seen.data['connector'])));
-}
-
-const asAlways = (endpoint: string) =>
-  rig.stub.on(endpoint, (seen, response) => rig.stub.answerAsAlways(seen, response));
+const rig = rigOfEachTest();
 
 async function eventsOf(workflowId: string): Promise<number> {
   return (await rig.temporal.workflow.getHandle(workflowId).describe()).historyLength;
@@ -32,7 +21,7 @@ async function eventsOf(workflowId: string): Promise<number> {
 
 describe('a batch', () => {
   it('refuses what it cannot do, names the limit, and writes nothing of it into its history', async () => {
-    holdConversions();
+    rig.stub.hold();
     const { request, name } = await planRun(rig.folder, 4, { request: { window: 2 } });
     const batch = await startRun(rig.client, request);
     await until('its jobs are under way', () => rig.stub.count('task/response') >= 2);
@@ -52,7 +41,7 @@ describe('a batch', () => {
   });
 
   it('answers an Update with its state afterwards', async () => {
-    holdConversions();
+    rig.stub.hold();
     const { request } = await planRun(rig.folder, 4, { request: { window: 2 } });
     const batch = await startRun(rig.client, request);
     expect(await batch.pause()).toMatchObject({ status: 'paused', items: 4 });
@@ -71,15 +60,16 @@ describe('a batch', () => {
     const { request, name } = await planRun(rig.folder, 2);
     const batch = await startRun(rig.client, request);
     expect(await batch.cancel()).toBeUndefined();
-    const { events } = await rig.temporal.workflow.getHandle(name).fetchHistory();
-    const signals = events?.flatMap((event) => event.workflowExecutionSignaledEventAttributes?.signalName ?? []);
+    const signals = (await rig.events(name)).flatMap(
+      (event) => event.workflowExecutionSignaledEventAttributes?.signalName ?? [],
+    );
     expect(signals).toEqual(['batchCancel']);
     await rig.temporal.workflow.getHandle(name).terminate();
   });
 });
 
 it('a batch is told by signals where the server takes no Update', async () => {
-  holdConversions();
+  rig.stub.hold();
   const refused: Record<string, Refusal> = { UpdateWorkflowExecution: { status: 7, message: 'not allowed' } };
   const proxy = await startTemporalProxy(testTemporalAddress(), refused);
   const connection = await Connection.connect({ address: proxy.address });
@@ -97,19 +87,14 @@ it('a batch is told by signals where the server takes no Update', async () => {
 
 describe('a start that waits until the service has taken the conversion', () => {
   async function start(options: Omit<StartOptions, 'startDelay'> = {}, request: { onExisting?: 'skip' } = {}) {
-    const source = await rig.source('report.md');
-    const destination = path.join(rig.folder, 'report.pdf');
-    return rig.client.startAndWaitForAccepted(
-      { source, output: 'pdf', destination, policies: quickPolicies, ...request },
-      options,
-    );
+    return rig.client.startAndWaitForAccepted(await rig.request(request), options);
   }
 
   it('returns with the task while the conversion runs', async () => {
-    holdConversions();
+    rig.stub.hold();
     const { job, acceptance } = await start();
     expect(await job.state()).toMatchObject({ phase: 'converting' });
-    asAlways('task/response');
+    rig.stub.asAlways('task/response');
     const { taskId } = await job.result();
     expect(acceptance).toEqual({ status: 'accepted', taskId });
   });
@@ -154,7 +139,7 @@ describe('a start that waits until the service has taken the conversion', () => 
     const started = start({ workflowId });
     const job = rig.client.get(workflowId);
     await until('it is parked', async () => (await job.state().catch(() => undefined))?.phase === 'parked');
-    asAlways('convert/file');
+    rig.stub.asAlways('convert/file');
     expect(await job.appReady()).toMatchObject({ phase: 'parked' });
     expect((await started).acceptance.status).toBe('accepted');
     await job.cancel();
@@ -173,12 +158,12 @@ describe('a start that waits until the service has taken the conversion', () => 
   });
 
   it('gives all that attach to one job the same task', async () => {
-    holdConversions();
+    rig.stub.hold();
     const workflowId = `shared-${randomUUID()}`;
     const all = await Promise.all(Array.from({ length: 5 }, () => start({ workflowId })));
     expect(new Set(all.map(({ acceptance }) => JSON.stringify(acceptance))).size).toBe(1);
     expect(conversionsOf(rig.stub)).toHaveLength(1);
-    asAlways('task/response');
+    rig.stub.asAlways('task/response');
     await rig.client.get(workflowId).result();
   });
 });

@@ -16,11 +16,11 @@ import { makeCurrent } from '../support/deployment';
 import {
   answerCompleted,
   answerError,
-  answerOutput,
+  answerNotYet,
   startStubService,
   stubAppId,
-  stubToken,
   type StubService,
+  stubToken,
 } from '../support/stub-service';
 import { testClient, testTemporalAddress } from '../support/temporal';
 import { retryJob } from '../support/retry';
@@ -58,7 +58,7 @@ beforeAll(async () => {
   plugin = new FileConversionPlugin({ apps: { stub: { baseUrl: stub.url, appId: stubAppId, token: stubToken } } });
   stub.on('task/response', (seen, response) => {
     const id = String(seen.data['connector']);
-    if (isHeld) answerOutput(response, { entity: { id, status: 'running' }, result: {} });
+    if (isHeld) answerNotYet(response, id);
     else answerCompleted(response, id);
   });
   await startWorker('1');
@@ -77,7 +77,7 @@ beforeAll(async () => {
   await makeCurrent(temporal, deploymentName, '2');
   young = await startJob('young.md');
   await until('the new job converts', () => converts(young));
-  stub.on('download/url', (seen, response) => stub.answerAsAlways(seen, response));
+  stub.asAlways('download/url');
   isHeld = false;
 });
 

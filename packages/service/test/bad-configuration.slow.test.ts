@@ -44,54 +44,6 @@ const badConfigurations: BadConfiguration[] = [
     says: `${inAccounts}apps.a.vcredits: must be a whole number, 0 or more`,
   },
   {
-    title: 'a value where a table belongs',
-    accounts: 'apps.a = 3\n',
-    exitCode: 2,
-    says: `${inAccounts}apps.a: must be a table`,
-  },
-  {
-    title: 'a text where a switch belongs',
-    accounts: `[apps.a]\n${app}development.enabled = "yes"\n`,
-    exitCode: 2,
-    says: `${inAccounts}apps.a.development.enabled: must be true or false`,
-  },
-  {
-    title: 'an unknown key',
-    accounts: `[apps.a]\n${app}plann = "free"\n`,
-    exitCode: 2,
-    says: `${inAccounts}apps.a.plann: there is no such key`,
-  },
-  {
-    title: 'an App ID that stands twice',
-    accounts: `[apps.a]\n${app}[apps.b]\n${app}`,
-    exitCode: 2,
-    says: `${inAccounts}apps.b.app_id: stands under apps.a too; it must be unique`,
-  },
-  {
-    title: 'a hash that is none',
-    accounts: `[apps.a]\n${app.replace('0000"', '"')}`,
-    exitCode: 2,
-    says: `${inAccounts}apps.a.token_sha256: must be a SHA-256 in 64 hexadecimal digits`,
-  },
-  {
-    title: 'a hash in a list that is none',
-    accounts: `[apps.a]\n${app.replace(/"0+"/, '["abc"]')}`,
-    exitCode: 2,
-    says: `${inAccounts}apps.a.token_sha256.0: must be a SHA-256 in 64 hexadecimal digits`,
-  },
-  {
-    title: 'a negative price',
-    accounts: `[apps.a]\n${app}prices."*" = -1\n`,
-    exitCode: 2,
-    says: `${inAccounts}apps.a.prices.*: must be 0 or more`,
-  },
-  {
-    title: 'a file that is no TOML',
-    accounts: '[apps.a\n',
-    exitCode: 2,
-    says: 'DATA/accounts.toml:1:8: not valid TOML: illegal character in key',
-  },
-  {
     title: 'an accounts file that cannot be read',
     accounts: '',
     prepare: (dataDir) => chmod(path.join(dataDir, 'accounts.toml'), 0o000),
@@ -110,12 +62,6 @@ const badConfigurations: BadConfiguration[] = [
     faults: '[[faults]]\nkind = "latency"\n',
     exitCode: 2,
     says: `${inFaults}faults.0.ms: must be a number of milliseconds`,
-  },
-  {
-    title: 'a fault of an app that is not there',
-    faults: '[[faults]]\nkind = "callback_lost"\napp = "nobody"\n',
-    exitCode: 2,
-    says: `${inFaults}faults.0.app: there is no app "nobody"; there are: embedded`,
   },
   {
     title: 'a faults file that was named and is not there',

@@ -64,14 +64,18 @@ export function createApp(name = 'test'): TestApp {
 }
 
 export class TestClient {
-  readonly url: string;
+  readonly #url: string | (() => string);
   readonly app: ServiceApp;
   readonly token: string;
 
-  constructor(url: string, { app, token }: TestApp) {
-    this.url = url;
+  constructor(url: string | (() => string), { app, token }: TestApp) {
+    this.#url = url;
     this.app = app;
     this.token = token;
+  }
+
+  get url(): string {
+    return typeof this.#url === 'string' ? this.#url : this.#url();
   }
 
   get headers(): Record<string, string> {
@@ -112,6 +116,12 @@ export class TestClient {
       include: ['entity', 'result'],
       parameters: { output, ...parameters },
     });
+  }
+
+  /** Starts a conversion in mode async: the id of its task. */
+  async startConversion(connector: string, output: string, data: Record<string, unknown> = {}): Promise<string> {
+    const asked = { connector, mode: 'async', include: ['entity'], parameters: { output }, ...data };
+    return (await this.post('convert/file', asked)).body.entity?.id ?? '';
   }
 
   async download(connector: string): Promise<{ bytes: Buffer; headers: Headers; name: string | undefined }> {
@@ -193,6 +203,31 @@ export async function startTestService(
     await rm(dataDir, { recursive: true, force: true });
   };
   return { service, client: new TestClient(service.url, testApp), dataDir, logged, stop };
+}
+
+/** One service for all tests of the file, or of the `describe`, that calls this; it runs in tests and in hooks behind this one. */
+export function serviceOfAllTests(options: Partial<ConversionServiceOptions> = {}, testApp: TestApp = createApp()) {
+  let running: Awaited<ReturnType<typeof startTestService>> | undefined;
+  const started = () => {
+    if (!running) throw new Error('The service does not run yet.');
+    return running;
+  };
+  beforeAll(async () => {
+    running = await startTestService(options, testApp);
+  });
+  afterAll(() => running?.stop());
+  return {
+    client: new TestClient(() => started().service.url, testApp),
+    get service() {
+      return started().service;
+    },
+    get dataDir() {
+      return started().dataDir;
+    },
+    get logged() {
+      return started().logged;
+    },
+  };
 }
 
 export function toBytes(data: string | Uint8Array): Uint8Array<ArrayBuffer> {

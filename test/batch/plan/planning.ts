@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -8,7 +7,10 @@ import { runFiles } from '../../../src/batch/run-files';
 import type { BatchItem, BatchItemResult } from '../../../src/shared/batch';
 import { createLocalFiles } from '../../../src/storage/local-files';
 import { fileStamp } from '../../../src/storage/source';
+import { sha256 } from '../../storage/folder';
 import { folderUri, readJsonl } from '../folder';
+
+export { sha256 };
 
 /** Plans in a folder with sources in `in`, results to `out`, and the batch's runs in `.batch`. */
 export function plan(cwd: string, options: Partial<PlanBatchOptions> = {}): Promise<PlannedBatch> {
@@ -99,8 +101,4 @@ async function convert({ item, source, destination, output }: BatchItem): Promis
     source: { bytes: content.length, sha256: sha256(content), stamp: fileStamp(stats) },
     output: { uri: destination, name: path.basename(file), bytes: result.length, sha256: sha256(result) },
   };
-}
-
-export function sha256(content: Buffer | string): string {
-  return createHash('sha256').update(content).digest('hex');
 }

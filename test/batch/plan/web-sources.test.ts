@@ -5,14 +5,13 @@ import { replanFailed } from '../../../src/batch/plan/replan-failed';
 import { createHttpsFiles } from '../../../src/storage/https/index';
 import { createLocalFiles } from '../../../src/storage/local-files';
 import { Stores } from '../../../src/storage/stores';
-import { cleanUp as closeServers, onCleanUp } from '../../storage/folder';
+import { onCleanUp } from '../../storage/folder';
 import { addFiles, cleanUp, folderUri, makeTree } from '../folder';
 import { messagesOf, plan, readItems, sha256, writeResults } from './planning';
 
 /** Batches of files of the web, whose hosts come and go. */
 
 afterEach(cleanUp);
-afterEach(closeServers);
 
 const https = createHttpsFiles({ plainHttp: true, allowedHosts: ['127.0.0.1'], stallMs: 500 });
 const files = new Stores({ file: createLocalFiles(), http: https });

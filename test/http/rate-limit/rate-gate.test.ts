@@ -11,6 +11,23 @@ import { createRateMemory } from '../../../src/http/rate-limit/rate-memory';
 const endpoint = endpoints.convertFile;
 const told = (remaining: number, resetSeconds: number) => ({ throttled: false, limit: 3, remaining, resetSeconds });
 
+async function turnedAway(entering: Promise<unknown>): Promise<TurnedAway> {
+  const error: unknown = await entering.catch((reason: unknown) => reason);
+  if (!(error instanceof TurnedAway)) throw new Error('was not turned away', { cause: error });
+  return error;
+}
+
+/** Who has entered the gate, in their order; each leaves it at once. */
+function lineAt(gate: RateGate) {
+  const entered: string[] = [];
+  const enter = (name: string, options: Parameters<RateGate['enter']>[1] = {}) =>
+    gate.enter(endpoint, options).then((permit) => {
+      entered.push(name);
+      permit.unsent();
+    });
+  return { entered, enter };
+}
+
 it('lets one request ask first, and the others when its answer has come', async () => {
   const gate = new RateGate();
   const first = await gate.enter(endpoint);
@@ -26,13 +43,8 @@ it('lets one request ask first, and the others when its answer has come', async 
 it('serves a lower priority number first, and equals in the order in which they came', async () => {
   const gate = new RateGate();
   const first = await gate.enter(endpoint);
-  const entered: string[] = [];
-  const enter = (name: string, priority?: number) =>
-    gate.enter(endpoint, { priority }).then((permit) => {
-      entered.push(name);
-      permit.unsent();
-    });
-  const all = [enter('a'), enter('b', 5), enter('c'), enter('urgent', 1)];
+  const { entered, enter } = lineAt(gate);
+  const all = [enter('a'), enter('b', { priority: 5 }), enter('c'), enter('urgent', { priority: 1 })];
   first.unsent();
   await Promise.all(all);
   expect(entered).toEqual(['urgent', 'a', 'c', 'b']);
@@ -41,11 +53,9 @@ it('serves a lower priority number first, and equals in the order in which they 
 it('turns away at once whoever cannot wait that long, and says when to come back', async () => {
   const gate = new RateGate();
   (await gate.enter(endpoint)).answered({ ...told(0, 60), throttled: true, retryAfterSeconds: 7 });
-  const error: unknown = await gate.enter(endpoint, { maxWaitMs: 5_000 }).catch((reason: unknown) => reason);
-  expect(error).toBeInstanceOf(TurnedAway);
-  if (!(error instanceof TurnedAway)) return;
-  expect(error.comeBackMs).toBeGreaterThan(6_900);
-  expect(error.comeBackMs).toBeLessThanOrEqual(7_000);
+  const { comeBackMs } = await turnedAway(gate.enter(endpoint, { maxWaitMs: 5_000 }));
+  expect(comeBackMs).toBeGreaterThan(6_900);
+  expect(comeBackMs).toBeLessThanOrEqual(7_000);
 });
 
 describe('whoever is turned away', () => {
@@ -54,50 +64,40 @@ describe('whoever is turned away', () => {
     const clock = { nowMs: 1_000_000 };
     const gate = new RateGate({ now: () => clock.nowMs });
     (await gate.enter(endpoint)).answered({ throttled: false, limit: 1, remaining: 0, resetSeconds: 10 });
-    const turnedAway = async (since: number) => {
-      const error: unknown = await gate.enter(endpoint, { since, maxWaitMs: 5_000 }).catch((reason: unknown) => reason);
-      if (!(error instanceof TurnedAway)) throw new Error('was not turned away');
-      return error;
-    };
-    return { clock, gate, turnedAway };
+    return { clock, ask: (since: number) => turnedAway(gate.enter(endpoint, { since, maxWaitMs: 5_000 })) };
   }
 
   it('comes back after half of a long wait, and 3 s before the end of a short one', async () => {
-    const { clock, turnedAway } = await usedUp();
-    expect(await turnedAway(1)).toMatchObject({ waitMs: 10_000, comeBackMs: 5_000 });
+    const { clock, ask } = await usedUp();
+    expect(await ask(1)).toMatchObject({ waitMs: 10_000, comeBackMs: 5_000 });
     clock.nowMs += 5_000;
-    expect(await turnedAway(1)).toMatchObject({ waitMs: 5_000, comeBackMs: 2_000 });
+    expect(await ask(1)).toMatchObject({ waitMs: 5_000, comeBackMs: 2_000 });
   });
 
   it('keeps its place before those who came later, who come back later', async () => {
-    const { clock, turnedAway } = await usedUp();
+    const { clock, ask } = await usedUp();
     const waits = [];
-    for (const since of [1, 2, 3]) waits.push((await turnedAway(since)).waitMs);
+    for (const since of [1, 2, 3]) waits.push((await ask(since)).waitMs);
     expect(waits).toEqual([10_000, 20_000, 30_000]);
     clock.nowMs += 1_000;
-    expect((await turnedAway(2)).waitMs).toBe(19_000);
-    expect((await turnedAway(4)).waitMs).toBe(39_000);
+    expect((await ask(2)).waitMs).toBe(19_000);
+    expect((await ask(4)).waitMs).toBe(39_000);
   });
 
   it('is not waited for once it is overdue', async () => {
-    const { clock, turnedAway } = await usedUp();
-    for (const since of [1, 2, 3]) await turnedAway(since);
+    const { clock, ask } = await usedUp();
+    for (const since of [1, 2, 3]) await ask(since);
     clock.nowMs += 6_900;
-    expect((await turnedAway(4)).waitMs).toBe(33_100);
+    expect((await ask(4)).waitMs).toBe(33_100);
     clock.nowMs += 200;
-    expect((await turnedAway(4)).waitMs).toBe(22_900);
+    expect((await ask(4)).waitMs).toBe(22_900);
   });
 
   it('is served before those who came later and stand in line already', async () => {
     const gate = new RateGate();
     const first = await gate.enter(endpoint);
-    const entered: string[] = [];
-    const enter = (name: string, since: number) =>
-      gate.enter(endpoint, { since }).then((permit) => {
-        entered.push(name);
-        permit.unsent();
-      });
-    const all = [enter('later', 2), enter('latest', 3), enter('back again', 1)];
+    const { entered, enter } = lineAt(gate);
+    const all = [enter('later', { since: 2 }), enter('latest', { since: 3 }), enter('back again', { since: 1 })];
     first.unsent();
     await Promise.all(all);
     expect(entered).toEqual(['back again', 'later', 'latest']);
@@ -110,9 +110,8 @@ it('sends nothing of a class that was blocked by a message, also after a new sta
   const gate = new RateGate({ memory });
   gate.block(endpoint, 7_200);
   for (const each of [gate, new RateGate({ memory })]) {
-    const error: unknown = await each.enter(endpoint, { maxWaitMs: 5_000 }).catch((reason: unknown) => reason);
-    if (!(error instanceof TurnedAway)) throw new Error('was not turned away');
-    expect(error.comeBackMs).toBeGreaterThan(7_190_000);
+    const { comeBackMs } = await turnedAway(each.enter(endpoint, { maxWaitMs: 5_000 }));
+    expect(comeBackMs).toBeGreaterThan(7_190_000);
     await each.enter(endpoints.uploadFile, { maxWaitMs: 0 });
   }
   await rm(folder, { recursive: true });
@@ -159,15 +158,10 @@ describe('a clock on the wall that ran a day ahead and is set right', () => {
     const gate = new RateGate({ wallNow: () => clock.wallMs });
     const first = await gate.enter(endpoint);
     clock.wallMs = 1_000;
-    const entered: string[] = [];
-    const enter = (name: string, since: number) =>
-      gate.enter(endpoint, { since }).then((permit) => {
-        entered.push(name);
-        permit.unsent();
-      });
-    const early = enter('asked while it was ahead', dayMs - 10);
+    const { entered, enter } = lineAt(gate);
+    const early = enter('asked while it was ahead', { since: dayMs - 10 });
     clock.wallMs = 2_000;
-    const all = [early, enter('asked afterwards', 1_500)];
+    const all = [early, enter('asked afterwards', { since: 1_500 })];
     first.unsent();
     await Promise.all(all);
     expect(entered).toEqual(['asked while it was ahead', 'asked afterwards']);
@@ -190,8 +184,8 @@ it('holds all classes back after a 429 as long as they may share its window, and
   const clock = { nowMs: 0 };
   const gate = new RateGate({ now: () => clock.nowMs });
   (await gate.enter(endpoint)).answered({ throttled: true, retryAfterSeconds: 7_200 });
-  const error: unknown = await gate.enter(endpoints.taskResponse, { maxWaitMs: 0 }).catch((reason: unknown) => reason);
-  expect(error).toMatchObject({ name: 'TurnedAway', comeBackMs: 60_000 });
+  const { comeBackMs } = await turnedAway(gate.enter(endpoints.taskResponse, { maxWaitMs: 0 }));
+  expect(comeBackMs).toBe(60_000);
   clock.nowMs = 60_000;
   await gate.enter(endpoints.taskResponse, { maxWaitMs: 0 });
 });
@@ -233,10 +227,9 @@ describe('the memory of a RETRY-AFTER', () => {
     const ahead = createRateMemory(file, undefined, () => Date.now() + dayMs);
     (await new RateGate({ memory: ahead }).enter(endpoint)).answered({ throttled: true, retryAfterSeconds: 60 });
     const after = new RateGate({ memory: createRateMemory(file) });
-    const error: unknown = await after.enter(endpoint, { maxWaitMs: 1_000 }).catch((reason: unknown) => reason);
-    if (!(error instanceof TurnedAway)) throw new Error('was not turned away');
-    expect(error.comeBackMs).toBeGreaterThan(59_000);
-    expect(error.comeBackMs).toBeLessThanOrEqual(60_000);
+    const { comeBackMs } = await turnedAway(after.enter(endpoint, { maxWaitMs: 1_000 }));
+    expect(comeBackMs).toBeGreaterThan(59_000);
+    expect(comeBackMs).toBeLessThanOrEqual(60_000);
   });
 
   it('of a wait that is over by the clock on the wall brings none', async () => {

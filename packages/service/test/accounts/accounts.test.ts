@@ -2,15 +2,7 @@ import { createHash } from 'node:crypto';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { startConversionService } from '../../src';
-import {
-  createApp,
-  createDataDir,
-  monitoredResultSchema,
-  startTestService,
-  TestClient,
-  tinyPng,
-  tinySvg,
-} from '../support';
+import { createApp, createDataDir, startTestService, TestClient, tinyPng, tinySvg } from '../support';
 
 /** What an app may do: plan, credits, development, callbacks, limits. All of it stands in accounts.toml and may change. */
 
@@ -255,6 +247,7 @@ describe('the accounts file', () => {
     await rm(dataDir, { recursive: true });
   });
 
+  const otherApp = '[apps.b]\napp_id = "11111111-2222-4333-8444-555555555555"\n';
   it.each([
     ['vcredits = -1', 'apps.test.vcredits: must be 0 or more'],
     ['plann = "free"', 'apps.test.plann: there is no such key'],
@@ -269,6 +262,20 @@ describe('the accounts file', () => {
       `[apps.twin]\napp_id = "${unlimited.app.appId}"\ntoken_sha256 = ["${'a'.repeat(64)}"]`,
       'apps.twin: the service has',
     ],
+    ['vcredits = "ten"', 'apps.test.vcredits: must be a whole number, 0 or more'],
+    ['development.enabled = "yes"', 'apps.test.development.enabled: must be true or false'],
+    ['[apps.test.prices]\n"*" = -1', 'apps.test.prices.*: must be 0 or more'],
+    ['[apps]\nnone = 3', 'apps.none: must be a table'],
+    [
+      `[apps.twin]\napp_id = "${testApp.app.appId}"\ntoken_sha256 = "${'a'.repeat(64)}"`,
+      'apps.twin.app_id: stands under apps.test too; it must be unique',
+    ],
+    [
+      `${otherApp}token_sha256 = "${'0'.repeat(63)}"`,
+      'apps.b.token_sha256: must be a SHA-256 in 64 hexadecimal digits',
+    ],
+    [`${otherApp}token_sha256 = ["abc"]`, 'apps.b.token_sha256.0: must be a SHA-256 in 64 hexadecimal digits'],
+    ['[apps.b', 'accounts.toml:5:8: not valid TOML: '],
     ['plan = ', 'not valid TOML'],
   ])('that turns bad (%j) changes nothing and is one line in the log', async (settings, message) => {
     await configure('');
@@ -334,24 +341,5 @@ describe('every task whose id was told', () => {
     expect(stranger.error.code).toBe('NO_CONNECTOR_DEPENDENT_TASK');
     const dependent = await client.post('download/url', { connector: first.body.entity?.id });
     expect(dependent.error.code).toBe('MISMATCH_DEPENDENT_TASK');
-  });
-
-  it('can be monitored: a monitoring task, and a refused one', async () => {
-    const refused = await client.post('convert/file', {
-      connector: '00000000-0000-4000-8000-000000000000',
-      include: ['entity', 'payload'],
-      parameters: { output: 'pdf' },
-    });
-    expect(Object.keys(refused.body)).toEqual(['entity', 'payload', 'code', 'message']);
-    expect(refused.body.code).toBe('NO_CONNECTOR_DEPENDENT_TASK');
-    const monitor = await client.post('task/response', {
-      connector: refused.body.entity?.id,
-      include: ['entity', 'result'],
-    });
-    expect(monitoredResultSchema.parse(monitor.output.result).error?.code).toBe('NO_CONNECTOR_DEPENDENT_TASK');
-    const again = await client.post('task/response', { connector: monitor.body.entity?.id });
-    expect(again.output.entity?.['endpoint']).toBe('v1/task/response');
-    const dependent = await client.post('download/url', { connector: refused.body.entity?.id });
-    expect(dependent.error.code).toBe('NOT_READY_DEPENDENT_TASK');
   });
 });

@@ -1,21 +1,17 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../../../test/support/until';
 import type { CallbackOptions } from '../../src';
 import { openDatabase } from '../../src/shared/database';
+import { killServices, spawnService } from '../service-process';
 import { createDataDir, startTestService, TestClient, tinyPng } from '../support';
 import { answerOk, createCallbackApp, deliveryOf, endedDelivery, type Receiver, startReceiver } from './receiver';
 
 /** No callback is lost with a process, and none is in the way of conversions. */
 
-const compiledService = path.resolve(__dirname, '../../dist/index.js');
 const testApp = createCallbackApp();
-const children: ChildProcess[] = [];
 const ends: (() => Promise<void>)[] = [];
 let dataDir: string;
 
@@ -24,7 +20,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  for (const child of children.splice(0)) child.kill('SIGKILL');
+  killServices();
   for (const end of ends.splice(0)) await end();
   await rm(dataDir, { recursive: true, force: true });
 });
@@ -35,18 +31,8 @@ async function receiverOf(...options: Parameters<typeof startReceiver>): Promise
   return receiver;
 }
 
-async function spawnService(callbacks: CallbackOptions): Promise<{ kill: () => Promise<void>; client: TestClient }> {
-  const options = { dataDir, apps: [testApp.app], conversionConcurrency: 2, callbacks };
-  const script = `require(${JSON.stringify(compiledService)}).startConversionService(${JSON.stringify(options)})
-    .then(({ url }) => console.log(url));`;
-  const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
-  children.push(child);
-  const [url] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
-  const kill = async () => {
-    const exited = once(child, 'exit');
-    child.kill('SIGKILL');
-    await exited;
-  };
+async function spawn(callbacks: CallbackOptions): Promise<{ kill: () => Promise<void>; client: TestClient }> {
+  const { kill, url } = await spawnService({ dataDir, apps: [testApp.app], conversionConcurrency: 2, callbacks });
   return { kill, client: new TestClient(url, testApp) };
 }
 
@@ -78,7 +64,7 @@ describe('a service killed with kill -9', () => {
       else if (received.path === '/failing') response.writeHead(500).end();
     });
     const slow = { firstRetryMs: 600_000, timeoutMs: 600_000 };
-    const before = await spawnService({ ...slow, firstRetryMs: 2_000 });
+    const before = await spawn({ ...slow, firstRetryMs: 2_000 });
     const failing = await ask(before.client, `${receiver.url}failing`);
     await until('it waits for its next attempt', () => (deliveryOf(dataDir, failing)?.attempts ?? 0) > 0);
     const hanging: string[] = [];
@@ -88,7 +74,7 @@ describe('a service killed with kill -9', () => {
     expect(deliveryOf(dataDir, failing)).toMatchObject({ state: 'pending', problem: 'HTTP 500' });
 
     open = true;
-    await spawnService(slow);
+    await spawn(slow);
     for (const id of [failing, ...hanging]) expect((await endedDelivery(dataDir, id))?.state).toBe('delivered');
     expect(idsIn(receiver)).toEqual(new Set([failing, ...hanging]));
   });
@@ -97,22 +83,18 @@ describe('a service killed with kill -9', () => {
     const receiver = await receiverOf();
     const accepted: string[] = [];
     for (let round = 0; round < 2; round += 1) {
-      const { client, kill } = await spawnService({ firstRetryMs: 50 });
+      const { client, kill } = await spawn({ firstRetryMs: 50 });
       const connector = await client.upload('dot.png', tinyPng);
       // From now on a conversion takes milliseconds, so that some end around the kill.
       await client.post('convert/file', { connector, parameters: { output: 'webp' } });
       for (let count = 0; count < 5; count += 1) {
-        const { body } = await client.post('convert/file', {
-          ...{ connector, callback: receiver.url, mode: 'async', include: ['entity'] },
-          parameters: { output: 'webp' },
-        });
-        accepted.push(body.entity?.id ?? '');
+        accepted.push(await client.startConversion(connector, 'webp', { callback: receiver.url }));
       }
       await sleep(10 + round * 20);
       await kill();
       expect(countForgotten()).toBe(0);
     }
-    await spawnService({ firstRetryMs: 50 });
+    await spawn({ firstRetryMs: 50 });
     await until('all are called back', () => accepted.every((id) => idsIn(receiver).has(id)));
     for (const id of accepted) expect((await endedDelivery(dataDir, id))?.state).toBe('delivered');
   });

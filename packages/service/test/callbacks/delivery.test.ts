@@ -24,15 +24,8 @@ async function startConversion(
   file = { name: 'dot.png', data: tinyPng as string | Buffer },
 ) {
   const connector = await running.client.upload(file.name, file.data);
-  const answer = await running.client.post('convert/file', {
-    connector,
-    callback: `${receiver.url}done?key=s3cret`,
-    mode: 'async',
-    include: ['entity'],
-    parameters: { output: 'webp' },
-    ...data,
-  });
-  return answer.body.entity?.id ?? '';
+  const callback = `${receiver.url}done?key=s3cret`;
+  return running.client.startConversion(connector, 'webp', { callback, ...data });
 }
 
 /** What `task/response` gives of a task, to the letter. */
@@ -115,25 +108,6 @@ describe('every other task that takes a callback', () => {
     const bodies = received.map(({ body }): unknown => JSON.parse(body));
     expect(bodies).toEqual(expect.arrayContaining(answers.map(({ body }) => body)));
     expect(bodies).toHaveLength(answers.length);
-  });
-
-  it('calls back: a download, whose answer are the bytes', async () => {
-    const { client } = running;
-    const { output } = await client.convert({ name: 'dot.png', data: tinyPng }, 'webp');
-    const link = await client.post('download/url', { connector: output.connector });
-    const data = {
-      app: client.app.appId,
-      connector: link.output.connector,
-      callback: receiver.url,
-      include: ['entity', 'result'],
-    };
-    const body = new URLSearchParams({ data: JSON.stringify(data) });
-    expect((await client.send('download/url/get', { body })).headers.get('content-type')).toBe('image/webp');
-    const [callback] = await receiver.count(1);
-    expect(JSON.parse(callback?.body ?? '')).toMatchObject({
-      entity: { endpoint: 'v1/download/url/get', status: 'completed' },
-      result: { output: {}, error: {}, warning: {} },
-    });
   });
 
   it('calls back when it is refused, with the body of the refusal, and can be monitored after a restart', async () => {

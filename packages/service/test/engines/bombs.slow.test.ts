@@ -149,8 +149,7 @@ describe('the processes of a service', () => {
     const idle = count();
     expect(idle).toBeGreaterThan(0);
     const connector = await busy.upload('slow.png', hugePng(11_000));
-    const data = { connector, mode: 'async', include: ['entity'], parameters: { output: 'avif' } };
-    const id = (await busy.post('convert/file', data)).body.entity?.id;
+    const id = await busy.startConversion(connector, 'avif');
     await until('it is being converted', async () => {
       const { output } = await busy.post('convert/status', { connector: id });
       return output.status === 'pending';

@@ -1,5 +1,5 @@
 import { engineNames, engineNamesOfNpm } from '../../src/engines/engine';
-import { startTestService, type TestClient } from '../support';
+import { serviceOfAllTests, startTestService, type TestClient } from '../support';
 import { entriesOf, textOfEntry } from '../../src/engines/archive';
 import { cell, docx, everything, para, row, run, table } from './docx';
 import { withPrograms } from './with-packages';
@@ -21,11 +21,7 @@ async function textIn(client: TestClient, bytes: Buffer, format: string): Promis
 }
 
 describe('without the programs of a machine', () => {
-  let running: Awaited<ReturnType<typeof startTestService>>;
-  beforeAll(async () => {
-    running = await startTestService({ conversionConcurrency: 1, engines: engineNamesOfNpm });
-  });
-  afterAll(() => running.stop());
+  const running = serviceOfAllTests({ conversionConcurrency: 1, engines: engineNamesOfNpm });
 
   it.each(['txt', 'html', 'md', 'rst', 'tex', 'odt', 'epub', 'pdf'])(
     'a Word document with one of everything is all in its %s, or warned of',

@@ -1,19 +1,12 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { listZip, startTestService, type TestClient, tinyPng, tinySvg } from '../support';
+import { listZip, serviceOfAllTests, tinyPng, tinySvg } from '../support';
 
 /** Real conversions over real HTTP; outputs are checked by their bytes, not by the engine that made them. */
 
-let running: Awaited<ReturnType<typeof startTestService>>;
-let client: TestClient;
-
-beforeAll(async () => {
-  running = await startTestService();
-  client = running.client;
-});
-
-afterAll(() => running.stop());
+const running = serviceOfAllTests();
+const { client } = running;
 
 const dataUri = `data:image/png;base64,${tinyPng.toString('base64')}`;
 const report = `---\ntitle: Report\n---\n\n# Numbers\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n![dot](${dataUri})\n`;

@@ -39,8 +39,7 @@ async function signalTheOneThat(client: TestClient, connector: string, signal: N
 
 async function submit(client: TestClient, file = slow, output = 'avif'): Promise<string> {
   const connector = await client.upload(file.name, file.data);
-  const data = { connector, mode: 'async', include: ['entity'], parameters: { output } };
-  return (await client.post('convert/file', data)).body.entity?.id ?? '';
+  return client.startConversion(connector, output);
 }
 
 describe('a conversion process that something kills', () => {

@@ -1,19 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { entriesOf, textOfEntry } from '../../src/engines/archive';
-import { startTestService, type TestClient } from '../support';
+import { serviceOfAllTests } from '../support';
 
 /** Documents as typst lays them out: all of their text is on the pages, and readable, or a warning says what is not. */
 
-let running: Awaited<ReturnType<typeof startTestService>>;
-let client: TestClient;
-
-beforeAll(async () => {
-  running = await startTestService({ conversionConcurrency: 1 });
-  client = running.client;
-});
-
-afterAll(() => running.stop());
+const { client } = serviceOfAllTests({ conversionConcurrency: 1 });
 
 async function laidOut(name: string, data: string) {
   const pdf = await client.convertToBytes({ name, data }, 'pdf');

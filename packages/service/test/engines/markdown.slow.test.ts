@@ -1,16 +1,8 @@
-import { startTestService, type TestClient } from '../support';
+import { serviceOfAllTests } from '../support';
 
 /** A file `.md` is what GitHub shows of it; other dialects have names of their own. */
 
-let running: Awaited<ReturnType<typeof startTestService>>;
-let client: TestClient;
-
-beforeAll(async () => {
-  running = await startTestService({ conversionConcurrency: 1 });
-  client = running.client;
-});
-
-afterAll(() => running.stop());
+const { client } = serviceOfAllTests({ conversionConcurrency: 1 });
 
 async function converted(data: string, output = 'html', parameters = {}): Promise<string> {
   const { bytes } = await client.convertToBytes({ name: 'a.md', data }, output, parameters);

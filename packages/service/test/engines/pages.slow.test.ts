@@ -1,18 +1,10 @@
 import sharp from 'sharp';
-import { startTestService, type TestClient, tinySvg } from '../support';
+import { serviceOfAllTests, tinySvg } from '../support';
 import { filledForm } from './pdfs';
 
 /** Pictures, and the pages of PDFs: what is in them, and what a submit may say beside its formats. */
 
-let running: Awaited<ReturnType<typeof startTestService>>;
-let client: TestClient;
-
-beforeAll(async () => {
-  running = await startTestService({ conversionConcurrency: 1 });
-  client = running.client;
-});
-
-afterAll(() => running.stop());
+const { client } = serviceOfAllTests({ conversionConcurrency: 1 });
 
 const red = { r: 255, g: 0, b: 0 };
 const blue = { r: 0, g: 0, b: 255 };

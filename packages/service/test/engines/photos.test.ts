@@ -1,11 +1,7 @@
 import sharp from 'sharp';
-import { startTestService } from '../support';
+import { serviceOfAllTests } from '../support';
 
-let running: Awaited<ReturnType<typeof startTestService>>;
-beforeAll(async () => {
-  running = await startTestService();
-});
-afterAll(() => running.stop());
+const running = serviceOfAllTests();
 
 it('a photo that a camera held upright is upright in every format, which may not tell how to turn it', async () => {
   // Stored lying: a viewer turns it by a quarter, as orientation 6 says, so that red comes to the top.

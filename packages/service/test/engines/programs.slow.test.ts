@@ -5,21 +5,13 @@ import path from 'node:path';
 import sharp from 'sharp';
 import { findProgram, programs } from '../../src/engines/programs';
 import { engineNames } from '../../src/engines/engine';
-import { startTestService, type TestClient, tinySvg } from '../support';
+import { serviceOfAllTests, tinySvg } from '../support';
 import { filledForm, textAndScan } from './pdfs';
 import { withPrograms } from './with-packages';
 
 /** Programs of the machine, each where it is: Debian's libreoffice-writer-nogui and so on, ffmpeg, tesseract-ocr, chromium. */
 
-let running: Awaited<ReturnType<typeof startTestService>>;
-let client: TestClient;
-
-beforeAll(async () => {
-  running = await startTestService({ conversionConcurrency: 1, engines: engineNames });
-  client = running.client;
-});
-
-afterAll(() => running.stop());
+const { client } = serviceOfAllTests({ conversionConcurrency: 1, engines: engineNames });
 
 async function converted(name: string, data: string | Buffer, output: string, parameters = {}): Promise<Buffer> {
   return (await client.convertToBytes({ name, data }, output, parameters)).bytes;

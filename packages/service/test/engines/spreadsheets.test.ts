@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { ConversionFailure } from '../../src/engines/conversion';
 import { spreadsheetDocument } from '../../src/engines/spreadsheet';
-import { startTestService, type TestClient } from '../support';
+import { serviceOfAllTests } from '../support';
 import { docxBomb } from './bombs';
 import { cellsOf } from './tables';
 import { inline, relationsOf, type SheetSource, xlsx } from './xlsx';
@@ -227,13 +227,7 @@ describe('a spreadsheet that cannot be read as a whole', () => {
 });
 
 describe('the service', () => {
-  let running: Awaited<ReturnType<typeof startTestService>>;
-  let client: TestClient;
-  beforeAll(async () => {
-    running = await startTestService({ conversionConcurrency: 1 });
-    client = running.client;
-  });
-  afterAll(() => running.stop());
+  const { client } = serviceOfAllTests({ conversionConcurrency: 1 });
 
   const rows = `<row r="1">${inline('A1', 'Größe &amp; &lt;b&gt;')}${inline('B1', 'two&#10;lines')}</row><row r="2"><c r="A2"><v>7</v></c></row>`;
 

@@ -1,17 +1,9 @@
-import { startTestService, type TestClient } from '../support';
+import { serviceOfAllTests } from '../support';
 import { cellsOf } from './tables';
 
 /** What people's programs save as text, converted: every letter of it is in the result. */
 
-let running: Awaited<ReturnType<typeof startTestService>>;
-let client: TestClient;
-
-beforeAll(async () => {
-  running = await startTestService({ conversionConcurrency: 1 });
-  client = running.client;
-});
-
-afterAll(() => running.stop());
+const { client } = serviceOfAllTests({ conversionConcurrency: 1 });
 
 const letters = 'Größe naïve ça';
 const encoded: [string, Buffer, string[]][] = [

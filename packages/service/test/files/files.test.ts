@@ -3,39 +3,25 @@ import http from 'node:http';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'libsql';
-import { anyTime, createApp, parseAnswer, startTestService, type TestClient, tinyPng, toBytes } from '../support';
+import {
+  createApp,
+  parseAnswer,
+  serviceOfAllTests,
+  startTestService,
+  type TestClient,
+  tinyPng,
+  toBytes,
+} from '../support';
 
 /** Uploads and downloads: what is kept, what is refused, and what never touches the disk. */
 
-let running: Awaited<ReturnType<typeof startTestService>>;
-let client: TestClient;
 const maxUploadBytes = 64 * 1024;
-
-beforeAll(async () => {
-  running = await startTestService({ maxUploadBytes, allowRemote: true });
-  client = running.client;
-});
-
-afterAll(() => running.stop());
+const running = serviceOfAllTests({ maxUploadBytes, allowRemote: true });
+const { client } = running;
 
 const uploads = (): Promise<string[]> => readdir(path.join(running.dataDir, 'uploads'));
 
 describe('upload/file', () => {
-  it('answers with the connector, the name, the size in bytes and the time of expiry', async () => {
-    const { output, body } = await client.post(
-      'upload/file',
-      { include: ['entity', 'result'] },
-      { name: 'Grün 1.png', data: tinyPng },
-    );
-    expect(output).toEqual({
-      connector: body.entity?.id,
-      name: 'Grün 1.png',
-      size: tinyPng.length,
-      expires_at: anyTime,
-    });
-    expect(body.entity).toMatchObject({ endpoint: 'v1/upload/file', status: 'completed' });
-  });
-
   it.each([
     ['../../../etc/evil.png', 'evil.png'],
     ['..\\..\\evil.png', 'evil.png'],
@@ -95,11 +81,6 @@ describe('upload/file', () => {
     });
   });
 
-  it('takes a file of exactly the limit', async () => {
-    const { error } = await client.post('upload/file', {}, { name: 'a.txt', data: 'x'.repeat(maxUploadBytes) });
-    expect(error).toEqual({});
-  });
-
   it('takes the file before the field data as well', async () => {
     const form = new FormData();
     form.set('file', new Blob([toBytes(tinyPng)]), 'dot.png');
@@ -144,7 +125,8 @@ describe('upload/file', () => {
     form.append('file', new Blob([toBytes(tinyPng)]), 'a.png');
     form.append('file', new Blob([toBytes(tinyPng)]), 'b.png');
     const { status, error } = await parseAnswer(await client.send('upload/file', { body: form }));
-    expect([status, error.code]).toEqual([400, 'WRONG_TYPE_FIELD']);
+    const message = 'The field file has the wrong type: it is there more than once.';
+    expect([status, error]).toEqual([400, { code: 'WRONG_TYPE_FIELD', message }]);
     expect(await uploads()).toEqual(before);
   });
 
@@ -198,20 +180,8 @@ describe('downloads', () => {
     expect(encoded).toBe(`filename*=UTF-8''${encodeURIComponent('Straße 7%.webp')}`);
   });
 
-  it('have a link with name, size, expiry and the address of the endpoint, as the caller reached the service', async () => {
+  it('have a link with the address of the endpoint, as the caller reached the service', async () => {
     const converted = await client.convert({ name: 'dot.png', data: tinyPng }, 'webp');
-    const { output, body } = await client.post('download/url', {
-      connector: converted.output.connector,
-      include: ['entity', 'result'],
-    });
-    const { bytes } = await client.download(converted.output.connector ?? '');
-    expect(output).toEqual({
-      connector: body.entity?.id,
-      name: 'dot.webp',
-      size: bytes.length,
-      expires_at: anyTime,
-      url: `${client.url}/v1/download/url/get`,
-    });
     const linkAs = async (host: string): Promise<unknown> => {
       const data = JSON.stringify({ app: client.app.appId, connector: converted.output.connector });
       const headers = { ...client.headers, host, 'content-type': 'application/x-www-form-urlencoded' };

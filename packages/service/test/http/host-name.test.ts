@@ -1,6 +1,6 @@
 import http from 'node:http';
 import { text } from 'node:stream/consumers';
-import { startTestService, type TestClient } from '../support';
+import { serviceOfAllTests, startTestService, type TestClient } from '../support';
 
 /** A request with this header Host; the answer as text. */
 async function ask(client: TestClient, host: string): Promise<string> {
@@ -19,13 +19,7 @@ async function ask(client: TestClient, host: string): Promise<string> {
 }
 
 describe('the service of one machine', () => {
-  let running: Awaited<ReturnType<typeof startTestService>>;
-
-  beforeAll(async () => {
-    running = await startTestService();
-  });
-
-  afterAll(() => running.stop());
+  const running = serviceOfAllTests();
 
   it.each([
     'localhost',

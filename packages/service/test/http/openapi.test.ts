@@ -7,19 +7,11 @@ import { z } from 'zod';
 import { endpoints } from '../../../../src/contract/endpoints';
 import { errorCodes } from '../../../../src/contract/error-codes';
 import { describeService, operations, refusalWith, taskResponseOf } from '../../src/http/openapi';
-import { startTestService, type TestClient, tinyPng } from '../support';
+import { serviceOfAllTests, tinyPng } from '../support';
 
 /** `/openapi.json`: a valid description, without a token, that the service's answers keep to. */
 
-let running: Awaited<ReturnType<typeof startTestService>>;
-let client: TestClient;
-
-beforeAll(async () => {
-  running = await startTestService();
-  client = running.client;
-});
-
-afterAll(() => running.stop());
+const { client } = serviceOfAllTests();
 
 const descriptionSchema = z.looseObject({
   openapi: z.string(),

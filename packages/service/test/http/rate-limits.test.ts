@@ -2,7 +2,7 @@ import { rename, writeFile } from 'node:fs/promises';
 import http from 'node:http';
 import path from 'node:path';
 import { RateLimiter } from '../../src/http/admission';
-import { createApp, createDataDir, parseAnswer, startTestService, TestClient, tinySvg } from '../support';
+import { createApp, parseAnswer, serviceOfAllTests, TestClient, tinySvg } from '../support';
 
 /** Section "Limits". */
 
@@ -64,16 +64,8 @@ describe('a rate limiter', () => {
 describe('the service', () => {
   const testApp = createApp();
   const other = createApp('other');
-  let running: Awaited<ReturnType<typeof startTestService>>;
-  let client: TestClient;
-
-  beforeAll(async () => {
-    const dataDir = await createDataDir();
-    running = await startTestService({ dataDir, apps: [other.app, testApp.app] }, testApp);
-    client = running.client;
-  });
-
-  afterAll(() => running.stop());
+  const running = serviceOfAllTests({ apps: [other.app, testApp.app] }, testApp);
+  const { client } = running;
 
   /** The file has no app of its own: what it says of limits holds for apps of the file only. */
   async function limit(limits: string, anonymous = ''): Promise<TestClient> {

@@ -1,15 +1,9 @@
 import net from 'node:net';
-import { startTestService } from '../support';
+import { serviceOfAllTests } from '../support';
 
 /** Requests that no HTTP library sends: the answer is the document's all the same, not Node's own. */
 
-let running: Awaited<ReturnType<typeof startTestService>>;
-
-beforeAll(async () => {
-  running = await startTestService({ headersTimeoutMs: 400 });
-});
-
-afterAll(() => running.stop());
+const running = serviceOfAllTests({ headersTimeoutMs: 400 });
 
 /** Everything that comes back on a connection, until the service closes it. */
 async function exchange(...pieces: string[]): Promise<{ head: string; body: unknown }> {
@@ -25,55 +19,25 @@ async function exchange(...pieces: string[]): Promise<{ head: string; body: unkn
 const path = '/v1/task/response';
 const close = 'connection: close\r\n';
 
+const post = (headers: string) => `POST ${path} HTTP/1.1\r\nhost: localhost\r\n${headers}`;
+const unreadable = [400, 'INVALID_FIELD', /could not be read/] as const;
+const postAlone = [405, 'POST_METHOD_ALLOWED', /POST/] as const;
+// The request was read: what is missing is said next.
+const read = [403, 'MISSING_AUTHORIZATION_HEADER', /missing/] as const;
+
 it.each([
-  ['no HTTP at all', 'wibble\r\n\r\n', 400, 'INVALID_FIELD', /could not be read/],
-  [
-    'a bad header',
-    `POST ${path} HTTP/1.1\r\nhost: localhost\r\nbad header\r\n\r\n`,
-    400,
-    'INVALID_FIELD',
-    /could not be read/,
-  ],
-  [
-    'more headers than fit',
-    `POST ${path} HTTP/1.1\r\nhost: localhost\r\nlong: ${'x'.repeat(20_000)}\r\n\r\n`,
-    400,
-    'INVALID_FIELD',
-    /headers .* 16 KiB/,
-  ],
-  ['headers that never end', `POST ${path} HTTP/1.1\r\nhost: localhost\r\n`, 400, 'INVALID_FIELD', /too slowly/],
-  [
-    'two lengths',
-    `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n`,
-    400,
-    'INVALID_FIELD',
-    /could not be read/,
-  ],
-  ['a method of its own', `WIBBLE ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`, 405, 'POST_METHOD_ALLOWED', /POST/],
-  ['the method CONNECT', `CONNECT x:443 HTTP/1.1\r\nhost: localhost\r\n\r\n`, 405, 'POST_METHOD_ALLOWED', /POST/],
-  ['no host', `POST ${path} HTTP/1.1\r\n${close}\r\n`, 403, 'MISSING_AUTHORIZATION_HEADER', /missing/],
-  [
-    'an expectation',
-    `POST ${path} HTTP/1.1\r\nhost: localhost\r\nexpect: cake\r\n${close}\r\n`,
-    403,
-    'MISSING_AUTHORIZATION_HEADER',
-    /missing/,
-  ],
-  [
-    'an upgrade',
-    `POST ${path} HTTP/1.1\r\nhost: localhost\r\nupgrade: h2c\r\nconnection: upgrade, close\r\n\r\n`,
-    403,
-    'MISSING_AUTHORIZATION_HEADER',
-    /missing/,
-  ],
-  ['HTTP/1.0', `POST ${path} HTTP/1.0\r\n\r\n`, 403, 'MISSING_AUTHORIZATION_HEADER', /missing/],
-  [
-    'a method that is seldom seen',
-    `PROPFIND ${path} HTTP/1.1\r\nhost: localhost\r\n${close}\r\n`,
-    405,
-    'POST_METHOD_ALLOWED',
-    /POST/,
-  ],
+  ['no HTTP at all', 'wibble\r\n\r\n', ...unreadable],
+  ['a bad header', post('bad header\r\n\r\n'), ...unreadable],
+  ['more headers than fit', post(`long: ${'x'.repeat(20_000)}\r\n\r\n`), 400, 'INVALID_FIELD', /headers .* 16 KiB/],
+  ['headers that never end', post(''), 400, 'INVALID_FIELD', /too slowly/],
+  ['two lengths', post('content-length: 1\r\ncontent-length: 2\r\n\r\n'), ...unreadable],
+  ['a method of its own', `WIBBLE ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`, ...postAlone],
+  ['the method CONNECT', `CONNECT x:443 HTTP/1.1\r\nhost: localhost\r\n\r\n`, ...postAlone],
+  ['no host', `POST ${path} HTTP/1.1\r\n${close}\r\n`, ...read],
+  ['an expectation', post(`expect: cake\r\n${close}\r\n`), ...read],
+  ['an upgrade', post('upgrade: h2c\r\nconnection: upgrade, close\r\n\r\n'), ...read],
+  ['HTTP/1.0', `POST ${path} HTTP/1.0\r\n\r\n`, ...read],
+  ['a method that is seldom seen', `PROPFIND ${path} HTTP/1.1\r\nhost: localhost\r\n${close}\r\n`, ...postAlone],
 ])('%s is answered in the document’s shape, with its headers', async (_what, request, status, code, message) => {
   const { head, body } = await exchange(request);
   expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));

@@ -59,6 +59,8 @@ describe('a refusal', () => {
     const { output } = await client.post('task/response', { connector: answer.body.entity?.id });
     expect(monitoredResultSchema.parse(output.result).error).toEqual({ code, message: answer.body.message });
     expect(output.payload).toMatchObject(data);
+    const dependent = await client.post('download/url', { connector: answer.body.entity?.id });
+    expect(dependent.error.code).toBe('NOT_READY_DEPENDENT_TASK');
   });
 
   it.each(wrong)('for %s gives back the payload, when include asks for it', async (_why, data, code) => {

@@ -3,19 +3,11 @@ import net from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { watchBody } from '../../src/http/unreadable-request';
 import type { TaskError } from '../../src/shared/task-error';
-import { parseAnswer, startTestService, type TestClient } from '../support';
+import { parseAnswer, serviceOfAllTests, startTestService } from '../support';
 
 /** What one request may take: size, fields, depth and time. That of headers stands in raw-http.test.ts. */
 
-let running: Awaited<ReturnType<typeof startTestService>>;
-let client: TestClient;
-
-beforeAll(async () => {
-  running = await startTestService({ maxDataBytes: 512 * 1024, maxFormFields: 5, maxDataDepth: 10 });
-  client = running.client;
-});
-
-afterAll(() => running.stop());
+const { client } = serviceOfAllTests({ maxDataBytes: 512 * 1024, maxFormFields: 5, maxDataDepth: 10 });
 
 const nested = (depth: number, [open, close]: [string, string]): string => open.repeat(depth) + close.repeat(depth);
 

@@ -1,44 +1,20 @@
-import { createApp, startTestService, TestClient, tinyPng } from '../support';
+import { createApp, serviceOfAllTests, TestClient, tinyPng } from '../support';
 
 /** What the service makes of requests about tasks, beyond what the rules of the document say (packages/conformance/src/rules). */
 
-let running: Awaited<ReturnType<typeof startTestService>>;
-let client: TestClient;
-const other = createApp('other');
-
-beforeAll(async () => {
-  const own = createApp('own');
-  running = await startTestService({ apps: [own.app, other.app] }, own);
-  client = running.client;
-});
-
-afterAll(() => running.stop());
+const [own, other] = [createApp('own'), createApp('other')];
+const running = serviceOfAllTests({ apps: [own.app, other.app] }, own);
+const { client } = running;
 
 const unknownConnector = '00000000-0000-4000-8000-000000000000';
 
 describe('mode async', () => {
-  it('answers at once with status running and the keys of a result, all empty, and completes later', async () => {
-    const connector = await client.upload('report.md', '# Later');
-    const include = ['entity', 'result'];
-    const accepted = await client.post('convert/file', {
-      connector,
-      mode: 'async',
-      include,
-      parameters: { output: 'html' },
-    });
-    expect(accepted.body.entity?.status).toBe('running');
-    expect(accepted.body.entity?.['completed_at']).toBeNull();
-    expect(accepted.body.result).toEqual({ output: {}, error: {}, warning: {} });
-    const id = accepted.body.entity?.id ?? '';
-    const { entity, result } = await client.waitForTask(id);
-    expect(entity.id).toBe(id);
-    expect(result.output).toMatchObject({ connector: id, status: 'successful' });
-  });
-
-  it('gives null for the monitored result until the task is completed', async () => {
+  it('answers the keys of a result, all empty, and null for the monitored result until the task is completed', async () => {
     const connector = await client.upload('report.md', 'Words. '.repeat(3000));
     const parameters = { output: 'docx' };
-    const accepted = await client.post('convert/file', { connector, mode: 'async', include: ['entity'], parameters });
+    const include = ['entity', 'result'];
+    const accepted = await client.post('convert/file', { connector, mode: 'async', include, parameters });
+    expect(accepted.body.result).toEqual({ output: {}, error: {}, warning: {} });
     const id = accepted.body.entity?.id ?? '';
     const early = await client.post('task/response', { connector: id });
     expect(early.output.entity?.status).toBe('running');
@@ -61,28 +37,16 @@ describe('mode async without the entity', () => {
   });
 });
 
-describe('connectors', () => {
-  it('of nobody and of other apps are the same to convert/status', async () => {
-    const stranger = new TestClient(client.url, other);
-    const uploaded = await stranger.upload('dot.png', tinyPng);
-    for (const connector of [unknownConnector, uploaded]) {
-      const { status, error } = await client.post('convert/status', { connector });
-      expect([status, error.code]).toEqual([404, 'NO_CONNECTOR_DEPENDENT_TASK']);
-    }
-  });
-
-  it('of the wrong kind of task are refused', async () => {
-    const upload = await client.upload('dot.png', tinyPng);
-    const converted = await client.post('convert/file', { connector: upload, parameters: { output: 'webp' } });
-    const wrong: [string, string | undefined][] = [
-      ['convert/status', upload],
-      ['download/url/get', converted.output.connector],
-    ];
-    for (const [endpoint, connector] of wrong) {
-      const { status, error } = await client.post(endpoint, { connector });
-      expect([endpoint, status, error.code]).toEqual([endpoint, 400, 'MISMATCH_DEPENDENT_TASK']);
-    }
-  });
+it('convert/status takes the connector of a conversion of its own app alone', async () => {
+  const uploaded = await new TestClient(client.url, other).upload('dot.png', tinyPng);
+  for (const [connector, expected, code] of [
+    [unknownConnector, 404, 'NO_CONNECTOR_DEPENDENT_TASK'],
+    [uploaded, 404, 'NO_CONNECTOR_DEPENDENT_TASK'],
+    [await client.upload('dot.png', tinyPng), 400, 'MISMATCH_DEPENDENT_TASK'],
+  ]) {
+    const { status, error } = await client.post('convert/status', { connector });
+    expect([status, error.code]).toEqual([expected, code]);
+  }
 });
 
 describe('formats', () => {
@@ -133,14 +97,7 @@ describe('formats', () => {
     expect(found.map(({ output }) => output['format'])).toEqual(['jpg', 'jpg', 'tiff', 'html', 'md-gfm', 'txt']);
   });
 
-  it('are described with the name that requests use, the name in full and a title', async () => {
-    const png = await client.post('format/get', { parameters: { format: 'png' } });
-    expect(png.output).toMatchObject({
-      format: 'png',
-      extension: 'png',
-      type: null,
-      name: 'Portable Network Graphics',
-    });
+  it('are described as variants of a format with the name that requests use, and the name in full', async () => {
     const gfm = await client.post('format/get', { parameters: { format: 'md-gfm' } });
     expect(gfm.output).toMatchObject({ format: 'md-gfm', extension: 'md', type: 'gfm', name: 'Markdown (GitHub)' });
   });

@@ -8,15 +8,7 @@ describe('the queue', () => {
     const { client, logged, stop } = await startTestService({ conversionConcurrency: 1 });
     const connector = await client.upload('dot.png', tinyPng);
     const ids: string[] = [];
-    for (let count = 0; count < 12; count += 1) {
-      const { body } = await client.post('convert/file', {
-        connector,
-        mode: 'async',
-        include: ['entity'],
-        parameters: { output: 'webp' },
-      });
-      ids.push(body.entity?.id ?? '');
-    }
+    for (let count = 0; count < 12; count += 1) ids.push(await client.startConversion(connector, 'webp'));
     for (const id of ids) await client.waitForTask(id);
     expect(logged.map((line) => line.split(' ')[1])).toEqual(ids);
     await stop();

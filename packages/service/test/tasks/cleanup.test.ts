@@ -5,6 +5,7 @@ import http from 'node:http';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'libsql';
+import { until } from '../../../../test/support/until';
 import { createApp, createDataDir, startTestService, type TestApp, tinyPng } from '../support';
 
 /** What is removed, when, and what never is. */
@@ -29,14 +30,6 @@ function changeTasks(sql: string, ...values: (string | number)[]): void {
   const db = new Database(path.join(dataDir, 'service.db'), { timeout: 5_000 });
   db.prepare(sql).run(...values);
   db.close();
-}
-
-async function eventually(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 200; tries += 1) {
-    if (await condition()) return;
-    await sleep(20);
-  }
-  throw new Error('It never happened.');
 }
 
 /** Two uploads and an output of each, with the service closed again. */
@@ -74,7 +67,7 @@ describe('expired files', () => {
     const next = { name: 'b.txt', data: 'x'.repeat(60 * 1024) };
     expect((await client.post('upload/file', {}, next)).error.code).toBe('INTERNAL_SERVER_ERROR');
     changeTasks('UPDATE tasks SET expires_at = ? WHERE id = ?', Date.now() - hourMs, upload);
-    await eventually(async () => (await files('uploads')).length === 0);
+    await until('they are gone', async () => (await files('uploads')).length === 0);
     expect((await client.post('upload/file', {}, next)).error).toEqual({});
     await service.close();
   });
@@ -94,7 +87,7 @@ describe('expired files', () => {
     const { client, service } = await start({ cleanupIntervalMs: 30 });
     const { result } = await client.waitForTask(first.output);
     expect(result.output.status).toBe('successful');
-    await eventually(async () => !(await files('uploads')).includes(first.upload));
+    await until('it is gone', async () => !(await files('uploads')).includes(first.upload));
     await service.close();
   });
 
@@ -119,7 +112,7 @@ describe('expired files', () => {
     let received = 0;
     for await (const chunk of response) received += (chunk as Buffer).length;
     expect(received).toBe(bytes.length);
-    await eventually(() => !existsSync(path.join(dataDir, 'outputs', first.output)));
+    await until('it is gone', () => !existsSync(path.join(dataDir, 'outputs', first.output)));
     await service.close();
   });
 });
@@ -132,7 +125,7 @@ describe('files that belong to no task', () => {
     const part = path.join(dataDir, 'outputs', `${randomUUID()}.part`);
     for (const file of [old, fresh, part]) await writeFile(file, 'x');
     await utimes(old, Date.now() / 1000 - 3600, Date.now() / 1000 - 3600);
-    await eventually(() => !existsSync(old) && !existsSync(part));
+    await until('it is gone', () => !existsSync(old) && !existsSync(part));
     expect(existsSync(fresh)).toBe(true);
     await service.close();
   });
@@ -187,7 +180,7 @@ describe('what somebody else has put there', () => {
     const again = await start({ cleanupIntervalMs: 10 });
     const orphan = path.join(dataDir, 'uploads', `${randomUUID()}.part`);
     await writeFile(orphan, '');
-    await eventually(() => !existsSync(orphan));
+    await until('it is gone', () => !existsSync(orphan));
     for (const name of foreign) expect([name, existsSync(path.join(dataDir, name))]).toEqual([name, true]);
     expect(existsSync(path.join(dataDir, 'conversions/process-Ab12_z'))).toBe(false);
     await again.service.close();

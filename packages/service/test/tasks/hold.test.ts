@@ -1,16 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { anyTime, longMarkdown, startTestService, tinySvg } from '../support';
+import { anyTime, longMarkdown, serviceOfAllTests, tinySvg } from '../support';
 
 /** The state hold: a task that is accepted and waits for an engine (`docs/decisions/0021-hold.md`). */
 
-let running: Awaited<ReturnType<typeof startTestService>>;
-
-beforeAll(async () => {
-  running = await startTestService({ conversionConcurrency: 1 });
-});
-
-afterAll(() => running.stop());
+const running = serviceOfAllTests({ conversionConcurrency: 1 });
 
 const entitySchema = z.looseObject({
   status: z.string(),

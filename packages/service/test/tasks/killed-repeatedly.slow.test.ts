@@ -1,11 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'libsql';
 import { z } from 'zod';
+import { killServices, type ServiceProcess, spawnService } from '../service-process';
 import { createApp, createDataDir, type TestApp, TestClient } from '../support';
 
 /**
@@ -18,7 +16,6 @@ const lanes = 8;
 const initialVcredits = 100_000;
 const prices = { png: 3, webp: 2 };
 
-const compiledService = path.resolve(__dirname, '../../dist/index.js');
 const apps = [createApp('first'), createApp('second')];
 
 interface Accepted {
@@ -31,7 +28,7 @@ interface Accepted {
 }
 
 let dataDir: string;
-let child: ChildProcess | undefined;
+let service: ServiceProcess | undefined;
 let port = 0;
 
 beforeAll(async () => {
@@ -47,26 +44,13 @@ prices = { "svg to png" = ${prices.png}, "*" = ${prices.webp} }`,
 });
 
 afterAll(async () => {
-  child?.kill('SIGKILL');
+  killServices();
   await rm(dataDir, { recursive: true, force: true });
 });
 
-async function spawnService(): Promise<void> {
-  const options = { dataDir, apps: [], port, conversionConcurrency: 2 };
-  const script = `require(${JSON.stringify(compiledService)}).startConversionService(${JSON.stringify(options)})
-    .then(({ port }) => console.log(port));`;
-  const started = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
-  child = started;
-  const [line] = (await once(createInterface({ input: started.stdout }), 'line')) as [string];
-  port = Number(line);
-}
-
-async function kill(): Promise<void> {
-  const dying = child;
-  if (!dying) return;
-  const exited = once(dying, 'exit');
-  dying.kill('SIGKILL');
-  await exited;
+async function spawn(): Promise<void> {
+  service = await spawnService({ dataDir, apps: [], port, conversionConcurrency: 2 });
+  port = Number(new URL(service.url).port);
 }
 
 /** Asks until there is an answer; while the service is down there is none. */
@@ -123,7 +107,7 @@ const rowSchema = z.array(
 it(
   `survives ${kills} times kill -9 during ${conversions} conversions of two apps`,
   async () => {
-    await spawnService();
+    await spawn();
     const accepted: Accepted[] = [];
     let next = 0;
     const lane = async () => {
@@ -141,8 +125,8 @@ it(
         // Conversions that were accepted just now are on their way.
         while (accepted.length < (conversions * (done + 0.5)) / kills) await sleep(5);
         await sleep(Math.random() * 200);
-        await kill();
-        await spawnService();
+        await service?.kill();
+        await spawn();
       }
     };
     await Promise.all([killer(), ...Array.from({ length: lanes }, lane)]);
@@ -160,7 +144,7 @@ it(
       expect(name).toBe(`${width}.${output}`);
       expect(widthOf(bytes, output)).toBe(width);
     }
-    await kill();
+    await service?.kill();
 
     const db = new Database(path.join(dataDir, 'service.db'));
     const tasks = rowSchema.parse(

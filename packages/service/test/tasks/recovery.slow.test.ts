@@ -1,58 +1,27 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFileSync } from 'node:child_process';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'libsql';
 import { until } from '../../../../test/support/until';
 import { startConversionService } from '../../src';
 import { hugePng } from '../engines/bombs';
-import {
-  createApp,
-  createDataDir,
-  listZip,
-  longMarkdown,
-  startTestService,
-  type TestApp,
-  TestClient,
-  tinyPng,
-} from '../support';
+import { killServices, spawnService } from '../service-process';
+import { createApp, createDataDir, listZip, longMarkdown, startTestService, TestClient, tinyPng } from '../support';
 
 /** What is accepted is done, whatever happens to the process. */
 
-const compiledService = path.resolve(__dirname, '../../dist/index.js');
-
 let dataDir: string;
 const testApp = createApp();
-const children: ChildProcess[] = [];
 
 beforeEach(async () => {
   dataDir = await createDataDir();
 });
 
 afterEach(async () => {
-  for (const child of children.splice(0)) child.kill('SIGKILL');
+  killServices();
   await rm(dataDir, { recursive: true, force: true });
 });
-
-/** A service in a process of its own, so that it can be killed. */
-async function spawnService({ app }: TestApp): Promise<{ child: ChildProcess; url: string }> {
-  const options = { dataDir, apps: [app], conversionConcurrency: 2 };
-  const script = `require(${JSON.stringify(compiledService)}).startConversionService(${JSON.stringify(options)})
-    .then(({ url }) => setTimeout(() => { gc(); setTimeout(() => { gc(); console.log(url); }, 50); }, 50));`;
-  // Nothing in the process holds on to the service, and what the garbage collector can take it has taken.
-  const child = spawn(process.execPath, ['--expose-gc', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
-  children.push(child);
-  const [url] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
-  return { child, url };
-}
-
-async function kill(child: ChildProcess): Promise<void> {
-  const exited = once(child, 'exit');
-  child.kill('SIGKILL');
-  await exited;
-}
 
 async function waitForStatus(client: TestClient, connector: string, status: string): Promise<void> {
   for (let tries = 0; tries < 500; tries += 1) {
@@ -65,23 +34,15 @@ async function waitForStatus(client: TestClient, connector: string, status: stri
 
 describe('a service killed with kill -9', () => {
   it('runs running and waiting conversions again, keeps the finished ones, and leaves no partial output', async () => {
-    const { child, url } = await spawnService(testApp);
+    const { url, kill } = await spawnService({ dataDir, apps: [testApp.app], conversionConcurrency: 2 });
     const before = new TestClient(url, testApp);
     const finished = await before.convert({ name: 'dot.png', data: tinyPng }, 'webp');
     const { bytes: webp } = await before.download(finished.output.connector ?? '');
     const upload = await before.upload('long.md', longMarkdown(15));
     const accepted: string[] = [];
-    for (const output of ['docx', 'odt', 'epub', 'html']) {
-      const { body } = await before.post('convert/file', {
-        connector: upload,
-        mode: 'async',
-        include: ['entity'],
-        parameters: { output },
-      });
-      accepted.push(body.entity?.id ?? '');
-    }
+    for (const output of ['docx', 'odt', 'epub', 'html']) accepted.push(await before.startConversion(upload, output));
     await waitForStatus(before, accepted[0] ?? '', 'pending');
-    await kill(child);
+    await kill();
     await writeFile(
       path.join(dataDir, 'outputs', `${accepted[0] ?? ''}.00000000-0000-4000-8000-000000000001.part`),
       'half',
@@ -106,17 +67,17 @@ describe('a service killed with kill -9', () => {
 
 describe('the conversion of a service killed with kill -9', () => {
   it('ends at once, instead of working on for nobody', async () => {
-    const { child, url } = await spawnService(testApp);
+    const { url, kill, pid: parent = 0 } = await spawnService({ dataDir, apps: [testApp.app] });
     const client = new TestClient(url, testApp);
     const connector = await client.upload('slow.png', hugePng(11_000));
-    await client.post('convert/file', { connector, mode: 'async', parameters: { output: 'avif' } });
+    await client.startConversion(connector, 'avif');
     const isConversionOf = (line: string): boolean =>
-      line.trim().startsWith(`${child.pid ?? 0} `) && line.includes('conversion-process.js');
+      line.trim().startsWith(`${parent} `) && line.includes('conversion-process.js');
     let found = listProcesses().filter(isConversionOf);
     for (; found.length === 0; found = listProcesses().filter(isConversionOf)) await sleep(20);
     const pid = Number(/^\s*\d+\s+(\d+)/.exec(found[0] ?? '')?.[1]);
     expect(isAlive(pid)).toBe(true);
-    await kill(child);
+    await kill();
     for (let tries = 0; tries < 500 && isAlive(pid); tries += 1) await sleep(20);
     expect(isAlive(pid)).toBe(false);
   });
@@ -170,11 +131,11 @@ describe('a service that is closed', () => {
 
 describe('one data folder', () => {
   it('serves one service at a time, in this process and in others', async () => {
-    const { child } = await spawnService(testApp);
+    const { kill } = await spawnService({ dataDir, apps: [testApp.app] });
     await expect(startConversionService({ dataDir, apps: [testApp.app] })).rejects.toThrow(
       /Another conversion service/,
     );
-    await kill(child);
+    await kill();
     const { service } = await startTestService({ dataDir }, testApp);
     await expect(startConversionService({ dataDir, apps: [testApp.app] })).rejects.toThrow(
       /Another conversion service/,

@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { SweepSchedules, type SweepScheduleRequest } from '../../src/client/sweep-schedules';
+import type { ConversionSweepResult } from '../../src/shared/batch';
+import { quickPolicies, rigOfEachTest } from './conversion-worker';
+import { until } from './until';
+
+/** What a sweep counts that has done nothing. */
+export const counts = {
+  ...{ todo: 0, succeeded: 0, failed: 0, cancelled: 0, kept: 0, refused: 0, done: 0, unsettled: 0 },
+  ...{ missing: 0, leftOut: 0 },
+};
+
+/** A rig for each test of the file that calls this, with schedules that sweep its folder `in`. */
+export function sweepsOfEachTest() {
+  const made: string[] = [];
+  // Before the rig is closed.
+  afterEach(async () => {
+    for (const name of made.splice(0))
+      await schedules()
+        .delete(name)
+        .catch(() => undefined);
+  });
+  const rig = rigOfEachTest();
+  beforeEach(() => mkdir(path.join(rig.folder, 'in')));
+  const schedules = () => new SweepSchedules({ client: rig.temporal, taskQueue: rig.taskQueue, app: 'stub' });
+
+  /** A schedule that is due in a year, if nobody triggers it; its files settle at once. */
+  async function schedule(change: Partial<SweepScheduleRequest> = {}): Promise<string> {
+    const name = `sweep-${randomUUID()}`;
+    made.push(name);
+    await schedules().create({
+      name,
+      times: { everyMs: 365 * 24 * 3600_000 },
+      from: path.join(rig.folder, 'in'),
+      to: 'pdf',
+      out: path.join(rig.folder, 'out'),
+      batchFolder: path.join(rig.folder, 'batches', name),
+      settledForMs: 1,
+      policies: quickPolicies,
+      ...change,
+    });
+    return name;
+  }
+
+  async function put(name: string, text: string): Promise<string> {
+    const file = path.join(rig.folder, 'in', name);
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(file, text);
+    return file;
+  }
+
+  const sweepsOf = async (name: string) =>
+    (await schedules().describe(name)).info.recentActions.map(({ action }) => action.workflow);
+
+  /** Triggers the schedule and waits for the sweep that this starts. */
+  async function sweep(name: string): Promise<ConversionSweepResult> {
+    // Only the last ten are listed.
+    const newest = async () => (await sweepsOf(name)).at(-1)?.firstExecutionRunId;
+    const before = await newest();
+    await schedules().trigger(name);
+    await until('the sweep has begun', async () => (await newest()) !== before);
+    return resultOf((await sweepsOf(name)).at(-1));
+  }
+
+  async function resultOf(workflow: { workflowId: string } | undefined): Promise<ConversionSweepResult> {
+    return (await rig.temporal.workflow.getHandle(workflow?.workflowId ?? '').result()) as ConversionSweepResult;
+  }
+
+  return { rig, schedules, schedule, put, sweepsOf, sweep, resultOf };
+}

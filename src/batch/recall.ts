@@ -5,7 +5,7 @@ import type { OutputFile } from '../shared/job';
 import { markOf } from '../shared/job-outcome';
 import { parametersKey } from '../shared/parameters';
 import type { FileStore } from '../storage/file-store';
-import { hashFile, lookAtSource, sameContent } from './contents';
+import { lookAtSource, sameContent } from './contents';
 
 /** What the last job of a destination left, as its history or a batch's ledger tells. */
 export interface Left extends EarlierRuns {
@@ -91,10 +91,13 @@ async function isThere(files: FileStore, { uri, bytes }: OutputFile): Promise<bo
   return found.kind === 'file' && found.bytes === bytes;
 }
 
-/** Whether the file at the destination is, byte for byte, the one that was delivered there. */
-export async function isAsDelivered(files: FileStore, output: OutputFile, signal?: AbortSignal): Promise<boolean> {
-  if (!(await isThere(files, output))) return false;
-  return (await hashFile(files, output.uri, signal))?.sha256 === output.sha256;
+/** The content of the file at the destination if it is, byte for byte, the one that was delivered there. */
+export function contentAsDelivered(
+  files: FileStore,
+  { uri, bytes, sha256 }: OutputFile,
+  signal?: AbortSignal,
+): Promise<SourceContent | undefined> {
+  return sameContent(files, uri, { content: { bytes, sha256 }, signal });
 }
 
 /** Of a row that a run was to convert again, and never started. */

@@ -137,7 +137,7 @@ export const itemSchema = z.object({
   ...optionsSchema.shape,
   destination: z.string(),
   onExisting: z.enum(onExistingChoices).exactOptional(),
-  replacesOwn: z.literal(true).exactOptional(),
+  replaces: sourceContent.exactOptional(),
   sourceGroup: z.int().positive().exactOptional(),
   earlier: earlierSchema.exactOptional(),
   kept: keptSchema.exactOptional(),

@@ -30,8 +30,8 @@ export interface BatchItem {
   destination: string;
   /** Overrides the batch's; of inline items. */
   onExisting?: OnExisting;
-  /** The destination holds what `before` tells, which is replaced whatever `onExisting` says. */
-  replacesOwn?: true;
+  /** The destination holds what a run delivered, which is replaced whatever `onExisting` says. */
+  replaces?: SourceContent;
   /** Has the same value in all rows of one source, which share an upload; absent if there is one row. */
   sourceGroup?: number;
   /** What earlier runs of this batch left behind at the service for this item. */

@@ -50,7 +50,7 @@ export interface ConversionJobInput {
   /** Default: `fail`. */
   onExisting?: OnExisting;
   /** What a run of the caller's wrote to the destination: replaced whatever `onExisting` says, as long as it is still that. */
-  replaces?: Pick<OutputFile, 'bytes' | 'sha256'>;
+  replaces?: SourceContent;
   /**
    * `sync`: the convert request returns the result, so the job does not poll: four requests in all. For conversions
    * known to take less than `policies.submitTimeout`; beyond it the outcome is unknown. Default: `async`.

@@ -132,7 +132,7 @@ class PlanCounts {
     }
     told.todo += 1;
     told.bytes += bytes;
-    if (item.replacesOwn) told.replaced += 1;
+    if (item.replaces) told.replaced += 1;
     else if (exists) this.existing.add('DESTINATION_EXISTS', `${shownPath(item.destination)} exists already.`);
     const format = this.#formats.get(key) ?? { ...kind, bytes: 0 };
     format.rows += 1;

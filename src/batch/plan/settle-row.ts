@@ -7,7 +7,7 @@ import { capitalised, closestName, noConverter } from '../../shared/wording';
 import type { FileStore } from '../../storage/file-store';
 import { sameContent } from '../contents';
 import type { LedgerRow } from '../ledger';
-import { hasOptions, isAsDelivered, recallLeft, type Recalled } from '../recall';
+import { contentAsDelivered, hasOptions, recallLeft, type Recalled } from '../recall';
 
 export type RepeatedRow = ConversionOptions &
   Pick<BatchItem, 'source' | 'destination'> & {
@@ -24,7 +24,7 @@ export interface Repeating {
 }
 
 /** What a new run has to know about a row from earlier runs. */
-export type RepeatedItem = Pick<BatchItem, 'done' | 'kept' | 'earlier' | 'replacesOwn' | 'before'>;
+export type RepeatedItem = Pick<BatchItem, 'done' | 'kept' | 'earlier' | 'replaces' | 'before'>;
 
 /**
  * Compares a row with what earlier runs did at its destination: see docs/repetition.md. A result that is replaced is, byte
@@ -42,13 +42,14 @@ export async function repeatRow(row: RepeatedRow, known: LedgerRow, repeating: R
   const recalled = owed && (await recallLeft(row, owed, repeating));
   if (recalled?.kind === 'keep') return { kept: recalled.outcome };
   // A result that had to be renamed is beside a file of other origin.
-  const isOwn =
-    delivered?.output.uri === row.destination &&
-    (await isAsDelivered(repeating.files, delivered.output, repeating.signal));
+  const replaces =
+    delivered?.output.uri === row.destination
+      ? await contentAsDelivered(repeating.files, delivered.output, repeating.signal)
+      : undefined;
   return defined({
     before: delivered,
     earlier: recalled?.kind === 'start' ? recalled.earlier : undefined,
-    replacesOwn: isOwn || undefined,
+    replaces,
   });
 }
 
@@ -140,10 +141,10 @@ export async function refuseRow(
   row: Omit<BatchItem, 'item'>,
   { ask, exists, unconvertible }: Refusing,
 ): Promise<Omit<BatchItem, 'item'>> {
-  const { source, output, input, replacesOwn = false, done, kept, earlier } = row;
+  const { source, output, input, replaces, done, kept, earlier } = row;
   if (!ask || done || kept || earlier) return row;
   const format = defined({ extension: extensionOf(source), input, output });
-  const refused = await ask({ ...format, exists: exists && !replacesOwn });
+  const refused = await ask({ ...format, exists: exists && !replaces });
   return refused ? { ...row, refused: asAsked(refused, unconvertible) } : row;
 }
 

@@ -21,7 +21,7 @@ export function itemJobInput(
   }: { earlier?: EarlierRuns | undefined; upload?: SharedUpload | undefined; after?: string | undefined },
 ): ConversionJobInput {
   const { app, mode, policies } = batch;
-  const { source, output, input, parameters, destination, before, replacesOwn } = row;
+  const { source, output, input, parameters, destination, replaces } = row;
   const onExisting = row.onExisting ?? batch.onExisting;
   const onUnknownOutcome = ruleOf(batch);
   // Were the service to have lost the task, the job would decide by its own policy.
@@ -35,7 +35,7 @@ export function itemJobInput(
     parameters,
     destination,
     onExisting,
-    replaces: replacesOwn && before && { bytes: before.output.bytes, sha256: before.output.sha256 },
+    replaces,
     mode,
     upload,
     tellsUpload: row.sourceGroup === undefined ? undefined : true,

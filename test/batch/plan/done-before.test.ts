@@ -21,9 +21,9 @@ async function convertedTree(write: typeof writeResults | typeof writeParts = wr
 }
 
 /** The rows that a run is to convert, with what is to become of an existing result. */
-async function todoOf(cwd: string, run = 2): Promise<[name: string, replacesOwn: true | undefined][]> {
+async function todoOf(cwd: string, run = 2): Promise<[name: string, isReplaced: true | undefined][]> {
   const items = await readItems(cwd, run);
-  return items.filter(({ done }) => !done).map(({ source, replacesOwn }) => [path.basename(source), replacesOwn]);
+  return items.filter(({ done }) => !done).map(({ source, replaces }) => [path.basename(source), replaces && true]);
 }
 
 describe('a batch that is planned again', () => {

@@ -10,8 +10,8 @@ afterEach(cleanUp);
 const files = { 'in/a.md': 'a', 'in/b.md': 'bb', 'in/c.md': 'ccc' };
 const retry = (cwd: string) => replanFailed({ files: createLocalFiles(), batchFolder: folderUri(cwd, '.batch') });
 
-async function todoOf(cwd: string, run: number): Promise<[item: number, replacesOwn: true | undefined][]> {
-  return (await readItems(cwd, run)).filter(({ done }) => !done).map(({ item, replacesOwn }) => [item, replacesOwn]);
+async function todoOf(cwd: string, run: number): Promise<[item: number, isReplaced: true | undefined][]> {
+  return (await readItems(cwd, run)).filter(({ done }) => !done).map(({ item, replaces }) => [item, replaces && true]);
 }
 
 describe('replanFailed', () => {

@@ -59,28 +59,15 @@ export async function commandLineOf(pid: number): Promise<string | undefined> {
   }
 }
 
-/**
- * Ends a process by its id: SIGTERM, then SIGKILL when it has not ended after `graceMs`. `stillRuns` says whether the
- * id still belongs to the process that is meant, since the system gives ids out again.
- */
-export async function endProcess(
-  pid: number,
-  options: { graceMs: number; stillRuns: () => boolean | Promise<boolean> },
-): Promise<void> {
-  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    if (!(await options.stillRuns())) return;
-    try {
-      process.kill(pid, signal);
-    } catch (error) {
-      if (systemErrorCode(error) === 'ESRCH') return;
-      throw error;
-    }
-    const deadline = Date.now() + options.graceMs;
-    while (Date.now() < deadline) {
-      if (!(await options.stillRuns())) return;
-      await sleep(20);
-    }
+/** Kills a process, and waits until it has gone. `stillRuns` says whether the id is still its own: the system gives ids out again. */
+export async function killProcess(pid: number, stillRuns: () => Promise<boolean>): Promise<void> {
+  if (!(await stillRuns())) return;
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (systemErrorCode(error) !== 'ESRCH') throw error;
   }
+  while (await stillRuns()) await sleep(20);
 }
 
 type TemporalServerErrorCode =

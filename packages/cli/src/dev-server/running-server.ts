@@ -4,7 +4,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { registerSearchAttributes } from 'temporal-file-conversion/internal/client/operations/search-attributes';
-import { commandLineOf, endProcess } from './processes';
+import { commandLineOf, killProcess } from './processes';
 import { lengthenRetention } from './retention';
 
 /** A Temporal server that runs on this machine, started by this process. */
@@ -14,7 +14,10 @@ export interface RunningTemporalServer {
   /** The Temporal UI; absent when it was switched off. */
   readonly uiUrl?: string | undefined;
   readonly pid: number;
-  /** Ends the server by its process id and waits until it has ended. A second call changes nothing. */
+  /**
+   * Kills the server and waits until it has gone: its database is as durable as its answers, and to end by itself would take it a second. A second
+   * call changes nothing.
+   */
   stop(): Promise<void>;
   /** Resolves, never rejects, when the server has ended, whoever ended it. */
   readonly exited: Promise<ServerExit>;
@@ -26,9 +29,6 @@ export interface ServerExit {
   signal: NodeJS.Signals | null;
 }
 
-/** The server closes its database within about a second (measured: 1.1 s); a busy machine gets more. */
-export const stopGraceMs = 10_000;
-
 /**
  * Ends the server that an earlier process started on this database and left behind when it was killed. Its state is in the database.
  * It is known by its process id and its command line, since ids are given out again.
@@ -38,7 +38,7 @@ export async function endLeftOverServer(dbFilename: string): Promise<void> {
   if (pid === undefined) return;
   const mark = databaseMark(path.resolve(dbFilename));
   const stillRuns = async () => (await commandLineOf(pid))?.includes(mark) ?? false;
-  await endProcess(pid, { graceMs: stopGraceMs, stillRuns });
+  await killProcess(pid, stillRuns);
   removeServerPid(dbFilename);
 }
 

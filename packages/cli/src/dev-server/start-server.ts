@@ -5,15 +5,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { types } from 'node:util';
 import { searchAttributeTypes } from 'temporal-file-conversion/internal/shared/search-attributes';
-import { endProcess, TemporalServerError, type Environment } from './processes';
-import {
-  databaseMark,
-  endLeftOverServer,
-  removeServerPid,
-  stopGraceMs,
-  untilReady,
-  writeServerPid,
-} from './running-server';
+import { TemporalServerError, type Environment } from './processes';
+import { databaseMark, endLeftOverServer, removeServerPid, untilReady, writeServerPid } from './running-server';
 import type { RunningTemporalServer, ServerExit } from './running-server';
 
 export interface StartOptions {
@@ -36,6 +29,8 @@ export interface StartOptions {
   dynamicConfig?: Readonly<Record<string, string>> | undefined;
   /** Default: a temporary file that is removed with the server. */
   logFile?: string | undefined;
+  /** Called when the server's process has been started, which does not answer yet. */
+  onSpawn?: (() => void) | undefined;
   /** Ends a start under way; it does not end a server that has started. */
   signal?: AbortSignal | undefined;
   /** How long a start may take. Default 60,000. */
@@ -111,15 +106,13 @@ async function startOnce(options: StartOptions): Promise<RunningTemporalServer> 
   if (child.pid !== undefined && dbFilename !== undefined) {
     writeServerPid(dbFilename, child.pid);
   }
+  options.onSpawn?.();
   const exited = whenExited(child).then((exit) => {
     if (dbFilename !== undefined) removeServerPid(dbFilename);
     return exit;
   });
   const stop = async () => {
-    if (child.pid !== undefined) {
-      const stillRuns = () => child.exitCode === null && child.signalCode === null;
-      await endProcess(child.pid, { graceMs: stopGraceMs, stillRuns });
-    }
+    child.kill('SIGKILL');
     await exited;
     await log.dispose();
   };

@@ -93,8 +93,10 @@ export async function startStack(context: CommandContext, options: StartStackOpt
       return openLog(context, { process, stream });
     };
     const serviceLog = await openPartLog('service');
-    // While Temporal starts, the others are loaded; a command that finds a stack needs none of them.
+    let onSpawn = (): void => undefined;
+    const spawned = new Promise<void>((resolve) => (onSpawn = resolve));
     const startingTemporal = startTemporal(context, {
+      onSpawn: () => onSpawn(),
       dbFilename,
       logFile: path.join(logs, 'temporal.log'),
       port: ports.temporal,
@@ -105,6 +107,8 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     // A start that failed is told below.
     const isAbsent = () => undefined;
     started.push(() => startingTemporal.then((part) => part.stop(), isAbsent));
+    // While Temporal starts, the others are loaded, which takes all of this thread; a command that finds a stack needs none of them.
+    await Promise.race([spawned, startingTemporal]);
     const startingService = import('./service-part.js').then(({ startService }) => {
       const open = (port: number) => startService(context, { port, log: serviceLog });
       return openAt(context, { part: 'service', port: ports.service }, open);

@@ -26,6 +26,8 @@ interface TemporalPartOptions {
   uiPort: number | false;
   /** For the UI. */
   uiCodecEndpoint: string | undefined;
+  /** Called when the process of a server of our own has been started. */
+  onSpawn: () => void;
   /** Ends the start; not what has started. */
   signal: AbortSignal | undefined;
 }

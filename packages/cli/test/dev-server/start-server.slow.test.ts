@@ -210,7 +210,7 @@ describe('a Temporal server', () => {
     const asked = await start();
     await asked.stop();
     await asked.stop();
-    expect(await asked.exited).toEqual({ code: 0, signal: null });
+    expect(await asked.exited).toEqual({ code: null, signal: 'SIGKILL' });
     expect(isAlive(asked.pid)).toBe(false);
   });
 

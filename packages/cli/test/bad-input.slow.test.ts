@@ -123,10 +123,10 @@ describe('a disk that is full', () => {
     if (isMounted) spawnSync('umount', [path.join(folder, 'small')]);
   });
 
-  it('is waited out until the deadline of the download, and then one clear line and exit code 1 without a part of the file', async () => {
+  it('is waited out for as long as a job may park, and then one clear line and exit code 1 without a part of the file', async () => {
     if (!isMounted) return;
     const args = ['convert', 'big.png', '--to', 'tiff', '--out', 'small'];
-    const env = { ...stack.env, FILECONV_POLICIES_DOWNLOAD_DEADLINE: '3s', FILECONV_POLICIES_SUBMIT_TIMEOUT: '5s' };
+    const env = { ...stack.env, FILECONV_POLICIES_PARKED_DEADLINE: '3s' };
     const ended = await fileconv(args, { cwd: folder, env });
     expect(linesOf(ended.stderr).filter((line) => line.startsWith('error:'))).toEqual([
       expect.stringMatching(/^error: big\.png → tiff: .*Make room/),

@@ -107,20 +107,20 @@ it('the same by variables alone', async () => {
     TEMPORAL_TLS_SERVER_CA_CERT_PATH: 'ca.pem',
     TEMPORAL_TLS_SERVER_NAME: 'temporal.example.com',
   };
-  expect(await fileconv(['limit', 'show'], { cwd, env })).toMatchObject({ code: 0 });
+  expect(await fileconv(['job', 'list'], { cwd, env })).toMatchObject({ code: 0 });
   expect(mutual.clients).toContain('fileconv-client');
 });
 
 it('TLS on one side alone is told as such', async () => {
-  const plain = await fileconv(['limit', 'show'], { cwd, env: { TEMPORAL_ADDRESS: mutual.address } });
+  const plain = await fileconv(['job', 'list'], { cwd, env: { TEMPORAL_ADDRESS: mutual.address } });
   expect(plain.stderr).toContain('TLS is spoken there: set TEMPORAL_TLS=true, or tls in the profile of Temporal.');
   const env = { TEMPORAL_ADDRESS: testTemporalAddress(), TEMPORAL_TLS: 'true' };
-  const overTls = await fileconv(['limit', 'show'], { cwd, env });
+  const overTls = await fileconv(['job', 'list'], { cwd, env });
   expect(overTls.stderr).toContain('No TLS is spoken there: unset TEMPORAL_TLS');
 });
 
 it('an API key is sent with every request, over TLS', async () => {
-  await withProfile('keyed', 'limit', 'show');
+  await withProfile('keyed', 'job', 'list');
   expect(keyed.authorizations.length).toBeGreaterThan(0);
   expect(new Set(keyed.authorizations)).toEqual(new Set([`Bearer ${apiKey}`]));
 });

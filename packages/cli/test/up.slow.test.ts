@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -129,16 +129,29 @@ describe('fileconv up', () => {
     for (const server of taken) server?.close();
   });
 
-  it('says so when the port that was asked for is taken', async () => {
+  it.each(['SERVICE', 'CALLBACKS'])('says so when the port that was asked for is taken: %s', async (part) => {
     const cwd = await newFolder();
     const port = await freePort();
     const server = await occupy(port);
-    const ended = await fileconv(['up'], { cwd, env: { FILECONV_SERVICE_PORT: String(port) } });
+    const ended = await fileconv(['up'], { cwd, env: { [`FILECONV_${part}_PORT`]: String(port) } });
     server?.close();
     expect(ended).toMatchObject({ code: 1, stdout: '' });
     expect(linesOf(ended.stderr)).toEqual([
       expect.stringMatching(new RegExp(`^error: Another program listens on 127\\.0\\.0\\.1:${port}\\. `)),
     ]);
+  });
+
+  onLinux.each(['service/service.json', 'receiver-port.json'])('ends when it cannot write %s', async (file) => {
+    const cwd = await newFolder();
+    const first = startProcess(['up'], { cwd });
+    await first.until(/Ctrl-C stops everything/);
+    first.child.kill('SIGINT');
+    await first.ended;
+    const inTheWay = path.join(cwd, '.fileconv', file);
+    await rm(inTheWay, { force: true });
+    await mkdir(inTheWay);
+    const { code, stderr } = await fileconvProcess(['up'], { cwd });
+    expect({ code, told: linesOf(stderr) }).toEqual({ code: 1, told: [expect.stringMatching(/^error: .*EISDIR/)] });
   });
 
   onLinux('says who starts the stack when another has begun to and is not ready yet', async () => {

@@ -41,7 +41,11 @@ export async function startService(
     throw notStarted(error, { ...context.config.values, port });
   });
   health?.begin(() => Promise.resolve(running.isUsable() ? undefined : 'its database does not answer'));
-  await writeServiceRecord(dataDir, running.url);
+  await writeServiceRecord(dataDir, running.url).catch(async (error: unknown) => {
+    await running.close();
+    await closeOthers();
+    throw notStarted(error, { ...context.config.values, port });
+  });
   return {
     url: running.url,
     appId: embedded.appId,

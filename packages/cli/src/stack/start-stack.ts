@@ -7,7 +7,7 @@ import { fileSize } from 'temporal-file-conversion/internal/shared/wording';
 import { freeBytesOf, makeFolder } from 'temporal-file-conversion/internal/storage/folders';
 import { makeStateFolders, rememberStack } from '../allowed';
 import type { CommandContext } from '../command-context';
-import { CommandError, explainStateFolder } from '../command-error';
+import { CommandError, explainStateFolder, portTaken } from '../command-error';
 import type { Config } from '../config/load-config';
 import { temporalTarget, type TemporalTarget } from '../config/temporal-connection';
 import { embeddedApp } from '../config/schema';
@@ -176,8 +176,15 @@ async function startReceiver(
     if (details?.level === 'warn') context.output.warn(message);
   };
   const open = (freePort: number) => openReceiver(context, { target, port: freePort, log });
-  const receiver = await openAt(context, { part: 'callbacks', port }, open);
-  await receiverPort.write(context.config.values.state.dir, portOf(receiver.url));
+  const { state, callbacks } = context.config.values;
+  const receiver = await openAt(context, { part: 'callbacks', port }, open).catch((error: unknown) => {
+    const { host } = callbacks;
+    throw portTaken(error, { host, port, whose: 'the receiver', variable: 'FILECONV_CALLBACKS_PORT' });
+  });
+  await receiverPort.write(state.dir, portOf(receiver.url)).catch(async (error: unknown) => {
+    await receiver.close();
+    throw explainStateFolder(state.dir, error);
+  });
   return receiver;
 }
 

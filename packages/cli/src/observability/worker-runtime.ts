@@ -21,11 +21,15 @@ interface WorkerRuntimeOptions {
   metricsAddress: string | undefined;
 }
 
+let isInstalled = false;
+
 /**
  * Installs the Temporal runtime of this process: it writes to `log` and serves its metrics and ours at `metricsAddress`
- * (`/metrics`). Call it once, before anything else of the SDK is used.
+ * (`/metrics`). Call it before anything else of the SDK is used; a process has one, so a second call, when a start is tried again,
+ * changes nothing.
  */
 export function installWorkerRuntime({ log, level, metricsAddress }: WorkerRuntimeOptions): void {
+  if (isInstalled) return;
   // Below this level the native part logs what it processes, not what it does.
   const core = level === 'debug' || level === 'trace' ? 'INFO' : 'WARN';
   try {
@@ -38,6 +42,7 @@ export function installWorkerRuntime({ log, level, metricsAddress }: WorkerRunti
         ...(metricsAddress !== undefined && { metrics: prometheusAt(metricsAddress) }),
       },
     });
+    isInstalled = true;
   } catch (error) {
     // The native part throws errors with nothing but a message.
     const reason = error instanceof Error ? error.message : String(error);

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Client } from '@temporalio/client';
-import { fileconv } from '../../packages/cli/test/fileconv';
 import { newNamespace } from '../support/namespace';
+import { newEndpoint } from '../support/nexus-caller';
 import { hasPython, pythonFor } from '../support/python';
 import { SecretTraces } from '../support/secret-traces';
 import { answerError, answerRunning, startStubService, stubToken, type StubService } from '../support/stub-service';
@@ -17,7 +17,6 @@ import { WorkerProcess } from '../support/worker-process';
 /** examples/python-nexus-caller in a namespace of its own, and `fileconv worker` in another, with only an endpoint between them. */
 
 const example = path.resolve(__dirname, '../../examples/python-nexus-caller');
-const endpoint = `conversion-${randomUUID()}`;
 const taskQueue = `python-${randomUUID()}`;
 const traces = new SecretTraces(stubToken);
 
@@ -30,6 +29,7 @@ if (!hasPython) console.warn('Skipped: there is no python3 on this machine.');
   let handler: Client;
   let caller: Client;
   let worker: WorkerProcess;
+  let endpoint: string;
   const programs: ChildProcess[] = [];
 
   beforeAll(async () => {
@@ -38,9 +38,7 @@ if (!hasPython) console.warn('Skipped: there is no python3 on this machine.');
     stub = await startStubService();
     handler = await testClient();
     caller = new Client({ connection: handler.connection, namespace: await newNamespace(handler) });
-    const env = { TEMPORAL_ADDRESS: testTemporalAddress(), FILECONV_WORKER_NEXUS_APPS: 'embedded' };
-    const options = ['--endpoint', endpoint, '--task-queue', taskQueue];
-    expect(await fileconv(['nexus', 'init', ...options], { cwd: folder, env })).toMatchObject({ code: 0 });
+    endpoint = await newEndpoint(handler, { namespace: 'default', taskQueue });
     worker = await startWorker();
   });
 

@@ -20,7 +20,7 @@ export interface NexusCaller {
 }
 
 /** An endpoint for the worker of a task queue; its name. */
-async function newEndpoint(client: Client, target: { namespace: string; taskQueue: string }): Promise<string> {
+export async function newEndpoint(client: Client, target: { namespace: string; taskQueue: string }): Promise<string> {
   const { connection } = client;
   if (!('operatorService' in connection)) throw new TypeError('a connection without an operator service');
   const name = `conversion-${randomUUID()}`;

@@ -134,6 +134,16 @@ describe('a disk that is full', () => {
     expect(ended).toMatchObject({ code: 1, stdout: '' });
     expect(await filesBelow(path.join(folder, 'small'))).toEqual([]);
   });
+
+  it('is what `up` tells, whatever fails on it first', async () => {
+    if (!isMounted) return;
+    const env = { FILECONV_STATE_DIR: path.join(folder, 'small/state') };
+    const ended = await fileconv(['up'], { cwd: folder, env });
+    expect(ended).toMatchObject({ code: 1, stdout: '' });
+    expect(linesOf(ended.stderr)).toEqual([
+      expect.stringMatching(/^error: The disk of .*small\/state is full .*Make room/),
+    ]);
+  });
 });
 
 it('a folder that is read-only is one clear line, in every command that keeps state', async () => {

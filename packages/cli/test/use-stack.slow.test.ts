@@ -185,7 +185,7 @@ describe('a worker', () => {
     const ended = await fileconv(['worker'], { cwd, env: { TEMPORAL_ADDRESS: '127.0.0.1:1' } });
     expect(ended).toMatchObject({ code: 1, stdout: '' });
     expect(linesOf(ended.stderr)).toEqual([
-      "error: Temporal can't be reached at 127.0.0.1:1. Start it with `fileconv up`, or set TEMPORAL_ADDRESS.",
+      "error: Temporal can't be reached at 127.0.0.1:1. Start it there, or correct the address (TEMPORAL_ADDRESS).",
     ]);
   });
 

@@ -65,13 +65,14 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     for (let stop = started.pop(); stop; stop = started.pop()) await stop();
   };
   try {
-    const lock = await acquireProcessLock(path.join(stateDir, 'stack.lock'), options).catch(async (error: unknown) => {
-      throw await explainFullDisk(context, error);
-    });
+    const lock = await acquireProcessLock(path.join(stateDir, 'stack.lock'), options);
     started.push(() => lock.release());
     // The record of a killed stack would mislead others until ours is written.
-    await removeStackRecord(stateDir);
-    await writeStackHolder(stateDir, options.startedBy);
+    await removeStackRecord(stateDir)
+      .then(() => writeStackHolder(stateDir, options.startedBy))
+      .catch((error: unknown) => {
+        throw explainStateFolder(stateDir, error);
+      });
     started.push(() => removeStackHolder(stateDir));
     options.onStart?.();
     started.push(boundLogs(logs));
@@ -130,6 +131,7 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     const worker = await startWorkerOf(withParts(context, callbacks?.url), {
       target,
       log: await openPartLog('worker'),
+      signal: options.signal,
     });
     started.push(() => closeInTime(worker, values));
     const failed = failureOf(context, worker, logs);
@@ -151,14 +153,15 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     return { record, failed: failed.told, stop: stopAll };
   } catch (error) {
     await stopAll();
-    throw error;
+    throw await explainFullDisk(context, error);
   }
 }
 
-/** SQLite, which makes the lock, tells of a full disk in many ways. */
+/** SQLite, which makes the lock and Temporal's database, tells of a full disk in many ways. */
 async function explainFullDisk({ config }: Pick<CommandContext, 'config'>, error: unknown): Promise<unknown> {
   const { state, service } = config.values;
-  if (!(error instanceof TemporalServerError && error.code === 'LOCK_UNUSABLE')) return error;
+  const isOfLock = error instanceof TemporalServerError && error.code === 'LOCK_HELD';
+  if (isOfLock || error instanceof CommandError) return error;
   const free = await freeBytesOf(state.dir);
   if (free === undefined || free > fullBytes) return error;
   const needed = fileSize(service.minFreeBytes + fullBytes);
@@ -210,7 +213,7 @@ function withParts(context: CommandContext, callbackUrl: string | undefined): Co
 /** Temporal may be killed while the worker starts, and needs a moment to be there again. */
 async function startWorkerOf(
   context: CommandContext,
-  { target, log }: { target: TemporalTarget; log: Log },
+  { target, log, signal }: { target: TemporalTarget; log: Log; signal: AbortSignal | undefined },
 ): Promise<WorkerPart> {
   const { startWorker } = await import('./worker-part.js');
   const onWarning = (message: string) => log(message, { level: 'warn' });
@@ -221,7 +224,7 @@ async function startWorkerOf(
     } catch (error) {
       const isAway = error instanceof CommandError && error.code === 'TEMPORAL_UNREACHABLE';
       if (!isAway || attempt === workerAttempts) throw error;
-      await sleep(workerRetryMs);
+      await sleep(workerRetryMs, undefined, { signal });
     }
   }
 }

@@ -153,8 +153,10 @@ async function connect(target: TemporalTarget): Promise<NativeConnection> {
   try {
     return await NativeConnection.connect(target.connection);
   } catch (error) {
-    const address = target.connection.address;
-    const problem = `Temporal can't be reached at ${address}. Start it with \`fileconv up\`, or set TEMPORAL_ADDRESS.`;
+    const advice = target.isNamed
+      ? 'Start it there, or correct the address (TEMPORAL_ADDRESS).'
+      : 'Start it with `fileconv up`, or set TEMPORAL_ADDRESS.';
+    const problem = `Temporal can't be reached at ${target.connection.address}. ${advice}`;
     throw new CommandError('TEMPORAL_UNREACHABLE', [problem], { cause: error });
   }
 }

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { z } from 'zod';
-import { fileconv, newFolder, removeFolders, startProcess } from './fileconv';
+import { fileconv, fileconvProcess, newFolder, removeFolders, startProcess } from './fileconv';
 import { until } from '../../../test/support/until';
 
 afterAll(removeFolders);
@@ -27,7 +27,7 @@ describe('fileconv convert with a stack of its own', () => {
     await writeFile(path.join(folder, 'b.md'), '# B\n');
     // A version is for workers side by side: nobody makes that of a stack's only worker the current one.
     const env = { FILECONV_WORKER_BUILD_ID: '0.2.0' };
-    expect(await fileconv(['convert', 'b.md', '--to', 'html'], { cwd: folder, env })).toMatchObject({ code: 0 });
+    expect(await fileconvProcess(['convert', 'b.md', '--to', 'html'], { cwd: folder, env })).toMatchObject({ code: 0 });
   });
 
   it('that is killed and repeated converts nothing twice', async () => {
@@ -41,7 +41,7 @@ describe('fileconv convert with a stack of its own', () => {
     first.child.kill('SIGKILL');
     await first.ended;
 
-    const again = await fileconv(args, { cwd: folder });
+    const again = await fileconvProcess(args, { cwd: folder });
     expect(again).toMatchObject({ code: 0 });
     expect(JSON.parse(again.stdout)).toMatchObject({
       files: [{ status: 'converted', joined: true, possiblyChargedTwice: false }],

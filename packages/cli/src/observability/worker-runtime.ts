@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import type { LogMetadata } from '@temporalio/common';
+import { IllegalStateError, type LogMetadata } from '@temporalio/common';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { countOpenJobs, openStatuses } from 'temporal-file-conversion/internal/client/operations/list-jobs';
 import { aliveWorkers } from 'temporal-file-conversion/internal/client/operations/task-queue-workers';
@@ -21,15 +21,12 @@ interface WorkerRuntimeOptions {
   metricsAddress: string | undefined;
 }
 
-let isInstalled = false;
-
 /**
  * Installs the Temporal runtime of this process: it writes to `log` and serves its metrics and ours at `metricsAddress`
- * (`/metrics`). Call it before anything else of the SDK is used; a process has one, so a second call, when a start is tried again,
- * changes nothing.
+ * (`/metrics`). Call it before anything else of the SDK is used: a process has one, and one that is there, as when a start is tried
+ * again, stays.
  */
 export function installWorkerRuntime({ log, level, metricsAddress }: WorkerRuntimeOptions): void {
-  if (isInstalled) return;
   // Below this level the native part logs what it processes, not what it does.
   const core = level === 'debug' || level === 'trace' ? 'INFO' : 'WARN';
   try {
@@ -42,8 +39,8 @@ export function installWorkerRuntime({ log, level, metricsAddress }: WorkerRunti
         ...(metricsAddress !== undefined && { metrics: prometheusAt(metricsAddress) }),
       },
     });
-    isInstalled = true;
   } catch (error) {
+    if (error instanceof IllegalStateError) return;
     // The native part throws errors with nothing but a message.
     const reason = error instanceof Error ? error.message : String(error);
     if (metricsAddress === undefined) throw error;

@@ -83,10 +83,11 @@ it('forty are converted, sixty park over kill -9 of their stack and ask next to 
 
     await folder.kill('up');
     stack = await folder.up();
-    const answers = () => parked().then(
-      () => true,
-      () => false,
-    );
+    const answers = () =>
+      parked().then(
+        () => true,
+        () => false,
+      );
     await until('the client is connected again', answers);
     const before = submits;
     await sleep(watchedMs);

@@ -152,7 +152,7 @@ it('whose uploads expire while they wait, all continue at word that there are cr
   const handles = await start(3);
   const areParked = async () => {
     const states = await Promise.all(handles.map((handle) => handle.state()));
-    return states.every(({ phase }) => phase === 'parked');
+    return states.every(({ phase }) => phase === 'parked') && (await parked()) === 3;
   };
   await until('all are parked', areParked);
   for (let round = 0; round < 2; round += 1) {

@@ -39,7 +39,13 @@ function refuseAfter(conversions: number, code = 'INVALID_CREDENTIAL') {
 const plan = (count: number, request: Partial<RunRequest> = {}) =>
   planRun(rig.folder, count, { request: { policies: patient, ...request } });
 
-const sayReady = () => tellReady(rig.temporal, { app });
+/** Says it once the batch's jobs are listed as parked: who is told is read from the list, which lags behind their state. */
+async function sayReady(batch: BatchHandle): Promise<void> {
+  const { inFlight: jobs } = await batch.state();
+  const parked = `ConversionApp = '${app}' AND ConversionStatus = 'parked' AND ExecutionStatus = 'Running'`;
+  await until('they are listed', async () => (await rig.temporal.workflow.count(parked)).count === jobs);
+  expect(await tellReady(rig.temporal, { app })).toMatchObject({ failed: 0 });
+}
 
 /** Everything in flight is parked. */
 async function untilRefused(handle: BatchHandle): Promise<BatchState> {
@@ -71,7 +77,7 @@ it('a refused account halts the batch: at most a window of requests is refused, 
   expect(details).toContain('`INVALID_CREDENTIAL`');
 
   account.mend();
-  await sayReady();
+  await sayReady(handle);
   const { result, results } = await endBatch(handle, run);
   expect(result).toMatchObject({ status: 'completed', succeeded: 8, failed: 0, possiblyChargedTwice: 0 });
   expect(result.needsAttention).toBeUndefined();
@@ -118,7 +124,7 @@ it('a single job fails at once, with what to change, unless its conversion is pa
   const paid = await rig.client.start(job);
   await until('it is parked', async () => (await paid.state()).parkedFor === 'account');
   rig.stub.refuse = () => undefined;
-  expect(await sayReady()).toMatchObject({ failed: 0 });
+  await paid.appReady();
   expect(await paid.result()).toMatchObject({ status: 'succeeded' });
 });
 
@@ -142,7 +148,7 @@ it('what was accepted before the refusal continues, and is done', async () => {
   await untilRefused(handle);
   expect(await handle.state()).toMatchObject({ succeeded: 2, failed: 0 });
   account.mend();
-  await sayReady();
+  await sayReady(handle);
   expect((await endBatch(handle, run)).result).toMatchObject({ succeeded: 4 });
 });
 
@@ -152,11 +158,11 @@ it('an app that is said to be ready and is not parks the same jobs again', async
   const handle = await startRun(rig.client, run.request);
   await untilRefused(handle);
   const refused = rig.stub.refused.length;
-  await sayReady();
+  await sayReady(handle);
   await until('they are refused again', () => rig.stub.refused.length > refused);
   await untilRefused(handle);
   account.mend();
-  await sayReady();
+  await sayReady(handle);
   expect((await endBatch(handle, run)).result).toMatchObject({ succeeded: 4, failed: 0 });
 });
 
@@ -191,7 +197,7 @@ it('parked jobs survive a new run of the batch, which starts no others', async (
     needsAttention: { code: 'INVALID_CREDENTIAL', jobs: 2, app },
   });
   account.mend();
-  await sayReady();
+  await sayReady(handle);
   const { result } = await endBatch(handle, run);
   expect(result).toMatchObject({ succeeded: 4, failed: 0 });
   expect(result.requests).toBe(rig.stub.requests.length);
@@ -209,7 +215,6 @@ it.each(['cancel', 'finish'] as const)(
     const ended = await desk.end(handle);
     expect(ended.result).toMatchObject({ status: 'cancelled', succeeded: 1, failed: 0, cancelled: 3 });
     account.mend();
-    await sayReady();
     expect((await desk.run()).result).toMatchObject({ status: 'completed', failed: 0 });
     expect(rig.stub.conversions.size).toBe(4);
     expect(await desk.problems()).toEqual([]);
@@ -223,7 +228,7 @@ it('a paused batch starts no job when its account is taken again, until it is re
   await untilRefused(handle);
   await handle.pause();
   account.mend();
-  await sayReady();
+  await sayReady(handle);
   await until('what was in flight is done', async () => (await handle.state()).inFlight === 0);
   const { status, waiting } = await handle.state();
   expect(status).toBe('paused');
@@ -268,7 +273,7 @@ it('without vCredits a batch starts no more jobs, says so, and continues when th
   await handle.setWindow(6);
   expect((await handle.state()).inFlight).toBe(3);
   account.isFunded = true;
-  await sayReady();
+  await sayReady(handle);
   expect((await endBatch(handle, run)).result).toMatchObject({ status: 'completed', succeeded: 8, failed: 0 });
 });
 
@@ -286,7 +291,7 @@ it('one word tells the jobs of every batch of the app, and no other', async () =
     { needsAttention: { jobs: 1 } },
     { needsAttention: { jobs: 2 } },
   ]);
-  await sayReady();
+  expect(await tellReady(rig.temporal, { app })).toMatchObject({ signalled: 3, failed: 0 });
   const results = await Promise.all(handles.map((handle) => handle.result()));
   expect(results.map(({ succeeded }) => succeeded)).toEqual([1, 2]);
 });

@@ -51,6 +51,8 @@ describe.each(['with', 'without'])('fileconv app ready in a namespace %s search 
     if (attributes === 'with') {
       const listed = `WorkflowId = '${plan.name}' AND ConversionStatus = 'needsAttention'`;
       await until('it is listed', async () => (await rig.temporal.workflow.count(listed)).count === 1);
+      const parked = `ConversionApp = '${app}' AND ConversionStatus = 'parked'`;
+      await until('its jobs are', async () => (await rig.temporal.workflow.count(parked)).count === 5);
       expect(await run('app', 'ready')).toMatchObject({
         code: 0,
         stdout: 'No job of app embedded is parked.\n',

@@ -49,6 +49,12 @@ export function textOfEntry(archive: Buffer, { at }: Entry): string | undefined 
   }
 }
 
+/** The text of the entry of that name; empty when there is none. */
+export function textOfPart(archive: Buffer, name: string): string {
+  const entry = entriesOf(archive).find((each) => each.name === name);
+  return (entry && textOfEntry(archive, entry)) ?? '';
+}
+
 /** A copy of an archive in which entries have other contents: those stand, not packed, behind what was there. */
 export function withEntries(archive: Buffer, contents: ReadonlyMap<string, string>): Buffer {
   const entries = entriesOf(archive);

@@ -2,14 +2,13 @@ import { entriesOf, textOfEntry } from './archive';
 import type { ConversionRequest, Warnings } from './conversion';
 import { readInputText } from './input';
 import { describeMissingGlyphs } from './missing-glyphs';
+import { type OfficeTexts, officeTexts } from './office-texts';
 import { shownText } from './pandoc-document';
 import { checkPdf } from './pdf-check';
+import { isHere } from './programs';
 import { lostWords, someWords } from './words';
-import { type WordTexts, wordTexts } from './word-document';
 
 /** Whether a reader has handed on the text that a file holds. */
-
-const isWord = ({ route: { reader } }: Pick<ConversionRequest, 'route'>) => reader === 'docx';
 
 /** Markup whose tables pandoc reads as wide as their first row. */
 const tabular = /^(dokuwiki|tikiwiki|twiki|vimwiki|jira|creole|textile|org|muse|t2t)$/;
@@ -18,8 +17,8 @@ const tableLine = /^[ \t]*[|^].*$/gm;
 const noText = /\b\w+\s*=\s*("[^"]*"|\w+)|\{\{?[^{}]*\}\}?|\[\[[^\]|]*(?:\||\]\[)?|!\S+!|\bhttps?:\S+/g;
 
 /**
- * What pandoc has not handed on of a document: of Word's its headers and comments, which it never does, and words; of others words of
- * tables. `readAgain` gives the document (JSON) as it was read, where `output` leaves a doubt: what is written may split words by its
+ * What pandoc has not handed on of a document: of office programs' its headers, comments and notes, which it never does, and words; of
+ * others words of tables. `readAgain` gives the document (JSON) as it was read, where `output` leaves a doubt: what is written may split words by its
  * markup, or escape letters.
  */
 export async function describeUnread(
@@ -34,36 +33,51 @@ export async function describeUnread(
     if (lostWords(all, textOfOutput(Buffer.from(output))).length === 0) return {};
     return describeLost(lostWords(all, await readAgain()));
   }
-  if (!isWord(request)) return {};
-  const texts = wordTexts(input);
-  const warnings: Warnings = {};
+  const texts = officeTexts(request.route.reader, input);
+  if (!texts) return {};
+  const warnings = describeAside(texts);
   const headers = lostWords(texts.headers, '');
   if (headers.length > 0) {
     warnings['HEADERS_LOST'] = `Headers and footers are not in the result: ${someWords(headers)}.`;
   }
-  Object.assign(warnings, describeComments(texts));
-  if (lostWords(texts.body, textOfOutput(Buffer.from(output))).length === 0) return warnings;
-  const read = shownText(JSON.parse(await readAgain()));
-  return { ...warnings, ...describeLost(lostWords(texts.body, read)) };
+  const { body = '' } = texts;
+  if (lostWords(body, textOfOutput(Buffer.from(output))).length === 0) return warnings;
+  return { ...warnings, ...describeLost(lostWords(body, shownText(JSON.parse(await readAgain())))) };
 }
 
 function describeLost(lost: readonly string[]): Warnings {
   return lost.length === 0 ? {} : { TEXT_LOST: `Not in the result: ${someWords(lost)} of the document.` };
 }
 
-function describeComments({ commentCount }: WordTexts): Warnings {
-  return commentCount === 0
-    ? {}
-    : { COMMENTS_LOST: `${commentCount} comment(s) of the document are not in the result.` };
+/** What no reader hands on. */
+function describeAside({ commentCount, noteCount }: OfficeTexts): Warnings {
+  const warnings: Warnings = {};
+  if (commentCount > 0) {
+    warnings['COMMENTS_LOST'] = `${commentCount} comment(s) of the document are not in the result.`;
+  }
+  if (noteCount > 0) warnings['NOTES_LOST'] = `The speaker's notes of ${noteCount} slide(s) are not in the result.`;
+  return warnings;
 }
 
-/** What of a document is not on the pages that a program has printed. */
+/** What of a document, of slides or of a spreadsheet is not on the pages that a program has printed. */
 export async function describeUnprinted(request: ConversionRequest, input: Buffer, pdf: Uint8Array): Promise<Warnings> {
-  if (!isWord(request)) return {};
-  const texts = wordTexts(input);
-  const { warnings, shown } = await describeMissingGlyphs(texts.body);
+  const { reader } = request.route;
+  if (reader === 'xlsx' || reader === 'ods') return describeUnprintedCells(request, input, pdf);
+  const texts = officeTexts(reader, input);
+  return texts ? { ...describeAside(texts), ...(await describePages(request, texts.body, pdf)) } : {};
+}
+
+async function describePages(request: ConversionRequest, body: string | undefined, pdf: Uint8Array): Promise<Warnings> {
+  const { warnings, shown } = await describeMissingGlyphs(body ?? '');
   const text = request.parameters.pages === undefined ? shown : '';
-  return { ...warnings, ...describeComments(texts), ...(await checkPdf(pdf, { text, isSet: false })) };
+  return { ...warnings, ...(await checkPdf(pdf, { text, isSet: false })) };
+}
+
+async function describeUnprintedCells(request: ConversionRequest, input: Buffer, pdf: Uint8Array): Promise<Warnings> {
+  if (!isHere({ npm: '@e965/xlsx' })) return {};
+  const { shownTexts } = await import('./spreadsheet.js');
+  const cells = await shownTexts(input, request.route.reader as 'xlsx' | 'ods');
+  return cells ? { ...cells.warnings, ...(await describePages(request, cells.text, pdf)) } : {};
 }
 
 /** The text of a result, or more than that. */

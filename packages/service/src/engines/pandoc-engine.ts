@@ -8,7 +8,7 @@ import {
   type Warnings,
   wearOut,
 } from './conversion';
-import { entriesOf, textOfEntry, withEntries } from './archive';
+import { textOfPart, withEntries } from './archive';
 import { describeUnread } from './completeness';
 import { readInputText, requireArchive } from './input';
 import { readMarkdown } from './markdown';
@@ -97,11 +97,10 @@ export async function readDocument(
 
 function withBreakStyle(odt: Uint8Array): Uint8Array {
   const archive = Buffer.from(odt);
-  const entry = entriesOf(archive).find(({ name }) => name === 'content.xml');
-  const content = entry && textOfEntry(archive, entry);
-  if (content === undefined) return odt;
-  const styled = content.replace(/<office:automatic-styles\s*\/>|<\/office:automatic-styles>/, (tag) =>
-    tag.startsWith('</') ? breakStyle + tag : `<office:automatic-styles>${breakStyle}</office:automatic-styles>`,
+  const styled = textOfPart(archive, 'content.xml').replace(
+    /<office:automatic-styles\s*\/>|<\/office:automatic-styles>/,
+    (tag) =>
+      tag.startsWith('</') ? breakStyle + tag : `<office:automatic-styles>${breakStyle}</office:automatic-styles>`,
   );
   return withEntries(archive, new Map([['content.xml', styled]]));
 }

@@ -2,8 +2,11 @@ import type { CellObject, ParsingOptions, Range, WorkBook, WorkSheet } from '@e9
 import { z } from 'zod';
 import { ConversionFailure, loadEngine, reasonOf, type Warnings } from './conversion';
 import { count } from './input';
+import { textOfPart } from './archive';
 import { readHidden } from './hidden-parts';
 import { type Cell, requireFewCells, type Table, tableDocument } from './pandoc-document';
+import { decodeXml } from './word-document';
+import { lostWords, someWords } from './words';
 
 /** Everything that the reader can report, so that nothing is lost silently. */
 const readAll: ParsingOptions = {
@@ -73,6 +76,35 @@ export function firstTable(book: WorkBook): { rows: string[][]; warnings: Warnin
   return { rows: texts, warnings };
 }
 
+/**
+ * The texts of the cells that a program prints, and what it does not print of them. Undefined for a file that says itself what is
+ * printed, or that is not read here.
+ */
+export async function shownTexts(
+  input: Buffer,
+  type: BookType,
+): Promise<{ text: string; warnings: Warnings } | undefined> {
+  try {
+    const { book } = await readBook(input, type, { dates: false });
+    const isChosen = book.Workbook?.Names?.some(({ Name }) => Name === '_xlnm.Print_Area') === true;
+    if (isChosen || (type === 'ods' && /table:print(-ranges|="false)/.test(textOfPart(input, 'content.xml')))) return;
+    const { shown } = sheetsOf(book);
+    const texts = shown.flatMap(({ sheet }) => {
+      const data: Rows = sheet['!data'] ?? [];
+      const { rows, columns } = gridOf(data, sheet);
+      const covered = mergedCells(sheet['!merges'] ?? [], rows, columns).covered;
+      // How a program shows numbers and formulas is its own affair.
+      const isText = (y: number, x: number) =>
+        data[y]?.[x]?.t === 's' && data[y][x].f === undefined && !covered.has(positionOf(y, x));
+      return rows.flatMap((y) => columns.flatMap((x) => (isText(y, x) ? String(data[y]?.[x]?.v) : [])));
+    });
+    return { text: texts.join('\n'), warnings: describeComments(shown.flatMap(({ sheet }) => cellsOf(sheet))) };
+  } catch (error) {
+    if (error instanceof ConversionFailure) return undefined;
+    throw error;
+  }
+}
+
 function sheetsOf(book: WorkBook) {
   const sheets = book.SheetNames.map((name, index) => ({
     name,
@@ -112,6 +144,10 @@ export async function readBook(
     warnings['DRAWINGS_LOST'] =
       'Pictures, charts and shapes are not in the result. A spreadsheet program can save them as PDF.';
   }
+  const headers = lostWords(parts.headers, '');
+  if (headers.length > 0) {
+    warnings['HEADERS_LOST'] = `Headers and footers of pages are not in the result: ${someWords(headers)}.`;
+  }
   return { book, warnings };
 }
 
@@ -130,6 +166,7 @@ function partsOfXlsx(book: WorkBook) {
   return {
     cells: parts.reduce((sum, part) => sum + count(textOfXml(part), /<(?:\w+:)?c[\s/>]/g), 0),
     hasDrawings: Object.keys(files).some((name) => drawings.test(name)),
+    headers: parts.map((part) => headersIn(Buffer.from(part ?? '').toString('utf8'))).join('\n'),
   };
 }
 
@@ -139,7 +176,15 @@ function partsOfOds(entry: unknown, book: WorkBook) {
   return {
     cells: count(content, /<table:table-cell\s[^>]*office:value-type=/g),
     hasDrawings: count(content, /<draw:(frame|object|image|custom-shape)[\s/>]/g) > 0,
+    // Calc puts the name of the sheet and its page into each file.
+    headers: '',
   };
+}
+
+/** What a sheet of XLSX prints above and below its pages, without the signs for fonts, dates and numbers of pages. */
+function headersIn(xml: string): string {
+  const texts = xml.match(/(?<=<(odd|even|first)(Header|Footer)>)[^<]+/g) ?? [];
+  return texts.map((text) => decodeXml(text).replace(/&("[^"]*"|K[\dA-F]{6}|\d+|.)/g, ' ')).join('\n');
 }
 
 function textOfXml(xml: Uint8Array = Buffer.of()): string {

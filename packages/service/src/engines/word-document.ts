@@ -56,7 +56,7 @@ function textOfPart(xml: string): string {
     if (content !== undefined) {
       const [field] = fields.slice(-1);
       if (isCode && field) field.code += content;
-      else if (isText && skipped === 0 && !isHidden && !isMadeAnew()) text += decode(content);
+      else if (isText && skipped === 0 && !isHidden && !isMadeAnew()) text += decodeXml(content);
       continue;
     }
     const isEnd = closing === '/';
@@ -80,7 +80,7 @@ function textOfPart(xml: string): string {
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
-function decode(text: string): string {
+export function decodeXml(text: string): string {
   return text.replace(/&(?:#x([\da-f]+)|#(\d+)|(\w+));/gi, (whole, hex?: string, decimal?: string, name?: string) => {
     const code = hex === undefined ? Number(decimal) : parseInt(hex, 16);
     if (name !== undefined) return entities[name] ?? whole;

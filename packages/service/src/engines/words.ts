@@ -33,8 +33,7 @@ export function lostWords(text: string, ...pages: readonly string[]): string[] {
   if (lacking.length === 0) return [];
   const run = runOf(all);
   const lost = lacking.flatMap(([each, times]) => {
-    const reversed = Array.from(each).reverse().join('');
-    const found = Math.max(occurrences(run, each, times), occurrences(run, reversed, times));
+    const found = Math.max(...asSet(each).map((way) => occurrences(run, way, times)));
     return found < times ? [{ each, times: times - found }] : [];
   });
   const endsThatSplit = lost.length > mostSplit ? () => 0 : splitWords(pages);
@@ -42,6 +41,12 @@ export function lostWords(text: string, ...pages: readonly string[]): string[] {
     const split = splitAtAnEnd * endsThatSplit(each);
     return Array.from({ length: Math.max(0, times - split) }, () => each);
   });
+}
+
+/** As a page may give a word back: as it was written; from right to left; or there with its digits before its letters. */
+function asSet(each: string): string[] {
+  const parts = each.match(/\p{N}+|\P{N}+/gu) ?? [];
+  return [each, Array.from(each).reverse().join(''), parts.reverse().join('')];
 }
 
 /** More words are not split at the ends of pages, nor one word more often at one: in cells beside each other. */
@@ -64,19 +69,22 @@ function splitWords(pages: readonly string[]): (word: string) => number {
   // PDFium writes U+FFFE for a hyphen at the end of a line.
   const read = pages.map((page) => {
     const ends = page.matchAll(/([\p{L}\p{N}]+)(?:\ufffe|[-\u00ad\u2010]?\s*(?:\n|$))/gu);
-    const lastInLine = new Set(Array.from(ends, ([, end = '']) => normalise(end)));
-    return { run: runOf(page), lastInLine, words: countWords(page) };
+    const lastInLine = Array.from(new Set(Array.from(ends, ([, end = '']) => normalise(end))));
+    return { run: runOf(page), lastInLine, words: [...countWords(page).keys()] };
   });
   const parts = (whole: string) => Array.from(whole, (_, index) => index).slice(1);
   return (whole) =>
     read.filter(({ run, lastInLine }, page) =>
       parts(whole).some((at) => {
         const [start, end] = [whole.slice(0, at), whole.slice(at)];
-        if (!run.includes(start) || !parts(`-${start}`).some((from) => lastInLine.has(start.slice(from - 1))))
+        // The word may be a piece of a longer one, or be split more than once.
+        if (!run.includes(start) || !lastInLine.some((last) => last.endsWith(start) || start.endsWith(last)))
           return false;
         // Of what a page ends with something may be printed below it, as notes are.
         return [read[page], read[page + 1]].some(
-          (next) => next?.run.includes(end) === true && parts(`${end}-`).some((to) => next.words.has(end.slice(0, to))),
+          (next) =>
+            next?.run.includes(end) === true &&
+            next.words.some((first) => first.startsWith(end) || end.startsWith(first)),
         );
       }),
     ).length;

@@ -2,9 +2,32 @@ import { engineNames, engineNamesOfNpm } from '../../src/engines/engine';
 import { serviceOfAllTests, startTestService, type TestClient } from '../support';
 import { entriesOf, textOfEntry } from '../../src/engines/archive';
 import { cell, docx, everything, para, row, run, table } from './docx';
+import { odf } from './odf';
+import { pptx } from './pptx';
 import { withPrograms } from './with-packages';
+import { inline, xlsx } from './xlsx';
 
 /** No word of an office file is lost without a warning, whoever converts it. */
+
+const openText = odf({
+  kind: 'text',
+  body: `<text:p>Kept<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>Noted</text:p></text:note-body></text:note> <office:annotation><text:p>Asked</text:p></office:annotation><draw:frame svg:width="5cm" svg:height="1cm" text:anchor-type="as-char"><draw:text-box><text:p>Boxed</text:p></draw:text-box></draw:frame> <text:page-number>7</text:page-number></text:p>`,
+  styles: `<office:master-styles><style:master-page style:name="Standard" style:page-layout-name="p"><style:header><text:p>Headed</text:p></style:header><style:footer><text:p>Footed <text:page-number>1</text:page-number></text:p></style:footer></style:master-page></office:master-styles>`,
+});
+
+/** A slide with its notes and one that is hidden. */
+const slides = pptx([
+  { shapes: ['Titled'], notes: 'Spoken' },
+  { shapes: ['Unseen'], isHidden: true },
+]);
+
+/** A text that its neighbour covers. */
+const clipped = xlsx([
+  {
+    rows: `<row r="1">${inline('A1', 'Coveredbyothers '.repeat(20))}${inline('B1', 'Neighbour')}<c r="C1"><v>42</v></c></row>`,
+    after: '<headerFooter><oddHeader>&amp;C&amp;"Arial,Bold"Confidential &amp;P</oddHeader></headerFooter>',
+  },
+]);
 
 /** What stands in `everything`, one word of each place. */
 const shown =
@@ -56,6 +79,27 @@ describe('without the programs of a machine', () => {
       'html',
     );
     expect(warning).toEqual({ TEXT_LOST: 'Not in the result: 2 word(s) (GROUPED, BOX) of the document.' });
+  });
+
+  it('what pandoc leaves out of other office files is counted', async () => {
+    const convert = async (name: string, data: string | Buffer) =>
+      (await running.client.convertToBytes({ name, data }, 'html')).warning;
+    expect(await convert('a.odt', openText)).toEqual({
+      COMMENTS_LOST: '1 comment(s) of the document are not in the result.',
+      HEADERS_LOST: 'Headers and footers are not in the result: 2 word(s) (HEADED, FOOTED).',
+      TEXT_LOST: 'Not in the result: 1 word(s) (BOXED) of the document.',
+    });
+    expect(await convert('a.pptx', slides)).toEqual({
+      NOTES_LOST: "The speaker's notes of 1 slide(s) are not in the result.",
+    });
+    const rtf = String.raw`{\rtf1{\header Headed \{a\}\par}{\*\annotation{\*\atnref 1} Noted}Kept{\footer {\b Foo}ted}\par}`;
+    expect(await convert('a.rtf', rtf)).toEqual({
+      COMMENTS_LOST: '1 comment(s) of the document are not in the result.',
+      HEADERS_LOST: 'Headers and footers are not in the result: 3 word(s) (HEADED, A, FOOTED).',
+    });
+    expect(await convert('a.xlsx', clipped)).toMatchObject({
+      HEADERS_LOST: 'Headers and footers of pages are not in the result: 1 word(s) (CONFIDENTIAL).',
+    });
   });
 
   it.each([
@@ -111,6 +155,25 @@ withPrograms(['writer'], () => {
     const broken = docx(para(`<w:fldSimple w:instr=" REF gone ">${run('ReferredText')}</w:fldSimple>`));
     const lost = await client.convertToBytes({ name: 'a.docx', data: broken }, 'pdf');
     expect(lost.warning['TEXT_LOST']).toBe('Not on the pages of the PDF: 1 word(s) (REFERREDTEXT) of the document.');
+    await stop();
+  });
+});
+
+withPrograms(['writer', 'calc', 'impress'], () => {
+  it('of other office files what is not printed is counted', async () => {
+    const { client, stop } = await startTestService({ conversionConcurrency: 1, engines: engineNames });
+    const convert = async (name: string, data: Buffer) => (await client.convertToBytes({ name, data }, 'pdf')).warning;
+    expect(await convert('a.odt', openText)).toEqual({
+      COMMENTS_LOST: '1 comment(s) of the document are not in the result.',
+    });
+    expect(await convert('a.pptx', slides)).toEqual({
+      NOTES_LOST: "The speaker's notes of 1 slide(s) are not in the result.",
+    });
+    expect(await convert('a.xlsx', clipped)).toEqual({
+      TEXT_LOST: expect.stringMatching(
+        /^Not on the pages of the PDF: \d+ word\(s\) \(COVEREDBYOTHERS\) of the document\.$/,
+      ) as unknown,
+    });
     await stop();
   });
 });

@@ -37,6 +37,12 @@ describe('words of a text that its pages lack', () => {
     ['other quotes and dashes', '"a" -- b\'s', '“a” – b’s'],
     ['lines of Chinese that a page ends', '你好世界', '你好\n1\n世界'],
     ['Hebrew from right to left, letter by letter', 'שלום', 'םולש'],
+    ['digits and letters beside Hebrew, whose order a page changes', 'invoice17 שלום', '17invoice םולש'],
+    [
+      'a piece of a long number that a page ends',
+      `${'1234567890'.repeat(4)}77`,
+      '1234567890123456789012345\nb\n1\n678901234567890' + '77',
+    ],
     ['scripts that are set in another order', 'नमस्ते สวัสดี', ''],
     ['heads that are printed on each page', 'No Name 1 a', 'No Name 1 a No Name'],
   ])('are not those with %s', (_title, text, pages) => {

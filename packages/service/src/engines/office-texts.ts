@@ -1,0 +1,112 @@
+import { entriesOf, textOfEntry, textOfPart } from './archive';
+import { decodeXml, wordTexts } from './word-document';
+
+/** What the files of office programs hold to be read, whoever reads them. */
+
+export interface OfficeTexts {
+  /** Of a document with its notes and text boxes, or of slides that are shown. Undefined: not known of this format. */
+  readonly body?: string;
+  readonly headers: string;
+  readonly commentCount: number;
+  /** Slides with notes for the speaker. */
+  readonly noteCount: number;
+}
+
+/** By the name of the reader; undefined for a format of which nothing is known here. */
+export function officeTexts(reader: string, file: Buffer): OfficeTexts | undefined {
+  if (reader === 'docx') return { ...wordTexts(file), noteCount: 0 };
+  if (reader === 'odt' || reader === 'odp') return openTexts(file);
+  if (reader === 'pptx') return slideTexts(file);
+  return reader === 'rtf' ? richTexts(file.toString('latin1')) : undefined;
+}
+
+interface Reading {
+  /** Elements whose contents are text; default: all. */
+  readonly holds?: RegExp;
+  /** Elements that are left out with all that they hold. */
+  readonly skips: RegExp;
+  /** Elements that end a word. */
+  readonly ends: RegExp;
+}
+
+/** The text of an XML document. The expressions are held against whole names of elements without their prefixes. */
+function readXml(xml: string, { holds, skips, ends }: Reading): string {
+  let [text, skipped, held] = ['', 0, 0];
+  for (const [, closing, name = '', empty, content] of xml.matchAll(/<(\/?)(?:\w+:)?([\w-]+)[^<>]*?(\/?)>|([^<]+)/g)) {
+    const step = closing === '/' ? -1 : 1;
+    if (content !== undefined) {
+      if (skipped === 0 && (!holds || held > 0)) text += decodeXml(content);
+    } else if (ends.test(name)) text += ' ';
+    else if (empty === '/') continue;
+    else if (skips.test(name)) skipped += step;
+    else if (holds?.test(name)) held += step;
+  }
+  return text;
+}
+
+const openDocument: Reading = {
+  skips:
+    /^(annotation|tracked-changes|note-citation|forms|event-listeners|desc|title|notes|ruby-text|(table-of|alphabetical|illustration|table|object|user|bibliography)-(content|index)|[\w-]*-count|[\w-]*(date|time)|page-[\w-]*|file-name|chapter|author-[\w-]*|[\w-]*creator|sender-[\w-]*|template-name|sheet-name|variable-[\w-]*|user-field-[\w-]*|expression|sequence|[\w-]*-ref|conditional-text|hidden-[\w-]*|placeholder|subject|keywords|description)$/,
+  ends: /^(p|h|s|tab|line-break|table-cell|note-body)$/,
+};
+
+function openTexts(file: Buffer): OfficeTexts {
+  const [content, styles] = [textOfPart(file, 'content.xml'), textOfPart(file, 'styles.xml')];
+  const [, body = ''] = /<office:body[^>]*>([^]*)<\/office:body>/.exec(content) ?? [];
+  const headers = styles.match(/<style:(header|footer)[\w-]*(?=[\s>])[^]*?<\/style:\1[\w-]*>/g) ?? [];
+  const notes = body.match(/<presentation:notes[\s>][^]*?<\/presentation:notes>/g) ?? [];
+  return {
+    body: readXml(body, openDocument),
+    headers: headers.map((each) => readXml(each, openDocument)).join('\n'),
+    commentCount: body.match(/<office:annotation[\s>]/g)?.length ?? 0,
+    noteCount: notes.filter((each) => hasWords(readXml(each, { ...openDocument, skips: /^(page-number|date)$/ })))
+      .length,
+  };
+}
+
+const drawn: Reading = { holds: /^t$/, skips: /^(fld|Fallback)$/, ends: /^(p|br|tab)$/ };
+
+function slideTexts(file: Buffer): OfficeTexts {
+  const partsOf = (name: RegExp) =>
+    entriesOf(file).flatMap((entry) => (name.test(entry.name) ? (textOfEntry(file, entry) ?? []) : []));
+  const shown = partsOf(/^ppt\/slides\/slide\d+\.xml$/).filter((xml) => !/<p:sld [^>]*show="(0|false)"/.test(xml));
+  return {
+    body: shown.map((xml) => readXml(xml, drawn)).join('\n'),
+    headers: '',
+    commentCount: partsOf(/^ppt\/comments\/.*\.xml$/).reduce(
+      (sum, xml) => sum + (xml.match(/<(p|p188):cm[\s>]/g)?.length ?? 0),
+      0,
+    ),
+    noteCount: partsOf(/^ppt\/notesSlides\/notesSlide\d+\.xml$/).filter((xml) => hasWords(readXml(xml, drawn))).length,
+  };
+}
+
+/** Of RTF, what no reader hands on: the groups of headers, footers and comments. */
+function richTexts(rtf: string): OfficeTexts {
+  const headers = groupsOf(rtf, /\{\\(?:header|footer)[lrf]?(?![a-z])/g);
+  const plain = (group: string) =>
+    group.replace(/\\'[\da-f]{2}|\\[a-z]+-?\d* ?|\\[^a-z]|[{}]/gi, (sign) =>
+      /^\\(par|tab|line|cell)/.test(sign) ? ' ' : '',
+    );
+  return {
+    headers: headers.map(plain).join('\n'),
+    commentCount: groupsOf(rtf, /\{\\\*\\annotation(?![a-z])/g).length,
+    noteCount: 0,
+  };
+}
+
+/** Each group that begins so, to the brace that closes it. */
+function groupsOf(rtf: string, start: RegExp): string[] {
+  return Array.from(rtf.matchAll(start), ({ index }) => {
+    let depth = 0;
+    for (const { 0: sign, index: at } of rtf.slice(index).matchAll(/\\[\\{}]|[{}]/g)) {
+      if (sign === '{') depth += 1;
+      if (sign === '}' && (depth -= 1) === 0) return rtf.slice(index, index + at);
+    }
+    return '';
+  });
+}
+
+function hasWords(text: string): boolean {
+  return /[\p{L}\p{N}]/u.test(text);
+}

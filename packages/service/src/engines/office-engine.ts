@@ -101,10 +101,13 @@ const settings: readonly [component: string, name: string, value: string | numbe
   ['Inet/Settings', 'ooInetNoProxy', ''],
 ];
 
+/**
+ * Settings are written for each file: with those that LibreOffice leaves behind, it takes memory without end on a second OpenDocument
+ * text where it is shut in (7.4), and they tell of files before.
+ */
 async function prepareProfile(home: string): Promise<string> {
   const profile = path.join(home, 'office');
   const file = path.join(profile, 'user/registrymodifications.xcu');
-  if (existsSync(file)) return profile;
   const items = settings.map(
     ([component, name, value]) =>
       `<item oor:path="/org.openoffice.${component}"><prop oor:name="${name}" oor:op="fuse"><value>${String(value)}</value></prop></item>`,

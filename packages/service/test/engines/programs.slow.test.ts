@@ -39,6 +39,13 @@ withPrograms(['writer'], () => {
     expect((await converted('report.doc', doc, 'txt')).toString()).toMatch(/Words of the report\./);
   });
 
+  it('prints one OpenDocument text after the other', async () => {
+    const odt = await converted('report.docx', await converted('report.md', report, 'docx'), 'odt');
+    for (let file = 1; file <= 3; file += 1) {
+      expect(await textOf(await converted(`${file}.odt`, odt, 'pdf'))).toContain('Words of the report.');
+    }
+  });
+
   it('prints the pages that are asked for', async () => {
     const long = await converted(
       'long.md',

@@ -186,7 +186,7 @@ export const sectionSchemas = {
   log: section('The log of worker, receiver and service.', {
     level: choice(...logLevels)
       .prefault('info')
-      .meta({ description: 'least level that is logged', see: '[logs](operations/logs-and-traces.md)' }),
+      .meta({ description: 'least level that is logged', see: '[logs](operations/logs.md)' }),
     format: choice('auto', 'json', 'text')
       .prefault('auto')
       .describe(

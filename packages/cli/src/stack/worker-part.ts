@@ -13,7 +13,6 @@ import type { TemporalTarget } from '../config/temporal-connection';
 import { callbackSettings } from '../keys/callback-settings';
 import { openDataConverter } from '../keys/encryption-settings';
 import { createTemporalObstacle, openHealth } from '../observability/health';
-import { openTracing } from '../observability/tracing/open-tracing';
 import { installWorkerRuntime, watchJobs } from '../observability/worker-runtime';
 import { configuredApps, embeddedProfile, isEmbedded } from '../service/app-profiles';
 import { configuredServiceUrl, embeddedServiceUrl } from '../service/embedded-service';
@@ -58,8 +57,6 @@ export async function startWorker(context: CommandContext, options: WorkerPartOp
   try {
     const health = await openHealth(context, 'worker');
     if (health) opened.push(() => health.close());
-    const tracing = await openTracing(context.env, { serviceName: 'fileconv-worker' });
-    if (tracing) opened.push(() => tracing.close());
     // After all that may fail: once the runtime is there, the process ends only when its connection is closed.
     installWorkerRuntime({ log, level: values.log.level, metricsAddress });
     const connection = await connect(target);
@@ -72,7 +69,6 @@ export async function startWorker(context: CommandContext, options: WorkerPartOp
         ...(callbacks && { callbacks }),
         stores: configuredStores(context, { roots: rootsOf(values), isShared: values.worker.sharedFiles === 'on' }),
         ...defined({ stateDir }),
-        ...(tracing && { tracer: tracing.tracer }),
         timeouts: {
           connectMs: values.timeouts.connectSeconds * 1_000,
           headersMs: values.timeouts.headersSeconds * 1_000,
@@ -87,7 +83,6 @@ export async function startWorker(context: CommandContext, options: WorkerPartOp
       shutdownGraceMs: values.worker.shutdownGraceSeconds * 1_000,
       obeyCommonLimit: values.worker.commonLimit === 'on',
       ...(version && { version }),
-      ...(tracing && { plugins: [tracing.worker] }),
     });
     const running = worker.run();
     const findObstacle = createTemporalObstacle(connection);

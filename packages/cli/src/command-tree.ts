@@ -186,15 +186,10 @@ function addService(program: Command, act: Act): void {
     'check',
     'check every rule of the API document against a conversion service',
     'fileconv service check',
-    'fileconv service check --base-url https://api.example.com --app 1b4e28ba-2fa1-4d2e-883f-0016d3cca427 --token-env APP_TOKEN',
+    'fileconv service check --app billing',
     'fileconv service check --json | jq \'.rules[] | select(.status == "fail")\'',
   )
-    .option('--base-url <url>', 'the service; default: that of the app profile')
-    .option('--app <id>', 'App ID at --base-url; without it the name of an app profile')
-    .option('--token-env <name>', 'variable that holds the app token')
-    .option('--token-file <file>', 'file that holds the app token')
-    .option('--token <token>', 'the app token itself, which then shows in the process list')
-    .option('--allow-plain-http', 'send the token unencrypted to another machine')
+    .option(...appOption)
     .option(
       '--with <need=profile...>',
       'accounts that some rules need, by app profile: second-app, free-plan-app, no-credits-app, priced-app; with a number, rate-limited-app=slow:5 (requests), short-uploads-app, short-downloads-app (seconds), small-uploads-app (bytes); and other-version=v2',

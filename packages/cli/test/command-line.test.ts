@@ -168,7 +168,6 @@ describe('config show', () => {
     const document = parseJson(json.stdout) as { file: string; values: unknown[] };
     expect(document.file).toBe(file);
     expect(document.values).toContainEqual({ key: 'service.port', value: '9000', source: file });
-    expect(plain.stdout).toContain('temporal task-queue config set --task-queue mine ');
     expect(plain.stdout + json.stdout).not.toContain(token);
   });
 

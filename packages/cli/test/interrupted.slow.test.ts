@@ -52,7 +52,6 @@ const lines = [
   'service check',
   'service apps list',
   'service apps add guest',
-  'service apps rotate-token guest',
   'service tasks list',
   'service tasks show nothing',
   'service credits show',

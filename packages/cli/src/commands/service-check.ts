@@ -9,8 +9,6 @@ import {
 import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import { CommandError, exitCodes, type ExitCode } from '../command-error';
-import { readAppToken, type SecretSource } from '../config/app-token';
-import { isLoopback } from 'temporal-file-conversion/internal/network/addresses';
 import { formatTable } from '../output/text';
 import { readProfile } from '../service/app-profiles';
 import { untilAskedToEnd } from '../stack/asked-to-end';
@@ -18,11 +16,14 @@ import { untilAskedToEnd } from '../stack/asked-to-end';
 /** A domain that nobody can verify for an app. */
 const unverifiedCallback = { url: 'https://callback.invalid/' };
 
-/** `fileconv service check`: the conformance suite against any service. Exit code 0 only when no rule fails. */
-export async function serviceCheck(context: CommandContext, flags: TargetFlags): Promise<ExitCode> {
+/** `fileconv service check`: the conformance suite against the service of an app profile. Exit code 0 only when no rule fails. */
+export async function serviceCheck(
+  context: CommandContext,
+  { app = context.config.values.defaultApp, with: others = [] }: { app?: string; with?: string[] },
+): Promise<ExitCode> {
   const { output } = context;
-  const capabilities = { unverifiedCallback, ...(await namedCapabilities(context, flags.with ?? [])) };
-  const target: Target = { ...(await chooseTarget(context, flags)), capabilities };
+  const capabilities = { unverifiedCallback, ...(await namedCapabilities(context, others)) };
+  const target: Target = { ...(await readProfile(context, app)), capabilities };
   await requireAnswer(target);
   const signal = untilAskedToEnd(context);
   let checked = 0;
@@ -115,66 +116,6 @@ async function requireAnswer(target: Target): Promise<void> {
   throw new CommandError('SERVICE_UNREACHABLE', [
     `There is no conversion service to check at ${target.baseUrl}: ${obstacle.why}`,
   ]);
-}
-
-export interface TargetFlags {
-  baseUrl?: string;
-  app?: string;
-  tokenEnv?: string;
-  tokenFile?: string;
-  token?: string;
-  allowPlainHttp?: boolean;
-  with?: string[];
-}
-
-/**
- * What to check: a service by its URL with an app of its, or the service of an app profile.
- * @throws CommandError (2) for options that don't fit together, ConfigError for a token that can't be read.
- */
-async function chooseTarget(context: CommandContext, flags: TargetFlags): Promise<Target> {
-  const target = flags.baseUrl === undefined ? await profileTarget(context, flags) : await namedTarget(context, flags);
-  const { protocol, hostname } = new URL(target.baseUrl);
-  if (protocol === 'http:' && !isLoopback(hostname) && flags.allowPlainHttp !== true) {
-    throw usage(
-      `The token would travel to ${hostname} unencrypted. Use https, or say that it may with --allow-plain-http.`,
-    );
-  }
-  return target;
-}
-
-async function namedTarget(context: CommandContext, flags: TargetFlags): Promise<Target> {
-  const { baseUrl = '', app } = flags;
-  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol)) throw usage(`--base-url must be an http or https URL: ${baseUrl}`);
-  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
-    throw usage('--base-url must hold neither a user name nor a query.');
-  }
-  if (app === undefined) throw usage('With --base-url, --app must be the App ID to use there.');
-  return { baseUrl: url.href.replace(/\/+$/, ''), appId: app, token: await readToken(context, flags) };
-}
-
-async function readToken({ env, output }: CommandContext, flags: TargetFlags): Promise<string> {
-  const { tokenEnv, tokenFile, token } = flags;
-  if ([tokenEnv, tokenFile, token].filter((given) => given !== undefined).length !== 1) {
-    throw usage('Give the app token in one way: --token-env NAME, --token-file FILE, or --token TOKEN.');
-  }
-  if (token !== undefined) {
-    output.warn('Every user of this machine can see --token in its process list; prefer --token-env or --token-file.');
-  }
-  const source: SecretSource =
-    tokenFile === undefined
-      ? { from: 'environment', variable: tokenEnv ?? '--token' }
-      : { from: 'file', file: tokenFile };
-  return readAppToken({ name: '--app', token: source }, { ...env, '--token': token }, (message) =>
-    output.warn(message),
-  );
-}
-
-async function profileTarget(context: CommandContext, flags: TargetFlags): Promise<Target> {
-  if (flags.tokenEnv !== undefined || flags.tokenFile !== undefined || flags.token !== undefined) {
-    throw usage('A token goes with --base-url; an app profile has its own.');
-  }
-  return readProfile(context, flags.app ?? context.config.values.defaultApp);
 }
 
 function usage(problem: string): CommandError {

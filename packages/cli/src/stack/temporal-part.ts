@@ -47,8 +47,8 @@ export async function startTemporal(
   const tellRestart = () => output.warn(`Temporal ended unasked; it is started again (log: ${logFile}).`);
   const start = async (ports: Pick<StartOptions, 'port' | 'uiPort' | 'signal'>) => {
     const onProgress = (message: string) => output.say(message);
-    const cli = await obtainTemporalCli({ env, cacheDir: defaultCacheDir(env, homeDir), onProgress, signal });
-    return startTemporalServer({ ...options, ...ports, cliPath: cli.path, env, namespace, ownProcessGroup: true });
+    const cliPath = await obtainTemporalCli({ env, cacheDir: defaultCacheDir(env, homeDir), onProgress, signal });
+    return startTemporalServer({ ...options, ...ports, cliPath, env, namespace, ownProcessGroup: true });
   };
   const startFirst = async (attempt = 1): Promise<RunningTemporalServer> => {
     try {

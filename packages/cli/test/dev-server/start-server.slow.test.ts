@@ -23,7 +23,7 @@ const started: RunningTemporalServer[] = [];
 
 beforeAll(async () => {
   const cacheDir = defaultCacheDir(process.env, os.homedir());
-  cliPath = (await obtainTemporalCli({ env: process.env, cacheDir })).path;
+  cliPath = await obtainTemporalCli({ env: process.env, cacheDir });
 });
 
 beforeEach(async () => {

@@ -79,21 +79,6 @@ app_id = "${appId}"
 token_env = "THE_VARIABLE_WITH_THE_TOKEN"`);
 }
 
-export async function rotateToken(
-  context: CommandContext,
-  name: string,
-  { revoke = false }: { revoke?: boolean },
-): Promise<void> {
-  const { output } = context;
-  const { appId, token, validTokens } = await administer(context, (administration) =>
-    administration.rotateToken({ name, revoke }),
-  );
-  output.result({ name, appId, token, validTokens }, `App ID  ${appId}\nToken   ${token}`);
-  const older =
-    validTokens > 1 ? 'The token before it stays valid until the next rotation.' : 'Every older token has ended.';
-  output.say(`Keep the token: only its hash is stored. ${older}`);
-}
-
 export function showCredits(context: CommandContext, app: string | undefined): Promise<void> {
   return credits(context, app);
 }

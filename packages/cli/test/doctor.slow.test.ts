@@ -36,13 +36,7 @@ describe('fileconv doctor', () => {
   beforeEach(async () => {
     rig = await startRig();
     cwd = await newFolder();
-    rig.stub.on('task/response', (_seen, response) =>
-      answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK', {
-        'x-ratelimit-limit': '60',
-        'x-ratelimit-remaining': '41',
-        'x-ratelimit-reset': '12',
-      }),
-    );
+    rig.stub.on('task/response', (_seen, response) => answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK'));
     healthy = {
       TEMPORAL_ADDRESS: testTemporalAddress(),
       FILECONV_WORKER_TASK_QUEUE: rig.taskQueue,
@@ -93,7 +87,7 @@ describe('fileconv doctor', () => {
     apps,
   });
 
-  it('says ok of every part, with the rate limit seen now, and ends with 0', async () => {
+  it('says ok of every part, and ends with 0', async () => {
     const env = { ...healthy, FILECONV_TEMPORAL_UI_URL: 'https://temporal.example.com/' };
     const ended = await fileconv(['doctor'], { cwd, env });
     expect(linesOf(ended.stdout)).toEqual([
@@ -105,8 +99,6 @@ describe('fileconv doctor', () => {
       expect.stringMatching(/^ok {7}workers: 1 on task queue test-/),
       'ok       clock beside Temporal: in step',
       `ok       service of app billing: ${rig.stub.url} answers and accepts the token`,
-      'ok       rate limit of app billing: 41 of 60 requests left for questions after tasks, renewed in 12 s',
-      'ok       clock beside service of billing: in step',
       'ok       callbacks: not configured (callbacks.public_base_url): jobs poll',
       expect.stringMatching(/^ok {7}disk: .* free for /),
     ]);
@@ -203,13 +195,7 @@ describe('fileconv doctor', () => {
   });
 
   it.each([
-    [
-      "can't be reached",
-      { FILECONV_APPS_BILLING_BASE_URL: nowhere },
-      undefined,
-      /can't be reached: .*ECONNREFUSED/,
-      /base_url/,
-    ],
+    ["can't be reached", { FILECONV_APPS_BILLING_BASE_URL: nowhere }, undefined, /can't be reached at/, /base_url/],
     ['refuses the token', {}, [403, 'INVALID_CREDENTIAL'], /INVALID_CREDENTIAL/, /App ID and the token of app billing/],
     [
       'knows no such form of App ID',
@@ -239,12 +225,12 @@ describe('fileconv doctor', () => {
     expect(found.cure).toMatch(cure);
   });
 
-  it('names the rate limit when requests are turned away', async () => {
+  it('names the service that turns requests away', async () => {
     rig.stub.on('task/response', (_seen, response) =>
       answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '90' }),
     );
     const found = await examine({});
-    expect(found.parts).toEqual(['rate limit of app billing']);
+    expect(found.parts).toEqual(['service of app billing']);
     expect(found.says).toContain('wait 90 s');
   });
 
@@ -252,7 +238,7 @@ describe('fileconv doctor', () => {
     const shift = path.join(cwd, 'shift.cjs');
     await writeFile(shift, 'const now = Date.now; Date.now = () => now() + 600_000;\n');
     const found = await examine({ NODE_OPTIONS: `--require="${shift}"` });
-    expect(found.parts).toEqual(expect.arrayContaining(['clock beside Temporal', 'clock beside service of billing']));
+    expect(found.parts).toContain('clock beside Temporal');
     const clock = found.findings.find(({ part }) => part === 'clock beside Temporal');
     expect(clock?.says).toMatch(/^this machine's clock is (600|601|599) s ahead$/);
     expect(clock?.cure).toContain('NTP');

@@ -48,7 +48,7 @@ const badConfigurations: BadConfiguration[] = [
     accounts: '',
     prepare: (dataDir) => chmod(path.join(dataDir, 'accounts.toml'), 0o000),
     exitCode: 2,
-    says: `${inAccounts}the accounts file cannot be read: EACCES: permission denied, open 'DATA/accounts.toml'`,
+    says: `${inAccounts}the accounts file cannot be read: permission denied`,
     needsPermissions: true,
   },
   {

@@ -18,7 +18,7 @@ export async function doctor(context: CommandContext, flags: { app?: string }): 
   const findings: Finding[] = [
     ...(await checkTemporal(context)),
     ...(await checkKnown(context, asked)),
-    ...(await Promise.all(asked.map((app) => checkService(context, app)))).flat(),
+    ...(await Promise.all(asked.map((app) => checkService(context, app)))),
     await checkCallbacks(context),
     ...(asked.some((app) => isEmbedded(context, app)) ? await checkEngines(context) : []),
     await checkDisk(context),

@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
-import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import { whyUnreadable } from 'temporal-file-conversion/internal/shared/system-error';
 import { ConfigError } from './errors';
 import type { Environment, Layer } from './layers';
 import { variablePartOf } from './schema';
@@ -93,9 +93,9 @@ export async function readSecret(source: SecretSource, reading: SecretReading): 
     }
     return text;
   } catch (error) {
-    const code = systemErrorCode(error) ?? 'unknown error';
-    const reason = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
-    throw new ConfigError([`${what}: the file ${file} ${reason}; ${cure}`], { cause: error });
+    throw new ConfigError([`${what}: the file ${file} cannot be read: ${whyUnreadable(error)}; ${cure}`], {
+      cause: error,
+    });
   }
 }
 

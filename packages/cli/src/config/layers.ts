@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { parse, TomlError } from 'smol-toml';
-import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import { systemErrorCode, whyUnreadable } from 'temporal-file-conversion/internal/shared/system-error';
 import { z } from 'zod';
 import { ConfigError } from './errors';
 import {
@@ -124,9 +124,7 @@ function reasonOf(error: unknown): string {
   if (code === 'ENOENT') {
     return 'there is no such file; correct its path in --config or FILECONV_CONFIG, or leave that out';
   }
-  if (code === 'EISDIR') return 'it is a directory; name a file in it with --config';
-  if (code === 'EACCES') return 'permission denied; make it readable, or name another file with --config';
-  return error instanceof Error ? error.message : String(error);
+  return `${whyUnreadable(error)}; name another file with --config`;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;

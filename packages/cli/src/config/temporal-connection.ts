@@ -1,5 +1,6 @@
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { ConnectionOptions } from '@temporalio/client';
+import { systemErrorCode, whyUnreadable } from 'temporal-file-conversion/internal/shared/system-error';
 import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import { ConfigError } from './errors';
 import type { Environment } from './layers';
@@ -50,7 +51,8 @@ function load(settings: LoadedConfig['values']['temporal'], env: Environment) {
     });
   } catch (error) {
     // The lines after the first quote the file, which may hold an API key.
-    const reason = (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
+    const message = (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
+    const reason = systemErrorCode(error) === undefined ? message : whyUnreadable(error);
     const file = settings.configFile ?? env['TEMPORAL_CONFIG_FILE'];
     const where = file ? `Temporal's configuration file ${file}` : "Temporal's own configuration file";
     const problem = `Temporal's own configuration can't be used: ${reason}; correct ${where}, or the variables TEMPORAL_*`;

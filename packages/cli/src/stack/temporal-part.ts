@@ -15,6 +15,8 @@ export interface TemporalPart {
   readonly address: string;
   readonly namespace: string;
   readonly uiUrl?: string | undefined;
+  /** Rejects when it can't be started again; it never resolves otherwise than by `stop()`. */
+  readonly kept: Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -41,7 +43,10 @@ export async function startTemporal(
   { port, uiPort, ...options }: TemporalPartOptions,
 ): Promise<TemporalPart> {
   const { connection, namespace, isNamed } = temporalTarget(context);
-  if (isNamed) return { address: connection.address, namespace, stop: () => Promise.resolve() };
+  if (isNamed) {
+    const kept = new Promise<void>(() => undefined);
+    return { address: connection.address, namespace, kept, stop: () => Promise.resolve() };
+  }
   const { env, homeDir, output } = context;
   const { logFile, signal } = options;
   const tellRestart = () => output.warn(`Temporal ended unasked; it is started again (log: ${logFile}).`);
@@ -86,6 +91,7 @@ export async function startTemporal(
         server = await start({ ...ports, signal: stopping.signal });
         delayMs = firstDelayMs;
       } catch (error) {
+        if (error instanceof TemporalServerError && error.code === 'DATABASE_DAMAGED') throw error;
         const reason = error instanceof Error ? error.message : String(error);
         if (!isStopping()) output.warn(`Temporal could not be started again: ${reason}`);
         delayMs = Math.min(delayMs * 2, maxDelayMs);
@@ -94,13 +100,16 @@ export async function startTemporal(
   }
 
   const kept = keepRunning();
+  // It is known by whoever asks; until then it is no unhandled rejection.
+  kept.catch(() => undefined);
   return {
     address,
     namespace,
     uiUrl,
+    kept,
     async stop() {
       stopping.abort();
-      await kept;
+      await kept.catch(() => undefined);
       await server.stop();
     },
   };

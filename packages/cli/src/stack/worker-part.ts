@@ -8,6 +8,7 @@ import { stateFolderIfAny } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import type { Config } from '../config/load-config';
+import { refuseSharedAddresses } from '../config/own-addresses';
 import { embeddedApp } from '../config/schema';
 import type { TemporalTarget } from '../config/temporal-connection';
 import { callbackSettings } from '../keys/callback-settings';
@@ -17,6 +18,7 @@ import { installWorkerRuntime, watchJobs } from '../observability/worker-runtime
 import { configuredApps, embeddedProfile, isEmbedded } from '../service/app-profiles';
 import { configuredServiceUrl, embeddedServiceUrl } from '../service/embedded-service';
 import { configuredStores } from '../stores';
+import { Closing } from './closing';
 
 const startCheckMs = 20;
 
@@ -44,23 +46,21 @@ export async function startWorker(context: CommandContext, options: WorkerPartOp
   const { values } = context.config;
   const { target, log, onWarning, isUnversioned } = options;
   const { metricsAddress, taskQueue, deploymentName, buildId } = values.worker;
+  refuseSharedAddresses(context.config, ['worker']);
   const callbacks = await callbackSettings(context);
   const apps = { ...(await embeddedApps(context)), ...configuredApps(context, onWarning) };
   const nexus = nexusOf(values.worker.nexusApps, Object.keys(apps));
   const dataConverter = await openDataConverter(context);
   const stateDir = await stateFolderIfAny(context);
   const version = buildId === undefined || isUnversioned ? undefined : { deploymentName, buildId };
-  const opened: (() => Promise<void>)[] = [];
-  const closeOthers = async () => {
-    for (let close = opened.pop(); close; close = opened.pop()) await close();
-  };
+  const opened = new Closing();
   try {
     const health = await openHealth(context, 'worker');
-    if (health) opened.push(() => health.close());
+    if (health) opened.add(() => health.close());
     // After all that may fail: once the runtime is there, the process ends only when its connection is closed.
     installWorkerRuntime({ log, level: values.log.level, metricsAddress });
     const connection = await connect(target);
-    opened.push(() => connection.close());
+    opened.add(() => connection.close());
     const worker = await createConversionWorker({
       connection,
       plugin: new FileConversionPlugin({
@@ -92,12 +92,12 @@ export async function startWorker(context: CommandContext, options: WorkerPartOp
       const { identity } = worker.options;
       const told = { taskQueue, identity, apps: Object.keys(apps), signal: over.signal };
       const watched = worker.client && watchJobs({ client: worker.client, ...told });
-      opened.push(async () => {
+      opened.add(async () => {
         over.abort();
         await watched;
       });
     }
-    const ended = running.finally(closeOthers);
+    const ended = running.finally(() => opened.close());
     // It is known by whoever asks; until then it is no unhandled rejection.
     ended.catch(() => undefined);
     return {
@@ -111,7 +111,7 @@ export async function startWorker(context: CommandContext, options: WorkerPartOp
       },
     };
   } catch (error) {
-    await closeOthers();
+    await opened.close();
     throw error;
   }
 }

@@ -207,7 +207,7 @@ describe('the file', () => {
       `${folder.cwd}/no.toml: the configuration file cannot be read: there is no such file; correct its path in --config or FILECONV_CONFIG, or leave that out`,
     );
     await expect(load(undefined, { FILECONV_CONFIG: '.' })).rejects.toThrow(
-      'it is a directory; name a file in it with --config',
+      'it is a folder; name another file with --config',
     );
   });
 

@@ -190,10 +190,6 @@ function addService(program: Command, act: Act): void {
     'fileconv service check --json | jq \'.rules[] | select(.status == "fail")\'',
   )
     .option(...appOption)
-    .option(
-      '--with <need=profile...>',
-      'accounts that some rules need, by app profile: second-app, free-plan-app, no-credits-app, priced-app; with a number, rate-limited-app=slow:5 (requests), short-uploads-app, short-downloads-app (seconds), small-uploads-app (bytes); and other-version=v2',
-    )
     .action(act(async () => (await import('./commands/service-check.js')).serviceCheck));
 }
 

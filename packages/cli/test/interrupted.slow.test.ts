@@ -53,7 +53,6 @@ const lines = [
   'service apps list',
   'service apps add guest',
   'service tasks list',
-  'service tasks show nothing',
   'service credits show',
   'service credits set guest 5',
   'service credits add guest 5',

@@ -1,7 +1,5 @@
-import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import path from 'node:path';
 import { z } from 'zod';
 import { rules } from '../../conformance/src';
 import { startAlteringProxy } from '../../conformance/test/altering-proxy';
@@ -62,7 +60,7 @@ describe('against a service that keeps to the document', () => {
     );
     expect(lines).toContainEqual(expect.stringMatching(/^skipped +.* needs an app without a premium plan$/));
     expect(ended.stderr).toMatch(/\d+ of \d+ rules checked at http:.*: \d+ passed, 0 failed\./);
-    expect(ended.stderr).toMatch(/\d+ need .*an app without a premium plan \(\d+\).*Name them with --with/);
+    expect(ended.stderr).toMatch(/\d+ need .*an app without a premium plan \(\d+\)/);
   });
 
   it('prints one JSON document with --json', async () => {
@@ -73,32 +71,6 @@ describe('against a service that keeps to the document', () => {
     expect(report.passed + report.skipped).toBe(rules.length);
     expect(report.rules.filter(({ status, why }) => status === 'skipped' && why === undefined)).toEqual([]);
   });
-});
-
-describe('accounts that some rules need', () => {
-  it('are named by their profiles, and the rules are checked', async () => {
-    const { freePlanApp, smallUploadsApp } = running.target.capabilities ?? {};
-    const apps = { mine: running.target, free: freePlanApp, small: smallUploadsApp };
-    const tables = Object.entries(apps).map(
-      ([name, app]) => `[apps.${name}]\nbase_url = "${running.target.baseUrl}"\napp_id = "${app?.appId}"\n`,
-    );
-    await writeFile(path.join(folder, 'apps.toml'), tables.join('\n'));
-    const tokens = Object.entries(apps).map(([name, app]) => [`FILECONV_APPS_${name.toUpperCase()}_TOKEN`, app?.token]);
-    const env = Object.fromEntries(tokens) as Record<string, string>;
-    const named = ['--with', 'free-plan-app=free', 'small-uploads-app=small:1024', 'other-version=v2'];
-    const args = ['service', 'check', '--app', 'mine', '--config', 'apps.toml', ...named];
-    const ended = await fileconv(args, { cwd: folder, env });
-    expect(ended.stderr).not.toMatch(/premium plan|small upload limit|another version/);
-    expect([ended.code, ended.stdout]).toEqual([0, expect.stringMatching(/pass .*FREE_PLAN_DISALLOWED is answered/)]);
-  });
-
-  it.each(['rate-limited-app=free', 'second-app=free:5', 'any-app=free', 'second-app'])(
-    '--with %s is wrong usage',
-    async (given) => {
-      const ended = await check(['--with', given]);
-      expect([ended.code, ended.stderr]).toEqual([2, expect.stringContaining('rate-limited-app=PROFILE:NUMBER')]);
-    },
-  );
 });
 
 describe('against a service that breaks a rule', () => {

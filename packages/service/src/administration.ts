@@ -57,9 +57,6 @@ export async function openAdministration(options: { dataDir: string; accountsFil
           )
           .all(appId ?? null, status ?? null, limit),
       ),
-    findTask: (id: string) => store.findAnywhere(id),
-    /** Of a task that is completed and has a callback. */
-    findCallback: (task: string) => store.callbacks.find(task),
     close: () => store.close(),
   };
 }

@@ -1,11 +1,4 @@
-import {
-  type Capabilities,
-  type Capability,
-  findObstacle,
-  type Outcome,
-  runRules,
-  type Target,
-} from 'temporal-file-conversion-conformance';
+import { findObstacle, type Outcome, runRules, type Target } from 'temporal-file-conversion-conformance';
 import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import { CommandError, exitCodes, type ExitCode } from '../command-error';
@@ -19,11 +12,10 @@ const unverifiedCallback = { url: 'https://callback.invalid/' };
 /** `fileconv service check`: the conformance suite against the service of an app profile. Exit code 0 only when no rule fails. */
 export async function serviceCheck(
   context: CommandContext,
-  { app = context.config.values.defaultApp, with: others = [] }: { app?: string; with?: string[] },
+  { app = context.config.values.defaultApp }: { app?: string },
 ): Promise<ExitCode> {
   const { output } = context;
-  const capabilities = { unverifiedCallback, ...(await namedCapabilities(context, others)) };
-  const target: Target = { ...(await readProfile(context, app)), capabilities };
+  const target: Target = { ...(await readProfile(context, app)), capabilities: { unverifiedCallback } };
   await requireAnswer(target);
   const signal = untilAskedToEnd(context);
   let checked = 0;
@@ -64,46 +56,10 @@ function describeSkipped(outcomes: readonly Outcome[]): string[] {
   );
   const undecided = reasons.length - needs.length;
   return [
-    ...(needs.length > 0 ? [`${needs.length} need ${names.join(', ')}. Name them with --with; see --help.`] : []),
+    ...(needs.length > 0 ? [`${needs.length} need ${names.join(', ')}.`] : []),
     ...(undecided > 0 ? [`${undecided} could not be decided; the column WHY says why.`] : []),
   ];
 }
-
-/** What `--with` takes: accounts by their app profiles, some with a number that the service has been told too. */
-const named = {
-  'second-app': ['secondApp'],
-  'free-plan-app': ['freePlanApp'],
-  'no-credits-app': ['noCreditsApp'],
-  'priced-app': ['pricedApp'],
-  'rate-limited-app': ['rateLimitedApp', 'requests'],
-  'short-uploads-app': ['shortUploadsApp', 'seconds'],
-  'short-downloads-app': ['shortDownloadsApp', 'seconds'],
-  'small-uploads-app': ['smallUploadsApp', 'maxBytes'],
-} as const satisfies Record<string, readonly [capability: Capability, number?: string]>;
-
-async function namedCapabilities(context: CommandContext, given: readonly string[]): Promise<Partial<Capabilities>> {
-  const found: Record<string, unknown> = {};
-  for (const text of given) {
-    const [, need = '', profile = '', number] = /^([\w-]+)=([^:]+)(?::(\d+(?:\.\d+)?))?$/.exec(text) ?? [];
-    if (need === 'other-version' && /^v\d+$/.test(profile)) {
-      found['otherVersion'] = { segment: profile };
-      continue;
-    }
-    const [capability, key] = Object.hasOwn(named, need) ? named[need as keyof typeof named] : [];
-    if (capability === undefined || (key === undefined) !== (number === undefined)) {
-      throw usage(`--with ${text}: give one of ${withForms.join(', ')}.`);
-    }
-    const { appId, token } = await readProfile(context, profile);
-    found[capability] = { appId, token, ...(key !== undefined && { [key]: Number(number) }) };
-  }
-  return found;
-}
-
-/** As a person types them. */
-const withForms = [
-  ...Object.entries(named).map(([need, [, key]]) => `${need}=PROFILE${key === undefined ? '' : ':NUMBER'}`),
-  'other-version=v2',
-];
 
 async function requireAnswer(target: Target): Promise<void> {
   const obstacle = await findObstacle(target);
@@ -116,8 +72,4 @@ async function requireAnswer(target: Target): Promise<void> {
   throw new CommandError('SERVICE_UNREACHABLE', [
     `There is no conversion service to check at ${target.baseUrl}: ${obstacle.why}`,
   ]);
-}
-
-function usage(problem: string): CommandError {
-  return new CommandError('USAGE', [problem]);
 }

@@ -154,34 +154,6 @@ export async function listTasks(
   else output.print(formatTable(['TASK', 'APP', 'ENDPOINT', 'STATE', 'FORMATS', 'VCREDITS', 'CREATED (UTC)'], rows));
 }
 
-export async function showTask(context: CommandContext, id: string): Promise<void> {
-  const { output } = context;
-  const { task, delivery } = await administer(context, (administration) => ({
-    task: administration.findTask(id),
-    delivery: administration.findCallback(id),
-  }));
-  if (!task)
-    throw new CommandError('INPUT_UNUSABLE', [`The service has no task ${id}; see: fileconv service tasks list`]);
-  const { payload, result, ...rest } = task;
-  const shown = {
-    ...rest,
-    ...timesOf(task),
-    ...(delivery && {
-      callbackDelivery: {
-        ...delivery,
-        nextAttemptAt: timeOrNull(delivery.nextAttemptAt),
-        endedAt: timeOrNull(delivery.endedAt),
-      },
-    }),
-    payload: JSON.parse(payload) as unknown,
-    result: JSON.parse(result ?? 'null') as unknown,
-  };
-  const rows = Object.entries(shown)
-    .filter(([, value]) => value !== null)
-    .map(([key, value]) => [key, typeof value === 'string' ? value : JSON.stringify(value)]);
-  output.result(shown, formatTable(['KEY', 'VALUE'], rows));
-}
-
 function timesOf({ createdAt, completedAt }: Pick<TaskRow, 'createdAt' | 'completedAt'>) {
   return { createdAt: formatTime(createdAt), completedAt: timeOrNull(completedAt) };
 }

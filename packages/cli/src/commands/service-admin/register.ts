@@ -54,9 +54,6 @@ export function addServiceAdmin(service: Command, act: Act): void {
     .addOption(new Option('--status <status>', 'in this state only').choices(['hold', 'running', 'completed']))
     .option('--limit <n>', 'at most so many', count, 50)
     .action(act(async () => (await import('./administration.js')).listTasks));
-  command(tasks, 'show', 'print everything about a task')
-    .argument('<id>', 'Task ID')
-    .action(act(async () => (await import('./administration.js')).showTask));
 }
 
 function appName(text: string): string {

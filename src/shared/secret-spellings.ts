@@ -36,7 +36,7 @@ function patternsOf(secret: string): string[] {
     const certain = shifted.toString('base64').slice(Math.ceil((offset * 8) / 6), Math.floor((shifted.length * 8) / 6));
     return certain.replaceAll('+', '[+\\-]').replaceAll('/', '[/_]');
   });
-  return [[...secret].map(spellingsOf).join(''), bytes.toString('hex'), ...base64];
+  return [Array.from(secret, spellingsOf).join(''), bytes.toString('hex'), ...base64];
 }
 
 /** The repetitions, of escapes that are escaped again, are bounded: a text of nothing but these must not take long. */

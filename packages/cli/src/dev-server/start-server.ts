@@ -188,7 +188,7 @@ async function untilStarted(
   if (!failed) return;
   options.signal?.throwIfAborted();
   const lines = await server.log.tail();
-  const damage = lines.join('\n').match(damaged)?.[0];
+  const damage = damaged.exec(lines.join('\n'))?.[0];
   if (damage !== undefined && options.dbFilename !== undefined) throw databaseDamaged(options.dbFilename, damage);
   const tail = lines.map((line) => `  ${line}`);
   if ('exit' in failed) {

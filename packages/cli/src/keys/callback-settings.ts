@@ -11,10 +11,10 @@ import type { Log } from 'temporal-file-conversion/internal/shared/log';
 import { makeStateFolders } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError, explainListen, explainStateFolder } from '../command-error';
-import { refuseSharedAddresses } from '../config/own-addresses';
 import type { TemporalTarget } from '../config/temporal-connection';
 import { createTemporalObstacle, openHealth } from '../observability/health';
 import { Closing } from '../stack/closing';
+import { refuseSharedAddresses } from '../stack/own-addresses';
 import { openDataConverter, readConfiguredSecret } from './encryption-settings';
 
 /** Key and URL of the callbacks that a worker asks services for; undefined when the configuration names no URL. */

@@ -12,11 +12,11 @@ import { makeStateFolders } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError, explainFolder, explainListen, explainStateFolder } from '../command-error';
 import type { Config } from '../config/load-config';
-import { refuseSharedAddresses } from '../config/own-addresses';
 import { snakeCase } from '../config/schema';
 import { openHealth } from '../observability/health';
 import { removeServiceRecord, writeServiceRecord } from '../service/embedded-service';
 import { Closing } from './closing';
+import { refuseSharedAddresses } from './own-addresses';
 
 /** A conversion service in this process. */
 export interface ServicePart {

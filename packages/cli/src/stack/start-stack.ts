@@ -9,7 +9,6 @@ import { makeStateFolders, rememberStack } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError, explainStateFolder } from '../command-error';
 import type { Config } from '../config/load-config';
-import { refuseSharedAddresses } from '../config/own-addresses';
 import { temporalTarget, type TemporalTarget } from '../config/temporal-connection';
 import { embeddedApp } from '../config/schema';
 import { acquireProcessLock, endLeftOverServer, TemporalServerError } from '../dev-server';
@@ -18,6 +17,7 @@ import { isEncrypting, openCodecServer } from '../keys/encryption-settings';
 import { openLog } from '../observability/log';
 import { boundLogs, openLogFile } from '../observability/log-file';
 import { Closing } from './closing';
+import { refuseSharedAddresses } from './own-addresses';
 import { claimPorts, openAt, portOf, receiverPort, temporalPort } from './ports';
 import type { ServicePart, startService } from './service-part';
 import { removeStackHolder, removeStackRecord, writeStackHolder, writeStackRecord } from './stack-record';
@@ -69,7 +69,7 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     const logs = await holdState(context, options, opened);
     const ports = await claimPorts(context, options.startedBy);
     opened.add(() => ports.release());
-    let uiUrl: string | undefined;
+    let uiUrl: string | undefined = undefined;
     // Before Temporal, whose UI needs its address.
     const openCodec = (port: number) => openCodecServer(context, { port, ownUiUrl: () => uiUrl });
     const codec = hasCodec ? await openAt(context, { part: 'codec', port: ports.codec }, openCodec) : undefined;

@@ -22,6 +22,8 @@ export async function watchTemporal(
   const { connection: options, namespace, isNamed } = target;
   const connection = Connection.lazy(options);
   const over = new AbortController();
+  // A function, since TypeScript would otherwise narrow `aborted` to false for good.
+  const isOver = () => over.signal.aborted;
 
   function look(): Promise<Obstacle> {
     const ask = () => connection.workflowService.describeNamespace({ namespace });
@@ -36,10 +38,11 @@ export async function watchTemporal(
 
   async function watch(): Promise<void> {
     let told: Obstacle;
-    while (!over.signal.aborted) {
+    for (;;) {
       await sleep(intervalMs, undefined, { signal: over.signal, ref: false }).catch(() => undefined);
       const found = await look();
-      if (over.signal.aborted || found === told) continue;
+      if (isOver()) return;
+      if (found === told) continue;
       told = found;
       if (found) output.warn(wordsOf(found, target));
       else output.say(`Temporal answers again at ${options.address}, and the stack goes on.`);

@@ -8,7 +8,6 @@ import { stateFolderIfAny } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import type { Config } from '../config/load-config';
-import { refuseSharedAddresses } from '../config/own-addresses';
 import { embeddedApp } from '../config/schema';
 import type { TemporalTarget } from '../config/temporal-connection';
 import { callbackSettings } from '../keys/callback-settings';
@@ -19,6 +18,7 @@ import { configuredApps, embeddedProfile, isEmbedded } from '../service/app-prof
 import { configuredServiceUrl, embeddedServiceUrl } from '../service/embedded-service';
 import { configuredStores } from '../stores';
 import { Closing } from './closing';
+import { refuseSharedAddresses } from './own-addresses';
 
 const startCheckMs = 20;
 

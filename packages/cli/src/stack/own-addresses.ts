@@ -1,5 +1,5 @@
 import { CommandError } from '../command-error';
-import type { LoadedConfig } from './load-config';
+import type { LoadedConfig } from '../config/load-config';
 
 type Section = 'worker' | 'service' | 'callbacks' | 'codec';
 

@@ -104,7 +104,6 @@ export function buildCommands(output: Output, run: Runner): Command {
   )
     .argument('[format]', 'list only what this format can be converted to', formatName)
     .option('--engines', 'list the engines of the embedded service instead: what is here, and what each would add')
-    .option('--matrix', 'list every pair of formats that the embedded service converts, with the engine')
     .option(...appOption)
     .action(act(async () => (await import('./commands/formats.js')).formats));
   command(
@@ -113,9 +112,7 @@ export function buildCommands(output: Output, run: Runner): Command {
     'run a worker: the process that executes conversion jobs',
     'fileconv worker',
     'TEMPORAL_ADDRESS=temporal.internal:7233 fileconv worker',
-  )
-    .option('--unversioned', 'take work of every version, whatever worker.build_id says')
-    .action(act(async () => (await import('./commands/worker.js')).worker));
+  ).action(act(async () => (await import('./commands/worker.js')).worker));
   command(
     group(program, 'app', 'apps whose jobs wait for a person', 'fileconv app ready --app billing'),
     'ready',

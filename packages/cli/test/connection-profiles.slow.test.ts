@@ -87,8 +87,8 @@ it('a profile with a certificate reaches the server: commands and workers show i
   const worker = startProcess(['worker'], {
     cwd,
     env: {
-      FILECONV_TEMPORAL_CONFIG_FILE: 'temporal.toml',
-      FILECONV_TEMPORAL_PROFILE: 'mutual',
+      TEMPORAL_CONFIG_FILE: 'temporal.toml',
+      TEMPORAL_PROFILE: 'mutual',
       FILECONV_WORKER_TASK_QUEUE: 'mutual',
     },
   });

@@ -8,7 +8,6 @@ import { until } from '../../../test/support/until';
 import { writeStackRecord } from '../src/stack/stack-record';
 import { startRig, type ConversionRig } from '../../../test/support/conversion-worker';
 import { newNamespace } from '../../../test/support/namespace';
-import { startS3Server, type S3Server } from '../../../test/support/s3-server';
 import { answerError, answerJson, stubAppId, stubToken } from '../../../test/support/stub-service';
 import { testTemporalAddress } from '../../../test/support/temporal';
 import {
@@ -48,25 +47,6 @@ describe('fileconv doctor', () => {
   });
   afterEach(() => rig.close());
   afterAll(removeFolders);
-
-  it('names a workflow at which workers fail again and again', async () => {
-    const { temporal } = rig;
-    const { namespace } = temporal.options;
-    const taskQueue = { name: `failing ${cwd}` };
-    const handle = await temporal.workflow.start('conversionJob', { workflowId: cwd, taskQueue: taskQueue.name });
-    const query = `WorkflowId = '${cwd}' AND TemporalReportedProblems = 'category=WorkflowTaskFailed'`;
-    // The server tells after five attempts, with pauses between them.
-    for (let isTold = false; !isTold; isTold = (await temporal.workflow.count(query)).count > 0) {
-      const { taskToken } = await temporal.withDeadline(Date.now() + 60_000, () =>
-        temporal.workflowService.pollWorkflowTaskQueue({ namespace, taskQueue }),
-      );
-      await temporal.workflowService.respondWorkflowTaskFailed({ namespace, taskToken });
-    }
-    const { stdout } = await fileconv(['doctor'], { cwd, env: healthy });
-    expect(stdout).toContain(`broken   workflow tasks: workers fail again and again at ${cwd}`);
-    expect(stdout).toContain(`See why: fileconv job show '${cwd}'`);
-    await handle.terminate();
-  });
 
   /** The broken parts, and what is said and advised of the first. */
   async function examine(env: Record<string, string | undefined>) {
@@ -280,37 +260,6 @@ describe('fileconv doctor', () => {
     const found = await examine({ FILECONV_SERVICE_MIN_FREE_BYTES: String(Number.MAX_SAFE_INTEGER) });
     expect(found.parts).toEqual(['disk']);
     expect(found.says).toContain('less than service.min_free_bytes');
-  });
-
-  describe('the object store', () => {
-    let server: S3Server;
-    beforeAll(async () => {
-      server = await startS3Server();
-    }, 900_000);
-    afterAll(() => server.stop());
-
-    it('is looked at where it is configured, and accepts the credentials', async () => {
-      const { parts, findings } = await examine(server.env);
-      expect(parts).toEqual([]);
-      const says = `${server.endpoint} answers and accepts the credentials of this machine`;
-      expect(findings).toContainEqual({ part: 'object store', status: 'ok', says });
-    });
-
-    it.each([
-      [{ AWS_SECRET_ACCESS_KEY: 'wrong' }, /does not accept the credentials$/, /^Correct them/],
-      [{ AWS_ACCESS_KEY_ID: undefined }, /there are no credentials for it$/, /^Set AWS_ACCESS_KEY_ID/],
-      [
-        { AWS_ENDPOINT_URL_S3: nowhere },
-        /there is no connection to the server$/,
-        /endpoint \(\[s3\] in fileconv\.toml/,
-      ],
-      [{ AWS_ENDPOINT_URL_S3: 'nonsense' }, /the endpoint is no http: or https: URL$/, /^Correct it in \[s3\]/],
-    ])('is named with %j', async (env, says, cure) => {
-      const nobody = { AWS_EC2_METADATA_DISABLED: 'true', AWS_SHARED_CREDENTIALS_FILE: '/dev/null' };
-      const found = await examine({ ...server.env, ...nobody, ...env });
-      expect(found).toMatchObject({ parts: ['object store'], says: expect.stringMatching(says) as unknown });
-      expect(found.cure).toMatch(cure);
-    });
   });
 
   (permissionsHold ? it : it.skip)('names the state folder that cannot be written', async () => {

@@ -69,7 +69,7 @@ it.each([
   ],
   ['service', 'FILECONV_SERVICE_ACCOUNTS_FILE', 'FOLDER: the accounts file cannot be read: it is a folder'],
   ['service', 'FILECONV_SERVICE_FAULTS_FILE', 'FOLDER: the faults file cannot be read: it is a folder'],
-  ['job list', 'FILECONV_TEMPORAL_CONFIG_FILE', "Temporal's own configuration can't be used: it is a folder; correct "],
+  ['job list', 'TEMPORAL_CONFIG_FILE', "Temporal's own configuration can't be used: it is a folder; correct "],
   ['job list', 'FILECONV_CONFIG', 'FOLDER: the configuration file cannot be read: it is a folder; name another file'],
 ])('%s says that the file of %s is a folder', async (command, variable, says) => {
   const folder = path.join(cwd, 'a folder');

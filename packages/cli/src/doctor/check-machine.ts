@@ -1,16 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import { access, constants, readdir, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { confinements } from 'temporal-file-conversion-service/internal/engines/confinement';
 import { versionsOf } from 'temporal-file-conversion-service/internal/engines/programs';
-import { withoutSecrets } from 'temporal-file-conversion/internal/shared/job';
 import { fileSize } from 'temporal-file-conversion/internal/shared/wording';
-import { StorageError } from 'temporal-file-conversion/internal/storage/errors';
-import { filesOf } from '../batch/batch-folder';
 import type { CommandContext } from '../command-context';
 import { embeddedCatalog, leavesEnginesToService } from '../formats/lookup';
 import { maxLogBytes } from '../observability/log-file';
-import { s3Endpoint } from '../stores';
 import { broken, ok, reasonOf, skipped, type Finding } from './finding';
 
 export async function checkEngines(context: CommandContext): Promise<Finding[]> {
@@ -73,37 +68,5 @@ async function nearestFolder(folder: string): Promise<string> {
   } catch {
     const parent = path.dirname(folder);
     return parent === folder ? folder : nearestFolder(parent);
-  }
-}
-
-const timeoutMs = 10_000;
-
-/** Whether the server of `s3:` URIs answers and accepts the credentials of this machine. No finding without a configuration. */
-export async function checkObjectStore(context: CommandContext): Promise<Finding[]> {
-  const { config, env } = context;
-  const endpoint = s3Endpoint(context);
-  const isConfigured = [endpoint, config.values.s3.region, env['AWS_ACCESS_KEY_ID'], env['AWS_PROFILE']].some(Boolean);
-  return isConfigured ? [await listNobodysBucket(context, withoutSecrets(endpoint ?? 'AWS'))] : [];
-}
-
-/** Somebody whose credentials are accepted is told that there is no such bucket, or that they may not list it. */
-async function listNobodysBucket(context: CommandContext, server: string): Promise<Finding> {
-  const part = 'object store';
-  const signal = AbortSignal.timeout(timeoutMs);
-  const accepted = ok(part, `${server} answers and accepts the credentials of this machine`);
-  try {
-    const listed = filesOf(context).walk(`s3://fileconv-doctor-${randomUUID()}/`, { signal });
-    await listed[Symbol.asyncIterator]().next();
-    return accepted;
-  } catch (error) {
-    if (error instanceof StorageError && /\((NoSuchBucket|AccessDenied)\)/.test(error.message)) return accepted;
-    if (signal.aborted) {
-      const cure = 'See that it runs, and that the endpoint ([s3] in fileconv.toml, AWS_ENDPOINT_URL_S3) is right.';
-      return broken(part, `${server} does not answer within ${timeoutMs / 1_000} s`, cure);
-    }
-    const [why = '', ...cure] = reasonOf(error)
-      .replace(/^Cannot read \S+: /, '')
-      .split('. ');
-    return broken(part, `${server}: ${why}`, cure.join('. '));
   }
 }

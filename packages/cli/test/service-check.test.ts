@@ -43,7 +43,6 @@ const reportSchema = z.object({
       rule: z.string(),
       status: z.string(),
       why: z.string().optional(),
-      beyond: z.boolean(),
     }),
   ),
 });

@@ -28,12 +28,7 @@ export async function serviceCheck(
   });
   const count = (status: Outcome['status']): number => outcomes.filter((outcome) => outcome.status === status).length;
   const totals = { passed: count('pass'), failed: count('fail'), skipped: count('skipped') };
-  const rows = outcomes.map(({ status, source, restatedIn, rule, why = '' }) => [
-    status,
-    [source, ...restatedIn].join(', '),
-    rule,
-    printable(why),
-  ]);
+  const rows = outcomes.map(({ status, source, rule, why = '' }) => [status, source, rule, printable(why)]);
   output.result(
     { baseUrl: target.baseUrl, ...totals, rules: outcomes },
     formatTable(['RESULT', 'SOURCE', 'RULE', 'WHY'], rows),

@@ -34,7 +34,6 @@ export function parseAccountsFile(text: string, file: string) {
     );
   }
   const apps = Object.entries(others).map(([name, app]) => toServiceApp(name, app, values, file));
-  requireUnique(apps, file);
   return {
     apps,
     /** Settings of the app that the service makes itself. */
@@ -75,22 +74,6 @@ function settingsOf(app: AppValues, file: FileValues): Omit<ServiceApp, 'name' |
     // No key of TOML is undefined.
     rateLimits: { ...(classes as Record<RateClass, number>), ...(windowSeconds !== undefined && { windowSeconds }) },
   };
-}
-
-function requireUnique(apps: readonly ServiceApp[], file: string): void {
-  const holders = new Map<string, string>();
-  for (const { name, appId, tokenSha256 } of apps) {
-    for (const [key, value] of [['app_id', appId], ...[tokenSha256].flat().map((hash) => ['token_sha256', hash])]) {
-      const id = String(value).toLowerCase();
-      const holder = holders.get(id);
-      if (holder !== undefined) {
-        throw new SettingsFileError(
-          `${file}: apps.${name}.${key ?? ''}: stands under apps.${holder} too; it must be unique`,
-        );
-      }
-      holders.set(id, name);
-    }
-  }
 }
 
 /** The keys of an accounts file; each message completes `apps.NAME.key: `. */

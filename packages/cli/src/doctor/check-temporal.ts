@@ -12,7 +12,7 @@ import { CommandError } from '../command-error';
 import { retentionCommand } from '../commands/init';
 import { readRetentionDays } from '../dev-server/retention';
 import { readEncryptionKeys } from '../keys/encryption-settings';
-import { capitalised, counted, shellWord } from 'temporal-file-conversion/internal/shared/wording';
+import { capitalised, counted } from 'temporal-file-conversion/internal/shared/wording';
 import { openTemporal, type OpenTemporal } from '../stack/open-temporal';
 import { broken, brokenBy, compareClocks, ok, reasonOf, skipped, type Finding } from './finding';
 

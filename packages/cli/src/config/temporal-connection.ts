@@ -48,7 +48,9 @@ function load(env: Environment) {
   } catch (error) {
     // The lines after the first quote the file, which may hold an API key.
     const message = (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
-    const reason = systemErrorCode(error) === undefined ? message : whyUnreadable(error);
+    const { path: unreadable } = error as NodeJS.ErrnoException;
+    const what = unreadable === undefined ? '' : `${unreadable}: `;
+    const reason = systemErrorCode(error) === undefined ? message : what + whyUnreadable(error);
     const file = env['TEMPORAL_CONFIG_FILE'];
     const where = file ? `Temporal's configuration file ${file}` : "Temporal's own configuration file";
     const problem = `Temporal's own configuration can't be used: ${reason}; correct ${where}, or the variables TEMPORAL_*`;

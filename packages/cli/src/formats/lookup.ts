@@ -82,7 +82,9 @@ function refusalOf(catalog: FormatCatalog, { extension, from, to }: FormatPair):
     return undefined;
   } catch (error) {
     if (!(error instanceof TaskError)) throw error;
-    return error.message.includes('Run: ') ? error.message : `${error.message} See: fileconv formats`;
+    if (error.message.includes('Run: ')) return error.message;
+    const isPair = error.code === 'NO_CONVERTER_INPUT_TO_OUTPUT';
+    return isPair ? noConverter(from ?? extension, to) : `${error.message} See: fileconv formats`;
   }
 }
 

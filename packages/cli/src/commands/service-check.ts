@@ -33,27 +33,12 @@ export async function serviceCheck(
     { baseUrl: target.baseUrl, ...totals, rules: outcomes },
     formatTable(['RESULT', 'SOURCE', 'RULE', 'WHY'], rows),
   );
-  const checkedRules = totals.passed + totals.failed;
+  const others = totals.skipped === 0 ? '' : ' The column WHY says what the others need.';
   output.say(
-    `${checkedRules} of ${outcomes.length} rules checked at ${target.baseUrl}: ${totals.passed} passed, ${totals.failed} failed.`,
+    `${totals.passed + totals.failed} of ${outcomes.length} rules checked at ${target.baseUrl}: ${totals.passed} passed, ${totals.failed} failed.${others}`,
   );
-  for (const line of describeSkipped(outcomes)) output.say(line);
   if (signal.aborted) return exitCodes.interrupted;
   return totals.failed === 0 ? exitCodes.ok : exitCodes.failed;
-}
-
-/** What the skipped rules need, each with how many need it. */
-function describeSkipped(outcomes: readonly Outcome[]): string[] {
-  const reasons = outcomes.flatMap(({ status, why = '' }) => (status === 'skipped' ? [why] : []));
-  const needs = reasons.filter((why) => why.startsWith('needs '));
-  const names = [...new Set(needs)].map(
-    (need) => `${need.slice('needs '.length)} (${needs.filter((each) => each === need).length})`,
-  );
-  const undecided = reasons.length - needs.length;
-  return [
-    ...(needs.length > 0 ? [`${needs.length} need ${names.join(', ')}.`] : []),
-    ...(undecided > 0 ? [`${undecided} could not be decided; the column WHY says why.`] : []),
-  ];
 }
 
 async function requireAnswer(target: Target): Promise<void> {

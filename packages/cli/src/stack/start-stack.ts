@@ -19,10 +19,10 @@ import { boundLogs, openLogFile } from '../observability/log-file';
 import { Closing } from './closing';
 import { refuseSharedAddresses } from './own-addresses';
 import { claimPorts, openAt, portOf, receiverPort, temporalPort } from './ports';
-import type { ServicePart, startService } from './service-part';
+import type { ServicePart } from './service-part';
 import { removeStackHolder, removeStackRecord, writeStackHolder, writeStackRecord } from './stack-record';
 import type { StackRecord } from './stack-record';
-import { startTemporal, type TemporalPart } from './temporal-part';
+import { startTemporal, type TemporalPart, type TemporalPartOptions } from './temporal-part';
 import { watchTemporal } from './watch-temporal';
 import type { WorkerPart } from './worker-part';
 
@@ -80,20 +80,16 @@ export async function startStack(context: CommandContext, options: StartStackOpt
       return openLog(context, { process, stream });
     };
     const serviceLog = await openPartLog('service');
-    const [temporal, service] = await startTogether(opened, {
-      startTemporal: (onSpawn) =>
-        startTemporal(context, {
-          onSpawn,
-          dbFilename: databaseOf(stateDir),
-          logFile: path.join(logs, 'temporal.log'),
-          port: ports.temporal,
-          uiPort: options.ui === false ? false : ports.temporalUi,
-          uiCodecEndpoint: codec?.url,
-          signal: options.signal,
-        }),
-      startService: (start) =>
-        openAt(context, { part: 'service', port: ports.service }, (port) => start(context, { port, log: serviceLog })),
-    });
+    const ofTemporal = {
+      dbFilename: databaseOf(stateDir),
+      logFile: path.join(logs, 'temporal.log'),
+      port: ports.temporal,
+      uiPort: options.ui === false ? (false as const) : ports.temporalUi,
+      uiCodecEndpoint: codec?.url,
+      signal: options.signal,
+    };
+    const ofService = { port: ports.service, log: serviceLog };
+    const [temporal, service] = await startTogether(context, opened, { ofTemporal, ofService });
     uiUrl = temporal.uiUrl;
     const { address, namespace } = temporal;
     const { isNamed, connection } = temporalTarget(context);
@@ -112,8 +108,9 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     opened.add(() => closeInTime(worker, values));
     const failed = failureOf(context, { worker, temporal, logs });
     opened.add(() => failed.forget());
-    const watched = await watchTemporal(context, target);
-    opened.add(() => watched.close());
+    // A command that waits says itself what it waits for.
+    const watched = options.startedBy === 'up' ? await watchTemporal(context, target) : undefined;
+    opened.add(() => watched?.close());
     const record: StackRecord = {
       pid: process.pid,
       startedBy: options.startedBy,
@@ -162,24 +159,24 @@ async function holdState(context: CommandContext, options: StartStackOptions, op
   return logs;
 }
 
-interface Starters {
-  startTemporal: (onSpawn: () => void) => Promise<TemporalPart>;
-  startService: (start: typeof startService) => Promise<ServicePart>;
-}
-
 /** While Temporal starts, the others are loaded, which takes all of this thread; a command that finds a stack needs none of them. */
 async function startTogether(
+  context: CommandContext,
   opened: Closing,
-  { startTemporal: start, startService: startIt }: Starters,
+  { ofTemporal, ofService }: { ofTemporal: TemporalPartOptions; ofService: { port: number; log: Log } },
 ): Promise<[TemporalPart, ServicePart]> {
   let onSpawn = (): void => undefined;
   const spawned = new Promise<void>((resolve) => (onSpawn = resolve));
   // A start that failed is told by the last line.
   const isAbsent = () => undefined;
-  const temporal = start(() => onSpawn());
+  const temporal = startTemporal(context, { ...ofTemporal, onSpawn: () => onSpawn() });
   opened.add(() => temporal.then((part) => part.stop(), isAbsent));
   await Promise.race([spawned, temporal]);
-  const service = import('./service-part.js').then((part) => startIt(part.startService));
+  const service = import('./service-part.js').then(({ startService }) =>
+    openAt(context, { part: 'service', port: ofService.port }, (port) =>
+      startService(context, { port, log: ofService.log }),
+    ),
+  );
   opened.add(() => service.then((part) => part.close(), isAbsent));
   const [temporalPart, servicePart] = await Promise.all([temporal, service, import('./worker-part.js')]);
   return [temporalPart, servicePart];

@@ -20,7 +20,7 @@ export interface TemporalPart {
   stop(): Promise<void>;
 }
 
-interface TemporalPartOptions {
+export interface TemporalPartOptions {
   dbFilename: string;
   logFile: string;
   port: number;
@@ -28,19 +28,18 @@ interface TemporalPartOptions {
   uiPort: number | false;
   /** For the UI. */
   uiCodecEndpoint: string | undefined;
-  /** Called when the process of a server of our own has been started. */
-  onSpawn: () => void;
   /** Ends the start; not what has started. */
   signal: AbortSignal | undefined;
 }
 
 /**
- * Temporal for a stack. A server of our own is started again at the same address, with its database, whenever it ends unasked.
+ * Temporal for a stack. A server of our own is started again at the same address, with its database, whenever it ends unasked;
+ * `onSpawn` is called when its process has been started.
  * @throws TemporalServerError when it can't be obtained or started.
  */
 export async function startTemporal(
   context: CommandContext,
-  { port, uiPort, ...options }: TemporalPartOptions,
+  { port, uiPort, ...options }: TemporalPartOptions & { onSpawn: () => void },
 ): Promise<TemporalPart> {
   const { connection, namespace, isNamed } = temporalTarget(context);
   if (isNamed) {

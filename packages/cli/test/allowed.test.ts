@@ -120,7 +120,7 @@ it('every key that could open something is one of those', () => {
   expect(harmless.filter((key) => !key.startsWith('policies.') && !isNumber.test(key))).toEqual([
     ...['temporal.namespace', 'worker.task_queue', 'worker.common_limit', 'worker.roots'],
     ...['worker.shared_files', 'worker.deployment_name', 'worker.build_id', 'service.engines', 'callbacks.embedded'],
-    ...['log.level', 'log.format', 'apps.NAME.app_id'],
+    ...['log.level', 'apps.NAME.app_id'],
   ]);
 });
 

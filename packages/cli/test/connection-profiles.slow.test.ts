@@ -136,7 +136,7 @@ it.each([
     'whose certificate is not there',
     'gone',
     2,
-    /^error: Temporal's own configuration can't be used: \S*gone\.pem: there is no such file; correct Temporal's configuration file temporal\.toml/,
+    /^error: Temporal's own configuration can't be used: \/.*gone\.pem: there is no such file; correct Temporal's configuration file temporal\.toml/,
   ],
   [
     'that the file does not have',

@@ -78,12 +78,10 @@ export const sectionSchemas = {
         description: '`host:port` of the server',
         absent: "Temporal's own variables and files; without those `fileconv up` runs a server",
       }),
-      namespace: text()
-        .optional()
-        .meta({
-          description: 'namespace of jobs and batches',
-          absent: "that of Temporal's own profile, else `default`",
-        }),
+      namespace: text().optional().meta({
+        description: 'namespace of jobs and batches',
+        absent: "that of Temporal's own profile, else `default`",
+      }),
       ui_url: baseUrl().optional().meta({
         description: 'base URL of the Temporal UI, for the links in `job show`, `doctor` and batch reports',
         absent: 'UI of `fileconv up`, or of Temporal Cloud',
@@ -184,11 +182,6 @@ export const sectionSchemas = {
     level: choice(...logLevels)
       .prefault('info')
       .meta({ description: 'least level that is logged', see: '[logs](operations/logs.md)' }),
-    format: choice('auto', 'json', 'text')
-      .prefault('auto')
-      .describe(
-        '`"json"`: a line of JSON for each event; `"text"`: for people; `"auto"`: text on a terminal, otherwise JSON',
-      ),
   }),
   encryption: section('Encryption of payloads in Temporal; off without either key.', {
     key_env: text().optional().describe('variable that holds the keys'),

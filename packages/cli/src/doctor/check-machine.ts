@@ -1,11 +1,10 @@
-import { access, constants, readdir, stat, statfs } from 'node:fs/promises';
+import { access, constants, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { confinements } from 'temporal-file-conversion-service/internal/engines/confinement';
 import { versionsOf } from 'temporal-file-conversion-service/internal/engines/programs';
 import { fileSize } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import { embeddedCatalog, leavesEnginesToService } from '../formats/lookup';
-import { maxLogBytes } from '../observability/log-file';
 import { broken, ok, reasonOf, skipped, type Finding } from './finding';
 
 export async function checkEngines(context: CommandContext): Promise<Finding[]> {
@@ -37,28 +36,10 @@ export async function checkDisk({ config }: CommandContext): Promise<Finding> {
   }
   const { bavail, bsize } = await statfs(folder);
   const freeBytes = bavail * bsize;
-  const says = [`${fileSize(freeBytes)} free for ${state.dir}`, ...(await sizesIn(state.dir))].join('; ');
+  const says = `${fileSize(freeBytes)} free for ${state.dir}`;
   if (freeBytes > service.minFreeBytes) return ok(part, says);
   const least = fileSize(service.minFreeBytes);
   return broken(part, `${says}, less than service.min_free_bytes (${least})`, `Make room, ${another}`);
-}
-
-/** What grows there, and what bounds it. */
-async function sizesIn(stateDir: string): Promise<string[]> {
-  const jobs = await bytesOf(stateDir, (name) => name.startsWith('temporal.db'));
-  const logs = await bytesOf(path.join(stateDir, 'logs'), () => true);
-  return [
-    ...(jobs > 0
-      ? [`jobs take ${fileSize(jobs)} (temporal.db; room of those that Temporal has forgotten is used again)`]
-      : []),
-    ...(logs > 0 ? [`logs ${fileSize(logs)} (at most ${fileSize(2 * maxLogBytes)} each)`] : []),
-  ];
-}
-
-async function bytesOf(folder: string, counts: (name: string) => boolean): Promise<number> {
-  const names = await readdir(folder).catch((): string[] => []);
-  const sizes = names.filter(counts).map(async (name) => (await stat(path.join(folder, name))).size);
-  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
 async function nearestFolder(folder: string): Promise<string> {

@@ -14,7 +14,7 @@ describe('the configuration without a file', () => {
     expect(values).toEqual({
       callbacks: { embedded: 'on', host: '127.0.0.1', port: 8466 },
       metrics: { remote: 'off' },
-      log: { level: 'info', format: 'auto' },
+      log: { level: 'info' },
       encryption: {},
       codec: { host: '127.0.0.1', port: 8467 },
       https: { allowedHosts: [], plainHttp: 'off', maxBytes: 5_368_709_120 },
@@ -152,20 +152,18 @@ describe('precedence', () => {
                   ? 'on'
                   : key === 'log.level'
                     ? 'warn'
-                    : key === 'log.format'
-                      ? 'text'
-                      : key.startsWith('policies.') && key !== 'policies.max_resubmissions'
-                        ? '11 minutes'
-                        : key === 'service.max_conversion_memory_bytes'
-                          ? '1100000000'
-                          : key === 'service.engines'
-                            ? 'typst'
-                            : '11';
+                    : key.startsWith('policies.') && key !== 'policies.max_resubmissions'
+                      ? '11 minutes'
+                      : key === 'service.max_conversion_memory_bytes'
+                        ? '1100000000'
+                        : key === 'service.engines'
+                          ? 'typst'
+                          : '11';
       const variable = `FILECONV_${key.replace('.', '_').toUpperCase()}`;
       env[variable] = value;
       expected.set(key, variable);
     }
-    expect(expected.size).toBe(86);
+    expect(expected.size).toBe(85);
     const loaded = await load(undefined, env);
     for (const row of describeConfig(loaded)) {
       if (!expected.has(row.key)) continue;

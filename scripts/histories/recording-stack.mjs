@@ -59,7 +59,11 @@ export class RecordingStack {
     this.#closing.push(() => rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 }));
     Runtime.install({ logger: new DefaultLogger('ERROR') });
     const env = process.env;
-    const cliPath = await obtainTemporalCli({ env, cacheDir: defaultCacheDir(env, homedir()), onProgress: console.log });
+    const cliPath = await obtainTemporalCli({
+      env,
+      cacheDir: defaultCacheDir(env, homedir()),
+      onProgress: console.log,
+    });
     const server = await startTemporalServer({
       cliPath,
       env,

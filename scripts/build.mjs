@@ -27,12 +27,10 @@ export async function build({ check = true } = {}) {
   const options = ['-b', path.join(root, 'packages/cli'), ...(check ? [] : ['--noCheck'])];
   execFileSync(process.execPath, [compiler, ...options], { stdio: 'inherit' });
 
-  const description = hashOf(compiledIn('dist/contract', 'packages/service/dist'));
-  if (before.tools !== tools || before.description !== description) describeApi();
   const workflows = hashOf(compiledIn('dist/workflows', 'dist/shared', 'dist/encryption'));
   if (before.tools !== tools || before.workflows !== workflows) await bundleWorkflows();
   const { version: sdkVersion } = require('@temporalio/worker/package.json');
-  writeFileSync(recordFile, `${JSON.stringify({ sdkVersion, tools, description, workflows })}\n`);
+  writeFileSync(recordFile, `${JSON.stringify({ sdkVersion, tools, workflows })}\n`);
 }
 
 /** Of source files that are no more. */
@@ -56,12 +54,6 @@ function hashOf(files) {
   const hash = createHash('sha256');
   for (const file of [...files].sort()) hash.update(`${file}\n`).update(readFileSync(path.join(root, file)));
   return hash.digest('hex');
-}
-
-function describeApi() {
-  const service = path.join(root, 'packages/service/dist');
-  const { describeService } = require(path.join(service, 'http/openapi.js'));
-  writeFileSync(path.join(service, 'openapi.json'), JSON.stringify(describeService()));
 }
 
 async function bundleWorkflows() {

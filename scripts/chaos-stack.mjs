@@ -108,12 +108,12 @@ export class ChaosStack {
 
   async #keepTemporal(port) {
     const { env } = process;
-    const cli = await obtainTemporalCli({ env, cacheDir: defaultCacheDir(env, homedir()) });
+    const cliPath = await obtainTemporalCli({ env, cacheDir: defaultCacheDir(env, homedir()) });
     const state = path.join(this.folder, '.fileconv');
     mkdirSync(state, { recursive: true });
     const start = () =>
       startTemporalServer({
-        ...{ cliPath: cli.path, env, port, uiPort: false, dbFilename: path.join(state, 'temporal.db') },
+        ...{ cliPath, env, port, uiPort: false, dbFilename: path.join(state, 'temporal.db') },
         logFile: path.join(this.folder, 'temporal.log'),
       });
     const keep = async () => {

@@ -17,9 +17,7 @@ const roundTimeoutMs = 180_000;
 /** What a worker that woke still had to do, it has done by then. */
 const settleMs = 5_000;
 /** So that many are on their way whenever the worker is stopped. */
-const slowDownloads = [200, 400, 800, 1_600]
-  .map((ms) => `[[faults]]\nkind = "latency"\nms = ${ms}\nendpoint = "download/url/get"\nprobability = 0.5\n`)
-  .join('\n');
+const slowDownloads = '[[faults]]\nkind = "latency"\nms = 1_500\nendpoint = "download/url/get"\n';
 const policies = {
   firstCheckAfter: 100,
   maxCheckInterval: '1 second',

@@ -3,7 +3,6 @@ export * from './client/index';
 export { FileConversionPlugin } from './plugin';
 export type { AppProfile, CallbackSettings, FileConversionPluginOptions } from './plugin';
 export type { ApiTimeouts } from './http/conversion-api';
-export type { RequestTracer } from './http/request-spans';
 export { StorageError } from './storage/errors';
 export type { StorageErrorCode } from './storage/errors';
 export type {

@@ -17,7 +17,6 @@ import { listingInterceptor } from './client/listing';
 import { createConversionApi } from './http/client';
 import type { ApiTimeouts, ConversionApi, RateMemory } from './http/conversion-api';
 import { createRateMemory } from './http/rate-limit/rate-memory';
-import type { RequestTracer } from './http/request-spans';
 import { fixedToken, readTokenFile, RereadToken, type TokenSource } from './http/token-source';
 import type * as NexusHandlers from './nexus/handlers';
 import type { CallbackSubmission } from './shared/job';
@@ -75,8 +74,6 @@ export interface FileConversionPluginOptions {
    * do. Default: if it has no activities of its own either.
    */
   workflows?: boolean;
-  /** OpenTelemetry `Tracer`: each request to a service becomes a child span of the activity's. Default: no spans. */
-  tracer?: RequestTracer;
   /**
    * Serves the Nexus service `conversion` to callers of other namespaces and languages, who may use these app profiles.
    * Needs the packages `@temporalio/nexus` and `nexus-rpc`. Default: not served.
@@ -249,7 +246,7 @@ export class FileConversionPlugin extends SimplePlugin {
   }
 
   private connect(app: string): ConversionApi {
-    const { apps, timeouts = {}, tracer } = this.settings;
+    const { apps, timeouts = {} } = this.settings;
     const profile = Object.hasOwn(apps, app) ? apps[app] : undefined;
     const token = this.tokens.get(app);
     if (!profile || !token) {
@@ -266,7 +263,6 @@ export class FileConversionPlugin extends SimplePlugin {
       timeouts,
       rateMemory: this.rateMemory(profile),
       observer: this.metrics.observer(app),
-      tracer,
     });
   }
 

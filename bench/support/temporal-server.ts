@@ -9,9 +9,9 @@ import { defaultCacheDir, obtainTemporalCli, startTemporalServer } from '../../p
  */
 export async function startBenchServer({ dbFilename }: { dbFilename?: string } = {}): Promise<RunningTemporalServer> {
   const { env } = process;
-  const cli = await obtainTemporalCli({ env, cacheDir: defaultCacheDir(env, os.homedir()) });
+  const cliPath = await obtainTemporalCli({ env, cacheDir: defaultCacheDir(env, os.homedir()) });
   return startTemporalServer({
-    cliPath: cli.path,
+    cliPath,
     env,
     uiPort: false,
     dbFilename,

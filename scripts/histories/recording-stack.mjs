@@ -59,9 +59,13 @@ export class RecordingStack {
     this.#closing.push(() => rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 }));
     Runtime.install({ logger: new DefaultLogger('ERROR') });
     const env = process.env;
-    const cli = await obtainTemporalCli({ env, cacheDir: defaultCacheDir(env, homedir()), onProgress: console.log });
+    const cliPath = await obtainTemporalCli({
+      env,
+      cacheDir: defaultCacheDir(env, homedir()),
+      onProgress: console.log,
+    });
     const server = await startTemporalServer({
-      cliPath: cli.path,
+      cliPath,
       env,
       uiPort: false,
     });

@@ -2,7 +2,7 @@ import { createSecretKey, randomBytes, createHmac, timingSafeEqual, type KeyObje
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { CallbackSubmission } from '../shared/job';
-import { readIfExists, readOrCreateFile } from '../storage/replace-file';
+import { readOrCreateFile } from '../storage/replace-file';
 
 /** Separates these signatures from any other use of the key. */
 const purpose = 'temporal-file-conversion callback 1\n';
@@ -89,8 +89,6 @@ export function parseCallbackKeys(text: string): CallbackKeys {
 
 /** The content of the key file. The first of several processes creates it, readable by its owner only. */
 export async function ensureCallbackKeyFile(file: string): Promise<string> {
-  const existing = await readIfExists(file);
-  if (existing !== undefined) return existing;
   await mkdir(path.dirname(file), { recursive: true });
   return readOrCreateFile(file, () => `${randomBytes(32).toString('base64url')}\n`);
 }

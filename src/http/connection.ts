@@ -12,7 +12,6 @@ import { createAgent } from '../network/proxy';
 import { createQuote, type Quote } from './quote';
 import { readRateHeaders, readRetryAfter } from './rate-limit/headers';
 import { type Permit, RateGate, TurnedAway, type Turn } from './rate-limit/rate-gate';
-import { beginRequestSpan, type RequestTracer } from './request-spans';
 import { fixedToken, isSendable, type IssuedToken, type TokenSource } from './token-source';
 
 /** A request to one of the service's own URLs. */
@@ -64,15 +63,13 @@ export class ServiceConnection {
   readonly #agent: Agent;
   readonly #gate: RateGate;
   readonly observer: RequestObserver | undefined;
-  readonly #tracer: RequestTracer | undefined;
   /** Requests between the call and their first byte. */
   readonly #preparing = new Set<Promise<Prepared>>();
   #underWay = 0;
   #closing: Promise<void> | undefined;
 
-  constructor({ baseUrl, appId, token, timeouts, rateMemory, observer, tracer }: ConversionApiOptions) {
+  constructor({ baseUrl, appId, token, timeouts, rateMemory, observer }: ConversionApiOptions) {
     this.observer = observer;
-    this.#tracer = tracer;
     this.#gate = new RateGate({ memory: rateMemory });
     this.appId = appId;
     this.address = createServiceAddress(baseUrl);
@@ -252,19 +249,15 @@ export class ServiceConnection {
     this.#underWay += 1;
     const end = (): void => {
       this.#underWay -= 1;
-      span?.end();
     };
     const { endpoint } = request;
     const startedAt = performance.now();
-    const span = this.#tracer && beginRequestSpan(this.#tracer, request);
     const answered = (status: number | ClientErrorCode): void => {
       this.observer?.answered({ endpoint, status, seconds: secondsSince(startedAt) });
-      span?.answered(status);
     };
     try {
       const answer = await exchange(this.#agent, request);
       answered(answer.httpStatus);
-      answer.body.once('error', (error) => span?.answered(clientCodeOf(error) ?? 'CONNECTION_LOST'));
       answer.body.once('close', end);
       return answer;
     } catch (error) {

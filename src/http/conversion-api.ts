@@ -3,7 +3,6 @@ import type { Endpoint, Format } from '../contract/endpoints';
 import type { ConversionParameters } from '../shared/parameters';
 import type { ClientErrorCode } from './errors';
 import type { RateMemory, Turn } from './rate-limit/rate-gate';
-import type { RequestTracer } from './request-spans';
 import type { TokenSource } from './token-source';
 
 export type { RateMemory } from './rate-limit/rate-gate';
@@ -31,8 +30,6 @@ export interface ConversionApiOptions {
   rateMemory?: RateMemory | undefined;
   /** Default: none. */
   observer?: RequestObserver | undefined;
-  /** Default: no spans. */
-  tracer?: RequestTracer | undefined;
 }
 
 /** How a request waits for its turn at the rate limit (section "Limits"); `signal` defaults to the request's own. */

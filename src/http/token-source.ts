@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
-import { systemErrorCode } from '../shared/system-error';
+import { systemErrorCode, whyUnreadable } from '../shared/system-error';
 
 /** The token of one request. Its version stands for it where its text must not be. */
 export interface IssuedToken {
@@ -145,7 +145,7 @@ export async function readTokenFile(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    throw new Error(`${file}: ${systemErrorCode(error) ?? 'unknown error'}`, { cause: error });
+    throw new Error(`${file}: ${whyUnreadable(error)}`, { cause: error });
   }
 }
 

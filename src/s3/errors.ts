@@ -122,7 +122,7 @@ const byStatus: Readonly<Record<number, string>> = {
   507: 'InsufficientStorage',
 };
 
-const endpointAdvice = 'See that it runs, and that the endpoint ([s3] in fileconv.toml, AWS_ENDPOINT_URL_S3) is right';
+const endpointAdvice = 'See that it runs, and that the endpoint (AWS_ENDPOINT_URL_S3) is right';
 const silent: Diagnosis = {
   code: failed,
   why: `the server does not answer in time. ${endpointAdvice}`,
@@ -141,7 +141,7 @@ const notS3: Diagnosis = {
 const noRegion: Diagnosis = { code: forGood, why: 'no region is set, or none that can be. Set AWS_REGION' };
 const noEndpoint: Diagnosis = {
   code: forGood,
-  why: 'the endpoint is no http: or https: URL. Correct it in [s3] of fileconv.toml, or in AWS_ENDPOINT_URL_S3',
+  why: 'the endpoint is no http: or https: URL. Correct AWS_ENDPOINT_URL_S3',
 };
 
 /** Where the error has no name, these words say it: of the SDK, of the system, of TLS or of the HTTP parser. */

@@ -45,8 +45,8 @@ const sevenDaysMs = 7 * 24 * 60 * 60 * 1_000;
   let running: Run;
 
   beforeAll(async () => {
-    const cli = await obtainTemporalCli({ env: process.env, cacheDir: defaultCacheDir(process.env, os.homedir()) });
-    server = await startTemporalServer({ cliPath: cli.path, env: process.env });
+    const cliPath = await obtainTemporalCli({ env: process.env, cacheDir: defaultCacheDir(process.env, os.homedir()) });
+    server = await startTemporalServer({ cliPath, env: process.env });
     rig = await startRig({ app: 'billing', temporal: { address: server.address, namespace: 'default' } });
     answerByName(rig.stub);
     const start = async (name: string) =>

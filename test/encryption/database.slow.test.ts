@@ -40,10 +40,10 @@ let stands: Record<keyof typeof marks, Stand>;
 
 beforeAll(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-database-'));
-  const cli = await obtainTemporalCli({ env: process.env, cacheDir: defaultCacheDir(process.env, os.homedir()) });
+  const cliPath = await obtainTemporalCli({ env: process.env, cacheDir: defaultCacheDir(process.env, os.homedir()) });
   const dbFilename = path.join(folder, 'temporal.db');
   server = await startTemporalServer({
-    cliPath: cli.path,
+    cliPath,
     env: process.env,
     dbFilename,
     uiPort: false,

@@ -66,7 +66,7 @@ describe('a token in a file', () => {
 
   it.each([
     ['empty', () => write(''), 'it is empty'],
-    ['gone', () => rm(file), 'ENOENT'],
+    ['gone', () => rm(file), 'there is no such file'],
     ['two words', () => write('half a-token'), 'it is not one word of ASCII'],
   ])('stays in use while the file is %s, and that is told once', async (_state, spoil, reason) => {
     await write('first-token');

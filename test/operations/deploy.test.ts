@@ -10,7 +10,7 @@ import { validate } from 'dockerfile-utils';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { loadConfig, type LoadedConfig } from '../../packages/cli/src/config/load-config';
-import { temporalCli } from '../../packages/cli/src/dev-server/download';
+import { temporalWheel } from '../../packages/cli/src/dev-server/obtain';
 import { findUnknownWord } from '../support/command-lines';
 
 /** What stands in deploy/, held against the command line, the configuration and each other. Nothing of it is run here but the health check. */
@@ -123,7 +123,7 @@ describe('the compose file', () => {
 
   it('uses the image of this version, and the Temporal that is tested', () => {
     const { temporal, service, ...ours } = services;
-    expect(temporal?.image).toBe(`temporalio/temporal:${temporalCli.version}`);
+    expect(temporal?.image).toBe(`temporalio/temporal:${temporalWheel.version}`);
     expect(service?.image).toBe(`fileconv-service:${version}`);
     expect(new Set(Object.values(ours).map(({ image }) => image))).toEqual(new Set([`fileconv-worker:${version}`]));
   });

@@ -36,10 +36,10 @@ let worker: WorkerProcess | undefined;
 
 beforeEach(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-temporal-down-'));
-  ({ path: cliPath } = await obtainTemporalCli({
+  cliPath = await obtainTemporalCli({
     env: process.env,
     cacheDir: defaultCacheDir(process.env, os.homedir()),
-  }));
+  });
   server = await startServer();
   temporal = new Client({ connection: await Connection.connect({ address: server.address }) });
   isTemporalDown = new Promise<void>((resolve) => (jobWaits = resolve)).then(() => server.stop());

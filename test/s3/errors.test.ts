@@ -83,7 +83,10 @@ describe.each(['read', 'write'] as const)('%s', (step) => {
     const client = clientOf('http://127.0.0.1:1', server.accessKey, s3Secret, { maxAttempts: 1 });
     const failure = await failureOf(act(createS3Files({ client }), `s3://${bucket}/a.md`));
     expect(failure).toMatchObject({ code: 'STORAGE_FAILED', retryable: true });
-    expectClear(failure, /no connection to the server.*endpoint \(\[s3\].*\(connect ECONNREFUSED 127\.0\.0\.1:1\)/);
+    expectClear(
+      failure,
+      /no connection to the server.*endpoint \(AWS_ENDPOINT_URL_S3.*\(connect ECONNREFUSED 127\.0\.0\.1:1\)/,
+    );
   });
 
   it('a server that takes the connection and says nothing', async () => {
@@ -92,7 +95,7 @@ describe.each(['read', 'write'] as const)('%s', (step) => {
     const client = clientOf(`http://127.0.0.1:${port}`, 'AKID', s3Secret, { maxAttempts: 1, requestHandler });
     const failure = await failureOf(act(createS3Files({ client }), `s3://${bucket}/a.md`));
     expect(failure).toMatchObject({ code: 'STORAGE_FAILED', retryable: true });
-    expectClear(failure, /does not answer in time.*endpoint \(\[s3\]/);
+    expectClear(failure, /does not answer in time.*endpoint \(AWS_ENDPOINT_URL_S3/);
   });
 
   it('no region', async () => {
@@ -107,9 +110,13 @@ describe.each(['read', 'write'] as const)('%s', (step) => {
     [
       'an endpoint without a scheme',
       { endpoint: '127.0.0.1:9000' },
-      /the endpoint is no http: or https: URL\. Correct it/,
+      /the endpoint is no http: or https: URL\. Correct AWS_ENDPOINT_URL_S3/,
     ],
-    ['an endpoint that is no URL', { endpoint: 'nonsense' }, /the endpoint is no http: or https: URL\. Correct it/],
+    [
+      'an endpoint that is no URL',
+      { endpoint: 'nonsense' },
+      /the endpoint is no http: or https: URL\. Correct AWS_ENDPOINT_URL_S3/,
+    ],
     ['a region that is none', { region: 'a b' }, /no region is set, or none that can be.*Set AWS_REGION/],
   ])('%s', async (_title, settings, words) => {
     const client = clientOf(server.endpoint, 'AKID', s3Secret, settings);

@@ -6,7 +6,12 @@ describe('a secret', () => {
   it.each([
     ['as it is', 'a secret/1=2, b', 'a ***, b'],
     ['twice', 'secret/1=2secret/1=2', '******'],
-    ['with escapes inside escapes', 'x %26sol%3B secret%26%2347%3B1&amp;#x3d;2 y', 'x %26sol%3B *** y'],
+    [
+      'with escapes of several kinds, some escaped again',
+      'x secret%252f1&amp;#x3d;2 secret\\\\u002f1=2 y',
+      'x *** *** y',
+    ],
+    ['in the other case', 'SECRET/1=2', '***'],
     ['after what looks like an escape with its first characters', String.raw`\secret/1=2`, String.raw`\***`],
     ['beside other characters', 'ü€😀secret\\/1=2😀', 'ü€😀***😀'],
   ])('is masked %s, and nothing else', (_how, text, masked) => {
@@ -19,6 +24,10 @@ describe('a secret', () => {
 
   it('of other letters than ASCII is masked percent-encoded and escaped for JSON', () => {
     expect(hide(String.raw`schl%C3%BCssel schl\u00fcssel schlüssel`, 'schlüssel')).toBe('*** *** ***');
+  });
+
+  it('of characters that HTML has names for is masked by these', () => {
+    expect(hide('a&amp;b&quot;c&lt;d a&b"c<d', 'a&b"c<d')).toBe('*** ***');
   });
 
   it('that holds another is masked once', () => {

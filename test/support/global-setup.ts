@@ -24,14 +24,14 @@ export default async function prepareRun(): Promise<void> {
   process.env['TMPDIR'] = globalThis.testRunFolder;
   // A developer who keeps a server running saves its start.
   if (process.env['TEST_TEMPORAL_ADDRESS']) return;
-  const cli = await obtainTemporalCli({
+  const cliPath = await obtainTemporalCli({
     env: process.env,
     cacheDir: defaultCacheDir(process.env, os.homedir()),
     onProgress: (message) => console.log(message),
   });
   const withUi = process.env['TEST_TEMPORAL_UI'] === '1';
   const server = await startTemporalServer({
-    cliPath: cli.path,
+    cliPath,
     env: process.env,
     dynamicConfig: {
       // Off by default; an operator's server may have it.

@@ -1,10 +1,9 @@
-import { createHash, createHmac, randomBytes, randomUUID } from 'node:crypto';
-import { lstat, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, lstat, mkdir, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { leadsInto } from 'temporal-file-conversion/internal/storage/confine';
 import { makeFolder } from 'temporal-file-conversion/internal/storage/folders';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
-import { readIfExists, readOrCreateFile, replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
+import { readIfExists, replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
 import { z } from 'zod';
 import { CommandError, explainStateFolder } from './command-error';
 import type { Door } from './config/doors';
@@ -54,7 +53,7 @@ export async function allow(context: Context): Promise<{ doors: readonly Door[];
   for (const folder of unnamedFolders(context)) {
     if ((await isMissingOrEmpty(folder)) || (await isOwn(context, folder))) continue;
     await refuseLinks(folder);
-    await sign(context, folder);
+    await remember(context, folder);
     folders.push(folder);
   }
   return { doors, folders };
@@ -94,22 +93,14 @@ function lastStackFile(context: Context): string {
   return path.join(ownFolder(context), 'last-stack');
 }
 
-/** Several processes may make it at once. It appears with its signature, so that none takes it for a stranger's. */
+/** Several processes may make it at once: the others find it known, or still empty. */
 async function makeOwn(context: Context, folder: string): Promise<void> {
   if (!(await isMissingOrEmpty(folder))) return;
   await makeFolder(path.dirname(folder));
-  const made = `${folder}.${randomUUID()}.part`;
-  await mkdir(made, { mode: 0o700 });
-  try {
-    await sign(context, made);
-    await rename(made, folder);
-  } catch (error) {
-    await rm(made, { recursive: true, force: true });
-    const code = systemErrorCode(error);
-    // A volume that is mounted there stays where it is.
-    if (code === 'EBUSY') await sign(context, folder);
-    else if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error;
-  }
+  await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
+    if (systemErrorCode(error) !== 'EEXIST') throw error;
+  });
+  await remember(context, folder);
 }
 
 /** The folders with state of which nobody has said that they are to be used. */
@@ -132,37 +123,31 @@ async function isMissingOrEmpty(folder: string): Promise<boolean> {
   }
 }
 
-/**
- * A folder is this user's own by a signature in it: of its inode and its birth, which no copy has, with a key that only the user has.
- */
 async function isOwn(context: Context, folder: string): Promise<boolean> {
-  const { name, text } = await signatureOf(context, folder);
-  return (await readIfExists(path.join(folder, name)).catch(() => undefined)) === text;
+  const known = (await readIfExists(foldersFile(context)).catch(() => undefined)) ?? '';
+  return known.split('\n').includes(await identityOf(folder));
 }
 
-async function sign(context: Context, folder: string): Promise<void> {
-  const { name, text } = await signatureOf(context, folder);
-  await rm(path.join(folder, name), { force: true });
-  await writeFile(path.join(folder, name), text, { flag: 'wx', mode: 0o600 });
-}
-
-async function signatureOf(context: Context, folder: string): Promise<{ name: string; text: string }> {
-  const key = await ownKey(context);
-  const { ino, birthtimeNs } = await stat(folder, { bigint: true });
-  const signed = createHmac('sha256', key).update(`${ino} ${birthtimeNs}`).digest('hex');
-  // Each of several users has a signature of its own.
-  return { name: `.owner-${createHash('sha256').update(key).digest('hex').slice(0, 8)}`, text: `${signed}\n` };
-}
-
-async function ownKey(context: Context): Promise<string> {
-  const folder = ownFolder(context);
+async function remember(context: Context, folder: string): Promise<void> {
+  const own = ownFolder(context);
+  const line = `${await identityOf(folder)}\n`;
   try {
-    await mkdir(folder, { recursive: true });
-    return await readOrCreateFile(path.join(folder, 'folders.key'), () => `${randomBytes(32).toString('base64url')}\n`);
+    await mkdir(own, { recursive: true });
+    await appendFile(foldersFile(context), line, { mode: 0o600 });
   } catch (error) {
-    const problem = `${folder} cannot be written to, where fileconv remembers the folders that it makes. Name the state folder yourself: export FILECONV_STATE_DIR=PATH`;
+    const problem = `${own} cannot be written to, where fileconv remembers the folders that it makes. Name the state folder yourself: export FILECONV_STATE_DIR=PATH`;
     throw new CommandError('STATE_UNUSABLE', [problem], { cause: error });
   }
+}
+
+/** It stays when the folder moves, and no copy has it. */
+async function identityOf(folder: string): Promise<string> {
+  const { ino, birthtimeNs } = await stat(folder, { bigint: true });
+  return `${ino} ${birthtimeNs}`;
+}
+
+function foldersFile(context: Context): string {
+  return path.join(ownFolder(context), 'folders');
 }
 
 /** Of a folder that is to be trusted: what is written through a link lands elsewhere. */

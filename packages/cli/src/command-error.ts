@@ -182,14 +182,37 @@ export function isPortTaken(error: unknown): boolean {
   return error instanceof Error && error.message.includes(listensThere);
 }
 
-/** The error to throw when another program has the port; other errors are returned unchanged. */
-export function portTaken(
+/** The error to throw when a part can't listen where its section of the configuration says; other errors are returned unchanged. */
+export function explainListen(
   error: unknown,
-  { host, port, whose, variable }: { host: string; port: number; whose: string; variable: string },
+  {
+    section,
+    host,
+    port,
+    whose,
+  }: { section: 'service' | 'callbacks' | 'codec'; host: string; port: number; whose: string },
 ): unknown {
-  if (systemErrorCode(error) !== 'EADDRINUSE') return error;
-  const problem = `${listensThere} ${host}:${port}. End it, or give ${whose} another port (${variable}=0: any free one).`;
-  return new CommandError('SERVICE_UNUSABLE', [problem], { cause: error });
+  const refuse = (problem: string) => new CommandError('SERVICE_UNUSABLE', [problem], { cause: error });
+  switch (systemErrorCode(error)) {
+    case 'EADDRINUSE': {
+      const variable = `FILECONV_${section.toUpperCase()}_PORT`;
+      return refuse(
+        `${listensThere} ${host}:${port}. End it, or give ${whose} another port (${variable}=0: any free one).`,
+      );
+    }
+    case 'EACCES':
+      if ((error as NodeJS.ErrnoException).syscall !== 'listen') return error;
+      return refuse(
+        `This user may not listen on ${host}:${port}. Give ${whose} another port (${section}.port; 0: any free one).`,
+      );
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+    case 'EADDRNOTAVAIL':
+    case 'EINVAL':
+      return refuse(`${section}.host: ${host} is no address of this machine. Leave it out to listen on 127.0.0.1.`);
+    default:
+      return error;
+  }
 }
 
 /** The same for any folder with state, or a file in it. */

@@ -104,7 +104,6 @@ export function buildCommands(output: Output, run: Runner): Command {
   )
     .argument('[format]', 'list only what this format can be converted to', formatName)
     .option('--engines', 'list the engines of the embedded service instead: what is here, and what each would add')
-    .option('--matrix', 'list every pair of formats that the embedded service converts, with the engine')
     .option(...appOption)
     .action(act(async () => (await import('./commands/formats.js')).formats));
   command(
@@ -113,9 +112,7 @@ export function buildCommands(output: Output, run: Runner): Command {
     'run a worker: the process that executes conversion jobs',
     'fileconv worker',
     'TEMPORAL_ADDRESS=temporal.internal:7233 fileconv worker',
-  )
-    .option('--unversioned', 'take work of every version, whatever worker.build_id says')
-    .action(act(async () => (await import('./commands/worker.js')).worker));
+  ).action(act(async () => (await import('./commands/worker.js')).worker));
   command(
     group(program, 'app', 'apps whose jobs wait for a person', 'fileconv app ready --app billing'),
     'ready',
@@ -186,19 +183,10 @@ function addService(program: Command, act: Act): void {
     'check',
     'check every rule of the API document against a conversion service',
     'fileconv service check',
-    'fileconv service check --base-url https://api.example.com --app 1b4e28ba-2fa1-4d2e-883f-0016d3cca427 --token-env APP_TOKEN',
+    'fileconv service check --app billing',
     'fileconv service check --json | jq \'.rules[] | select(.status == "fail")\'',
   )
-    .option('--base-url <url>', 'the service; default: that of the app profile')
-    .option('--app <id>', 'App ID at --base-url; without it the name of an app profile')
-    .option('--token-env <name>', 'variable that holds the app token')
-    .option('--token-file <file>', 'file that holds the app token')
-    .option('--token <token>', 'the app token itself, which then shows in the process list')
-    .option('--allow-plain-http', 'send the token unencrypted to another machine')
-    .option(
-      '--with <need=profile...>',
-      'accounts that some rules need, by app profile: second-app, free-plan-app, no-credits-app, priced-app; with a number, rate-limited-app=slow:5 (requests), short-uploads-app, short-downloads-app (seconds), small-uploads-app (bytes); and other-version=v2',
-    )
+    .option(...appOption)
     .action(act(async () => (await import('./commands/service-check.js')).serviceCheck));
 }
 

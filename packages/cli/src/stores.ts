@@ -9,10 +9,10 @@ import type { CommandContext } from './command-context';
 
 /** `roots`: folders that `file:` URIs may lead to; none: any. `isShared`: all workers see the same under them. */
 export function configuredStores(
-  context: Pick<CommandContext, 'config' | 'env'>,
+  { config, env }: Pick<CommandContext, 'config' | 'env'>,
   { roots = [], isShared = false }: { roots?: readonly string[]; isShared?: boolean } = {},
 ): StoresByScheme {
-  const { s3, https } = context.config.values;
+  const { https } = config.values;
   const plainHttp = https.plainHttp === 'on';
   const web = () => {
     const { createHttpsFiles } = require('temporal-file-conversion/internal/storage/https/index') as typeof Https;
@@ -25,16 +25,8 @@ export function configuredStores(
     ...(plainHttp && { http: web }),
     s3() {
       const { createS3Files } = require('temporal-file-conversion/s3') as typeof S3;
-      return createS3Files({
-        endpoint: s3Endpoint(context),
-        region: s3.region,
-        ...(s3.pathStyle && { pathStyle: s3.pathStyle === 'on' }),
-      });
+      // A server other than AWS, whose buckets stand in the path of a URL; the SDK reads the rest of the environment itself.
+      return createS3Files({ endpoint: [env['AWS_ENDPOINT_URL_S3'], env['AWS_ENDPOINT_URL']].find(Boolean) });
     },
   };
-}
-
-/** Of a server other than AWS. */
-export function s3Endpoint({ config, env }: Pick<CommandContext, 'config' | 'env'>): string | undefined {
-  return [config.values.s3.endpoint, env['AWS_ENDPOINT_URL_S3'], env['AWS_ENDPOINT_URL']].find(Boolean);
 }

@@ -46,7 +46,6 @@ it.each([
     'AWS_SECRET',
   ],
   ['the address of Temporal', 'temporal.address', '[temporal]\naddress = "evil.example:7233"', 'evil.example:7233'],
-  ['the address of a store', 's3.endpoint', '[s3]\nendpoint = "https://evil.example"', 'https://evil.example'],
   [
     'an origin that may decrypt',
     'codec.ui_origin',
@@ -95,18 +94,6 @@ it('one that somebody has named, values of the environment, and this machine nee
   await expect(open()).resolves.toBeDefined();
 });
 
-it("what Temporal's own configuration says is allowed with the file that names it, and not after it has changed", async () => {
-  const { cwd, open, run } = await cloned({
-    'fileconv.toml': '[temporal]\nconfig_file = "temporal.toml"\n',
-    'temporal.toml': '[profile.default]\naddress = "127.0.0.1:1"\n',
-  });
-  await expect(open()).rejects.toThrow('temporal.config_file');
-  await run(['config', 'allow']);
-  await expect(open()).resolves.toBeDefined();
-  await writeFile(path.join(cwd, 'temporal.toml'), '[profile.default]\naddress = "evil.example:7233"\n');
-  await expect(open()).rejects.toThrow('temporal.config_file');
-});
-
 it('a path leads out of the folder by its dots, as an absolute one, and by a link that is on its way', async () => {
   const { cwd, open } = await cloned({ 'keys/a.key': '' });
   await symlink(await newFolder(), path.join(cwd, 'link'));
@@ -131,18 +118,10 @@ it('every key that could open something is one of those', () => {
   const harmless = [...all, ...appKeys.map((key) => `apps.NAME.${key}`)].filter((key) => doorOf(key) === undefined);
   const isNumber = /_(seconds|bytes|attempts|days|depth|fields|concurrency|activities|resubmissions)$|\.port$/;
   expect(harmless.filter((key) => !key.startsWith('policies.') && !isNumber.test(key))).toEqual([
-    ...['temporal.namespace', 'temporal.profile', 'worker.task_queue', 'worker.common_limit', 'worker.roots'],
+    ...['temporal.namespace', 'worker.task_queue', 'worker.common_limit', 'worker.roots'],
     ...['worker.shared_files', 'worker.deployment_name', 'worker.build_id', 'service.engines', 'callbacks.embedded'],
-    ...['log.level', 'log.format', 's3.region', 's3.path_style', 'apps.NAME.app_id'],
+    ...['log.level', 'apps.NAME.app_id'],
   ]);
-});
-
-it('no file sends the requests of a store unencrypted to another machine', async () => {
-  const { cwd, open } = await cloned({ 'fileconv.toml': '[s3]\nendpoint = "http://minio.example:9000"\n' });
-  const named = { FILECONV_CONFIG: path.join(cwd, 'fileconv.toml') };
-  await expect(open(named)).rejects.toThrow(
-    's3.endpoint is http://minio.example:9000, plain http to another machine; use https',
-  );
 });
 
 const stateLine = (folder: string) =>

@@ -22,7 +22,6 @@ it.each([
   [['batch', 'retry', ''], "argument 'name'"],
   [['batch', 'cancel', ''], "argument 'name'"],
   [['schedule', 'pause', ''], "argument 'name'"],
-  [['service', 'tasks', 'show', ''], "argument 'id'"],
   [['convert', 'a.md', '', '--to', 'pdf'], "argument 'file'"],
   [['convert', 'a.md', '--to', 'pdf', '--app', ''], "option '--app <name>'"],
   [['job', 'list', '--batch='], "option '--batch <id>'"],

@@ -57,7 +57,7 @@ describe('fileconv callbacks', () => {
   it.each([
     ['a variable that is not set', { FILECONV_CALLBACKS_KEY_ENV: 'HOOK_KEY' }, /the variable HOOK_KEY is not set/],
     ['a short key', { FILECONV_CALLBACKS_KEY_ENV: 'HOOK_KEY', HOOK_KEY: 'short-key' }, /at least 32 characters, not 9/],
-    ['no such file', { FILECONV_CALLBACKS_KEY_FILE: 'no.key' }, /no\.key does not exist/],
+    ['no such file', { FILECONV_CALLBACKS_KEY_FILE: 'no.key' }, /no\.key cannot be read: there is no such file/],
     ['two places', { FILECONV_CALLBACKS_KEY_FILE: 'a', FILECONV_CALLBACKS_KEY_ENV: 'B' }, /keep one/],
   ])('names in one line what is wrong with the key: %s', async (_what, variables, problem) => {
     const ended = await fileconv(['callbacks'], { cwd: folder, env: { ...unreachable, ...variables } });

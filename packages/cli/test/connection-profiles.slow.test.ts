@@ -87,8 +87,8 @@ it('a profile with a certificate reaches the server: commands and workers show i
   const worker = startProcess(['worker'], {
     cwd,
     env: {
-      FILECONV_TEMPORAL_CONFIG_FILE: 'temporal.toml',
-      FILECONV_TEMPORAL_PROFILE: 'mutual',
+      TEMPORAL_CONFIG_FILE: 'temporal.toml',
+      TEMPORAL_PROFILE: 'mutual',
       FILECONV_WORKER_TASK_QUEUE: 'mutual',
     },
   });
@@ -136,7 +136,7 @@ it.each([
     'whose certificate is not there',
     'gone',
     2,
-    /^error: Temporal's own configuration can't be used: ENOENT.*gone\.pem.*; correct Temporal's configuration file temporal\.toml/,
+    /^error: Temporal's own configuration can't be used: \/.*gone\.pem: there is no such file; correct Temporal's configuration file temporal\.toml/,
   ],
   [
     'that the file does not have',

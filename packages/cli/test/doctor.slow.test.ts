@@ -8,7 +8,6 @@ import { until } from '../../../test/support/until';
 import { writeStackRecord } from '../src/stack/stack-record';
 import { startRig, type ConversionRig } from '../../../test/support/conversion-worker';
 import { newNamespace } from '../../../test/support/namespace';
-import { startS3Server, type S3Server } from '../../../test/support/s3-server';
 import { answerError, answerJson, stubAppId, stubToken } from '../../../test/support/stub-service';
 import { testTemporalAddress } from '../../../test/support/temporal';
 import {
@@ -36,13 +35,7 @@ describe('fileconv doctor', () => {
   beforeEach(async () => {
     rig = await startRig();
     cwd = await newFolder();
-    rig.stub.on('task/response', (_seen, response) =>
-      answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK', {
-        'x-ratelimit-limit': '60',
-        'x-ratelimit-remaining': '41',
-        'x-ratelimit-reset': '12',
-      }),
-    );
+    rig.stub.on('task/response', (_seen, response) => answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK'));
     healthy = {
       TEMPORAL_ADDRESS: testTemporalAddress(),
       FILECONV_WORKER_TASK_QUEUE: rig.taskQueue,
@@ -54,25 +47,6 @@ describe('fileconv doctor', () => {
   });
   afterEach(() => rig.close());
   afterAll(removeFolders);
-
-  it('names a workflow at which workers fail again and again', async () => {
-    const { temporal } = rig;
-    const { namespace } = temporal.options;
-    const taskQueue = { name: `failing ${cwd}` };
-    const handle = await temporal.workflow.start('conversionJob', { workflowId: cwd, taskQueue: taskQueue.name });
-    const query = `WorkflowId = '${cwd}' AND TemporalReportedProblems = 'category=WorkflowTaskFailed'`;
-    // The server tells after five attempts, with pauses between them.
-    for (let isTold = false; !isTold; isTold = (await temporal.workflow.count(query)).count > 0) {
-      const { taskToken } = await temporal.withDeadline(Date.now() + 60_000, () =>
-        temporal.workflowService.pollWorkflowTaskQueue({ namespace, taskQueue }),
-      );
-      await temporal.workflowService.respondWorkflowTaskFailed({ namespace, taskToken });
-    }
-    const { stdout } = await fileconv(['doctor'], { cwd, env: healthy });
-    expect(stdout).toContain(`broken   workflow tasks: workers fail again and again at ${cwd}`);
-    expect(stdout).toContain(`See why: fileconv job show '${cwd}'`);
-    await handle.terminate();
-  });
 
   /** The broken parts, and what is said and advised of the first. */
   async function examine(env: Record<string, string | undefined>) {
@@ -93,7 +67,7 @@ describe('fileconv doctor', () => {
     apps,
   });
 
-  it('says ok of every part, with the rate limit seen now, and ends with 0', async () => {
+  it('says ok of every part, and ends with 0', async () => {
     const env = { ...healthy, FILECONV_TEMPORAL_UI_URL: 'https://temporal.example.com/' };
     const ended = await fileconv(['doctor'], { cwd, env });
     expect(linesOf(ended.stdout)).toEqual([
@@ -105,8 +79,6 @@ describe('fileconv doctor', () => {
       expect.stringMatching(/^ok {7}workers: 1 on task queue test-/),
       'ok       clock beside Temporal: in step',
       `ok       service of app billing: ${rig.stub.url} answers and accepts the token`,
-      'ok       rate limit of app billing: 41 of 60 requests left for questions after tasks, renewed in 12 s',
-      'ok       clock beside service of billing: in step',
       'ok       callbacks: not configured (callbacks.public_base_url): jobs poll',
       expect.stringMatching(/^ok {7}disk: .* free for /),
     ]);
@@ -203,13 +175,7 @@ describe('fileconv doctor', () => {
   });
 
   it.each([
-    [
-      "can't be reached",
-      { FILECONV_APPS_BILLING_BASE_URL: nowhere },
-      undefined,
-      /can't be reached: .*ECONNREFUSED/,
-      /base_url/,
-    ],
+    ["can't be reached", { FILECONV_APPS_BILLING_BASE_URL: nowhere }, undefined, /can't be reached at/, /base_url/],
     ['refuses the token', {}, [403, 'INVALID_CREDENTIAL'], /INVALID_CREDENTIAL/, /App ID and the token of app billing/],
     [
       'knows no such form of App ID',
@@ -239,12 +205,12 @@ describe('fileconv doctor', () => {
     expect(found.cure).toMatch(cure);
   });
 
-  it('names the rate limit when requests are turned away', async () => {
+  it('names the service that turns requests away', async () => {
     rig.stub.on('task/response', (_seen, response) =>
       answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '90' }),
     );
     const found = await examine({});
-    expect(found.parts).toEqual(['rate limit of app billing']);
+    expect(found.parts).toEqual(['service of app billing']);
     expect(found.says).toContain('wait 90 s');
   });
 
@@ -252,7 +218,7 @@ describe('fileconv doctor', () => {
     const shift = path.join(cwd, 'shift.cjs');
     await writeFile(shift, 'const now = Date.now; Date.now = () => now() + 600_000;\n');
     const found = await examine({ NODE_OPTIONS: `--require="${shift}"` });
-    expect(found.parts).toEqual(expect.arrayContaining(['clock beside Temporal', 'clock beside service of billing']));
+    expect(found.parts).toContain('clock beside Temporal');
     const clock = found.findings.find(({ part }) => part === 'clock beside Temporal');
     expect(clock?.says).toMatch(/^this machine's clock is (600|601|599) s ahead$/);
     expect(clock?.cure).toContain('NTP');
@@ -294,37 +260,6 @@ describe('fileconv doctor', () => {
     const found = await examine({ FILECONV_SERVICE_MIN_FREE_BYTES: String(Number.MAX_SAFE_INTEGER) });
     expect(found.parts).toEqual(['disk']);
     expect(found.says).toContain('less than service.min_free_bytes');
-  });
-
-  describe('the object store', () => {
-    let server: S3Server;
-    beforeAll(async () => {
-      server = await startS3Server();
-    }, 900_000);
-    afterAll(() => server.stop());
-
-    it('is looked at where it is configured, and accepts the credentials', async () => {
-      const { parts, findings } = await examine(server.env);
-      expect(parts).toEqual([]);
-      const says = `${server.endpoint} answers and accepts the credentials of this machine`;
-      expect(findings).toContainEqual({ part: 'object store', status: 'ok', says });
-    });
-
-    it.each([
-      [{ AWS_SECRET_ACCESS_KEY: 'wrong' }, /does not accept the credentials$/, /^Correct them/],
-      [{ AWS_ACCESS_KEY_ID: undefined }, /there are no credentials for it$/, /^Set AWS_ACCESS_KEY_ID/],
-      [
-        { AWS_ENDPOINT_URL_S3: nowhere },
-        /there is no connection to the server$/,
-        /endpoint \(\[s3\] in fileconv\.toml/,
-      ],
-      [{ AWS_ENDPOINT_URL_S3: 'nonsense' }, /the endpoint is no http: or https: URL$/, /^Correct it in \[s3\]/],
-    ])('is named with %j', async (env, says, cure) => {
-      const nobody = { AWS_EC2_METADATA_DISABLED: 'true', AWS_SHARED_CREDENTIALS_FILE: '/dev/null' };
-      const found = await examine({ ...server.env, ...nobody, ...env });
-      expect(found).toMatchObject({ parts: ['object store'], says: expect.stringMatching(says) as unknown });
-      expect(found.cure).toMatch(cure);
-    });
   });
 
   (permissionsHold ? it : it.skip)('names the state folder that cannot be written', async () => {

@@ -117,7 +117,11 @@ it('doctor says whether the keys here are those of the jobs', async () => {
     says: 'the newest job: This payload was encrypted with the key 2026-11, which is not among the keys here (other)',
   });
   expect(findingsOf(await runWith({ FILECONV_ENCRYPTION_KEY_FILE: 'no.keys' }, 'doctor', '--json'))).toMatchObject([
-    { part: 'encryption', status: 'broken', says: expect.stringContaining('no.keys does not exist') as unknown },
+    {
+      part: 'encryption',
+      status: 'broken',
+      says: expect.stringContaining('no.keys cannot be read: there is no such file') as unknown,
+    },
     { part: 'Temporal', status: 'skipped' },
   ]);
 });
@@ -221,7 +225,7 @@ describe('the keys', () => {
     [
       'a file that is not there',
       { FILECONV_ENCRYPTION_KEY_FILE: 'no.keys' },
-      /no\.keys does not exist; make one: echo "/,
+      /no\.keys cannot be read: there is no such file; make one: echo "/,
     ],
     ['a file without keys', { FILECONV_ENCRYPTION_KEY_FILE: 'plain.toml' }, /plain\.toml can't be used: it is empty/],
     [

@@ -33,8 +33,8 @@ beforeAll(async () => {
   const { AWS_ENDPOINT_URL_S3: endpoint, AWS_REGION: region, ...credentials } = server.env;
   stack = await startStack({
     ...credentials,
-    FILECONV_S3_ENDPOINT: endpoint,
-    FILECONV_S3_REGION: region,
+    AWS_ENDPOINT_URL_S3: endpoint,
+    AWS_REGION: region,
     FILECONV_HTTPS_ALLOWED_HOSTS: '127.0.0.1',
     FILECONV_HTTPS_PLAIN_HTTP: 'on',
   });

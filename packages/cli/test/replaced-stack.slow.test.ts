@@ -31,7 +31,7 @@ it('a batch that waits for a stack which was stopped goes on with the one that i
   const { temporal } = (await readStackRecord(path.join(cwd, '.fileconv'))) ?? {};
   first.child.kill('SIGTERM');
   await first.ended;
-  const { path: cliPath } = await obtainTemporalCli({
+  const cliPath = await obtainTemporalCli({
     env: process.env,
     cacheDir: defaultCacheDir(process.env, os.homedir()),
   });

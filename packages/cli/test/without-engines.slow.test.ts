@@ -32,5 +32,5 @@ it('the service that runs is asked what it converts; without one, what to instal
   expect(findings).toContainEqual({ part: 'engines', status: 'skipped', says: 'those of the service that runs' });
   const alone = await run(['convert', 'a.md', '--to', 'html', '--out', 'alone.html'], {});
   expect(alone.code).toBe(2);
-  expect(alone.stderr).toContain('a package is missing that converts md to html. Run: npm install pandoc-wasm');
+  expect(alone.stderr).toContain('There is no converter for md to html here. Run: npm install pandoc-wasm');
 });

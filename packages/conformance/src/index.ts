@@ -19,9 +19,7 @@ export type { Rule } from './rule';
 export type { Capabilities, Capability, CallbackReceiver, Credentials, Target } from './target';
 
 /** The outcome of one rule. */
-export interface Outcome extends Required<Omit<Rule, 'check'>> {
-  /** The document leaves it open; the pages around it say so. */
-  readonly beyond: boolean;
+export interface Outcome extends Omit<Rule, 'check'> {
   readonly status: 'pass' | 'fail' | 'skipped';
   /** Why it failed or was skipped. */
   readonly why?: string;
@@ -41,8 +39,7 @@ export const rules: readonly Rule[] = [
 
 /** Checks rules one after the other against a service; never rejects. Close the session when done. */
 export async function checkRule(rule: Rule, session: Session, target: Target): Promise<Outcome> {
-  const { check, restatedIn = [], ...rest } = rule;
-  const about = { ...rest, restatedIn, beyond: rest.section.startsWith('Beyond:') };
+  const { check, ...about } = rule;
   try {
     await check(session);
     return { ...about, status: 'pass' };

@@ -46,23 +46,12 @@ export interface Rule {
   readonly rule: string;
   /** The section of the document, or the page or public client, that it was taken from. */
   readonly source: Source;
-  /** Other sections that say the same; it is checked once. */
-  readonly restatedIn?: readonly Section[];
   readonly check: Check;
-}
-
-/** Rules that other sections state as well. */
-export function restated(restatedIn: readonly Section[], checks: Readonly<Record<string, Check>>): Checks {
-  return mapChecks(checks, (check) => ({ restatedIn, check }));
 }
 
 /** Rules with a source that is not that of the rules around them. */
 export function from(source: Source, checks: Readonly<Record<string, Check>>): Checks {
-  return mapChecks(checks, (check) => ({ source, check }));
-}
-
-function mapChecks(checks: Readonly<Record<string, Check>>, map: (check: Check) => Checks[string]): Checks {
-  return Object.fromEntries(Object.entries(checks).map(([sentence, check]) => [sentence, map(check)]));
+  return Object.fromEntries(Object.entries(checks).map(([sentence, check]) => [sentence, { source, check }]));
 }
 
 /** Rules of one section of the document. */

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { z } from 'zod';
 import { Accounts } from './accounts/accounts';
-import { addApp, rotateToken } from './accounts/accounts-file';
+import { addApp } from './accounts/accounts-file';
 import { ensureEmbeddedApp } from './accounts/embedded-app';
 import { columnsOf, openDatabase } from './shared/database';
 import { taskSchema, TaskStore } from './tasks/task-store';
@@ -43,7 +43,6 @@ export async function openAdministration(options: { dataDir: string; accountsFil
     /** An app by its name or App ID. */
     findApp: (app: string) => accounts.all.find(({ name, appId }) => name === app || appId === app.toLowerCase()),
     addApp: (app: Parameters<typeof addApp>[1]) => addApp(accountsFile, app),
-    rotateToken: (app: Parameters<typeof rotateToken>[1]) => rotateToken(accountsFile, app),
     balanceOf: (appId: string) => ledger.balanceOf(appId),
     /** Null: unlimited. */
     setCredits: (appId: string, vcredits: number | null) => ledger.set(appId, vcredits),
@@ -58,9 +57,6 @@ export async function openAdministration(options: { dataDir: string; accountsFil
           )
           .all(appId ?? null, status ?? null, limit),
       ),
-    findTask: (id: string) => store.findAnywhere(id),
-    /** Of a task that is completed and has a callback. */
-    findCallback: (task: string) => store.callbacks.find(task),
     close: () => store.close(),
   };
 }

@@ -48,7 +48,7 @@ const badConfigurations: BadConfiguration[] = [
     accounts: '',
     prepare: (dataDir) => chmod(path.join(dataDir, 'accounts.toml'), 0o000),
     exitCode: 2,
-    says: `${inAccounts}the accounts file cannot be read: EACCES: permission denied, open 'DATA/accounts.toml'`,
+    says: `${inAccounts}the accounts file cannot be read: permission denied`,
     needsPermissions: true,
   },
   {
@@ -119,9 +119,9 @@ const badConfigurations: BadConfiguration[] = [
   },
   {
     title: 'a host that is no address of this machine',
-    env: { FILECONV_SERVICE_HOST: '127.0.0.300' },
+    env: { FILECONV_SERVICE_HOST: '192.0.2.1', FILECONV_SERVICE_ALLOW_REMOTE: 'on' },
     exitCode: 1,
-    says: 'service.host: 127.0.0.300 is no address of this machine. Leave it out to listen on 127.0.0.1.',
+    says: 'service.host: 192.0.2.1 is no address of this machine. Leave it out to listen on 127.0.0.1.',
   },
   {
     title: 'a host that others can reach',

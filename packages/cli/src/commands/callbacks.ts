@@ -1,5 +1,4 @@
 import type { CommandContext } from '../command-context';
-import { portTaken } from '../command-error';
 import { openReceiver } from '../keys/callback-settings';
 import { openLog, runningOutput } from '../observability/log';
 import { aborted, untilAskedToEnd } from '../stack/asked-to-end';
@@ -9,11 +8,9 @@ export async function callbacks(context: CommandContext): Promise<void> {
   const { config, output } = context;
   const signal = untilAskedToEnd(context);
   const { target } = await findTemporal(context);
-  const { host, port, publicBaseUrl } = config.values.callbacks;
+  const { port, publicBaseUrl } = config.values.callbacks;
   const log = await openLog(context, { process: 'callbacks' });
-  const receiver = await openReceiver(context, { target, port, log }).catch((error: unknown) => {
-    throw portTaken(error, { host, port, whose: 'the receiver', variable: 'FILECONV_CALLBACKS_PORT' });
-  });
+  const receiver = await openReceiver(context, { target, port, log });
   const address = target.connection.address;
   if (output.json) output.printJson({ url: receiver.url, publicBaseUrl: publicBaseUrl ?? null, address });
   else {

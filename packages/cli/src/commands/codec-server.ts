@@ -1,15 +1,12 @@
 import type { CommandContext } from '../command-context';
-import { portTaken } from '../command-error';
 import { openCodecServer } from '../keys/encryption-settings';
 import { aborted, untilAskedToEnd } from '../stack/asked-to-end';
 
 export async function codecServer(context: CommandContext): Promise<void> {
   const { config, output } = context;
-  const { host, port, uiOrigin } = config.values.codec;
+  const { port, uiOrigin } = config.values.codec;
   const signal = untilAskedToEnd(context);
-  const server = await openCodecServer(context, { port }).catch((error: unknown) => {
-    throw portTaken(error, { host, port, whose: 'the codec server', variable: 'FILECONV_CODEC_PORT' });
-  });
+  const server = await openCodecServer(context, { port });
   if (output.json) output.printJson({ url: server.url, uiOrigin: uiOrigin ?? null });
   else {
     output.say(

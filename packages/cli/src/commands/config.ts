@@ -2,38 +2,16 @@ import { allow } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { writtenDuration } from '../config/duration';
 import type { LoadedConfig } from '../config/load-config';
-import { temporalCommand } from '../config/temporal-connection';
 import { camelCase, keysOfSection, type sectionSchemas } from '../config/schema';
 import { mask } from '../observability/secret-mask';
 import { formatTable } from '../output/text';
-import { findTemporal } from '../stack/open-temporal';
-import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
 
-export async function configShow(context: CommandContext): Promise<void> {
+export function configShow(context: CommandContext): Promise<void> {
   const { config, output } = context;
   const rows = describeConfig(config);
   const cells = rows.map(({ key, value, source }) => [key, value, source]);
-  const { deploymentName, taskQueue } = config.values.worker;
-  const { target } = await findTemporal(context);
-  const commands = {
-    nexus: `operator nexus endpoint create --name conversion --target-namespace ${shellWord(target.namespace)} --target-task-queue ${shellWord(taskQueue)}`,
-    version: `worker deployment set-current-version --deployment-name ${deploymentName} --build-id BUILD`,
-    limit: `task-queue config set --task-queue ${shellWord(taskQueue)} --task-queue-type activity --queue-rps-limit 5`,
-  };
-  const typed = {
-    nexus: temporalCommand(target, commands.nexus),
-    version: temporalCommand(target, commands.version),
-    limit: temporalCommand(target, commands.limit),
-  };
-  output.result(
-    { file: config.file ?? null, values: rows, commands: typed },
-    [
-      formatTable(['KEY', 'VALUE', 'FROM'], cells),
-      `\nTo lead callers of other namespaces to the workers, where nexus_apps names what they may use:\n  ${typed.nexus}`,
-      `To give new work to workers of another version:\n  ${typed.version}`,
-      `To let all workers together begin at most 5 steps a second:\n  ${typed.limit}`,
-    ].join('\n'),
-  );
+  output.result({ file: config.file ?? null, values: rows }, formatTable(['KEY', 'VALUE', 'FROM'], cells));
+  return Promise.resolve();
 }
 
 interface ConfigRow {

@@ -2,7 +2,7 @@ import { printable } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import { exitCodes, type ExitCode } from '../command-error';
 import { checkCallbacks } from '../doctor/check-callbacks';
-import { checkDisk, checkEngines, checkObjectStore } from '../doctor/check-machine';
+import { checkDisk, checkEngines } from '../doctor/check-machine';
 import { checkService } from '../doctor/check-service';
 import { checkTemporal } from '../doctor/check-temporal';
 import { broken, type Finding } from '../doctor/finding';
@@ -18,11 +18,10 @@ export async function doctor(context: CommandContext, flags: { app?: string }): 
   const findings: Finding[] = [
     ...(await checkTemporal(context)),
     ...(await checkKnown(context, asked)),
-    ...(await Promise.all(asked.map((app) => checkService(context, app)))).flat(),
+    ...(await Promise.all(asked.map((app) => checkService(context, app)))),
     await checkCallbacks(context),
     ...(asked.some((app) => isEmbedded(context, app)) ? await checkEngines(context) : []),
     await checkDisk(context),
-    ...(await checkObjectStore(context)),
   ];
   const isOk = findings.every(({ status }) => status !== 'broken');
   output.result({ ok: isOk, findings }, findings.map((finding) => describe(context, finding)).join('\n'));

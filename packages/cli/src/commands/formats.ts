@@ -10,13 +10,9 @@ import { explainServiceFailure } from '../service/service-problem';
 export async function formats(
   context: CommandContext,
   format: string | undefined,
-  { app = context.config.values.defaultApp, engines, matrix }: { app?: string; engines?: true; matrix?: true },
+  { app = context.config.values.defaultApp, engines }: { app?: string; engines?: true },
 ): Promise<void> {
   if (engines) return listEngines(context);
-  if (matrix) {
-    listPairs(context);
-    return;
-  }
   await askAboutFormats(context, app, (lookup) => list(context, lookup, format), {
     onFailure(error, where) {
       throw explainServiceFailure(error, where) ?? error;
@@ -73,16 +69,4 @@ async function listEngines(context: CommandContext): Promise<void> {
     install === undefined ? title : `${title}\nRun: ${install}`,
   ]);
   context.output.result({ engines }, formatTable(['ENGINE', 'HERE', 'PAIRS', 'WOULD ADD', ''], rows));
-}
-
-function listPairs(context: CommandContext): void {
-  const byRow = new Map<string, string[]>();
-  const pairs = [...embeddedCatalog(context).pairs()].map(([pair, engine]) => {
-    const [input = '', output = ''] = pair.split(' ');
-    const row = `${input} ${engine}`;
-    byRow.set(row, [...(byRow.get(row) ?? []), output]);
-    return { input, output, engine };
-  });
-  const rows = [...byRow].map(([row, outputs]) => [...row.split(' '), outputs.join(' ')]).sort();
-  context.output.result({ pairs }, formatTable(['INPUT', 'ENGINE', 'OUTPUTS'], rows));
 }

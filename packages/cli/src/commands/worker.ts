@@ -6,7 +6,7 @@ import { findTemporal } from '../stack/open-temporal';
 import { startWorker } from '../stack/worker-part';
 
 /** `fileconv worker`: executes jobs until it is asked to end, then lets those under way finish their step. */
-export async function worker(context: CommandContext, flags: { unversioned?: boolean }): Promise<void> {
+export async function worker(context: CommandContext): Promise<void> {
   const { config, output } = context;
   const { metricsAddress, taskQueue } = config.values.worker;
   const signal = untilAskedToEnd(context);
@@ -14,7 +14,7 @@ export async function worker(context: CommandContext, flags: { unversioned?: boo
   const news = runningOutput(context, log);
   const { target } = await findTemporal(context);
   const onWarning = (warning: string) => news.warn(warning);
-  const part = await startWorker(context, { target, log, onWarning, isUnversioned: flags.unversioned === true });
+  const part = await startWorker(context, { target, log, onWarning, isUnversioned: false });
   const { nexusApps, version } = part;
   const { address } = target.connection;
   if (output.json) {

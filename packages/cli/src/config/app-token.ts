@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
-import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import { whyUnreadable } from 'temporal-file-conversion/internal/shared/system-error';
 import { ConfigError } from './errors';
 import type { Environment, Layer } from './layers';
 import { variablePartOf } from './schema';
@@ -16,36 +16,30 @@ export interface AppProfile {
 
 const tokenKeys = ['token_env', 'token_file'] as const;
 
-/**
- * Leaves one source of the token for each app: the environment's replaces the file's, whichever key each used.
- * More than one in the same place, or none at all, is a problem.
- */
-export function resolveTokenSources(values: Layer['values'], appNames: readonly string[]): string[] {
-  const problems: string[] = [];
-  for (const name of appNames) {
-    const given = tokenKeys.flatMap((key) => {
-      const value = values.get(`apps.${name}.${key}`);
-      return value === undefined ? [] : [{ key, origin: value.origin }];
-    });
-    const fromEnvironment = given.filter(({ origin }) => origin.source === 'environment');
-    if (fromEnvironment.length > 0) {
-      for (const { key, origin } of given) if (origin.source === 'file') values.delete(`apps.${name}.${key}`);
-    }
-    const [first, second] = fromEnvironment.length > 0 ? fromEnvironment : given;
-    if (first && second) {
-      const names =
-        first.origin.source === 'environment'
-          ? `${first.origin.where} and ${second.origin.where} both say where`
-          : `${first.origin.where}: apps.${name}.token_env and apps.${name}.token_file both say where`;
-      problems.push(`${names} the token of app "${name}" is; keep one`);
-    }
-    if (!first) {
-      problems.push(
-        `app "${name}" has no token: set token_env or token_file in [apps.${name}], or FILECONV_APPS_${variablePartOf(name)}_TOKEN`,
-      );
-    }
+/** Values of the environment over those of the file; a token's source replaces one of either kind. */
+export function mergeLayers(file: Layer['values'], environment: Layer['values']): Layer['values'] {
+  const values = new Map(file);
+  for (const key of environment.keys()) {
+    const [, app] = /^(apps\..+\.)token_(?:env|file)$/.exec(key) ?? [];
+    if (app !== undefined) for (const each of tokenKeys) values.delete(app + each);
   }
-  return problems;
+  return new Map([...values, ...environment]);
+}
+
+/** Each app needs one source of its token. */
+export function tokenProblems(values: Layer['values'], appNames: readonly string[]): string[] {
+  return appNames.flatMap((name) => {
+    const [first, second] = tokenKeys.flatMap((each) => {
+      const { origin } = values.get(`apps.${name}.${each}`) ?? {};
+      if (!origin) return [];
+      return [origin.source === 'file' ? `${origin.where}: apps.${name}.${each}` : origin.where];
+    });
+    if (first === undefined) {
+      return `app "${name}" has no token: set token_env or token_file in [apps.${name}], or FILECONV_APPS_${variablePartOf(name)}_TOKEN`;
+    }
+    if (second === undefined) return [];
+    return `${first} and ${second} both say where the token of app "${name}" is; keep one`;
+  });
 }
 
 /**
@@ -93,9 +87,9 @@ export async function readSecret(source: SecretSource, reading: SecretReading): 
     }
     return text;
   } catch (error) {
-    const code = systemErrorCode(error) ?? 'unknown error';
-    const reason = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
-    throw new ConfigError([`${what}: the file ${file} ${reason}; ${cure}`], { cause: error });
+    throw new ConfigError([`${what}: the file ${file} cannot be read: ${whyUnreadable(error)}; ${cure}`], {
+      cause: error,
+    });
   }
 }
 

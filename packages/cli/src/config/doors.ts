@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { leadsInto } from 'temporal-file-conversion/internal/storage/confine';
 import { doorOf } from './schema';
 import { isLoopback } from 'temporal-file-conversion/internal/network/addresses';
@@ -41,8 +39,6 @@ async function openedBy(key: string, value: unknown, folder: string): Promise<st
       return shown === '' || shown === 'off' ? undefined : shown;
     case 'path':
       return (await leadsInto([folder], shown)) ? undefined : shown;
-    case 'content':
-      return `${shown} (SHA-256 ${contentHash(shown)})`;
   }
 }
 
@@ -50,12 +46,4 @@ async function openedBy(key: string, value: unknown, folder: string): Promise<st
 function isOnThisMachine(address: string): boolean {
   if (/^https?:/.test(address)) return isLoopback(new URL(address).hostname);
   return isLoopback(address) || isLoopbackAddress(address);
-}
-
-function contentHash(file: string): string {
-  try {
-    return createHash('sha256').update(readFileSync(file)).digest('hex');
-  } catch {
-    return 'of no file';
-  }
 }

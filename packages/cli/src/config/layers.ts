@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { parse, TomlError } from 'smol-toml';
-import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import { systemErrorCode, whyUnreadable } from 'temporal-file-conversion/internal/shared/system-error';
 import { z } from 'zod';
 import { ConfigError } from './errors';
 import {
@@ -12,7 +12,6 @@ import {
   variableOf,
   variablePartOf,
 } from './schema';
-import { EnvironmentText } from './value-types';
 
 export interface Origin {
   source: 'file' | 'environment';
@@ -124,9 +123,7 @@ function reasonOf(error: unknown): string {
   if (code === 'ENOENT') {
     return 'there is no such file; correct its path in --config or FILECONV_CONFIG, or leave that out';
   }
-  if (code === 'EISDIR') return 'it is a directory; name a file in it with --config';
-  if (code === 'EACCES') return 'permission denied; make it readable, or name another file with --config';
-  return error instanceof Error ? error.message : String(error);
+  return `${whyUnreadable(error)}; name another file with --config`;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -152,14 +149,14 @@ export function readEnvironment(env: Environment, appNamesInFile: readonly strin
   for (const [variable, key] of Object.entries(controllerVariables)) {
     const content = env[variable];
     const origin: Origin = { source: 'environment', where: variable };
-    if (content) layer.values.set(key, { value: new EnvironmentText(content), origin });
+    if (content) layer.values.set(key, { value: content, origin });
   }
   for (const [variable, content] of Object.entries(env)) {
     if (!variable.startsWith(prefix) || notKeys.includes(variable) || !content) continue;
     const origin: Origin = { source: 'environment', where: variable };
     const key = keyOfVariable.get(variable);
     const app = appVariable.exec(variable);
-    if (key !== undefined) layer.values.set(key, { value: new EnvironmentText(content), origin });
+    if (key !== undefined) layer.values.set(key, { value: content, origin });
     else if (app !== null) takeApp(app[1] ?? '', app[2] ?? '', content, origin);
     else layer.warnings.push(`${variable} is ignored: no key has this name${hintFor(variable)}`);
   }
@@ -169,9 +166,8 @@ export function readEnvironment(env: Environment, appNamesInFile: readonly strin
     const name =
       appNamesInFile.find((each) => variablePartOf(each) === part) ?? part.toLowerCase().replaceAll('_', '-');
     // Only the name of the variable is kept, not the token.
-    if (suffix === 'TOKEN')
-      layer.values.set(`apps.${name}.token_env`, { value: new EnvironmentText(origin.where), origin });
-    else layer.values.set(`apps.${name}.${suffix.toLowerCase()}`, { value: new EnvironmentText(content), origin });
+    if (suffix === 'TOKEN') layer.values.set(`apps.${name}.token_env`, { value: origin.where, origin });
+    else layer.values.set(`apps.${name}.${suffix.toLowerCase()}`, { value: content, origin });
   }
 
   function hintFor(variable: string): string {

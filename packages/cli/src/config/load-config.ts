@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs';
 import path from 'node:path';
 import type { ConversionPolicies } from 'temporal-file-conversion/internal/shared/job';
-import { resolveTokenSources, type AppProfile } from './app-token';
+import { mergeLayers, tokenProblems, type AppProfile } from './app-token';
 import { doorsOf, type Door } from './doors';
 import { ConfigError } from './errors';
 import { emptyLayer, readConfigFile, readEnvironment, toTable } from './layers';
@@ -60,8 +60,8 @@ export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConf
   const fromEnvironment = readEnvironment(options.env, appNamesOf(fromFile.values));
   const problems = [...fromFile.problems, ...fromEnvironment.problems];
   const warnings = [...fromEnvironment.warnings];
-  const values: Layer['values'] = new Map([...fromFile.values, ...fromEnvironment.values]);
-  problems.push(...resolveTokenSources(values, appNamesOf(values)));
+  const values = mergeLayers(fromFile.values, fromEnvironment.values);
+  problems.push(...tokenProblems(values, appNamesOf(values)));
 
   const checked = fileSchema.safeParse(toTable(values));
   if (!checked.success) {
@@ -77,11 +77,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConf
     }
   }
   if (checked.success) {
-    problems.push(
-      ...ownAddressProblems(checked.data, values),
-      ...codecProblems(checked.data, values),
-      ...storeProblems(checked.data, values),
-    );
+    problems.push(...ownAddressProblems(checked.data, values), ...codecProblems(checked.data, values));
   }
   const [first, ...others] = problems;
   if (first !== undefined || !checked.success) throw new ConfigError([first ?? 'unusable configuration', ...others]);
@@ -206,12 +202,6 @@ function codecProblems({ codec }: FileValues, values: Layer['values']): string[]
   if (hasToken || isLoopback(codec.host)) return [];
   const message = `is ${codec.host}, which other machines can reach; use 127.0.0.1, or have them know a token: token_env or token_file in [codec]`;
   return [problemLine('codec.host', message, values)];
-}
-
-/** Requests to a store are signed, not encrypted, and carry a session's token. */
-function storeProblems({ s3: { endpoint } }: FileValues, values: Layer['values']): string[] {
-  if (endpoint === undefined || !isPlainHttpElsewhere(endpoint)) return [];
-  return [problemLine('s3.endpoint', `is ${endpoint}, plain http to another machine; use https`, values)];
 }
 
 function isPlainHttpElsewhere(url: string): boolean {

@@ -78,15 +78,10 @@ export const sectionSchemas = {
         description: '`host:port` of the server',
         absent: "Temporal's own variables and files; without those `fileconv up` runs a server",
       }),
-      namespace: text()
-        .optional()
-        .meta({ description: 'namespace of jobs and batches', absent: 'that of the profile, else `default`' }),
-      profile: text().optional().meta({
-        description: "profile of Temporal's own configuration file: address, namespace, mTLS, API key",
-        absent: '`TEMPORAL_PROFILE`, else `default`',
-        see: "[Temporal's page](https://docs.temporal.io/develop/environment-configuration)",
+      namespace: text().optional().meta({
+        description: 'namespace of jobs and batches',
+        absent: "that of Temporal's own profile, else `default`",
       }),
-      config_file: text().optional().describe('that configuration file, if it is not at its usual place'),
       ui_url: baseUrl().optional().meta({
         description: 'base URL of the Temporal UI, for the links in `job show`, `doctor` and batch reports',
         absent: 'UI of `fileconv up`, or of Temporal Cloud',
@@ -186,12 +181,7 @@ export const sectionSchemas = {
   log: section('The log of worker, receiver and service.', {
     level: choice(...logLevels)
       .prefault('info')
-      .meta({ description: 'least level that is logged', see: '[logs](operations/logs-and-traces.md)' }),
-    format: choice('auto', 'json', 'text')
-      .prefault('auto')
-      .describe(
-        '`"json"`: a line of JSON for each event; `"text"`: for people; `"auto"`: text on a terminal, otherwise JSON',
-      ),
+      .meta({ description: 'least level that is logged', see: '[logs](operations/logs.md)' }),
   }),
   encryption: section('Encryption of payloads in Temporal; off without either key.', {
     key_env: text().optional().describe('variable that holds the keys'),
@@ -233,17 +223,6 @@ export const sectionSchemas = {
       ...policyKeys,
     },
   ),
-  s3: section('The store of `s3:` URIs. Credentials come from the chain of the AWS SDK: variables, profiles, roles.', {
-    endpoint: baseUrl().optional().meta({
-      description: 'base URL of a server that speaks the API of S3',
-      absent: '`AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, else AWS',
-    }),
-    region: text().optional().meta({ description: 'region of the buckets', absent: '`AWS_REGION`, or the profile’s' }),
-    path_style: choice('on', 'off').optional().meta({
-      description: '`"on"`: the bucket stands in the path of a URL and not in its host name',
-      absent: '`"on"` with an endpoint',
-    }),
-  }).meta({ see: '[object stores](operations/object-stores.md)' }),
   https: section('The store of `https:` URIs, which are only read.', {
     allowed_hosts: hosts().prefault([]).meta({
       description: 'hosts, addresses and networks such as `10.0.0.0/8` that may be read though they are not public',
@@ -314,9 +293,9 @@ function policySchema(policy: Policy): z.ZodType {
 
 /**
  * What the value of a key can open: another machine that is asked or listened for (`address`), a variable (`secret`), whom this machine
- * trusts (`trust`), a file elsewhere (`path`), or whatever a further file says (`content`).
+ * trusts (`trust`), or a file elsewhere (`path`).
  */
-type DoorKind = 'address' | 'secret' | 'trust' | 'path' | 'content';
+type DoorKind = 'address' | 'secret' | 'trust' | 'path';
 
 /**
  * The keys that open a door, which a file that was found, not named, may do only once it is allowed. `apps.NAME.base_url` stands as
@@ -324,7 +303,6 @@ type DoorKind = 'address' | 'secret' | 'trust' | 'path' | 'content';
  */
 const doors: Readonly<Record<string, DoorKind>> = {
   'temporal.address': 'address',
-  'temporal.config_file': 'content',
   'temporal.ui_url': 'address',
   'worker.nexus_apps': 'trust',
   'worker.metrics_address': 'address',
@@ -344,7 +322,6 @@ const doors: Readonly<Record<string, DoorKind>> = {
   'codec.host': 'address',
   'codec.ui_origin': 'address',
   'codec.token_env': 'secret',
-  's3.endpoint': 'address',
   'https.allowed_hosts': 'trust',
   'https.plain_http': 'trust',
   'apps.base_url': 'address',

@@ -1,5 +1,6 @@
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { ConnectionOptions } from '@temporalio/client';
+import { systemErrorCode, whyUnreadable } from 'temporal-file-conversion/internal/shared/system-error';
 import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import { ConfigError } from './errors';
 import type { Environment } from './layers';
@@ -20,7 +21,7 @@ export interface TemporalTarget {
  */
 export function temporalTarget({ config, env }: { config: LoadedConfig; env: Environment }): TemporalTarget {
   const settings = config.values.temporal;
-  const loaded = load(settings, env);
+  const loaded = load(env);
   const { address, tls, apiKey, metadata } = loaded.connectionOptions;
   return {
     connection: {
@@ -30,7 +31,7 @@ export function temporalTarget({ config, env }: { config: LoadedConfig; env: Env
       ...(metadata !== undefined && { metadata }),
     },
     namespace: settings.namespace ?? loaded.namespace ?? 'default',
-    isNamed: Boolean(settings.address ?? address ?? settings.profile ?? env['TEMPORAL_PROFILE']),
+    isNamed: Boolean(settings.address ?? address ?? env['TEMPORAL_PROFILE']),
   };
 }
 
@@ -39,19 +40,18 @@ export function temporalCommand({ connection, namespace }: TemporalTarget, comma
   return `temporal ${command} --address ${connection.address} --namespace ${shellWord(namespace)}`;
 }
 
-function load(settings: LoadedConfig['values']['temporal'], env: Environment) {
+function load(env: Environment) {
   // An empty variable counts as unset.
   const variables = Object.entries(env).filter((entry): entry is [string, string] => Boolean(entry[1]));
   try {
-    return loadClientConnectConfig({
-      overrideEnvVars: Object.fromEntries(variables),
-      ...(settings.profile !== undefined && { profile: settings.profile }),
-      ...(settings.configFile !== undefined && { configSource: { path: settings.configFile } }),
-    });
+    return loadClientConnectConfig({ overrideEnvVars: Object.fromEntries(variables) });
   } catch (error) {
     // The lines after the first quote the file, which may hold an API key.
-    const reason = (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
-    const file = settings.configFile ?? env['TEMPORAL_CONFIG_FILE'];
+    const message = (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
+    const { path: unreadable } = error as NodeJS.ErrnoException;
+    const what = unreadable === undefined ? '' : `${unreadable}: `;
+    const reason = systemErrorCode(error) === undefined ? message : what + whyUnreadable(error);
+    const file = env['TEMPORAL_CONFIG_FILE'];
     const where = file ? `Temporal's configuration file ${file}` : "Temporal's own configuration file";
     const problem = `Temporal's own configuration can't be used: ${reason}; correct ${where}, or the variables TEMPORAL_*`;
     throw new ConfigError([problem], { cause: error });

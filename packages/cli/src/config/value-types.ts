@@ -3,11 +3,6 @@ import { isLoopback } from 'temporal-file-conversion/internal/network/addresses'
 import { z } from 'zod';
 import { parseDurationMs } from './duration';
 
-/** The value of an environment variable: always a text, whereas a TOML value has a type. */
-export class EnvironmentText {
-  constructor(readonly text: string) {}
-}
-
 declare module 'zod' {
   /** What scripts/config-reference.mjs makes of a key, beside what JSON Schema has words for. */
   interface GlobalMeta {
@@ -46,7 +41,7 @@ export function text() {
   return textLike('a text that is not empty', '\\S');
 }
 
-/** Some names, of those that are known: a list in the file, separated by commas in a variable. */
+/** Some names, of those that are known: a list, or text with commas as in a variable. */
 export function names(known?: readonly string[]) {
   const items = known ? { enum: [...known] } : { pattern: '\\S' };
   const meta: z.GlobalMeta = { type: 'array', items: { type: 'string', ...items }, shown: 'list of names' };
@@ -62,7 +57,7 @@ export function hosts() {
 
 function listOf(expected: string, meta: z.GlobalMeta, fits: (text: string) => boolean) {
   return valueOf(expected, meta, (value) => {
-    const list = value instanceof EnvironmentText ? value.text.split(',') : value;
+    const list = typeof value === 'string' ? value.split(',') : value;
     if (!Array.isArray(list)) return undefined;
     const found = list.map((each: unknown) => (typeof each === 'string' ? each.trim() : ''));
     return found.every(fits) ? found : undefined;
@@ -167,19 +162,18 @@ export function baseUrl() {
 }
 
 function textOf(value: unknown): string | undefined {
-  if (value instanceof EnvironmentText) return value.text;
   return typeof value === 'string' ? value : undefined;
 }
 
+/** A variable has it as text. */
 function numberOf(value: unknown, least: number, most: number): number | undefined {
-  const isText = value instanceof EnvironmentText && /^[+-]?\d[\d_]*(\.\d+)?$/.test(value.text.trim());
-  const number = isText ? Number(value.text.trim().replaceAll('_', '')) : value;
+  const text = textOf(value)?.trim() ?? '';
+  const number = /^[+-]?\d[\d_]*(\.\d+)?$/.test(text) ? Number(text.replaceAll('_', '')) : value;
   return typeof number === 'number' && number >= least && number <= most ? number : undefined;
 }
 
 function seen(value: unknown): string {
   if (value === undefined) return '';
-  if (value instanceof EnvironmentText) return `, not "${value.text}"`;
   if (typeof value === 'string') return `, not "${value}"`;
   if (typeof value === 'number' || typeof value === 'boolean') return `, not ${value}`;
   return Array.isArray(value) ? ', not a list' : ', not a table';

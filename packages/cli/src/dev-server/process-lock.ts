@@ -1,4 +1,3 @@
-import type Libsql from 'libsql';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,14 +14,9 @@ interface ProcessLockOptions {
   signal?: AbortSignal | undefined;
   /** `false`: throw `LOCK_HELD` at once instead of waiting. Default `true`. */
   wait?: boolean | undefined;
-  /** Called once when the lock is held by another and the wait begins. */
-  onWait?: (() => void) | undefined;
 }
 
 const retryDelayMs = 50;
-
-/** Keeps the connections from the garbage collector: a collected connection would give up its lock. */
-const held = new Set<Libsql.Database>();
 
 /**
  * Waits until no other process (and no other caller in this one) holds `file`, then holds it.
@@ -35,38 +29,23 @@ export async function acquireProcessLock(file: string, options: ProcessLockOptio
   const absolute = path.resolve(file);
   options.signal?.throwIfAborted();
   await mkdir(path.dirname(absolute), { recursive: true });
-  // Loaded here: a worker's installation may lack it.
-  const { default: Database } = await import('libsql');
-  let waiting = false;
+  // Loaded here: a worker's installation may lack SQLite.
+  const { tryLockFile } = await import('temporal-file-conversion-service/internal/shared/database');
   for (;;) {
-    const lock = tryLock(Database, absolute);
-    if (lock !== undefined) return lock;
+    const release = tryOnce(() => tryLockFile(absolute), absolute);
+    if (release !== undefined) return { release };
     if (options.wait === false) {
       throw new TemporalServerError('LOCK_HELD', `Another process holds ${absolute}.`);
     }
-    if (!waiting) options.onWait?.();
-    waiting = true;
     await sleep(retryDelayMs, undefined, { signal: options.signal });
   }
 }
 
-function tryLock(Database: typeof Libsql, file: string): ProcessLock | undefined {
-  let connection: Libsql.Database | undefined;
+function tryOnce<T>(run: () => T, file: string): T {
   try {
-    connection = new Database(file);
-    connection.exec('BEGIN EXCLUSIVE');
+    return run();
   } catch (error) {
-    connection?.close();
-    if (error instanceof Database.SqliteError && error.code === 'SQLITE_BUSY') return undefined;
-    throw new TemporalServerError('LOCK_UNUSABLE', `${file} cannot be used as a lock; check its folder.`, {
-      cause: error,
-    });
+    const problem = `${file} cannot be used as a lock; check its folder.`;
+    throw new TemporalServerError('LOCK_UNUSABLE', problem, { cause: error });
   }
-  const transaction = connection;
-  held.add(transaction);
-  return {
-    release() {
-      if (held.delete(transaction)) transaction.close();
-    },
-  };
 }

@@ -82,7 +82,9 @@ type TemporalServerErrorCode =
   /** The server ended, or did not answer in time, while it started. */
   | 'START_FAILED'
   /** Somebody killed it while it started. */
-  | 'START_KILLED';
+  | 'START_KILLED'
+  /** The server can't use its database; the message names the file, and what to type. */
+  | 'DATABASE_DAMAGED';
 
 /** What goes wrong while a Temporal binary is obtained or a server is run; `code` is stable. */
 export class TemporalServerError extends Error {

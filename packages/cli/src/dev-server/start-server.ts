@@ -5,6 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { types } from 'node:util';
 import { searchAttributeTypes } from 'temporal-file-conversion/internal/shared/search-attributes';
+import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import { TemporalServerError, type Environment } from './processes';
 import { databaseMark, endLeftOverServer, removeServerPid, untilReady, writeServerPid } from './running-server';
 import type { RunningTemporalServer, ServerExit } from './running-server';
@@ -186,7 +187,10 @@ async function untilStarted(
   settled.abort();
   if (!failed) return;
   options.signal?.throwIfAborted();
-  const tail = (await server.log.tail()).map((line) => `  ${line}`);
+  const lines = await server.log.tail();
+  const damage = damaged.exec(lines.join('\n'))?.[0];
+  if (damage !== undefined && options.dbFilename !== undefined) throw databaseDamaged(options.dbFilename, damage);
+  const tail = lines.map((line) => `  ${line}`);
   if ('exit' in failed) {
     const { code, signal } = failed.exit;
     const how = signal === null ? `with code ${code ?? 'unknown'}` : `by ${signal}`;
@@ -200,6 +204,18 @@ async function untilStarted(
     : `started but is not usable: ${types.isNativeError(failed.error) ? failed.error.message : String(failed.error)}`;
   const problem = [`The Temporal server (${options.cliPath}) ${what}:`, ...tail].join('\n');
   throw new TemporalServerError('START_FAILED', problem, { cause: failed.error });
+}
+
+/** What SQLite says of a file that is none of its own, or not whole. */
+const damaged = /file is not a database|database disk image is malformed|malformed database schema|no such table/;
+
+function databaseDamaged(dbFilename: string, reason: string): TemporalServerError {
+  const file = path.resolve(dbFilename);
+  const aside = path.join(path.dirname(file), 'damaged');
+  return new TemporalServerError(
+    'DATABASE_DAMAGED',
+    `Temporal can't use its database ${file} (${reason}). Put a backup in its place; or begin without the jobs that it holds: mkdir -p ${shellWord(aside)} && mv ${shellWord(file)}* ${shellWord(aside)}`,
+  );
 }
 
 async function whenExited(child: ChildProcess): Promise<ServerExit> {

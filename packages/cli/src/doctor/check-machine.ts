@@ -1,16 +1,10 @@
-import { randomUUID } from 'node:crypto';
-import { access, constants, readdir, stat, statfs } from 'node:fs/promises';
+import { access, constants, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { confinements } from 'temporal-file-conversion-service/internal/engines/confinement';
 import { versionsOf } from 'temporal-file-conversion-service/internal/engines/programs';
-import { withoutSecrets } from 'temporal-file-conversion/internal/shared/job';
 import { fileSize } from 'temporal-file-conversion/internal/shared/wording';
-import { StorageError } from 'temporal-file-conversion/internal/storage/errors';
-import { filesOf } from '../batch/batch-folder';
 import type { CommandContext } from '../command-context';
 import { embeddedCatalog, leavesEnginesToService } from '../formats/lookup';
-import { maxLogBytes } from '../observability/log-file';
-import { s3Endpoint } from '../stores';
 import { broken, ok, reasonOf, skipped, type Finding } from './finding';
 
 export async function checkEngines(context: CommandContext): Promise<Finding[]> {
@@ -42,28 +36,10 @@ export async function checkDisk({ config }: CommandContext): Promise<Finding> {
   }
   const { bavail, bsize } = await statfs(folder);
   const freeBytes = bavail * bsize;
-  const says = [`${fileSize(freeBytes)} free for ${state.dir}`, ...(await sizesIn(state.dir))].join('; ');
+  const says = `${fileSize(freeBytes)} free for ${state.dir}`;
   if (freeBytes > service.minFreeBytes) return ok(part, says);
   const least = fileSize(service.minFreeBytes);
   return broken(part, `${says}, less than service.min_free_bytes (${least})`, `Make room, ${another}`);
-}
-
-/** What grows there, and what bounds it. */
-async function sizesIn(stateDir: string): Promise<string[]> {
-  const jobs = await bytesOf(stateDir, (name) => name.startsWith('temporal.db'));
-  const logs = await bytesOf(path.join(stateDir, 'logs'), () => true);
-  return [
-    ...(jobs > 0
-      ? [`jobs take ${fileSize(jobs)} (temporal.db; room of those that Temporal has forgotten is used again)`]
-      : []),
-    ...(logs > 0 ? [`logs ${fileSize(logs)} (at most ${fileSize(2 * maxLogBytes)} each)`] : []),
-  ];
-}
-
-async function bytesOf(folder: string, counts: (name: string) => boolean): Promise<number> {
-  const names = await readdir(folder).catch((): string[] => []);
-  const sizes = names.filter(counts).map(async (name) => (await stat(path.join(folder, name))).size);
-  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
 async function nearestFolder(folder: string): Promise<string> {
@@ -73,37 +49,5 @@ async function nearestFolder(folder: string): Promise<string> {
   } catch {
     const parent = path.dirname(folder);
     return parent === folder ? folder : nearestFolder(parent);
-  }
-}
-
-const timeoutMs = 10_000;
-
-/** Whether the server of `s3:` URIs answers and accepts the credentials of this machine. No finding without a configuration. */
-export async function checkObjectStore(context: CommandContext): Promise<Finding[]> {
-  const { config, env } = context;
-  const endpoint = s3Endpoint(context);
-  const isConfigured = [endpoint, config.values.s3.region, env['AWS_ACCESS_KEY_ID'], env['AWS_PROFILE']].some(Boolean);
-  return isConfigured ? [await listNobodysBucket(context, withoutSecrets(endpoint ?? 'AWS'))] : [];
-}
-
-/** Somebody whose credentials are accepted is told that there is no such bucket, or that they may not list it. */
-async function listNobodysBucket(context: CommandContext, server: string): Promise<Finding> {
-  const part = 'object store';
-  const signal = AbortSignal.timeout(timeoutMs);
-  const accepted = ok(part, `${server} answers and accepts the credentials of this machine`);
-  try {
-    const listed = filesOf(context).walk(`s3://fileconv-doctor-${randomUUID()}/`, { signal });
-    await listed[Symbol.asyncIterator]().next();
-    return accepted;
-  } catch (error) {
-    if (error instanceof StorageError && /\((NoSuchBucket|AccessDenied)\)/.test(error.message)) return accepted;
-    if (signal.aborted) {
-      const cure = 'See that it runs, and that the endpoint ([s3] in fileconv.toml, AWS_ENDPOINT_URL_S3) is right.';
-      return broken(part, `${server} does not answer within ${timeoutMs / 1_000} s`, cure);
-    }
-    const [why = '', ...cure] = reasonOf(error)
-      .replace(/^Cannot read \S+: /, '')
-      .split('. ');
-    return broken(part, `${server}: ${why}`, cure.join('. '));
   }
 }

@@ -12,14 +12,12 @@ import { CommandError } from '../command-error';
 import { retentionCommand } from '../commands/init';
 import { readRetentionDays } from '../dev-server/retention';
 import { readEncryptionKeys } from '../keys/encryption-settings';
-import { capitalised, counted, shellWord } from 'temporal-file-conversion/internal/shared/wording';
+import { capitalised, counted } from 'temporal-file-conversion/internal/shared/wording';
 import { openTemporal, type OpenTemporal } from '../stack/open-temporal';
 import { broken, brokenBy, compareClocks, ok, reasonOf, skipped, type Finding } from './finding';
 
 const parts = ['namespace', 'search attributes', 'workers', 'clock beside Temporal'] as const;
 const encryptionPart = 'encryption';
-/** Names of workflows in one line. */
-const stuckShown = 3;
 const callTimeoutMs = 10_000;
 const leastRetentionDays = 7;
 
@@ -47,7 +45,6 @@ export async function checkTemporal(context: CommandContext): Promise<Finding[]>
         ...found,
         await checkAttributes(client),
         await checkWorkers(client, temporal.taskQueue),
-        ...(await checkStuck(client)),
         await checkClock(client),
         ...(await checkEncryption(context, client)),
       ];
@@ -112,23 +109,6 @@ async function checkWorkers(client: Client, taskQueue: string): Promise<Finding>
       ? '; a job that writes to a local folder stays on the host that uploaded, unless they share their files (worker.shared_files = "on")'
       : '';
   return ok(part, `${workers.length} on task queue ${taskQueue}: ${workers.join(', ')}${apart}`);
-}
-
-/** Workflows at which workers fail again and again. No finding without any, or where the server does not say. */
-async function checkStuck(client: Client): Promise<Finding[]> {
-  const query = `ExecutionStatus = 'Running' AND TemporalReportedProblems = 'category=WorkflowTaskFailed'`;
-  const ids: string[] = [];
-  try {
-    for await (const { workflowId } of client.workflow.list({ query, pageSize: stuckShown + 1 })) {
-      if (ids.push(workflowId) > stuckShown) break;
-    }
-  } catch {
-    return [];
-  }
-  if (ids.length === 0) return [];
-  const named = `${ids.slice(0, stuckShown).join(', ')}${ids.length > stuckShown ? ' and others' : ''}`;
-  const cure = `See why: fileconv job show ${shellWord(ids[0] ?? '')}`;
-  return [broken('workflow tasks', `workers fail again and again at ${named}`, cure)];
 }
 
 async function checkClock(client: Client): Promise<Finding> {

@@ -1,5 +1,5 @@
 import { ConversionApiError } from 'temporal-file-conversion/internal/http/errors';
-import { capitalised, closestName, noConverter } from 'temporal-file-conversion/internal/shared/wording';
+import { closestName } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import { CommandError, interrupted, throwIfAny } from '../command-error';
 import type { ConvertInput } from '../convert/plan';
@@ -12,7 +12,6 @@ import {
   leavesEnginesToService,
   serviceFormats,
   type FormatLookup,
-  type FormatPair,
 } from './lookup';
 
 /** The extension of the results in each format, after a check that every file converts, as far as that can be known. */
@@ -95,13 +94,16 @@ interface WantedFormats {
 /** @returns the extension of the results. @throws CommandError about files that it does not convert. */
 async function checkFormats(lookup: FormatLookup, { inputs, from, to }: WantedFormats): Promise<string> {
   const target = await lookup.target(to);
-  if (!target) throw new CommandError('FORMAT_UNUSABLE', [capitalised(await unknownTarget(lookup, to))]);
+  if (!target) throw new CommandError('FORMAT_UNUSABLE', [await unknownTarget(lookup, to)]);
   const problems: string[] = [];
   for (const extension of new Set(inputs.map((input) => input.extension))) {
     const files = inputs.filter((input) => input.extension === extension).map(({ file }) => file);
     const [first = '', ...others] = files;
     const who = others.length === 0 ? first : `${first} and ${others.length} more`;
-    const refusal = await whyNot(lookup, { extension, from, to }, first);
+    const refusal =
+      extension === ''
+        ? `by the extension of its name the service tells a file's format, and there is none. ${cureOf(first)}`
+        : await lookup.whyNot({ extension, from, to });
     if (refusal) problems.push(`${who} can't be converted: ${refusal}`);
   }
   throwIfAny('FORMAT_UNUSABLE', problems);
@@ -116,36 +118,11 @@ function cureOf(file: string): string {
     : `Rename it, for example to ${file}.md.`;
 }
 
-/** Why the service does not convert such files, of which one is named, and what to type next; undefined when it does. */
-async function whyNot(lookup: FormatLookup, pair: FormatPair, file: string): Promise<string | undefined> {
-  const { extension, from, to } = pair;
-  const input = from ?? extension;
-  if (extension === '')
-    return `by the extension of its name the service tells a file's format, and there is none. ${cureOf(file)}`;
-  const problem = await lookup.problemOf(pair);
-  switch (problem?.kind) {
-    case undefined:
-      return undefined;
-    case 'unknownInput':
-      return `the service knows no format ${input}. See: fileconv formats`;
-    case 'unknownOutput':
-      return unknownTarget(lookup, to);
-    case 'unsupportedExtension':
-      return `the service takes no .${extension} files. See what it reads: fileconv formats`;
-    case 'extensionMismatch':
-      return `a .${extension} file is not of the format ${input}. Leave out --from, or rename the file.`;
-    case 'noConverter':
-      return problem.install
-        ? `a package is missing that converts ${input} to ${to}. Run: ${problem.install}`
-        : noConverter(input, to);
-  }
-}
-
 async function unknownTarget(lookup: FormatLookup, to: string): Promise<string> {
   const closest = closestName(
     to,
     ((await lookup.targets()) ?? []).map(({ format }) => format),
   );
   const hint = closest === undefined ? '' : ` Did you mean ${closest}?`;
-  return `the service knows no format ${to}.${hint} See: fileconv formats`;
+  return `The service knows no format ${to}.${hint} See: fileconv formats`;
 }

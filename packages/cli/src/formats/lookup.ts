@@ -1,9 +1,17 @@
 import { engines } from 'temporal-file-conversion-service/internal/engines/engines-table';
-import { describeFormat, FormatCatalog, isNamedAs } from 'temporal-file-conversion-service/internal/engines/formats';
+import {
+  chooseInput,
+  describeFormat,
+  FormatCatalog,
+  requireFormat,
+  requireRoute,
+} from 'temporal-file-conversion-service/internal/engines/formats';
 import { isHere } from 'temporal-file-conversion-service/internal/engines/programs';
+import { TaskError } from 'temporal-file-conversion-service/internal/shared/task-error';
 import type { Format } from 'temporal-file-conversion/contract';
 import type { ConversionApi } from 'temporal-file-conversion/internal/http/conversion-api';
 import { answerAboutPair, isUnknownFormat } from 'temporal-file-conversion/internal/http/pair-answer';
+import { noConverter } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import { runningServiceUrl } from '../service/embedded-service';
 
@@ -15,20 +23,12 @@ export interface FormatPair {
   to: string;
 }
 
-export type PairProblem =
-  | { kind: 'unknownInput' }
-  | { kind: 'unknownOutput' }
-  | { kind: 'unsupportedExtension' }
-  /** `--from` names a format that files with this extension never have. */
-  | { kind: 'extensionMismatch' }
-  /** `install`: what to run, if the converter only has to be installed. */
-  | { kind: 'noConverter'; install?: string };
-
 /** What a service converts, as the CLI asks before it starts anything. */
 export interface FormatLookup {
   /** A target format; undefined when the service knows none of this name. */
   target(format: string): Promise<{ extension: string } | undefined>;
-  problemOf(pair: FormatPair): Promise<PairProblem | undefined>;
+  /** Why it does not convert such files, and what to type next; undefined when it does. */
+  whyNot(pair: FormatPair): Promise<string | undefined>;
   /** What the service itself answers, whatever the files are called. */
   answerAboutPair(pair: { input: string; output: string }): ReturnType<typeof answerAboutPair>;
   inputs(): Promise<Format[]>;
@@ -59,18 +59,7 @@ export function embeddedFormats(catalog = new FormatCatalog()): FormatLookup {
       const row = catalog.findOutput(format);
       return Promise.resolve(row && { extension: row.extensions[0] });
     },
-    problemOf({ extension, from, to }) {
-      const byExtension = catalog.ofExtension(extension);
-      if (!byExtension) return Promise.resolve({ kind: 'unsupportedExtension' });
-      const input = from === undefined ? byExtension : catalog.find(from);
-      const output = catalog.findOutput(to);
-      if (!input) return Promise.resolve({ kind: 'unknownInput' });
-      if (!isNamedAs(input, extension)) return Promise.resolve({ kind: 'extensionMismatch' });
-      if (!output) return Promise.resolve({ kind: 'unknownOutput' });
-      if (catalog.converts(input, output)) return Promise.resolve(undefined);
-      const install = catalog.installCommand(input, output);
-      return Promise.resolve({ kind: 'noConverter', ...(install !== undefined && { install }) });
-    },
+    whyNot: (pair) => Promise.resolve(refusalOf(catalog, pair)),
     answerAboutPair({ input: from, output: to }) {
       const [input, output] = [catalog.find(from), catalog.findOutput(to)];
       if (!input) return Promise.resolve('unknownInput');
@@ -83,6 +72,20 @@ export function embeddedFormats(catalog = new FormatCatalog()): FormatLookup {
       return Promise.resolve(catalog.list('outputs', input).map(describeFormat));
     },
   };
+}
+
+/** What the embedded service itself would answer. */
+function refusalOf(catalog: FormatCatalog, { extension, from, to }: FormatPair): string | undefined {
+  try {
+    const input = chooseInput(catalog, { named: from, fileName: `file.${extension}` });
+    requireRoute(catalog, input, requireFormat(catalog, to, 'output'));
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof TaskError)) throw error;
+    if (error.message.includes('Run: ')) return error.message;
+    const isPair = error.code === 'NO_CONVERTER_INPUT_TO_OUTPUT';
+    return isPair ? noConverter(from ?? extension, to) : `${error.message} See: fileconv formats`;
+  }
 }
 
 /**
@@ -99,10 +102,12 @@ export function serviceFormats(api: ConversionApi, signal?: AbortSignal): Format
       const isUsable = extension != null && /^[a-z0-9]{1,16}$/i.test(extension);
       return { extension: isUsable ? extension : extensionFromName(format) };
     },
-    async problemOf({ extension, from, to }) {
-      const answer = await answerAboutPair(api, { input: from ?? extension, output: to, signal });
-      if (typeof answer !== 'boolean') return { kind: answer };
-      return answer ? undefined : { kind: 'noConverter' };
+    async whyNot({ extension, from, to }) {
+      const input = from ?? extension;
+      const answer = await answerAboutPair(api, { input, output: to, signal });
+      if (answer === true) return undefined;
+      if (answer === false) return noConverter(input, to);
+      return `the service knows no format ${answer === 'unknownInput' ? input : to}. See: fileconv formats`;
     },
     answerAboutPair: (pair) => answerAboutPair(api, { ...pair, signal }),
     inputs: () => api.formats({ sublist: 'inputs', signal }),

@@ -10,9 +10,11 @@ import type { CallbackSettings } from 'temporal-file-conversion/internal/plugin'
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
 import { makeStateFolders } from '../allowed';
 import type { CommandContext } from '../command-context';
-import { CommandError, explainStateFolder } from '../command-error';
+import { CommandError, explainListen, explainStateFolder } from '../command-error';
 import type { TemporalTarget } from '../config/temporal-connection';
 import { createTemporalObstacle, openHealth } from '../observability/health';
+import { Closing } from '../stack/closing';
+import { refuseSharedAddresses } from '../stack/own-addresses';
 import { openDataConverter, readConfiguredSecret } from './encryption-settings';
 
 /** Key and URL of the callbacks that a worker asks services for; undefined when the configuration names no URL. */
@@ -23,47 +25,47 @@ export async function callbackSettings(context: CommandContext): Promise<Callbac
   return { key: current, ...(publicBaseUrl !== undefined && { publicBaseUrl }) };
 }
 
-/** A receiver that signals the jobs of one Temporal. While that can't be reached it runs and answers 503. */
+/**
+ * A receiver that signals the jobs of one Temporal. While that can't be reached it runs and answers 503.
+ * @throws CommandError that says what keeps it from listening.
+ */
 export async function openReceiver(
   context: CommandContext,
   { target, port, log }: { target: TemporalTarget; port: number; log: Log },
 ): Promise<CallbackReceiver> {
   const { host, publicBaseUrl, metricsAddress } = context.config.values.callbacks;
+  refuseSharedAddresses(context.config, ['callbacks']);
   const keys = await readKeys(context);
   // Loaded here: a worker needs neither.
   const { Client, Connection } = await import('@temporalio/client');
   const { createSignalJob, startCallbackReceiver } =
     await import('temporal-file-conversion/internal/callbacks/receiver');
   const dataConverter = await openDataConverter(context);
-  const health = await openHealth(context, 'callbacks');
-  const connection = Connection.lazy(target.connection);
-  const metrics = await openReceiverMetrics(metricsAddress);
-  const closeOthers = async () => {
-    await metrics?.close();
-    await health?.close();
-    await connection.close();
-  };
-  const receiver = await startCallbackReceiver({
-    keys,
-    signalJob: createSignalJob(new Client({ connection, namespace: target.namespace, dataConverter })),
-    host,
-    port,
-    ...(publicBaseUrl !== undefined && { pathPrefix: new URL(publicBaseUrl).pathname }),
-    log,
-    ...(metrics && { metrics: metrics.receiver }),
-  }).catch(async (error: unknown) => {
-    await closeOthers();
-    throw error;
-  });
-  health?.begin(createTemporalObstacle(connection));
-  return {
-    url: receiver.url,
-    async close() {
-      health?.drain();
-      await receiver.close();
-      await closeOthers();
-    },
-  };
+  const opened = new Closing();
+  try {
+    const health = await openHealth(context, 'callbacks');
+    opened.add(() => health?.close());
+    const connection = Connection.lazy(target.connection);
+    opened.add(() => connection.close());
+    const metrics = await openReceiverMetrics(metricsAddress);
+    opened.add(() => metrics?.close());
+    const receiver = await startCallbackReceiver({
+      keys,
+      signalJob: createSignalJob(new Client({ connection, namespace: target.namespace, dataConverter })),
+      host,
+      port,
+      ...(publicBaseUrl !== undefined && { pathPrefix: new URL(publicBaseUrl).pathname }),
+      log,
+      ...(metrics && { metrics: metrics.receiver }),
+    });
+    opened.add(() => receiver.close());
+    opened.add(() => health?.drain());
+    health?.begin(createTemporalObstacle(connection));
+    return { url: receiver.url, close: () => opened.close() };
+  } catch (error) {
+    await opened.close();
+    throw explainListen(error, { section: 'callbacks', host, port, whose: 'the receiver' });
+  }
 }
 
 async function openReceiverMetrics(address: string | undefined) {

@@ -6,7 +6,7 @@ import {
 import { EncryptionKeyError, parseEncryptionKeys } from 'temporal-file-conversion/internal/encryption/encryption-codec';
 import type { EncryptionKeys } from 'temporal-file-conversion/internal/encryption/encryption-codec';
 import type { CommandContext } from '../command-context';
-import { CommandError, explaining } from '../command-error';
+import { CommandError, explaining, explainListen } from '../command-error';
 import { placeOf, readSecret, type SecretSource } from '../config/app-token';
 import { ConfigError } from '../config/errors';
 import type { CodecServer } from './codec-server';
@@ -24,17 +24,8 @@ export async function openDataConverter(context: CommandContext): Promise<DataCo
   return keys ? createEncryptedDataConverter(keys) : createPlainDataConverter();
 }
 
-/** Cached, so that the warning about a file that others can read appears once. */
-const known = new WeakMap<CommandContext['config'], Promise<EncryptionKeys | undefined>>();
-
 /** Undefined when encryption is off. @throws CommandError */
-export function readEncryptionKeys(context: CommandContext): Promise<EncryptionKeys | undefined> {
-  const keys = known.get(context.config) ?? readKeys(context);
-  known.set(context.config, keys);
-  return keys;
-}
-
-async function readKeys(context: CommandContext): Promise<EncryptionKeys | undefined> {
+export async function readEncryptionKeys(context: CommandContext): Promise<EncryptionKeys | undefined> {
   const { keyEnv: variable, keyFile: file } = context.config.values.encryption;
   const what = 'The encryption keys';
   const found = await readConfiguredSecret(context, { what, at: 'encryption.key', variable, file, cure: makeOne });
@@ -73,6 +64,8 @@ export async function openCodecServer(
     host,
     port,
     log: (line) => context.output.warn(line),
+  }).catch((error: unknown) => {
+    throw explainListen(error, { section: 'codec', host, port, whose: 'the codec server' });
   });
 }
 
@@ -97,15 +90,28 @@ interface ConfiguredSecret {
   cure: string;
 }
 
+type FoundSecret = Promise<{ text: string; place: string } | undefined>;
+
+/** What a command has read, by the place: each secret is read, and warned of, once. */
+const read = new WeakMap<CommandContext['secrets'], Map<string, FoundSecret>>();
+
 /**
  * The text of a secret, which is masked in logs from then on, and where it was; undefined when the configuration does not say. Warns
  * about a file that others can read.
  * @throws CommandError also when both keys are there.
  */
-export async function readConfiguredSecret(
+export function readConfiguredSecret(context: CommandContext, secret: ConfiguredSecret): FoundSecret {
+  const known = read.get(context.secrets) ?? new Map<string, FoundSecret>();
+  read.set(context.secrets, known);
+  const found = known.get(secret.at) ?? findSecret(context, secret);
+  known.set(secret.at, found);
+  return found;
+}
+
+async function findSecret(
   { env, output, secrets }: CommandContext,
   { what, at, variable, file, cure }: ConfiguredSecret,
-): Promise<{ text: string; place: string } | undefined> {
+): FoundSecret {
   if (variable !== undefined && file !== undefined) {
     const secret = what.charAt(0).toLowerCase() + what.slice(1);
     throw new CommandError('INPUT_UNUSABLE', [`${at}_env and ${at}_file both tell of ${secret}; keep one.`]);

@@ -1,4 +1,4 @@
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ConnectionLike } from '@temporalio/client';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
@@ -15,13 +15,33 @@ export interface OwnAddress {
   address: string;
 }
 
-/** @throws CommandError that says which key to change when the process can't listen there. */
+interface Answer {
+  status: number;
+  type: string;
+  text: string;
+}
+
+/**
+ * @param routes what is answered to GET by path; a rejection becomes HTTP 500.
+ * @throws CommandError that says which key to change when the process can't listen there.
+ */
 export async function serveAt(
   { what, section, key, address }: OwnAddress,
-  listener: RequestListener,
+  routes: Readonly<Record<string, () => Promise<Answer>>>,
 ): Promise<{ server: Server; url: string; close: () => Promise<void> }> {
   const { hostname, port } = new URL(`http://${address}`);
-  const server = createServer({ requestTimeout: 5_000 }, listener);
+  const server = createServer({ requestTimeout: 5_000 }, ({ url, method }, response) => {
+    const route = routes[url?.split('?')[0] ?? ''];
+    if (!route) response.writeHead(404).end();
+    else if (method !== 'GET' && method !== 'HEAD') response.writeHead(405, { allow: 'GET, HEAD' }).end();
+    else {
+      void route().then(
+        ({ status, type, text }) =>
+          response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(text),
+        () => response.writeHead(500).end(),
+      );
+    }
+  });
   try {
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
@@ -80,32 +100,20 @@ export async function startHealthEndpoint(where: Pick<OwnAddress, 'section' | 'a
   let findObstacle: FindObstacle = () => Promise.resolve('it is starting');
   let isDraining = false;
   const own = { ...where, what: 'Health', key: 'health_address' } as const;
-  const { server, url, close } = await serveAt(own, (request, response) => {
-    const path = request.url?.split('?')[0];
-    if (path !== '/healthz' && path !== '/readyz') {
-      response.writeHead(404).end();
-      return;
-    }
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
-      response.writeHead(405, { allow: 'GET, HEAD' }).end();
-      return;
-    }
-    if (path === '/healthz') answer(response, 200, { status: 'ok' });
-    else void answerReadiness(response);
+  const { server, url, close } = await serveAt(own, {
+    '/healthz': () => Promise.resolve(inJson(200, { status: 'ok' })),
+    async '/readyz'() {
+      // Whatever goes wrong here must not end the process.
+      const found = await Promise.resolve()
+        .then(findObstacle)
+        .catch(() => "it can't tell");
+      // It may have been asked to end meanwhile.
+      const because = isDraining ? 'it is draining' : found;
+      if (because === undefined) return inJson(200, { status: 'ready' });
+      return inJson(503, { status: 'notReady', because });
+    },
   });
   server.unref();
-
-  async function answerReadiness(response: ServerResponse): Promise<void> {
-    // Whatever goes wrong here must not end the process.
-    const found = await Promise.resolve()
-      .then(findObstacle)
-      .catch(() => "it can't tell");
-    // It may have been asked to end meanwhile.
-    const because = isDraining ? 'it is draining' : found;
-    if (because === undefined) answer(response, 200, { status: 'ready' });
-    else answer(response, 503, { status: 'notReady', because });
-  }
-
   return {
     url,
     begin: (find) => (findObstacle = find),
@@ -114,9 +122,8 @@ export async function startHealthEndpoint(where: Pick<OwnAddress, 'section' | 'a
   };
 }
 
-function answer(response: ServerResponse, status: number, body: Record<string, string>): void {
-  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' });
-  response.end(`${JSON.stringify(body)}\n`);
+function inJson(status: number, body: Record<string, string>): Answer {
+  return { status, type: 'application/json', text: `${JSON.stringify(body)}\n` };
 }
 
 const timeoutMs = 2_000;

@@ -27,8 +27,7 @@ export function runningOutput(context: CommandContext, log: Log): Pick<Output, '
   return { say: (text) => log(text), warn: (text) => log(text, { level: 'warn' }) };
 }
 
-function logFormat({ config, stderr }: CommandContext): 'json' | 'text' {
-  const { format } = config.values.log;
-  if (format !== 'auto') return format;
+/** For people on a terminal; anything else may be read by programs. */
+function logFormat({ stderr }: CommandContext): 'json' | 'text' {
   return stderr.isTTY === true ? 'text' : 'json';
 }

@@ -11,20 +11,10 @@ export async function openMetrics(
 ): Promise<{ registry: Registry; close: () => Promise<void> }> {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const { close } = await serveAt({ ...where, what: 'Metrics', key: 'metrics_address' }, (request, response) => {
-    if (request.url?.split('?')[0] !== '/metrics') {
-      response.writeHead(404).end();
-      return;
-    }
-    if (request.method !== 'GET') {
-      response.writeHead(405, { allow: 'GET' }).end();
-      return;
-    }
-    void registry.metrics().then(
-      (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
-      () => response.writeHead(500).end(),
-    );
-  });
+  const { close } = await serveAt(
+    { ...where, what: 'Metrics', key: 'metrics_address' },
+    { '/metrics': async () => ({ status: 200, type: registry.contentType, text: await registry.metrics() }) },
+  );
   return { registry, close };
 }
 

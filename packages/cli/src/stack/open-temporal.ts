@@ -8,7 +8,6 @@ import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { temporalTarget, type TemporalTarget } from '../config/temporal-connection';
 import { openDataConverter } from '../keys/encryption-settings';
-import { openTracing } from '../observability/tracing/open-tracing';
 import { readLiveStack, readStackHolder, readStackRecord, type StackRecord } from './stack-record';
 
 /** What a command needs to run jobs, whoever runs the processes behind it. */
@@ -109,16 +108,7 @@ export async function connect(
   const connection = await Connection.connect({ ...target.connection, ...retries }).catch(async (error: unknown) => {
     throw await unreachable(context, target, error);
   });
-  const tracing = await openTracing(context.env, { serviceName: 'fileconv' }).catch(async (error: unknown) => {
-    await connection.close();
-    throw error;
-  });
-  const client = new Client({
-    connection,
-    namespace: target.namespace,
-    dataConverter,
-    ...(tracing && { interceptors: { workflow: [tracing.client] } }),
-  });
+  const client = new Client({ connection, namespace: target.namespace, dataConverter });
   const running = new Set<AbortController>();
   return {
     client,
@@ -145,7 +135,6 @@ export async function connect(
       // A request that outlives its connection would be retried when the server ends, and throw where nothing catches it.
       for (const ending of running) ending.abort();
       await connection.close();
-      await tracing?.close();
     },
   };
 }

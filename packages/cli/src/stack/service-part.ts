@@ -1,16 +1,22 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { ensureEmbeddedApp, SettingsFileError, startConversionService } from 'temporal-file-conversion-service';
+import {
+  ensureEmbeddedApp,
+  SettingsFileError,
+  startConversionService,
+  type ServiceMetrics,
+} from 'temporal-file-conversion-service';
 import { callbackLimits, optionsOf, serviceLimits } from 'temporal-file-conversion-service/internal/shared/limits';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
-import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import { makeStateFolders } from '../allowed';
 import type { CommandContext } from '../command-context';
-import { CommandError, explainFolder, explainStateFolder, portTaken } from '../command-error';
+import { CommandError, explainFolder, explainListen, explainStateFolder } from '../command-error';
 import type { Config } from '../config/load-config';
 import { snakeCase } from '../config/schema';
 import { openHealth } from '../observability/health';
 import { removeServiceRecord, writeServiceRecord } from '../service/embedded-service';
+import { Closing } from './closing';
+import { refuseSharedAddresses } from './own-addresses';
 
 /** A conversion service in this process. */
 export interface ServicePart {
@@ -29,38 +35,34 @@ export async function startService(
   { port, log }: { port: number; log: Log },
 ): Promise<ServicePart> {
   const settings = context.config.values.service;
-  const health = await openHealth(context, 'service');
   const { metricsAddress, dataDir } = settings;
-  const metrics = metricsAddress === undefined ? undefined : await openServiceMetrics(metricsAddress);
-  const closeOthers = async () => {
-    await metrics?.close();
-    await health?.close();
-  };
-  const { embedded, running } = await start().catch(async (error: unknown) => {
-    await closeOthers();
+  refuseSharedAddresses(context.config, ['service']);
+  const opened = new Closing();
+  try {
+    const health = await openHealth(context, 'service');
+    opened.add(() => health?.close());
+    const metrics = metricsAddress === undefined ? undefined : await openServiceMetrics(metricsAddress);
+    opened.add(() => metrics?.close());
+    const { embedded, running } = await start(metrics?.service);
+    opened.add(() => running.close());
+    health?.begin(() => Promise.resolve(running.isUsable() ? undefined : 'its database does not answer'));
+    await writeServiceRecord(dataDir, running.url);
+    opened.add(() => removeServiceRecord(dataDir));
+    opened.add(() => health?.drain());
+    return {
+      url: running.url,
+      appId: embedded.appId,
+      tokenFile: embedded.tokenFile,
+      // In this order: a fault may name an app that was just added to the accounts file.
+      reload: () => void running.reloadAccounts().then(() => running.reloadFaults()),
+      close: () => opened.close(),
+    };
+  } catch (error) {
+    await opened.close();
     throw notStarted(error, { ...context.config.values, port });
-  });
-  health?.begin(() => Promise.resolve(running.isUsable() ? undefined : 'its database does not answer'));
-  await writeServiceRecord(dataDir, running.url).catch(async (error: unknown) => {
-    await running.close();
-    await closeOthers();
-    throw notStarted(error, { ...context.config.values, port });
-  });
-  return {
-    url: running.url,
-    appId: embedded.appId,
-    tokenFile: embedded.tokenFile,
-    // In this order: a fault may name an app that was just added to the accounts file.
-    reload: () => void running.reloadAccounts().then(() => running.reloadFaults()),
-    async close() {
-      health?.drain();
-      await removeServiceRecord(dataDir);
-      await running.close();
-      await closeOthers();
-    },
-  };
+  }
 
-  async function start() {
+  async function start(metrics: ServiceMetrics | undefined) {
     const bySpelling = new Map(Object.entries(settings).map(([name, value]) => [snakeCase(name), value]));
     const settingOf = (key: string) => bySpelling.get(key);
     await makeStateFolders(context);
@@ -76,7 +78,7 @@ export async function startService(
       engines: settings.engines,
       ...optionsOf(serviceLimits, settingOf),
       callbacks: optionsOf(callbackLimits, settingOf),
-      metrics: metrics?.service,
+      metrics,
       log,
     });
     return { embedded: app, running: started };
@@ -94,22 +96,13 @@ function notStarted(
   error: unknown,
   { service: { host, dataDir }, state, port }: Config & { port: number },
 ): CommandError {
+  if (error instanceof CommandError) return error;
   if (error instanceof SettingsFileError) {
     return new CommandError('INPUT_UNUSABLE', [error.message], { cause: error });
   }
   const refuse = (problem: string) => new CommandError('SERVICE_UNUSABLE', [problem], { cause: error });
-  const code = systemErrorCode(error);
-  const { syscall } = (error ?? {}) as { syscall?: unknown };
-  const taken = portTaken(error, { host, port, whose: 'the service', variable: 'FILECONV_SERVICE_PORT' });
-  if (taken instanceof CommandError) return taken;
-  if (syscall === 'listen' && code === 'EACCES') {
-    return refuse(
-      `This user may not listen on ${host}:${port}. Give the service another port (service.port; 0: any free one).`,
-    );
-  }
-  if (code === 'ENOTFOUND' || code === 'EADDRNOTAVAIL') {
-    return refuse(`service.host: ${host} is no address of this machine. Leave it out to listen on 127.0.0.1.`);
-  }
+  const unheard = explainListen(error, { section: 'service', host, port, whose: 'the service' });
+  if (unheard instanceof CommandError) return unheard;
   const explained = explainDataFolder(error, { dataDir, stateDir: state.dir });
   if (explained instanceof CommandError) return explained;
   return refuse(`The conversion service can't start: ${error instanceof Error ? error.message : String(error)}`);

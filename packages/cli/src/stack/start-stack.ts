@@ -7,7 +7,7 @@ import { fileSize } from 'temporal-file-conversion/internal/shared/wording';
 import { freeBytesOf, makeFolder } from 'temporal-file-conversion/internal/storage/folders';
 import { makeStateFolders, rememberStack } from '../allowed';
 import type { CommandContext } from '../command-context';
-import { CommandError, explainStateFolder, portTaken } from '../command-error';
+import { CommandError, explainStateFolder } from '../command-error';
 import type { Config } from '../config/load-config';
 import { temporalTarget, type TemporalTarget } from '../config/temporal-connection';
 import { embeddedApp } from '../config/schema';
@@ -16,10 +16,14 @@ import { openReceiver } from '../keys/callback-settings';
 import { isEncrypting, openCodecServer } from '../keys/encryption-settings';
 import { openLog } from '../observability/log';
 import { boundLogs, openLogFile } from '../observability/log-file';
+import { Closing } from './closing';
+import { refuseSharedAddresses } from './own-addresses';
 import { claimPorts, openAt, portOf, receiverPort, temporalPort } from './ports';
+import type { ServicePart } from './service-part';
 import { removeStackHolder, removeStackRecord, writeStackHolder, writeStackRecord } from './stack-record';
 import type { StackRecord } from './stack-record';
-import { startTemporal, type TemporalPart } from './temporal-part';
+import { startTemporal, type TemporalPart, type TemporalPartOptions } from './temporal-part';
+import { watchTemporal } from './watch-temporal';
 import type { WorkerPart } from './worker-part';
 
 /** The conversion service, the receiver of callbacks and a worker, in this process, and Temporal beside it. */
@@ -53,89 +57,60 @@ const fullBytes = 1_000_000;
  * @throws TemporalServerError `LOCK_HELD` with `wait: false`, or whatever keeps a part from starting.
  */
 export async function startStack(context: CommandContext, options: StartStackOptions): Promise<Stack> {
-  await makeStateFolders(context);
-  const { values } = context.config;
+  const { config } = context;
+  const { values } = config;
   const stateDir = values.state.dir;
-  const logs = path.join(stateDir, 'logs');
-  await makeFolder(logs).catch((error: unknown) => {
-    throw explainStateFolder(stateDir, error);
-  });
-  const started: (() => void | Promise<void>)[] = [];
-  const stopAll = async () => {
-    for (let stop = started.pop(); stop; stop = started.pop()) await stop();
-  };
+  const hasReceiver = values.callbacks.embedded === 'on';
+  const hasCodec = isEncrypting(context);
+  const others = [...(hasReceiver ? (['callbacks'] as const) : []), ...(hasCodec ? (['codec'] as const) : [])];
+  refuseSharedAddresses(config, ['worker', 'service', ...others]);
+  const opened = new Closing();
   try {
-    const lock = await acquireProcessLock(path.join(stateDir, 'stack.lock'), options);
-    started.push(() => lock.release());
-    // The record of a killed stack would mislead others until ours is written.
-    await removeStackRecord(stateDir)
-      .then(() => writeStackHolder(stateDir, options.startedBy))
-      .catch((error: unknown) => {
-        throw explainStateFolder(stateDir, error);
-      });
-    started.push(() => removeStackHolder(stateDir));
-    options.onStart?.();
-    started.push(boundLogs(logs));
-    const dbFilename = path.join(stateDir, 'temporal.db');
-    // Of a stack whose own process was killed; it has the port that this one is to have again.
-    await endLeftOverServer(dbFilename);
+    const logs = await holdState(context, options, opened);
     const ports = await claimPorts(context, options.startedBy);
-    started.push(() => ports.release());
-    let temporal: TemporalPart | undefined = undefined;
+    opened.add(() => ports.release());
+    let uiUrl: string | undefined = undefined;
     // Before Temporal, whose UI needs its address.
-    const openCodec = (port: number) => openCodecServer(context, { port, ownUiUrl: () => temporal?.uiUrl });
-    const codec = isEncrypting(context)
-      ? await openAt(context, { part: 'codec', port: ports.codec }, openCodec)
-      : undefined;
-    if (codec) started.push(() => codec.close());
+    const openCodec = (port: number) => openCodecServer(context, { port, ownUiUrl: () => uiUrl });
+    const codec = hasCodec ? await openAt(context, { part: 'codec', port: ports.codec }, openCodec) : undefined;
+    opened.add(() => codec?.close());
     const openPartLog = (process: 'service' | 'callbacks' | 'worker') => {
       const stream = openLogFile(path.join(logs, `${process}.log`));
-      started.push(() => stream.close());
+      opened.add(() => stream.close());
       return openLog(context, { process, stream });
     };
     const serviceLog = await openPartLog('service');
-    let onSpawn = (): void => undefined;
-    const spawned = new Promise<void>((resolve) => (onSpawn = resolve));
-    const startingTemporal = startTemporal(context, {
-      onSpawn: () => onSpawn(),
-      dbFilename,
+    const ofTemporal = {
+      dbFilename: databaseOf(stateDir),
       logFile: path.join(logs, 'temporal.log'),
       port: ports.temporal,
-      uiPort: options.ui === false ? false : ports.temporalUi,
+      uiPort: options.ui === false ? (false as const) : ports.temporalUi,
       uiCodecEndpoint: codec?.url,
       signal: options.signal,
-    });
-    // A start that failed is told below.
-    const isAbsent = () => undefined;
-    started.push(() => startingTemporal.then((part) => part.stop(), isAbsent));
-    // While Temporal starts, the others are loaded, which takes all of this thread; a command that finds a stack needs none of them.
-    await Promise.race([spawned, startingTemporal]);
-    const startingService = import('./service-part.js').then(({ startService }) => {
-      const open = (port: number) => startService(context, { port, log: serviceLog });
-      return openAt(context, { part: 'service', port: ports.service }, open);
-    });
-    started.push(() => startingService.then((part) => part.close(), isAbsent));
-    const loading = import('./worker-part.js');
-    const [temporalPart, service] = await Promise.all([startingTemporal, startingService, loading]);
-    temporal = temporalPart;
-    const { address, namespace, uiUrl } = temporalPart;
+    };
+    const ofService = { port: ports.service, log: serviceLog };
+    const [temporal, service] = await startTogether(context, opened, { ofTemporal, ofService });
+    uiUrl = temporal.uiUrl;
+    const { address, namespace } = temporal;
     const { isNamed, connection } = temporalTarget(context);
     if (!isNamed) await temporalPort.write(stateDir, portOf(`http://${address}`));
     const target = { connection: { ...(isNamed && connection), address }, namespace, isNamed };
     options.signal?.throwIfAborted();
-    let callbacks: CallbackReceiver | undefined;
-    if (values.callbacks.embedded === 'on') {
-      callbacks = await startReceiver(context, { target, port: ports.callbacks, log: await openPartLog('callbacks') });
-      started.push(() => callbacks?.close());
-    }
+    const callbacks = hasReceiver
+      ? await startReceiver(context, { target, port: ports.callbacks, log: await openPartLog('callbacks') })
+      : undefined;
+    opened.add(() => callbacks?.close());
     const worker = await startWorkerOf(withParts(context, callbacks?.url), {
       target,
       log: await openPartLog('worker'),
       signal: options.signal,
     });
-    started.push(() => closeInTime(worker, values));
-    const failed = failureOf(context, worker, logs);
-    started.push(() => failed.forget());
+    opened.add(() => closeInTime(worker, values));
+    const failed = failureOf(context, { worker, temporal, logs });
+    opened.add(() => failed.forget());
+    // A command that waits says itself what it waits for.
+    const watched = options.startedBy === 'up' ? await watchTemporal(context, target) : undefined;
+    opened.add(() => watched?.close());
     const record: StackRecord = {
       pid: process.pid,
       startedBy: options.startedBy,
@@ -148,13 +123,63 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     };
     options.signal?.throwIfAborted();
     await writeStackRecord(stateDir, record);
+    opened.add(() => removeStackRecord(stateDir));
     if (options.startedBy === 'up') await rememberStack(context);
-    started.push(() => removeStackRecord(stateDir));
-    return { record, failed: failed.told, stop: stopAll };
+    return { record, failed: failed.told, stop: () => opened.close() };
   } catch (error) {
-    await stopAll();
+    await opened.close();
     throw await explainFullDisk(context, error);
   }
+}
+
+function databaseOf(stateDir: string): string {
+  return path.join(stateDir, 'temporal.db');
+}
+
+/** Makes the state folder, and holds it until it is closed. @returns the folder of the logs, which are kept small meanwhile. */
+async function holdState(context: CommandContext, options: StartStackOptions, opened: Closing): Promise<string> {
+  await makeStateFolders(context);
+  const stateDir = context.config.values.state.dir;
+  const logs = path.join(stateDir, 'logs');
+  const explain = (error: unknown) => {
+    throw explainStateFolder(stateDir, error);
+  };
+  await makeFolder(logs).catch(explain);
+  const lock = await acquireProcessLock(path.join(stateDir, 'stack.lock'), options);
+  opened.add(() => lock.release());
+  // The record of a killed stack would mislead others until ours is written.
+  await removeStackRecord(stateDir)
+    .then(() => writeStackHolder(stateDir, options.startedBy))
+    .catch(explain);
+  opened.add(() => removeStackHolder(stateDir));
+  options.onStart?.();
+  opened.add(boundLogs(logs));
+  // Of a stack whose own process was killed; it has the port that this one is to have again.
+  await endLeftOverServer(databaseOf(stateDir));
+  return logs;
+}
+
+/** While Temporal starts, the others are loaded, which takes all of this thread; a command that finds a stack needs none of them. */
+async function startTogether(
+  context: CommandContext,
+  opened: Closing,
+  { ofTemporal, ofService }: { ofTemporal: TemporalPartOptions; ofService: { port: number; log: Log } },
+): Promise<[TemporalPart, ServicePart]> {
+  let onSpawn = (): void => undefined;
+  const spawned = new Promise<void>((resolve) => (onSpawn = resolve));
+  // A start that failed is told by the last line.
+  const isAbsent = () => undefined;
+  const temporal = startTemporal(context, { ...ofTemporal, onSpawn: () => onSpawn() });
+  opened.add(() => temporal.then((part) => part.stop(), isAbsent));
+  await Promise.race([spawned, temporal]);
+  const service = import('./service-part.js').then(({ startService }) =>
+    openAt(context, { part: 'service', port: ofService.port }, (port) =>
+      startService(context, { port, log: ofService.log }),
+    ),
+  );
+  opened.add(() => service.then((part) => part.close(), isAbsent));
+  const [temporalPart, servicePart] = await Promise.all([temporal, service, import('./worker-part.js')]);
+  return [temporalPart, servicePart];
 }
 
 /** SQLite, which makes the lock and Temporal's database, tells of a full disk in many ways. */
@@ -179,11 +204,8 @@ async function startReceiver(
     if (details?.level === 'warn') context.output.warn(message);
   };
   const open = (freePort: number) => openReceiver(context, { target, port: freePort, log });
-  const { state, callbacks } = context.config.values;
-  const receiver = await openAt(context, { part: 'callbacks', port }, open).catch((error: unknown) => {
-    const { host } = callbacks;
-    throw portTaken(error, { host, port, whose: 'the receiver', variable: 'FILECONV_CALLBACKS_PORT' });
-  });
+  const { state } = context.config.values;
+  const receiver = await openAt(context, { part: 'callbacks', port }, open);
   await receiverPort.write(state.dir, portOf(receiver.url)).catch(async (error: unknown) => {
     await receiver.close();
     throw explainStateFolder(state.dir, error);
@@ -236,11 +258,18 @@ async function closeInTime(part: WorkerPart, { worker, timeouts, policies }: Con
   await Promise.race([part.close(), sleep(limitMs, undefined, { ref: false })]).catch(() => undefined);
 }
 
-/** What a part throws where nothing catches it, or a worker that ends unasked. */
-function failureOf({ process }: CommandContext, worker: WorkerPart, logs: string) {
+/** What a part throws where nothing catches it, a worker that ends unasked, or a Temporal that can't be started again. */
+function failureOf(
+  { process }: CommandContext,
+  { worker, temporal, logs }: { worker: WorkerPart; temporal: TemporalPart; logs: string },
+) {
   const failing = new EventEmitter<{ failed: [error: unknown] }>();
   const told = new Promise<never>((_resolve, reject) => {
     failing.once('failed', (error) => {
+      if (error instanceof TemporalServerError) {
+        reject(error);
+        return;
+      }
       const reason = error instanceof Error ? `: ${error.message}` : '';
       const problem = `The stack ended unasked${reason} (logs: ${logs}). Jobs that are not finished continue with the next stack: fileconv up`;
       reject(new CommandError('STACK_FAILED', [problem], { cause: error }));
@@ -249,6 +278,7 @@ function failureOf({ process }: CommandContext, worker: WorkerPart, logs: string
   told.catch(() => undefined);
   const fail = (error: unknown) => failing.emit('failed', error);
   worker.ended.then(() => fail(undefined), fail);
+  temporal.kept.catch(fail);
   process.on('uncaughtException', fail);
   return {
     told,

@@ -15,10 +15,12 @@ export interface TemporalPart {
   readonly address: string;
   readonly namespace: string;
   readonly uiUrl?: string | undefined;
+  /** Rejects when it can't be started again; it never resolves otherwise than by `stop()`. */
+  readonly kept: Promise<void>;
   stop(): Promise<void>;
 }
 
-interface TemporalPartOptions {
+export interface TemporalPartOptions {
   dbFilename: string;
   logFile: string;
   port: number;
@@ -26,29 +28,31 @@ interface TemporalPartOptions {
   uiPort: number | false;
   /** For the UI. */
   uiCodecEndpoint: string | undefined;
-  /** Called when the process of a server of our own has been started. */
-  onSpawn: () => void;
   /** Ends the start; not what has started. */
   signal: AbortSignal | undefined;
 }
 
 /**
- * Temporal for a stack. A server of our own is started again at the same address, with its database, whenever it ends unasked.
+ * Temporal for a stack. A server of our own is started again at the same address, with its database, whenever it ends unasked;
+ * `onSpawn` is called when its process has been started.
  * @throws TemporalServerError when it can't be obtained or started.
  */
 export async function startTemporal(
   context: CommandContext,
-  { port, uiPort, ...options }: TemporalPartOptions,
+  { port, uiPort, ...options }: TemporalPartOptions & { onSpawn: () => void },
 ): Promise<TemporalPart> {
   const { connection, namespace, isNamed } = temporalTarget(context);
-  if (isNamed) return { address: connection.address, namespace, stop: () => Promise.resolve() };
+  if (isNamed) {
+    const kept = new Promise<void>(() => undefined);
+    return { address: connection.address, namespace, kept, stop: () => Promise.resolve() };
+  }
   const { env, homeDir, output } = context;
   const { logFile, signal } = options;
   const tellRestart = () => output.warn(`Temporal ended unasked; it is started again (log: ${logFile}).`);
   const start = async (ports: Pick<StartOptions, 'port' | 'uiPort' | 'signal'>) => {
     const onProgress = (message: string) => output.say(message);
-    const cli = await obtainTemporalCli({ env, cacheDir: defaultCacheDir(env, homeDir), onProgress, signal });
-    return startTemporalServer({ ...options, ...ports, cliPath: cli.path, env, namespace, ownProcessGroup: true });
+    const cliPath = await obtainTemporalCli({ env, cacheDir: defaultCacheDir(env, homeDir), onProgress, signal });
+    return startTemporalServer({ ...options, ...ports, cliPath, env, namespace, ownProcessGroup: true });
   };
   const startFirst = async (attempt = 1): Promise<RunningTemporalServer> => {
     try {
@@ -86,6 +90,7 @@ export async function startTemporal(
         server = await start({ ...ports, signal: stopping.signal });
         delayMs = firstDelayMs;
       } catch (error) {
+        if (error instanceof TemporalServerError && error.code === 'DATABASE_DAMAGED') throw error;
         const reason = error instanceof Error ? error.message : String(error);
         if (!isStopping()) output.warn(`Temporal could not be started again: ${reason}`);
         delayMs = Math.min(delayMs * 2, maxDelayMs);
@@ -94,13 +99,16 @@ export async function startTemporal(
   }
 
   const kept = keepRunning();
+  // It is known by whoever asks; until then it is no unhandled rejection.
+  kept.catch(() => undefined);
   return {
     address,
     namespace,
     uiUrl,
+    kept,
     async stop() {
       stopping.abort();
-      await kept;
+      await kept.catch(() => undefined);
       await server.stop();
     },
   };

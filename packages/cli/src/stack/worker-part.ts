@@ -13,11 +13,12 @@ import type { TemporalTarget } from '../config/temporal-connection';
 import { callbackSettings } from '../keys/callback-settings';
 import { openDataConverter } from '../keys/encryption-settings';
 import { createTemporalObstacle, openHealth } from '../observability/health';
-import { openTracing } from '../observability/tracing/open-tracing';
 import { installWorkerRuntime, watchJobs } from '../observability/worker-runtime';
 import { configuredApps, embeddedProfile, isEmbedded } from '../service/app-profiles';
 import { configuredServiceUrl, embeddedServiceUrl } from '../service/embedded-service';
 import { configuredStores } from '../stores';
+import { Closing } from './closing';
+import { refuseSharedAddresses } from './own-addresses';
 
 const startCheckMs = 20;
 
@@ -45,25 +46,21 @@ export async function startWorker(context: CommandContext, options: WorkerPartOp
   const { values } = context.config;
   const { target, log, onWarning, isUnversioned } = options;
   const { metricsAddress, taskQueue, deploymentName, buildId } = values.worker;
+  refuseSharedAddresses(context.config, ['worker']);
   const callbacks = await callbackSettings(context);
   const apps = { ...(await embeddedApps(context)), ...configuredApps(context, onWarning) };
   const nexus = nexusOf(values.worker.nexusApps, Object.keys(apps));
   const dataConverter = await openDataConverter(context);
   const stateDir = await stateFolderIfAny(context);
   const version = buildId === undefined || isUnversioned ? undefined : { deploymentName, buildId };
-  const opened: (() => Promise<void>)[] = [];
-  const closeOthers = async () => {
-    for (let close = opened.pop(); close; close = opened.pop()) await close();
-  };
+  const opened = new Closing();
   try {
     const health = await openHealth(context, 'worker');
-    if (health) opened.push(() => health.close());
-    const tracing = await openTracing(context.env, { serviceName: 'fileconv-worker' });
-    if (tracing) opened.push(() => tracing.close());
+    if (health) opened.add(() => health.close());
     // After all that may fail: once the runtime is there, the process ends only when its connection is closed.
     installWorkerRuntime({ log, level: values.log.level, metricsAddress });
     const connection = await connect(target);
-    opened.push(() => connection.close());
+    opened.add(() => connection.close());
     const worker = await createConversionWorker({
       connection,
       plugin: new FileConversionPlugin({
@@ -72,7 +69,6 @@ export async function startWorker(context: CommandContext, options: WorkerPartOp
         ...(callbacks && { callbacks }),
         stores: configuredStores(context, { roots: rootsOf(values), isShared: values.worker.sharedFiles === 'on' }),
         ...defined({ stateDir }),
-        ...(tracing && { tracer: tracing.tracer }),
         timeouts: {
           connectMs: values.timeouts.connectSeconds * 1_000,
           headersMs: values.timeouts.headersSeconds * 1_000,
@@ -87,7 +83,6 @@ export async function startWorker(context: CommandContext, options: WorkerPartOp
       shutdownGraceMs: values.worker.shutdownGraceSeconds * 1_000,
       obeyCommonLimit: values.worker.commonLimit === 'on',
       ...(version && { version }),
-      ...(tracing && { plugins: [tracing.worker] }),
     });
     const running = worker.run();
     const findObstacle = createTemporalObstacle(connection);
@@ -97,12 +92,12 @@ export async function startWorker(context: CommandContext, options: WorkerPartOp
       const { identity } = worker.options;
       const told = { taskQueue, identity, apps: Object.keys(apps), signal: over.signal };
       const watched = worker.client && watchJobs({ client: worker.client, ...told });
-      opened.push(async () => {
+      opened.add(async () => {
         over.abort();
         await watched;
       });
     }
-    const ended = running.finally(closeOthers);
+    const ended = running.finally(() => opened.close());
     // It is known by whoever asks; until then it is no unhandled rejection.
     ended.catch(() => undefined);
     return {
@@ -116,7 +111,7 @@ export async function startWorker(context: CommandContext, options: WorkerPartOp
       },
     };
   } catch (error) {
-    await closeOthers();
+    await opened.close();
     throw error;
   }
 }

@@ -71,7 +71,7 @@ describe('readAppToken', () => {
   it('names the file that is missing or empty and what to do', async () => {
     const file = path.join(folder, 'none');
     await expect(readAppToken({ name: 'main', token: { from: 'file', file } }, {})).rejects.toThrow(
-      `The token of app "main": the file ${file} does not exist; create it with the token inside, readable by you only`,
+      `The token of app "main": the file ${file} cannot be read: there is no such file; create it with the token inside, readable by you only`,
     );
     await expect(readAppToken(await inFile('\n', 0o600), {})).rejects.toThrow('is empty; put the token there');
   });

@@ -19,9 +19,9 @@ describe('the file', () => {
     ['apps that are no table', 'apps = 3', './fileconv.toml: apps must be a table: [apps.NAME]'],
     ['an app that is no table', '[apps]\nmain = 3', './fileconv.toml: apps.main must be a table: [apps.main]'],
     [
-      'a number written as a text',
-      '[service]\nport = "80"',
-      './fileconv.toml: service.port must be a whole number from 0 to 65535, not "80"',
+      'a text that is no number',
+      '[service]\nport = "80a"',
+      './fileconv.toml: service.port must be a whole number from 0 to 65535, not "80a"',
     ],
     [
       'a number that is out of range',
@@ -151,7 +151,7 @@ describe('the file', () => {
     [
       'an app with two tokens',
       `${mainApp}token_file = "t"`,
-      './fileconv.toml: apps.main.token_env and apps.main.token_file both say where the token of app "main" is; keep one',
+      './fileconv.toml: apps.main.token_env and ./fileconv.toml: apps.main.token_file both say where the token of app "main" is; keep one',
     ],
     [
       'a token in the file, which it does not repeat',

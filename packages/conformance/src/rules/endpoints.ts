@@ -1,6 +1,6 @@
 import { endpoints } from 'temporal-file-conversion/contract';
 import { isObject } from '../reply';
-import { beyond, type Checks, inSection, restated } from '../rule';
+import { beyond, type Checks, inSection } from '../rule';
 import type { Session } from '../session';
 import { noId, sample } from '../target';
 import { ensure, ensureAccepted, ensureEqual, ensureError, ensureMatches, ensureRefused } from '../verdict';
@@ -64,14 +64,12 @@ export const endpointRules = [
         ensureMatches(reply.header('content-type'), /^application\/json\b/i, 'the content type');
       }
     },
-    ...restated(['Errors'], {
-      async 'A request that cannot be read as HTTP is answered in that shape too'(session) {
-        for (const [what, reply] of await session.unreadable()) {
-          ensure(isObject(reply.json) && isObject(reply.json['result']), `${what}: ${reply.describe()}`);
-          ensureMatches(reply.at('result.error.code'), /^[A-Z][A-Z0-9_]*$/, `${what}: error.code`);
-        }
-      },
-    }),
+    async 'A request that cannot be read as HTTP is answered in that shape too'(session) {
+      for (const [what, reply] of await session.unreadable()) {
+        ensure(isObject(reply.json) && isObject(reply.json['result']), `${what}: ${reply.describe()}`);
+        ensureMatches(reply.at('result.error.code'), /^[A-Z][A-Z0-9_]*$/, `${what}: error.code`);
+      }
+    },
   }),
   ...inSection('Authentication', {
     async 'A request without an Authorization header is refused, on every endpoint'(session) {

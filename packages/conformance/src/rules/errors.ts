@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { endpoints, errorCodes, type KnownErrorCode } from 'temporal-file-conversion/contract';
 import { createForm } from '../http';
 import type { Reply } from '../reply';
-import { beyond, type Checks, inSection, restated, type Section } from '../rule';
+import { beyond, type Checks, inSection } from '../rule';
 import { bearer, type Session } from '../session';
 import { type Credentials, noId, sampleOutput } from '../target';
 import { ensure, ensureEqual, ensureMatches, RuleBroken } from '../verdict';
@@ -13,18 +13,13 @@ type Provocation = (session: Session) => Promise<Reply>;
 
 interface Provoked {
   readonly code: KnownErrorCode;
-  readonly restatedIn?: readonly Section[];
   /** The name that stands in the message in place of [NAME]. */
   readonly names?: string;
   readonly provoke: readonly Provocation[];
 }
 
 /** One of these requests is answered with the code; the document leaves open which mistake gets which. */
-function provoked(
-  code: KnownErrorCode,
-  more: Pick<Provoked, 'names' | 'restatedIn'>,
-  ...provoke: readonly Provocation[]
-): Provoked {
+function provoked(code: KnownErrorCode, more: Pick<Provoked, 'names'>, ...provoke: readonly Provocation[]): Provoked {
   return { code, ...more, provoke };
 }
 
@@ -62,7 +57,7 @@ const provocations: readonly Provoked[] = [
   provoked('MISMATCH_DEPENDENT_TASK', {}, async (session) =>
     session.post(endpoints.downloadUrl, { connector: await session.uploaded() }),
   ),
-  provoked('MISMATCH_VERSION_DEPENDENT_TASK', { restatedIn: ['Versioning'] }, async (session) => {
+  provoked('MISMATCH_VERSION_DEPENDENT_TASK', {}, async (session) => {
     const { segment } = session.capability('otherVersion');
     const path = endpoints.convertFile.replace(/^v1/, segment);
     return session.post(path, { connector: await session.uploaded(), ...convert });
@@ -79,14 +74,12 @@ const provocations: readonly Provoked[] = [
   provoked('WRONG_VALUE_PARAMETER', { names: 'include' }, async (session) =>
     session.monitor(await session.uploaded(), { parameters: { include: ['everything'] } }),
   ),
-  provoked('FREE_PLAN_DISALLOWED', { restatedIn: ['Authentication'] }, async (session) =>
-    session.upload({ as: session.capability('freePlanApp') }),
-  ),
-  provoked('INSUFFICIENT_VCREDITS', { restatedIn: ['Limits'] }, async (session) => {
+  provoked('FREE_PLAN_DISALLOWED', {}, async (session) => session.upload({ as: session.capability('freePlanApp') })),
+  provoked('INSUFFICIENT_VCREDITS', {}, async (session) => {
     const { reply } = await session.convert({ as: session.capability('noCreditsApp') });
     return reply;
   }),
-  provoked('ONLY_DEVELOPMENT_REQUEST', { restatedIn: ['Authentication'] }, async (session) => {
+  provoked('ONLY_DEVELOPMENT_REQUEST', {}, async (session) => {
     const app = session.capability('developmentApp');
     const connector = await session.uploadedConnector({ as: app });
     await app.withdraw();
@@ -108,15 +101,13 @@ const provocations: readonly Provoked[] = [
     await sleep(app.seconds * 1_000 + 500);
     return convertAs(session, app, connector);
   }),
-  provoked('NOT_FOUND', { restatedIn: ['Endpoints'] }, (session) => session.raw({ path: 'v1/convert/nothing' })),
+  provoked('NOT_FOUND', {}, (session) => session.raw({ path: 'v1/convert/nothing' })),
   provoked('NOT_READY_DEPENDENT_TASK', {}, async (session) =>
     session.post(endpoints.downloadUrl, { connector: (await session.failed()).connector }),
   ),
   provoked('NO_CONNECTOR_DEPENDENT_TASK', {}, (session) => session.monitor(noId)),
-  provoked('POST_METHOD_ALLOWED', { restatedIn: ['Endpoints'] }, (session) =>
-    session.raw({ method: 'GET', path: endpoints.convertFile }),
-  ),
-  provoked('TOO_MANY_REQUESTS', { restatedIn: ['Limits'] }, exceedLimit),
+  provoked('POST_METHOD_ALLOWED', {}, (session) => session.raw({ method: 'GET', path: endpoints.convertFile })),
+  provoked('TOO_MANY_REQUESTS', {}, exceedLimit),
   provoked('INTERNAL_SERVER_ERROR', {}, async (session) => {
     const failure = session.capability('serverFailure');
     await failure.provoke();
@@ -139,9 +130,9 @@ export async function exceedLimit(session: Session): Promise<Reply> {
   throw new RuleBroken(`${app.requests * 2 + 1} requests in a row were all let through`);
 }
 
-function codeRule({ code, restatedIn = [], provoke }: Provoked): Checks {
+function codeRule({ code, provoke }: Provoked): Checks {
   const { httpStatus } = errorCodes[code];
-  return restated(restatedIn, {
+  return {
     [`${code} is answered with HTTP ${httpStatus}`]: async (session) => {
       const others: string[] = [];
       for (const provocation of provoke) {
@@ -154,7 +145,7 @@ function codeRule({ code, restatedIn = [], provoke }: Provoked): Checks {
       }
       throw new RuleBroken(`no request was answered with ${code}, but with ${others.join(', ')}`);
     },
-  });
+  };
 }
 
 export const errorRules = [

@@ -1,6 +1,6 @@
 import { endpoints } from 'temporal-file-conversion/contract';
 import { Reply } from '../reply';
-import { beyond, from, inSection, restated } from '../rule';
+import { beyond, from, inSection } from '../rule';
 import type { Session } from '../session';
 import { ensure, ensureAccepted, ensureEqual, ensureError } from '../verdict';
 
@@ -30,25 +30,23 @@ const callers: readonly { endpoint: string; connector?: (session: Session) => Pr
 
 export const eventRules = [
   ...inSection('Events', {
-    ...restated(['Data keys'], {
-      async 'When a task with the data key callback completes, the service sends its response to that URL by POST'(
-        session,
-      ) {
-        ensureEqual((await calledBack(session)).method, 'POST', 'the method of the callback');
-      },
-      async 'So it does for tasks of every kind, and for those that are refused'(session) {
-        const receiver = session.capability('callback');
-        for (const { endpoint, connector } of callers) {
-          const url = receiver.createUrl();
-          const data = { callback: url, include: ['entity'] };
-          if (connector) await session.post(endpoint, { ...data, connector: await connector(session) });
-          else await session.upload({}, data);
-          const { body } = await receiver.received(url);
-          const called = new Reply(200, {}, Buffer.from(body));
-          ensure(called.at('entity.endpoint') === endpoint, `the callback of ${endpoint} holds ${body.slice(0, 100)}`);
-        }
-      },
-    }),
+    async 'When a task with the data key callback completes, the service sends its response to that URL by POST'(
+      session,
+    ) {
+      ensureEqual((await calledBack(session)).method, 'POST', 'the method of the callback');
+    },
+    async 'So it does for tasks of every kind, and for those that are refused'(session) {
+      const receiver = session.capability('callback');
+      for (const { endpoint, connector } of callers) {
+        const url = receiver.createUrl();
+        const data = { callback: url, include: ['entity'] };
+        if (connector) await session.post(endpoint, { ...data, connector: await connector(session) });
+        else await session.upload({}, data);
+        const { body } = await receiver.received(url);
+        const called = new Reply(200, {}, Buffer.from(body));
+        ensure(called.at('entity.endpoint') === endpoint, `the callback of ${endpoint} holds ${body.slice(0, 100)}`);
+      }
+    },
   }),
   ...beyond('Beyond: callbacks', 'client: JavaScript', {
     ...from('page: structure', {

@@ -1,6 +1,6 @@
 import { endpoints, includeItems } from 'temporal-file-conversion/contract';
 import { isObject, valueAt } from '../reply';
-import { beyond, from, inSection, refuses, restated, type Send } from '../rule';
+import { beyond, from, inSection, refuses, type Send } from '../rule';
 import { ensure, ensureEqual, ensureItems, show } from '../verdict';
 import { datetime } from './responses';
 
@@ -106,32 +106,30 @@ export const monitoringRules = [
       ensureEqual(final.at('result.output.entity.status'), 'completed', 'the status');
       ensureEqual(final.at('result.output.result.error'), {}, 'the error of the monitored task');
     },
-    ...restated(['Entity keys'], {
-      async 'A task that completed with an error is completed too; the failure is in result.error'(session) {
-        const { connector } = await session.failed();
-        const reply = await session.monitor(connector);
-        ensureEqual(reply.at('result.output.entity.status'), 'completed', 'the status of a failed conversion');
-        const code = reply.at('result.output.result.error.code');
-        ensure(typeof code === 'string', `result.error.code of a failed conversion is ${show(code)}`);
-      },
-      async 'A task on hold has created_at, and neither started_at nor completed_at'(session) {
-        const entity = await session.seenOnHold();
-        ensure(typeof entity['created_at'] === 'string', `a task on hold has no created_at: ${show(entity)}`);
-        for (const key of ['started_at', 'completed_at']) {
-          ensureEqual(entity[key] ?? undefined, undefined, `${key} of a task on hold`);
+    async 'A task that completed with an error is completed too; the failure is in result.error'(session) {
+      const { connector } = await session.failed();
+      const reply = await session.monitor(connector);
+      ensureEqual(reply.at('result.output.entity.status'), 'completed', 'the status of a failed conversion');
+      const code = reply.at('result.output.result.error.code');
+      ensure(typeof code === 'string', `result.error.code of a failed conversion is ${show(code)}`);
+    },
+    async 'A task on hold has created_at, and neither started_at nor completed_at'(session) {
+      const entity = await session.seenOnHold();
+      ensure(typeof entity['created_at'] === 'string', `a task on hold has no created_at: ${show(entity)}`);
+      for (const key of ['started_at', 'completed_at']) {
+        ensureEqual(entity[key] ?? undefined, undefined, `${key} of a task on hold`);
+      }
+    },
+    async 'A running task has created_at and started_at'(session) {
+      const { accepted, early } = await session.seenRunning();
+      const entities = [accepted.at('entity'), early.at('result.output.entity')];
+      for (const entity of entities) {
+        if (valueAt(entity, 'status') !== 'running') continue;
+        for (const key of ['created_at', 'started_at']) {
+          ensure(typeof valueAt(entity, key) === 'string', `a running task has no ${key}: ${show(entity)}`);
         }
-      },
-      async 'A running task has created_at and started_at'(session) {
-        const { accepted, early } = await session.seenRunning();
-        const entities = [accepted.at('entity'), early.at('result.output.entity')];
-        for (const entity of entities) {
-          if (valueAt(entity, 'status') !== 'running') continue;
-          for (const key of ['created_at', 'started_at']) {
-            ensure(typeof valueAt(entity, key) === 'string', `a running task has no ${key}: ${show(entity)}`);
-          }
-        }
-      },
-    }),
+      }
+    },
     async 'A task that is not completed has no completed_at'(session) {
       const { accepted, early } = await session.seenRunning();
       for (const at of [accepted.at('entity.completed_at'), early.at('result.output.entity.completed_at')]) {

@@ -1,6 +1,6 @@
 import { endpoints } from 'temporal-file-conversion/contract';
 import { createForm } from '../http';
-import { beyond, type Checks, from, inSection, refuses, restated, type Send } from '../rule';
+import { beyond, type Checks, from, inSection, refuses, type Send } from '../rule';
 import { brokenSample, sampleOutput } from '../target';
 import { ensureAccepted, ensureEqual, ensureError, ensureOneOf, ensureRefused } from '../verdict';
 
@@ -85,16 +85,14 @@ export const requestRules = [
       ['everything'],
       ['entity', 'ENTITY'],
     ]),
-    ...restated(['convert/file', 'task/response'], {
-      async 'include is ["result"] by default'(session) {
-        const connector = await session.uploaded();
-        const reply = await session.monitor(connector);
-        ensureEqual(reply.keys, ['result'], 'what task/response returns without include');
-        const { sent } = await session.converted();
-        const plain = await session.post(endpoints.convertFile, { ...sent, connector, include: undefined });
-        ensureEqual(plain.keys, ['result'], 'what convert/file returns without include');
-      },
-    }),
+    async 'include is ["result"] by default'(session) {
+      const connector = await session.uploaded();
+      const reply = await session.monitor(connector);
+      ensureEqual(reply.keys, ['result'], 'what task/response returns without include');
+      const { sent } = await session.converted();
+      const plain = await session.post(endpoints.convertFile, { ...sent, connector, include: undefined });
+      ensureEqual(plain.keys, ['result'], 'what convert/file returns without include');
+    },
     'mode is a string: anything else is of the wrong type': refuses('the mode', inMode, [
       wrongDataKey,
       5,
@@ -116,12 +114,10 @@ export const requestRules = [
       [wrongDataKey, 7, ['https://example.com/']],
       [[...uuidErrors, 'INVALID_CALLBACK'], 'not a url'],
     ),
-    ...restated(['Authentication'], {
-      async 'callback must have a domain that is verified for the app'(session) {
-        const { url } = session.capability('unverifiedCallback');
-        ensureRefused(await session.submit({ callback: url }), 'a callback of a domain that is not verified');
-      },
-    }),
+    async 'callback must have a domain that is verified for the app'(session) {
+      const { url } = session.capability('unverifiedCallback');
+      ensureRefused(await session.submit({ callback: url }), 'a callback of a domain that is not verified');
+    },
     async 'parameters is required when one of them is'(session) {
       const reply = await session.submit({ parameters: undefined });
       const codes = ['MISSING_REQUIRED_DATA_KEY', 'MISSING_REQUIRED_PARAMETER'];

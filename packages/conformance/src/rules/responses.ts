@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { endpoints, includeItems } from 'temporal-file-conversion/contract';
 import { createForm } from '../http';
 import { isObject } from '../reply';
-import { type Check, inSection, restated } from '../rule';
+import { type Check, inSection } from '../rule';
 import type { Session } from '../session';
 import { noId } from '../target';
 import { ensure, ensureEqual, ensureItems, ensureMatches, ensureOneOf, isCount, show, Undecided } from '../verdict';
@@ -47,42 +47,38 @@ function timestampRule(key: string, state: string): Record<string, Check> {
 
 export const responseRules = [
   ...inSection('Task response body', {
-    ...restated(['Data keys', 'convert/file', 'task/response'], {
-      async 'entity, payload and result are present when include asks for them, and only then'(session) {
-        const connector = await session.uploaded();
-        const { sent } = await session.converted();
-        for (const include of subsets) {
-          const replies = [
-            await session.monitor(connector, { include }),
-            await session.submit({ ...sent, connector, include }),
-          ];
-          for (const reply of replies) {
-            ensureItems(reply.json, include, `what include ${show(include)} returns`);
-          }
-        }
-      },
-    }),
-    ...restated(['Data keys', 'Errors'], {
-      async 'A refused request is a task too: include counts for its answer, and the entity is that of a task to ask for'(
-        session,
-      ) {
-        const connector = noId;
-        const refused = [
-          { connector, mode: 'later', parameters: { output: 'pdf' } },
-          { connector, parameters: {} },
-          { connector, parameters: { output: 'pdf' } },
+    async 'entity, payload and result are present when include asks for them, and only then'(session) {
+      const connector = await session.uploaded();
+      const { sent } = await session.converted();
+      for (const include of subsets) {
+        const replies = [
+          await session.monitor(connector, { include }),
+          await session.submit({ ...sent, connector, include }),
         ];
-        for (const data of refused) {
-          const what = `the refusal of ${JSON.stringify(data)}`;
-          const bare = await session.post(endpoints.convertFile, { ...data, include: ['entity', 'payload'] });
-          ensureItems(bare.json, ['entity', 'payload'], `what include ["entity","payload"] returns of ${what}`);
-          ensureEqual(bare.at('payload.connector'), connector, `the connector in the payload of ${what}`);
-          const monitored = await session.monitor(bare.text('entity.id') ?? '');
-          const code = monitored.at('result.output.result.error.code');
-          ensure(typeof code === 'string', `the monitored error of ${what} is ${show(code)}`);
+        for (const reply of replies) {
+          ensureItems(reply.json, include, `what include ${show(include)} returns`);
         }
-      },
-    }),
+      }
+    },
+    async 'A refused request is a task too: include counts for its answer, and the entity is that of a task to ask for'(
+      session,
+    ) {
+      const connector = noId;
+      const refused = [
+        { connector, mode: 'later', parameters: { output: 'pdf' } },
+        { connector, parameters: {} },
+        { connector, parameters: { output: 'pdf' } },
+      ];
+      for (const data of refused) {
+        const what = `the refusal of ${JSON.stringify(data)}`;
+        const bare = await session.post(endpoints.convertFile, { ...data, include: ['entity', 'payload'] });
+        ensureItems(bare.json, ['entity', 'payload'], `what include ["entity","payload"] returns of ${what}`);
+        ensureEqual(bare.at('payload.connector'), connector, `the connector in the payload of ${what}`);
+        const monitored = await session.monitor(bare.text('entity.id') ?? '');
+        const code = monitored.at('result.output.result.error.code');
+        ensure(typeof code === 'string', `the monitored error of ${what} is ${show(code)}`);
+      }
+    },
     async 'payload is exactly what was sent in the field data'(session) {
       const connector = await session.uploaded();
       const asked = { connector, include: ['payload'], parameters: { include: ['entity'] } };
@@ -111,18 +107,16 @@ export const responseRules = [
         seen.add(id);
       }
     },
-    ...restated(['convert/file'], {
-      async 'id equals the connector that the task produces'(session) {
-        const replies = [
-          await session.upload({}, { include: ['entity', 'result'] }),
-          (await session.converted()).reply,
-          await session.linked(),
-        ];
-        for (const reply of replies) {
-          ensureEqual(reply.at('entity.id'), reply.at('result.output.connector'), 'entity.id');
-        }
-      },
-    }),
+    async 'id equals the connector that the task produces'(session) {
+      const replies = [
+        await session.upload({}, { include: ['entity', 'result'] }),
+        (await session.converted()).reply,
+        await session.linked(),
+      ];
+      for (const reply of replies) {
+        ensureEqual(reply.at('entity.id'), reply.at('result.output.connector'), 'entity.id');
+      }
+    },
     'type is task': ofEntities(({ type }, endpoint) => ensureEqual(type, 'task', `type of ${endpoint}`)),
     'endpoint is the path of the task with its version segment': ofEntities((entity, endpoint) =>
       ensureEqual(entity['endpoint'], endpoint, 'endpoint'),
@@ -142,22 +136,18 @@ export const responseRules = [
         ensureEqual(vcredits ?? 0, 0, 'vcredits of a running task');
       }
     },
-    ...restated(['States', 'Limits'], {
-      async 'vcredits is present when a task consumes vCredits and completes successfully'(session) {
-        const { reply } = await session.convert({ as: session.capability('pricedApp') });
-        const vcredits = reply.at('entity.vcredits');
-        ensure(Number.isInteger(vcredits), `vcredits of a conversion is ${show(vcredits)}: ${reply.describe()}`);
-      },
-    }),
+    async 'vcredits is present when a task consumes vCredits and completes successfully'(session) {
+      const { reply } = await session.convert({ as: session.capability('pricedApp') });
+      const vcredits = reply.at('entity.vcredits');
+      ensure(Number.isInteger(vcredits), `vcredits of a conversion is ${show(vcredits)}: ${reply.describe()}`);
+    },
     async 'vcredits is absent or 0 when a task did not complete successfully'(session) {
       const { reply } = await session.failed();
       ensureEqual(reply.at('entity.vcredits') ?? 0, 0, 'vcredits of a failed conversion');
     },
-    ...restated(['States'], {
-      ...timestampRule('created_at', 'hold'),
-      ...timestampRule('started_at', 'running'),
-      ...timestampRule('completed_at', 'completed'),
-    }),
+    ...timestampRule('created_at', 'hold'),
+    ...timestampRule('started_at', 'running'),
+    ...timestampRule('completed_at', 'completed'),
   }),
   ...inSection('Result keys', {
     async 'output is an object'(session) {
@@ -172,15 +162,13 @@ export const responseRules = [
         ensureEqual(each.at('result.error'), {}, 'error');
       }
     },
-    ...restated(['Errors'], {
-      async 'error holds a code and a message when the task failed'(session) {
-        const refused = await session.raw({ path: endpoints.taskResponse, body: '' });
-        for (const reply of [refused, (await session.failed()).reply]) {
-          ensureMatches(reply.at('result.error.code'), /^[A-Z][A-Z0-9_]*$/, 'error.code');
-          ensureMatches(reply.at('result.error.message'), /\S/, 'error.message');
-        }
-      },
-    }),
+    async 'error holds a code and a message when the task failed'(session) {
+      const refused = await session.raw({ path: endpoints.taskResponse, body: '' });
+      for (const reply of [refused, (await session.failed()).reply]) {
+        ensureMatches(reply.at('result.error.code'), /^[A-Z][A-Z0-9_]*$/, 'error.code');
+        ensureMatches(reply.at('result.error.message'), /\S/, 'error.message');
+      }
+    },
     async 'warning is an empty object when there are no warnings'(session) {
       for (const reply of [await session.linked(), await session.monitor(await session.uploaded())]) {
         ensureEqual(reply.at('result.warning'), {}, 'warning');
@@ -195,20 +183,16 @@ export const responseRules = [
     },
   }),
   ...inSection('Output of convert-file', {
-    ...restated(['convert/file'], {
-      async 'connector is a uuid, and the next task of the job takes it'(session) {
-        const { reply } = await session.converted();
-        const connector = reply.at('result.output.connector');
-        ensureMatches(connector, uuid, 'output.connector');
-        ensureEqual((await session.linked()).errorCode, undefined, 'the error of download/url with it');
-      },
-    }),
-    ...restated(['States'], {
-      async 'status is successful after a conversion that was'(session) {
-        const { reply } = await session.converted();
-        ensureEqual(reply.at('result.output.status'), 'successful', 'output.status');
-      },
-    }),
+    async 'connector is a uuid, and the next task of the job takes it'(session) {
+      const { reply } = await session.converted();
+      const connector = reply.at('result.output.connector');
+      ensureMatches(connector, uuid, 'output.connector');
+      ensureEqual((await session.linked()).errorCode, undefined, 'the error of download/url with it');
+    },
+    async 'status is successful after a conversion that was'(session) {
+      const { reply } = await session.converted();
+      ensureEqual(reply.at('result.output.status'), 'successful', 'output.status');
+    },
     async 'duration is a whole number, 0 or more'(session) {
       const duration = (await session.converted()).reply.at('result.output.duration');
       ensure(isCount(duration), `output.duration is ${show(duration)}`);

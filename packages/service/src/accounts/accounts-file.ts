@@ -1,15 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
+import { appendFile, mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { isDeepStrictEqual } from 'node:util';
 import { endpoints } from 'temporal-file-conversion/contract';
-import { readIfExists, replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
+import { readIfExists } from 'temporal-file-conversion/internal/storage/replace-file';
 import { z } from 'zod';
 import { documentVersion, taskPathOf } from '../shared/api-version';
 import { messageOf } from '../shared/caught';
 import { checkToml, SettingsFileError } from '../shared/checked-toml';
-import { tryLockFile } from '../shared/database';
 import {
   createPriceList,
   hashToken,
@@ -37,7 +34,6 @@ export function parseAccountsFile(text: string, file: string) {
     );
   }
   const apps = Object.entries(others).map(([name, app]) => toServiceApp(name, app, values, file));
-  requireUnique(apps, file);
   return {
     apps,
     /** Settings of the app that the service makes itself. */
@@ -78,22 +74,6 @@ function settingsOf(app: AppValues, file: FileValues): Omit<ServiceApp, 'name' |
     // No key of TOML is undefined.
     rateLimits: { ...(classes as Record<RateClass, number>), ...(windowSeconds !== undefined && { windowSeconds }) },
   };
-}
-
-function requireUnique(apps: readonly ServiceApp[], file: string): void {
-  const holders = new Map<string, string>();
-  for (const { name, appId, tokenSha256 } of apps) {
-    for (const [key, value] of [['app_id', appId], ...[tokenSha256].flat().map((hash) => ['token_sha256', hash])]) {
-      const id = String(value).toLowerCase();
-      const holder = holders.get(id);
-      if (holder !== undefined) {
-        throw new SettingsFileError(
-          `${file}: apps.${name}.${key ?? ''}: stands under apps.${holder} too; it must be unique`,
-        );
-      }
-      holders.set(id, name);
-    }
-  }
 }
 
 /** The keys of an accounts file; each message completes `apps.NAME.key: `. */
@@ -179,95 +159,28 @@ type AppValues = z.output<typeof appSchema>;
 type FileValues = z.output<typeof fileSchema>;
 
 /**
- * Changes an accounts file without losing its comments and layout. A running service sees the old file or the new one, never
- * half of it.
+ * Adds an app at the end of the file, whose token is shown once: the file holds only its hash.
+ * @throws SettingsFileError when there is one of this name.
  */
-
-/** Longer than several edits at once need on a busy machine. */
-const lockTimeoutMs = 30_000;
-
-/** Adds an app, whose token is shown once: the file holds only its hash. @throws SettingsFileError when there is one of this name. */
 export async function addApp(
   file: string,
   { name, plan, vcredits }: { name: string; plan: Plan; vcredits: number | undefined },
 ) {
   const token = newToken();
   const appId = randomUUID();
-  await edit(file, (text) => {
-    const { apps } = parseAccountsFile(text, file);
-    if (name === embeddedAppName || apps.some((app) => app.name === name)) {
-      throw new SettingsFileError(`There is an app "${name}" already; see: fileconv service apps list`);
-    }
-    const lines = [
-      `[apps.${name}]`,
-      `app_id = "${appId}"`,
-      `token_sha256 = ["${hashToken(token)}"]`,
-      `plan = "${plan}"`,
-      ...(vcredits === undefined ? [] : [`vcredits = ${vcredits}`]),
-    ];
-    return `${text.trimEnd()}${text.trim() === '' ? '' : '\n\n'}${lines.join('\n')}\n`;
-  });
-  return { appId, token };
-}
-
-/** Gives an app a new token. The last one before it stays valid until the next rotation, unless `revoke`. */
-export async function rotateToken(file: string, { name, revoke }: { name: string; revoke: boolean }) {
-  if (name === embeddedAppName) {
-    throw new SettingsFileError(
-      `The token of "${name}" stands in embedded-app.token; replace it there, and start the service again`,
-    );
-  }
-  const token = newToken();
-  let appId = '';
-  let validTokens = 1;
-  await edit(file, (text) => {
-    const app = parseAccountsFile(text, file).apps.find((each) => each.name === name);
-    if (!app) throw new SettingsFileError(`There is no app "${name}" in ${file}; see: fileconv service apps list`);
-    // Only the one being replaced stays valid.
-    const known = [app.tokenSha256].flat().at(-1) ?? '';
-    const hashes = [...(revoke ? [] : [known]), hashToken(token)];
-    validTokens = hashes.length;
-    appId = app.appId;
-    return replaceHashes(text, { name, known, hashes, file });
-  });
-  return { appId, token, validTokens };
-}
-
-/** A hash stands in the file once: the list that holds it becomes the new one, and nothing else may change by that. */
-function replaceHashes(
-  text: string,
-  { name, known, hashes, file }: { name: string; known: string; hashes: readonly string[]; file: string },
-): string {
-  const quoted = `["']${known}["']`;
-  const list = `[${hashes.map((hash) => `"${hash}"`).join(', ')}]`;
-  const edited = text.replace(new RegExp(`\\[[^\\][]*${quoted}[^\\][]*\\]|${quoted}`, 'i'), list);
-  const wanted = checkToml(text, { file, schema: fileSchema });
-  Object.assign(wanted.apps[name] ?? {}, { token_sha256: hashes });
-  if (isDeepStrictEqual(checkToml(edited, { file, schema: fileSchema }), wanted)) return edited;
-  throw new SettingsFileError(
-    `${file}: apps.${name}.token_sha256 cannot be replaced where it stands; write it as a list without comments`,
-  );
-}
-
-/** One edit at a time; the result is checked before it replaces the file, whole or not at all. */
-async function edit(file: string, change: (text: string) => string): Promise<void> {
   await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-  const unlock = await lock(`${file}.lock`);
-  try {
-    const edited = change((await readIfExists(file)) ?? '');
-    parseAccountsFile(edited, file);
-    await replaceFile(file, edited, { mode: 0o600 });
-  } finally {
-    unlock();
+  const text = (await readIfExists(file)) ?? '';
+  if (name === embeddedAppName || parseAccountsFile(text, file).apps.some((app) => app.name === name)) {
+    throw new SettingsFileError(`There is an app "${name}" already; see: fileconv service apps list`);
   }
-}
-
-async function lock(file: string): Promise<() => void> {
-  const end = Date.now() + lockTimeoutMs;
-  for (;;) {
-    const unlock = tryLockFile(file);
-    if (unlock) return unlock;
-    if (Date.now() > end) throw new SettingsFileError(`Another command is changing the accounts (${file}); try again.`);
-    await sleep(20);
-  }
+  const lines = [
+    `[apps.${name}]`,
+    `app_id = "${appId}"`,
+    `token_sha256 = ["${hashToken(token)}"]`,
+    `plan = "${plan}"`,
+    ...(vcredits === undefined ? [] : [`vcredits = ${vcredits}`]),
+  ];
+  // Appended in one piece, so that several commands at once lose no app.
+  await appendFile(file, `${text === '' ? '' : '\n'}${lines.join('\n')}\n`, { mode: 0o600 });
+  return { appId, token };
 }

@@ -134,15 +134,22 @@ async function load(options: AccountsOptions, required: boolean) {
     const free = createAccount({ name: freeAppId, appId: freeAppId, tokenSha256: hashToken(freeToken) });
     accounts.push({ ...free, freeApp: file.freeApp });
   }
-  const twin = accounts.find(({ appId, name }, index) =>
-    accounts.slice(0, index).some((earlier) => earlier.appId === appId || earlier.name === name),
-  );
-  if (twin) {
-    throw new SettingsFileError(
-      `${options.file}: apps.${twin.name}: the service has an app of this name or App ID already`,
-    );
-  }
+  requireUnique(accounts, options.file);
   return { accounts, file };
+}
+
+function requireUnique(accounts: readonly Account[], file: string): void {
+  const holders = new Map<string, string>();
+  for (const { name, appId, tokenSha256 } of accounts) {
+    const hashes = tokenSha256.map((hash) => ['token_sha256', hash] as const);
+    for (const [key, id] of [['name', name], ['app_id', appId], ...hashes] as const) {
+      const holder = holders.get(`${key} ${id}`);
+      if (holder !== undefined) {
+        throw new SettingsFileError(`${file}: apps.${name}.${key}: stands under apps.${holder} too; it must be unique`);
+      }
+      holders.set(`${key} ${id}`, name);
+    }
+  }
 }
 
 /** Changes whenever the file does; empty when there is none. */

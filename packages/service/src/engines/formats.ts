@@ -197,7 +197,7 @@ export function requireFormat(catalog: FormatCatalog, name: string, end: keyof t
 }
 
 /** Whether files of a format have this extension. */
-export function isNamedAs({ extensions, readsAlso }: FormatRow, extension: string): boolean {
+function isNamedAs({ extensions, readsAlso }: FormatRow, extension: string): boolean {
   return extensions.includes(extension) || readsAlso.includes(extension);
 }
 

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { endpoints } from 'temporal-file-conversion/contract';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
 import { z } from 'zod';
@@ -17,15 +16,8 @@ const when = z.enum(['before', 'after'], 'must be "before" or "after": whether t
 /** What every fault has: which app it concerns, by name or App ID, and how often it happens. */
 const anyFault = {
   app: z.string('must be the name or the App ID of an app').min(1).optional(),
-  /** Only the first N times. */
+  /** Only the first N times. Default: every time. */
   first: positive.optional(),
-  /** Every Nth time: 3 for the third, the sixth and so on. */
-  every: positive.optional(),
-  probability: z
-    .number('must be a number from 0 to 1')
-    .min(0, 'must be from 0 to 1')
-    .max(1, 'must be from 0 to 1')
-    .optional(),
 };
 
 /** Faults of requests; without `endpoint` and `class` they concern every endpoint. */
@@ -75,20 +67,11 @@ const kinds = [
 const faultSchema = z
   .discriminatedUnion('kind', kinds, `must be one of ${kinds.map(({ shape }) => shape.kind.value).join(', ')}`)
   .superRefine((fault, context) => {
-    refuseBoth(fault, ['endpoint', 'class'], context);
-    refuseBoth(fault, ['first', 'every', 'probability'], context);
+    if (!('endpoint' in fault && 'class' in fault)) return;
+    context.addIssue({ code: 'custom', path: ['class'], message: 'cannot stand beside "endpoint"; keep one of them' });
   });
 
-/** A fault may have one of these keys. */
-function refuseBoth(fault: object, keys: readonly string[], context: z.RefinementCtx): void {
-  const [first, second] = keys.filter((key) => key in fault);
-  if (first === undefined || second === undefined) return;
-  context.addIssue({ code: 'custom', path: [second], message: `cannot stand beside "${first}"; keep one of them` });
-}
-
 export const faultsSchema = z.strictObject({
-  /** Decides what `probability` makes of each request: the same requests in the same order meet the same faults. */
-  seed: z.int('must be a whole number, 0 or more').min(0, 'must be 0 or more').default(1),
   faults: z.array(faultSchema, 'must be written as [[faults]]').default([]),
 });
 
@@ -97,7 +80,7 @@ export type FaultsOptions = z.input<typeof faultsSchema>;
 type FaultsValues = z.output<typeof faultsSchema>;
 type Fault = FaultsValues['faults'][number];
 
-/** Which fault meets which request or callback: the same order of them and the same seed give the same faults. */
+/** Which fault meets which request or callback: the same order of them gives the same faults. */
 
 type FaultOf<Kind extends Fault['kind']> = Extract<Fault, { kind: Kind }>;
 
@@ -114,12 +97,10 @@ const noCallbackFault = { lost: false, delayMs: 0, copies: 1 };
 const fileEndpoint = 'download/url/get';
 
 export class FaultRules {
-  readonly #seed: number;
-  readonly #rules: readonly { fault: Fault; index: number; count: number }[];
+  readonly #rules: readonly { fault: Fault; count: number }[];
 
-  constructor({ seed, faults }: FaultsValues) {
-    this.#seed = seed;
-    this.#rules = faults.map((fault, index) => ({ fault, index, count: 0 }));
+  constructor({ faults }: FaultsValues) {
+    this.#rules = faults.map((fault) => ({ fault, count: 0 }));
   }
 
   get isOn(): boolean {
@@ -162,20 +143,9 @@ export class FaultRules {
     return this.#rules.flatMap((rule) => {
       if (!concernsApp(rule.fault, app) || !concerns(rule.fault)) return [];
       rule.count += 1;
-      return this.#happens(rule) ? [rule.fault] : [];
+      return rule.count <= (rule.fault.first ?? Infinity) ? [rule.fault] : [];
     });
   }
-
-  #happens({ fault, index, count }: { fault: Fault; index: number; count: number }): boolean {
-    if (fault.first !== undefined) return count <= fault.first;
-    if (fault.every !== undefined) return count % fault.every === 0;
-    return fault.probability === undefined || drawAt(`${this.#seed}/${index}/${count}`) < fault.probability;
-  }
-}
-
-/** A number from 0 up to 1 that depends on this place alone, so that one fault's draws do not shift another's. */
-function drawAt(place: string): number {
-  return createHash('sha256').update(place).digest().readUInt32BE() / 2 ** 32;
 }
 
 /** Whether a fault names this app, if it names any. */
@@ -250,7 +220,7 @@ async function load(source: FaultsSource, before?: { text: string; rules: FaultR
   const schema = faultsSchema;
   const values = options ? checkSettings(options, { origin, schema }) : checkToml(text, { file, schema });
   requireKnownApps(values, origin, source.apps());
-  const summary = `as ${origin} says (seed ${values.seed}): ${values.faults.map(describeFault).join('; ')}`;
+  const summary = `as ${origin} says: ${values.faults.map(describeFault).join('; ')}`;
   // With the text that the rules were made from: counts continue as long as it is the same.
   return { rules: new FaultRules(values), text, summary };
 }

@@ -8,8 +8,6 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** What a route is to admission: its endpoint, as `v1/convert/file`. */
     asked?: { readonly endpoint: string; readonly rateClass: RateClass };
-    /** Needs no token. */
-    open?: boolean;
   }
 }
 

@@ -1,7 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import path from 'node:path';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
 import type { RateClass } from '../accounts/account';
@@ -18,12 +16,9 @@ import { Admission } from './admission';
 import { addTaskRoutes } from './endpoints';
 import { addFormParsers } from './form';
 import { refuseHost } from './host-name';
-import { RefusedTask, type RouteOptions, sendJson, sendRefusal } from './task-request';
+import { RefusedTask, type RouteOptions, sendRefusal } from './task-request';
 import { describeUnreadable, pathOfUnknownMethod, refuseConnection, watchBody } from './unreadable-request';
 import { addUploadRoute } from './upload';
-
-/** The build makes it of `openapi.ts`; `src` and `dist` lie equally deep, so that this path is right from both. */
-const descriptionFile = path.resolve(__dirname, '../../dist/openapi.json');
 
 interface ServerOptions extends Pick<RouteOptions, 'context' | 'versions'> {
   accounts: Accounts;
@@ -96,20 +91,15 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     if (method === 'POST') paths.set(url, config?.asked?.rateClass);
   });
   addFormParsers(server);
-  // The only answer that needs no token.
-  server.get('/openapi.json', { config: { open: true } }, async (_request, reply) =>
-    sendJson(reply, 200, await readFile(descriptionFile, 'utf8')),
-  );
   addTaskRoutes(server, { versions, admission, context });
   addUploadRoute(server, { versions, admission, context });
   return server;
 
   function admit(request: FastifyRequest, reply: FastifyReply): TaskError | undefined {
-    const { asked, open } = request.routeOptions.config;
+    const { asked } = request.routeOptions.config;
     const otherHost = allowRemote ? undefined : refuseHost(request.headers.host);
     if (otherHost) return admission.admitAnonymous(request, reply) ?? otherHost;
-    if (asked) return admission.admit(request, reply, asked);
-    return open === true ? admission.admitAnonymous(request, reply) : refuseUnknown(request, reply);
+    return asked ? admission.admit(request, reply, asked) : refuseUnknown(request, reply);
   }
 
   function logFailure({ routeOptions }: FastifyRequest, cause: unknown): void {

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { parse, TomlError } from 'smol-toml';
+import { whyUnreadable } from 'temporal-file-conversion/internal/shared/system-error';
 import type { z } from 'zod';
-import { inspectError, messageOf } from './caught';
+import { inspectError } from './caught';
 
 /** An accounts file or a faults file that cannot be used, or not so; the message is one line that names it and the key. */
 export class SettingsFileError extends Error {
@@ -19,7 +20,9 @@ export async function readSettingsFile(
   } catch (error) {
     const isMissing = inspectError(error).code === 'ENOENT';
     if (isMissing && !required) return '';
-    const reason = isMissing ? `there is no such ${kind} file` : `the ${kind} file cannot be read: ${messageOf(error)}`;
+    const reason = isMissing
+      ? `there is no such ${kind} file`
+      : `the ${kind} file cannot be read: ${whyUnreadable(error)}`;
     throw new SettingsFileError(`${file}: ${reason}`, { cause: error });
   }
 }

@@ -118,9 +118,7 @@ export function tryLockFile(lockFile: string): (() => void) | undefined {
   }
   heldLocks.add(db);
   return () => {
-    heldLocks.delete(db);
-    db.exec('ROLLBACK');
-    db.close();
+    if (heldLocks.delete(db)) db.close();
   };
 }
 

@@ -260,7 +260,7 @@ describe('the accounts file', () => {
     ['[apps.embedded]\napp_id = "00000000-0000-4000-8000-000000000000"', 'apps.embedded.app_id: the service sets this'],
     [
       `[apps.twin]\napp_id = "${unlimited.app.appId}"\ntoken_sha256 = ["${'a'.repeat(64)}"]`,
-      'apps.twin: the service has',
+      'apps.twin.app_id: stands under apps.',
     ],
     ['vcredits = "ten"', 'apps.test.vcredits: must be a whole number, 0 or more'],
     ['development.enabled = "yes"', 'apps.test.development.enabled: must be true or false'],

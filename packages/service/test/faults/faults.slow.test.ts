@@ -18,12 +18,12 @@ afterEach(async () => {
 });
 
 /** A service whose app has 10 vCredits, and these faults. */
-async function startFaulty(faults: FaultList, options: { seed?: number; testApp?: TestApp } = {}): Promise<Running> {
+async function startFaulty(faults: FaultList, options: { testApp?: TestApp } = {}): Promise<Running> {
   const testApp = options.testApp ?? createApp();
   const running = await startTestService(
     {
       apps: [{ ...testApp.app, vcredits: 10 }],
-      faults: { faults, ...(options.seed !== undefined && { seed: options.seed }) },
+      faults: { faults },
     },
     testApp,
   );
@@ -203,23 +203,6 @@ describe('how often and whom', () => {
     expect(await statuses(client, 4)).toEqual([500, 500, 200, 200]);
   });
 
-  it('every: every so manieth time', async () => {
-    const { client } = await startFaulty([{ kind: 'error', when: 'before', every: 3 }]);
-    expect(await statuses(client, 7)).toEqual([200, 200, 500, 200, 200, 500, 200]);
-  });
-
-  it('probability: the same seed gives the same faults, another seed others, and as many as it says', () => {
-    const pattern = (seed: number) => {
-      const rules = rulesOf([{ kind: 'error', when: 'before', probability: 0.3 }], seed);
-      return Array.from({ length: 1_000 }, () => (ask(rules).answer ? 1 : 0)).join('');
-    };
-    expect(pattern(7)).toBe(pattern(7));
-    expect(pattern(8)).not.toBe(pattern(7));
-    const hits = pattern(7).replaceAll('0', '').length;
-    expect(hits).toBeGreaterThan(250);
-    expect(hits).toBeLessThan(350);
-  });
-
   it('app: by name or App ID, nobody else', () => {
     for (const app of ['mine', appId.toUpperCase()]) {
       const rules = rulesOf([{ kind: 'error', when: 'before', app }]);
@@ -253,16 +236,16 @@ describe('a fault of a callback', () => {
     const options: FaultsOptions = {
       faults: [
         { kind: 'callback_lost', first: 1 },
-        { kind: 'callback_late', ms: 300, every: 2 },
-        { kind: 'callback_duplicate', copies: 3, app: 'mine', every: 3 },
+        { kind: 'callback_late', ms: 300, first: 2 },
+        { kind: 'callback_duplicate', copies: 3, app: 'mine' },
         { kind: 'latency', ms: 5 },
       ],
     };
     const source = { options, file: 'faults.toml', required: false, apps: () => apps, log: () => undefined };
     const faults = await Faults.open(source);
     expect([1, 2, 3].map(() => faults.callbackFault(appId))).toEqual([
-      { lost: true, delayMs: 0, copies: 1 },
-      { lost: false, delayMs: 300, copies: 1 },
+      { lost: true, delayMs: 300, copies: 3 },
+      { lost: false, delayMs: 300, copies: 3 },
       { lost: false, delayMs: 0, copies: 3 },
     ]);
     expect(faults.callbackFault('of nobody')).toEqual({ lost: false, delayMs: 0, copies: 1 });
@@ -278,11 +261,11 @@ describe('faults.toml', () => {
     expect((await askFormat(off.client)).status).toBe(200);
     expect(off.logged).toEqual([]);
     await off.service.close();
-    await writeFile(path.join(dataDir, 'faults.toml'), `seed = 9\n${error}first = 1\n`);
+    await writeFile(path.join(dataDir, 'faults.toml'), `${error}first = 1\n`);
     const on = await startTestService({ dataDir });
     stops.push(on.stop);
     expect(on.logged).toEqual([
-      `FAULTS ARE ON: this service fails on purpose, as ${path.join(dataDir, 'faults.toml')} says (seed 9): error when=before first=1`,
+      `FAULTS ARE ON: this service fails on purpose, as ${path.join(dataDir, 'faults.toml')} says: error when=before first=1`,
     ]);
     expect(await statuses(on.client, 2)).toEqual([500, 200]);
   });
@@ -319,8 +302,6 @@ describe('faults.toml', () => {
     [`${error}endpoint = "convert/files"\n`, 'faults.0.endpoint: must be one of upload/file, convert/file, '],
     [`${error}class = "transfer"\n`, 'faults.0.class: must be one of upload, submit, '],
     [`${error}class = "poll"\nendpoint = "convert/file"\n`, 'faults.0.class: cannot stand beside "endpoint"'],
-    [`${error}first = 1\nprobability = 0.5\n`, 'faults.0.probability: cannot stand beside "first"'],
-    [`${error}probability = 2\n`, 'faults.0.probability: must be from 0 to 1'],
     [`${error}app = "nobody"\n`, 'faults.0.app: there is no app "nobody"; there are: test'],
     ['[[faults]]\nkind = "rate_limit"\nretry_after = 2\n', 'faults.0.retry_after: must be a text, for example "2"'],
     ['[[faults]]\nkind = "rate_limit"\nretry_after = "a\\nb"\n', 'faults.0.retry_after: must be a text that a header'],
@@ -328,7 +309,6 @@ describe('faults.toml', () => {
     ['[[faults]]\nkind = "callback_duplicate"\ncopies = 1\n', 'faults.0.copies: must be 2 or more'],
     ['[faults]\nkind = "error"\n', 'faults: must be written as [[faults]]'],
     ['seeds = 1\n', 'seeds: there is no such key'],
-    ['seed = "x"\n', 'seed: must be a whole number, 0 or more'],
   ])('that says %j is refused in one line: %s', async (text, problem) => {
     const dataDir = await createDataDir();
     const file = path.join(dataDir, 'faults.toml');
@@ -367,8 +347,8 @@ it('the option faults is checked like the file', async () => {
   await expect(startTestService({ faults })).rejects.toThrow('the option faults: faults.0.ms: must be more than 0');
 });
 
-function rulesOf(faults: FaultList, seed = 1): FaultRules {
-  return new FaultRules(faultsSchema.parse({ seed, faults }));
+function rulesOf(faults: FaultList): FaultRules {
+  return new FaultRules(faultsSchema.parse({ faults }));
 }
 
 function ask(rules: FaultRules, request: Partial<Parameters<FaultRules['ofRequest']>[0]> = {}) {

@@ -79,21 +79,6 @@ app_id = "${appId}"
 token_env = "THE_VARIABLE_WITH_THE_TOKEN"`);
 }
 
-export async function rotateToken(
-  context: CommandContext,
-  name: string,
-  { revoke = false }: { revoke?: boolean },
-): Promise<void> {
-  const { output } = context;
-  const { appId, token, validTokens } = await administer(context, (administration) =>
-    administration.rotateToken({ name, revoke }),
-  );
-  output.result({ name, appId, token, validTokens }, `App ID  ${appId}\nToken   ${token}`);
-  const older =
-    validTokens > 1 ? 'The token before it stays valid until the next rotation.' : 'Every older token has ended.';
-  output.say(`Keep the token: only its hash is stored. ${older}`);
-}
-
 export function showCredits(context: CommandContext, app: string | undefined): Promise<void> {
   return credits(context, app);
 }
@@ -167,34 +152,6 @@ export async function listTasks(
   ]);
   if (rows.length === 0) output.say('No tasks.');
   else output.print(formatTable(['TASK', 'APP', 'ENDPOINT', 'STATE', 'FORMATS', 'VCREDITS', 'CREATED (UTC)'], rows));
-}
-
-export async function showTask(context: CommandContext, id: string): Promise<void> {
-  const { output } = context;
-  const { task, delivery } = await administer(context, (administration) => ({
-    task: administration.findTask(id),
-    delivery: administration.findCallback(id),
-  }));
-  if (!task)
-    throw new CommandError('INPUT_UNUSABLE', [`The service has no task ${id}; see: fileconv service tasks list`]);
-  const { payload, result, ...rest } = task;
-  const shown = {
-    ...rest,
-    ...timesOf(task),
-    ...(delivery && {
-      callbackDelivery: {
-        ...delivery,
-        nextAttemptAt: timeOrNull(delivery.nextAttemptAt),
-        endedAt: timeOrNull(delivery.endedAt),
-      },
-    }),
-    payload: JSON.parse(payload) as unknown,
-    result: JSON.parse(result ?? 'null') as unknown,
-  };
-  const rows = Object.entries(shown)
-    .filter(([, value]) => value !== null)
-    .map(([key, value]) => [key, typeof value === 'string' ? value : JSON.stringify(value)]);
-  output.result(shown, formatTable(['KEY', 'VALUE'], rows));
 }
 
 function timesOf({ createdAt, completedAt }: Pick<TaskRow, 'createdAt' | 'completedAt'>) {

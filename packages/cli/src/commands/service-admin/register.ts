@@ -41,14 +41,6 @@ export function addServiceAdmin(service: Command, act: Act): void {
     .addOption(new Option('--plan <plan>').choices(['premium', 'free']).default('premium'))
     .option('--vcredits <n>', 'first balance; default: unlimited', count)
     .action(act(async () => (await import('./administration.js')).addApp));
-  command(
-    apps,
-    'rotate-token',
-    'give an app a new token and print it, this once; the token before stays valid until the next rotation',
-  )
-    .argument('<name>', 'name of the app', appName)
-    .option('--revoke', 'end all older tokens at once')
-    .action(act(async () => (await import('./administration.js')).rotateToken));
 
   const tasks = group(
     service,
@@ -62,9 +54,6 @@ export function addServiceAdmin(service: Command, act: Act): void {
     .addOption(new Option('--status <status>', 'in this state only').choices(['hold', 'running', 'completed']))
     .option('--limit <n>', 'at most so many', count, 50)
     .action(act(async () => (await import('./administration.js')).listTasks));
-  command(tasks, 'show', 'print everything about a task')
-    .argument('<id>', 'Task ID')
-    .action(act(async () => (await import('./administration.js')).showTask));
 }
 
 function appName(text: string): string {

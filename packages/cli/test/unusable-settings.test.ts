@@ -1,0 +1,96 @@
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileconv, linesOf, newFolder, removeFolders, type CommandOptions } from './fileconv';
+import { testTemporalAddress } from '../../../test/support/temporal';
+
+/** What a process that serves is told in its settings and can't do: it ends with one line, which names the setting. */
+
+let cwd: string;
+
+beforeAll(async () => {
+  cwd = await newFolder();
+});
+afterAll(removeFolders);
+
+const run = (command: string, env: CommandOptions['env']) =>
+  fileconv(command.split(' '), { cwd, env: { TEMPORAL_ADDRESS: testTemporalAddress(), ...env } });
+
+const address = '127.0.0.1:19464';
+
+it.each([
+  [
+    'worker',
+    {
+      FILECONV_WORKER_METRICS_ADDRESS: address,
+      FILECONV_WORKER_HEALTH_ADDRESS: '0.0.0.0:19464',
+      FILECONV_METRICS_REMOTE: 'on',
+    },
+    'worker.metrics_address and worker.health_address both mean 0.0.0.0:19464.',
+  ],
+  [
+    'service',
+    { FILECONV_SERVICE_PORT: '19464', FILECONV_SERVICE_HEALTH_ADDRESS: address },
+    'service.port and service.health_address both mean 127.0.0.1:19464.',
+  ],
+  [
+    'callbacks',
+    { FILECONV_CALLBACKS_PORT: '19464', FILECONV_CALLBACKS_METRICS_ADDRESS: address },
+    'callbacks.port and callbacks.metrics_address both mean 127.0.0.1:19464.',
+  ],
+  [
+    'up',
+    { FILECONV_CALLBACKS_PORT: '19464', FILECONV_WORKER_METRICS_ADDRESS: address },
+    'worker.metrics_address and callbacks.port both mean 127.0.0.1:19464.',
+  ],
+])('%s names both settings that have one address', async (command, env, says) => {
+  const ended = await run(command, env);
+  expect(linesOf(ended.stderr)).toEqual([`error: ${says} Give one of them another port.`]);
+  expect(ended.code).toBe(2);
+});
+
+it.each(['192.0.2.1', 'no-such-host.invalid', 'no:host'])('callbacks says that callbacks.host is %s', async (host) => {
+  const ended = await run('callbacks', { FILECONV_CALLBACKS_HOST: host });
+  expect(linesOf(ended.stderr)).toEqual([
+    `error: callbacks.host: ${host} is no address of this machine. Leave it out to listen on 127.0.0.1.`,
+  ]);
+  expect(ended.code).toBe(1);
+});
+
+it.each([
+  [
+    'worker',
+    'FILECONV_ENCRYPTION_KEY_FILE',
+    'The encryption keys: the file FOLDER cannot be read: it is a folder; make one: ',
+  ],
+  [
+    'callbacks',
+    'FILECONV_CALLBACKS_KEY_FILE',
+    'The callback key: the file FOLDER cannot be read: it is a folder; leave ',
+  ],
+  ['service', 'FILECONV_SERVICE_ACCOUNTS_FILE', 'FOLDER: the accounts file cannot be read: it is a folder'],
+  ['service', 'FILECONV_SERVICE_FAULTS_FILE', 'FOLDER: the faults file cannot be read: it is a folder'],
+  ['job list', 'TEMPORAL_CONFIG_FILE', "Temporal's own configuration can't be used: it is a folder; correct "],
+  ['job list', 'FILECONV_CONFIG', 'FOLDER: the configuration file cannot be read: it is a folder; name another file'],
+])('%s says that the file of %s is a folder', async (command, variable, says) => {
+  const folder = path.join(cwd, 'a folder');
+  await mkdir(folder, { recursive: true });
+  const ended = await run(command, { [variable]: folder });
+  expect(linesOf(ended.stderr)).toEqual([expect.stringContaining(`error: ${says.replace('FOLDER', folder)}`)]);
+  expect(ended.code).toBe(2);
+});
+
+it('the warning about a key file that others can read is given once, however many parts read the key', async () => {
+  const file = path.join(cwd, 'callbacks.key');
+  await writeFile(file, 'k'.repeat(40));
+  await chmod(file, 0o644);
+  const ended = await run('up', {
+    FILECONV_CALLBACKS_KEY_FILE: file,
+    FILECONV_CALLBACKS_PUBLIC_BASE_URL: 'https://hooks.example.com',
+    // The worker, which reads the key after the receiver, ends the start.
+    FILECONV_WORKER_NEXUS_APPS: 'nobody',
+  });
+  expect(linesOf(ended.stderr)).toEqual([
+    `warning: The callback key: others can read the file ${file}; run: chmod 600 ${file}`,
+    expect.stringContaining('error: worker.nexus_apps names nobody'),
+  ]);
+});

@@ -4,7 +4,7 @@ import {
   findSearchAttributes,
   SearchAttributeRegistrationError,
 } from 'temporal-file-conversion/internal/client/operations/search-attributes';
-import { readTaskQueue, serverClock } from 'temporal-file-conversion/internal/client/operations/task-queue-workers';
+import { readTaskQueue } from 'temporal-file-conversion/internal/client/operations/task-queue-workers';
 import { DecryptionError } from 'temporal-file-conversion/internal/encryption/encryption-codec';
 import { conversionJobType } from 'temporal-file-conversion/internal/shared/names';
 import type { CommandContext } from '../command-context';
@@ -14,9 +14,9 @@ import { readRetentionDays } from '../dev-server/retention';
 import { readEncryptionKeys } from '../keys/encryption-settings';
 import { capitalised, counted, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import { openTemporal, type OpenTemporal } from '../stack/open-temporal';
-import { broken, brokenBy, compareClocks, ok, reasonOf, skipped, type Finding } from './finding';
+import { broken, brokenBy, ok, reasonOf, skipped, type Finding } from './finding';
 
-const parts = ['namespace', 'search attributes', 'workers', 'clock beside Temporal'] as const;
+const parts = ['namespace', 'search attributes', 'workers'] as const;
 const encryptionPart = 'encryption';
 /** Names of workflows in one line. */
 const stuckShown = 3;
@@ -48,7 +48,6 @@ export async function checkTemporal(context: CommandContext): Promise<Finding[]>
         await checkAttributes(client),
         await checkWorkers(client, temporal.taskQueue),
         ...(await checkStuck(client)),
-        await checkClock(client),
         ...(await checkEncryption(context, client)),
       ];
     });
@@ -129,12 +128,6 @@ async function checkStuck(client: Client): Promise<Finding[]> {
   const named = `${ids.slice(0, stuckShown).join(', ')}${ids.length > stuckShown ? ' and others' : ''}`;
   const cure = `See why: fileconv job show ${shellWord(ids[0] ?? '')}`;
   return [broken('workflow tasks', `workers fail again and again at ${named}`, cure)];
-}
-
-async function checkClock(client: Client): Promise<Finding> {
-  const part = 'clock beside Temporal';
-  const clocks = await serverClock(client);
-  return clocks ? compareClocks(part, clocks) : skipped(part, 'the server does not tell');
 }
 
 /** Undefined when there are keys, or none are asked for. */

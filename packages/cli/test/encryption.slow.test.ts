@@ -31,10 +31,7 @@ beforeAll(async () => {
   up = startProcess(['up', '--json'], { cwd });
   stack = record.parse(await up.untilJson());
   const converted = await run('convert', 'budget-cuts.md', '--to', 'html', '--json');
-  const { files } = z
-    .object({ files: z.array(z.object({ workflowId: z.string() })) })
-    .parse(parseJson(converted.stdout));
-  workflowId = files[0]?.workflowId ?? '';
+  ({ workflowId } = z.object({ workflowId: z.string() }).parse(parseJson(converted.stdout)));
 });
 
 afterAll(async () => {

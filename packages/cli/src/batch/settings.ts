@@ -2,7 +2,6 @@ import { createHash, randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { isDeepStrictEqual } from 'node:util';
 import {
   asFolder,
   folderOf,
@@ -12,12 +11,7 @@ import {
   shownFolder,
   uriOfPath,
 } from 'temporal-file-conversion/internal/batch/uris';
-import type {
-  BatchManifest,
-  BatchPlan,
-  BatchSources,
-  ConversionBatchInput,
-} from 'temporal-file-conversion/internal/shared/batch';
+import type { BatchManifest, BatchPlan, BatchSources } from 'temporal-file-conversion/internal/shared/batch';
 import { defined } from 'temporal-file-conversion/internal/shared/defined';
 import type { Unconvertible } from 'temporal-file-conversion/internal/shared/policies';
 import type {
@@ -26,7 +20,6 @@ import type {
   OnExisting,
   OnUnknownOutcome,
 } from 'temporal-file-conversion/internal/shared/job';
-import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import type { FileStore } from 'temporal-file-conversion/internal/storage/file-store';
 import { shownPath } from 'temporal-file-conversion/internal/storage/file-uri';
 import type { CommandContext } from '../command-context';
@@ -231,48 +224,4 @@ async function knownExtensions(context: CommandContext, app: string): Promise<Ma
 
 function usage(problem: string): CommandError {
   return new CommandError('USAGE', [`${problem} See: fileconv batch run --help`]);
-}
-
-/**
- * Which flags have no effect on a batch that already runs, and what to type instead. Undefined when all have.
- * `earlier`: what the batch under way was started with.
- */
-export function tellUnheeded({
-  name,
-  flags,
-  input,
-  earlier,
-}: {
-  name: string;
-  flags: Partial<RunFlags>;
-  input: ConversionBatchInput;
-  earlier: ConversionBatchInput | undefined;
-}): string | undefined {
-  const choices = [
-    ['--resubmit', flags.resubmit, input.resubmit, earlier?.resubmit],
-    ['--again', flags.again, input.again, earlier?.again],
-    ['--window', flags.window, input.window, earlier?.window],
-    ['--mode', flags.mode, input.mode, earlier?.mode],
-    // It is listed by the tags of its start, which its input does not tell.
-    ['--tag', flags.tag?.[0], flags.tag, undefined],
-    ['--app', flags.app, input.app, earlier?.app],
-    ['--on-existing', flags.onExisting, input.onExisting, earlier?.onExisting],
-    ['--unconvertible', flags.unconvertible, input.plan?.unconvertible, earlier?.plan?.unconvertible],
-    ['--stop-after', flags.stopAfter, input.stopAfter, earlier?.stopAfter],
-    [
-      '--on-unknown-outcome',
-      flags.onUnknownOutcome,
-      input.policies?.onUnknownOutcome,
-      earlier?.policies?.onUnknownOutcome,
-    ],
-  ] as const;
-  const typed = choices
-    .filter(([, asked, now, before]) => asked !== undefined && asked !== false && !isDeepStrictEqual(now, before))
-    .map(([flag]) => flag);
-  if (typed.length === 0) return undefined;
-  const now =
-    typed[0] === '--window' && typed.length === 1
-      ? `fileconv batch window ${shellWord(name)} ${input.window}`
-      : `fileconv batch cancel ${shellWord(name)} --finish, and then this command again`;
-  return `It continues as it was started: ${typed.join(', ')} ${typed.length === 1 ? 'holds' : 'hold'} only for what is left to do afterwards, while this command watches. To have that now: ${now}`;
 }

@@ -1,7 +1,7 @@
 import { ConversionApiError } from 'temporal-file-conversion/internal/http/errors';
 import { capitalised, closestName, noConverter } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
-import { CommandError, interrupted, throwIfAny } from '../command-error';
+import { CommandError, interrupted } from '../command-error';
 import type { ConvertInput } from '../convert/plan';
 import { isEmbedded, openApi } from '../service/app-profiles';
 import { explainServiceFailure, explainSilence } from '../service/service-problem';
@@ -15,18 +15,14 @@ import {
   type FormatPair,
 } from './lookup';
 
-/** The extension of the results in each format, after a check that every file converts, as far as that can be known. */
-export async function settleFormats(
+/** The extension of results in a format, after a check that the file, if there is one yet, converts, as far as that can be known. */
+export async function settleFormat(
   context: CommandContext,
   app: string,
-  { to, signal, ...files }: Omit<WantedFormats, 'to'> & { to: readonly string[]; signal?: AbortSignal },
-): Promise<Map<string, string>> {
-  const extensions = new Map(to.map((format) => [format, extensionFromName(format)]));
-  const ask = async (lookup: FormatLookup) => {
-    for (const format of to) extensions.set(format, await checkFormats(lookup, { ...files, to: format }));
-    return extensions;
-  };
-  return (await withFormats(context, app, ask, { signal })) ?? extensions;
+  { signal, ...wanted }: WantedFormat & { signal?: AbortSignal },
+): Promise<string> {
+  const ask = (lookup: FormatLookup) => checkFormat(lookup, wanted);
+  return (await withFormats(context, app, ask, { signal })) ?? extensionFromName(wanted.to);
 }
 
 /**
@@ -86,25 +82,18 @@ export async function askAboutFormats<T>(
   }
 }
 
-interface WantedFormats {
-  inputs: readonly ConvertInput[];
-  from: string | undefined;
+interface WantedFormat {
+  input?: ConvertInput;
+  from?: string | undefined;
   to: string;
 }
 
-/** @returns the extension of the results. @throws CommandError about files that it does not convert. */
-async function checkFormats(lookup: FormatLookup, { inputs, from, to }: WantedFormats): Promise<string> {
+/** @returns the extension of the results. @throws CommandError about a file that it does not convert. */
+async function checkFormat(lookup: FormatLookup, { input, from, to }: WantedFormat): Promise<string> {
   const target = await lookup.target(to);
   if (!target) throw new CommandError('FORMAT_UNUSABLE', [capitalised(await unknownTarget(lookup, to))]);
-  const problems: string[] = [];
-  for (const extension of new Set(inputs.map((input) => input.extension))) {
-    const files = inputs.filter((input) => input.extension === extension).map(({ file }) => file);
-    const [first = '', ...others] = files;
-    const who = others.length === 0 ? first : `${first} and ${others.length} more`;
-    const refusal = await whyNot(lookup, { extension, from, to }, first);
-    if (refusal) problems.push(`${who} can't be converted: ${refusal}`);
-  }
-  throwIfAny('FORMAT_UNUSABLE', problems);
+  const refusal = input && (await whyNot(lookup, { extension: input.extension, from, to }, input.file));
+  if (refusal) throw new CommandError('FORMAT_UNUSABLE', [`${input.file} can't be converted: ${refusal}`]);
   return target.extension;
 }
 

@@ -89,7 +89,7 @@ async function ownStack(context: CommandContext, stack: Stack, target: TemporalT
 }
 
 /** Connects to the Temporal of a stack that runs. */
-export async function connectTo(
+async function connectTo(
   context: CommandContext,
   record: StackRecord,
   { connection, isNamed }: TemporalTarget,
@@ -98,7 +98,7 @@ export async function connectTo(
   // Credentials are sent only to the Temporal that they were given for.
   const own = { ...(isNamed && connection), address: temporal.address };
   const target = { connection: own, namespace: temporal.namespace, isNamed };
-  return { ...(await connect(context, target, { taskQueue, uiUrl: temporal.uiUrl })), address: temporal.address };
+  return connect(context, target, { taskQueue, uiUrl: temporal.uiUrl });
 }
 
 /** The stack that every command may use. Its record may be left over from a crash. */

@@ -97,8 +97,7 @@ function control(
 ): Promise<void> {
   const none = () => `There is no schedule ${name}. See: fileconv schedule list`;
   return withTemporal(context, async ({ client, taskQueue }) => {
-    await act(new SweepSchedules({ client, taskQueue }))
-      .catch(explaining(NoSuchScheduleError, 'INPUT_UNUSABLE', none));
+    await act(new SweepSchedules({ client, taskQueue })).catch(explaining(NoSuchScheduleError, 'INPUT_UNUSABLE', none));
     context.output.result({ schedule: name, message }, message);
   });
 }

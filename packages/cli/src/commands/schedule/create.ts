@@ -16,7 +16,7 @@ import { makeStateFolders } from '../../allowed';
 import type { CommandContext } from '../../command-context';
 import { CommandError, explaining } from '../../command-error';
 import { chosenPolicies } from '../../config/load-config';
-import { settleFormats } from '../../formats/check';
+import { settleFormat } from '../../formats/check';
 import { isEncrypting } from '../../keys/encryption-settings';
 import { withTemporal } from '../../stack/open-temporal';
 
@@ -52,7 +52,7 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
   const name = flags.name ?? defaultName([flags.from], { cwd, to: [flags.to], out, isHidden: isEncrypting(context) });
   checkName(name);
   const app = flags.app ?? config.values.defaultApp;
-  const extensions = await settleFormats(context, app, { inputs: [], from: undefined, to: [flags.to] });
+  const extension = await settleFormat(context, app, { to: flags.to });
   const policies = chosenPolicies(config, {});
   // Its sweeps leave their reports there.
   await makeStateFolders(context);
@@ -65,7 +65,7 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
       parameters: flags.param,
       out,
       template: flags.template,
-      extension: extensions.get(flags.to),
+      extension,
       batchFolder: batchFolder(context, name, { runs: flags.runs, out, sources: [from] }),
       recursive: flags.recursive === true,
       exclude: flags.exclude,

@@ -97,6 +97,18 @@ it('says in one line which key a command lacks, or that encryption is off', asyn
   ]);
 });
 
+it('starts nothing on the stack without its keys', async () => {
+  const args = ['convert', 'budget-cuts.md', '--to', 'docx'];
+  const jobs = async () => (await run('job', 'list')).stdout;
+  const before = await jobs();
+  const plain = await run(...args, '--config', 'plain.toml');
+  expect(plain).toMatchObject({ code: 2, stdout: '' });
+  expect(linesOf(plain.stderr)).toEqual([
+    `error: The stack of ${cwd}/.fileconv encrypts what Temporal stores, and encryption is off here: its result could not be read. Nothing was started. Set encryption.key_file or key_env to the keys of the stack.`,
+  ]);
+  expect(await jobs()).toBe(before);
+});
+
 it('doctor says whether the keys here are those of the jobs', async () => {
   const findingsOf = ({ stdout }: Ended) =>
     z

@@ -25,7 +25,7 @@ import {
   batchWindowSignal,
 } from '../shared/names';
 import type { FileStore } from '../storage/file-store';
-import { endOf, tell } from './conversion-handle';
+import { endOf, resultOf, tell } from './conversion-handle';
 import { hasStatus } from './grpc';
 import { InvalidRequestError } from './job-request';
 
@@ -74,7 +74,7 @@ export class BatchHandle {
    */
   async result(): Promise<ConversionBatchResult> {
     try {
-      return (await this.workflow.result()) as ConversionBatchResult;
+      return (await resultOf(this.workflow)) as ConversionBatchResult;
     } catch (error) {
       if (!(error instanceof WorkflowFailedError)) throw error;
       const { code, message } = endOf(error);

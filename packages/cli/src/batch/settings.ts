@@ -27,7 +27,7 @@ import { CommandError, throwIfAny } from '../command-error';
 import { embeddedFormats, extensionFromName } from '../formats/lookup';
 import { isEncrypting } from '../keys/encryption-settings';
 import { isEmbedded } from '../service/app-profiles';
-import { batchFolder, filesOf, folderUri } from './batch-folder';
+import { batchFolder, filesOf, folderUri, requireFolder } from './batch-folder';
 
 export interface RunFlags {
   to?: string[];
@@ -84,7 +84,11 @@ export async function settleBatch(
     throw new CommandError('STATE_UNUSABLE', [problem]);
   }
   const here = asFolder(uriOfPath(cwd));
-  await requireNamed(files, what, here);
+  await requireFolder(context, { typed: flags.out, flag: '--out', mayBeNew: true });
+  await requireFolder(context, { typed: flags.runs, flag: '--runs', mayBeNew: true });
+  if ('manifest' in what) await requireNamed(files, [what.name], { here, flag: '--manifest' });
+  else await requireNamed(files, what.sources, { here });
+  if (flags.filesFrom !== undefined) await requireNamed(files, [flags.filesFrom], { here, flag: '--files-from' });
   const extensions = await knownExtensions(context, app);
   const isPiped = 'manifest' in what ? what.manifest === '-' : [...what.sources, what.filesFrom].includes('-');
   const unconvertible = flags.unconvertible ?? config.values.policies.unconvertible;
@@ -102,21 +106,24 @@ export async function settleBatch(
   };
 }
 
-/** Names of this machine that are no pattern, and are not there. */
-async function requireNamed(files: FileStore, what: BatchSources | BatchManifest, here: string): Promise<void> {
-  const named = 'manifest' in what ? [what.manifest] : what.sources;
-  const missing: string[] = [];
+/** Names of this machine that are no pattern, and are not there, or folders where a file is to be named. */
+async function requireNamed(
+  files: FileStore,
+  named: readonly string[],
+  { here, flag }: { here: string; flag?: '--manifest' | '--files-from' },
+): Promise<void> {
+  const problems: string[] = [];
   for (const typed of named) {
-    const uri = typed === '-' || /[*?[{(]/.test(typed) ? undefined : resolveName(typed, here);
+    const uri = typed === '-' || (flag === undefined && /[*?[{(]/.test(typed)) ? undefined : resolveName(typed, here);
     if (uri === undefined || !isLocal(uri)) continue;
     const found = await files.look(uri.replace(/(?<=[^/])\/$/, ''));
+    const shown = shownAsWritten(typed);
     if (found.kind === 'none' && !found.isUnseen) {
-      missing.push(
-        `${'manifest' in what ? what.name : shownAsWritten(typed)} does not exist. Check the name and the folder.`,
-      );
+      problems.push(`${shown} does not exist. Check the name and the folder.`);
     }
+    if (flag !== undefined && found.kind === 'folder') problems.push(`${shown} is a folder. Name a file with ${flag}.`);
   }
-  throwIfAny('INPUT_UNUSABLE', missing);
+  throwIfAny('INPUT_UNUSABLE', problems);
 }
 
 /** A worker can't read what is piped into a command. */

@@ -94,6 +94,8 @@ export async function readSecret(source: SecretSource, reading: SecretReading): 
     return text;
   } catch (error) {
     const code = systemErrorCode(error) ?? 'unknown error';
+    if (code === 'EISDIR')
+      throw new ConfigError([`${what}: ${file} is a folder; name the file in it`], { cause: error });
     const reason = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
     throw new ConfigError([`${what}: the file ${file} ${reason}; ${cure}`], { cause: error });
   }

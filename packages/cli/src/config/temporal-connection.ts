@@ -50,7 +50,8 @@ function load(settings: LoadedConfig['values']['temporal'], env: Environment) {
     });
   } catch (error) {
     // The lines after the first quote the file, which may hold an API key.
-    const reason = (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
+    const told = (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
+    const reason = told.startsWith('EISDIR') ? 'it, or a file that it names, is a folder' : told;
     const file = settings.configFile ?? env['TEMPORAL_CONFIG_FILE'];
     const where = file ? `Temporal's configuration file ${file}` : "Temporal's own configuration file";
     const problem = `Temporal's own configuration can't be used: ${reason}; correct ${where}, or the variables TEMPORAL_*`;

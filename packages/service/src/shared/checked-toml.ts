@@ -19,7 +19,9 @@ export async function readSettingsFile(
   } catch (error) {
     const isMissing = inspectError(error).code === 'ENOENT';
     if (isMissing && !required) return '';
-    const reason = isMissing ? `there is no such ${kind} file` : `the ${kind} file cannot be read: ${messageOf(error)}`;
+    const isFolder = inspectError(error).code === 'EISDIR';
+    const why = isFolder ? 'it is a folder; name the file in it' : messageOf(error);
+    const reason = isMissing ? `there is no such ${kind} file` : `the ${kind} file cannot be read: ${why}`;
     throw new SettingsFileError(`${file}: ${reason}`, { cause: error });
   }
 }

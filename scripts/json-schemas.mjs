@@ -14,10 +14,6 @@ const described = {
   'nexus/index.ts': [
     'ConvertInput',
     'ConvertBatchInput',
-    'StateInput',
-    'ConversionStateOutput',
-    'AppReadyInput',
-    'AppReadyOutput',
   ],
 };
 /** What is sent to us may hold nothing else; results may grow. */

@@ -86,7 +86,7 @@ export function hasOptions(asked: ConversionOptions, { output, input, parameters
   return isSameFormat && parametersKey(asked.parameters) === parametersKey(parameters);
 }
 
-async function isThere(files: FileStore, { uri, bytes }: OutputFile): Promise<boolean> {
+export async function isThere(files: FileStore, { uri, bytes }: OutputFile): Promise<boolean> {
   const found = await files.look(uri);
   return found.kind === 'file' && found.bytes === bytes;
 }

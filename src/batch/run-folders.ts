@@ -1,7 +1,7 @@
 import type { BatchItem, BatchItemResult } from '../shared/batch';
 import type { FileStore } from '../storage/file-store';
 import { shownPath } from '../storage/file-uri';
-import { parseBatchItem, parseBatchItemResult, partUri, readRecords, type RecordReading, runFiles } from './run-files';
+import { parseBatchItem, parseBatchItemResult, readRecords, type RecordReading, runFiles } from './run-files';
 import { shownFolder, within } from './uris';
 
 export interface BatchRun {
@@ -107,16 +107,6 @@ export async function* readEndedItems(
       cure: cureOf(run),
     });
   }
-}
-
-/** The results in one part; undefined if it is not written. */
-export async function readPart(
-  files: FileStore,
-  { run, part, signal }: { run: BatchRun; part: number; signal?: AbortSignal | undefined },
-): Promise<AsyncGenerator<BatchItemResult> | undefined> {
-  const uri = partUri(run.folder, part);
-  if (!(await exists(files, uri))) return undefined;
-  return recordsOf(files, uri, { parse: parseBatchItemResult, signal, cure: cureOf(run) });
 }
 
 export async function* recordsOf<Value>(

@@ -4,9 +4,9 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { FindingList } from '../batch/plan/findings';
 import type { BatchReport } from '../batch/report/report';
 import type * as ReportModule from '../batch/report/write-report';
-import { hasEnded, readEndedItems, readPart, runOf, type BatchRun } from '../batch/run-folders';
+import { readEndedItems, runOf } from '../batch/run-folders';
 import { folderOf } from '../batch/uris';
-import { findWorkflow, firstRunOf, readStartInput } from '../history/find-workflow';
+import { findWorkflow, readStartInput } from '../history/find-workflow';
 import type {
   BatchCancel,
   BatchItemResult,
@@ -19,13 +19,12 @@ import {
   conversionBatchType,
   batchCancelSignal,
   batchPauseSignal,
-  batchResultsQuery,
   batchResumeSignal,
   batchStateQuery,
   batchWindowSignal,
 } from '../shared/names';
 import type { FileStore } from '../storage/file-store';
-import { endOf, tell } from './conversion-handle';
+import { endOf, resultOf, tell } from './conversion-handle';
 import { hasStatus } from './grpc';
 import { InvalidRequestError } from './job-request';
 
@@ -74,7 +73,7 @@ export class BatchHandle {
    */
   async result(): Promise<ConversionBatchResult> {
     try {
-      return (await this.workflow.result()) as ConversionBatchResult;
+      return (await resultOf(this.workflow)) as ConversionBatchResult;
     } catch (error) {
       if (!(error instanceof WorkflowFailedError)) throw error;
       const { code, message } = endOf(error);
@@ -106,71 +105,14 @@ export class BatchHandle {
   }
 
   /**
-   * How the items end, each once, as far as that is known, and then until the batch ends. A program that was restarted
-   * asks again and gets all of them. The client must see the batch's folder, unless its items were inline.
+   * Waits for the batch to end, and gives how each item ended, in order: a program that was restarted asks again. The client must see
+   * the batch's folder, unless its items were inline.
    * @throws BatchFailedError
    */
   async *results({ signal }: { signal?: AbortSignal } = {}): AsyncGenerator<BatchItemResult> {
-    const { workflowId, client } = this.workflow;
-    // The name may be that of a later batch by the end.
-    const { firstRunId, ...started } = await this.runs();
-    let { runId } = started;
-    const { plan } = (await readStartInput(client, { workflowId, runId })) as ConversionBatchInput;
-    let run: (BatchRun & { part: number }) | undefined;
-    const told = new Set<number>();
-    for (;;) {
-      signal?.throwIfAborted();
-      // Asked before the results are read, so that none comes between.
-      const now = await this.runs();
-      const isThis = now.firstRunId === firstRunId;
-      if (isThis) ({ runId } = now);
-      const isOver = !isThis || now.isOver;
-      const end = isOver ? new BatchHandle(client.getHandle(workflowId, runId), this.files) : undefined;
-      if (plan && !run) run = await this.runOf(end);
-      const news = run ? this.runNews(run, { end, signal }) : plan ? [] : this.inlineNews(end);
-      for await (const each of news) {
-        if (told.has(each.item)) continue;
-        told.add(each.item);
-        yield each;
-      }
-      if (end) return;
-      await sleep(askEveryMs, undefined, { ...(signal && { signal }) });
-    }
-  }
-
-  /** The first and the latest run of the batch that has this name now. */
-  private async runs() {
-    const described = await this.workflow.describe();
-    return { firstRunId: firstRunOf(described), runId: described.runId, isOver: !isOpen(described) };
-  }
-
-  /** Undefined while the batch plans, or no worker answers. @throws BatchFailedError, when its plan was refused */
-  private async runOf(end: BatchHandle | undefined): Promise<(BatchRun & { part: number }) | undefined> {
-    const { folder } = (await (end?.result() ?? this.state().catch(() => undefined))) ?? {};
-    return folder === undefined ? undefined : { ...runOf(folder), part: 1 };
-  }
-
-  /** The parts as they are written, then the rows that are in none. */
-  private async *runNews(
-    run: BatchRun & { part: number },
-    { end, signal }: { end: BatchHandle | undefined; signal: AbortSignal | undefined },
-  ): AsyncGenerator<BatchItemResult> {
-    for (;;) {
-      const results = await readPart(this.files, { run, part: run.part, signal });
-      if (!results) break;
-      yield* results;
-      run.part += 1;
-    }
-    if (!end) return;
-    // A batch that failed has no merged results, and says why.
-    if (!(await hasEnded(this.files, run))) await end.result();
-    yield* readEndedItems(this.files, run, signal);
-  }
-
-  private async *inlineNews(end: BatchHandle | undefined): AsyncGenerator<BatchItemResult> {
-    if (end) yield* (await end.result()).itemResults ?? [];
-    // Without a worker that answers there is no news.
-    else yield* await this.workflow.query<BatchItemResult[]>(batchResultsQuery).catch(() => []);
+    const { itemResults, folder } = await this.result();
+    if (itemResults) yield* itemResults;
+    else if (folder !== undefined) yield* readEndedItems(this.files, runOf(folder), signal);
   }
 
   /**

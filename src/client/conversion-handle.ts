@@ -5,6 +5,7 @@ import {
   type WorkflowHandle,
 } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@temporalio/common';
+import { firstRunOf } from '../history/find-workflow';
 import type { AppReady, ConversionFailureDetails, ConversionJobResult, ConversionJobState } from '../shared/job';
 import { appReadySignal, conversionStateQuery, updateRefused } from '../shared/names';
 import { hasStatus } from './grpc';
@@ -52,7 +53,7 @@ export class ConversionHandle {
    */
   async result(): Promise<ConversionJobResult> {
     try {
-      return (await this.workflow.result()) as ConversionJobResult;
+      return (await resultOf(this.workflow)) as ConversionJobResult;
     } catch (error) {
       throw error instanceof WorkflowFailedError ? toConversionFailed(error, this.workflowId) : error;
     }
@@ -80,6 +81,25 @@ export class ConversionHandle {
   async appReady(): Promise<ConversionJobState | undefined> {
     const word: AppReady = { saidAt: Date.now() };
     return tell<ConversionJobState>(this.workflow, appReadySignal, [word]);
+  }
+}
+
+/**
+ * Waits for a workflow's result. One that somebody resets goes on as a new run: that one is waited for, as the SDK does after a
+ * continue-as-new. A later workflow under the same id is another one.
+ */
+export async function resultOf(workflow: WorkflowHandle): Promise<unknown> {
+  const { workflowId, client } = workflow;
+  const firstRunId = firstRunOf(await workflow.describe());
+  for (let run = workflow; ;) {
+    try {
+      return await run.result();
+    } catch (error) {
+      if (!(error instanceof WorkflowFailedError && error.cause instanceof TerminatedFailure)) throw error;
+      const latest = await client.getHandle(workflowId).describe();
+      if (latest.status.name === 'TERMINATED' || firstRunOf(latest) !== firstRunId) throw error;
+      run = client.getHandle(workflowId, latest.runId);
+    }
   }
 }
 

@@ -256,16 +256,6 @@ export class SweepSchedules {
     await handle.trigger(description.policies.overlap);
   }
 
-  /**
-   * Runs the sweeps due in a past period; with overlap `skip` or `buffer` only one or two, which find all files.
-   * @throws InvalidRequestError when the period is empty.
-   */
-  async backfill(name: string, { start, end }: { start: Date; end: Date }): Promise<void> {
-    if (!(start < end)) throw new InvalidRequestError('This period is none: its start must be before its end.');
-    const { handle, description } = await this.find(name);
-    await handle.backfill({ start, end, overlap: description.policies.overlap });
-  }
-
   /** Deletes the schedule. A running sweep continues; results and the batch's runs remain. */
   async delete(name: string): Promise<void> {
     await (await this.find(name)).handle.delete();

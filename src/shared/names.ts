@@ -29,7 +29,6 @@ export const conversionCallbackSignal = 'conversionCallback';
 export const appReadySignal = 'appReady';
 
 export const batchStateQuery = 'batchState';
-export const batchResultsQuery = 'batchResults';
 
 /** Update of a job: waits until the service has taken its conversion, and answers with a `ConversionAcceptance`. */
 export const acceptedUpdate = 'accepted';

@@ -7,7 +7,7 @@ import { resolveChosen } from './job/policies';
 
 /**
  * Starts a job from your own workflow: `executeChild(conversionJob, { ...conversionChildOptions(input), workflowId })`.
- * The job is listed like any other (`fileconv job list`, `job count`) and named in the Temporal UI.
+ * The job is listed like any other (`fileconv job list`) and named in the Temporal UI.
  *
  * Set `isListed` (default true) to false in a namespace without the search attributes (`fileconv namespace init`): your
  * workflow would wait for them.

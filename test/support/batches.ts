@@ -84,7 +84,7 @@ export async function planRun(
   };
 }
 
-export function jobIdOfRow(row: Pick<BatchItem, 'source' | 'destination'> | undefined): string {
+function jobIdOfRow(row: Pick<BatchItem, 'source' | 'destination'> | undefined): string {
   if (!row) throw new Error('There is no such row.');
   return jobIdOf({ source: { uri: row.source }, destination: row.destination });
 }

@@ -4,10 +4,9 @@ import path from 'node:path';
 import { BatchFailedError, BatchRunningError } from '../../src/client/batch-handle';
 import { InvalidRequestError } from '../../src/client/job-request';
 import { type BatchRequest, FileConversionClient, type BatchHandle, type InlineItem } from '../../src/client/index';
-import type { BatchItemResult } from '../../src/shared/batch';
 import { batchWindowSignal } from '../../src/shared/names';
 import { collect } from '../batch/folder';
-import { jobIdOfRow, planRun, runsOf, startRun } from '../support/batches';
+import { runsOf } from '../support/batches';
 import { quickPolicies, rigOfAllTests } from '../support/conversion-worker';
 import { until } from '../support/until';
 
@@ -70,24 +69,6 @@ describe('a batch of sources', () => {
     expect(await third.result()).toMatchObject({ status: 'completed', succeeded: 0, skipped: 3 });
     expect(await third.report()).toMatchObject({ counts: { items: 3, skipped: 3 } });
     expect(rig.stub.conversions.size).toBe(4);
-  });
-
-  it('gives the results in its parts while it runs to a program that asks again', async () => {
-    const { request: asked, folder: runFolder } = await planRun(folder, 3, { name });
-    const held = rig.stub.hold();
-    const batch = await startRun(rig.client, asked);
-    await mkdir(path.join(runFolder, 'parts'));
-    const result: BatchItemResult = { item: 2, status: 'failed', code: 'EMPTY_FILE' };
-    await writeFile(path.join(runFolder, 'parts/000001.jsonl'), `${JSON.stringify(result)}\n`);
-    const results = batch.results();
-    expect(await results.next()).toEqual({ done: false, value: result });
-    const next = results.next();
-    await until('its jobs convert', () => rig.stub.conversions.size === 3);
-    await rig.temporal.workflow.getHandle(name).terminate();
-    await expect(next).rejects.toThrow(BatchFailedError);
-    for (const job of [1, 2, 3])
-      await rig.client.get(jobIdOfRow((await planRun(folder, 3, { name })).items[job - 1])).cancel();
-    held.letGo();
   });
 
   it('fails when its plan has problems, and tells them; nor is it started twice at a time', async () => {
@@ -198,19 +179,6 @@ describe('a batch of inline items', () => {
     expect([...rig.stub.conversions.values()].sort()).toEqual(['a.md', 'b.md', 'c.md']);
   });
 
-  it('gives the results of the batch that was asked, though another one has got its name', async () => {
-    await put('a.md');
-    await put('b.md');
-    const first = await rig.client.startBatch(inline('gone.md'));
-    const results = rig.client.getBatch(name).results();
-    const pending = results.next();
-    await first.result();
-    const second = await rig.client.startBatch(inline('a.md', 'b.md'));
-    expect((await pending).value).toMatchObject({ item: 1, code: 'SOURCE_NOT_FOUND' });
-    expect(await collect(results)).toEqual([]);
-    await second.result();
-  });
-
   it('says what is wrong with its settings before it is planned', async () => {
     const bad = { ...request(), sources: [path.join(folder, 'nowhere')] };
     await expect(rig.client.startBatch({ ...bad, window: 0 })).rejects.toThrow(
@@ -220,21 +188,19 @@ describe('a batch of inline items', () => {
     await expect(rig.client.startBatch(nothing)).rejects.toThrow(/^This batch can't be started\. policies: /);
   });
 
-  it('tells results while it runs, also after it has continued as new, and that what never started was cancelled', async () => {
+  it('tells results from before it has continued as new, and that what never started was cancelled', async () => {
     for (const file of ['a.md', 'b.md', 'c.md']) await put(file);
     const held = rig.stub.hold('b.md');
     const batch = await rig.client.startBatch({ ...inline('a.md', 'b.md', 'c.md'), window: 1, historyLimit: 1 });
-    const results = batch.results();
-    expect((await results.next()).value).toMatchObject({ item: 1, status: 'succeeded' });
+    await until('the second converts', () => rig.stub.conversions.size === 2);
     await batch.pause();
     held.letGo();
     await until('nothing is in flight', async () => (await batch.state()).inFlight === 0);
     await batch.cancel();
-    const rest = await collect(results);
     const ended = await batch.result();
+    expect(await collect(batch.results())).toEqual(ended.itemResults);
     expect(ended.itemResults?.map(({ item }) => item)).toEqual([1, 2, 3]);
     expect(ended.itemResults?.at(-1)).toEqual({ item: 3, status: 'cancelled' });
-    expect(rest.map(({ item }) => item).sort()).toEqual([2, 3]);
     expect(ended).toMatchObject({ succeeded: 2, cancelled: 1 });
   });
 

@@ -35,18 +35,6 @@ describe('a schedule of sweeps', () => {
     expect(await resultOf((await sweepsOf(name)).at(-1))).toMatchObject({ todo: 1, succeeded: 1 });
   });
 
-  it('takes up a period of the past as one sweep or two', async () => {
-    await put('a.md', '# A\n');
-    const name = await schedule({ times: { everyMs: 3600_000 }, overlap: 'buffer' });
-    const end = new Date();
-    await schedules().backfill(name, { start: new Date(end.getTime() - 24 * 3600_000), end });
-    await until('it has swept', async () => (await sweepsOf(name)).length > 0);
-    for (const workflow of await sweepsOf(name)) await resultOf(workflow);
-    expect(rig.stub.count('convert/file')).toBe(1);
-    expect((await sweepsOf(name)).length).toBeLessThanOrEqual(2);
-    await expect(schedules().backfill(name, { start: end, end })).rejects.toThrow('start must be before its end');
-  });
-
   it('is listed with what it does, is paused with a reason, resumed, and deleted', async () => {
     const name = await schedule({ times: { cron: '0 6 * * 1-5', timeZone: 'Europe/Berlin' } });
     const find = async () => (await schedules().list()).find((each) => each.name === name);

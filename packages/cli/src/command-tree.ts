@@ -20,7 +20,6 @@ import {
   refuseEmpty,
   resubmitOption,
   tagOption,
-  wholeNumber,
 } from './commands/arguments';
 import { addBatch } from './commands/batch/register';
 import { addJob } from './commands/job/register';
@@ -59,13 +58,13 @@ export function buildCommands(output: Output, run: Runner): Command {
   command(
     program,
     'convert',
-    'convert files; uses the stack that `fileconv up` runs, or starts one for this command',
+    'convert a file, or several as a batch; uses the stack that `fileconv up` runs, or starts one for this command',
     'fileconv convert report.md --to pdf',
     'fileconv convert report.md --to pdf,docx,html --out converted',
     'fileconv convert *.docx --to pdf --out converted --on-existing skip',
     'fileconv convert docs --recursive --to pdf --out out',
     'cat report.md | fileconv convert - --from md --to pdf --out - > report.pdf',
-    "fileconv convert photo.png --to webp --json | jq -r '.files[].output.path'",
+    'fileconv convert photo.png --to webp --json | jq -r .output.path',
   )
     .argument(
       '<file...>',
@@ -91,7 +90,6 @@ export function buildCommands(output: Output, run: Runner): Command {
     .addOption(modeOption)
     .option(...tagOption)
     .option(...appOption)
-    .option('--parallel <n>', 'files in flight at a time', wholeNumber(1), 20)
     .action(act(async () => (await import('./commands/convert.js')).convert));
   command(
     program,

@@ -88,29 +88,6 @@ it('that is cancelled stops the jobs in flight, and --finish lets them end', asy
   expect(again).toMatchObject({ code: 0, stderr: 'Batch finished: 3 files to convert, 1 file done before.\n' });
 });
 
-it('says which flags it takes no notice of while it runs, and keeps what it was started with for a retry', async () => {
-  const { cwd, command } = await pausedBatch('unheeded');
-  const join = async (...args: string[]) => {
-    const joining = startFileconv(['batch', ...args], { cwd, env: env() });
-    await joining.until(/is running already/);
-    joining.interrupt();
-    return linesOf((await joining.ended).stderr).slice(1, -1);
-  };
-  const run = ['run', ...toGif('unheeded'), '--window'];
-  const unheeded = (flags: string, now: string) =>
-    `It continues as it was started: ${flags} only for what is left to do afterwards, while this command watches. To have that now: fileconv batch ${now}`;
-  const cancel = 'cancel unheeded --finish, and then this command again';
-  expect(await join('retry', 'unheeded', '--resubmit')).toEqual([unheeded('--resubmit holds', cancel)]);
-  expect(await join(...run, '9')).toEqual([unheeded('--window holds', 'window unheeded 9')]);
-  expect(await join(...run, '1')).toEqual([]);
-  const more = [...run, '1', '--mode', 'sync', '--stop-after', '5%', '--on-unknown-outcome', 'fail'];
-  expect(await join(...more)).toEqual([unheeded('--mode, --stop-after, --on-unknown-outcome hold', cancel)]);
-  expect(await join(...run, '1')).toEqual([]);
-
-  expect((await batch(cwd, 'cancel', 'unheeded')).code).toBe(0);
-  expect((await command.ended).code).toBe(1);
-});
-
 it('that somebody terminates ends each command that asks for it with 3 and what to type, which does the rest', async () => {
   const { cwd, command } = await pausedBatch('terminated');
   await rig.temporal.workflow.getHandle('terminated').terminate('by hand');

@@ -39,7 +39,13 @@ async function interruptedOne(): Promise<string> {
   const command = request(folder, '20 seconds');
   await until('an accepted task', async () => (await requests()) > before);
   command.child.kill('SIGINT');
-  expect((await command.ended).code).toBe(130);
+  const { code, stderr } = await command.ended;
+  expect([code, stderr]).toEqual([
+    130,
+    expect.stringMatching(
+      /^Interrupted\. The job continues without this command; the result will be where you asked for it\. The same command again waits for it\.\n([^\n]*\n)?See it continue: fileconv job list\n$/,
+    ) as unknown,
+  ]);
   return folder;
 }
 

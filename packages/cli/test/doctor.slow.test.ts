@@ -77,7 +77,6 @@ describe('fileconv doctor', () => {
       'ok       namespace: default',
       'ok       search attributes: all 9 are registered',
       expect.stringMatching(/^ok {7}workers: 1 on task queue test-/),
-      'ok       clock beside Temporal: in step',
       `ok       service of app billing: ${rig.stub.url} answers and accepts the token`,
       'ok       callbacks: not configured (callbacks.public_base_url): jobs poll',
       expect.stringMatching(/^ok {7}disk: .* free for /),
@@ -212,16 +211,6 @@ describe('fileconv doctor', () => {
     const found = await examine({});
     expect(found.parts).toEqual(['service of app billing']);
     expect(found.says).toContain('wait 90 s');
-  });
-
-  it('names the clock that is wrong', async () => {
-    const shift = path.join(cwd, 'shift.cjs');
-    await writeFile(shift, 'const now = Date.now; Date.now = () => now() + 600_000;\n');
-    const found = await examine({ NODE_OPTIONS: `--require="${shift}"` });
-    expect(found.parts).toContain('clock beside Temporal');
-    const clock = found.findings.find(({ part }) => part === 'clock beside Temporal');
-    expect(clock?.says).toMatch(/^this machine's clock is (600|601|599) s ahead$/);
-    expect(clock?.cure).toContain('NTP');
   });
 
   it('sends a signed callback to the public URL, and tells another key from a receiver that is not there', async () => {

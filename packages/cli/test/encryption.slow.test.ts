@@ -31,10 +31,7 @@ beforeAll(async () => {
   up = startProcess(['up', '--json'], { cwd });
   stack = record.parse(await up.untilJson());
   const converted = await run('convert', 'budget-cuts.md', '--to', 'html', '--json');
-  const { files } = z
-    .object({ files: z.array(z.object({ workflowId: z.string() })) })
-    .parse(parseJson(converted.stdout));
-  workflowId = files[0]?.workflowId ?? '';
+  ({ workflowId } = z.object({ workflowId: z.string() }).parse(parseJson(converted.stdout)));
 });
 
 afterAll(async () => {
@@ -98,6 +95,18 @@ it('says in one line which key a command lacks, or that encryption is off', asyn
   expect(linesOf(off.stderr)).toEqual([
     'error: This payload was encrypted with the key 2026-11, and encryption is off here; set encryption.key_file or key_env to the keys of the other processes.',
   ]);
+});
+
+it('starts nothing on the stack without its keys', async () => {
+  const args = ['convert', 'budget-cuts.md', '--to', 'docx'];
+  const jobs = async () => (await run('job', 'list')).stdout;
+  const before = await jobs();
+  const plain = await run(...args, '--config', 'plain.toml');
+  expect(plain).toMatchObject({ code: 2, stdout: '' });
+  expect(linesOf(plain.stderr)).toEqual([
+    `error: The stack of ${cwd}/.fileconv encrypts what Temporal stores, and encryption is off here: its result could not be read. Nothing was started. Set encryption.key_file or key_env to the keys of the stack.`,
+  ]);
+  expect(await jobs()).toBe(before);
 });
 
 it('doctor says whether the keys here are those of the jobs', async () => {

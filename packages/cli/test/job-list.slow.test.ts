@@ -164,38 +164,6 @@ describe('fileconv job list', () => {
     ]);
   });
 
-  it('counts by code what failed, and says what to type where the namespace has no search attributes', async () => {
-    const bare = { ...env, TEMPORAL_NAMESPACE: await newNamespace(rig.temporal) };
-    const refused = await fileconv(['job', 'count', '--by', 'code'], { cwd, env: bare });
-    expect(refused).toMatchObject({ code: 1, stdout: '' });
-    expect(refused.stderr).toContain('fileconv namespace init');
-    const counted = ['job', 'count', '--by', 'code', '--status', 'failed', '--since', '1h', '--app', app];
-    const { stdout } = await fileconv(counted, { cwd, env });
-    expect(linesOf(stdout)).toEqual([
-      expect.stringMatching(/^CODE +JOBS +VCREDITS +NEWEST$/),
-      expect.stringMatching(`^INVALID_CONVERT_FORMAT +1 +0 +${ids.failed}$`),
-      expect.stringMatching(/^together +1 +0$/),
-    ]);
-  });
-
-  it('counts vCredits, and what may have been charged twice', async () => {
-    const { stdout } = await fileconv(['job', 'count', '--app', app, '--batch', 'list'], { cwd, env });
-    expect(linesOf(stdout)).toEqual([
-      expect.stringMatching(/^STATUS +JOBS +VCREDITS +MAYBE CHARGED TWICE +NEWEST$/),
-      expect.stringMatching(`^completed +2 +2 +1 +${ids.twice}$`),
-      ...['parked', 'running', 'failed'].map((status) => expect.stringMatching(`^${status} +1 +0 +list/`) as unknown),
-      expect.stringMatching(/^together +5 +2 +1$/),
-    ]);
-    const json = await fileconv(['job', 'count', '--app', app, '--by', 'app', '--json'], { cwd, env });
-    expect(parseJson(json.stdout)).toEqual({
-      by: 'app',
-      groups: [{ value: app, jobs: 5, vcredits: 2, possiblyChargedTwice: 1, newest: ids.parked }],
-      total: 5,
-    });
-    const none = await fileconv(['job', 'count', '--app', app, '--status', 'cancelled'], { cwd, env });
-    expect(none).toMatchObject({ code: 0, stdout: '', stderr: 'No job fits.\n' });
-  });
-
   it.each([
     [['--since', 'yesterday'], /time such as 2h/],
     [['--status', 'broken'], /Allowed choices are running, parked/],

@@ -47,15 +47,10 @@ afterAll(async () => {
 });
 
 const documentSchema = z.object({
-  files: z.array(
-    z.object({
-      file: z.string(),
-      status: z.string(),
-      workflowId: z.string().optional(),
-      output: z.object({ uri: z.string(), sha256: z.string() }).optional(),
-      error: z.object({ code: z.string(), message: z.string() }).optional(),
-    }),
-  ),
+  status: z.string(),
+  workflowId: z.string().optional(),
+  output: z.object({ uri: z.string(), sha256: z.string() }).optional(),
+  error: z.object({ code: z.string(), message: z.string() }).optional(),
 });
 
 async function convert(cwd: string, ...args: string[]) {
@@ -63,7 +58,7 @@ async function convert(cwd: string, ...args: string[]) {
   return {
     code: ended.code,
     text: ended.stdout + ended.stderr,
-    files: documentSchema.parse(parseJson(ended.stdout)).files,
+    file: documentSchema.parse(parseJson(ended.stdout)),
   };
 }
 
@@ -82,7 +77,7 @@ async function sha256Of(Bucket: string, Key: string): Promise<string> {
 
 it('an object is converted to an object, whose SHA-256 is the job’s', async () => {
   const bucket = await bucketWith({ 'in/a b.md': '# Report\n' });
-  const { code, files } = await convert(
+  const { code, file } = await convert(
     await newFolder(),
     `s3://${bucket}/in/a b.md`,
     '--to',
@@ -91,7 +86,7 @@ it('an object is converted to an object, whose SHA-256 is the job’s', async ()
     `s3://${bucket}/out`,
   );
   expect(code).toBe(0);
-  expect(files[0]?.output).toMatchObject({
+  expect(file.output).toMatchObject({
     uri: `s3://${bucket}/out/a%20b.docx`,
     sha256: await sha256Of(bucket, 'out/a b.docx'),
   });
@@ -102,16 +97,16 @@ it('an object is converted to an object, whose SHA-256 is the job’s', async ()
 it('the result of an object is beside it, and the same command again leaves it there', async () => {
   const bucket = await bucketWith({ 'a.md': '# Report\n' });
   const once = () => convert(process.cwd(), `s3://${bucket}/a.md`, '--to', 'html');
-  expect(await once()).toMatchObject({ code: 0, files: [{ output: { uri: `s3://${bucket}/a.html` } }] });
+  expect(await once()).toMatchObject({ code: 0, file: { output: { uri: `s3://${bucket}/a.html` } } });
   const again = await once();
-  expect(again).toMatchObject({ code: 0, files: [{ status: 'skipped', output: { uri: `s3://${bucket}/a.html` } }] });
+  expect(again).toMatchObject({ code: 0, file: { status: 'skipped', output: { uri: `s3://${bucket}/a.html` } } });
 });
 
 it('? and # are characters of a key, alone and in a batch, whose run stays off the bucket of the sources', async () => {
   const bucket = await bucketWith({ 'q#1/a?.md': '# Right\n', 'q/a.md': '# Wrong\n' });
   const cwd = await newFolder();
   const single = await convert(cwd, `s3://${bucket}/q#1/a?.md`, '--to', 'html', '--out', `s3://${bucket}/out#/`);
-  expect(single).toMatchObject({ code: 0, files: [{ output: { uri: `s3://${bucket}/out%23/a_.html` } }] });
+  expect(single).toMatchObject({ code: 0, file: { output: { uri: `s3://${bucket}/out%23/a_.html` } } });
   const options = { cwd, env: { ...stack.env, ...server.env } };
   const args = ['batch', 'run', `s3://${bucket}/q#1/`, '--to', 'html', '--out', 'here', '--name', 'signs'];
   const ended = await fileconv(args, options);
@@ -153,9 +148,9 @@ it('a file of the web is converted into a folder, and the query of its URL is sh
   const signed = `${url}/report.md?X-Amz-Signature=${signature}`;
   const placeless = await fileconv(['convert', signed, '--to', 'html'], { cwd: folder, env: stack.env });
   expect(placeless).toMatchObject({ code: 2, stderr: expect.stringContaining('--out') as unknown });
-  const { code, text, files } = await convert(folder, signed, '--to', 'html', '--out', '.');
-  expect([code, files[0]?.status]).toEqual([0, 'converted']);
-  const { workflowId } = z.object({ workflowId: z.string() }).parse(files[0]);
+  const { code, text, file } = await convert(folder, signed, '--to', 'html', '--out', '.');
+  expect([code, file.status]).toEqual([0, 'converted']);
+  const { workflowId } = z.object({ workflowId: z.string() }).parse(file);
   const shown = await fileconv(['job', 'show', workflowId], { cwd: folder, env: stack.env });
   expect(shown.stdout).toContain(`${url}/report.md`);
   expect(placeless.stderr + text + shown.stdout).not.toContain(signature);
@@ -165,8 +160,8 @@ it.each([
   ['a bucket that is not there', 's3://no-such-bucket/a.md', 'SOURCE_NOT_FOUND', /there is no such bucket/],
   ['a store that the worker does not have', 'gs://bucket/a.md', 'UNSUPPORTED_URI', /there are: file:, .*https:, .*s3:/],
 ])('%s is one clear line', async (_title, source, code, words) => {
-  const { files } = await convert(await newFolder(), source, '--to', 'html', '--out', '.');
-  expect(files[0]?.error).toMatchObject({ code, message: expect.stringMatching(words) as unknown });
+  const { file } = await convert(await newFolder(), source, '--to', 'html', '--out', '.');
+  expect(file.error).toMatchObject({ code, message: expect.stringMatching(words) as unknown });
 });
 
 it('the secret of the bucket is in nothing that the stack has written, Temporal’s database included', async () => {

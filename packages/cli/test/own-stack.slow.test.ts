@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
-import { z } from 'zod';
 import { fileconv, fileconvProcess, newFolder, removeFolders, startProcess } from './fileconv';
 import { until } from '../../../test/support/until';
 
@@ -21,8 +20,7 @@ describe('fileconv convert with a stack of its own', () => {
     command.child.kill('SIGINT');
     const { code, stdout, stderr } = await command.ended;
     expect({ code, stderr }).toEqual({ code: 130, stderr: '' });
-    const report = z.object({ files: z.array(z.object({ status: z.string() })) }).parse(JSON.parse(stdout));
-    expect(report.files).toEqual([{ status: 'unfinished' }]);
+    expect(JSON.parse(stdout)).toMatchObject({ status: 'unfinished' });
 
     await writeFile(path.join(folder, 'b.md'), '# B\n');
     // A version is for workers side by side: nobody makes that of a stack's only worker the current one.
@@ -44,7 +42,7 @@ describe('fileconv convert with a stack of its own', () => {
     const again = await fileconvProcess(args, { cwd: folder });
     expect(again).toMatchObject({ code: 0 });
     expect(JSON.parse(again.stdout)).toMatchObject({
-      files: [{ status: 'converted', joined: true, possiblyChargedTwice: false }],
+      ...{ status: 'converted', joined: true, possiblyChargedTwice: false },
     });
     expect(accepted()).toBe(1);
   });

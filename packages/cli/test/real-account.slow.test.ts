@@ -194,7 +194,7 @@ it('a batch that was joined ends with its report, whatever is refused of what ha
     await until('the first job was submitted', () => service.count('convert/file') > before);
     await writeFile(path.join(folder, 'grows', 'late.md'), '# Late');
     const joined = start(...args);
-    await joined.until(/Batch grows is running already: watching it\./);
+    await joined.until(/Batch grows is running already, /);
     release();
     expect((await first.ended).code).toBe(0);
     const { code, stdout, stderr } = await joined.ended;

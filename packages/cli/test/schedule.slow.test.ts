@@ -54,7 +54,6 @@ describe('fileconv schedule', () => {
     expect((await schedule('pause', 'scans', '--reason', 'month end')).stdout).toContain('fileconv schedule resume');
     await until('the list knows', async () => (await find('scans'))?.isPaused === true);
     expect((await schedule('resume', 'scans')).code).toBe(0);
-    expect((await schedule('backfill', 'scans', '--since', '3h')).code).toBe(0);
     expect((await schedule('delete', 'scans', '--json')).code).toBe(0);
     const gone = await schedule('trigger', 'scans');
     expect(gone.code).toBe(2);

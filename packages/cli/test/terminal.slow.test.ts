@@ -44,19 +44,16 @@ onTerminal('convert on a terminal', () => {
     expect(screenOf(raw)).toEqual([expect.stringMatching(/ → .* \(/)]);
   });
 
-  it('shows how far several files are, and leaves only the results', async () => {
+  it('shows how far several files are, and leaves only their end', async () => {
     const cwd = await folderWithPictures();
     const { raw, code } = await onScreen(['convert', ...files, '--to', 'gif'], { cwd, env: slowly });
     expect(code).toBe(0);
     expect(raw).toMatch(/░\] 0 of 2, 2 in flight/);
-    expect(screenOf(raw)).toEqual([
-      expect.stringMatching(/^\[1\/2\] .* \(/),
-      expect.stringMatching(/^\[2\/2\] .* \(/),
-      '2 converted.',
-    ]);
+    expect(screenOf(raw).join('\n')).toContain('All 2 files are converted.');
+    expect(screenOf(raw).join('\n')).not.toContain('of 2,');
   });
 
-  it('says on Ctrl-C what becomes of the files', async () => {
+  it('says on Ctrl-C what becomes of several files', async () => {
     const cwd = await folderWithPictures();
     const { raw, code } = await onScreen(['convert', ...files, '--to', 'gif'], {
       cwd,
@@ -64,7 +61,7 @@ onTerminal('convert on a terminal', () => {
       interrupt: /2 in flight/,
     });
     expect(code).toBe(130);
-    expect(screenOf(raw).join('\n')).toMatch(/Interrupted: 2 to come\. Batch \S+ continues without this command; /);
+    expect(screenOf(raw).join('\n')).toMatch(/Detached from batch \S+\. It /);
     expect(screenOf(raw).join('\n')).not.toContain('of 2,');
   });
 
@@ -86,6 +83,6 @@ onTerminal('convert on a terminal', () => {
     const { raw, code } = await onScreen(['convert', 'one.png', '--to', 'gif', '--json'], { cwd, env: slowly });
     expect(code).toBe(0);
     expect(raw).not.toContain(escape);
-    expect(JSON.parse(raw)).toMatchObject({ files: [{ status: 'converted' }] });
+    expect(JSON.parse(raw)).toMatchObject({ status: 'converted' });
   });
 });

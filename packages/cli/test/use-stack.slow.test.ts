@@ -66,7 +66,7 @@ describe('without a running stack, convert', () => {
     command.child.kill('SIGINT');
     const ended = await command.ended;
     expect(ended.code).toBe(130);
-    expect(parseJson(ended.stdout)).toMatchObject({ files: [{ file: 'a.png', status: 'unfinished' }] });
+    expect(parseJson(ended.stdout)).toMatchObject({ file: 'a.png', status: 'unfinished' });
     expect((await filesBelow(cwd)).filter((name) => !name.startsWith('.'))).toEqual(['a.png']);
 
     const up = startProcess(['up'], { cwd });

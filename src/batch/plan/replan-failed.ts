@@ -5,6 +5,7 @@ import { defaultPolicies } from '../../shared/policies';
 import type { FileStore } from '../../storage/file-store';
 import { shownPath } from '../../storage/file-uri';
 import { hashFile, hashSource, lookAtSource } from '../contents';
+import { isThere } from '../recall';
 import { Ledger, type LedgerRow } from '../ledger';
 import { mapOrdered } from '../lines';
 import { shownFolder } from '../uris';
@@ -28,7 +29,8 @@ export class NoEarlierRunError extends Error {
 }
 
 /**
- * A new run with the rows of the latest: rows that succeeded or were skipped are done, the rest is retried.
+ * A new run with the rows of the latest: rows that succeeded or were skipped are done, and the rest is retried; with `again` also those
+ * whose results are not there any more.
  * @throws NoEarlierRunError; DamagedRunError; the signal's reason.
  */
 export function replanFailed(options: ReplanFailedOptions): Promise<PlannedBatch> {
@@ -108,7 +110,7 @@ async function replanRow(
     exists: existing.kind !== 'none' || existing.isLink,
   };
   const done = await outcomeOf(known, repeating);
-  if (done) return { item: { ...row, done }, ...seen };
+  if (done && !(done.missing && repeating.rules.again)) return { item: { ...row, done }, ...seen };
   const item = { ...row, ...defined({ sourceGroup }), ...(await repeatRow(row, known, repeating)) };
   const bad = item.done || item.kept || item.earlier ? undefined : unusable(found, shownPath(source));
   if (bad) return { item: { ...item, refused: bad }, ...seen, isBad: true };
@@ -123,8 +125,9 @@ async function outcomeOf(
   if (status !== 'succeeded' && status !== 'skipped') return undefined;
   if (delivered) {
     const { source, output, taskId, possiblyChargedTwice, possiblyChargedExtra, warnings } = delivered;
-    const now = await asItIsNow(files, source, uri);
-    return defined({ source: now, output, taskId, possiblyChargedTwice, possiblyChargedExtra, warnings });
+    const [now, isMissing] = [await asItIsNow(files, source, uri), !(await isThere(files, output))];
+    const done = { source: now, output, taskId, possiblyChargedTwice, possiblyChargedExtra, warnings };
+    return defined({ ...done, missing: isMissing || undefined });
   }
   // Something was at the destination and was to stay: both files are described as they are now.
   const [source, output] = await Promise.all([hashSource(files, uri, signal), hashFile(files, destination, signal)]);

@@ -185,55 +185,6 @@ function statusOf({ status: { name }, typedSearchAttributes }: WorkflowExecution
   return name === 'COMPLETED' ? 'completed' : name === 'CANCELLED' ? 'cancelled' : 'failed';
 }
 
-export type CountedBy = 'status' | 'code' | 'app' | 'batch';
-
-export interface JobGroup {
-  /** Absent: jobs without a value, for example those of no batch. */
-  value?: string;
-  jobs: number;
-  /** Sum over the jobs whose cost is known, which are those that succeeded. */
-  vcredits: number;
-  possiblyChargedTwice: number;
-  /** Workflow id of the newest of these jobs. */
-  newest: string;
-}
-
-export interface JobCounts {
-  /** Largest first. */
-  groups: JobGroup[];
-  total: number;
-}
-
-const pageSize = 1_000;
-const attributeOf = { code: searchAttributes.errorCode, app: searchAttributes.app, batch: searchAttributes.batchId };
-
-/**
- * Counts jobs and their cost by group, from the whole list, 1,000 jobs per page: the server can only group by its own
- * statuses. Without the search attributes, only `status` works.
- * @throws SearchAttributesMissingError
- */
-export async function countJobs(client: Client, filter: JobFilter, by: CountedBy): Promise<JobCounts> {
-  const present = await presentSearchAttributes(client);
-  if (by !== 'status' && !present.has(attributeOf[by].name)) throw new SearchAttributesMissingError([by]);
-  const query = toJobQuery(filter, present);
-  const groups = new Map<string | undefined, JobGroup>();
-  let total = 0;
-  for await (const info of client.workflow.list({ query, pageSize })) {
-    const job = readListing(info);
-    // A job ended by Temporal cannot report a code.
-    const isEnded = by === 'code' && ['TERMINATED', 'TIMED_OUT'].includes(info.status.name);
-    const value = job[by] ?? (isEnded ? info.status.name : undefined);
-    const none = { jobs: 0, vcredits: 0, possiblyChargedTwice: 0, newest: job.workflowId };
-    const group: JobGroup = groups.get(value) ?? defined({ value, ...none });
-    group.jobs += 1;
-    group.vcredits += job.vcredits ?? 0;
-    group.possiblyChargedTwice += Number(job.possiblyChargedTwice);
-    groups.set(value, group);
-    total += 1;
-  }
-  return { groups: [...groups.values()].sort((one, other) => other.jobs - one.jobs), total };
-}
-
 export const openStatuses = ['running', 'parked'] as const satisfies readonly ListedStatus[];
 
 /** Open jobs of an app and task queue, by listed status. Rejects without search attributes, or without Temporal. */

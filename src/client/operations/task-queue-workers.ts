@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { toMilliseconds } from '../grpc';
 
@@ -48,35 +47,5 @@ export async function askWorker(
     return { worker: 'answers', state };
   } catch {
     return { worker: 'silent' };
-  }
-}
-
-const clockQueue = 'fileconv-doctor';
-const clockChecks = 20;
-const clockCheckIntervalMs = 50;
-
-/**
- * The server's and this machine's clock, in milliseconds since the epoch; undefined when the server does not tell. No
- * API returns the time, but a task queue shows when it was last polled: this polls an unused one.
- */
-export async function serverClock(client: Client): Promise<{ theirsMs: number; oursMs: number } | undefined> {
-  const request = { namespace: client.options.namespace, taskQueue: { name: clockQueue } };
-  const identity = `${clockQueue} ${process.pid} ${Date.now()}`;
-  const ending = new AbortController();
-  const oursMs = Date.now();
-  const polling = client.connection
-    .withAbortSignal(ending.signal, () => client.workflowService.pollWorkflowTaskQueue({ ...request, identity }))
-    .catch(() => undefined);
-  try {
-    for (let check = 0; check < clockChecks; check += 1) {
-      await sleep(clockCheckIntervalMs);
-      const { pollers } = await client.workflowService.describeTaskQueue(request);
-      const theirsMs = toMilliseconds(pollers.find((poller) => poller.identity === identity)?.lastAccessTime);
-      if (theirsMs !== undefined) return { theirsMs, oursMs };
-    }
-    return undefined;
-  } finally {
-    ending.abort();
-    await polling;
   }
 }

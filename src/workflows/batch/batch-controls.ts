@@ -3,7 +3,6 @@ import {
   isWindow,
   maxWindow,
   type BatchCancel,
-  type BatchItemResult,
   type BatchState,
   type ItemUploaded,
   type ItemWaits,
@@ -11,7 +10,6 @@ import {
 import {
   batchCancelSignal,
   batchPauseSignal,
-  batchResultsQuery,
   batchResumeSignal,
   batchStateQuery,
   batchWindowSignal,
@@ -23,7 +21,6 @@ import {
 /** What others may ask of a batch and tell it. Anyone who may signal the workflow can send any payload. */
 export interface ControlledBatch {
   state(): BatchState;
-  unwrittenResults(): BatchItemResult[];
   whyNoPause(): string | undefined;
   pause(isPaused: boolean): void;
   setWindow(window: number): void;
@@ -34,7 +31,6 @@ export interface ControlledBatch {
 
 export function listenTo(batch: ControlledBatch): void {
   setHandler(defineQuery<BatchState>(batchStateQuery), () => batch.state());
-  setHandler(defineQuery<BatchItemResult[]>(batchResultsQuery), () => batch.unwrittenResults());
   setHandler(defineSignal<[ItemWaits]>(conversionItemWaitsSignal), (word) => batch.itemWaits(word));
   setHandler(defineSignal<[ItemUploaded]>(conversionItemUploadedSignal), (word) => batch.itemUploaded(word));
   const refusal = () => batch.whyNoPause();

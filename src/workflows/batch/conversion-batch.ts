@@ -182,11 +182,6 @@ class ConversionBatch implements ControlledBatch {
     return status === 'running' || status === 'paused' ? undefined : `The batch is ${status}: it starts no more jobs.`;
   }
 
-  /** Of inline items all so far; else those that are in no part yet. */
-  unwrittenResults(): BatchItemResult[] {
-    return this.results.pending;
-  }
-
   state(): BatchState {
     const { items } = this;
     const { planned, run } = this.carried;

@@ -1,6 +1,7 @@
 import { readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { NoEarlierRunError, replanFailed } from '../../../src/batch/plan/replan-failed';
+import { summaryOf } from '../../../src/batch/plan/planned-batch';
 import { createLocalFiles } from '../../../src/storage/local-files';
 import { addFiles, cleanUp, folderUri, makeTree } from '../folder';
 import { convertAll, listRuns, plan, readItems, runFolder, sha256, writeParts, writeResults } from './planning';
@@ -33,6 +34,19 @@ describe('replanFailed', () => {
     // The stamp is that of another content now.
     expect(first?.done?.source).not.toHaveProperty('stamp');
     expect(await plan(cwd)).toMatchObject({ rows: 4, done: 1, missing: { count: 1 }, todo: 3, replaced: 1 });
+  });
+
+  it('tells which results are not there any more, and makes those, and no others, again with --again', async () => {
+    const cwd = await makeTree(files);
+    await plan(cwd);
+    await writeResults(cwd, await convertAll(cwd));
+    await rm(path.join(cwd, 'out/c.pdf'));
+    const asked = { files: createLocalFiles(), batchFolder: folderUri(cwd, '.batch') };
+    const nothing = await replanFailed(asked);
+    expect(nothing).toMatchObject({ done: 3, todo: 0, missing: { count: 1 } });
+    expect(summaryOf(nothing).warnings).toEqual([expect.stringMatching(/c\.pdf is not there any more.*--again/)]);
+    expect(await replanFailed({ ...asked, again: true })).toMatchObject({ done: 2, todo: 1, missing: { count: 0 } });
+    expect(await todoOf(cwd, 2)).toEqual([[3, undefined]]);
   });
 
   it('runs nothing that succeeded after a retry whose plan was lost, even if its files changed', async () => {

@@ -2,6 +2,7 @@ import path from 'node:path';
 import {
   asFolder,
   batchFolderOf,
+  isLocal,
   isOfWeb,
   resolveName,
   shownAsWritten,
@@ -34,6 +35,27 @@ export function folderUri({ cwd }: Pick<CommandContext, 'cwd'>, typed: string): 
   }
   if (uri !== undefined) return asFolder(uri);
   throw new CommandError('USAGE', [`${typed} is no folder. Name a path, or a URI such as s3://bucket/folder/.`]);
+}
+
+/** Refuses, before anything is started, what was typed for a folder of this machine and is none. @throws CommandError */
+export async function requireFolder(
+  context: CommandContext,
+  { typed, flag, mayBeNew = false }: { typed: string | undefined; flag: string; mayBeNew?: boolean },
+): Promise<void> {
+  const folder = typed === undefined ? undefined : folderUri(context, typed);
+  // Elsewhere a folder is the beginning of names, and the worker may see what this command does not.
+  if (typed === undefined || folder === undefined || !isLocal(folder)) return;
+  const refuse = (problem: string) => {
+    throw new CommandError('INPUT_UNUSABLE', [`${typed} ${problem}. Name a folder with ${flag}.`]);
+  };
+  const files = filesOf(context);
+  // Of one that is to be made, the nearest that is there.
+  for (let at = folder.slice(0, -1); at !== 'file://'; at = at.slice(0, at.lastIndexOf('/'))) {
+    const { kind } = await files.look(at);
+    if (kind === 'folder') return;
+    if (kind !== 'none') refuse('is not a folder');
+    if (!mayBeNew) refuse('does not exist');
+  }
 }
 
 /** Holds the runs of a batch. `runs`: `--runs` as it was typed; the others: what else was typed, or its URI. */

@@ -2,7 +2,6 @@ import { createHash, randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { isDeepStrictEqual } from 'node:util';
 import {
   asFolder,
   folderOf,
@@ -12,12 +11,7 @@ import {
   shownFolder,
   uriOfPath,
 } from 'temporal-file-conversion/internal/batch/uris';
-import type {
-  BatchManifest,
-  BatchPlan,
-  BatchSources,
-  ConversionBatchInput,
-} from 'temporal-file-conversion/internal/shared/batch';
+import type { BatchManifest, BatchPlan, BatchSources } from 'temporal-file-conversion/internal/shared/batch';
 import { defined } from 'temporal-file-conversion/internal/shared/defined';
 import type { Unconvertible } from 'temporal-file-conversion/internal/shared/policies';
 import type {
@@ -26,7 +20,6 @@ import type {
   OnExisting,
   OnUnknownOutcome,
 } from 'temporal-file-conversion/internal/shared/job';
-import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import type { FileStore } from 'temporal-file-conversion/internal/storage/file-store';
 import { shownPath } from 'temporal-file-conversion/internal/storage/file-uri';
 import type { CommandContext } from '../command-context';
@@ -34,7 +27,7 @@ import { CommandError, throwIfAny } from '../command-error';
 import { embeddedFormats, extensionFromName } from '../formats/lookup';
 import { isEncrypting } from '../keys/encryption-settings';
 import { isEmbedded } from '../service/app-profiles';
-import { batchFolder, filesOf, folderUri } from './batch-folder';
+import { batchFolder, filesOf, folderUri, requireFolder } from './batch-folder';
 
 export interface RunFlags {
   to?: string[];
@@ -91,7 +84,11 @@ export async function settleBatch(
     throw new CommandError('STATE_UNUSABLE', [problem]);
   }
   const here = asFolder(uriOfPath(cwd));
-  await requireNamed(files, what, here);
+  await requireFolder(context, { typed: flags.out, flag: '--out', mayBeNew: true });
+  await requireFolder(context, { typed: flags.runs, flag: '--runs', mayBeNew: true });
+  if ('manifest' in what) await requireNamed(files, [what.name], { here, flag: '--manifest' });
+  else await requireNamed(files, what.sources, { here });
+  if (flags.filesFrom !== undefined) await requireNamed(files, [flags.filesFrom], { here, flag: '--files-from' });
   const extensions = await knownExtensions(context, app);
   const isPiped = 'manifest' in what ? what.manifest === '-' : [...what.sources, what.filesFrom].includes('-');
   const unconvertible = flags.unconvertible ?? config.values.policies.unconvertible;
@@ -109,21 +106,24 @@ export async function settleBatch(
   };
 }
 
-/** Names of this machine that are no pattern, and are not there. */
-async function requireNamed(files: FileStore, what: BatchSources | BatchManifest, here: string): Promise<void> {
-  const named = 'manifest' in what ? [what.manifest] : what.sources;
-  const missing: string[] = [];
+/** Names of this machine that are no pattern, and are not there, or folders where a file is to be named. */
+async function requireNamed(
+  files: FileStore,
+  named: readonly string[],
+  { here, flag }: { here: string; flag?: '--manifest' | '--files-from' },
+): Promise<void> {
+  const problems: string[] = [];
   for (const typed of named) {
-    const uri = typed === '-' || /[*?[{(]/.test(typed) ? undefined : resolveName(typed, here);
+    const uri = typed === '-' || (flag === undefined && /[*?[{(]/.test(typed)) ? undefined : resolveName(typed, here);
     if (uri === undefined || !isLocal(uri)) continue;
     const found = await files.look(uri.replace(/(?<=[^/])\/$/, ''));
+    const shown = shownAsWritten(typed);
     if (found.kind === 'none' && !found.isUnseen) {
-      missing.push(
-        `${'manifest' in what ? what.name : shownAsWritten(typed)} does not exist. Check the name and the folder.`,
-      );
+      problems.push(`${shown} does not exist. Check the name and the folder.`);
     }
+    if (flag !== undefined && found.kind === 'folder') problems.push(`${shown} is a folder. Name a file with ${flag}.`);
   }
-  throwIfAny('INPUT_UNUSABLE', missing);
+  throwIfAny('INPUT_UNUSABLE', problems);
 }
 
 /** A worker can't read what is piped into a command. */
@@ -231,48 +231,4 @@ async function knownExtensions(context: CommandContext, app: string): Promise<Ma
 
 function usage(problem: string): CommandError {
   return new CommandError('USAGE', [`${problem} See: fileconv batch run --help`]);
-}
-
-/**
- * Which flags have no effect on a batch that already runs, and what to type instead. Undefined when all have.
- * `earlier`: what the batch under way was started with.
- */
-export function tellUnheeded({
-  name,
-  flags,
-  input,
-  earlier,
-}: {
-  name: string;
-  flags: Partial<RunFlags>;
-  input: ConversionBatchInput;
-  earlier: ConversionBatchInput | undefined;
-}): string | undefined {
-  const choices = [
-    ['--resubmit', flags.resubmit, input.resubmit, earlier?.resubmit],
-    ['--again', flags.again, input.again, earlier?.again],
-    ['--window', flags.window, input.window, earlier?.window],
-    ['--mode', flags.mode, input.mode, earlier?.mode],
-    // It is listed by the tags of its start, which its input does not tell.
-    ['--tag', flags.tag?.[0], flags.tag, undefined],
-    ['--app', flags.app, input.app, earlier?.app],
-    ['--on-existing', flags.onExisting, input.onExisting, earlier?.onExisting],
-    ['--unconvertible', flags.unconvertible, input.plan?.unconvertible, earlier?.plan?.unconvertible],
-    ['--stop-after', flags.stopAfter, input.stopAfter, earlier?.stopAfter],
-    [
-      '--on-unknown-outcome',
-      flags.onUnknownOutcome,
-      input.policies?.onUnknownOutcome,
-      earlier?.policies?.onUnknownOutcome,
-    ],
-  ] as const;
-  const typed = choices
-    .filter(([, asked, now, before]) => asked !== undefined && asked !== false && !isDeepStrictEqual(now, before))
-    .map(([flag]) => flag);
-  if (typed.length === 0) return undefined;
-  const now =
-    typed[0] === '--window' && typed.length === 1
-      ? `fileconv batch window ${shellWord(name)} ${input.window}`
-      : `fileconv batch cancel ${shellWord(name)} --finish, and then this command again`;
-  return `It continues as it was started: ${typed.join(', ')} ${typed.length === 1 ? 'holds' : 'hold'} only for what is left to do afterwards, while this command watches. To have that now: ${now}`;
 }

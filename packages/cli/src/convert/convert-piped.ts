@@ -17,16 +17,14 @@ import {
   type ExitCode,
 } from '../command-error';
 import { temporalTarget } from '../config/temporal-connection';
-import { settleFormats } from '../formats/check';
+import { settleFormat } from '../formats/check';
 import { extensionFromName } from '../formats/lookup';
 import { createOutput } from '../output/output';
 import { isEmbedded } from '../service/app-profiles';
 import { untilAskedToEnd } from '../stack/asked-to-end';
-import { convertOnStack, type ConvertFlags } from './convert-on-stack';
-import { findInputs, type FindInputsOptions } from './find-inputs';
-import { checkResults, isUri, piped, toLocation, type ConvertInput } from './plan';
+import { checkInput, checkResult, isUri, piped, toLocation, type ConvertInput } from './plan';
 import { PipeFolder, spool } from './pipe-folder';
-import type { FileOutcome } from './report';
+import { convertOne, type ConvertFlags, type FileOutcome } from './run-job';
 
 /**
  * `fileconv convert` from standard input, to standard output, or both: a job like any other, whose files are in a folder
@@ -35,11 +33,11 @@ import type { FileOutcome } from './report';
 export async function convertPiped(
   given: CommandContext,
   files: readonly string[],
-  flags: ConvertFlags,
+  { formats, ...flags }: ConvertFlags & { formats: readonly string[] },
 ): Promise<ExitCode> {
   const { from, out } = flags;
-  const to = onlyFormat(flags);
-  refuseMisuse(given, files, flags);
+  const [to = ''] = formats;
+  refuseMisuse(given, files, { ...flags, formats });
   const isToStdout = out === piped;
   const context = isToStdout
     ? { ...given, output: createOutput({ ...given, json: false, stdout: given.stderr }) }
@@ -48,13 +46,13 @@ export async function convertPiped(
   const app = flags.app ?? config.values.defaultApp;
   const signal = untilAskedToEnd(context);
   const isFromStdin = files.includes(piped);
-  const named = isFromStdin ? stdinAs(from ?? '') : await onlyInput(context, files, { ...flags, signal });
-  const extensions = await settleFormats(context, app, { inputs: [named], from, to: [to], signal });
+  const named = isFromStdin ? stdinAs(from ?? '') : await checkInput(files[0] ?? '', cwd);
+  const extension = await settleFormat(context, app, { input: named, from, to, signal });
   const onExisting = isToStdout ? 'skip' : (flags.onExisting ?? config.values.policies.onExisting);
   const kept = isToStdout ? undefined : toLocation(out ?? '', cwd);
   if (kept !== undefined) {
     const writtenByUs = !temporalTarget(context).isNamed;
-    await checkResults([{ input: named, to, destination: kept }], { cwd, onExisting, writtenByUs });
+    await checkResult({ input: named, to, destination: kept }, { cwd, onExisting, writtenByUs });
   }
   await makeStateFolders(context);
   const folder = await PipeFolder.create(path.join(config.values.state.dir, 'pipes')).catch((error: unknown) => {
@@ -71,7 +69,7 @@ export async function convertPiped(
   });
   await folder.settle([app, from, to, parametersKey(flags.param), kept, named.location, content]);
   const input = isFromStdin ? { ...named, location: folder.file(spooled) } : named;
-  const result = folder.file(`result.${extensions.get(to)}`);
+  const result = folder.file(`result.${extension}`);
   if (isToStdout && existsSync(result)) {
     context.output.say(
       `An earlier command was ended before it could deliver this: its job has converted ${input.file}.`,
@@ -79,24 +77,28 @@ export async function convertPiped(
     return deliver(context, folder, { result, signal });
   }
   const settings = { ...flags, app, onExisting, signal, ...(isToStdout && { pipedFrom: result }) };
-  const { exitCode, outcomes } = await convertOnStack(context, [{ input, to, destination: kept ?? result }], settings);
+  const { exitCode, outcome } = await convertOne(context, { input, to, destination: kept ?? result }, settings);
   if (isToStdout && exitCode === exitCodes.ok) return deliver(context, folder, { result, signal });
-  if (outcomes.every(hasEnded)) await folder.remove();
+  if (hasEnded(outcome)) await folder.remove();
   return exitCode;
 }
 
-function onlyFormat({ to: [to = '', ...others] }: ConvertFlags): string {
-  if (others.length === 0) return to;
-  throw new CommandError('USAGE', [
-    `A pipe has one format, and --to names ${others.length + 1}. Pipe it once for each, or convert a file.`,
-  ]);
-}
-
-function refuseMisuse({ output, stdin }: CommandContext, files: readonly string[], { from, out }: ConvertFlags): void {
+function refuseMisuse(
+  { output, stdin }: CommandContext,
+  files: readonly string[],
+  { from, out, formats }: ConvertFlags & { formats: readonly string[] },
+): void {
   const usage = (problem: string) => new CommandError('USAGE', [problem]);
+  if (formats.length > 1) {
+    const count = `A pipe has one format, and --to names ${formats.length}`;
+    throw usage(`${count}. Pipe it once for each, or convert a file.`);
+  }
   if (out === piped && output.json)
     throw usage('--json and --out - would both write to standard output. Leave out one of them.');
-  if (!files.includes(piped)) return;
+  if (!files.includes(piped)) {
+    if (files.length === 1) return;
+    throw usage(`--out - is for the result of one file, and ${files.length} are named. Name a folder for the results.`);
+  }
   if (files.length > 1) throw usage('- is standard input, and is converted by a command of its own. Name it alone.');
   if (from === undefined)
     throw usage('Standard input has no name that tells its format. Say it: --from FORMAT, for example --from md.');
@@ -112,18 +114,6 @@ function stdinAs(format: string): ConvertInput {
   return { file: 'standard input', location: '/dev/stdin', extension: extensionFromName(format) };
 }
 
-async function onlyInput(
-  context: CommandContext,
-  files: readonly string[],
-  options: FindInputsOptions,
-): Promise<ConvertInput> {
-  const [only, ...others] = await findInputs(context, files, options);
-  if (only && others.length === 0) return only;
-  throw new CommandError('USAGE', [
-    `--out - is for the result of one file, and ${others.length + 1} are named. Name a folder for the results.`,
-  ]);
-}
-
 function uploadLimit(context: CommandContext, app: string): number | undefined {
   if (!isEmbedded(context, app)) return undefined;
   return context.config.values.service.maxUploadBytes;
@@ -135,12 +125,9 @@ async function stampOf(context: CommandContext, { location }: ConvertInput): Pro
   return found?.kind === 'file' ? found.stamp : randomUUID();
 }
 
-/** Failures after which the job may continue, or may be tried again as it is. */
-const openEnded = new Set(['OUTCOME_UNKNOWN', 'TEMPORAL_UNREACHABLE', 'JOB_UNKNOWN', 'UNEXPECTED']);
-
+/** After a failure with an unknown outcome the same command again may still find a result. */
 function hasEnded({ status, error }: FileOutcome): boolean {
-  if (status === 'failed') return !openEnded.has(error?.code ?? '');
-  return status === 'converted' || status === 'skipped';
+  return status !== 'unfinished' && error?.code !== 'OUTCOME_UNKNOWN';
 }
 
 async function deliver(

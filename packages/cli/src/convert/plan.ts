@@ -3,8 +3,7 @@ import { access, lstat, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { explainUnreadable } from 'temporal-file-conversion/internal/batch/contents';
-import { comparablePath } from 'temporal-file-conversion/internal/batch/plan/conflicts';
-import { asFolder, within, escapeQuerySigns } from 'temporal-file-conversion/internal/batch/uris';
+import { asFolder, escapeQuerySigns, isOfWeb, within } from 'temporal-file-conversion/internal/batch/uris';
 import {
   credentialsProblem,
   holdsCredentials,
@@ -14,7 +13,7 @@ import {
 } from 'temporal-file-conversion/internal/shared/job';
 import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
 import { makeSafeName } from 'temporal-file-conversion/internal/storage/file-name';
-import { throwIfAny } from '../command-error';
+import { CommandError } from '../command-error';
 
 /** Standard input among the files, and standard output as `--out`. */
 export const piped = '-';
@@ -26,35 +25,30 @@ export interface ConvertInput {
   location: string;
   /** Lower-case extension without the dot; empty when there is none. */
   extension: string;
-  /** Folder relative to the named one, which `--out` mirrors; absent for a file that was named itself. */
-  dir?: string;
 }
 
-/**
- * Looks at every file before anything is started.
- * @throws CommandError with a line for every file that can't be used.
- */
-export async function checkInputs(
-  files: readonly { typed: string; dir?: string }[],
-  cwd: string,
-): Promise<ConvertInput[]> {
-  const checks = await Promise.all(
-    files.map(async ({ typed, dir }) => {
-      const location = toLocation(typed, cwd);
-      const file = isUri(location) ? withoutSecrets(location) : typed;
-      const extension = path.extname(nameOf(location)).slice(1).toLowerCase();
-      const problem = await problemOf(location);
-      return { input: { file, location, extension, ...(dir !== undefined && { dir }) }, problem };
-    }),
-  );
-  throwIfAny(
-    'INPUT_UNUSABLE',
-    checks.flatMap(({ input: { file, dir }, problem }) => {
-      if (problem === undefined) return [];
-      return [dir === undefined ? `${file} ${problem}` : `${file} ${problem} Leave it out with --exclude.`];
-    }),
-  );
-  return checks.map(({ input }) => input);
+export interface PlannedResult {
+  input: ConvertInput;
+  to: string;
+  /** Absolute path, or URI. */
+  destination: string;
+}
+
+/** Whether it is a folder or a pattern. What is at a URI only the worker looks at. */
+export async function isSearched(typed: string, cwd: string): Promise<boolean> {
+  const location = toLocation(typed, cwd);
+  if (isUri(location)) return !isOfWeb(location) && /\/$|[*[{(]/.test(typed);
+  const found = await stat(location).catch(() => undefined);
+  return found ? found.isDirectory() : /[*?[{(]/.test(typed);
+}
+
+/** Looks at the file before anything is started. @throws CommandError when it can't be used. */
+export async function checkInput(typed: string, cwd: string): Promise<ConvertInput> {
+  const location = toLocation(typed, cwd);
+  const file = isUri(location) ? withoutSecrets(location) : typed;
+  const problem = await problemOf(location);
+  if (problem !== undefined) throw new CommandError('INPUT_UNUSABLE', [`${file} ${problem}`]);
+  return { file, location, extension: path.extname(nameOf(location)).slice(1).toLowerCase() };
 }
 
 /** A file of a store that is not this machine's disk. */
@@ -85,112 +79,53 @@ async function problemOf(file: string): Promise<string | undefined> {
   }
 }
 
-export interface Target {
-  to: string;
-  extension: string;
-}
-
-export interface PlannedResult {
-  input: ConvertInput;
-  to: string;
-  /** Absolute path, or URI. */
-  destination: string;
-}
-
-interface PlaceRules {
-  cwd: string;
-  onExisting: OnExisting;
-  /** Whether the worker writes as this user: only then does it matter what this user may write. */
-  writtenByUs: boolean;
-}
-
-/**
- * Decides where each result goes, and finds what would prevent that, before anything is started.
- * @param options.out `--out` as it was typed.
- * @throws CommandError with a line for each problem.
- */
-export async function planResults(
-  inputs: readonly ConvertInput[],
-  options: PlaceRules & { out: string | undefined; targets: readonly Target[] },
-): Promise<{ results: PlannedResult[]; existing: string[] }> {
-  const { out, targets } = options;
-  const unplaced = inputs.filter(({ location }) => out === undefined && /^https?:/i.test(location));
-  throwIfAny(
-    'DESTINATION_UNUSABLE',
-    unplaced.map(({ file }) => `${file} can only be read. Say where its result goes: --out FOLDER.`),
-  );
-  const results = inputs.flatMap((input) =>
-    targets.map((target) => ({ input, to: target.to, destination: destinationOf(input, target, options) })),
-  );
-  return { results, existing: await checkResults(results, options) };
-}
-
-/**
- * @returns the names of results that are there, though none may be.
- * @throws CommandError with a line for each problem.
- */
-export async function checkResults(results: readonly PlannedResult[], options: PlaceRules): Promise<string[]> {
-  throwIfAny('DESTINATION_UNUSABLE', collisions(results, options.cwd));
-  throwIfAny('DESTINATION_UNUSABLE', await folderProblems(results, options));
-  const { problems, existing } = await existingResults(results, options);
-  throwIfAny('DESTINATION_UNUSABLE', problems);
-  if (results.length === 1) throwIfAny('DESTINATION_UNUSABLE', explainExisting(existing));
-  return existing;
-}
-
-export function explainExisting([first, ...others]: readonly string[]): string[] {
-  if (first === undefined) return [];
-  const results = others.length === 1 ? 'result' : 'results';
-  const names = others.length === 0 ? `${first} exists` : `${first} and ${others.length} more ${results} exist`;
-  return [`${names} already. Say what to do: --on-existing skip, overwrite or rename; or choose an --out folder.`];
-}
-
-function destinationOf(
-  { location, dir = '' }: ConvertInput,
-  { extension }: Target,
-  { cwd, out }: { cwd: string; out: string | undefined },
+/** `out`: the folder as it was typed; without one, that of the file. @throws CommandError */
+export function destinationOf(
+  { file, location }: ConvertInput,
+  { cwd, out, extension }: { cwd: string; out: string | undefined; extension: string },
 ): string {
+  if (out === undefined && isOfWeb(location)) {
+    throw unusable(`${file} can only be read. Say where its result goes: --out FOLDER.`);
+  }
+  const folder = out === undefined ? location.replace(/[^/\\]*$/, '') : toLocation(out, cwd);
   const name = `${path.parse(nameOf(location)).name}.${extension}`;
-  if (out === undefined) return placeIn(location.replace(/[^/\\]*$/, ''), name);
-  return placeIn(toLocation(out, cwd), path.posix.join(dir, name));
+  return isUri(folder) ? within(asFolder(folder), name) : path.join(folder, name);
 }
 
-function placeIn(folder: string, relative: string): string {
-  return isUri(folder) ? within(asFolder(folder), relative) : path.join(folder, relative);
-}
-
-/** Two inputs with one result. Names that differ only in case count as one: some file systems confuse them. */
-function collisions(results: readonly PlannedResult[], cwd: string): string[] {
-  const takenBy = new Map<string, PlannedResult>();
-  return results.flatMap((placed) => {
-    const { input, to, destination } = placed;
-    const key = isUri(destination) ? destination : comparablePath(destination);
-    const other = takenBy.get(key);
-    takenBy.set(key, placed);
-    if (!other) return [];
-    const result = shownPath(destination, cwd);
-    if (other.input === input) {
-      return [
-        `${input.file} would become ${result} as ${other.to} and as ${to}. Convert it in two commands with different --out folders.`,
-      ];
-    }
-    if (other.input.location === input.location) return [`${input.file} is named twice. Name it once.`];
-    return [
-      `${other.input.file} and ${input.file} would both become ${result}. Convert them in two commands with different --out folders.`,
-    ];
+/**
+ * Finds what would prevent that a result is written, before anything is started.
+ * @param rules.writtenByUs whether the worker writes as this user: only then does it matter what this user may write.
+ * @throws CommandError
+ */
+export async function checkResult(
+  { input, destination }: PlannedResult,
+  { cwd, onExisting, writtenByUs }: { cwd: string; onExisting: OnExisting; writtenByUs: boolean },
+): Promise<void> {
+  if (isUri(destination)) return;
+  const folder = path.dirname(destination);
+  const problem = await folderProblem(folder, writtenByUs);
+  if (problem !== undefined) throw unusable(`${shownPath(folder, cwd)} ${problem}`);
+  const result = shownPath(destination, cwd);
+  const found = await find(destination).catch((error: unknown) => {
+    throw unusable(`${result}, the result of ${input.file}, cannot be written: ${reasonOf(error)}.`);
   });
+  if (!found || onExisting === 'rename') return;
+  // Also through a link: inputs are never changed.
+  const there = await stat(destination, { bigint: true }).catch(() => found);
+  if (!isUri(input.location) && identity(await stat(input.location, { bigint: true })) === identity(there)) {
+    throw unusable(`${input.file} would be replaced by its own result. Choose another folder with --out.`);
+  }
+  if (found.isDirectory()) {
+    throw unusable(`${result}, which is to be the result of ${input.file}, is a folder. Choose another with --out.`);
+  }
+  if (onExisting === 'fail') {
+    const choices = '--on-existing skip, overwrite or rename; or choose an --out folder';
+    throw unusable(`${result} exists already. Say what to do: ${choices}.`);
+  }
 }
 
-async function folderProblems(results: readonly PlannedResult[], options: PlaceRules): Promise<string[]> {
-  const local = results.filter(({ destination }) => !isUri(destination));
-  const folders = [...new Set(local.map(({ destination }) => path.dirname(destination)))];
-  const problems = await Promise.all(
-    folders.map(async (folder) => {
-      const problem = await folderProblem(folder, options.writtenByUs);
-      return problem === undefined ? [] : [`${shownPath(folder, options.cwd)} ${problem}`];
-    }),
-  );
-  return problems.flat();
+function unusable(problem: string): CommandError {
+  return new CommandError('DESTINATION_UNUSABLE', [problem]);
 }
 
 /** A folder that does not exist yet will be made, so the nearest existing one is checked. */
@@ -208,38 +143,6 @@ async function folderProblem(folder: string, writtenByUs: boolean): Promise<stri
   } catch (error) {
     return `cannot be written to: ${reasonOf(error)}. Name another folder with --out.`;
   }
-}
-
-async function existingResults(
-  results: readonly PlannedResult[],
-  options: PlaceRules,
-): Promise<{ problems: string[]; existing: string[] }> {
-  const { cwd, onExisting } = options;
-  const inputOf = new Map<string, ConvertInput>();
-  for (const { input } of results.filter((each) => !isUri(each.input.location))) {
-    inputOf.set(identity(await stat(input.location, { bigint: true })), input);
-  }
-  const problems: string[] = [];
-  const existing: string[] = [];
-  for (const { input, destination } of results.filter((each) => !isUri(each.destination))) {
-    const result = shownPath(destination, cwd);
-    try {
-      const found = await find(destination);
-      if (!found) continue;
-      // Also through a link: inputs are never changed.
-      const source = inputOf.get(identity(await stat(destination, { bigint: true }).catch(() => found)));
-      if (source && onExisting !== 'rename') {
-        const what = source === input ? `${input.file} would be replaced by its own result` : '';
-        const which = `the result of ${input.file} would replace ${source.file}, which is to be converted too`;
-        problems.push(`${what || which}. Choose another folder with --out.`);
-      } else if (found.isDirectory() && onExisting !== 'rename') {
-        problems.push(`${result}, which is to be the result of ${input.file}, is a folder. Choose another with --out.`);
-      } else if (onExisting === 'fail') existing.push(result);
-    } catch (error) {
-      problems.push(`${result}, the result of ${input.file}, cannot be written: ${reasonOf(error)}.`);
-    }
-  }
-  return { problems, existing };
 }
 
 function identity({ dev, ino }: BigIntStats): string {

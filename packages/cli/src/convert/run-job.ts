@@ -1,117 +1,191 @@
-import { ServiceError } from '@temporalio/client';
-import { WorkflowNotFoundError } from '@temporalio/common';
-import {
-  ConversionFailedError,
-  type ConversionHandle,
-} from 'temporal-file-conversion/internal/client/conversion-handle';
-import { JobRunningError } from 'temporal-file-conversion/internal/client/file-conversion-client';
-import type { ConversionRequest } from 'temporal-file-conversion/internal/client/job-request';
+import { ConversionFailedError } from 'temporal-file-conversion/internal/client/conversion-handle';
+import { FileConversionClient, JobRunningError } from 'temporal-file-conversion/internal/client/file-conversion-client';
+import { toUri } from 'temporal-file-conversion/internal/client/job-request';
 import { defined } from 'temporal-file-conversion/internal/shared/defined';
 import type {
+  ConversionJobResult,
   ConversionMode,
   ConversionParameters,
-  ConversionPolicies,
   OnExisting,
+  OnUnknownOutcome,
+  OutputFile,
 } from 'temporal-file-conversion/internal/shared/job';
-import { printable } from 'temporal-file-conversion/internal/shared/wording';
+import { fileSize, printable } from 'temporal-file-conversion/internal/shared/wording';
+import { shownPath as pathOf } from 'temporal-file-conversion/internal/storage/file-uri';
 import type { CommandContext } from '../command-context';
-import { aborted } from '../stack/asked-to-end';
+import { exitCodes, interrupted, type ExitCode } from '../command-error';
+import { chosenPolicies } from '../config/load-config';
 import type { StackInUse } from '../stack/open-temporal';
-import { createStallReader, type Stall, StallNews } from '../waiting/stall';
-import type { PlannedResult } from './plan';
-import { currentStep, explainFailure, resultOf, showStep, type FileOutcome } from './report';
+import { useStack } from '../stack/use-stack';
+import { configuredStores } from '../stores';
+import { stallJson, stallText, type Stall } from '../waiting/stall';
+import { awaitJob } from './await-job';
+import { shownPath, type PlannedResult } from './plan';
 
-/** How every file is converted. */
-export interface AskedConversion {
+export interface ConvertFlags {
   from?: string;
   param?: ConversionParameters;
-  onExisting: OnExisting;
+  out?: string;
+  onExisting?: OnExisting;
+  onUnknownOutcome?: OnUnknownOutcome;
   mode?: ConversionMode;
-  policies: ConversionPolicies;
+  tag?: string[];
+  app?: string;
+  resubmit?: true;
+  again?: true;
 }
 
-interface RunOptions {
-  start: (request: ConversionRequest) => Promise<ConversionHandle>;
-  stack: Pick<StackInUse, 'client' | 'untilClosed'>;
-  asked: AskedConversion;
+/** The flags of `convert`, completed from the configuration. */
+export interface ConvertSettings extends ConvertFlags {
+  app: string;
+  onExisting: OnExisting;
+  /** The place of a result that is to be written to standard output. */
+  pipedFrom?: string;
   /** Ends the command's wait, not the job. */
   signal: AbortSignal;
 }
 
-/** Starts the job of a single result and waits for it; the stall is what it waited for when the signal came. */
-export async function runJob(
+/** How the file ended: the document of `--json`. */
+export interface FileOutcome {
+  file: string;
+  /** Target format. */
+  to: string;
+  /** `unfinished`: the command was interrupted before, and the conversion goes on without it. */
+  status: 'converted' | 'skipped' | 'failed' | 'unfinished';
+  workflowId?: string;
+  /** An earlier command had started the job. */
+  joined?: true;
+  output?: OutputFile & { path: string };
+  /** Until the end of the job, or of the command. */
+  seconds: number;
+  possiblyChargedTwice?: boolean;
+  /** The service's warnings: name, and how to resolve it. */
+  warnings?: Record<string, string>;
+  error?: { code: string; message: string };
+}
+
+/** Starts the job of a single result, or joins it, waits for it, and tells how it ended. */
+export async function convertOne(
   context: CommandContext,
   planned: PlannedResult,
-  { start, stack, asked, signal }: RunOptions,
-): Promise<{ outcome: FileOutcome; stall?: Stall }> {
-  const { output, cwd } = context;
-  const { to } = planned;
-  const { file } = planned.input;
-  const startedAt = Date.now();
-  let handle: ConversionHandle | undefined;
-  let joined: true | undefined;
-  const told = () =>
-    defined({ file, to, workflowId: handle?.workflowId, joined, seconds: (Date.now() - startedAt) / 1_000 });
-  const step = showStep(output, {
-    file,
-    to,
-    async ask() {
-      const started = handle;
-      return started ? stack.untilClosed(() => currentStep(started)) : 'starting';
-    },
-  });
-  const news = new StallNews({
-    output,
-    async explain() {
-      if (!handle) return undefined;
-      const { stall } = await createStallReader(context, stack.client).job(handle.workflowId);
-      return stall && { who: file, stall };
-    },
-  });
+  settings: ConvertSettings,
+): Promise<{ exitCode: ExitCode; outcome: FileOutcome }> {
+  const { signal, pipedFrom } = settings;
+  const stack = await useStack(context, signal);
   try {
-    handle = await start(requestOf(planned, asked));
-    if (handle.isAttached) {
-      joined = true;
-      output.say(printable(`${file}: job ${handle.workflowId} converts it already; waiting for that one.`));
-    }
-    const result = await Promise.race([handle.result(), aborted(signal)]);
-    if (result) return { outcome: { ...told(), ...resultOf(result) } };
-    return { outcome: { ...told(), status: 'unfinished' }, ...(news.last && { stall: news.last }) };
-  } catch (error) {
-    const failure = explainFailure(readError(error, handle), planned, cwd);
-    return { outcome: { ...told(), status: 'failed', error: failure } };
+    if (signal.aborted) throw interrupted(signal.reason);
+    const { outcome, stall } = await stack.untilClosed(() => runJob(context, planned, { stack, settings }));
+    const { output, cwd } = context;
+    announce(context, outcome, pipedFrom === undefined ? shownPath(outcome.output?.path ?? '', cwd) : undefined);
+    const isUnfinished = outcome.status === 'unfinished';
+    if (output.json) output.printJson({ ...outcome, ...(isUnfinished && stall && stallJson(stall)) });
+    if (!isUnfinished) return { exitCode: outcome.error ? exitCodes.failed : exitCodes.ok, outcome };
+    tellFate(context, { stack, pipedFrom, stall });
+    return { exitCode: exitCodes.interrupted, outcome };
   } finally {
-    news.close();
-    step.close();
+    await stack.close();
   }
 }
 
-function requestOf(
-  { input, to, destination }: PlannedResult,
-  { from, param, onExisting, mode, policies }: AskedConversion,
-): ConversionRequest {
+async function runJob(
+  context: CommandContext,
+  planned: PlannedResult,
+  { stack, settings }: { stack: Pick<StackInUse, 'client' | 'taskQueue' | 'untilClosed'>; settings: ConvertSettings },
+): Promise<{ outcome: FileOutcome; stall?: Stall }> {
+  const { input, to, destination } = planned;
+  const { file } = input;
+  const { app, from, param, onExisting, mode, onUnknownOutcome, tag: tags, again, resubmit, signal } = settings;
+  const { client, taskQueue } = stack;
+  const policies = chosenPolicies(context.config, defined({ onUnknownOutcome }));
+  const startedAt = Date.now();
+  let told: { workflowId?: string; joined?: true } = {};
+  const outcomeOf = (ended: Omit<FileOutcome, 'file' | 'to' | 'seconds'>): FileOutcome => {
+    return { file, to, ...told, seconds: (Date.now() - startedAt) / 1_000, ...ended };
+  };
+  try {
+    const request = {
+      source: input.location,
+      output: to,
+      destination,
+      ...defined({ input: from, parameters: param, mode }),
+      onExisting,
+      ...(Object.keys(policies).length > 0 && { policies }),
+    };
+    const conversions = new FileConversionClient({ client, taskQueue, app, stores: configuredStores(context) });
+    const handle = await conversions.start(request, defined({ tags, again, resubmit }));
+    const { workflowId, isAttached } = handle;
+    told = { workflowId, ...(isAttached && { joined: true }) };
+    if (isAttached) {
+      context.output.say(printable(`${file}: job ${workflowId} converts it already; waiting for that one.`));
+    }
+    const { result, ...stalled } = await awaitJob(context, { handle, file, to, stack, signal });
+    return { outcome: outcomeOf(result ? successOf(result) : { status: 'unfinished' }), ...stalled };
+  } catch (error) {
+    if (!(error instanceof ConversionFailedError || error instanceof JobRunningError)) throw error;
+    return { outcome: outcomeOf({ status: 'failed', error: explainFailure(error, planned, context.cwd) }) };
+  }
+}
+
+function successOf({ status, output, possiblyChargedTwice, warnings }: ConversionJobResult) {
   return {
-    source: input.location,
-    output: to,
-    destination,
-    ...defined({ input: from, parameters: param, mode }),
-    onExisting,
-    ...(Object.keys(policies).length > 0 && { policies }),
+    status: status === 'skipped' ? ('skipped' as const) : ('converted' as const),
+    ...(output && { output: { ...output, path: pathOf(output.uri) } }),
+    possiblyChargedTwice,
+    warnings,
   };
 }
 
-function readError(error: unknown, handle: ConversionHandle | undefined): { code: string; message: string } {
-  if (error instanceof ConversionFailedError || error instanceof JobRunningError) return error;
-  if (error instanceof ServiceError) {
-    const reason = error.cause?.message ?? error.message;
-    const next = handle
-      ? `The job ${handle.workflowId} continues when Temporal is back.`
-      : 'The job may not have been started.';
-    return { code: 'TEMPORAL_UNREACHABLE', message: `the connection to Temporal was lost (${reason}). ${next}` };
+/** In terms of what was typed: paths instead of URIs, and the file as it was named. */
+export function explainFailure(
+  { code, message }: { code: string; message: string },
+  { input, to, destination }: PlannedResult,
+  cwd: string,
+): NonNullable<FileOutcome['error']> {
+  const ownSummary = /^.*? → \S+: /u;
+  const text = message
+    .replace(ownSummary, '')
+    .replaceAll(toUri(input.location), () => input.file)
+    .replaceAll(toUri(destination), () => shownPath(destination, cwd));
+  return { code, message: `${input.file} → ${to}: ${text}` };
+}
+
+/** `place`: of the result, if it is not for standard output. */
+function announce({ output }: CommandContext, outcome: FileOutcome, place: string | undefined): void {
+  const { file, status, output: result, error, seconds } = outcome;
+  if (!output.json) {
+    if (status === 'converted' && result) {
+      const target = place ?? 'standard output';
+      output.print(printable(`${file} → ${target} (${fileSize(result.bytes)}, ${seconds.toFixed(1)} s)`));
+    }
+    if (status === 'skipped' && place !== undefined) {
+      const why = result
+        ? `was converted before: ${place}. To convert it again: --again`
+        : 'skipped: its result exists';
+      output.print(printable(`${file} ${why}`));
+    }
   }
-  if (error instanceof WorkflowNotFoundError) {
-    const message = `Temporal knows no job ${error.workflowId} any more. Does another server answer at its address?`;
-    return { code: 'JOB_UNKNOWN', message };
+  if (error) output.fail(printable(error.message));
+  for (const [name, advice] of Object.entries(outcome.warnings ?? {})) {
+    output.warn(printable(`${file}: ${name}: ${advice}`));
   }
-  return { code: 'UNEXPECTED', message: error instanceof Error ? error.message : String(error) };
+  if (outcome.possiblyChargedTwice) {
+    output.warn(`${printable(file)}: the service may have charged this conversion twice.`);
+  }
+}
+
+/** What becomes of a job whose command is interrupted. */
+function tellFate(
+  { output }: CommandContext,
+  { stack, pipedFrom, stall }: { stack: StackInUse; pipedFrom: string | undefined; stall: Stall | undefined },
+): void {
+  const { outlivesCommand } = stack;
+  const when = outlivesCommand ? 'without this command' : 'with the next `fileconv up` in this folder';
+  const where =
+    pipedFrom === undefined
+      ? 'the result will be where you asked for it. The same command again waits for it.'
+      : `the result will be ${pipedFrom}, which the same command again delivers.`;
+  output.say(`Interrupted. The job continues ${when}; ${where}`);
+  if (!outlivesCommand) return;
+  if (stall) output.say(stallText('What is under way', stall));
+  output.say('See it continue: fileconv job list');
 }

@@ -4,7 +4,7 @@ import {
   findSearchAttributes,
   SearchAttributeRegistrationError,
 } from 'temporal-file-conversion/internal/client/operations/search-attributes';
-import { readTaskQueue, serverClock } from 'temporal-file-conversion/internal/client/operations/task-queue-workers';
+import { readTaskQueue } from 'temporal-file-conversion/internal/client/operations/task-queue-workers';
 import { DecryptionError } from 'temporal-file-conversion/internal/encryption/encryption-codec';
 import { conversionJobType } from 'temporal-file-conversion/internal/shared/names';
 import type { CommandContext } from '../command-context';
@@ -14,9 +14,9 @@ import { readRetentionDays } from '../dev-server/retention';
 import { readEncryptionKeys } from '../keys/encryption-settings';
 import { capitalised, counted } from 'temporal-file-conversion/internal/shared/wording';
 import { openTemporal, type OpenTemporal } from '../stack/open-temporal';
-import { broken, brokenBy, compareClocks, ok, reasonOf, skipped, type Finding } from './finding';
+import { broken, brokenBy, ok, reasonOf, skipped, type Finding } from './finding';
 
-const parts = ['namespace', 'search attributes', 'workers', 'clock beside Temporal'] as const;
+const parts = ['namespace', 'search attributes', 'workers'] as const;
 const encryptionPart = 'encryption';
 const callTimeoutMs = 10_000;
 const leastRetentionDays = 7;
@@ -45,7 +45,6 @@ export async function checkTemporal(context: CommandContext): Promise<Finding[]>
         ...found,
         await checkAttributes(client),
         await checkWorkers(client, temporal.taskQueue),
-        await checkClock(client),
         ...(await checkEncryption(context, client)),
       ];
     });
@@ -109,12 +108,6 @@ async function checkWorkers(client: Client, taskQueue: string): Promise<Finding>
       ? '; a job that writes to a local folder stays on the host that uploaded, unless they share their files (worker.shared_files = "on")'
       : '';
   return ok(part, `${workers.length} on task queue ${taskQueue}: ${workers.join(', ')}${apart}`);
-}
-
-async function checkClock(client: Client): Promise<Finding> {
-  const part = 'clock beside Temporal';
-  const clocks = await serverClock(client);
-  return clocks ? compareClocks(part, clocks) : skipped(part, 'the server does not tell');
 }
 
 /** Undefined when there are keys, or none are asked for. */

@@ -1,7 +1,7 @@
 import { ConversionApiError } from 'temporal-file-conversion/internal/http/errors';
 import { closestName } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
-import { CommandError, interrupted, throwIfAny } from '../command-error';
+import { CommandError, interrupted } from '../command-error';
 import type { ConvertInput } from '../convert/plan';
 import { isEmbedded, openApi } from '../service/app-profiles';
 import { explainServiceFailure, explainSilence } from '../service/service-problem';
@@ -14,18 +14,14 @@ import {
   type FormatLookup,
 } from './lookup';
 
-/** The extension of the results in each format, after a check that every file converts, as far as that can be known. */
-export async function settleFormats(
+/** The extension of results in a format, after a check that the file, if there is one yet, converts, as far as that can be known. */
+export async function settleFormat(
   context: CommandContext,
   app: string,
-  { to, signal, ...files }: Omit<WantedFormats, 'to'> & { to: readonly string[]; signal?: AbortSignal },
-): Promise<Map<string, string>> {
-  const extensions = new Map(to.map((format) => [format, extensionFromName(format)]));
-  const ask = async (lookup: FormatLookup) => {
-    for (const format of to) extensions.set(format, await checkFormats(lookup, { ...files, to: format }));
-    return extensions;
-  };
-  return (await withFormats(context, app, ask, { signal })) ?? extensions;
+  { signal, ...wanted }: WantedFormat & { signal?: AbortSignal },
+): Promise<string> {
+  const ask = (lookup: FormatLookup) => checkFormat(lookup, wanted);
+  return (await withFormats(context, app, ask, { signal })) ?? extensionFromName(wanted.to);
 }
 
 /**
@@ -85,28 +81,23 @@ export async function askAboutFormats<T>(
   }
 }
 
-interface WantedFormats {
-  inputs: readonly ConvertInput[];
-  from: string | undefined;
+interface WantedFormat {
+  input?: ConvertInput;
+  from?: string | undefined;
   to: string;
 }
 
-/** @returns the extension of the results. @throws CommandError about files that it does not convert. */
-async function checkFormats(lookup: FormatLookup, { inputs, from, to }: WantedFormats): Promise<string> {
+/** @returns the extension of the results. @throws CommandError about a file that it does not convert. */
+async function checkFormat(lookup: FormatLookup, { input, from, to }: WantedFormat): Promise<string> {
   const target = await lookup.target(to);
   if (!target) throw new CommandError('FORMAT_UNUSABLE', [await unknownTarget(lookup, to)]);
-  const problems: string[] = [];
-  for (const extension of new Set(inputs.map((input) => input.extension))) {
-    const files = inputs.filter((input) => input.extension === extension).map(({ file }) => file);
-    const [first = '', ...others] = files;
-    const who = others.length === 0 ? first : `${first} and ${others.length} more`;
-    const refusal =
-      extension === ''
-        ? `by the extension of its name the service tells a file's format, and there is none. ${cureOf(first)}`
-        : await lookup.whyNot({ extension, from, to });
-    if (refusal) problems.push(`${who} can't be converted: ${refusal}`);
-  }
-  throwIfAny('FORMAT_UNUSABLE', problems);
+  if (!input) return target.extension;
+  const { extension, file } = input;
+  const refusal =
+    extension === ''
+      ? `by the extension of its name the service tells a file's format, and there is none. ${cureOf(file)}`
+      : await lookup.whyNot({ extension, from, to });
+  if (refusal) throw new CommandError('FORMAT_UNUSABLE', [`${file} can't be converted: ${refusal}`]);
   return target.extension;
 }
 

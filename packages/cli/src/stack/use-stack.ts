@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { aliveWorkers } from 'temporal-file-conversion/internal/client/operations/task-queue-workers';
 import type { CommandContext } from '../command-context';
-import { interrupted } from '../command-error';
+import { CommandError, interrupted } from '../command-error';
 import { temporalTarget, type TemporalTarget } from '../config/temporal-connection';
 import { TemporalServerError } from '../dev-server';
+import { isEncrypting } from '../keys/encryption-settings';
 import { connect, type StackInUse } from './open-temporal';
 import { readLiveStack, type StackRecord } from './stack-record';
 import { startStack, type Stack } from './start-stack';
@@ -89,16 +90,28 @@ async function ownStack(context: CommandContext, stack: Stack, target: TemporalT
 }
 
 /** Connects to the Temporal of a stack that runs. */
-export async function connectTo(
+async function connectTo(
   context: CommandContext,
   record: StackRecord,
   { connection, isNamed }: TemporalTarget,
 ): Promise<StackInUse> {
   const { temporal, taskQueue } = record;
+  requireSameEncryption(context, record);
   // Credentials are sent only to the Temporal that they were given for.
   const own = { ...(isNamed && connection), address: temporal.address };
   const target = { connection: own, namespace: temporal.namespace, isNamed };
-  return { ...(await connect(context, target, { taskQueue, uiUrl: temporal.uiUrl })), address: temporal.address };
+  return connect(context, target, { taskQueue, uiUrl: temporal.uiUrl });
+}
+
+/** A job whose worker can't read what it is to do would wait for good, and one whose command can't read the result would be paid for first. */
+function requireSameEncryption(context: CommandContext, { codec }: StackRecord): void {
+  const isOn = isEncrypting(context);
+  if (isOn === (codec !== undefined)) return;
+  const stack = `The stack of ${context.config.values.state.dir}`;
+  const problem = isOn
+    ? `${stack} does not encrypt what Temporal stores, and encryption is on here: its worker could not read the job. Nothing was started. Start the stack with these keys (encryption.key_file or key_env), or leave them out.`
+    : `${stack} encrypts what Temporal stores, and encryption is off here: its result could not be read. Nothing was started. Set encryption.key_file or key_env to the keys of the stack.`;
+  throw new CommandError('INPUT_UNUSABLE', [problem]);
 }
 
 /** The stack that every command may use. Its record may be left over from a crash. */

@@ -20,7 +20,7 @@ import { defined } from 'temporal-file-conversion/internal/shared/defined';
 import { counted, printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import { batchFolder, filesOf } from '../../batch/batch-folder';
 import { planDry, tellDryRun } from '../../batch/plan';
-import { checkName, settleBatch, tellUnheeded, type RunFlags } from '../../batch/settings';
+import { checkName, settleBatch, type RunFlags } from '../../batch/settings';
 import { watchBatch } from '../../batch/watch';
 import { makeStateFolders } from '../../allowed';
 import type { CommandContext } from '../../command-context';
@@ -35,7 +35,6 @@ import { requireBatch } from './look';
 interface Undertaking {
   name: string;
   input: ConversionBatchInput;
-  flags: Partial<RunFlags>;
   /** What the batch and its jobs are listed by. */
   tags: readonly string[] | undefined;
   signal: AbortSignal;
@@ -50,7 +49,7 @@ export async function batchRun(
   const signal = untilAskedToEnd(context);
   const { name, app, plan } = await settleBatch(context, sources, flags);
   const input = toInput(context, { app, plan, flags });
-  if (flags.dryRun !== true) return undertake(context, { name, input, flags, tags: flags.tag, signal });
+  if (flags.dryRun !== true) return undertake(context, { name, input, tags: flags.tag, signal });
   const { onExisting, policies, again = false } = input;
   const onUnknownOutcome = flags.resubmit === true ? 'resubmit' : policies?.onUnknownOutcome;
   const planned = await planDry(context, { plan, app, onExisting, onUnknownOutcome, again }, signal);
@@ -77,13 +76,7 @@ export async function batchRetry(
     isScheduled: undefined,
     ...wishes({ resubmit, again }),
   });
-  return undertake(context, {
-    name,
-    input,
-    flags: defined({ resubmit, again }),
-    tags,
-    signal: untilAskedToEnd(context),
-  });
+  return undertake(context, { name, input, tags, signal: untilAskedToEnd(context) });
 }
 
 /** What the last run of a batch was asked: as it is kept beside its runs, or as Temporal knows it. */
@@ -112,10 +105,7 @@ export async function batchWatch(context: CommandContext, name: string): Promise
 }
 
 /** Starts what is to be done or joins what is under way, and watches it to its end. */
-async function undertake(
-  context: CommandContext,
-  { name, input, flags, tags, signal }: Undertaking,
-): Promise<ExitCode> {
+async function undertake(context: CommandContext, { name, input, tags, signal }: Undertaking): Promise<ExitCode> {
   const { output } = context;
   // The batch keeps its files there.
   await makeStateFolders(context);
@@ -132,11 +122,9 @@ async function undertake(
     let batch = await start();
     let joined: ConversionBatchResult | undefined;
     if (!batch) {
-      output.say(`Batch ${name} is running already: watching it. What has changed since is converted afterwards.`);
-      const earlier = await stack.untilClosed(() => readBatchInput(stack.client, name));
-      const unheeded = tellUnheeded({ name, flags, input, earlier });
-      if (unheeded !== undefined) output.say(unheeded);
-      const { result, stall } = await watchBatch(context, { stack, find: finding(stack, name), signal });
+      const now = `Batch ${name} is running already, as it was started: watching it.`;
+      output.say(`${now} What is left or has changed is converted afterwards, as this command says.`);
+      const { result, stall } = await watchBatch(context, { stack, batch: clientOf(stack).getBatch(name), signal });
       if (!result) return detached(context, { stack, name, stall });
       joined = result;
       batch = await start();
@@ -173,7 +161,11 @@ async function watchToEnd(
   // Loaded now, while the command only waits.
   const finish = import('../../batch/finish.js');
   const onPlanned = (planned: PlannedRows) => tellPlanned(context, name, planned);
-  const { result, stall } = await watchBatch(context, { ...watched, find: finding(watched.stack, name), onPlanned });
+  const { result, stall } = await watchBatch(context, {
+    ...watched,
+    batch: clientOf(watched.stack).getBatch(name),
+    onPlanned,
+  });
   if (!result) return detached(context, { ...watched, stall });
   const { planned, folder } = result;
   if (planned && folder === undefined && result.status === 'completed') {
@@ -268,10 +260,6 @@ interface Wishes {
 
 function wishes({ resubmit, again }: Wishes): { resubmit?: true; again?: true } {
   return { ...(resubmit === true && { resubmit: true }), ...(again === true && { again: true }) };
-}
-
-function finding(stack: StackInUse, name: string): () => BatchHandle {
-  return () => clientOf(stack).getBatch(name);
 }
 
 function clientOf({ client, taskQueue }: StackInUse, app?: string): FileConversionClient {

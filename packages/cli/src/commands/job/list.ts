@@ -1,10 +1,7 @@
 import {
-  countJobs,
   listJobs,
   SearchAttributesMissingError,
-  type CountedBy,
   type JobFilter,
-  type JobGroup,
   type ListedJob,
 } from 'temporal-file-conversion/internal/client/operations/list-jobs';
 import { possiblyChargedTwiceCode } from 'temporal-file-conversion/internal/shared/search-attributes';
@@ -51,37 +48,6 @@ function jobRow(job: ListedJob): string[] {
     printable(codes.filter((code) => code !== undefined).join(', ')),
     job.vcredits === undefined ? '' : String(job.vcredits),
   ];
-}
-
-export async function jobCount(context: CommandContext, flags: JobFilter & { by: CountedBy }): Promise<void> {
-  const { output } = context;
-  const { by } = flags;
-  return withFilter(context, async ({ client }) => {
-    const counts = await countJobs(client, flags, by);
-    if (output.json) output.printJson({ by, ...counts });
-    else if (counts.total === 0) output.say('No job fits.');
-    else output.print(countTable(counts.groups, by));
-  });
-}
-
-function countTable(groups: readonly JobGroup[], by: CountedBy): string {
-  const sum = (of: 'jobs' | 'vcredits' | 'possiblyChargedTwice') =>
-    groups.reduce((total, group) => total + group[of], 0);
-  const [jobs, vcredits, charged] = [sum('jobs'), sum('vcredits'), sum('possiblyChargedTwice')];
-  const row = (name: string, counts: Omit<JobGroup, 'value'>) => [
-    name,
-    String(counts.jobs),
-    String(counts.vcredits),
-    ...(charged === 0 ? [] : [counts.possiblyChargedTwice === 0 ? '' : String(counts.possiblyChargedTwice)]),
-    printable(counts.newest),
-  ];
-  return formatTable(
-    [by.toUpperCase(), 'JOBS', 'VCREDITS', ...(charged === 0 ? [] : ['MAYBE CHARGED TWICE']), 'NEWEST'],
-    [
-      ...groups.map((group) => row(group.value === undefined ? '-' : printable(group.value), group)),
-      row('together', { jobs, vcredits, possiblyChargedTwice: charged, newest: '' }),
-    ],
-  );
 }
 
 function withFilter(context: CommandContext, ask: (temporal: OpenTemporal) => Promise<void>): Promise<void> {

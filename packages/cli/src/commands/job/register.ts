@@ -1,8 +1,6 @@
 import { Option, type Command } from 'commander';
-import type { CountedBy } from 'temporal-file-conversion/internal/client/operations/list-jobs';
 import { type Act, againOption, command, group, pointInTime, resubmitOption, tagText, wholeNumber } from '../arguments';
 
-const countedBy: CountedBy[] = ['status', 'code', 'app', 'batch'];
 const statuses = ['running', 'parked', 'completed', 'failed', 'cancelled'];
 
 export function addJob(program: Command, act: Act): void {
@@ -28,17 +26,6 @@ export function addJob(program: Command, act: Act): void {
   )
     .option('--limit <n>', 'at most so many', wholeNumber(1, 10_000), 20)
     .action(act(async () => (await import('./list.js')).jobList));
-  filtered(
-    command(
-      job,
-      'count',
-      'count jobs and their vCredits',
-      'fileconv job count --by code --status failed --since today',
-      'fileconv job count --batch invoices',
-    ),
-  )
-    .addOption(new Option('--by <what>', 'what makes a group').choices(countedBy).default('status'))
-    .action(act(async () => (await import('./list.js')).jobCount));
   byId(
     'show',
     'print what a job did, what it waits for and what to type next; needs no worker',

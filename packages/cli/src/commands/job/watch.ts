@@ -4,9 +4,9 @@ import { fileSize, printable, shellWord } from 'temporal-file-conversion/interna
 import { shownPath } from 'temporal-file-conversion/internal/storage/file-uri';
 import type { CommandContext } from '../../command-context';
 import { exitCodes, type ExitCode } from '../../command-error';
-import { currentStep, showStep } from '../../convert/report';
-import { aborted, untilAskedToEnd } from '../../stack/asked-to-end';
-import { createStallReader, stallJson, StallNews, stallText } from '../../waiting/stall';
+import { awaitJob } from '../../convert/await-job';
+import { untilAskedToEnd } from '../../stack/asked-to-end';
+import { stallJson, stallText } from '../../waiting/stall';
 import { withJob } from './control';
 
 export async function jobWatch(context: CommandContext, workflowId: string): Promise<ExitCode> {
@@ -15,31 +15,14 @@ export async function jobWatch(context: CommandContext, workflowId: string): Pro
   return withJob(context, workflowId, async (temporal, job) => {
     const handle = new ConversionHandle(temporal.client.workflow.getHandle(workflowId));
     const { source, output: to } = job.input;
-    const step = showStep(output, {
-      file: 'uri' in source ? lastSegment(source.uri) : source.connector,
-      to,
-      ask: () => temporal.untilClosed(() => currentStep(handle)),
-    });
+    const file = 'uri' in source ? lastSegment(source.uri) : source.connector;
     if (!output.isLive && job.status === 'running') output.say(`${job.summary} is ${job.phase ?? 'running'}; waiting.`);
-    const reader = createStallReader(context, temporal.client);
-    const news = new StallNews({
-      output,
-      async explain() {
-        const { stall } = await reader.job(workflowId);
-        return stall && { who: job.summary, stall };
-      },
-    });
-    const waiting = temporal.untilClosed(() => Promise.race([handle.result(), aborted(signal)]));
     try {
-      const result = await waiting.finally(() => {
-        news.close();
-        step.close();
-      });
+      const { result, stall } = await awaitJob(context, { handle, file, to, stack: temporal, signal });
       if (result) return ended(context, job, result);
-      const { last } = news;
-      const fate = last ? stallText('The job', last) : 'The job continues without this command.';
+      const fate = stall ? stallText('The job', stall) : 'The job continues without this command.';
       output.say(`${fate} Come back: fileconv job watch ${shellWord(workflowId)}`);
-      if (output.json) output.printJson({ workflowId, status: 'unfinished', ...(last && stallJson(last)) });
+      if (output.json) output.printJson({ workflowId, status: 'unfinished', ...(stall && stallJson(stall)) });
       return exitCodes.interrupted;
     } catch (error) {
       if (!(error instanceof ConversionFailedError)) throw error;

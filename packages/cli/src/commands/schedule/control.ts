@@ -1,5 +1,4 @@
 import { fileURLToPath } from 'node:url';
-import { InvalidRequestError } from 'temporal-file-conversion/internal/client/job-request';
 import { NoSuchScheduleError, SweepSchedules } from 'temporal-file-conversion/internal/client/sweep-schedules';
 import type { ListedSweepSchedule, SweepFailure } from 'temporal-file-conversion/internal/client/sweep-schedules';
 import type { ConversionSweepResult } from 'temporal-file-conversion/internal/shared/batch';
@@ -7,7 +6,7 @@ import { counted, printable, shellWord } from 'temporal-file-conversion/internal
 import type { CommandContext } from '../../command-context';
 import { explaining } from '../../command-error';
 import { writtenDuration } from '../../config/duration';
-import { bothTimes, formatTable, timeCells, timeHeads } from '../../output/text';
+import { formatTable, timeCells, timeHeads } from '../../output/text';
 import { withTemporal } from '../../stack/open-temporal';
 
 export async function listSchedules(context: CommandContext): Promise<void> {
@@ -86,15 +85,6 @@ export function triggerSchedule(context: CommandContext, name: string): Promise<
   return control(context, { name, message }, (schedules) => schedules.trigger(name));
 }
 
-export function backfillSchedule(
-  context: CommandContext,
-  name: string,
-  { since: start, until: end = new Date() }: { since: Date; until?: Date },
-): Promise<void> {
-  const message = `Schedule ${name} makes up for what was due since ${bothTimes(start)}. How it goes: fileconv batch status ${name}`;
-  return control(context, { name, message }, (schedules) => schedules.backfill(name, { start, end }));
-}
-
 export function deleteSchedule(context: CommandContext, name: string): Promise<void> {
   const message = `Schedule ${name} is deleted. What it has converted stays.`;
   return control(context, { name, message }, (schedules) => schedules.delete(name));
@@ -107,9 +97,7 @@ function control(
 ): Promise<void> {
   const none = () => `There is no schedule ${name}. See: fileconv schedule list`;
   return withTemporal(context, async ({ client, taskQueue }) => {
-    await act(new SweepSchedules({ client, taskQueue }))
-      .catch(explaining(NoSuchScheduleError, 'INPUT_UNUSABLE', none))
-      .catch(explaining(InvalidRequestError, 'USAGE', (error) => error.message));
+    await act(new SweepSchedules({ client, taskQueue })).catch(explaining(NoSuchScheduleError, 'INPUT_UNUSABLE', none));
     context.output.result({ schedule: name, message }, message);
   });
 }

@@ -1,4 +1,3 @@
-import { isLocal } from 'temporal-file-conversion/internal/batch/uris';
 import { InvalidRequestError } from 'temporal-file-conversion/internal/client/job-request';
 import {
   ScheduleTakenError,
@@ -9,14 +8,13 @@ import {
 import { defined } from 'temporal-file-conversion/internal/shared/defined';
 import type { ConversionParameters, OnExisting } from 'temporal-file-conversion/internal/shared/job';
 import type { Unconvertible } from 'temporal-file-conversion/internal/shared/policies';
-import type { FileStore } from 'temporal-file-conversion/internal/storage/file-store';
-import { batchFolder, filesOf, folderUri } from '../../batch/batch-folder';
+import { batchFolder, folderUri, requireFolder } from '../../batch/batch-folder';
 import { checkName, defaultName } from '../../batch/settings';
 import { makeStateFolders } from '../../allowed';
 import type { CommandContext } from '../../command-context';
 import { CommandError, explaining } from '../../command-error';
 import { chosenPolicies } from '../../config/load-config';
-import { settleFormats } from '../../formats/check';
+import { settleFormat } from '../../formats/check';
 import { isEncrypting } from '../../keys/encryption-settings';
 import { withTemporal } from '../../stack/open-temporal';
 
@@ -46,13 +44,14 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
   const { config, cwd, output } = context;
   const times = timesOf(flags);
   const [from, out] = [folderUri(context, flags.from), folderUri(context, flags.out)];
-  const files = filesOf(context);
-  await requireFolder(files, from, { shown: flags.from, flag: '--from' });
-  await requireFolder(files, out, { shown: flags.out, flag: '--out', mayBeNew: true });
+  await requireFolder(context, { typed: flags.from, flag: '--from' });
+  for (const flag of ['--out', '--runs'] as const) {
+    await requireFolder(context, { typed: flag === '--out' ? flags.out : flags.runs, flag, mayBeNew: true });
+  }
   const name = flags.name ?? defaultName([flags.from], { cwd, to: [flags.to], out, isHidden: isEncrypting(context) });
   checkName(name);
   const app = flags.app ?? config.values.defaultApp;
-  const extensions = await settleFormats(context, app, { inputs: [], from: undefined, to: [flags.to] });
+  const extension = await settleFormat(context, app, { to: flags.to });
   const policies = chosenPolicies(config, {});
   // Its sweeps leave their reports there.
   await makeStateFolders(context);
@@ -65,7 +64,7 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
       parameters: flags.param,
       out,
       template: flags.template,
-      extension: extensions.get(flags.to),
+      extension,
       batchFolder: batchFolder(context, name, { runs: flags.runs, out, sources: [from] }),
       recursive: flags.recursive === true,
       exclude: flags.exclude,
@@ -103,19 +102,6 @@ function timesOf({ every, cron, timeZone }: CreateFlags): SweepTimes {
   if (cron !== undefined) return { cron, ...(timeZone !== undefined && { timeZone }) };
   if (timeZone !== undefined) throw usage('--time-zone is for --cron.');
   return { everyMs: every ?? 0 };
-}
-
-async function requireFolder(
-  files: FileStore,
-  folder: string,
-  { shown, flag, mayBeNew = false }: { shown: string; flag: string; mayBeNew?: boolean },
-): Promise<void> {
-  // Elsewhere a folder is the beginning of names, and the worker may see what this command does not.
-  if (!isLocal(folder)) return;
-  const { kind } = await files.look(folder.slice(0, -1));
-  if (kind === 'folder' || (kind === 'none' && mayBeNew)) return;
-  const problem = kind === 'none' ? 'does not exist' : 'is not a folder';
-  throw new CommandError('INPUT_UNUSABLE', [`${shown} ${problem}. Name a folder with ${flag}.`]);
 }
 
 const seeHelp = 'See: fileconv schedule create --help';

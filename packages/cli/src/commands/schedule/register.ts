@@ -9,7 +9,6 @@ import {
   group,
   onExistingOption,
   parameterOption,
-  pointInTime,
   templateOption,
   unconvertibleOption,
 } from '../arguments';
@@ -80,14 +79,6 @@ export function addSchedule(program: Command, act: Act): void {
   named('trigger', 'start a run now, unless the overlap policy forbids it', 'fileconv schedule trigger letters').action(
     act(async () => (await import('./control.js')).triggerSchedule),
   );
-  named(
-    'backfill',
-    'catch up on runs that were due in the past, for example while it was paused',
-    'fileconv schedule backfill letters --since 24h',
-  )
-    .requiredOption('--since <time>', 'from when on: 24h or 7d ago, or an ISO time', pointInTime)
-    .option('--until <time>', 'default: now', pointInTime)
-    .action(act(async () => (await import('./control.js')).backfillSchedule));
   named(
     'delete',
     'start no more runs; what was converted stays, and a run in progress continues',

@@ -1,0 +1,95 @@
+import type { ConversionHandle } from 'temporal-file-conversion/internal/client/conversion-handle';
+import { readPendingStep } from 'temporal-file-conversion/internal/client/operations/job-waiting';
+import type { ConversionJobResult } from 'temporal-file-conversion/internal/shared/job';
+import { printable } from 'temporal-file-conversion/internal/shared/wording';
+import type { CommandContext } from '../command-context';
+import type { Output } from '../output/output';
+import { columnsOf, fitMiddle } from '../output/text';
+import { aborted } from '../stack/asked-to-end';
+import type { StackInUse } from '../stack/open-temporal';
+import { createStallReader, StallNews, type Stall } from '../waiting/stall';
+
+interface AwaitedJob {
+  handle: ConversionHandle;
+  /** As the user knows it. */
+  file: string;
+  to: string;
+  stack: Pick<StackInUse, 'client' | 'untilClosed'>;
+  /** Ends the wait, not the job. */
+  signal: AbortSignal;
+}
+
+/**
+ * Waits for a job; shows meanwhile what it does, and says why it does not progress.
+ * @returns no result when the signal came before the end; the stall is what it waited for then.
+ * @throws ConversionFailedError
+ */
+export async function awaitJob(
+  context: CommandContext,
+  { handle, file, to, stack, signal }: AwaitedJob,
+): Promise<{ result?: ConversionJobResult; stall?: Stall }> {
+  const { output } = context;
+  const step = showStep(output, { file, to, ask: () => stack.untilClosed(() => currentStep(handle)) });
+  const reader = createStallReader(context, stack.client);
+  const news = new StallNews({
+    output,
+    async explain() {
+      const { stall } = await reader.job(handle.workflowId);
+      return stall && { who: file, stall };
+    },
+  });
+  try {
+    const result = await stack.untilClosed(() => Promise.race([handle.result(), aborted(signal)]));
+    return { ...(result && { result }), ...(news.last && { stall: news.last }) };
+  } finally {
+    news.close();
+    step.close();
+  }
+}
+
+const drawEveryMs = 200;
+const askEveryDraws = 5;
+
+/** On a terminal, a line that tells what a job does, as `ask` tells in a few words, until it is closed. */
+function showStep(
+  output: Output,
+  { file, to, ask }: { file: string; to: string; ask: () => Promise<string> },
+): { close(): void } {
+  if (!output.isLive) return { close: () => undefined };
+  const startedAt = Date.now();
+  let step = 'starting';
+  let isAsking = false;
+  let draws = 0;
+  // Slow answers neither pile up nor delay the drawing.
+  const look = async (): Promise<void> => {
+    if (isAsking) return;
+    isAsking = true;
+    step = printable(await ask().catch(() => 'no answer from Temporal'));
+    isAsking = false;
+  };
+  const timer = setInterval(() => {
+    if (draws % askEveryDraws === 0) void look();
+    draws += 1;
+    const before = `${String(Math.floor((Date.now() - startedAt) / 1_000)).padStart(5)} s  `;
+    const after = ` → ${to}  ${step}`;
+    // The file name is shortened first: the step and the time are what changes.
+    const room = Math.max(12, output.columns - columnsOf(before) - columnsOf(after));
+    output.live([`${before}${fitMiddle(printable(file), room)}${after}`]);
+  }, drawEveryMs);
+  return {
+    close() {
+      clearInterval(timer);
+      output.live([]);
+    },
+  };
+}
+
+/** What a job does now, in a few words. Asks Temporal alone, so that it works without a worker. */
+async function currentStep(handle: ConversionHandle): Promise<string> {
+  const pending = readPendingStep(await handle.describe());
+  if (!pending) return 'waiting';
+  const { step, attempt, lastFailure } = pending;
+  // That a conversion is not finished is no failure worth showing.
+  if (lastFailure === undefined || step === 'converting') return step;
+  return `${step} (attempt ${attempt}: ${lastFailure})`;
+}

@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto';
+import path from 'node:path';
+import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
+import { resetWorkflow } from '../support/reset';
+import { until } from '../support/until';
+
+/** Whoever waits for a job or a batch while somebody resets it by hand: `temporal workflow reset`. */
+
+const rig = rigOfEachTest();
+
+async function requested(name: string) {
+  const source = await rig.source(name);
+  return { source, output: 'pdf', destination: path.join(rig.folder, `${name}.pdf`) };
+}
+
+const isPolled = () => until('its task is polled', () => rig.stub.count('task/response') > 0);
+
+it('a handle to a job waits for the run that a reset makes, and then for its end', async () => {
+  const held = rig.stub.hold();
+  const job = await rig.client.start({ ...(await requested('report.md')), policies: quickPolicies });
+  const ended = Promise.all([job.result(), rig.client.get(job.workflowId).result()]);
+  await isPolled();
+  await resetWorkflow(rig.temporal, job.workflowId, 'latest');
+  await resetWorkflow(rig.temporal, job.workflowId, 'latest');
+  held.letGo();
+  expect((await ended).map(({ status }) => status)).toEqual(['succeeded', 'succeeded']);
+});
+
+it('a handle to a batch does, too', async () => {
+  const held = rig.stub.hold();
+  const items = [await requested('report.md')];
+  const batch = await rig.client.startBatch({ name: randomUUID(), items });
+  const ended = batch.result();
+  await isPolled();
+  await resetWorkflow(rig.temporal, batch.name, 'latest');
+  held.letGo();
+  expect(await ended).toMatchObject({ status: 'completed', succeeded: 1 });
+});
+
+it('one that is terminated is told as such, though another is started under its name', async () => {
+  const held = rig.stub.hold();
+  const name = randomUUID();
+  const items = [await requested('report.md')];
+  const batch = await rig.client.startBatch({ name, items });
+  const ended = expect(batch.result()).rejects.toMatchObject({ code: 'TERMINATED' });
+  await isPolled();
+  await rig.temporal.workflow.getHandle(name).terminate();
+  await rig.client.startBatch({ name, items });
+  await ended;
+  held.letGo();
+  await rig.client.getBatch(name).result();
+});

@@ -2,7 +2,6 @@ import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from
 import { RefusedPlanError } from '../batch/plan/findings';
 import { NoEarlierRunError } from '../batch/plan/replan-failed';
 import { RunFileError } from '../batch/run-files';
-import { DamagedRunError } from '../batch/run-folders';
 import { endpoints } from '../contract/endpoints';
 import { adviceOfOthers, lookUpErrorCode, type ErrorClass } from '../contract/error-codes';
 import { ConversionApiError, isClientErrorCode } from '../http/errors';
@@ -103,7 +102,6 @@ export function toFailure(error: unknown, context: FailureContext): Error {
   if (error instanceof TokenUnreadableError) {
     return retry(failureCodes.tokenUnreadable, { message: `App ${context.app}: ${message}.` });
   }
-  if (error instanceof DamagedRunError) return fail(failureCodes.batchRunDamaged);
   if (error instanceof RunFileError || error instanceof NoEarlierRunError) return fail(error.code);
   if (error instanceof RefusedPlanError) {
     return ApplicationFailure.create({

@@ -31,7 +31,7 @@ export function createPlanBatch({ files, api }: Pick<ActivityDependencies, 'file
     const writing = { jobKey, attempt, signal };
     const asking = { ask: askingOf(service, input.onExisting), askAnswer, noted, writing, signal };
     const planned = await find(files, input, asking);
-    const { run, rows, problems } = planned;
+    const { run, rows, problems, passedOver } = planned;
     if (problems.count > 0) throw new RefusedPlanError(problems, planned.warnings);
     if (planned.toNote.length > 0) {
       await writeFile(files, notes, [jsonLine(planned.toNote)], { writing });
@@ -39,7 +39,8 @@ export function createPlanBatch({ files, api }: Pick<ActivityDependencies, 'file
     }
     await removeOldRuns(files, plan.folder);
     if (run) await saveRequest(files, plan.folder, defined({ request, tags }), writing);
-    return { ...(run && { run: { folder: run.folder, rows } }), planned: summaryOf(planned), ...lookAtNames(client) };
+    const told = { planned: summaryOf(planned), passedOver, ...lookAtNames(client) };
+    return { ...(run && { run: { folder: run.folder, rows } }), ...told };
   }, 'plan');
 }
 

@@ -4,7 +4,8 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { FindingList } from '../batch/plan/findings';
 import type { BatchReport } from '../batch/report/report';
 import type * as ReportModule from '../batch/report/write-report';
-import { hasEnded, readEndedItems, readPart, runOf, type BatchRun } from '../batch/run-folders';
+import { partUri } from '../batch/run-files';
+import { exists, hasEnded, readEndedItems, readPart, runOf, type BatchRun } from '../batch/run-folders';
 import { folderOf } from '../batch/uris';
 import { findWorkflow, firstRunOf, readStartInput } from '../history/find-workflow';
 import type {
@@ -156,9 +157,8 @@ export class BatchHandle {
     { end, signal }: { end: BatchHandle | undefined; signal: AbortSignal | undefined },
   ): AsyncGenerator<BatchItemResult> {
     for (;;) {
-      const results = await readPart(this.files, { run, part: run.part, signal });
-      if (!results) break;
-      yield* results;
+      if (!(await exists(this.files, partUri(run.folder, run.part)))) break;
+      yield* readPart(this.files, run.folder, { part: run.part, signal });
       run.part += 1;
     }
     if (!end) return;

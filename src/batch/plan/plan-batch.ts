@@ -97,7 +97,7 @@ export interface PlanBatchOptions {
  *
  * Uses a few hundred bytes of memory per row.
  *
- * @throws DamagedRunError if the results of an earlier run cannot be read; the signal's reason.
+ * @throws RunFileError if the results of an earlier run cannot be read; the signal's reason.
  */
 export async function planBatch(options: PlanBatchOptions): Promise<PlannedBatch> {
   const { signal } = options;
@@ -144,10 +144,18 @@ class BatchPlanning {
     const rows = this.#rows(rules);
     const canRun = () => dryRun !== true && this.#problems.count === 0 && this.#toNote.length === 0;
     const lastRun = () => this.#lastRun;
-    const written = await writeRun(rows, { files, batchFolder, lastRun, canRun, mayBeDone, writing });
+    const written = await writeRun(rows, {
+      files,
+      batchFolder,
+      lastRun,
+      canRun,
+      mayBeDone,
+      mayBeAll: mayBeEmpty,
+      writing,
+    });
     this.#refuseNothing(written.rows);
     const found = { problems: this.#problems, warnings: this.#warnings, unread: this.#unread, leftOut: this.#leftOut };
-    return conclude(written, { ...found, toNote: this.#toNote, mayBeAll: mayBeEmpty });
+    return conclude(written, { ...found, toNote: this.#toNote });
   }
 
   /** The rules for destinations; undefined if the options are invalid. */
@@ -178,6 +186,7 @@ class BatchPlanning {
     this.#lastRun = ledger.run;
     await writeFile(this.draftFile, inChunks(this.#draft(rules, ledger)));
     const settle = (row: DraftRow) => this.#settleRow(row, ledger);
+    const failedBefore = new Set(this.options.mayBeEmpty ? failedRows(ledger) : []);
     for await (const settled of mapOrdered(this.#drafted(), { concurrency: comparisonsUnderWay, signal }, settle)) {
       if (typeof settled === 'string') {
         this.#leftOut[settled] += 1;
@@ -185,7 +194,8 @@ class BatchPlanning {
       }
       const { item, ...rest } = settled;
       const sourceGroup = this.#conflicts.firstRowOf(item.source);
-      yield { item: { ...item, ...defined({ sourceGroup }) }, ...rest };
+      const isKnown = failedBefore.has(rowKey(item));
+      yield { item: { ...item, ...defined({ sourceGroup }) }, ...rest, isKnown };
     }
   }
 
@@ -315,6 +325,14 @@ class BatchPlanning {
     if (!isEmpty || mayBeEmpty === true || this.#problems.count > 0 || !('sources' in what)) return;
     this.#problems.add('NO_SOURCES', 'There are no files to convert. Check the names, and what --exclude leaves out.');
   }
+}
+
+function* failedRows(ledger: Ledger): Generator<string> {
+  for (const row of ledger.rows()) if (row.run === ledger.run && row.status === 'failed') yield rowKey(row);
+}
+
+function rowKey({ source, destination }: Pick<BatchItem, 'source' | 'destination'>): string {
+  return `${source}\0${destination}`;
 }
 
 function extensionFromName(output: string): string {

@@ -29,7 +29,7 @@ export class NoEarlierRunError extends Error {
 
 /**
  * A new run with the rows of the latest: rows that succeeded or were skipped are done, the rest is retried.
- * @throws NoEarlierRunError; DamagedRunError; the signal's reason.
+ * @throws NoEarlierRunError; RunFileError; the signal's reason.
  */
 export function replanFailed(options: ReplanFailedOptions): Promise<PlannedBatch> {
   return replan(options).catch((error: unknown) => {

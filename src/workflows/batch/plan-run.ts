@@ -5,9 +5,8 @@ import {
   type BatchState,
   type ConversionBatchInput,
   type ConversionBatchResult,
-  type PlannedRows,
 } from '../../shared/batch';
-import type { PassedOver, PlanBatchResult } from '../../shared/batch-activities';
+import type { PlanBatchResult } from '../../shared/batch-activities';
 import { defined } from '../../shared/defined';
 import { batchStateQuery } from '../../shared/names';
 import { searchAttributes } from '../../shared/search-attributes';
@@ -46,11 +45,4 @@ export async function planRun(
     if (isCancellation(error)) return { status: 'cancelled', ...none, durationMs: Date.now() - startedAt };
     throw unwrap(error);
   }
-}
-
-/** When nothing is to do there is no manifest to count. */
-export function passedOverBy({ done, kept, refused, failures, missing }: PlannedRows): PassedOver {
-  const failing = Object.values(failures).reduce((sum, count) => sum + count, 0);
-  const unconvertible = refused - failing;
-  return { done, kept, missing, refused: failing, unconvertible, failures, possiblyChargedTwice: 0 };
 }

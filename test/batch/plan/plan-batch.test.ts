@@ -25,6 +25,10 @@ describe('a plan of folders', () => {
         { input: 'md', extension: 'md', output: 'pdf', rows: 2, bytes: 2 },
         { input: 'docx', extension: 'docx', output: 'pdf', rows: 1, bytes: 3 },
       ],
+      passedOver: {
+        ...{ done: 0, missing: 0, kept: 0, refused: 0, unconvertible: 0, possiblyChargedTwice: 0 },
+        failures: {},
+      },
       replaced: 0,
       missing: { count: 0, listed: [] },
       existing: { count: 0, listed: [] },

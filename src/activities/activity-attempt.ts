@@ -9,7 +9,7 @@ import type { LastFailure, Parking } from '../shared/activities';
 import type { CallbackSubmission } from '../shared/job';
 import type { Stores } from '../storage/stores';
 import { AcknowledgedHeartbeat } from './acknowledged-heartbeat';
-import type { AppSlots, WaitSlots } from './app-slots';
+import type { WaitSlots } from './slots';
 import {
   toFailure,
   endedByRateLimit,
@@ -34,8 +34,6 @@ export interface ActivityDependencies {
   files: Stores;
   /** Default: no metrics. */
   metrics?: WorkerMetrics | undefined;
-  /** Default: slots are not shared out. */
-  slots?: AppSlots | undefined;
   refusals: RefusalWatch;
   times: ConversionTimes;
   /** `refusals`, `times` and `waits` are shared by all activities of a worker. */
@@ -48,7 +46,7 @@ export interface ActivityDependencies {
 interface EarlierAttempts {
   /** Answered with 429; not counted as attempts. */
   throttled?: number;
-  /** Ended before a request: by a long queue, reserved slots or a known refusal; not counted either. */
+  /** Ended before a request: by a long queue or a known refusal; not counted either. */
   turnedAway?: number;
   /** Latest consecutive attempts that received an unreadable response. */
   unreadable?: number;
@@ -147,7 +145,7 @@ function begin({ step, app, parking }: Step) {
 
 /** `parking`: of a step whose refusals may park its job. */
 export async function runAttempt<T>(
-  { metrics, slots, refusals }: Pick<ActivityDependencies, 'metrics' | 'slots' | 'refusals'>,
+  { metrics, refusals }: Pick<ActivityDependencies, 'metrics' | 'refusals'>,
   { step, app, parking }: Step,
   work: (attempt: ActivityAttempt) => Promise<T>,
 ): Promise<T> {
@@ -157,9 +155,8 @@ export async function runAttempt<T>(
   // A submit starts its regular beat only after its fence, which an older beat must not overtake.
   if (step !== 'submit') heartbeat.start();
   try {
-    // Keeps what earlier attempts recorded, even if this one gets no slot.
+    // Keeps what earlier attempts recorded.
     heartbeat.update(attempt.previousDetails as object);
-    slots?.check(context.info.taskQueue, app);
     account = parking && askForAccount(refusals, attempt);
     const result = await work(attempt);
     account?.accepted();

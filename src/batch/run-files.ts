@@ -120,7 +120,6 @@ export const refusedSchema = z.object({
 export const seenSchema = z.object({
   stamp: z.string(),
   source: sourceContent.exactOptional(),
-  answer: z.string().exactOptional(),
   times: z.int().positive().exactOptional(),
 }) satisfies z.ZodType<Sighting>;
 

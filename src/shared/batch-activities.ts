@@ -113,9 +113,8 @@ export interface AwaitedJob {
 }
 
 export interface AwaitJobsInput {
+  /** Waits until one has ended, and returns those that have; with `expected`, looks once at all of them. */
   jobs: AwaitedJob[];
-  /** Returns the current state of all jobs. Default: waits until one has ended, and returns those that have. */
-  looksOnce?: true;
 }
 
 export interface SeenJob {

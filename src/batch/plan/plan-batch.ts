@@ -25,16 +25,7 @@ import {
 import { Conflicts, explainConflict } from './conflicts';
 import { Findings } from './findings';
 import { conclude, firstAttempt, type LeftOut, type SettledRow, type PlannedBatch, writeRun } from './planned-batch';
-import {
-  refuseRow,
-  repeatRefusal,
-  repeatRow,
-  sight,
-  asAsked,
-  type AskAnswer,
-  type AskPair,
-  type RepeatedItem,
-} from './settle-row';
+import { refuseRow, repeatRefusal, repeatRow, asAsked, type AskPair, type RepeatedItem } from './settle-row';
 
 /** What the request of a batch says of its plan. */
 export function planOptions({
@@ -77,8 +68,8 @@ export interface PlanBatchOptions {
   again?: boolean | undefined;
   /** Asks in advance what the service would refuse. Default: not asked. */
   ask?: AskPair | undefined;
-  /** Does not send again what the service has refused, until the file or this answer changes. Default: sends it again. */
-  askAnswer?: AskAnswer | undefined;
+  /** Does not send again what the service has refused, until the file changes. Default: sends it again. */
+  heedsRefusals?: boolean | undefined;
   /** What becomes of a row that the service is known to refuse. Default: `fail`. */
   unconvertible?: Unconvertible | undefined;
   /** Writes no run. */
@@ -272,7 +263,7 @@ class BatchPlanning {
    * one of the first look: it may still be being written.
    */
   async #settleRow(row: DraftRow, ledger: Ledger): Promise<SettledRow | 'repeated' | 'unsettled'> {
-    const { files, again, ask, askAnswer, unconvertible, settledForMs, noted, signal } = this.options;
+    const { files, again, ask, heedsRefusals, unconvertible, settledForMs, noted, signal } = this.options;
     const { onUnknownOutcome = defaultPolicies.onUnknownOutcome } = this.options;
     const { source, output, input, parameters, destination, stamp, bytes, exists, resultBytes } = row;
     const asked = defined({ source, output, input, parameters, destination });
@@ -292,14 +283,13 @@ class BatchPlanning {
     if (clash && !repeated?.done) return bad(clash);
     if (row.refused && !repeated?.done && !repeated?.kept && !repeated?.earlier) return bad(row.refused, repeated);
     const isSent = mayRun && !repeated?.done && !repeated?.kept && !repeated?.earlier;
-    const sighted = isSent && askAnswer && stamp !== undefined ? { ...asked, stamp } : undefined;
-    const now = sighted && askAnswer && (await sight(sighted, askAnswer));
-    const before = sighted && now && known && (await repeatRefusal(sighted, now, { known, files, signal }));
+    const sighted = isSent && heedsRefusals && stamp !== undefined ? { ...asked, stamp } : undefined;
+    const before = sighted && known && (await repeatRefusal(sighted, { known, files, signal }));
     if (before?.refused) {
       const refused = asAsked(before.refused, unconvertible);
       return { item: { ...asked, seen: before.seen, refused }, bytes, exists };
     }
-    const seen = before?.seen ?? now;
+    const seen = before?.seen ?? (sighted && { stamp: sighted.stamp });
     if (mayRun && settledForMs !== undefined && stamp !== undefined && !repeated?.done && !repeated?.kept) {
       const note = hash('sha256', `${stamp}\0${source}`, 'base64url');
       if (!noted) this.#toNote.push(note);

@@ -22,7 +22,7 @@ import {
 } from '../../shared/search-attributes';
 import { jobDetails } from '../../shared/temporal-ui';
 import type { conversionJob } from '../job/conversion-job';
-import { BatchLooks, BatchWaits } from './batch-waits';
+import { BatchWaits } from './batch-waits';
 import {
   carriedFlight,
   type CarriedFlight,
@@ -44,10 +44,6 @@ import { SourceUploads, type CarriedUploads } from './source-uploads';
  */
 export class BatchFlights {
   private readonly flights = new Map<number, Flight>();
-  private readonly looks = new BatchLooks<Flight>(
-    (flight, seen) => this.seen(flight, seen),
-    (flight, error) => this.end(flight, { ...unreadable(error), charge: 'maybe' }),
-  );
   private readonly waits = new BatchWaits<Flight>(
     (flight, seen) => this.seen(flight, seen),
     (flight, error) => this.end(flight, { ...unreadable(error), charge: 'maybe' }),
@@ -184,7 +180,7 @@ export class BatchFlights {
 
   /** Resolves when the batch can continue as new: a child whose start is not confirmed by then would never start. */
   async rest(): Promise<void> {
-    await Promise.all([this.looks.rest(), this.waits.rest()]);
+    await this.waits.rest();
     await condition(() => this.unconfirmed === 0);
   }
 
@@ -199,9 +195,6 @@ export class BatchFlights {
       case 'looking':
         void this.lookAt(flight);
         return;
-      case 'untold':
-        this.looks.ask(flight, job);
-        return;
       case 'blocked':
       case 'awaited':
       case 'started':
@@ -213,7 +206,7 @@ export class BatchFlights {
 
   private async lookAt(flight: Flight): Promise<void> {
     const expected = await this.jobInput(flight);
-    if (expected) this.looks.ask(flight, { workflowId: flight.workflowId, expected });
+    if (expected) this.waits.add(flight, { workflowId: flight.workflowId, expected });
   }
 
   private async launch(flight: Flight, after: string | undefined): Promise<void> {
@@ -229,7 +222,8 @@ export class BatchFlights {
     } catch (error) {
       const told = outcomeOfFailure(error instanceof ChildWorkflowFailure ? error.cause : error);
       if (told.charge !== undefined) this.end(flight, told);
-      else this.goOn(flight, { kind: 'untold', told });
+      // It has ended without a word of what it left behind: its history tells.
+      else this.goOn(flight, { kind: 'awaited' });
     }
   }
 
@@ -269,10 +263,6 @@ export class BatchFlights {
     const { step } = flight;
     if (!this.flights.has(flight.item)) return;
     switch (step.kind) {
-      case 'untold':
-        // Without a history nothing proves that no conversion ran.
-        this.end(flight, outcome ?? { ...step.told, charge: 'maybe' });
-        return;
       case 'started':
       case 'awaited':
         // One that was reset ended in another run.

@@ -37,9 +37,9 @@ export function renderPage(report: BatchReport, timeZone?: string): string {
 function summary(report: BatchReport, timeZone: string | undefined): Markup {
   const { batch, counts, status, startedAt, durationMs, vcredits, requests, bytes } = report;
   const { verdict, text, detail } = headlineOf(report);
-  const { items: _items, ...parts } = counts;
+  const { succeeded, failed, skipped, cancelled } = counts;
   // Zero counts are left out, except for the two that every reader looks for.
-  const shown = Object.entries(parts).filter(([name, count]) => count > 0 || /^(succeeded|failed)$/.test(name));
+  const others = Object.entries({ skipped, cancelled }).filter(([, count]) => count > 0);
   const started = html`<time datetime="${new Date(startedAt).toISOString()}">${formatTime(startedAt, timeZone)}</time>`;
   const read = bytes.source > 0 ? `${fileSize(bytes.source)} → ` : '';
   return html`<header class="card">
@@ -48,8 +48,9 @@ function summary(report: BatchReport, timeZone: string | undefined): Markup {
     <p class="verdict ${verdict}">${text}</p>
     ${detail !== '' && html`<p class="quiet">${detail}</p>`}
     <dl>
-      ${shown.map(([name, count]) => fact(name === 'succeeded' ? 'Converted' : capitalised(name), formatCount(count)))}
-      ${fact('Started', started)} ${fact('Took', formatDuration(durationMs))} ${fact('vCredits', formatCount(vcredits))}
+      ${fact('Converted', formatCount(succeeded))} ${fact('Failed', formatCount(failed))}
+      ${others.map(([name, count]) => fact(capitalised(name), formatCount(count)))} ${fact('Started', started)}
+      ${fact('Took', formatDuration(durationMs))} ${fact('vCredits', formatCount(vcredits))}
       ${fact('Requests', formatCount(requests))} ${bytes.output > 0 && fact('Data', `${read}${fileSize(bytes.output)}`)}
     </dl>
   </header> `;

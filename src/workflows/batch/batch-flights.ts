@@ -14,12 +14,7 @@ import { jobSummary, type ConversionJobInput, type SharedUpload } from '../../sh
 import { jobIdOf, numberedDestination } from '../../shared/job-id';
 import { outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../../shared/job-outcome';
 import { conversionJobType, inBatchMemo } from '../../shared/names';
-import {
-  listingOptions,
-  searchAttributes,
-  settableAttributes,
-  startingAttributes,
-} from '../../shared/search-attributes';
+import { isListed, searchAttributes, startingAttributes, storable } from '../../shared/search-attributes';
 import { jobDetails } from '../../shared/temporal-ui';
 import type { conversionJob } from '../job/conversion-job';
 import { BatchWaits } from './batch-waits';
@@ -56,7 +51,7 @@ export class BatchFlights {
   private isCancelling = false;
   isAwaitingAll = false;
   private readonly batchId = workflowInfo().workflowId;
-  private readonly settable = settableAttributes(workflowInfo());
+  private readonly isListed = isListed(workflowInfo());
   private readonly tags = workflowInfo().typedSearchAttributes.get(searchAttributes.tags);
 
   constructor(
@@ -235,10 +230,7 @@ export class BatchFlights {
       this.end(flight, { status: 'cancelled' });
       return undefined;
     }
-    const listing = listingOptions(
-      startingAttributes(input, { batchId: this.batchId, tags: this.tags }),
-      this.settable,
-    );
+    const attributes = storable(startingAttributes(input, { batchId: this.batchId, tags: this.tags }));
     const isNew = after === undefined;
     try {
       return await startChild<typeof conversionJob>(conversionJobType, {
@@ -249,8 +241,8 @@ export class BatchFlights {
         priority: itemJobPriority(),
         staticSummary: jobSummary(input),
         staticDetails: jobDetails(input),
-        ...listing,
-        memo: { ...listing.memo, [inBatchMemo]: true },
+        ...(this.isListed && { typedSearchAttributes: attributes }),
+        memo: { [inBatchMemo]: true },
       });
     } catch (error) {
       if (error instanceof WorkflowExecutionAlreadyStartedError) this.goOn(flight, { kind: 'looking' });

@@ -20,7 +20,7 @@ import {
 } from '../../shared/batch';
 import type { ManifestPosition, NamesTold } from '../../shared/batch-activities';
 import { defined } from '../../shared/defined';
-import { searchAttributes, settableAttributes, type ListedBatchStatus } from '../../shared/search-attributes';
+import { isListed, searchAttributes, type ListedBatchStatus } from '../../shared/search-attributes';
 import { wasReset } from '../job/job-progress';
 import { batchActivities } from './batch-activities';
 import { describeBatch } from './batch-details';
@@ -108,7 +108,7 @@ class ConversionBatch implements ControlledBatch {
   /** Number of items that this run has started, plus those that ended in it. */
   private progress = 0;
   private listedAs: ListedBatchStatus;
-  private readonly isListed = settableAttributes(workflowInfo()).has(searchAttributes.status.name);
+  private readonly isListed = isListed(workflowInfo());
 
   constructor(
     private readonly input: ConversionBatchInput,

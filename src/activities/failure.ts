@@ -19,7 +19,6 @@ import type { ParkReason } from '../shared/job';
 import { systemErrorCode } from '../shared/system-error';
 import { StorageError } from '../storage/errors';
 import { nextPauseMs, withinDeadlineMs, type RetryPauses } from './pauses';
-import { KnownRefusalError } from './refusal-watch';
 import { shortCause, shortStack } from './short-error';
 
 export interface FailureContext {
@@ -35,8 +34,6 @@ export interface FailureContext {
   taskId?: string;
   /** Of the job. Default: it is not parked, and a refused account fails it. */
   parking?: Parking | undefined;
-  /** Pause of a parked job until the next probe. Default: as after other failures. */
-  probeAfterMs?: number | undefined;
   callback?: boolean;
   /** The task id is only a hint; the service may not know it. */
   taskIsHint?: boolean;
@@ -68,6 +65,12 @@ export class UnknownSubmitError extends Error {
   }
 }
 
+/** The first attempt of a job that has just been refused and parked, which waits before it asks again. */
+export class JustParkedError extends Error {
+  override readonly name = 'JustParkedError';
+}
+
+const longestProbeMs = 3_600_000;
 const usualPauses: RetryPauses = { initialMs: 1_000, maximumMs: 60_000 };
 /** After this many consecutive unreadable responses, the peer is assumed not to be the conversion service. */
 const maxUnreadableAnswers = 5;
@@ -91,10 +94,9 @@ export function toFailure(error: unknown, context: FailureContext): Error {
   const { message } = cause;
   const fail = (code: string) => build(context, { code, message, reaction: 'fail', cause });
   const retry = (code: string, said = message) => build(context, { code, message: said, reaction: 'retry', cause });
-  if (error instanceof KnownRefusalError) {
-    const { refusal, waitMs } = error;
-    const isCredits = lookUpErrorCode(refusal.code)?.class === 'credits';
-    return park(isCredits ? 'credits' : 'account', { ...refusal, cause }, { ...context, probeAfterMs: waitMs });
+  if (error instanceof JustParkedError && context.parking?.parked) {
+    const { reason, code } = context.parking.parked;
+    return park(reason, { code, message, cause }, { ...context, attempt: 0 });
   }
   // Another worker may have it, or this one after a restart.
   if (error instanceof UnknownAppError) return retry(failureCodes.unknownApp);
@@ -145,9 +147,9 @@ export function saysMissing(error: unknown): boolean {
   return known === 'chain' || known === 'expired';
 }
 
-/** Whether a rate limit or a known refusal ended the attempt before it did anything. */
+/** Whether a rate limit, or that its job has just parked, ended the attempt before it did anything. */
 export function endedByRateLimit(error: unknown): 'throttled' | 'turnedAway' | undefined {
-  if (error instanceof KnownRefusalError) return 'turnedAway';
+  if (error instanceof JustParkedError) return 'turnedAway';
   if (!(error instanceof ConversionApiError)) return undefined;
   if (error.code === 'RATE_LIMIT_WAIT') return 'turnedAway';
   return classOf(error) === 'rate' ? 'throttled' : undefined;
@@ -258,8 +260,9 @@ function park(
   const { parking: { parked } = {}, serverNow = Date.now, attempt, pauses = usualPauses } = context;
   const leftMs = parked?.reason === parkedFor ? parked.until - serverNow() : 0;
   if (leftMs <= 0) return build(context, { ...parts, reaction: 'park', parkedFor });
-  const { probeAfterMs = nextPauseMs(pauses, attempt) } = context;
-  // Many jobs wait for the same, and one of them asks for all.
+  const probeAfterMs =
+    parkedFor === 'room' ? nextPauseMs(pauses, attempt) : Math.min(pauses.maximumMs * 2 ** attempt, longestProbeMs);
+  // Many jobs wait for the same.
   const delayMs = Math.ceil(Math.min(probeAfterMs * (1 + Math.random() / 10), leftMs));
   return build(context, { ...parts, reaction: 'retry', expected: true, delayMs });
 }

@@ -1,7 +1,4 @@
-import { json } from 'node:stream/consumers';
 import type { Client } from '@temporalio/client';
-import { writeFile } from '../batch/contents';
-import { jsonLine } from '../batch/lines';
 import { RefusedPlanError } from '../batch/plan/findings';
 import { planBatch, planOptions, type PlanBatchOptions } from '../batch/plan/plan-batch';
 import { summaryOf } from '../batch/plan/planned-batch';
@@ -24,18 +21,12 @@ import { batchStep, type ActivityDependencies } from './activity-attempt';
 export function createPlanBatch({ files, api }: Pick<ActivityDependencies, 'files' | 'api'>) {
   return batchStep(async (input: PlanBatchInput, { signal, jobKey, attempt }, client): Promise<PlanBatchResult> => {
     const { app, plan, request, tags } = input;
-    const notes = plan.folder + firstLook;
-    const noted = input.isSecondLook && new Set((await json(files.read(notes, { signal }))) as string[]);
     const service = questions(() => api(app), signal);
     const writing = { jobKey, attempt, signal };
-    const asking = { ask: askingOf(service, input.onExisting), noted, writing, signal };
+    const asking = { ask: askingOf(service, input.onExisting), writing, signal };
     const planned = await find(files, input, asking);
     const { run, rows, problems, passedOver } = planned;
     if (problems.count > 0) throw new RefusedPlanError(problems, planned.warnings);
-    if (planned.toNote.length > 0) {
-      await writeFile(files, notes, [jsonLine(planned.toNote)], { writing });
-      return { looksAgain: true, planned: summaryOf(planned) };
-    }
     await removeOldRuns(files, plan.folder);
     if (run) await saveRequest(files, plan.folder, defined({ request, tags }), writing);
     const told = { planned: summaryOf(planned), passedOver, ...lookAtNames(client) };
@@ -50,25 +41,21 @@ export function lookAtNames({ options }: Client): NamesTold {
 function find(
   files: FileStore,
   { plan, onUnknownOutcome, again, isScheduled }: PlanBatchInput,
-  asking: Pick<PlanBatchOptions, 'noted' | 'writing'> & { ask: AskPair; signal: AbortSignal },
+  asking: Pick<PlanBatchOptions, 'writing'> & { ask: AskPair; signal: AbortSignal },
 ) {
   const { folder: batchFolder, what, stdin, unconvertible } = plan;
-  const { ask, noted, writing, signal } = asking;
+  const { ask, writing, signal } = asking;
   const rules = { files, onUnknownOutcome, again, ask, writing, signal };
   if (what === 'last') return replanFailed({ ...rules, batchFolder, unconvertible });
   return planBatch({
     ...planOptions({ ...plan, what }),
     ...rules,
-    noted,
     mayBeEmpty: isScheduled,
     ...(stdin !== undefined && { stdin: files.read(stdin, { signal }) }),
     // What the service has refused is sent again when somebody asks for it.
     heedsRefusals: isScheduled,
   });
 }
-
-/** In the batch's folder: what the first look at files that may still be being written has seen. */
-const firstLook = 'first-look.json';
 
 /** One that can't be asked refuses nothing. */
 function questions(api: () => ConversionApi, signal: AbortSignal): FormatQuestions {

@@ -157,8 +157,6 @@ export interface PlanBatchInput {
   onUnknownOutcome: OnUnknownOutcome;
   again?: true;
   isScheduled?: true;
-  /** `settledForMs` after the first one. */
-  isSecondLook?: true;
   /** Rows whose results exist and are to be skipped need no question. */
   onExisting?: OnExisting;
 }
@@ -170,13 +168,10 @@ export interface NamesTold {
 }
 
 export interface PlanBatchResult extends NamesTold {
-  /** Nothing is planned yet: files may still be being written, which a second look will tell. */
-  looksAgain?: true;
   /** The new run; absent when there is nothing to do. */
   run?: PlannedRun;
   planned: PlannedRows;
-  /** Absent: nothing is planned yet. */
-  passedOver?: PassedOver;
+  passedOver: PassedOver;
 }
 
 export interface PlannedRun {

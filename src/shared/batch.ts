@@ -146,7 +146,7 @@ export interface BatchPlan {
   unconvertible?: Unconvertible;
   /** What was piped in, where `-` is named: the URI of a file. */
   stdin?: string;
-  /** Leaves out files that changed within this time, or that change while it waits this long. Default: off. */
+  /** Leaves out files that changed within this time. Default: off. */
   settledForMs?: number;
   /** Makes a run even if all was done before, so that it tells their results. Default: no. */
   mayBeDone?: true;

@@ -150,45 +150,6 @@ it('can be read by a screen reader: language, one main heading, captions, column
   expect(page).toContain('aria-label="The job of item 2"');
 });
 
-describe('colours', () => {
-  const palettes = [...styles.matchAll(/:root \{([^}]*)\}/g)].map(
-    ([, body]) =>
-      new Map([...(body ?? '').matchAll(/--([\w-]+): (#\w{6})/g)].map(([, name, value]) => [name ?? '', value ?? ''])),
-  );
-
-  it.each([
-    ['light', 0],
-    ['dark', 1],
-  ])('%s: every text has the contrast of WCAG AA on what it stands on', (_, index) => {
-    const palette = palettes[index] ?? new Map<string, string>();
-    const texts = ['text', 'quiet', 'link', 'good', 'bad', 'open'];
-    const backs = ['page', 'card'];
-    const low = texts.flatMap((text) =>
-      backs
-        .map((back) => ({
-          pair: `${text} on ${back}`,
-          ratio: contrast(palette.get(text) ?? '', palette.get(back) ?? ''),
-        }))
-        .filter(({ ratio }) => !(ratio >= 4.5)),
-    );
-    expect(low).toEqual([]);
-  });
-});
-
-function contrast(one: string, other: string): number {
-  const [dark = 0, light = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b);
-  return (light + 0.05) / (dark + 0.05);
-}
-
-/** Of WCAG 2. */
-function luminance(colour: string): number {
-  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
-    const value = parseInt(colour.slice(at, at + 2), 16) / 255;
-    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
-  });
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-}
-
 interface PageSettings {
   status?: 'completed' | 'stopped' | 'cancelled';
   items?: NonNullable<Parameters<typeof makeRun>[1]>['items'];

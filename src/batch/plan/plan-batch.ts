@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { type FileHandle, writeFile } from 'node:fs/promises';
 import type { BatchItem, BatchManifest, BatchPlan, BatchSources, Refusal } from '../../shared/batch';
 import { defined } from '../../shared/defined';
@@ -54,10 +53,8 @@ export interface PlanBatchOptions {
   template?: string | undefined;
   /** File extension of a target format, without the dot. Default: the format's name up to the first hyphen. */
   extensionOf?: ((output: string) => string | undefined) | undefined;
-  /** Leaves out files that changed within this time, or that change between two looks this far apart. Default: off. */
+  /** Leaves out files that changed within this time. Default: off. */
   settledForMs?: number | undefined;
-  /** What the first look noted. Default: this is the first one, which plans nothing if there is anything to look at again. */
-  noted?: ReadonlySet<string> | undefined;
   /** Allows sources that match no files yet, or none that can be converted. Default: no. */
   mayBeEmpty?: boolean | undefined;
   /** Writes a run even if earlier ones have done all of it, so that it tells their results. Default: no. */
@@ -118,8 +115,6 @@ class BatchPlanning {
   readonly #conflicts = new Conflicts();
   /** Offset of each row in the draft, and the end. */
   readonly #offsets = [0];
-  /** Of the first look: sources, as they are, that a second one must find unchanged. */
-  readonly #toNote: string[] = [];
   #lastRun = 0;
 
   constructor(
@@ -133,7 +128,7 @@ class BatchPlanning {
     const writing = { ...(this.options.writing ?? firstAttempt), signal };
     const rules = await this.#settleRules();
     const rows = this.#rows(rules);
-    const canRun = () => dryRun !== true && this.#problems.count === 0 && this.#toNote.length === 0;
+    const canRun = () => dryRun !== true && this.#problems.count === 0;
     const lastRun = () => this.#lastRun;
     const written = await writeRun(rows, {
       files,
@@ -146,7 +141,7 @@ class BatchPlanning {
     });
     this.#refuseNothing(written.rows);
     const found = { problems: this.#problems, warnings: this.#warnings, unread: this.#unread, leftOut: this.#leftOut };
-    return conclude(written, { ...found, toNote: this.#toNote });
+    return conclude(written, found);
   }
 
   /** The rules for destinations; undefined if the options are invalid. */
@@ -179,8 +174,8 @@ class BatchPlanning {
     const settle = (row: DraftRow) => this.#settleRow(row, ledger);
     const failedBefore = new Set(this.options.mayBeEmpty ? failedRows(ledger) : []);
     for await (const settled of mapOrdered(this.#drafted(), { concurrency: comparisonsUnderWay, signal }, settle)) {
-      if (typeof settled === 'string') {
-        this.#leftOut[settled] += 1;
+      if (settled === 'repeated') {
+        this.#leftOut.repeated += 1;
         continue;
       }
       const { item, ...rest } = settled;
@@ -258,12 +253,9 @@ class BatchPlanning {
     return draftRow.parse(JSON.parse(buffer.toString()));
   }
 
-  /**
-   * The second pass: compares a row with the others and with earlier runs. `unsettled` for a row to do whose source is not the
-   * one of the first look: it may still be being written.
-   */
-  async #settleRow(row: DraftRow, ledger: Ledger): Promise<SettledRow | 'repeated' | 'unsettled'> {
-    const { files, again, ask, heedsRefusals, unconvertible, settledForMs, noted, signal } = this.options;
+  /** The second pass: compares a row with the others and with earlier runs. */
+  async #settleRow(row: DraftRow, ledger: Ledger): Promise<SettledRow | 'repeated'> {
+    const { files, again, ask, heedsRefusals, unconvertible, signal } = this.options;
     const { onUnknownOutcome = defaultPolicies.onUnknownOutcome } = this.options;
     const { source, output, input, parameters, destination, stamp, bytes, exists, resultBytes } = row;
     const asked = defined({ source, output, input, parameters, destination });
@@ -290,11 +282,6 @@ class BatchPlanning {
       return { item: { ...asked, seen: before.seen, refused }, bytes, exists };
     }
     const seen = before?.seen ?? (sighted && { stamp: sighted.stamp });
-    if (mayRun && settledForMs !== undefined && stamp !== undefined && !repeated?.done && !repeated?.kept) {
-      const note = hash('sha256', `${stamp}\0${source}`, 'base64url');
-      if (!noted) this.#toNote.push(note);
-      if (!noted?.has(note)) return 'unsettled';
-    }
     const planned: Omit<BatchItem, 'item'> = { ...asked, ...repeated };
     const item = await refuseRow(planned, { ask: mayRun ? ask : undefined, exists, unconvertible });
     return { item: { ...item, ...(seen && !item.refused && { seen }) }, bytes, exists };

@@ -70,8 +70,6 @@ export interface PlannedBatch {
   /** Rows to do whose destination holds something that no run of this batch wrote: the batch's `onExisting` decides. */
   existing: FindingList;
   leftOut: LeftOut;
-  /** For a second look: without any, the plan is whole. */
-  toNote: readonly string[];
   /** What prevents the batch from running; no run was written. When no row is good, these tell why. */
   problems: FindingList;
   /** What was left out, before anything else, and rows whose items will fail. */
@@ -211,16 +209,14 @@ interface Concluding {
   warnings: FindingList;
   unread: FindingList;
   leftOut: Omit<LeftOut, 'unread'>;
-  toNote?: readonly string[];
 }
 
 /** The plan with its bad rows among its warnings or, when no row is good, among its problems. */
 export function conclude(
-  { badRows, isRefused: isRefusable, ...written }: Awaited<ReturnType<typeof writeRun>>,
-  { problems, warnings, unread, leftOut, toNote = [] }: Concluding,
+  { badRows, isRefused, ...written }: Awaited<ReturnType<typeof writeRun>>,
+  { problems, warnings, unread, leftOut }: Concluding,
 ): PlannedBatch {
   const { refused } = written;
-  const isRefused = isRefusable && toNote.length === 0;
   const fated = (fate: string): FindingList[] => [
     { count: badRows.count, listed: badRows.listed.map((each) => ({ ...each, message: each.message + fate })) },
     {
@@ -231,7 +227,6 @@ export function conclude(
   return {
     ...written,
     leftOut: { ...leftOut, unread: unread.count },
-    toNote,
     problems: isRefused ? allOf(problems, ...fated('')) : problems,
     warnings: allOf(unread, warnings, ...(isRefused ? [] : fated(' Its item will fail.'))),
   };

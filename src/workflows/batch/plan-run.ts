@@ -1,4 +1,4 @@
-import { defineQuery, isCancellation, setCurrentDetails, setHandler, sleep, workflowInfo } from '@temporalio/workflow';
+import { defineQuery, isCancellation, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
 import {
   defaultWindow,
   type BatchPlan,
@@ -36,11 +36,7 @@ export async function planRun(
       onUnknownOutcome: ruleOf(input),
       ...wantsAgain(input),
     });
-    const found = await batchActivities['conversion.planBatch'](asked);
-    if (!found.looksAgain) return found;
-    setCurrentDetails('**planning**: waits until what it has found has settled.');
-    await sleep(plan.settledForMs ?? 0, { summary: 'until files have settled' });
-    return await batchActivities['conversion.planBatch']({ ...asked, isSecondLook: true });
+    return await batchActivities['conversion.planBatch'](asked);
   } catch (error) {
     if (isCancellation(error)) return { status: 'cancelled', ...none, durationMs: Date.now() - startedAt };
     throw unwrap(error);

@@ -251,11 +251,6 @@ describe('a batch that is planned again', () => {
     });
   });
 
-  it('need no second look', async () => {
-    const cwd = await convertedTree();
-    expect(await plan(cwd, { settledForMs: 1 })).toMatchObject({ done: 3, todo: 0, toNote: [] });
-  });
-
   it('continues from a run whose planning was interrupted', async () => {
     const cwd = await convertedTree();
     await addFiles(cwd, { '.batch/run-0002/.manifest.jsonl.part': '{"item":1', 'in/a.md': 'A' });

@@ -7,7 +7,7 @@ import type { DataConverter } from '@temporalio/common';
 import type * as WorkerPackage from '@temporalio/worker';
 import type { BundleOptions, ReplayWorkerOptions, Worker, WorkerOptions } from '@temporalio/worker';
 import { createActivities } from './activities';
-import { logAttributes, WaitSlots, waitSlotsOf } from './activities/slots';
+import { AppSlots, logAttributes, WaitSlots, waitSlotsOf } from './activities/app-slots';
 import { UnknownAppError } from './activities/failure';
 import { ConversionTimes } from './activities/pauses';
 import { WorkerMetrics } from './activities/worker-metrics';
@@ -99,6 +99,7 @@ export class FileConversionPlugin extends SimplePlugin {
   private readonly clients = new Map<string, ConversionApi>();
   private readonly conversionActivities: ReturnType<typeof createActivities>;
   private readonly metrics: WorkerMetrics;
+  private readonly slots: AppSlots;
   /** Of the worker with the fewest slots; initially Temporal's default. */
   private fewestSlots = 100;
   /** Number of running workers that use this plugin. */
@@ -120,8 +121,10 @@ export class FileConversionPlugin extends SimplePlugin {
     this.callbackBaseUrls = callbackBaseUrls(options);
     this.nexusApps = nexusApps(options);
     this.metrics = new WorkerMetrics(Object.keys(options.apps));
+    this.slots = new AppSlots(Object.keys(options.apps).length);
     this.conversionActivities = createActivities({
       metrics: this.metrics,
+      slots: this.slots,
       api: (app) => this.api(app),
       files: new Stores({
         file: createLocalFiles({ isShared: options.sharedFiles ?? false }),
@@ -143,7 +146,7 @@ export class FileConversionPlugin extends SimplePlugin {
       activities: { ...activities, ...this.conversionActivities },
       interceptors: {
         ...interceptors,
-        activity: withOnce(interceptors?.activity, logAttributes),
+        activity: withOnce(withOnce(interceptors?.activity, logAttributes), this.slots.interceptor),
       },
       ...(this.nexusApps.length > 0 && { nexusServices: withOnce(options.nexusServices, this.serveNexus()) }),
     };
@@ -191,6 +194,7 @@ export class FileConversionPlugin extends SimplePlugin {
   }
 
   override async runWorker(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
+    this.slots.use(worker.options.taskQueue, activitySlots(worker.options.tuner.activityTaskSlotSupplier));
     this.running += 1;
     try {
       this.introduce(worker);
@@ -319,6 +323,18 @@ function tokenOf(app: string, { token, tokenFile: file }: AppProfile): TokenSour
 }
 
 type NexusService = NonNullable<WorkerOptions['nexusServices']>[number];
+
+/** Number of slots, where the supplier has a fixed maximum. */
+function activitySlots(supplier: Worker['options']['tuner']['activityTaskSlotSupplier']): number | undefined {
+  switch (supplier.type) {
+    case 'fixed-size':
+      return supplier.numSlots;
+    case 'resource-based':
+      return supplier.maximumSlots;
+    case 'custom':
+      return undefined;
+  }
+}
 
 function withOnce<T>(list: readonly T[] | undefined, item: T): T[] {
   return [...(list ?? []).filter((each) => each !== item), item];

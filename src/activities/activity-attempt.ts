@@ -8,7 +8,7 @@ import type { LastFailure, Parking } from '../shared/activities';
 import type { CallbackSubmission } from '../shared/job';
 import type { Stores } from '../storage/stores';
 import { AcknowledgedHeartbeat } from './acknowledged-heartbeat';
-import type { WaitSlots } from './slots';
+import type { AppSlots, WaitSlots } from './app-slots';
 import {
   toFailure,
   endedByRateLimit,
@@ -31,6 +31,8 @@ export interface ActivityDependencies {
   files: Stores;
   /** Default: no metrics. */
   metrics?: WorkerMetrics | undefined;
+  /** Default: slots are not shared out. */
+  slots?: AppSlots | undefined;
   times: ConversionTimes;
   /** `times` and `waits` are shared by all activities of a worker. */
   waits: WaitSlots;
@@ -42,7 +44,7 @@ export interface ActivityDependencies {
 interface EarlierAttempts {
   /** Answered with 429; not counted as attempts. */
   throttled?: number;
-  /** Ended before a request: by a long queue, or right after its job has parked; not counted either. */
+  /** Ended before a request: by a long queue, reserved slots, or right after its job has parked; not counted either. */
   turnedAway?: number;
   /** Latest consecutive attempts that received an unreadable response. */
   unreadable?: number;
@@ -139,7 +141,7 @@ function begin({ step, app, parking }: Step) {
 
 /** `parking`: of a step whose refusals may park its job. */
 export async function runAttempt<T>(
-  { metrics }: Pick<ActivityDependencies, 'metrics'>,
+  { metrics, slots }: Pick<ActivityDependencies, 'metrics' | 'slots'>,
   { step, app, parking }: Step,
   work: (attempt: ActivityAttempt) => Promise<T>,
 ): Promise<T> {
@@ -148,8 +150,9 @@ export async function runAttempt<T>(
   // A submit starts its regular beat only after its fence, which an older beat must not overtake.
   if (step !== 'submit') heartbeat.start();
   try {
-    // Keeps what earlier attempts recorded.
+    // Keeps what earlier attempts recorded, even if this one gets no slot.
     heartbeat.update(attempt.previousDetails as object);
+    slots?.check(context.info.taskQueue, app);
     if (attempt.isTooEarly && parking?.parked) throw new JustParkedError(parking.parked.message);
     return await work(attempt);
   } catch (error) {

@@ -18,6 +18,7 @@ import { defined } from '../shared/defined';
 import type { ParkReason } from '../shared/job';
 import { systemErrorCode } from '../shared/system-error';
 import { StorageError } from '../storage/errors';
+import { SlotsTakenError } from './app-slots';
 import { nextPauseMs, withinDeadlineMs, type RetryPauses } from './pauses';
 import { shortCause, shortStack } from './short-error';
 
@@ -93,15 +94,19 @@ export function toFailure(error: unknown, context: FailureContext): Error {
   const cause = error instanceof Error ? error : new Error(String(error));
   const { message } = cause;
   const fail = (code: string) => build(context, { code, message, reaction: 'fail', cause });
-  const retry = (code: string, said = message) => build(context, { code, message: said, reaction: 'retry', cause });
+  const retry = (code: string, parts: Partial<FailureParts> = {}) =>
+    build(context, { code, message, reaction: 'retry', cause, ...parts });
   if (error instanceof JustParkedError && context.parking?.parked) {
     const { reason, code } = context.parking.parked;
     return park(reason, { code, message, cause }, { ...context, attempt: 0 });
   }
+  if (error instanceof SlotsTakenError) {
+    return retry(failureCodes.slotsTaken, { expected: true, delayMs: error.comeBackMs });
+  }
   // Another worker may have it, or this one after a restart.
   if (error instanceof UnknownAppError) return retry(failureCodes.unknownApp);
   if (error instanceof TokenUnreadableError) {
-    return retry(failureCodes.tokenUnreadable, `App ${context.app}: ${message}.`);
+    return retry(failureCodes.tokenUnreadable, { message: `App ${context.app}: ${message}.` });
   }
   if (error instanceof RunFileError || error instanceof NoEarlierRunError) return fail(error.code);
   if (error instanceof RefusedPlanError) {
@@ -147,9 +152,9 @@ export function saysMissing(error: unknown): boolean {
   return known === 'chain' || known === 'expired';
 }
 
-/** Whether a rate limit, or that its job has just parked, ended the attempt before it did anything. */
+/** Whether a rate limit, reserved slots, or that its job has just parked, ended the attempt before it did anything. */
 export function endedByRateLimit(error: unknown): 'throttled' | 'turnedAway' | undefined {
-  if (error instanceof JustParkedError) return 'turnedAway';
+  if (error instanceof JustParkedError || error instanceof SlotsTakenError) return 'turnedAway';
   if (!(error instanceof ConversionApiError)) return undefined;
   if (error.code === 'RATE_LIMIT_WAIT') return 'turnedAway';
   return classOf(error) === 'rate' ? 'throttled' : undefined;

@@ -275,6 +275,8 @@ export const failureCodes = {
   jobLost: 'JOB_LOST',
   /** A batch's counts differ from those of its files. */
   batchCounts: 'BATCH_COUNTS_DIFFER',
+  /** The app has used up its share of the worker's activity slots. */
+  slotsTaken: 'SLOTS_TAKEN',
   unknownApp: 'UNKNOWN_APP',
   /** The file or the function with the app's token gives none. */
   tokenUnreadable: 'TOKEN_UNREADABLE',

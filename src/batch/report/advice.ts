@@ -47,6 +47,7 @@ const table = [
   'JOB_LOST | Temporal no longer knows the job | Its conversion may have been charged. Look at the service; `fileconv batch retry` with --resubmit converts all the same.',
   "OUTCOME_UNKNOWN | Nobody knows whether the conversion ran | Look at the service's list of tasks. Where one ran, trying again converts and charges it a second time.",
   'UNKNOWN_OUTPUT_STATUS | The service ended the conversion with a status that this version does not know | The message names it. Look at the task at the service before trying again.',
+  'SLOTS_TAKEN | The other jobs of the app held their share of the worker all the time | Look at why the service takes so long, or give the worker more slots (`worker.max_concurrent_activities`), then try again.',
   'UPLOAD_DEADLINE SUBMIT_DEADLINE CONVERSION_DEADLINE DOWNLOAD_DEADLINE | A deadline passed before the step was done | The message tells what held it up. Once that is fixed try again, or give the jobs longer deadlines.',
   'FILE_CHANGED SOURCE_CHANGED | The file changed while it was read | Wait until nothing writes to it any more.',
   'SOURCE_NOT_FOUND | There is no such file | The message tells what is missing. Put it there, or correct the row; the worker must see it under the same path or URI.',

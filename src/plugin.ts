@@ -10,6 +10,7 @@ import { createActivities } from './activities';
 import { AppSlots, logAttributes, WaitSlots, waitSlotsOf } from './activities/app-slots';
 import { UnknownAppError } from './activities/failure';
 import { ConversionTimes } from './activities/pauses';
+import { RefusalWatch } from './activities/refusal-watch';
 import { WorkerMetrics } from './activities/worker-metrics';
 import { parseCallbackKeys, checkBaseUrl, createCallbackUrl } from './callbacks/callback-url';
 import { listingInterceptor } from './client/listing';
@@ -131,6 +132,7 @@ export class FileConversionPlugin extends SimplePlugin {
         https: createHttpsFiles(),
         ...options.stores,
       }),
+      refusals: new RefusalWatch(),
       times: new ConversionTimes(),
       waits: new WaitSlots(() => waitSlotsOf(this.fewestSlots)),
       callbackUrl: (app, submission) => this.callbackUrl(app, submission),

@@ -2,6 +2,7 @@ import { Context } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import type { ConversionApi, RequestTurn } from '../http/conversion-api';
+import { lookUpErrorCode } from '../contract/error-codes';
 import { ConversionApiError } from '../http/errors';
 import { defined } from '../shared/defined';
 import type { LastFailure, Parking } from '../shared/activities';
@@ -12,13 +13,15 @@ import type { AppSlots, WaitSlots } from './app-slots';
 import {
   toFailure,
   endedByRateLimit,
-  JustParkedError,
+  isPaid,
   isUnreadable,
   saysMissing,
+  withAdvice,
   type FailureContext,
   type MissingAnswers,
 } from './failure';
 import { readRetryPauses, type ConversionTimes } from './pauses';
+import { KnownRefusalError, type Probe, type RefusalWatch } from './refusal-watch';
 import type { WorkerMetrics } from './worker-metrics';
 
 /** Dependencies of the activities; a worker injects the real ones, a test may inject others. */
@@ -33,8 +36,9 @@ export interface ActivityDependencies {
   metrics?: WorkerMetrics | undefined;
   /** Default: slots are not shared out. */
   slots?: AppSlots | undefined;
+  refusals: RefusalWatch;
   times: ConversionTimes;
-  /** `times` and `waits` are shared by all activities of a worker. */
+  /** `refusals`, `times` and `waits` are shared by all activities of a worker. */
   waits: WaitSlots;
   /** Callback URL for a submit of this app; undefined: no callback, the job polls. */
   callbackUrl?: ((app: string, submission: CallbackSubmission) => string | undefined) | undefined;
@@ -44,7 +48,7 @@ export interface ActivityDependencies {
 interface EarlierAttempts {
   /** Answered with 429; not counted as attempts. */
   throttled?: number;
-  /** Ended before a request: by a long queue, reserved slots, or right after its job has parked; not counted either. */
+  /** Ended before a request: by a long queue, reserved slots or a known refusal; not counted either. */
   turnedAway?: number;
   /** Latest consecutive attempts that received an unreadable response. */
   unreadable?: number;
@@ -106,8 +110,10 @@ function begin({ step, app, parking }: Step) {
   const { parked } = parking ?? {};
   return {
     context,
-    /** Its job has just parked: it asks again after a pause, and in any case at the deadline. */
-    isTooEarly: parked !== undefined && isJustParked(parked) && info.attempt === 1 && serverNow() < parked.until,
+    /** The last attempt of a parked job is always made, whatever other jobs have learned. */
+    isLast: parked !== undefined && serverNow() >= parked.until,
+    /** When a job asks again that has just been refused. */
+    firstProbeMs: failure.pauses?.maximumMs ?? 60_000,
     earlier: { throttled, turnedAway, unreadable, missing },
     /** 1 for the first. */
     number: info.attempt,
@@ -141,20 +147,23 @@ function begin({ step, app, parking }: Step) {
 
 /** `parking`: of a step whose refusals may park its job. */
 export async function runAttempt<T>(
-  { metrics, slots }: Pick<ActivityDependencies, 'metrics' | 'slots'>,
+  { metrics, slots, refusals }: Pick<ActivityDependencies, 'metrics' | 'slots' | 'refusals'>,
   { step, app, parking }: Step,
   work: (attempt: ActivityAttempt) => Promise<T>,
 ): Promise<T> {
   const attempt = begin(defined({ step, app, parking }));
   const { context, earlier, heartbeat, failure } = attempt;
+  let account: Probe | undefined;
   // A submit starts its regular beat only after its fence, which an older beat must not overtake.
   if (step !== 'submit') heartbeat.start();
   try {
     // Keeps what earlier attempts recorded, even if this one gets no slot.
     heartbeat.update(attempt.previousDetails as object);
     slots?.check(context.info.taskQueue, app);
-    if (attempt.isTooEarly && parking?.parked) throw new JustParkedError(parking.parked.message);
-    return await work(attempt);
+    account = parking && askForAccount(refusals, attempt);
+    const result = await work(attempt);
+    account?.accepted();
+    return result;
   } catch (error) {
     const limitedBy = endedByRateLimit(error);
     if (limitedBy) await heartbeat.recordLast({ [limitedBy]: earlier[limitedBy] + 1 });
@@ -173,17 +182,34 @@ export async function runAttempt<T>(
     if (limitedBy === 'throttled') logThrottled(context, error);
     // Only now: a submit that the service refused has lowered its fence.
     if (error instanceof ConversionApiError) failure.mayHaveOtherToken = await error.mayHaveOtherToken?.();
+    if (account) tellOthers(account, error, failure);
     const told = toFailure(error, failure);
     metrics?.attemptFailed({ step, app }, { error, told });
     throw told;
   } finally {
+    account?.ended();
     heartbeat.stop();
   }
 }
 
-/** Room is looked for at once, which asks the service for nothing; so does a job that a person has told to. */
-function isJustParked({ reason, asksAtOnce }: NonNullable<Parking['parked']>): boolean {
-  return reason !== 'room' && !asksAtOnce;
+/** @throws KnownRefusalError when it is too early to ask. */
+function askForAccount(refusals: RefusalWatch, { failure, number, firstProbeMs, isLast }: ActivityAttempt): Probe {
+  const { app, parking: { parked, readyAt } = {} } = failure;
+  if (parked && parked.reason !== 'room' && !parked.asksAtOnce && number === 1 && !isLast) {
+    throw new KnownRefusalError(parked, firstProbeMs);
+  }
+  // Somebody may have mended the account and started this job.
+  const anyway = isLast || !parked;
+  // Some accounts get nothing more converted, but what they have.
+  const key = isPaid(failure) ? `results of ${app}` : app;
+  return refusals.ask({ key, readyAt, isParked: parked !== undefined, firstPauseMs: firstProbeMs, anyway });
+}
+
+/** Tells the other jobs what this one was told. */
+function tellOthers(account: Probe, error: unknown, failure: FailureContext): void {
+  const { code, message } = error instanceof ConversionApiError ? error : { code: '', message: '' };
+  const isRefused = lookUpErrorCode(code)?.refusesAccount === true && !failure.mayHaveOtherToken;
+  if (isRefused) failure.probeAfterMs = account.refused({ code, message: withAdvice(message, code, failure) });
 }
 
 /** Empty for a "not yet", which explains nothing. */

@@ -11,8 +11,10 @@ import {
 } from '../shared/activities';
 import { runAttempt, type ActivityDependencies } from './activity-attempt';
 import { reportTask } from './check-task';
-import { UnknownSubmitError } from './failure';
+import { UnknownSubmitError, withAdvice } from './failure';
 import { planDestination } from './job-destination';
+import { kindOf } from './pauses';
+import type { Probe } from './refusal-watch';
 
 /** An attempt this old sends a heartbeat at once: part of the heartbeat timeout has already passed. */
 const longAgeMs = 2_000;
@@ -24,7 +26,7 @@ const longAgeMs = 2_000;
  * it has sent nothing; with it the outcome is unknown. It is cleared when a response proves that nothing ran.
  */
 export function createConvertFile(dependencies: ActivityDependencies) {
-  const { api, files, callbackUrl } = dependencies;
+  const { api, files, refusals, callbackUrl } = dependencies;
   return (input: ConvertFileInput): Promise<ConvertFileResult> =>
     runAttempt(dependencies, { step: 'submit', app: input.app, parking: input }, async (attempt) => {
       const { requests, heartbeat, turn, previousDetails, run, failure } = attempt;
@@ -50,7 +52,11 @@ export function createConvertFile(dependencies: ActivityDependencies) {
         ...(failure.afterReset && { afterReset: true as const }),
       };
       const accepted = (report: TaskReport) => ({ skipped: false as const, report, requests, ...marks });
+      let credits: Probe | undefined;
       const raiseFence = async () => {
+        const { parked, readyAt } = input;
+        const { isLast: anyway, firstProbeMs: firstPauseMs } = attempt;
+        credits = refusals.ask({ key: kindOf(input), readyAt, isParked: parked !== undefined, firstPauseMs, anyway });
         try {
           await heartbeat.record({ phase: 'sending', ...marks } satisfies SendingFence);
         } catch (error) {
@@ -80,12 +86,19 @@ export function createConvertFile(dependencies: ActivityDependencies) {
         if (!(error instanceof ConversionApiError)) throw error;
         const { taskId } = error;
         if (taskId !== undefined) return accepted({ taskId, connector: taskId, finished: false, warnings: {} });
+        const { code, message } = error;
+        if (code === 'INSUFFICIENT_VCREDITS') {
+          failure.probeAfterMs = credits?.refused({ code, message: withAdvice(message, code, failure) });
+        }
         if (failure.sentUnrepeatable === true && !error.mayHaveExecuted) {
           failure.sentUnrepeatable = false;
           await heartbeat.record({ phase: 'waiting' });
         }
         throw error;
+      } finally {
+        credits?.ended();
       }
+      credits?.accepted();
       const taskId = snapshot.taskId ?? snapshot.connector;
       if (taskId === undefined && snapshot.error === undefined) throw nameless();
       if (taskId !== undefined) failure.taskId = taskId;

@@ -20,6 +20,7 @@ import { systemErrorCode } from '../shared/system-error';
 import { StorageError } from '../storage/errors';
 import { SlotsTakenError } from './app-slots';
 import { nextPauseMs, withinDeadlineMs, type RetryPauses } from './pauses';
+import { KnownRefusalError } from './refusal-watch';
 import { shortCause, shortStack } from './short-error';
 
 export interface FailureContext {
@@ -35,6 +36,8 @@ export interface FailureContext {
   taskId?: string;
   /** Of the job. Default: it is not parked, and a refused account fails it. */
   parking?: Parking | undefined;
+  /** Pause of a parked job until the next probe. Default: as after other failures. */
+  probeAfterMs?: number | undefined;
   callback?: boolean;
   /** The task id is only a hint; the service may not know it. */
   taskIsHint?: boolean;
@@ -66,12 +69,6 @@ export class UnknownSubmitError extends Error {
   }
 }
 
-/** The first attempt of a job that has just been refused and parked, which waits before it asks again. */
-export class JustParkedError extends Error {
-  override readonly name = 'JustParkedError';
-}
-
-const longestProbeMs = 3_600_000;
 const usualPauses: RetryPauses = { initialMs: 1_000, maximumMs: 60_000 };
 /** After this many consecutive unreadable responses, the peer is assumed not to be the conversion service. */
 const maxUnreadableAnswers = 5;
@@ -96,9 +93,10 @@ export function toFailure(error: unknown, context: FailureContext): Error {
   const fail = (code: string) => build(context, { code, message, reaction: 'fail', cause });
   const retry = (code: string, parts: Partial<FailureParts> = {}) =>
     build(context, { code, message, reaction: 'retry', cause, ...parts });
-  if (error instanceof JustParkedError && context.parking?.parked) {
-    const { reason, code } = context.parking.parked;
-    return park(reason, { code, message, cause }, { ...context, attempt: 0 });
+  if (error instanceof KnownRefusalError) {
+    const { refusal, waitMs } = error;
+    const isCredits = lookUpErrorCode(refusal.code)?.class === 'credits';
+    return park(isCredits ? 'credits' : 'account', { ...refusal, cause }, { ...context, probeAfterMs: waitMs });
   }
   if (error instanceof SlotsTakenError) {
     return retry(failureCodes.slotsTaken, { expected: true, delayMs: error.comeBackMs });
@@ -152,9 +150,9 @@ export function saysMissing(error: unknown): boolean {
   return known === 'chain' || known === 'expired';
 }
 
-/** Whether a rate limit, reserved slots, or that its job has just parked, ended the attempt before it did anything. */
+/** Whether a rate limit, reserved slots or a known refusal ended the attempt before it did anything. */
 export function endedByRateLimit(error: unknown): 'throttled' | 'turnedAway' | undefined {
-  if (error instanceof JustParkedError || error instanceof SlotsTakenError) return 'turnedAway';
+  if (error instanceof KnownRefusalError || error instanceof SlotsTakenError) return 'turnedAway';
   if (!(error instanceof ConversionApiError)) return undefined;
   if (error.code === 'RATE_LIMIT_WAIT') return 'turnedAway';
   return classOf(error) === 'rate' ? 'throttled' : undefined;
@@ -265,9 +263,8 @@ function park(
   const { parking: { parked } = {}, serverNow = Date.now, attempt, pauses = usualPauses } = context;
   const leftMs = parked?.reason === parkedFor ? parked.until - serverNow() : 0;
   if (leftMs <= 0) return build(context, { ...parts, reaction: 'park', parkedFor });
-  const probeAfterMs =
-    parkedFor === 'room' ? nextPauseMs(pauses, attempt) : Math.min(pauses.maximumMs * 2 ** attempt, longestProbeMs);
-  // Many jobs wait for the same.
+  const { probeAfterMs = nextPauseMs(pauses, attempt) } = context;
+  // Many jobs wait for the same, and one of them asks for all.
   const delayMs = Math.ceil(Math.min(probeAfterMs * (1 + Math.random() / 10), leftMs));
   return build(context, { ...parts, reaction: 'retry', expected: true, delayMs });
 }

@@ -5,7 +5,7 @@ import {
   type WorkflowHandle,
 } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@temporalio/common';
-import type { ConversionFailureDetails, ConversionJobResult, ConversionJobState } from '../shared/job';
+import type { AppReady, ConversionFailureDetails, ConversionJobResult, ConversionJobState } from '../shared/job';
 import { appReadySignal, conversionStateQuery, updateRefused } from '../shared/names';
 import { hasStatus } from './grpc';
 import { InvalidRequestError } from './job-request';
@@ -78,7 +78,8 @@ export class ConversionHandle {
    * undefined when no worker has answered within 3 seconds: the job hears of it when one does.
    */
   async appReady(): Promise<ConversionJobState | undefined> {
-    return tell<ConversionJobState>(this.workflow, appReadySignal);
+    const word: AppReady = { saidAt: Date.now() };
+    return tell<ConversionJobState>(this.workflow, appReadySignal, [word]);
   }
 }
 

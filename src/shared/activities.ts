@@ -40,6 +40,8 @@ export interface Parking {
     /** Somebody has said that the app is ready. Absent: waits first. */
     asksAtOnce?: true;
   };
+  /** When the app was last said to be ready: older refusals are outdated. */
+  readyAt?: number;
   /** A refused account parks the job. Absent: it fails the job, unless the conversion is paid for. */
   parksRefused?: true;
 }

@@ -95,6 +95,12 @@ export type JobPhase = (typeof jobPhases)[number];
 /** What a parked job waits for: vCredits, that the service accepts its account, or room at the destination. */
 export type ParkReason = 'credits' | 'account' | 'room';
 
+/** Argument of the signal `appReady`. */
+export interface AppReady {
+  /** Milliseconds since the epoch; the same for every job signalled by one command. */
+  saidAt: number;
+}
+
 /** A finished file at the destination. */
 export interface OutputFile {
   uri: string;

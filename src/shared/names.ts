@@ -25,7 +25,7 @@ export const conversionStateQuery = 'conversionState';
 /** The service has called back for one of the job's submits; the argument is a `CallbackArrival`. */
 export const conversionCallbackSignal = 'conversionCallback';
 
-/** What parked jobs of the app wait for is done: they try again at once. */
+/** What parked jobs of the app wait for is done: they try again at once. The argument is an `AppReady`, or none. */
 export const appReadySignal = 'appReady';
 
 export const batchStateQuery = 'batchState';

@@ -8,7 +8,7 @@ import {
 } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import { z } from 'zod';
-import { JustParkedError, toFailure, UnknownAppError, type FailureContext } from '../../src/activities/failure';
+import { toFailure, UnknownAppError, type FailureContext } from '../../src/activities/failure';
 import { taskFailure } from '../../src/activities/check-task';
 import { endpoints, type Endpoint } from '../../src/contract/endpoints';
 import { errorCodes } from '../../src/contract/error-codes';
@@ -247,21 +247,9 @@ describe('toFailure', () => {
       contextOf('submit', { parking: { parked, parksRefused: true }, pauses, serverNow: () => serverNow });
     const short = apiError('INSUFFICIENT_VCREDITS');
     expect(toFailure(short, context(4_000))).toMatchObject({ nonRetryable: false, nextRetryDelay: 1_000 });
-    expect(toFailure(short, context(0))).toMatchObject({ nextRetryDelay: 5_000 });
+    expect(toFailure(short, { ...context(0), probeAfterMs: 60_000 })).toMatchObject({ nextRetryDelay: 5_000 });
     expect(verdict(toFailure(short, context(5_000)))).toBe('park');
     expect(verdict(toFailure(apiError('INVALID_CREDENTIAL'), context(0)))).toBe('park');
-  });
-
-  it('has a parked job wait for the longest pause first, then twice as long each time, up to an hour', () => {
-    const parked = { reason: 'account', code: 'INVALID_CREDENTIAL', message: 'no', until: 86_400_000 } as const;
-    const pauses = { initialMs: 1_000, maximumMs: 60_000 };
-    const context = (attempt: number) =>
-      contextOf('upload', { parking: { parked, parksRefused: true }, pauses, serverNow: () => 0, attempt });
-    const delays = [
-      toFailure(new JustParkedError('no'), context(0)),
-      ...[1, 2, 9].map((attempt) => toFailure(apiError('INVALID_CREDENTIAL'), context(attempt))),
-    ].map((failure) => (failure instanceof ApplicationFailure ? Number(failure.nextRetryDelay) / 60_000 : 0));
-    expect(delays.map(Math.floor)).toEqual([1, 2, 4, expect.closeTo(62, -1)]);
   });
 
   it('passes cancellation through untouched, also out of an aborted request', () => {

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import path from 'node:path';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
 import { tellReady } from '../../src/client/operations/tell-app';
+import { activityNames } from '../../src/shared/names';
 import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { answerError, answerOutput, answerRunning } from '../support/stub-service';
 import { until } from '../support/until';
@@ -72,14 +73,16 @@ async function parked(): Promise<number> {
   return (await rig.temporal.workflow.count(query)).count;
 }
 
-it('as many jobs are converted as there are vCredits for; the others park, ask no more, and continue at one command', async () => {
+it('as many jobs are converted as there are vCredits for; the others park, learn from one, and continue at one command', async () => {
   const account = fund(funded);
   const handles = await start(funded + 2);
   await until('two are parked', async () => (await parked()) === 2);
   expect(account.charged).toBe(funded);
+  const asked = rig.stub.count('convert/file');
   handles.push(...(await start(jobs - handles.length)));
   await until('the others are parked', async () => (await parked()) === jobs - funded);
-  expect(rig.stub.count('convert/file')).toBe(jobs);
+  // They took the first ones' word for it.
+  expect(rig.stub.count('convert/file')).toBe(asked);
 
   account.balance = jobs;
   const restored = await tellReady(rig.temporal, { app: 'short-of-credits' });
@@ -90,6 +93,29 @@ it('as many jobs are converted as there are vCredits for; the others park, ask n
   expect(results.some(({ possiblyChargedTwice }) => possiblyChargedTwice)).toBe(false);
   expect(account.charged).toBe(jobs);
 });
+
+it('jobs that are told by one command are told the same word, so that one refusal stands for all of them', async () => {
+  const account = fund(0);
+  const handles = await start(3);
+  await until('they are parked', async () => (await parked()) === 3);
+  await tellReady(rig.temporal, { app: 'short-of-credits' });
+  await until('each has tried again', async () => (await wordsOf(handles)).length >= 3);
+  expect(new Set(await wordsOf(handles)).size).toBe(1);
+  account.balance = 3;
+  await tellReady(rig.temporal, { app: 'short-of-credits' });
+  await Promise.all(handles.map((handle) => handle.result()));
+});
+
+/** When it was said that there are vCredits, as each submit of a parked job knows it. */
+async function wordsOf(handles: readonly ConversionHandle[]): Promise<number[]> {
+  const histories = await Promise.all(handles.map(({ workflowId }) => rig.events(workflowId)));
+  return histories.flat().flatMap(({ activityTaskScheduledEventAttributes: scheduled }) => {
+    if (scheduled?.activityType?.name !== activityNames.convertFile) return [];
+    const [input] = scheduled.input?.payloads ?? [];
+    const { readyAt } = JSON.parse(Buffer.from(input?.data ?? []).toString()) as { readyAt?: number };
+    return readyAt ?? [];
+  });
+}
 
 it('a job that is told again and again parks again while there are none, and adds little to the history', async () => {
   const account = fund(0);

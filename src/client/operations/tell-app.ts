@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
+import { defaultPayloadConverter } from '@temporalio/common';
+import type { AppReady } from '../../shared/job';
 import { appReadySignal, conversionJobType } from '../../shared/names';
 import { searchAttributes, type ListedStatus } from '../../shared/search-attributes';
 import { quoted } from './list-jobs';
@@ -69,12 +71,16 @@ async function startSignalling(
   const { count } = await client.workflow.count(query);
   if (count === 0) return { query, count };
   const jobId = randomUUID();
+  // One timestamp for all jobs: after one job is refused again, the others send no request.
+  const word: AppReady = { saidAt: Date.now() };
+  // Not encrypted: unlisted workflows may have other keys, and one that can't decode a signal is stuck.
+  const payloads = [defaultPayloadConverter.toPayload(word)];
   await client.workflowService.startBatchOperation({
     namespace,
     jobId,
     visibilityQuery: query,
     reason: `app ${app} is ready again`,
-    signalOperation: { signal: appReadySignal, identity },
+    signalOperation: { signal: appReadySignal, identity, input: { payloads } },
   });
   return { query, count, jobId };
 }

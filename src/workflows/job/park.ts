@@ -11,14 +11,14 @@ import {
 } from '@temporalio/workflow';
 import type { Parking } from '../../shared/activities';
 import type { ItemWaits } from '../../shared/batch';
-import type { ConversionJobState, ParkReason } from '../../shared/job';
+import type { AppReady, ConversionJobState, ParkReason } from '../../shared/job';
 import { appReadySignal, conversionItemWaitsSignal, inBatchMemo } from '../../shared/names';
 import { formatDuration, shellWord, shownTime } from '../../shared/wording';
 import { readFailure, type JobFailure } from './job-failure';
 import type { JobProgress } from './job-progress';
 
-const appReady = defineSignal(appReadySignal);
-const appReadyUpdate = defineUpdate<ConversionJobState>(appReadySignal);
+const appReady = defineSignal<[AppReady?]>(appReadySignal);
+const appReadyUpdate = defineUpdate<ConversionJobState, [AppReady?]>(appReadySignal);
 
 export interface ParkOptions {
   app: string;
@@ -43,6 +43,7 @@ export class Park {
   /** Words received. Those counted in `heard` came before the current attempt. */
   private words = 0;
   private heard = 0;
+  private readyAt: number | undefined;
 
   constructor(
     private readonly options: ParkOptions,
@@ -51,11 +52,13 @@ export class Park {
 
   /** Called before the first await: the word may come at any time. */
   listen(): void {
-    const hear = (): ConversionJobState => {
+    const hear = (word?: AppReady): ConversionJobState => {
       this.words += 1;
+      const saidAt: unknown = word?.saidAt;
+      this.readyAt = typeof saidAt === 'number' ? saidAt : Date.now();
       return this.progress.state();
     };
-    setHandler(appReady, () => void hear());
+    setHandler(appReady, (word) => void hear(word));
     setHandler(appReadyUpdate, hear);
   }
 
@@ -136,7 +139,7 @@ export class Park {
   }
 
   private parking(asksAtOnce: boolean): Parking {
-    const { parked, options } = this;
+    const { parked, readyAt, options } = this;
     return {
       ...(parked && {
         parked: {
@@ -145,6 +148,7 @@ export class Park {
           ...(asksAtOnce && { asksAtOnce }),
         },
       }),
+      ...(readyAt !== undefined && { readyAt }),
       ...(options.parksRefused && { parksRefused: true }),
     };
   }

@@ -1,0 +1,111 @@
+import { KnownRefusalError, RefusalWatch, type Probe } from '../../src/activities/refusal-watch';
+
+const key = 'billing';
+const minute = 60_000;
+const refusal = { code: 'INVALID_CREDENTIAL', message: 'The app token is not valid.' };
+let now = 1_000_000;
+let watch: RefusalWatch;
+
+beforeEach(() => {
+  watch = new RefusalWatch(() => now);
+  end(ask());
+});
+
+function ask(options: { readyAt?: number; isParked?: boolean; anyway?: boolean } = {}): Probe {
+  return watch.ask({ key, isParked: true, ...options });
+}
+
+function end(probe: Probe): void {
+  probe.refused(refusal);
+  probe.ended();
+}
+
+it('one refusal after a word that the app is ready stands for all jobs that were told the same word', () => {
+  const readyAt = now + 5_000;
+  end(ask({ readyAt }));
+  for (let job = 0; job < 1_000; job += 1) expect(() => ask({ readyAt })).toThrow(KnownRefusalError);
+});
+
+it('a newer word lets jobs ask again at once, and the pauses begin anew', () => {
+  for (let probe = 0; probe < 5; probe += 1) {
+    now += 60 * minute;
+    end(ask());
+  }
+  const probe = ask({ readyAt: now });
+  expect(probe.refused(refusal)).toBe(minute);
+});
+
+it('requests that were under way together are refused without a longer pause for each', () => {
+  const underWay = Array.from({ length: 10 }, () => ask({ readyAt: now }));
+  underWay.forEach(end);
+  now += minute;
+  end(ask({ readyAt: now - 1 }));
+  now += minute - 1;
+  expect(() => ask({ readyAt: now - minute })).toThrow(KnownRefusalError);
+});
+
+it('of many parked jobs five ask in the first hour, one at a time', () => {
+  let probes = 0;
+  for (const end = now + 60 * minute; now < end; now += 15_000) {
+    for (let job = 0; job < 10; job += 1) {
+      try {
+        const probe = ask();
+        probes += 1;
+        expect(() => ask()).toThrow(KnownRefusalError);
+        probe.refused(refusal);
+        probe.ended();
+      } catch (error) {
+        if (!(error instanceof KnownRefusalError)) throw error;
+        expect(error.waitMs).toBeGreaterThan(0);
+      }
+    }
+  }
+  expect(probes).toBe(5);
+});
+
+it('while one asks, the others come back soon, and later the longer it takes', () => {
+  now += minute;
+  const probe = ask();
+  expect(waitOf()).toBe(5_000);
+  now += 30_000;
+  expect(waitOf()).toBe(30_000);
+  probe.accepted();
+  expect(() => ask()).not.toThrow();
+});
+
+it('a probe that was not answered leaves the question to the next job', () => {
+  now += minute;
+  ask().ended();
+  expect(() => ask()).not.toThrow();
+});
+
+it('a job that does not wait yet takes only a recent refusal for its own, and one asks soon then', () => {
+  for (let probe = 0; probe < 5; probe += 1) {
+    now += 60 * minute;
+    end(ask());
+  }
+  expect(() => ask()).toThrow(KnownRefusalError);
+  expect(() => ask({ isParked: false })).toThrow(KnownRefusalError);
+  now += minute / 3;
+  expect(() => ask()).not.toThrow();
+});
+
+it('a job that asks anyway asks for itself alone', () => {
+  end(ask({ anyway: true }));
+  expect(waitOf()).toBe(minute);
+});
+
+it('a clock that is set back prolongs no pause', () => {
+  now -= 24 * 60 * minute;
+  expect(() => ask()).not.toThrow();
+});
+
+function waitOf(): number {
+  try {
+    ask().ended();
+    return 0;
+  } catch (error) {
+    if (error instanceof KnownRefusalError) return error.waitMs;
+    throw error;
+  }
+}

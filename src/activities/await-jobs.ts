@@ -26,13 +26,13 @@ const lookAgainMsPerJob = 20;
 const maxAnswerCharacters = 400_000;
 
 /**
- * Waits without limit until a job has ended, by long polls; with `looksOnce`, returns the state of all jobs.
+ * Waits without limit until a job has ended, by long polls; of jobs with `expected` returns the state at once.
  * Idempotent. Waiting occupies a slot that the jobs need: an attempt returns it when no job ends for a while, and does
  * not wait at all when too many slots already wait.
  */
 export function createAwaitJobs({ waits: slots }: Pick<ActivityDependencies, 'waits'>) {
-  return batchStep(async ({ jobs, looksOnce }: AwaitJobsInput, { signal }, client): Promise<AwaitJobsResult> => {
-    if (looksOnce) return answer(await lookAtAll(client, jobs, signal));
+  return batchStep(async ({ jobs }: AwaitJobsInput, { signal }, client): Promise<AwaitJobsResult> => {
+    if (jobs.every(({ expected }) => expected)) return answer(await lookAtAll(client, jobs, signal));
     return slots.use(async (isFree) => {
       const ended = await untilSomeEnd(client, jobs, { signal, holdMs: isFree ? holdMs : 0 });
       if (ended.length > 0) return answer(ended);

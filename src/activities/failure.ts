@@ -1,8 +1,8 @@
+import { ServiceError } from '@temporalio/client';
 import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
 import { RefusedPlanError } from '../batch/plan/findings';
 import { NoEarlierRunError } from '../batch/plan/replan-failed';
 import { RunFileError } from '../batch/run-files';
-import { DamagedRunError } from '../batch/run-folders';
 import { endpoints } from '../contract/endpoints';
 import { adviceOfOthers, lookUpErrorCode, type ErrorClass } from '../contract/error-codes';
 import { ConversionApiError, isClientErrorCode } from '../http/errors';
@@ -16,6 +16,7 @@ import {
 } from '../shared/activities';
 import { defined } from '../shared/defined';
 import type { ParkReason } from '../shared/job';
+import { systemErrorCode } from '../shared/system-error';
 import { StorageError } from '../storage/errors';
 import { SlotsTakenError } from './app-slots';
 import { nextPauseMs, withinDeadlineMs, type RetryPauses } from './pauses';
@@ -71,6 +72,8 @@ export class UnknownSubmitError extends Error {
 const usualPauses: RetryPauses = { initialMs: 1_000, maximumMs: 60_000 };
 /** After this many consecutive unreadable responses, the peer is assumed not to be the conversion service. */
 const maxUnreadableAnswers = 5;
+/** Of a plan, which asks nobody but its files: more attempts would hide what is wrong for a day. */
+const mostSurprises = 4;
 /** Long enough for a token that is being written. */
 const otherTokenPauseMs = 1_000;
 /** Fewer answers may come from one node of the service that lags behind or restarts. */
@@ -103,7 +106,6 @@ export function toFailure(error: unknown, context: FailureContext): Error {
   if (error instanceof TokenUnreadableError) {
     return retry(failureCodes.tokenUnreadable, { message: `App ${context.app}: ${message}.` });
   }
-  if (error instanceof DamagedRunError) return fail(failureCodes.batchRunDamaged);
   if (error instanceof RunFileError || error instanceof NoEarlierRunError) return fail(error.code);
   if (error instanceof RefusedPlanError) {
     return ApplicationFailure.create({
@@ -117,7 +119,17 @@ export function toFailure(error: unknown, context: FailureContext): Error {
   if (context.sentUnrepeatable === true || error instanceof UnknownSubmitError) {
     return outcomeUnknown(context, message, { cause });
   }
+  if (context.step === 'plan' && context.attempt >= mostSurprises && isDefect(cause)) {
+    const advice = `The plan has failed so ${context.attempt} times: a defect of this program, or of what it was given. The worker's log has the details; please report them, and run the batch again when that is mended.`;
+    return build(context, { code: failureCodes.unexpected, message: `${message} ${advice}`, reaction: 'fail', cause });
+  }
   return retry(failureCodes.unexpected);
+}
+
+/** Neither the system, nor the network, nor Temporal: another attempt would end in the same way. */
+function isDefect(error: Error): boolean {
+  const passes = (each: unknown) => each instanceof ServiceError || systemErrorCode(each) !== undefined;
+  return !passes(error) && !passes(error.cause);
 }
 
 /** Whether the response was not from the service: a gateway's page, or a body of another size than announced. */

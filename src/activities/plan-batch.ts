@@ -1,13 +1,9 @@
-import { createHash } from 'node:crypto';
-import { json } from 'node:stream/consumers';
 import type { Client } from '@temporalio/client';
-import { writeFile } from '../batch/contents';
-import { jsonLine } from '../batch/lines';
 import { RefusedPlanError } from '../batch/plan/findings';
 import { planBatch, planOptions, type PlanBatchOptions } from '../batch/plan/plan-batch';
 import { summaryOf } from '../batch/plan/planned-batch';
 import { replanFailed } from '../batch/plan/replan-failed';
-import { askingOf, oncePerPair, type AskAnswer, type AskPair, type FormatQuestions } from '../batch/plan/settle-row';
+import { askingOf, type AskPair, type FormatQuestions } from '../batch/plan/settle-row';
 import { saveRequest } from '../batch/request';
 import { removeOldRuns } from '../batch/run-folders';
 import { hidesPayloads } from '../encryption/data-converter';
@@ -25,21 +21,16 @@ import { batchStep, type ActivityDependencies } from './activity-attempt';
 export function createPlanBatch({ files, api }: Pick<ActivityDependencies, 'files' | 'api'>) {
   return batchStep(async (input: PlanBatchInput, { signal, jobKey, attempt }, client): Promise<PlanBatchResult> => {
     const { app, plan, request, tags } = input;
-    const notes = plan.folder + firstLook;
-    const noted = input.isSecondLook && new Set((await json(files.read(notes, { signal }))) as string[]);
-    const { askAnswer, ...service } = questions(() => api(app), signal);
+    const service = questions(() => api(app), signal);
     const writing = { jobKey, attempt, signal };
-    const asking = { ask: askingOf(service, input.onExisting), askAnswer, noted, writing, signal };
+    const asking = { ask: askingOf(service, input.onExisting), writing, signal };
     const planned = await find(files, input, asking);
-    const { run, rows, problems } = planned;
+    const { run, rows, problems, passedOver } = planned;
     if (problems.count > 0) throw new RefusedPlanError(problems, planned.warnings);
-    if (planned.toNote.length > 0) {
-      await writeFile(files, notes, [jsonLine(planned.toNote)], { writing });
-      return { looksAgain: true, planned: summaryOf(planned) };
-    }
     await removeOldRuns(files, plan.folder);
     if (run) await saveRequest(files, plan.folder, defined({ request, tags }), writing);
-    return { ...(run && { run: { folder: run.folder, rows } }), planned: summaryOf(planned), ...lookAtNames(client) };
+    const told = { planned: summaryOf(planned), passedOver, ...lookAtNames(client) };
+    return { ...(run && { run: { folder: run.folder, rows } }), ...told };
   }, 'plan');
 }
 
@@ -50,44 +41,31 @@ export function lookAtNames({ options }: Client): NamesTold {
 function find(
   files: FileStore,
   { plan, onUnknownOutcome, again, isScheduled }: PlanBatchInput,
-  asking: Pick<PlanBatchOptions, 'noted' | 'writing'> & { ask: AskPair; askAnswer: AskAnswer; signal: AbortSignal },
+  asking: Pick<PlanBatchOptions, 'writing'> & { ask: AskPair; signal: AbortSignal },
 ) {
   const { folder: batchFolder, what, stdin, unconvertible } = plan;
-  const { ask, askAnswer, noted, writing, signal } = asking;
+  const { ask, writing, signal } = asking;
   const rules = { files, onUnknownOutcome, again, ask, writing, signal };
   if (what === 'last') return replanFailed({ ...rules, batchFolder, unconvertible });
   return planBatch({
     ...planOptions({ ...plan, what }),
     ...rules,
-    noted,
     mayBeEmpty: isScheduled,
     ...(stdin !== undefined && { stdin: files.read(stdin, { signal }) }),
     // What the service has refused is sent again when somebody asks for it.
-    ...(isScheduled && { askAnswer }),
+    heedsRefusals: isScheduled,
   });
 }
 
-/** In the batch's folder: what the first look at files that may still be being written has seen. */
-const firstLook = 'first-look.json';
-
 /** One that can't be asked refuses nothing. */
-function questions(api: () => ConversionApi, signal: AbortSignal): FormatQuestions & { askAnswer: AskAnswer } {
+function questions(api: () => ConversionApi, signal: AbortSignal): FormatQuestions {
   const told = <Answer>(question: () => Promise<Answer>): Promise<Answer | undefined> =>
     question().catch(() => {
       signal.throwIfAborted();
       return undefined;
     });
-  const outputs = (format?: string) =>
-    told(async () => {
-      const formats = await api().formats({ sublist: 'outputs', format, signal });
-      return formats.map((each) => each.format);
-    });
   return {
     answerAboutPair: (pair) => told(async () => answerAboutPair(api(), { ...pair, signal })),
-    targets: () => outputs(),
-    askAnswer: oncePerPair(async ({ extension, input = extension }) => {
-      const names = (await outputs(input))?.sort();
-      return names && createHash('sha256').update(JSON.stringify(names)).digest('hex').slice(0, 16);
-    }),
+    targets: () => told(async () => (await api().formats({ sublist: 'outputs', signal })).map(({ format }) => format)),
   };
 }

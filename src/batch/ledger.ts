@@ -26,7 +26,7 @@ import {
   seenSchema,
   statusSchema,
 } from './run-files';
-import { exists, hasEnded, listRuns, readEndedItems, readItems, recordsOf, runOf, type BatchRun } from './run-folders';
+import { exists, listRuns, readRows, recordsOf, runOf, type BatchRun } from './run-folders';
 import { folderOf } from './uris';
 
 /** A conversion that may have been charged but brought no file. */
@@ -73,7 +73,7 @@ export class Ledger {
 
   /**
    * What is known, for the next plan. With `writing`, runs that did not end are first taken into the file.
-   * @throws DamagedRunError
+   * @throws RunFileError
    */
   static async open(
     files: FileStore,
@@ -85,7 +85,7 @@ export class Ledger {
     return ledger;
   }
 
-  /** @throws DamagedRunError */
+  /** @throws RunFileError */
   static async read(files: FileStore, batchFolder: string, signal?: AbortSignal): Promise<Ledger> {
     const rows = new Map<string, LedgerRow>();
     let run = 0;
@@ -161,20 +161,9 @@ async function* readLedger(
 
 /** The rows of a run, as they ended or, where they have not, as they were planned. */
 async function* rowsOfRun(files: FileStore, run: BatchRun, signal: AbortSignal | undefined): AsyncGenerator<LedgerRow> {
-  const isMerged = await hasEnded(files, run);
-  const ended = readEndedItems(files, run, signal);
-  const results = new Map<number, BatchItemResult>();
-  // Merged results are in the order of the rows; those of parts are not.
-  if (!isMerged) for await (const result of ended) results.set(result.item, result);
-  try {
-    for await (const item of readItems(files, run, signal)) {
-      const next = isMerged ? await ended.next() : undefined;
-      const result = next ? (next.done === true ? undefined : next.value) : results.get(item.item);
-      const planned = plannedRow(item, run.number);
-      yield result?.item === item.item ? endedRow(planned, result) : planned;
-    }
-  } finally {
-    await ended.return(undefined);
+  for await (const { item, result } of readRows(files, run, signal)) {
+    const planned = plannedRow(item, run.number);
+    yield result ? endedRow(planned, result) : planned;
   }
 }
 

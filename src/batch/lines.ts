@@ -137,41 +137,12 @@ export function decodeWindows1252(bytes: Buffer): string | undefined {
 
 const utf8Mark = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** How UTF-16 starts: with a byte order mark, or with an ASCII character, as every manifest does. */
-const utf16 = [
-  { encoding: 'utf-16le', isIn: ([first, second]: Buffer) => (first === 0xff && second === 0xfe) || second === 0 },
-  { encoding: 'utf-16be', isIn: ([first, second]: Buffer) => (first === 0xfe && second === 0xff) || first === 0 },
-];
-
-/** UTF-16 text that ends within a character or holds an invalid one. */
-export class DamagedTextError extends Error {
-  override readonly name = 'DamagedTextError';
-}
-
-/** The text in UTF-8 without a byte order mark, also if it is UTF-16 ("Unicode text"). Throws DamagedTextError. */
-export async function* inUtf8(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+/** The text without a byte order mark. */
+export async function* withoutMark(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const { head, all } = await peek(chunks, (seen) => seen.length >= utf8Mark.length);
-  const encoding = head.length < 2 ? undefined : utf16.find(({ isIn }) => isIn(head))?.encoding;
-  if (encoding !== undefined) {
-    yield* transcode(all, encoding);
-    return;
-  }
   let skip = head.subarray(0, utf8Mark.length).equals(utf8Mark) ? utf8Mark.length : 0;
   for await (const chunk of all) {
     yield chunk.subarray(skip);
     skip = 0;
   }
-}
-
-async function* transcode(chunks: AsyncIterable<Buffer>, encoding: string): AsyncGenerator<Buffer> {
-  const decoder = new TextDecoder(encoding, { fatal: true });
-  const decode = (chunk?: Buffer) => {
-    try {
-      return Buffer.from(decoder.decode(chunk, { stream: chunk !== undefined }));
-    } catch (error) {
-      throw new DamagedTextError(`the text is damaged ${encoding}`, { cause: error });
-    }
-  };
-  for await (const chunk of chunks) yield decode(chunk);
-  decode();
 }

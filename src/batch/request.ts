@@ -39,6 +39,6 @@ export async function readRequest(files: FileStore, folder: string): Promise<Kep
     if (error instanceof StorageError && error.code === 'SOURCE_NOT_FOUND') return undefined;
     if (error instanceof StorageError) throw error;
     const problem = `${shownPath(folder + requestFile)} can't be read: it was changed or damaged. Run the batch again with its whole command.`;
-    throw new RunFileError('RUN_UNREADABLE', problem, { cause: error });
+    throw new RunFileError('RUN_DAMAGED', problem, { cause: error });
   }
 }

@@ -11,8 +11,6 @@ import type {
 import { charges, type EarlierRuns } from '../shared/charge';
 import { jobPhases } from '../shared/job';
 import { onExistingChoices } from '../shared/policies';
-import type { FileStore } from '../storage/file-store';
-import { readLines } from './lines';
 
 /** File names in the folder of one run of a batch. */
 export const runFiles = {
@@ -30,18 +28,13 @@ export function partUri(folder: string, part: number): string {
 }
 
 export const runFileErrorCodes = [
-  'BATCH_MANIFEST_MISSING',
-  'BATCH_MANIFEST_DAMAGED',
-  'BATCH_PART_DAMAGED',
-  'MANIFEST_MISSING',
-  /** The run has no results yet: they are merged when the batch ends. */
-  'RESULTS_MISSING',
-  /** A line of the run's files is not what the batch writes. */
-  'RUN_UNREADABLE',
+  'RUN_MISSING',
+  /** A line of the run's files, or of the ledger, is not what a batch writes. */
+  'RUN_DAMAGED',
 ] as const;
 type RunFileErrorCode = (typeof runFileErrorCodes)[number];
 
-/** A file of a batch's run is missing, or was changed after it was written; retrying does not help. */
+/** A file of a batch's run is missing, or was changed after it was written; says which line of which file, and what to do. */
 export class RunFileError extends Error {
   override readonly name = 'RunFileError';
 
@@ -127,7 +120,6 @@ export const refusedSchema = z.object({
 export const seenSchema = z.object({
   stamp: z.string(),
   source: sourceContent.exactOptional(),
-  answer: z.string().exactOptional(),
   times: z.int().positive().exactOptional(),
 }) satisfies z.ZodType<Sighting>;
 
@@ -165,39 +157,4 @@ export function parserOf<Output>(schema: z.ZodType<Output>): (line: Buffer) => O
     if (parsed.success) return parsed.data;
     throw new Error(parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '));
   };
-}
-
-export interface RecordReading<Value> {
-  parse: (line: Buffer) => Value;
-  /** The error to throw for a line that `parse` refuses. */
-  damaged: (at: { line: number; start: number }, why: string, cause: unknown) => Error | Promise<Error>;
-  /** The writer may have been killed in the middle of the last line. */
-  mayBeTorn?: boolean;
-  skipsEmpty?: boolean;
-  /** Where to start. */
-  from?: number;
-  signal?: AbortSignal | undefined;
-}
-
-/** The records of a file of a run, one a line, each with its line's number from 1 and the offsets of it and the next one. */
-export async function* readRecords<Value>(
-  files: FileStore,
-  uri: string,
-  { parse, damaged, mayBeTorn, skipsEmpty, from = 0, signal }: RecordReading<Value>,
-) {
-  let start = from;
-  for await (const { number: line, bytes, terminated, end } of readLines(files.read(uri, { start, signal }))) {
-    const next = from + end;
-    if (bytes.length > 0 || skipsEmpty !== true) {
-      let record: Value;
-      try {
-        record = parse(bytes);
-      } catch (error) {
-        if (mayBeTorn === true && !terminated) return;
-        throw await damaged({ line, start }, error instanceof Error ? error.message : String(error), error);
-      }
-      yield { record, line, start, next };
-    }
-    start = next;
-  }
 }

@@ -1,7 +1,9 @@
 import type { BatchItem, BatchItemResult } from '../shared/batch';
+import { StorageError } from '../storage/errors';
 import type { FileStore } from '../storage/file-store';
 import { shownPath } from '../storage/file-uri';
-import { parseBatchItem, parseBatchItemResult, readRecords, type RecordReading, runFiles } from './run-files';
+import { readLines } from './lines';
+import { parseBatchItem, parseBatchItemResult, partUri, RunFileError, runFiles } from './run-files';
 import { shownFolder, within } from './uris';
 
 export interface BatchRun {
@@ -10,25 +12,37 @@ export interface BatchRun {
   folder: string;
 }
 
+type RunPlace = Pick<BatchRun, 'folder'>;
+
 export const runName = /^run-(\d{4,})$/;
 
 /** The runs of a batch that have a manifest, latest first; none if the folder does not exist. */
 export async function listRuns(files: FileStore, batchFolder: string): Promise<BatchRun[]> {
-  const numbers: number[] = [];
+  const { planned } = await walkRuns(files, batchFolder);
+  return planned.map((number) => ({ number, folder: runFolder(batchFolder, number) }));
+}
+
+/** The numbers of the runs, latest first: of all folders, and of those with a manifest. */
+async function walkRuns(files: FileStore, batchFolder: string): Promise<{ all: number[]; planned: number[] }> {
+  const all = new Set<number>();
+  const planned: number[] = [];
   const walked = files.walk(batchFolder, {
     maxDepth: 2,
-    enters: (relative) => runName.test(relative),
+    enters(relative) {
+      const number = runName.exec(relative)?.[1];
+      if (number !== undefined) all.add(Number(number));
+      return number !== undefined;
+    },
     onUnreadable(relative, reason) {
       throw new Error(`${shownPath(within(batchFolder, relative))} ${reason}.`);
     },
   });
   for await (const { relative } of walked) {
     const [folder = '', name] = relative.split('/');
-    if (name === runFiles.manifest) numbers.push(Number(runName.exec(folder)?.[1]));
+    if (name === runFiles.manifest) planned.push(Number(runName.exec(folder)?.[1]));
   }
-  return numbers
-    .sort((one, other) => other - one)
-    .map((number) => ({ number, folder: runFolder(batchFolder, number) }));
+  const latestFirst = (numbers: Iterable<number>) => [...numbers].sort((one, other) => other - one);
+  return { all: latestFirst(all), planned: latestFirst(planned) };
 }
 
 export function runFolder(batchFolder: string, number: number): string {
@@ -50,77 +64,173 @@ const keptRuns = 40;
  * @returns how many were removed.
  */
 export async function removeOldRuns(files: FileStore, batchFolder: string): Promise<number> {
-  const numbers: number[] = [];
   // Whatever is left in them: a removal that was cut short may have begun with the manifest.
-  const enters = (name: string) => {
-    const number = runName.exec(name)?.[1];
-    if (number !== undefined) numbers.push(Number(number));
-    return false;
-  };
-  const walked = files.walk(batchFolder, { enters })[Symbol.asyncIterator]();
-  while ((await walked.next()).done !== true);
-  const old = numbers.sort((one, other) => other - one).slice(keptRuns);
+  const old = (await walkRuns(files, batchFolder)).all.slice(keptRuns);
   for (const number of old) await files.remove(runFolder(batchFolder, number));
   return old.length;
 }
 
+/** @throws StorageError if it can't be told, as on a network mount that is away. */
 export async function exists(files: FileStore, uri: string): Promise<boolean> {
-  return (await files.look(uri)).kind === 'file';
-}
-
-/** A file of an earlier run cannot be read; says which line of which file, and what to do. */
-export class DamagedRunError extends Error {
-  override readonly name = 'DamagedRunError';
-}
-
-export function readItems(files: FileStore, run: BatchRun, signal?: AbortSignal): AsyncGenerator<BatchItem> {
-  return recordsOf(files, run.folder + runFiles.manifest, { parse: parseBatchItem, signal, cure: cureOf(run) });
+  const found = await files.look(uri);
+  if (found.kind !== 'none' || !found.isUnseen) return found.kind === 'file';
+  const message = `${shownPath(uri)} ${found.reason}.`;
+  throw new StorageError({ code: 'SOURCE_UNREADABLE', message, uri, retryable: true });
 }
 
 /** Whether the run has results for all of its rows. */
-export function hasEnded(files: FileStore, run: BatchRun): Promise<boolean> {
-  return exists(files, run.folder + runFiles.results);
+export function hasEnded(files: FileStore, { folder }: RunPlace): Promise<boolean> {
+  return exists(files, folder + runFiles.results);
+}
+
+/** The rows of a run, as they were planned. */
+export async function* readItems(files: FileStore, run: RunPlace, signal?: AbortSignal): AsyncGenerator<BatchItem> {
+  for await (const { record } of readPlacedItems(files, run.folder, { signal })) yield record;
+}
+
+/** The same from a byte on, each with the offsets of its line and of the next one. */
+export function readPlacedItems(
+  files: FileStore,
+  folder: string,
+  { from, after = 0, signal }: { from?: number; after?: number; signal?: AbortSignal | undefined },
+) {
+  const parse = inOrder(parseBatchItem, after);
+  return readRecords(files, folder + runFiles.manifest, { parse, from, signal, cure: cureOf(folder) });
 }
 
 /** The results of a run so far; if an item has several, the last counts. */
 export async function* readEndedItems(
   files: FileStore,
-  run: BatchRun,
+  run: RunPlace,
   signal?: AbortSignal,
 ): AsyncGenerator<BatchItemResult> {
-  const merged = run.folder + runFiles.results;
-  if (await exists(files, merged)) {
-    yield* recordsOf(files, merged, { parse: parseBatchItemResult, signal, cure: cureOf(run) });
+  if (await hasEnded(files, run)) {
+    const parse = inOrder(parseBatchItemResult);
+    yield* recordsOf(files, run.folder + runFiles.results, { parse, signal, cure: cureOf(run.folder) });
     return;
   }
   const folder = `${run.folder}${runFiles.parts}/`;
-  const parts: string[] = [];
+  const parts: number[] = [];
   for await (const { relative } of files.walk(folder, { maxDepth: 1 })) {
-    if (/^\d+\.jsonl$/.test(relative)) parts.push(relative);
+    if (/^\d+\.jsonl$/.test(relative)) parts.push(Number.parseInt(relative, 10));
   }
-  for (const part of parts.sort((one, other) => Number.parseInt(one, 10) - Number.parseInt(other, 10))) {
-    // The worker that wrote it may have been killed in the middle of its last line.
-    yield* recordsOf(files, folder + part, {
-      parse: parseBatchItemResult,
-      mayBeTorn: true,
-      signal,
-      cure: cureOf(run),
-    });
+  for (const part of parts.sort((one, other) => one - other)) yield* readPart(files, run.folder, { part, signal });
+}
+
+/** Every row of a run with its result, in order; a row without one has not ended. Takes memory for results that are not merged. */
+export async function* readRows(
+  files: FileStore,
+  run: RunPlace,
+  signal?: AbortSignal,
+): AsyncGenerator<{ item: BatchItem; result?: BatchItemResult }> {
+  const isMerged = await hasEnded(files, run);
+  const ended = readEndedItems(files, run, signal);
+  const results = new Map<number, BatchItemResult>();
+  // Merged results are in the order of the rows; those of parts are not.
+  if (!isMerged) for await (const result of ended) results.set(result.item, result);
+  const differs = (why: string) => damaged(run.folder + runFiles.results, `${why}. ${cureOf(run.folder)}`);
+  try {
+    for await (const item of readItems(files, run, signal)) {
+      const next = isMerged ? await ended.next() : undefined;
+      const result = next ? (next.done === true ? undefined : next.value) : results.get(item.item);
+      if (isMerged && result?.item !== item.item) throw differs(`the result of item ${item.item} is missing`);
+      yield { item, ...(result && { result }) };
+    }
+    if (isMerged && (await ended.next()).done !== true) throw differs('it holds more results than there are items');
+  } finally {
+    await ended.return(undefined);
   }
 }
 
+/** The results in one part. The worker that wrote it may have been killed in the middle of its last line. */
+export function readPart(
+  files: FileStore,
+  folder: string,
+  { part, signal }: { part: number; signal?: AbortSignal | undefined },
+): AsyncGenerator<BatchItemResult> {
+  const reading = { parse: parseBatchItemResult, mayBeTorn: true, signal, cure: cureOf(folder) };
+  return recordsOf(files, partUri(folder, part), reading);
+}
+
+interface RecordReading<Value> {
+  parse: (line: Buffer) => Value;
+  /** What to do about a line that `parse` refuses. */
+  cure: string;
+  mayBeTorn?: boolean;
+  /** Where to start. */
+  from?: number | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** The records of a file of a batch. @throws RunFileError */
 export async function* recordsOf<Value>(
   files: FileStore,
   uri: string,
-  { cure, ...reading }: { cure: string } & Omit<RecordReading<Value>, 'damaged'>,
+  reading: RecordReading<Value>,
 ): AsyncGenerator<Value> {
-  const damaged = ({ line }: { line: number }, why: string, cause: unknown) =>
-    new DamagedRunError(`${shownPath(uri)} line ${line} is damaged: ${why}. ${cure}.`, { cause });
-  for await (const { record } of readRecords(files, uri, { ...reading, damaged })) yield record;
+  for await (const { record } of readRecords(files, uri, reading)) yield record;
 }
 
-function cureOf({ folder }: BatchRun): string {
-  return `Restore it; or move ${shownFolder(folder)} out of the batch's folder, and what that run converted counts as not done`;
+async function* readRecords<Value>(
+  files: FileStore,
+  uri: string,
+  { parse, cure, mayBeTorn, from = 0, signal }: RecordReading<Value>,
+) {
+  let start = from;
+  try {
+    for await (const { bytes, terminated, end } of readLines(files.read(uri, { start, signal }))) {
+      signal?.throwIfAborted();
+      const next = from + end;
+      let record: Value;
+      try {
+        record = parse(bytes);
+      } catch (error) {
+        if (mayBeTorn === true && !terminated) return;
+        const why = error instanceof Error ? error.message : String(error);
+        throw damaged(uri, `line ${await lineAt(files, uri, start)} is damaged: ${why}. ${cure}`, error);
+      }
+      yield { record, start, next };
+      start = next;
+    }
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (!(error instanceof StorageError) || error.code !== 'SOURCE_NOT_FOUND') throw error;
+    throw new RunFileError(
+      'RUN_MISSING',
+      `There is no ${shownPath(uri)}. Workers and commands must see one folder. ${cure}.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+function damaged(uri: string, what: string, cause?: unknown): RunFileError {
+  return new RunFileError('RUN_DAMAGED', `${shownPath(uri)} ${what}.`, { cause });
+}
+
+/** The number of the line that begins there: only for messages, as a reader that starts at an offset does not know it. */
+async function lineAt(files: FileStore, uri: string, start: number): Promise<number> {
+  let line = 1;
+  for await (const { end } of readLines(files.read(uri))) {
+    if (end > start) break;
+    line += 1;
+  }
+  return line;
+}
+
+function inOrder<Value extends { item: number }>(parse: (line: Buffer) => Value, after = 0): (line: Buffer) => Value {
+  let last = after;
+  return (line) => {
+    const record = parse(line);
+    if (record.item <= last) throw new Error(`item ${record.item} comes after item ${last}`);
+    last = record.item;
+    return record;
+  };
+}
+
+function cureOf(folder: string): string {
+  return `Restore it; or move ${shownFolder(folder)} out of the batch's folder and run the batch again, and what that run converted counts as not done`;
 }
 
 /** Estimated vCredits for so many files, by the average of the latest run with results; undefined if there is none. */

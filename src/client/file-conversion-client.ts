@@ -256,7 +256,7 @@ export class FileConversionClient {
 
   /**
    * What a batch would do: which files are new or have changed, and what is wrong. Writes nothing, and needs no worker.
-   * @throws InvalidRequestError; DamagedRunError
+   * @throws InvalidRequestError; RunFileError
    */
   async planBatch(request: BatchRequest, { signal }: { signal?: AbortSignal } = {}): Promise<PlannedBatch> {
     return planRequested(this.files, request, { app: this.app, signal });

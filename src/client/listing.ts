@@ -68,13 +68,7 @@ export function listingInterceptor({ connection, namespace }: ClientOptions): Wo
     if (!shown) return options;
     listing ??= new Listing(new Client({ ...(connection && { connection }), ...(namespace && { namespace }) }));
     const { attributes, ...texts } = shown;
-    const { memo, typedSearchAttributes } = listingOptions(attributes, await listing.settable());
-    return {
-      ...texts,
-      ...options,
-      ...(typedSearchAttributes && { typedSearchAttributes }),
-      ...(memo && { memo: { ...options.memo, ...memo } }),
-    };
+    return { ...texts, ...options, ...listingOptions(attributes, await listing.settable()) };
   };
   return {
     startWithDetails: async (input, next) =>

@@ -80,14 +80,13 @@ export function toWorkflowOptions(
     const problem = `tags: the namespace lacks the search attribute ${searchAttributes.tags.name}. Register it: fileconv namespace init`;
     throw new InvalidRequestError(`These start options can't be used. ${problem}`);
   }
-  const listing = listingOptions(attributes, settable);
   return {
     ...defined({ startDelay, versioningOverride, workflowExecutionTimeout, workflowRunTimeout, workflowTaskTimeout }),
     ...(onRunning === 'attach' && { workflowIdConflictPolicy: 'USE_EXISTING' as const }),
     workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,
     priority: { ...(isFairnessKey(app) && { fairnessKey: app }), ...priority },
-    ...listing,
-    ...(memo && { memo: { ...memo, ...listing.memo } }),
+    ...listingOptions(attributes, settable),
+    ...(memo && { memo }),
   };
 }
 

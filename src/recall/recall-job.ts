@@ -1,6 +1,6 @@
 import { WorkflowFailedError, type Client, type WorkflowExecutionDescription } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { recallLeft, type Left } from '../batch/recall';
+import { contentAsDelivered, recallLeft, type Left } from '../batch/recall';
 import { findWorkflow } from '../history/find-workflow';
 import { readJobHistory, readRun, type JobHistory } from '../history/job-history';
 import type { RecallJobInput, RecallJobResult } from '../shared/activities';
@@ -8,7 +8,6 @@ import type { JobOutcome } from '../shared/batch-activities';
 import { failureCodes } from '../shared/activities';
 import { defined } from '../shared/defined';
 import { outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../shared/job-outcome';
-import type { OutputFile } from '../shared/job';
 import { parametersKey } from '../shared/parameters';
 import { shellWord } from '../shared/wording';
 import type { FileStore } from '../storage/file-store';
@@ -49,7 +48,10 @@ export async function recallJob(
       const isOther = isRetry && isNewContent && !again && left.charge !== 'no';
       if (isOther) return { kind: 'keep', outcome: sourceChanged(left, workflowId) };
       // Of one result that somebody waits for, `onExisting` alone says what is replaced.
-      return { kind: 'start', ...defined({ earlier, replaces: isSingle ? undefined : contentOf(left.output) }) };
+      const output = isSingle ? undefined : left.output;
+      // With its stamp, so that no step of the job has to read it again.
+      const replaces = output && (await contentAsDelivered(tools.files, output, tools.signal));
+      return { kind: 'start', ...defined({ earlier, replaces }) };
     }
     case 'done':
       break;
@@ -128,11 +130,6 @@ function leftBy({ charge: told, result }: JobHistory, outcome: JobOutcome, optio
   const { code, message, phase } = outcome;
   const kept = { status: 'failed' as const, ...defined({ code, message, phase }), ...rowOfEarlier(left) };
   return { ...left, options, outcome: kept };
-}
-
-/** Of a result: what may be replaced. */
-function contentOf(output: OutputFile | undefined): Pick<OutputFile, 'bytes' | 'sha256'> | undefined {
-  return output && { bytes: output.bytes, sha256: output.sha256 };
 }
 
 function optionsOf({ source, output, input, parameters }: JobIdentity) {

@@ -277,8 +277,6 @@ export const failureCodes = {
   jobLost: 'JOB_LOST',
   /** A batch's counts differ from those of its files. */
   batchCounts: 'BATCH_COUNTS_DIFFER',
-  /** The files of an earlier run of the batch can't be read. */
-  batchRunDamaged: 'BATCH_RUN_DAMAGED',
   /** The app has used up its share of the worker's activity slots. */
   slotsTaken: 'SLOTS_TAKEN',
   unknownApp: 'UNKNOWN_APP',

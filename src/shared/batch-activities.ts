@@ -22,8 +22,6 @@ export interface ReadBatchItemsInput {
   from: ManifestPosition;
   /** Number of items to return, not counting the rows that are passed over. */
   limit: number;
-  /** Check all rows from here on; their number must be this. */
-  checkRows?: number;
 }
 
 export interface PlacedItem {
@@ -37,24 +35,22 @@ export interface ReadBatchItemsResult {
   items: PlacedItem[];
   next: ManifestPosition;
   isEnd: boolean;
-  /** For the whole manifest, when all rows were checked. */
-  passedOver?: PassedOver;
 }
 
 /** Rows for which no job is started. */
 export interface PassedOver {
   /** Already converted. */
   done: number;
+  /** Of `done`, those whose results are gone. */
+  missing: number;
   /** Still failed: not sent again, since an earlier run may have been charged. */
   kept: number;
-  /** Known to fail. Absent: none. */
-  refused?: number;
-  /** The same, but left out. Absent: none. */
-  unconvertible?: number;
+  /** Known to fail. */
+  refused: number;
+  /** The same, but left out. */
+  unconvertible: number;
   /** Of `kept` and `refused`, by code. */
   failures: Record<string, number>;
-  /** Of `done`, those whose results are gone. Absent: none. */
-  missing?: number;
   /** Of all of them, those that may have been charged twice. */
   possiblyChargedTwice: number;
 }
@@ -117,9 +113,8 @@ export interface AwaitedJob {
 }
 
 export interface AwaitJobsInput {
+  /** Waits until one has ended, and returns those that have; with `expected`, looks once at all of them. */
   jobs: AwaitedJob[];
-  /** Returns the current state of all jobs. Default: waits until one has ended, and returns those that have. */
-  looksOnce?: true;
 }
 
 export interface SeenJob {
@@ -162,8 +157,6 @@ export interface PlanBatchInput {
   onUnknownOutcome: OnUnknownOutcome;
   again?: true;
   isScheduled?: true;
-  /** `settledForMs` after the first one. */
-  isSecondLook?: true;
   /** Rows whose results exist and are to be skipped need no question. */
   onExisting?: OnExisting;
 }
@@ -175,11 +168,10 @@ export interface NamesTold {
 }
 
 export interface PlanBatchResult extends NamesTold {
-  /** Nothing is planned yet: files may still be being written, which a second look will tell. */
-  looksAgain?: true;
   /** The new run; absent when there is nothing to do. */
   run?: PlannedRun;
   planned: PlannedRows;
+  passedOver: PassedOver;
 }
 
 export interface PlannedRun {

@@ -75,8 +75,6 @@ export interface Sighting {
   stamp: string;
   /** The content that was refused; absent if it was never uploaded whole. */
   source?: SourceContent;
-  /** Stands for the formats that the service said it converts the source to; absent if it did not say. */
-  answer?: string;
   /** How often the service has refused it so. */
   times?: number;
 }
@@ -148,7 +146,7 @@ export interface BatchPlan {
   unconvertible?: Unconvertible;
   /** What was piped in, where `-` is named: the URI of a file. */
   stdin?: string;
-  /** Leaves out files that changed within this time, or that change while it waits this long. Default: off. */
+  /** Leaves out files that changed within this time. Default: off. */
   settledForMs?: number;
   /** Makes a run even if all was done before, so that it tells their results. Default: no. */
   mayBeDone?: true;
@@ -205,7 +203,7 @@ export interface ConversionBatchInput {
   again?: true;
   /**
    * Nobody watches it: nothing that may have been charged is converted again, whatever the policy of its jobs; what the
-   * service has refused is not sent again before the file or the service's formats change; to find nothing good is no failure.
+   * service has refused is not sent again before the file changes; to find nothing good is no failure.
    */
   isScheduled?: true;
   /** Number of events after which the batch continues as new. Default: 2,000, more with a window above 250. */

@@ -36,57 +36,29 @@ export const searchAttributeTypes: Readonly<Record<string, 'Keyword' | 'Int' | '
  */
 export const possiblyChargedTwiceCode = 'POSSIBLY_CHARGED_TWICE';
 
-/** Memo for a namespace that lacks one of `usualNames`: the names that the workflow may set. */
-const listedByMemo = 'conversionListedBy';
-
-/** What a workflow may set without such a memo. The list stays as it is: running jobs were started with it. */
-const usualNames: readonly string[] = [
-  'ConversionStatus',
-  'ConversionApp',
-  'ConversionInputFormat',
-  'ConversionOutputFormat',
-  'ConversionTaskId',
-  'ConversionBatchId',
-  'ConversionErrorCode',
-  'ConversionVCredits',
-];
-
 interface ListedWorkflow {
-  memo?: Readonly<Record<string, unknown>> | undefined;
   typedSearchAttributes: TypedSearchAttributes;
 }
 
-/** The attributes that a workflow may set, by its start options: one that the namespace lacks would block it. */
-export function settableAttributes({ memo, typedSearchAttributes: own }: ListedWorkflow): ReadonlySet<string> {
-  const named = memo?.[listedByMemo];
-  const isListed = own.get(searchAttributes.app) !== undefined;
-  const names = Array.isArray(named) ? named.map(String) : isListed ? usualNames : [];
-  return new Set(own.get(searchAttributes.tags) ? [...names, searchAttributes.tags.name] : names);
+/** Whether a workflow may set the attributes: it was started with them. One that the namespace lacks would block it. */
+export function isListed({ typedSearchAttributes: own }: ListedWorkflow): boolean {
+  return own.get(searchAttributes.app) !== undefined;
 }
 
-/** Start options that set those of the attributes the namespace has, and let the workflow set the others later. */
+/** The start options that list a workflow; none in a namespace that lacks one of the attributes. */
 export function listingOptions(
   attributes: readonly SearchAttributePair[],
-  settable: ReadonlySet<string>,
-): { typedSearchAttributes?: SearchAttributePair[]; memo?: Record<string, unknown> } {
-  if (settable.size === 0) return {};
-  const isUsual = usualNames.every((name) => settable.has(name));
-  return {
-    typedSearchAttributes: settableOf(attributes, settable),
-    ...(!isUsual && { memo: { [listedByMemo]: [...settable] } }),
-  };
+  present: ReadonlySet<string>,
+): { typedSearchAttributes?: SearchAttributePair[] } {
+  return present.size < searchAttributeNames.length ? {} : { typedSearchAttributes: storable(attributes) };
 }
 
 /** A longer keyword blocks the workflow, or the server's list of workflows, depending on its database. */
 const maxKeywordLength = 255;
 
-export function settableOf(
-  attributes: readonly SearchAttributePair[],
-  settable: ReadonlySet<string>,
-): SearchAttributePair[] {
-  return attributes
-    .filter(({ key }) => settable.has(key.name))
-    .map((pair) => (typeof pair.value === 'string' ? { ...pair, value: cut(pair.value) } : pair));
+/** The attributes as the server takes them. */
+export function storable(attributes: readonly SearchAttributePair[]): SearchAttributePair[] {
+  return attributes.map((pair) => (typeof pair.value === 'string' ? { ...pair, value: cut(pair.value) } : pair));
 }
 
 /** Not within a character: half of one cannot be stored. */

@@ -1,3 +1,4 @@
+import { ServiceError } from '@temporalio/client';
 import {
   ApplicationFailure,
   ApplicationFailureCategory,
@@ -51,6 +52,24 @@ it('a failure that is tried again asks for its pause itself, unless it was told 
   expect(delayOf(apiError('TOO_MANY_REQUESTS', { retryAfterSeconds: 0 }), { pauses, refusals: 3 })).toBe(4_000);
   expect(delayOf(apiError('ONLY_DEVELOPMENT_REQUEST'), { pauses })).toBe(1_000);
   expect(delayOf(apiError('EMPTY_FILE'), { pauses, attempt: 3 })).toBeUndefined();
+});
+
+it('a defect ends a plan after a few attempts, with what to do, and what may pass is tried again all day', () => {
+  const told = (error: Error, context: Partial<FailureContext>) => {
+    const failure = toFailure(error, contextOf('plan', context));
+    return `${verdict(failure)} ${failure.message}`;
+  };
+  const defect = new TypeError('x is not a function');
+  expect(told(defect, { attempt: 3 })).toMatch(/^retry /);
+  expect(told(defect, { attempt: 4 })).toMatch(/^fail x is not a function .* report them, and run the batch again/);
+  const passing = [
+    Object.assign(new Error('too many open files'), { code: 'EMFILE' }),
+    new TypeError('fetch failed', { cause: Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }) }),
+    new ServiceError('Temporal did not answer'),
+    new StorageError({ code: 'STORAGE_FAILED', message: 'away', uri: 'file:///a', retryable: true }),
+  ];
+  for (const error of passing) expect(told(error, { attempt: 400 })).toMatch(/^retry /);
+  expect(verdict(toFailure(defect, contextOf('upload', { attempt: 4 })))).toBe('retry');
 });
 
 it('a failure and its causes have room in what Temporal keeps of an attempt, 4 KiB', () => {

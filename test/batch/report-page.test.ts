@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { styles } from '../../src/batch/report/page/styles';
+import { styles } from '../../src/batch/report/styles';
 import { cleanUp } from './folder';
 import { failed, makeRun, reportOn, type Ending } from './report-run';
 
@@ -10,14 +10,13 @@ afterEach(cleanUp);
 const succeeded = { status: 'succeeded' } as const;
 const cancelled = { status: 'cancelled' } as const;
 
-it.each<[endings: (Ending | undefined)[], settings: PageSettings, verdict: string, text: string]>([
+it.each<[endings: Ending[], settings: PageSettings, verdict: string, text: string]>([
   [[succeeded, succeeded], {}, 'good', 'All 2 files are converted.'],
   [[succeeded, { status: 'skipped' }], {}, 'good', 'All 2 files are done.'],
   [[succeeded, failed('EMPTY_FILE')], {}, 'bad', '1 of 2 files failed.'],
   [[failed('EMPTY_FILE'), failed('EMPTY_FILE')], {}, 'bad', 'All 2 files failed.'],
   [[succeeded, cancelled], { status: 'cancelled' }, 'open', 'Cancelled; 1 of 2 files not converted.'],
   [[failed('EMPTY_FILE'), cancelled], { status: 'stopped' }, 'bad', 'Stopped after 1 failure; 1 of 2 files not tried.'],
-  [[succeeded, undefined], { status: 'running' }, 'open', '1 of 2 files are done.'],
   [[], {}, 'good', 'The manifest was empty: there was nothing to convert.'],
 ])(
   'says in its first sentence whether the batch worked, and that nobody can miss a failure: %j %j',
@@ -55,7 +54,7 @@ describe('a hostile name or message', () => {
 
   it('makes a code span of what stands in backticks, and nothing else of it', async () => {
     const page = await pageOf([failed('EMPTY_FILE', { message: 'run `<b>` now' })]);
-    expect(page).toContain('Run <code>&lt;b&gt;</code> now');
+    expect(page).toContain('run <code>&lt;b&gt;</code> now');
   });
 });
 
@@ -67,7 +66,7 @@ it('needs nothing but itself: no source, no import, no style attribute that the 
   expect(links).toEqual([]);
 });
 
-it('puts failures before durations, and each group under its heading with its advice and its jobs', async () => {
+it('puts each group of failures under its heading with its advice and its jobs', async () => {
   const page = await pageOf([
     { status: 'succeeded' },
     failed('SOURCE_NOT_FOUND'),
@@ -80,27 +79,12 @@ it('puts failures before durations, and each group under its heading with its ad
   expect(headings).toEqual([
     '1 november',
     '2 What failed, and what to do',
-    '3 The file is empty 2 files',
-    '3 There is no such file 1 file',
-    '2 How long a converted file took',
+    '3 The file is empty: 2 files',
+    '3 There is no such file: 1 file',
   ]);
   expect(textOf(page)).toContain('What to do: The message tells what is missing');
   expect(textOf(page)).toContain('fileconv batch retry november');
   expect(page).toContain('href="http://127.0.0.1:8233/namespaces/default/workflows/november%2F2/run-2"');
-});
-
-it('tells once what every file of a group met alike', async () => {
-  const page = await pageOf(
-    [1, 2, 3].map((item) =>
-      failed('EMPTY_FILE', { message: `invoice-0000${item}.docx → pdf: it is empty, says the service` }),
-    ),
-  );
-  expect(page.split('It is empty, says the service')).toHaveLength(2);
-});
-
-it('leaves a path at the beginning of a message as it is', async () => {
-  const page = textOf(await pageOf([failed('SOURCE_EMPTY', { message: 'in/invoice-00001.docx is empty.' })]));
-  expect(page).toContain('in/invoice-00001.docx is empty.');
 });
 
 it('says how many failures it does not list, and where they are', async () => {
@@ -108,8 +92,8 @@ it('says how many failures it does not list, and where they are', async () => {
     Array.from({ length: 30 }, () => failed('EMPTY_FILE')),
     { maxListed: 12 },
   );
-  expect(page.match(/<td class="item">/g)).toHaveLength(12);
-  expect(textOf(page)).toMatch(/12 files of 30 listed\. All of them are in report\.csv/);
+  expect(page.match(/<td>\d+<\/td>/g)).toHaveLength(12);
+  expect(textOf(page)).toContain('18 more are in report.csv, column code.');
 });
 
 it('calls out conversions that may have been charged twice, also when everything succeeded', async () => {
@@ -125,7 +109,7 @@ it('lists the files that the service warned of, each with its warnings', async (
   ]);
   const text = textOf(page);
   expect(text).toContain('The service warned of 1 file');
-  expect(text).toContain('invoice-00001.docx → pdf FONT_REPLACED Embed the font. PAGES Some are empty.');
+  expect(text).toContain('/invoice-00001.docx → pdf FONT_REPLACED Embed the font. PAGES Some are empty.');
   expect(textOf(await pageOf([{ status: 'succeeded' }]))).not.toContain('warned');
 });
 
@@ -135,7 +119,7 @@ it('names what was skipped, those first that the service does not convert, and s
   const items = { 2: { refused: { ...refused, isSkipped: true as const } } };
   const text = textOf(await pageOf([...endings, { status: 'succeeded' }], { items }));
   expect(text).toMatch(
-    /2 files skipped .*invoice-00002\.docx → pdf .*Zip can not become pdf\..*invoice-00001\.docx → pdf/,
+    /2 files skipped .*invoice-00002\.docx → pdf .*zip can not become pdf\..*invoice-00001\.docx → pdf/,
   );
   const many = textOf(await pageOf(Array.from({ length: 130 }, () => ({ status: 'skipped' as const }))));
   expect(many).toContain('30 more are in report.csv, column status.');
@@ -155,70 +139,25 @@ it('says of a failed file which task there is, what it stood at and whether it w
   expect(text).not.toContain('ended while uploading');
 });
 
-it('can be read by a screen reader: language, one main heading, captions and column headers, names of pictures and links', async () => {
-  const page = await pageOf([{ status: 'succeeded', durationMs: 900 }, { status: 'succeeded' }, failed('EMPTY_FILE')]);
+it('can be read by a screen reader: language, one main heading, captions, column headers, and names of links', async () => {
+  const page = await pageOf([{ status: 'succeeded' }, failed('EMPTY_FILE')]);
   expect(page).toContain('<html lang="en">');
   expect(page.match(/<h1/g)).toHaveLength(1);
-  for (const [table] of page.matchAll(/<table class="items">[^]*?<\/table>/g)) {
+  for (const [table] of page.matchAll(/<table>[^]*?<\/table>/g)) {
     expect(table).toContain('<caption');
     expect(table.match(/<th scope="col"/g)).toHaveLength(4);
   }
-  const pictures = tagsOf(page).filter((tag) => tag.startsWith('<svg'));
-  expect(pictures.length).toBeGreaterThan(2);
-  expect(
-    pictures.filter((tag) => !/aria-hidden="true"|role="img"[^>]*aria-label/.test(tag.replace(/\s+/g, ' '))),
-  ).toEqual([]);
-  expect(textOf(page)).toContain('Open the job of item 3 in the Temporal UI');
+  expect(page).toContain('aria-label="The job of item 2"');
 });
-
-describe('colours', () => {
-  const palettes = [...styles.matchAll(/:root \{([^}]*)\}/g)].map(
-    ([, body]) =>
-      new Map([...(body ?? '').matchAll(/--([\w-]+): (#\w{6})/g)].map(([, name, value]) => [name ?? '', value ?? ''])),
-  );
-
-  it.each([
-    ['light', 0],
-    ['dark', 1],
-    ['in print', 2],
-  ])('%s: every text has the contrast of WCAG AA on what it stands on', (_, index) => {
-    const palette = palettes[index] ?? new Map<string, string>();
-    const texts = ['text', 'quiet', 'link', 'bad'];
-    const backs = ['page', 'card', 'sunken', 'open-back'];
-    const low = texts.flatMap((text) =>
-      backs
-        .map((back) => ({
-          pair: `${text} on ${back}`,
-          ratio: contrast(palette.get(text) ?? '', palette.get(back) ?? ''),
-        }))
-        .filter(({ ratio }) => !(ratio >= 4.5)),
-    );
-    expect(low).toEqual([]);
-  });
-});
-
-function contrast(one: string, other: string): number {
-  const [dark = 0, light = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b);
-  return (light + 0.05) / (dark + 0.05);
-}
-
-/** Of WCAG 2. */
-function luminance(colour: string): number {
-  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
-    const value = parseInt(colour.slice(at, at + 2), 16) / 255;
-    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
-  });
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-}
 
 interface PageSettings {
-  status?: 'completed' | 'stopped' | 'cancelled' | 'running';
+  status?: 'completed' | 'stopped' | 'cancelled';
   items?: NonNullable<Parameters<typeof makeRun>[1]>['items'];
   batch?: string;
   maxListed?: number;
 }
 
-async function pageOf(endings: readonly (Ending | undefined)[], settings: PageSettings = {}): Promise<string> {
+async function pageOf(endings: readonly Ending[], settings: PageSettings = {}): Promise<string> {
   const { batch = 'november', status = 'completed', items = {}, maxListed = 1_000 } = settings;
   const run = await makeRun(endings, { status, items });
   const ui = { url: 'http://127.0.0.1:8233', namespace: 'default' };

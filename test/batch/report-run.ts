@@ -3,7 +3,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { BatchReport } from '../../src/batch/report/report';
 import { writeBatchReport } from '../../src/batch/report/write-report';
-import type { BatchItem, BatchItemResult, BatchStatus, ConversionBatchResult } from '../../src/shared/batch';
+import type { BatchItem, BatchItemResult, ConversionBatchResult } from '../../src/shared/batch';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { makeFolder } from '../storage/folder';
 
@@ -58,12 +58,15 @@ export function resultOf(item: number, { status, ...fields }: Ending): BatchItem
   };
 }
 
-/** A run's folder in which row `n` of the manifest ended as `endings[n - 1]`; undefined: it has not ended. */
+/** A run's folder in which row `n` of the manifest ended as `endings[n - 1]`. */
 export async function makeRun(
-  endings: readonly (Ending | undefined)[],
-  { items = {}, status = 'completed' }: { items?: Record<number, Partial<BatchItem>>; status?: BatchStatus } = {},
+  endings: readonly Ending[],
+  {
+    items = {},
+    status = 'completed',
+  }: { items?: Record<number, Partial<BatchItem>>; status?: ConversionBatchResult['status'] } = {},
 ): Promise<MadeRun> {
-  const results = endings.flatMap((ending, index) => (ending ? [resultOf(index + 1, ending)] : []));
+  const results = endings.map((ending, index) => resultOf(index + 1, ending));
   const manifest = endings.map((_, index) => itemOf(index + 1, items[index + 1]));
   const folder = await writeRun(manifest, results);
   return { folder, uri: `${pathToFileURL(folder).href}/`, state: stateOf(manifest.length, results, status) };
@@ -77,10 +80,14 @@ export async function writeRun(manifest: readonly object[], results: readonly ob
   return folder;
 }
 
-function stateOf(items: number, results: readonly BatchItemResult[], status: BatchStatus): ConversionBatchResult {
+function stateOf(
+  items: number,
+  results: readonly BatchItemResult[],
+  status: ConversionBatchResult['status'],
+): ConversionBatchResult {
   const count = (wanted: BatchItemResult['status']) => results.filter((result) => result.status === wanted).length;
   return {
-    status: status as ConversionBatchResult['status'],
+    status,
     items,
     succeeded: count('succeeded'),
     failed: count('failed'),

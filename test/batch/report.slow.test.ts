@@ -23,29 +23,14 @@ describe('counts', () => {
         failed('EMPTY_FILE', { requests: 1 }),
         { status: 'skipped' },
         { status: 'cancelled' },
-        undefined,
       ]),
     );
-    expect(counts).toEqual({ items: 6, succeeded: 2, failed: 1, skipped: 1, cancelled: 1, unfinished: 1 });
+    expect(counts).toEqual({ items: 5, succeeded: 2, failed: 1, skipped: 1, cancelled: 1 });
     expect({ vcredits, requests, bytes }).toEqual({
       vcredits: 3.5,
       requests: 9,
       bytes: { source: 2_000, output: 4_000 },
     });
-  });
-
-  it('are those of the results, and a batch that ended with others is warned about', async () => {
-    const run = await makeRun([{ status: 'succeeded' }, failed('EMPTY_FILE')]);
-    expect((await reportOn(run)).warnings).toEqual([]);
-    const { warnings, counts } = await reportOn({ ...run, state: { ...run.state, succeeded: 2, failed: 0 } });
-    expect(counts.succeeded).toBe(1);
-    expect(warnings).toEqual([
-      expect.stringMatching(/counted 2 as succeeded, its results hold 1/),
-      expect.stringMatching(/counted 0 as failed, its results hold 1/),
-    ]);
-    // Nothing is wrong with a batch that continues while the report is made.
-    const running = { ...run.state, status: 'paused' as const, succeeded: 2, failed: 0 };
-    expect((await reportOn({ ...run, state: running as never })).warnings).toEqual([]);
   });
 });
 
@@ -154,19 +139,17 @@ it('report.json is what was answered, and names the other files', async () => {
   });
 });
 
-it.each<[string, (Ending | undefined)[]]>([
+it.each<[string, Ending[]]>([
   ['an empty batch', []],
   ['a batch that failed as a whole', [failed('EMPTY_FILE'), failed('EMPTY_FILE')]],
   ['a batch of which everything was done before', [{ status: 'skipped' }, { status: 'skipped' }]],
-])('%s has all three files, and no durations', async (_, endings) => {
+])('%s has all three files', async (_, endings) => {
   const run = await makeRun(endings);
   const report = await reportOn(run);
   expect(report.counts.items).toBe(endings.length);
-  expect(report).not.toHaveProperty('durations');
   expect(await readdir(run.folder)).toEqual(expect.arrayContaining(['report.csv', 'report.html', 'report.json']));
   const csv = await readFile(path.join(run.folder, 'report.csv'), 'utf8');
   expect(csv.trimEnd().split('\r\n')).toHaveLength(endings.length + 1);
-  expect(await readFile(path.join(run.folder, 'report.html'), 'utf8')).not.toContain('<svg class="chart"');
 });
 
 it('leaves the report that was there as it was when the new one can not be finished', async () => {
@@ -175,8 +158,8 @@ it('leaves the report that was there as it was when the new one can not be finis
   const before = await filesOf(run.folder);
   await writeFile(path.join(run.folder, 'results.jsonl'), `${before['results.jsonl'] ?? ''}{"item": 2`);
   await expect(reportOn(run)).rejects.toMatchObject({
-    code: 'RUN_UNREADABLE',
-    message: expect.stringMatching(/line 2001 of .*results\.jsonl: it is no JSON/) as string,
+    code: 'RUN_DAMAGED',
+    message: expect.stringMatching(/results\.jsonl line 2001 is damaged: it is no JSON/) as string,
   });
   const after = await filesOf(run.folder);
   expect({ ...after, 'results.jsonl': '' }).toEqual({ ...before, 'results.jsonl': '' });
@@ -192,20 +175,36 @@ it('is written whole by each of several commands that have watched the same batc
 
 describe('a run that is not what the batch wrote', () => {
   it.each<[string, object[], object[], RegExp]>([
-    ['a result of no row', [itemOf(1)], [resultOf(2, { status: 'skipped' })], /the manifest has no item 2/],
+    [
+      'a result of no row',
+      [itemOf(1)],
+      [1, 2].map((n) => resultOf(n, { status: 'skipped' })),
+      /it holds more results than there are items/,
+    ],
+    [
+      'no result of a row',
+      [itemOf(1), itemOf(2)],
+      [resultOf(1, { status: 'skipped' })],
+      /the result of item 2 is missing/,
+    ],
     [
       'two results of one row',
       [itemOf(1)],
       [1, 1].map((n) => resultOf(n, { status: 'skipped' })),
       /item 1 comes after item 1/,
     ],
-    ['rows out of order', [itemOf(2), itemOf(1)], [], /line 2 of .*manifest\.jsonl: item 1 comes after item 2/],
-    ['an unknown status', [itemOf(1)], [{ item: 1, status: 'lost' }], /line 1 of .*results\.jsonl: status/],
+    [
+      'rows out of order',
+      [itemOf(2), itemOf(1)],
+      [resultOf(2, { status: 'skipped' })],
+      /manifest\.jsonl line 2 is damaged: item 1 comes after item 2/,
+    ],
+    ['an unknown status', [itemOf(1)], [{ item: 1, status: 'lost' }], /results\.jsonl line 1 is damaged: status/],
   ])('%s is an error that names the line', async (_, manifest, results, message) => {
     const folder = await writeRun(manifest, results);
     const { state } = await makeRun([]);
     await expect(reportOn({ folder, uri: `file://${folder}/`, state })).rejects.toMatchObject({
-      code: 'RUN_UNREADABLE',
+      code: 'RUN_DAMAGED',
       message: expect.stringMatching(message) as string,
     });
     expect(await readdir(folder)).toEqual(['manifest.jsonl', 'results.jsonl']);
@@ -216,21 +215,21 @@ describe('a run that is not what the batch wrote', () => {
     const { folder } = run;
     await rm(path.join(folder, 'results.jsonl'));
     await expect(reportOn(run)).rejects.toMatchObject({
-      code: 'RESULTS_MISSING',
-      message: expect.stringContaining('`fileconv batch watch november`') as string,
+      code: 'RUN_MISSING',
+      message: expect.stringContaining('results.jsonl. Put the run') as string,
     });
     expect(await readdir(folder)).toEqual(['manifest.jsonl']);
     await rm(folder, { recursive: true });
-    await expect(reportOn(run)).rejects.toMatchObject({ code: 'MANIFEST_MISSING' });
+    await expect(reportOn(run)).rejects.toMatchObject({ code: 'RUN_MISSING' });
     expect(existsSync(folder)).toBe(false);
   });
 
   it('a file of the run that is there but cannot be reached is not called missing', async () => {
     const run = await makeRun([{ status: 'succeeded' }]);
-    const manifest = path.join(run.folder, 'manifest.jsonl');
-    await rm(manifest);
-    await symlink(manifest, manifest);
-    await expect(reportOn(run)).rejects.toThrow(/manifest\.jsonl can't be looked at: .*ELOOP/);
+    const results = path.join(run.folder, 'results.jsonl');
+    await rm(results);
+    await symlink(results, results);
+    await expect(reportOn(run)).rejects.toThrow(/results\.jsonl can't be looked at: .*ELOOP/);
   });
 });
 

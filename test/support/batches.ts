@@ -3,6 +3,7 @@ import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Client } from '@temporalio/client';
+import { countPassedOver, nonePassedOver } from '../../src/batch/plan/planned-batch';
 import { runFiles } from '../../src/batch/run-files';
 import { toUri } from '../../src/client/job-request';
 import { BatchHandle } from '../../src/client/batch-handle';
@@ -38,9 +39,12 @@ export async function startRun(
 ): Promise<BatchHandle> {
   const start = await client.batchStart({ ...request, sources: ['planned'], to: 'pdf' }, options);
   const run = { folder: `${toUri(folder).replace(/\/$/, '')}/`, rows };
+  const passedOver = nonePassedOver();
+  const manifest = await readFile(path.join(folder, runFiles.manifest), 'utf8').catch(() => '');
+  for (const line of manifest.split('\n').filter(Boolean)) countPassedOver(JSON.parse(line) as BatchItem, passedOver);
   const workflow = await client['client'].workflow.start('conversionBatch', {
     ...start,
-    args: [start.args[0], { run }],
+    args: [start.args[0], { run, passedOver }],
   });
   return new BatchHandle(workflow, client['files']);
 }

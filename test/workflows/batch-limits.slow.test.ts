@@ -124,25 +124,6 @@ it('takes 60 MB of warnings, of which each row keeps some', async () => {
   expect(results.every(({ warnings }) => Object.keys(warnings ?? {}).length > 0)).toBe(true);
 });
 
-it('cancelled before it has looked at anything, counts what was done before', async () => {
-  rig = await startRig();
-  const output = { uri: 'file:///gone', name: 'gone', bytes: 1, sha256: 'a' };
-  const done = { source: { bytes: 1, sha256: 'b' }, output };
-  const run = await planRun(rig.folder, 5, { change: (row) => (row.item <= 3 ? { ...row, done } : row) });
-  await rig.temporal.workflow.signalWithStart('conversionBatch', {
-    workflowId: run.name,
-    taskQueue: rig.taskQueue,
-    args: [
-      { app: 'stub', plan: { folder: 'file:///batch/', cwd: 'file:///', what: 'last' } },
-      { run: { folder: `${pathToFileURL(run.folder).href}/`, rows: 5 } },
-    ],
-    signal: 'batchCancel',
-    signalArgs: [{}],
-  });
-  const { result } = await endBatch(rig.client.getBatch(run.name), run);
-  expect(result).toMatchObject({ status: 'cancelled', skipped: 3, cancelled: 2 });
-});
-
 it('continues while an operator has paused jobs of earlier runs, and ends when they continue', async () => {
   rig = await startRig();
   const held = rig.stub.hold('1.md', '2.md', '3.md');

@@ -2,7 +2,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { BatchDesk } from '../support/batch-desk';
 import { rigOfEachTest } from '../support/conversion-worker';
-import { answerCompleted, answerError, answerNotYet, cut } from '../support/stub-service';
+import { answerCompleted, answerNotYet, cut } from '../support/stub-service';
 import { until } from '../support/until';
 
 /** What a batch that is run again does with what its earlier runs were, or may have been, charged for. See docs/repetition.md. */
@@ -27,16 +27,6 @@ async function occupy(desk: BatchDesk, ...names: string[]): Promise<() => Promis
   };
 }
 
-/** The service has forgotten all tasks of now. */
-function forgetTasks() {
-  const forgotten = new Set(rig.stub.conversions.keys());
-  rig.stub.on('task/response', (seen, response) => {
-    const id = String(seen.data['connector']);
-    if (forgotten.has(id)) answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK');
-    else answerCompleted(response, id);
-  });
-}
-
 const converted = () => rig.stub.conversions.size;
 
 async function deskWith(
@@ -48,83 +38,9 @@ async function deskWith(
   return desk;
 }
 
-describe('a submit whose outcome is unknown', () => {
-  it('is kept as it is under policy fail, by batch run and batch retry, until somebody asks to resubmit it', async () => {
-    const desk = await deskWith(3, 'fail');
-    rig.stub.loseSubmits();
-    const first = await desk.run();
-    expect(first.result).toMatchObject({ failed: 3, failures: { OUTCOME_UNKNOWN: 3 } });
-    expect(first.rows['1.pdf']).toMatchObject({ status: 'failed', charge: 'maybe', source: { bytes: 7 } });
-    rig.stub.asAlways('convert/file');
-
-    expect((await desk.run()).planned).toMatchObject({ todo: 0, kept: 3 });
-    expect((await desk.retry()).planned).toMatchObject({ todo: 0, kept: 3 });
-    expect(converted()).toBe(3);
-
-    await desk.put('4.md');
-    const more = await desk.run();
-    expect(more.result).toMatchObject({ succeeded: 1, failed: 3, kept: 3, failures: { OUTCOME_UNKNOWN: 3 } });
-    expect(more.rows['1.pdf']).toMatchObject({ status: 'failed', code: 'OUTCOME_UNKNOWN', charge: 'maybe' });
-    expect(more.rows['1.pdf']).toMatchObject({ kept: true });
-    expect(more.rows['1.pdf']?.requests).toBeUndefined();
-    expect(converted()).toBe(4);
-
-    const again = await desk.retry({ resubmit: true });
-    expect(again.result).toMatchObject({ succeeded: 3, skipped: 1, possiblyChargedTwice: 3 });
-    expect(converted()).toBe(7);
-    expect(await desk.problems()).toEqual([]);
-  });
-
-  it('is converted again under policy resubmit, and the mark stays with the item over runs', async () => {
-    const desk = await deskWith(2, 'resubmit');
-    rig.stub.loseSubmits();
-    expect((await desk.run()).result).toMatchObject({ failed: 2 });
-    rig.stub.asAlways('convert/file');
-    expect((await desk.retry()).result).toMatchObject({ succeeded: 2, possiblyChargedTwice: 2 });
-    await desk.put('3.md');
-    const third = await desk.run();
-    expect(third.result).toMatchObject({ succeeded: 1, skipped: 2, possiblyChargedTwice: 2 });
-    expect(third.rows['1.pdf']).toMatchObject({ status: 'skipped', possiblyChargedTwice: true });
-    expect(await desk.problems()).toEqual([]);
-
-    await desk.put('1.md', '# another text\n');
-    const fourth = await desk.run();
-    expect(fourth.rows['1.pdf']).toMatchObject({ status: 'succeeded' });
-    expect(fourth.rows['1.pdf']?.possiblyChargedTwice).toBeUndefined();
-    expect(fourth.result).toMatchObject({ possiblyChargedTwice: 1 });
-  });
-
-  it('does not hold back another content, which is marked', async () => {
-    const desk = await deskWith(2, 'fail');
-    rig.stub.loseSubmits();
-    await desk.run();
-    rig.stub.asAlways('convert/file');
-    await desk.put('1.md', '# another text\n');
-    const again = await desk.run();
-    expect(again.result).toMatchObject({ succeeded: 1, failed: 1, kept: 1, possiblyChargedTwice: 1 });
-    expect(await desk.problems()).toEqual([]);
-  });
-});
+/** Every cell of the table is in `repetition-table.slow.test.ts`. */
 
 describe('an accepted conversion whose result was not delivered', () => {
-  it.each(['fail', 'resubmit'] as const)(
-    'is fetched, and nothing is uploaded or submitted (policy %s)',
-    async (policy) => {
-      const desk = await deskWith(3, policy);
-      const free = await occupy(desk, '1.pdf', '2.pdf', '3.pdf');
-      const first = await desk.run();
-      expect(first.rows['2.pdf']).toMatchObject({ status: 'failed', phase: 'downloading', charge: 'yes' });
-      await free();
-      const uploads = rig.stub.count('upload/file');
-      const again = await desk.retry();
-      expect(again.result).toMatchObject({ succeeded: 3, possiblyChargedTwice: 0 });
-      expect(again.rows['2.pdf']).toMatchObject({ taskId: first.rows['2.pdf']?.taskId, source: { bytes: 7 } });
-      expect([rig.stub.count('upload/file'), converted()]).toEqual([uploads, 3]);
-      expect((await desk.run()).planned).toMatchObject({ done: 3, todo: 0 });
-      expect(await desk.problems()).toEqual([]);
-    },
-  );
-
   it('is fetched also after its job was cancelled or terminated', async () => {
     const desk = await deskWith(4, 'resubmit');
     rig.stub.hold();
@@ -140,42 +56,6 @@ describe('an accepted conversion whose result was not delivered', () => {
     expect((await desk.run()).result).toMatchObject({ succeeded: 4, possiblyChargedTwice: 0 });
     expect(converted()).toBe(4);
     expect(await desk.problems()).toEqual([]);
-  });
-
-  it('is converted again when the service has lost it, marked; under policy fail only on request', async () => {
-    const desk = await deskWith(2, 'fail');
-    const free = await occupy(desk, '1.pdf', '2.pdf');
-    await desk.run();
-    await free();
-    forgetTasks();
-    const lost = await desk.retry();
-    expect(lost.result).toMatchObject({ failed: 2 });
-    expect(lost.rows['1.pdf']).toMatchObject({ charge: 'maybe' });
-    expect((await desk.retry()).planned).toMatchObject({ todo: 0, kept: 2 });
-    expect(converted()).toBe(2);
-    expect((await desk.retry({ resubmit: true })).result).toMatchObject({ succeeded: 2, possiblyChargedTwice: 2 });
-    expect(await desk.problems()).toEqual([]);
-  });
-});
-
-describe('a delivered result that somebody has removed', () => {
-  it('is not converted again, nor fetched, but named, unless all is wanted again', async () => {
-    const desk = await deskWith(2, 'fail');
-    await desk.run();
-    await rm(desk.output('1.pdf'));
-    const requests = rig.stub.requests.length;
-    for (const command of ['run', 'retry'] as const) expect((await desk[command]()).planned).toMatchObject({ todo: 0 });
-    forgetTasks();
-    expect((await desk.run()).planned).toMatchObject({ done: 2, missing: 1 });
-    expect(rig.stub.requests.length).toBe(requests);
-    await desk.put('3.md');
-    const third = await desk.run();
-    expect(third.result).toMatchObject({ succeeded: 1, skipped: 2, missing: 1 });
-    expect(third.rows['1.pdf']).toMatchObject({ status: 'skipped', missing: true });
-    expect(converted()).toBe(3);
-    expect(await desk.problems()).toEqual([]);
-    expect((await desk.run({ again: true })).result).toMatchObject({ succeeded: 3, possiblyChargedTwice: 0 });
-    expect(converted()).toBe(6);
   });
 });
 
@@ -245,20 +125,6 @@ describe('a batch whose workflow was terminated', () => {
     expect(converted() - before).toBeLessThanOrEqual(1);
     expect(await desk.problems()).toEqual([]);
   });
-});
-
-it('a row that one run left out is known to the next that has it', async () => {
-  const desk = await deskWith(2, 'fail');
-  rig.stub.loseSubmits();
-  await desk.run();
-  rig.stub.asAlways('convert/file');
-  const file = await desk.put('1.md');
-  const text = await readFile(file);
-  await rm(file);
-  await desk.put('3.md');
-  expect((await desk.run()).planned).toMatchObject({ rows: 2, kept: 1, todo: 1 });
-  await writeFile(file, text);
-  expect((await desk.run()).planned).toMatchObject({ rows: 3, done: 1, kept: 2, todo: 0 });
 });
 
 describe('when Temporal has forgotten the batch and its jobs', () => {

@@ -23,7 +23,15 @@ it('a share of failures is not judged by the first few items', () => {
 
 it('items that were not tried are no evidence', () => {
   const tally = tallyOf({ succeeded: 20 });
-  tally.addPassedOver({ done: 5, kept: 30, refused: 30, failures: {}, possiblyChargedTwice: 0 });
+  tally.addPassedOver({
+    done: 5,
+    kept: 30,
+    missing: 0,
+    unconvertible: 0,
+    refused: 30,
+    failures: {},
+    possiblyChargedTwice: 0,
+  });
   expect(tally.totals).toMatchObject({ succeeded: 20, failed: 60, skipped: 5, kept: 30, refused: 30 });
   expect(tally.exceeds({ failures: 1, percent: 1 })).toBe(false);
 });

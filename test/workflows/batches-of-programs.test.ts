@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { BatchFailedError, BatchRunningError } from '../../src/client/batch-handle';
 import { InvalidRequestError } from '../../src/client/job-request';
 import { type BatchRequest, FileConversionClient, type BatchHandle, type InlineItem } from '../../src/client/index';
+import type { UploadFileInput } from '../../src/shared/activities';
 import { batchWindowSignal } from '../../src/shared/names';
 import { collect } from '../batch/folder';
-import { runsOf } from '../support/batches';
+import { jobIdOfRow, runsOf } from '../support/batches';
 import { quickPolicies, rigOfAllTests } from '../support/conversion-worker';
 import { until } from '../support/until';
 
@@ -156,6 +158,14 @@ describe('a batch of inline items', () => {
     const again = await (await rig.client.startBatch(items)).result();
     expect(again).toMatchObject({ succeeded: 1, failed: 1, failures: { DESTINATION_EXISTS: 1 } });
     expect(await readFile(edited, 'utf8')).toBe('by hand');
+    // Told with its stamp: no step of the job has to read the result again.
+    const place = { source: '', destination: pathToFileURL(path.join(folder, 'out', 'a.pdf')).href };
+    const asked = (await rig.events(jobIdOfRow(place))).flatMap((event) => {
+      const { activityType, input } = event.activityTaskScheduledEventAttributes ?? {};
+      const payloads = activityType?.name === 'conversion.uploadFile' ? input?.payloads : undefined;
+      return (payloads ?? []).map(({ data }) => JSON.parse(Buffer.from(data ?? []).toString()) as UploadFileInput);
+    });
+    expect(asked.map(({ replaces }) => typeof replaces?.stamp)).toEqual(['string']);
   });
 
   it('recognises its items wherever they stand when it is started again, with what was paid for them', async () => {

@@ -1,5 +1,3 @@
-import { rm, writeFile } from 'node:fs/promises';
-import path from 'node:path';
 import { endBatch, partsOf, planRun, runBatch, runsOf, startRun } from '../support/batches';
 import { rigOfEachTest } from '../support/conversion-worker';
 import { answerCompleted } from '../support/stub-service';
@@ -80,40 +78,5 @@ describe('a batch that continues as a new run again and again', () => {
       ['cancelled', 'CANCELLED'],
       ['cancelled', 'CANCELLED'],
     ]);
-  });
-});
-
-describe('a batch that is started again', () => {
-  it('waits for the jobs that a terminated run has left and takes their results, running or ended', async () => {
-    const hold = holdItems([3, 4]);
-    const first = await planRun(rig.folder, 6, { request: { window: 4 } });
-    const handle = await startRun(rig.client, first.request);
-    await until('four have ended', async () => (await handle.state()).succeeded === 4);
-    await rig.temporal.workflow.getHandle(first.name).terminate('by hand');
-    // Nothing tells the second run what the first had come to.
-    const second = await planRun(rig.folder, 6, { name: first.name, run: 'run-0002' });
-    const again = await startRun(rig.client, second.request);
-    await until('it found the four', async () => (await again.state()).skipped === 4);
-    expect(await again.state()).toMatchObject({ inFlight: 2 });
-    hold.letGo();
-    const { result, results } = await endBatch(again, second);
-    expect(result).toMatchObject({ status: 'completed', succeeded: 2, skipped: 4, failed: 0 });
-    expect(results.every(({ runId }) => runId !== undefined)).toBe(true);
-    expect(rig.stub.count('convert/file')).toBe(6);
-  });
-
-  it('converts again what a terminated run had converted from another content, and nothing else', async () => {
-    const first = await planRun(rig.folder, 3);
-    await runBatch(rig.client, first);
-    await writeFile(path.join(rig.folder, 'sources', '1.md'), '# Report 9\n');
-    await rm(first.output(2));
-    const second = await planRun(rig.folder, 3, {
-      name: first.name,
-      run: 'run-0002',
-      request: { onExisting: 'overwrite' },
-    });
-    const { result } = await runBatch(rig.client, second);
-    expect(result).toMatchObject({ status: 'completed', succeeded: 1, skipped: 2, missing: 1 });
-    expect(rig.stub.count('convert/file')).toBe(4);
   });
 });

@@ -190,16 +190,6 @@ describe('a file that cannot be converted', () => {
     expect(uploads('bad.md')).toBe(4);
   });
 
-  it('is uploaded again when the service converts its format to something else than before', async () => {
-    const formats = [{ format: 'pdf' }];
-    rig.stub.on('convert/formats', (_seen, response) => answerOutput(response, { formats }));
-    const name = await schedule();
-    for (const refused of [0, 0, 0, 1, 1]) expect(await sweep(name)).toMatchObject({ refused, failed: 1 - refused });
-    formats.push({ format: 'docx' });
-    for (const refused of [0, 0, 0, 1]) expect(await sweep(name)).toMatchObject({ refused, failed: 1 - refused });
-    expect(uploads('bad.md')).toBe(6);
-  });
-
   it('is never uploaded when the service says beforehand that it does not convert it, and tells why', async () => {
     rig.stub.on('convert/graph', (_seen, response) => answerOutput(response, { is_match: false }));
     const name = await schedule({ unconvertible: 'skip' });

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { DamagedTextError, decodeText, inUtf8, peek, readLines } from '../lines';
+import { decodeText, peek, readLines, withoutMark } from '../lines';
 import { readCsvManifest } from './csv-manifest';
 import {
   type ManifestReading,
@@ -16,6 +16,8 @@ import {
 const otherKinds: readonly { bytes: Buffer; advice: string }[] = [
   { bytes: Buffer.from('PK\u0003\u0004'), advice: 'is a spreadsheet. Save it as CSV in UTF-8.' },
   { bytes: Buffer.from('['), advice: 'is one JSON array. Write one object a line instead.' },
+  { bytes: Buffer.from([0xff, 0xfe]), advice: 'is UTF-16. Save it in UTF-8.' },
+  { bytes: Buffer.from([0xfe, 0xff]), advice: 'is UTF-16. Save it in UTF-8.' },
 ];
 
 /**
@@ -27,18 +29,8 @@ export async function* readManifest(
   reading: ManifestReading,
 ): AsyncGenerator<ManifestRow | BadRow> {
   const { name, findings } = reading;
-  try {
-    yield* readText(inUtf8(chunks), reading);
-  } catch (error) {
-    if (!(error instanceof DamagedTextError)) throw error;
-    findings.add('MANIFEST_INVALID', `${name} is damaged UTF-16. Save it in UTF-8.`);
-  }
-}
-
-async function* readText(text: AsyncIterable<Buffer>, reading: ManifestReading): AsyncGenerator<ManifestRow | BadRow> {
-  const { name, findings } = reading;
   const before = findings.count;
-  const { head, all, close } = await peek(text, (seen) => seen.length >= 4);
+  const { head, all, close } = await peek(withoutMark(chunks), (seen) => seen.length >= 4);
   const other = otherKinds.find(({ bytes }) => head.subarray(0, bytes.length).equals(bytes));
   if (other) {
     findings.add('MANIFEST_INVALID', `${name} ${other.advice}`);

@@ -168,8 +168,8 @@ export function comparablePath(path: string): string {
   return path.normalize().toLowerCase();
 }
 
-/** Maps keys to rows. It keeps 96 bits of each key's hash, so that a million long paths take little memory. */
-export class KeyTable {
+/** Maps keys to rows, however long the keys are: 96 bits of a hash stand for each, which collide in one of 10^17 million-row plans. */
+class KeyTable {
   readonly #rows = new Map<string, number>();
 
   get(key: string): number | undefined {

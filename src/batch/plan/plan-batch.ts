@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { type FileHandle, writeFile } from 'node:fs/promises';
 import type { BatchItem, BatchManifest, BatchPlan, BatchSources, Refusal } from '../../shared/batch';
 import { defined } from '../../shared/defined';
@@ -25,16 +24,7 @@ import {
 import { Conflicts, explainConflict } from './conflicts';
 import { Findings } from './findings';
 import { conclude, firstAttempt, type LeftOut, type SettledRow, type PlannedBatch, writeRun } from './planned-batch';
-import {
-  refuseRow,
-  repeatRefusal,
-  repeatRow,
-  sight,
-  asAsked,
-  type AskAnswer,
-  type AskPair,
-  type RepeatedItem,
-} from './settle-row';
+import { refuseRow, repeatRefusal, repeatRow, asAsked, type AskPair, type RepeatedItem } from './settle-row';
 
 /** What the request of a batch says of its plan. */
 export function planOptions({
@@ -63,10 +53,8 @@ export interface PlanBatchOptions {
   template?: string | undefined;
   /** File extension of a target format, without the dot. Default: the format's name up to the first hyphen. */
   extensionOf?: ((output: string) => string | undefined) | undefined;
-  /** Leaves out files that changed within this time, or that change between two looks this far apart. Default: off. */
+  /** Leaves out files that changed within this time. Default: off. */
   settledForMs?: number | undefined;
-  /** What the first look noted. Default: this is the first one, which plans nothing if there is anything to look at again. */
-  noted?: ReadonlySet<string> | undefined;
   /** Allows sources that match no files yet, or none that can be converted. Default: no. */
   mayBeEmpty?: boolean | undefined;
   /** Writes a run even if earlier ones have done all of it, so that it tells their results. Default: no. */
@@ -77,8 +65,8 @@ export interface PlanBatchOptions {
   again?: boolean | undefined;
   /** Asks in advance what the service would refuse. Default: not asked. */
   ask?: AskPair | undefined;
-  /** Does not send again what the service has refused, until the file or this answer changes. Default: sends it again. */
-  askAnswer?: AskAnswer | undefined;
+  /** Does not send again what the service has refused, until the file changes. Default: sends it again. */
+  heedsRefusals?: boolean | undefined;
   /** What becomes of a row that the service is known to refuse. Default: `fail`. */
   unconvertible?: Unconvertible | undefined;
   /** Writes no run. */
@@ -97,7 +85,7 @@ export interface PlanBatchOptions {
  *
  * Uses a few hundred bytes of memory per row.
  *
- * @throws DamagedRunError if the results of an earlier run cannot be read; the signal's reason.
+ * @throws RunFileError if the results of an earlier run cannot be read; the signal's reason.
  */
 export async function planBatch(options: PlanBatchOptions): Promise<PlannedBatch> {
   const { signal } = options;
@@ -127,8 +115,6 @@ class BatchPlanning {
   readonly #conflicts = new Conflicts();
   /** Offset of each row in the draft, and the end. */
   readonly #offsets = [0];
-  /** Of the first look: sources, as they are, that a second one must find unchanged. */
-  readonly #toNote: string[] = [];
   #lastRun = 0;
 
   constructor(
@@ -142,12 +128,20 @@ class BatchPlanning {
     const writing = { ...(this.options.writing ?? firstAttempt), signal };
     const rules = await this.#settleRules();
     const rows = this.#rows(rules);
-    const canRun = () => dryRun !== true && this.#problems.count === 0 && this.#toNote.length === 0;
+    const canRun = () => dryRun !== true && this.#problems.count === 0;
     const lastRun = () => this.#lastRun;
-    const written = await writeRun(rows, { files, batchFolder, lastRun, canRun, mayBeDone, writing });
+    const written = await writeRun(rows, {
+      files,
+      batchFolder,
+      lastRun,
+      canRun,
+      mayBeDone,
+      mayBeAll: mayBeEmpty,
+      writing,
+    });
     this.#refuseNothing(written.rows);
     const found = { problems: this.#problems, warnings: this.#warnings, unread: this.#unread, leftOut: this.#leftOut };
-    return conclude(written, { ...found, toNote: this.#toNote, mayBeAll: mayBeEmpty });
+    return conclude(written, found);
   }
 
   /** The rules for destinations; undefined if the options are invalid. */
@@ -178,14 +172,16 @@ class BatchPlanning {
     this.#lastRun = ledger.run;
     await writeFile(this.draftFile, inChunks(this.#draft(rules, ledger)));
     const settle = (row: DraftRow) => this.#settleRow(row, ledger);
+    const failedBefore = new Set(this.options.mayBeEmpty ? failedRows(ledger) : []);
     for await (const settled of mapOrdered(this.#drafted(), { concurrency: comparisonsUnderWay, signal }, settle)) {
-      if (typeof settled === 'string') {
-        this.#leftOut[settled] += 1;
+      if (settled === 'repeated') {
+        this.#leftOut.repeated += 1;
         continue;
       }
       const { item, ...rest } = settled;
       const sourceGroup = this.#conflicts.firstRowOf(item.source);
-      yield { item: { ...item, ...defined({ sourceGroup }) }, ...rest };
+      const isKnown = failedBefore.has(rowKey(item));
+      yield { item: { ...item, ...defined({ sourceGroup }) }, ...rest, isKnown };
     }
   }
 
@@ -257,12 +253,9 @@ class BatchPlanning {
     return draftRow.parse(JSON.parse(buffer.toString()));
   }
 
-  /**
-   * The second pass: compares a row with the others and with earlier runs. `unsettled` for a row to do whose source is not the
-   * one of the first look: it may still be being written.
-   */
-  async #settleRow(row: DraftRow, ledger: Ledger): Promise<SettledRow | 'repeated' | 'unsettled'> {
-    const { files, again, ask, askAnswer, unconvertible, settledForMs, noted, signal } = this.options;
+  /** The second pass: compares a row with the others and with earlier runs. */
+  async #settleRow(row: DraftRow, ledger: Ledger): Promise<SettledRow | 'repeated'> {
+    const { files, again, ask, heedsRefusals, unconvertible, signal } = this.options;
     const { onUnknownOutcome = defaultPolicies.onUnknownOutcome } = this.options;
     const { source, output, input, parameters, destination, stamp, bytes, exists, resultBytes } = row;
     const asked = defined({ source, output, input, parameters, destination });
@@ -282,19 +275,13 @@ class BatchPlanning {
     if (clash && !repeated?.done) return bad(clash);
     if (row.refused && !repeated?.done && !repeated?.kept && !repeated?.earlier) return bad(row.refused, repeated);
     const isSent = mayRun && !repeated?.done && !repeated?.kept && !repeated?.earlier;
-    const sighted = isSent && askAnswer && stamp !== undefined ? { ...asked, stamp } : undefined;
-    const now = sighted && askAnswer && (await sight(sighted, askAnswer));
-    const before = sighted && now && known && (await repeatRefusal(sighted, now, { known, files, signal }));
+    const sighted = isSent && heedsRefusals && stamp !== undefined ? { ...asked, stamp } : undefined;
+    const before = sighted && known && (await repeatRefusal(sighted, { known, files, signal }));
     if (before?.refused) {
       const refused = asAsked(before.refused, unconvertible);
       return { item: { ...asked, seen: before.seen, refused }, bytes, exists };
     }
-    const seen = before?.seen ?? now;
-    if (mayRun && settledForMs !== undefined && stamp !== undefined && !repeated?.done && !repeated?.kept) {
-      const note = hash('sha256', `${stamp}\0${source}`, 'base64url');
-      if (!noted) this.#toNote.push(note);
-      if (!noted?.has(note)) return 'unsettled';
-    }
+    const seen = before?.seen ?? (sighted && { stamp: sighted.stamp });
     const planned: Omit<BatchItem, 'item'> = { ...asked, ...repeated };
     const item = await refuseRow(planned, { ask: mayRun ? ask : undefined, exists, unconvertible });
     return { item: { ...item, ...(seen && !item.refused && { seen }) }, bytes, exists };
@@ -315,6 +302,14 @@ class BatchPlanning {
     if (!isEmpty || mayBeEmpty === true || this.#problems.count > 0 || !('sources' in what)) return;
     this.#problems.add('NO_SOURCES', 'There are no files to convert. Check the names, and what --exclude leaves out.');
   }
+}
+
+function* failedRows(ledger: Ledger): Generator<string> {
+  for (const row of ledger.rows()) if (row.run === ledger.run && row.status === 'failed') yield rowKey(row);
+}
+
+function rowKey({ source, destination }: Pick<BatchItem, 'source' | 'destination'>): string {
+  return `${source}\0${destination}`;
 }
 
 function extensionFromName(output: string): string {

@@ -1,4 +1,5 @@
 import { countCode, type Refusal, type BatchItem, type PlannedRows } from '../../shared/batch';
+import type { PassedOver } from '../../shared/batch-activities';
 import { counted } from '../../shared/wording';
 import { lastSegment } from '../../shared/job';
 import type { FileStore } from '../../storage/file-store';
@@ -60,6 +61,8 @@ export interface PlannedBatch {
   todo: number;
   /** Total size of the sources to do. */
   bytes: number;
+  /** The rows for which no job is started. */
+  passedOver: PassedOver;
   /** Of the rows to do, most frequent first. */
   formats: FormatCount[];
   /** Rows to do that replace the result of an earlier run. */
@@ -67,8 +70,6 @@ export interface PlannedBatch {
   /** Rows to do whose destination holds something that no run of this batch wrote: the batch's `onExisting` decides. */
   existing: FindingList;
   leftOut: LeftOut;
-  /** For a second look: without any, the plan is whole. */
-  toNote: readonly string[];
   /** What prevents the batch from running; no run was written. When no row is good, these tell why. */
   problems: FindingList;
   /** What was left out, before anything else, and rows whose items will fail. */
@@ -83,10 +84,15 @@ export interface SettledRow {
   exists: boolean;
   /** It is refused for what it is, and not by the service. */
   isBad?: true;
+  /** It failed in the last run too: of a schedule, that alone makes no new run. */
+  isKnown?: boolean;
 }
 
 class PlanCounts {
-  readonly told = { rows: 0, done: 0, kept: 0, bad: 0, todo: 0, bytes: 0, replaced: 0 };
+  readonly told = { rows: 0, bad: 0, todo: 0, bytes: 0, replaced: 0 };
+  readonly passedOver = nonePassedOver();
+  /** A row fails that a report has not told of. */
+  hasNews = false;
   readonly failures: Record<string, number> = {};
   readonly badRows = new Findings();
   readonly existing = new Findings();
@@ -99,21 +105,25 @@ class PlanCounts {
     return Object.values(this.failures).reduce((sum, count) => sum + count, 0) === this.told.rows;
   }
 
-  add({ item, bytes, exists, isBad }: SettledRow): void {
+  /** What was named must be there; files that are there may all be bad where `mayBeAll` says so. */
+  isRefused(mayBeAll: boolean): boolean {
+    const isNowhere = ['SOURCE_NOT_FOUND', 'SOURCE_UNREADABLE'].some((code) => this.failures[code] !== undefined);
+    return this.told.rows > 0 && this.isNoneGood && (isNowhere || !mayBeAll);
+  }
+
+  add({ item, bytes, exists, isBad, isKnown }: SettledRow): void {
     const { told } = this;
     told.rows += 1;
+    countPassedOver(item, this.passedOver);
+    if ((item.kept ?? (item.refused && !item.refused.isSkipped)) && !isKnown) this.hasNews = true;
     if (item.done) {
-      told.done += 1;
       if (item.done.missing) {
         const { uri } = item.done.output;
         this.missing.add('RESULT_MISSING', `${shownPath(uri)} is not there any more, or is another file now.`);
       }
       return;
     }
-    if (item.kept) {
-      told.kept += 1;
-      return;
-    }
+    if (item.kept) return;
     const extension = extensionOf(item.source);
     const { input = extension, output, refused: refusal } = item;
     const key = `${extension} ${input} ${output}`;
@@ -142,9 +152,25 @@ class PlanCounts {
 
   summary() {
     const [refused, formats] = [mostFrequentFirst(this.#refused), mostFrequentFirst(this.#formats)];
-    const { failures, badRows, existing, missing, isNoneGood } = this;
-    return { ...this.told, refused, formats, failures, badRows, existing, missing, isNoneGood };
+    const { failures, badRows, existing, missing, passedOver } = this;
+    const { done, kept } = passedOver;
+    return { ...this.told, done, kept, passedOver, refused, formats, failures, badRows, existing, missing };
   }
+}
+
+export function nonePassedOver(): PassedOver {
+  return { done: 0, missing: 0, kept: 0, refused: 0, unconvertible: 0, failures: {}, possiblyChargedTwice: 0 };
+}
+
+export function countPassedOver({ done, kept, refused }: SettledRow['item'], counts: PassedOver): void {
+  if (done) counts.done += 1;
+  if (done?.missing) counts.missing += 1;
+  if (kept) counts.kept += 1;
+  if (refused?.isSkipped) counts.unconvertible += 1;
+  else if (refused) counts.refused += 1;
+  const failure = kept ?? (refused?.isSkipped ? undefined : refused);
+  if (failure) countCode(counts.failures, failure.code);
+  if ((done ?? kept)?.possiblyChargedTwice) counts.possiblyChargedTwice += 1;
 }
 
 function mostFrequentFirst<Count extends { rows: number }>(counts: ReadonlyMap<string, Count>): Count[] {
@@ -183,19 +209,14 @@ interface Concluding {
   warnings: FindingList;
   unread: FindingList;
   leftOut: Omit<LeftOut, 'unread'>;
-  toNote?: readonly string[];
-  /** Whether files that are there may all be bad. What was named must be there. */
-  mayBeAll?: boolean | undefined;
 }
 
 /** The plan with its bad rows among its warnings or, when no row is good, among its problems. */
 export function conclude(
-  { badRows, isNoneGood, ...written }: Awaited<ReturnType<typeof writeRun>>,
-  { problems, warnings, unread, leftOut, toNote = [], mayBeAll = false }: Concluding,
+  { badRows, isRefused, ...written }: Awaited<ReturnType<typeof writeRun>>,
+  { problems, warnings, unread, leftOut }: Concluding,
 ): PlannedBatch {
-  const { rows, refused, failures } = written;
-  const isNowhere = failures['SOURCE_NOT_FOUND'] !== undefined || failures['SOURCE_UNREADABLE'] !== undefined;
-  const isRefused = rows > 0 && isNoneGood && toNote.length === 0 && (isNowhere || !mayBeAll);
+  const { refused } = written;
   const fated = (fate: string): FindingList[] => [
     { count: badRows.count, listed: badRows.listed.map((each) => ({ ...each, message: each.message + fate })) },
     {
@@ -206,7 +227,6 @@ export function conclude(
   return {
     ...written,
     leftOut: { ...leftOut, unread: unread.count },
-    toNote,
     problems: isRefused ? allOf(problems, ...fated('')) : problems,
     warnings: allOf(unread, warnings, ...(isRefused ? [] : fated(' Its item will fail.'))),
   };
@@ -235,6 +255,8 @@ interface RunWriting {
   /** Called before the first row and after the last. */
   canRun: () => boolean;
   mayBeDone?: boolean | undefined;
+  /** Whether files that are there may all be bad. */
+  mayBeAll?: boolean | undefined;
   writing: Writing;
 }
 
@@ -244,14 +266,15 @@ export const firstAttempt: Writing = { jobKey: 'plan', attempt: 1 };
 /** Texts of 64 Ki characters each. */
 const mostHeld = 256;
 
-/** Counts the rows of a plan, and writes them as a new run of the batch if there is anything to do. */
+/** Counts the rows of a plan, and writes them as a new run of the batch if there is anything to do, or to tell. */
 export async function writeRun(
   rows: AsyncIterable<SettledRow>,
-  { files, batchFolder, lastRun, canRun, mayBeDone, writing }: RunWriting,
-): Promise<ReturnType<PlanCounts['summary']> & { run?: BatchRun }> {
+  { files, batchFolder, lastRun, canRun, mayBeDone, mayBeAll = false, writing }: RunWriting,
+): Promise<ReturnType<PlanCounts['summary']> & { isRefused: boolean; run?: BatchRun }> {
   const counts = new PlanCounts();
   const lines = inChunks(manifestLines(rows, counts));
-  const isToDo = () => counts.told.todo > 0 || (mayBeDone === true && !counts.isNoneGood);
+  const isToDo = () => counts.told.todo > 0 || ((mayBeDone === true || counts.hasNews) && !counts.isRefused(mayBeAll));
+  const summary = () => ({ ...counts.summary(), isRefused: counts.isRefused(mayBeAll) });
   try {
     const held: string[] = [];
     let next = await lines.next();
@@ -263,7 +286,7 @@ export async function writeRun(
     // Every problem is known before the first row arrives.
     if (counts.told.rows === 0 || !canRun() || (next.done === true && !isToDo())) {
       while (!next.done) next = await lines.next();
-      return counts.summary();
+      return summary();
     }
     const number = lastRun() + 1;
     const run = { number, folder: runFolder(batchFolder, number) };
@@ -282,9 +305,9 @@ export async function writeRun(
     try {
       // Another attempt at this plan may have written it: then the next one makes another run.
       await writeFile(files, run.folder + runFiles.manifest, manifest(), { writing, onExisting: 'fail' });
-      return { run, ...counts.summary() };
+      return { run, ...summary() };
     } catch (error) {
-      if (error === nothingToDo) return counts.summary();
+      if (error === nothingToDo) return summary();
       throw error;
     }
   } finally {

@@ -31,7 +31,7 @@ export class NoEarlierRunError extends Error {
 /**
  * A new run with the rows of the latest: rows that succeeded or were skipped are done, and the rest is retried; with `again` also those
  * whose results are not there any more.
- * @throws NoEarlierRunError; DamagedRunError; the signal's reason.
+ * @throws NoEarlierRunError; RunFileError; the signal's reason.
  */
 export function replanFailed(options: ReplanFailedOptions): Promise<PlannedBatch> {
   return replan(options).catch((error: unknown) => {

@@ -117,7 +117,7 @@ export function askingOf(service: FormatQuestions, onExisting: OnExisting | unde
 }
 
 /** Keeps the answer for each pair of formats. */
-export function oncePerPair<Answer>(ask: (pair: FormatPair) => Promise<Answer>): (pair: FormatPair) => Promise<Answer> {
+function oncePerPair<Answer>(ask: (pair: FormatPair) => Promise<Answer>): (pair: FormatPair) => Promise<Answer> {
   const answers = new Map<string, Promise<Answer>>();
   return (pair) => {
     const key = JSON.stringify([pair.extension, pair.input, pair.output]);
@@ -153,39 +153,27 @@ export function asAsked({ code, message }: Refusal, unconvertible: Unconvertible
   return { code, message, ...(unconvertible === 'skip' && { isSkipped: true as const }) };
 }
 
-/** What the service says that it converts such files to, in short; undefined if it does not say. Asked often: `oncePerPair`. */
-export type AskAnswer = (pair: FormatPair) => Promise<string | undefined>;
-
 /** With the stamp of its source, now. */
-export type SightedRow = RepeatedRow & { stamp: string };
-
-/** What a sweep sees of a row: a refusal holds until it sees something else. */
-export async function sight({ source, output, input, stamp }: SightedRow, askAnswer: AskAnswer): Promise<Sighting> {
-  const answer = await askAnswer(defined({ extension: extensionOf(source), input, output }));
-  return defined({ stamp, answer });
-}
+type SightedRow = RepeatedRow & { stamp: string };
 
 /** A service that was short of something may refuse a file that it converts another day. */
 const refusalsBelieved = 3;
 
 /**
- * The refusals of earlier runs that still hold: neither the source nor what the service converts has changed. Undefined
- * if there is none; without `refused` if there were too few to be believed.
+ * The refusals of earlier runs that still hold, since the source has not changed. Undefined if there is none; without `refused` if there were too few to be believed.
  */
 export async function repeatRefusal(
   row: SightedRow,
-  now: Sighting,
   { known, files, signal }: { known: LedgerRow; files: FileStore; signal: AbortSignal | undefined },
 ): Promise<{ refused?: Refusal; seen: Sighting } | undefined> {
   const { seen, refused, options } = known;
   if (!seen || !refused || !hasOptions(row, options)) return undefined;
-  const { source, answer = now.answer } = seen;
-  if (now.answer !== undefined && now.answer !== answer) return undefined;
+  const { source } = seen;
   const isSame =
-    now.stamp === seen.stamp ||
+    row.stamp === seen.stamp ||
     (source !== undefined && (await sameContent(files, row.source, { content: source, signal })) !== undefined);
   if (!isSame) return undefined;
-  const sighting = { ...seen, stamp: now.stamp };
+  const sighting = { ...seen, stamp: row.stamp };
   return (seen.times ?? 1) < refusalsBelieved ? { seen: sighting } : { refused, seen: sighting };
 }
 

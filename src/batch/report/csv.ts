@@ -16,7 +16,7 @@ interface Told extends RunRow {
 /** The columns of `report.csv`. Scripts read them by name: names never change, new columns come last. */
 const cells: Readonly<Record<string, (row: Told) => Cell>> = {
   item: ({ item }) => item.item,
-  status: ({ result }) => result?.status ?? 'unfinished',
+  status: ({ result }) => result?.status,
   source: ({ item }) => text(shownPath(item.source)),
   input: ({ item }) => text(item.input),
   output: ({ item }) => text(item.output),

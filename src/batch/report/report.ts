@@ -10,12 +10,10 @@ import {
 import { defined } from '../../shared/defined';
 import { jobsLink, workflowLink, type TemporalUi } from '../../shared/temporal-ui';
 import { hasAny } from '../../shared/warnings';
-import { formatCount } from '../../shared/wording';
 import { shownPath } from '../../storage/file-uri';
 import { adviceOn } from './advice';
-import { Durations } from './durations';
 
-/** A row of the manifest, with its result if it has ended. */
+/** A row of the manifest with its result, which every row of a batch that has ended has. */
 export interface RunRow {
   readonly item: BatchItem;
   readonly result?: BatchItemResult;
@@ -53,16 +51,14 @@ export interface BatchReport {
   status: BatchStatus;
   /** Milliseconds since the epoch. */
   startedAt: number;
-  /** Until the batch ended; absent while it runs. */
-  durationMs?: number;
-  /** `unfinished`: rows without a result. All counts but `items` add up to `items`. */
-  counts: Omit<BatchCounts, 'inFlight' | 'waiting'> & { unfinished: number };
+  /** Until the batch ended. */
+  durationMs: number;
+  /** All counts but `items` add up to `items`. */
+  counts: Omit<BatchCounts, 'inFlight' | 'waiting'>;
   vcredits: number;
   requests: number;
   /** Of the items that succeeded. */
   bytes: { source: number; output: number };
-  /** Of the items that succeeded; absent if there are none. Quantiles are exact to half a percent. */
-  durations?: { medianMs: number; p95Ms: number; longestMs: number };
   /** Jobs whose convert request had an unknown outcome and was sent again. */
   possiblyChargedTwice: { count: number; items: ListedItem[] };
   /** Skipped items that the service was known to refuse. Absent: none. */
@@ -81,8 +77,6 @@ export interface BatchReport {
   serviceWarnings: { count: number; names: Record<string, number>; items: ListedItem[] };
   /** The most frequent code first; equal counts by code. */
   failures: FailureGroup[];
-  /** Inconsistencies that need to be looked at. */
-  warnings: string[];
   /** Paths, or URIs of what is not on this machine. */
   files: { csv: string; json: string; html: string; results: string };
   links?: { batch: string; jobs: string };
@@ -100,7 +94,7 @@ const maxListedSkipped = 100;
 
 /** Tallies a run's rows in memory that does not grow with their number, and keeps some of those that need attention. */
 export class Tally {
-  readonly #counts = { items: 0, succeeded: 0, failed: 0, skipped: 0, cancelled: 0, unfinished: 0 };
+  readonly #counts = { items: 0, succeeded: 0, failed: 0, skipped: 0, cancelled: 0 };
   #unconvertible = 0;
   #missing = 0;
   readonly #skipped: ListedItem[] = [];
@@ -108,8 +102,6 @@ export class Tally {
   #vcredits = 0;
   #requests = 0;
   readonly #bytes = { source: 0, output: 0 };
-  /** Of the items that succeeded. */
-  readonly durations = new Durations();
   #kept = 0;
   #unclear = 0;
   readonly #chargedTwice: BatchReport['possiblyChargedTwice'] = { count: 0, items: [] };
@@ -126,14 +118,13 @@ export class Tally {
   add(row: RunRow): void {
     const { result } = row;
     this.#counts.items += 1;
-    this.#counts[result?.status ?? 'unfinished'] += 1;
     if (!result) return;
+    this.#counts[result.status] += 1;
     this.#vcredits += result.vcredits ?? 0;
     this.#requests += result.requests ?? 0;
     if (result.status === 'succeeded') {
       this.#bytes.source += result.source?.bytes ?? 0;
       this.#bytes.output += result.output?.bytes ?? 0;
-      if (result.durationMs !== undefined) this.durations.add(result.durationMs);
     }
     if (result.status === 'skipped') {
       if (row.item.refused) this.#unconvertible += 1;
@@ -155,27 +146,17 @@ export class Tally {
     }
   }
 
-  report(
-    batch: string,
-    { state, files }: { state: BatchState | ConversionBatchResult; files: BatchReport['files'] },
-  ): BatchReport {
-    const { ui, durations } = this;
+  report(batch: string, { state, files }: { state: ConversionBatchResult; files: BatchReport['files'] }): BatchReport {
+    const { ui } = this;
     return {
       batch,
       status: state.status,
       startedAt: state.startedAt,
-      ...('durationMs' in state && { durationMs: state.durationMs }),
+      durationMs: state.durationMs,
       counts: this.#counts,
       vcredits: this.#vcredits,
       requests: this.#requests,
       bytes: this.#bytes,
-      ...(durations.count > 0 && {
-        durations: {
-          medianMs: Math.round(durations.quantileMs(0.5)),
-          p95Ms: Math.round(durations.quantileMs(0.95)),
-          longestMs: durations.longestMs,
-        },
-      }),
       possiblyChargedTwice: this.#chargedTwice,
       ...(this.#unconvertible > 0 && { unconvertible: this.#unconvertible }),
       ...(this.#missing > 0 && { missing: this.#missing }),
@@ -185,7 +166,6 @@ export class Tally {
       ...leftOutOf(state),
       serviceWarnings: this.#warned,
       failures: [...this.#groups.values()].sort((a, b) => b.count - a.count || (a.code < b.code ? -1 : 1)),
-      warnings: disagreements(this.#counts, state),
       files,
       ...(ui && { links: { batch: workflowLink(ui, batch), jobs: jobsLink(ui, batch) } }),
     };
@@ -243,20 +223,4 @@ function firstOf(warnings: Readonly<Record<string, string>>): Record<string, str
 
 function cut(message: string): string {
   return message.length > maxMessageLength ? `${message.slice(0, maxMessageLength)}…` : message;
-}
-
-/** For a batch that ended: where its own counts differ from its files. */
-function disagreements(found: BatchReport['counts'], state: BatchState): string[] {
-  if (!hasEnded(state.status)) return [];
-  const names = ['items', 'succeeded', 'failed', 'skipped', 'cancelled'] as const;
-  return names
-    .filter((name) => found[name] !== state[name])
-    .map((name) => {
-      const [counted, told] = [formatCount(found[name]), formatCount(state[name])];
-      return `The batch counted ${told} as ${name}, its results hold ${counted}: look at the batch's workflow before relying on this report.`;
-    });
-}
-
-export function hasEnded(status: BatchStatus): boolean {
-  return status === 'completed' || status === 'cancelled' || status === 'stopped';
 }

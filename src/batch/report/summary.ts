@@ -1,5 +1,5 @@
-import { capitalised, counted, formatCount, formatDuration, shellWord } from '../../shared/wording';
-import { hasEnded, type BatchReport } from './report';
+import { counted, formatCount, formatDuration, shellWord } from '../../shared/wording';
+import type { BatchReport } from './report';
 
 const maxCodes = 5;
 /** Names of failed files, over all codes. */
@@ -14,7 +14,6 @@ export function summariseReport(report: BatchReport): string[] {
   return [
     `${text}${detail === '' ? '' : ` ${detail}`}`,
     factsOf(report),
-    ...report.warnings,
     ...chargedTwice(report.possiblyChargedTwice.count),
     ...(warned === 0 ? [] : [`The service warned of ${counted(warned, 'file')}: see the report.`]),
     ...failures(report),
@@ -57,8 +56,7 @@ export function keptAdvice({ batch, kept }: BatchReport): { text: string; comman
 }
 
 function factsOf({ durationMs, vcredits, requests }: BatchReport): string {
-  const took = durationMs === undefined ? [] : [`took ${formatDuration(durationMs)}`];
-  return `${capitalised([...took, counted(vcredits, 'vCredit'), counted(requests, 'request')].join(', '))}.`;
+  return `Took ${formatDuration(durationMs)}, ${counted(vcredits, 'vCredit')}, ${counted(requests, 'request')}.`;
 }
 
 export function chargedTwice(count: number): string[] {
@@ -94,7 +92,7 @@ function failures({ failures: groups }: BatchReport): string[] {
 }
 
 /** `good`: nothing is left to do. `bad`: something failed. `open`: no failures, but not all is done. */
-export type Verdict = 'good' | 'bad' | 'open';
+type Verdict = 'good' | 'bad' | 'open';
 
 interface Headline {
   verdict: Verdict;
@@ -106,22 +104,21 @@ interface Headline {
 
 export function headlineOf(report: BatchReport): Headline {
   const { counts, status } = report;
-  const { items, succeeded, failed, skipped, cancelled, unfinished } = counts;
+  const { items, succeeded, failed, skipped, cancelled } = counts;
   const { unconvertible = 0, missing = 0 } = report;
   const there = skipped - unconvertible - missing;
-  const left = cancelled + unfinished;
-  const verdict = failed > 0 ? 'bad' : left > 0 || report.leftOut ? 'open' : 'good';
+  const verdict = failed > 0 ? 'bad' : cancelled > 0 || report.leftOut ? 'open' : 'good';
   return { verdict, text: text(), detail: detail() };
 
   function text(): string {
     const total = counted(items, 'file');
     if (items === 0) return 'The manifest was empty: there was nothing to convert.';
     if (status === 'stopped')
-      return `Stopped after ${counted(failed, 'failure')}; ${formatCount(left)} of ${total} not tried.`;
-    if (status === 'cancelled' && left > 0) return `Cancelled; ${formatCount(left)} of ${total} not converted.`;
+      return `Stopped after ${counted(failed, 'failure')}; ${formatCount(cancelled)} of ${total} not tried.`;
+    if (status === 'cancelled' && cancelled > 0)
+      return `Cancelled; ${formatCount(cancelled)} of ${total} not converted.`;
     if (failed === items) return items === 1 ? 'The only file failed.' : `All ${total} failed.`;
     if (failed > 0) return `${formatCount(failed)} of ${total} failed.`;
-    if (unfinished > 0) return `${formatCount(items - unfinished)} of ${total} are done.`;
     if (cancelled > 0) return `${formatCount(cancelled)} of ${total} were not converted.`;
     if (succeeded === 0) return 'There was nothing left to convert.';
     const all = report.leftOut ? 'All that can be read:' : 'All';
@@ -143,7 +140,6 @@ export function headlineOf(report: BatchReport): Headline {
     if (cancelled > 0 && status === 'completed') parts.push(`${formatCount(cancelled)} cancelled.`);
     if (cancelled > 0 && status !== 'completed') parts.push('Run the same batch again to continue with the rest.');
     if (report.leftOut) parts.push(`${formatCount(report.leftOut.count)} left out.`);
-    if (unfinished > 0) parts.push(`${counted(unfinished, 'file')} without a result${hasEnded(status) ? '' : ' yet'}.`);
     return parts.join(' ');
   }
 }

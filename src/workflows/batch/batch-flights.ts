@@ -14,15 +14,10 @@ import { jobSummary, type ConversionJobInput, type SharedUpload } from '../../sh
 import { jobIdOf, numberedDestination } from '../../shared/job-id';
 import { outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../../shared/job-outcome';
 import { conversionJobType, inBatchMemo } from '../../shared/names';
-import {
-  listingOptions,
-  searchAttributes,
-  settableAttributes,
-  startingAttributes,
-} from '../../shared/search-attributes';
+import { isListed, searchAttributes, startingAttributes, storable } from '../../shared/search-attributes';
 import { jobDetails } from '../../shared/temporal-ui';
 import type { conversionJob } from '../job/conversion-job';
-import { BatchLooks, BatchWaits } from './batch-waits';
+import { BatchWaits } from './batch-waits';
 import {
   carriedFlight,
   type CarriedFlight,
@@ -44,10 +39,6 @@ import { SourceUploads, type CarriedUploads } from './source-uploads';
  */
 export class BatchFlights {
   private readonly flights = new Map<number, Flight>();
-  private readonly looks = new BatchLooks<Flight>(
-    (flight, seen) => this.seen(flight, seen),
-    (flight, error) => this.end(flight, { ...unreadable(error), charge: 'maybe' }),
-  );
   private readonly waits = new BatchWaits<Flight>(
     (flight, seen) => this.seen(flight, seen),
     (flight, error) => this.end(flight, { ...unreadable(error), charge: 'maybe' }),
@@ -60,7 +51,7 @@ export class BatchFlights {
   private isCancelling = false;
   isAwaitingAll = false;
   private readonly batchId = workflowInfo().workflowId;
-  private readonly settable = settableAttributes(workflowInfo());
+  private readonly isListed = isListed(workflowInfo());
   private readonly tags = workflowInfo().typedSearchAttributes.get(searchAttributes.tags);
 
   constructor(
@@ -184,7 +175,7 @@ export class BatchFlights {
 
   /** Resolves when the batch can continue as new: a child whose start is not confirmed by then would never start. */
   async rest(): Promise<void> {
-    await Promise.all([this.looks.rest(), this.waits.rest()]);
+    await this.waits.rest();
     await condition(() => this.unconfirmed === 0);
   }
 
@@ -199,9 +190,6 @@ export class BatchFlights {
       case 'looking':
         void this.lookAt(flight);
         return;
-      case 'untold':
-        this.looks.ask(flight, job);
-        return;
       case 'blocked':
       case 'awaited':
       case 'started':
@@ -213,7 +201,7 @@ export class BatchFlights {
 
   private async lookAt(flight: Flight): Promise<void> {
     const expected = await this.jobInput(flight);
-    if (expected) this.looks.ask(flight, { workflowId: flight.workflowId, expected });
+    if (expected) this.waits.add(flight, { workflowId: flight.workflowId, expected });
   }
 
   private async launch(flight: Flight, after: string | undefined): Promise<void> {
@@ -229,7 +217,8 @@ export class BatchFlights {
     } catch (error) {
       const told = outcomeOfFailure(error instanceof ChildWorkflowFailure ? error.cause : error);
       if (told.charge !== undefined) this.end(flight, told);
-      else this.goOn(flight, { kind: 'untold', told });
+      // It has ended without a word of what it left behind: its history tells.
+      else this.goOn(flight, { kind: 'awaited' });
     }
   }
 
@@ -241,10 +230,7 @@ export class BatchFlights {
       this.end(flight, { status: 'cancelled' });
       return undefined;
     }
-    const listing = listingOptions(
-      startingAttributes(input, { batchId: this.batchId, tags: this.tags }),
-      this.settable,
-    );
+    const attributes = storable(startingAttributes(input, { batchId: this.batchId, tags: this.tags }));
     const isNew = after === undefined;
     try {
       return await startChild<typeof conversionJob>(conversionJobType, {
@@ -255,8 +241,8 @@ export class BatchFlights {
         priority: itemJobPriority(),
         staticSummary: jobSummary(input),
         staticDetails: jobDetails(input),
-        ...listing,
-        memo: { ...listing.memo, [inBatchMemo]: true },
+        ...(this.isListed && { typedSearchAttributes: attributes }),
+        memo: { [inBatchMemo]: true },
       });
     } catch (error) {
       if (error instanceof WorkflowExecutionAlreadyStartedError) this.goOn(flight, { kind: 'looking' });
@@ -269,10 +255,6 @@ export class BatchFlights {
     const { step } = flight;
     if (!this.flights.has(flight.item)) return;
     switch (step.kind) {
-      case 'untold':
-        // Without a history nothing proves that no conversion ran.
-        this.end(flight, outcome ?? { ...step.told, charge: 'maybe' });
-        return;
       case 'started':
       case 'awaited':
         // One that was reset ended in another run.

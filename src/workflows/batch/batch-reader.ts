@@ -1,5 +1,5 @@
 import type { BatchItem } from '../../shared/batch';
-import type { ManifestPosition, PassedOver, PlacedItem } from '../../shared/batch-activities';
+import type { ManifestPosition, PlacedItem } from '../../shared/batch-activities';
 import { batchActivities } from './batch-activities';
 
 const itemsAtATime = 200;
@@ -14,18 +14,14 @@ export class BatchReader {
   private isEnd = false;
   private reading: Promise<void> | undefined;
 
-  /** `from`: where the previous run stopped reading; without it the first read checks the whole manifest. */
+  /** `from`: where the previous run stopped reading. */
   constructor(
-    private readonly options: {
-      folder: string;
-      rows: number;
-      from: ManifestPosition | undefined;
-      /** `passedOver`: rows for which no job is started; the first read reports all of them. */
-      onRead: (passedOver: PassedOver | undefined) => void;
-    },
+    private readonly folder: string,
+    private readonly onRead: () => void,
+    from: ManifestPosition = { byte: 0, item: 0 },
   ) {
-    this.position = options.from ?? { byte: 0, item: 0 };
-    this.readTo = this.position;
+    this.position = from;
+    this.readTo = from;
   }
 
   get isExhausted(): boolean {
@@ -45,11 +41,10 @@ export class BatchReader {
     this.reading = this.read()
       .catch((error: unknown) => {
         this.failure = error;
-        return undefined;
       })
-      .then((passedOver) => {
+      .then(() => {
         this.reading = undefined;
-        this.options.onRead(passedOver);
+        this.onRead();
       });
   }
 
@@ -58,28 +53,12 @@ export class BatchReader {
     await this.reading;
   }
 
-  /** Resolves when all rows for which no job is started have been reported. */
-  async countAll(): Promise<void> {
-    if (this.isUnread) this.prefetch();
-    await this.reading;
-  }
-
-  private get isUnread(): boolean {
-    return this.options.from === undefined && this.readTo.byte === 0;
-  }
-
-  private async read(): Promise<PassedOver | undefined> {
-    const { folder, rows } = this.options;
-    const read = await batchActivities['conversion.readBatchItems']({
-      folder,
-      from: this.readTo,
-      limit: itemsAtATime,
-      ...(this.isUnread && { checkRows: rows }),
-    });
+  private async read(): Promise<void> {
+    const asked = { folder: this.folder, from: this.readTo, limit: itemsAtATime };
+    const read = await batchActivities['conversion.readBatchItems'](asked);
     this.items.push(...read.items);
     this.readTo = read.next;
     this.isEnd = read.isEnd;
-    return read.passedOver;
   }
 }
 

@@ -61,7 +61,7 @@ export class BatchTally {
   }
 
   addPassedOver(passedOver: PassedOver): void {
-    const { done, kept, refused = 0, unconvertible = 0, missing = 0, failures, possiblyChargedTwice } = passedOver;
+    const { done, kept, refused, unconvertible, missing, failures, possiblyChargedTwice } = passedOver;
     const { totals } = this;
     totals.skipped += done + unconvertible;
     totals.failed += kept + refused;

@@ -2,7 +2,10 @@ import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import type { AwaitedJob, SeenJob } from '../../shared/batch-activities';
 import { batchActivities } from './batch-activities';
 
-/** Waits for jobs that this run did not start, all in one activity. */
+/** Bounded, because each request carries a whole job input. */
+const looksAtATime = 50;
+
+/** Looks for jobs that this run did not start, and waits for them, all in one activity. */
 export class BatchWaits<Waiter> {
   private readonly jobs = new Map<Waiter, AwaitedJob>();
   private isResting = false;
@@ -39,8 +42,11 @@ export class BatchWaits<Waiter> {
   private async wait(): Promise<void> {
     await Promise.resolve();
     while (this.jobs.size > 0 && !this.isResting) {
-      const waiters = [...this.jobs.keys()];
-      const jobs = [...this.jobs.values()];
+      const looks = [...this.jobs].filter(([, { expected }]) => expected).slice(0, looksAtATime);
+      // A look is answered at once, whatever the others wait for.
+      const asked = looks.length > 0 ? looks : [...this.jobs];
+      const waiters = asked.map(([waiter]) => waiter);
+      const jobs = asked.map(([, job]) => job);
       const scope = new CancellationScope();
       this.scope = scope;
       try {
@@ -56,51 +62,5 @@ export class BatchWaits<Waiter> {
 
   private settle(waiter: Waiter | undefined, told: (waiter: Waiter) => void): void {
     if (waiter !== undefined && this.jobs.delete(waiter)) told(waiter);
-  }
-}
-
-/** Bounded because each request may carry a whole job input. */
-const looksAtATime = 50;
-
-/** Looks up jobs in chunks; requests that arrive during a lookup go into the next one. */
-export class BatchLooks<Asker> {
-  private readonly asked = new Map<Asker, AwaitedJob>();
-  private isResting = false;
-  private looking: Promise<void> | undefined;
-
-  constructor(
-    private readonly onSeen: (asker: Asker, seen: SeenJob) => void,
-    private readonly onFailed: (asker: Asker, error: unknown) => void,
-  ) {}
-
-  ask(asker: Asker, job: AwaitedJob): void {
-    this.asked.set(asker, job);
-    this.looking ??= this.look();
-  }
-
-  /** Resolves when no lookup is in flight; pending requests are dropped. */
-  async rest(): Promise<void> {
-    this.isResting = true;
-    await this.looking;
-  }
-
-  private async look(): Promise<void> {
-    // Lets the other requests of this workflow task join the first chunk.
-    await Promise.resolve();
-    while (this.asked.size > 0 && !this.isResting) {
-      const askers = [...this.asked.keys()].slice(0, looksAtATime);
-      const jobs = [...this.asked.values()].slice(0, looksAtATime);
-      try {
-        const { seen } = await batchActivities['conversion.awaitJobs']({ jobs, looksOnce: true });
-        for (const each of seen) this.settle(askers[each.job], (asker) => this.onSeen(asker, each));
-      } catch (error) {
-        for (const each of askers) this.settle(each, (asker) => this.onFailed(asker, error));
-      }
-    }
-    this.looking = undefined;
-  }
-
-  private settle(asker: Asker | undefined, told: (asker: Asker) => void): void {
-    if (asker !== undefined && this.asked.delete(asker)) told(asker);
   }
 }

@@ -18,9 +18,9 @@ import {
   type ItemUploaded,
   type ItemWaits,
 } from '../../shared/batch';
-import type { ManifestPosition, NamesTold, PassedOver } from '../../shared/batch-activities';
+import type { ManifestPosition, NamesTold } from '../../shared/batch-activities';
 import { defined } from '../../shared/defined';
-import { searchAttributes, settableAttributes, type ListedBatchStatus } from '../../shared/search-attributes';
+import { isListed, searchAttributes, type ListedBatchStatus } from '../../shared/search-attributes';
 import { wasReset } from '../job/job-progress';
 import { batchActivities } from './batch-activities';
 import { describeBatch } from './batch-details';
@@ -32,7 +32,7 @@ import { BatchResults } from './batch-results';
 import { BatchAttention, BatchTally, type CarriedAttention, type BatchTotals } from './batch-tally';
 import type { CarriedFlight } from './flight';
 import { allResults, InlineItems, InlineResults } from './inline-items';
-import { passedOverBy, planRun, type Planned } from './plan-run';
+import { planRun, type Planned } from './plan-run';
 import { mergeResults, unwrap, writeReport } from './run-end';
 import type { CarriedUploads } from './source-uploads';
 
@@ -74,7 +74,7 @@ type StopReason = 'cancelled' | 'stopped';
  * Completes when every item has a final state, however many failed, also when cancelled by its signal or by Temporal.
  * Fails only when the batch itself can't work: an invalid input (`INVALID_BATCH`, `INVALID_JOB`), a plan that is refused,
  * with the code of its first problem and all of them in its details, or run files that are
- * missing or damaged (`BATCH_MANIFEST_MISSING`, `BATCH_MANIFEST_DAMAGED`, `BATCH_PART_DAMAGED`, `BATCH_COUNTS_DIFFER`).
+ * missing or damaged (`RUN_MISSING`, `RUN_DAMAGED`, `BATCH_COUNTS_DIFFER`).
  */
 export async function conversionBatch(
   input: ConversionBatchInput,
@@ -108,13 +108,14 @@ class ConversionBatch implements ControlledBatch {
   /** Number of items that this run has started, plus those that ended in it. */
   private progress = 0;
   private listedAs: ListedBatchStatus;
-  private readonly isListed = settableAttributes(workflowInfo()).has(searchAttributes.status.name);
+  private readonly isListed = isListed(workflowInfo());
 
   constructor(
     private readonly input: ConversionBatchInput,
     private readonly carried: Partial<CarriedBatch> & { startedAt: number },
   ) {
     this.tally = new BatchTally(carried.totals);
+    if (!carried.totals && carried.passedOver) this.tally.addPassedOver(carried.passedOver);
     const { reader, results, rows } = this.open(carried);
     this.reader = reader;
     this.results = results;
@@ -134,13 +135,9 @@ class ConversionBatch implements ControlledBatch {
       const reader = new InlineItems(this.input.items ?? [], from);
       return { reader, results: new InlineResults(results), rows: reader };
     }
-    const { folder, rows } = run;
-    const onRead = (passedOver: PassedOver | undefined) => {
-      if (passedOver) this.tally.addPassedOver(passedOver);
-      this.wake();
-    };
+    const { folder } = run;
     return {
-      reader: new BatchReader({ folder, rows, from, onRead }),
+      reader: new BatchReader(folder, () => this.wake(), from),
       results: new BatchResults(folder, results, parts, () => this.wake()),
       rows: new BatchRows(folder),
     };
@@ -337,8 +334,7 @@ class ConversionBatch implements ControlledBatch {
   }
 
   private async finish(): Promise<ConversionBatchResult> {
-    // A batch that was cancelled at once may not have read anything yet.
-    await this.reader.countAll();
+    await this.reader.rest();
     const failure = this.failure();
     if (failure !== undefined) throw unwrap(failure);
     await this.results.rest();
@@ -346,7 +342,6 @@ class ConversionBatch implements ControlledBatch {
     const { items } = this;
     const status = this.stop ?? 'completed';
     const { planned, run } = this.carried;
-    if (planned && !run) this.tally.addPassedOver(passedOverBy(planned));
     totals.cancelled += items - this.tally.ended;
     const result: ConversionBatchResult = run
       ? await this.writeFiles(run.folder, this.ended(status))

@@ -1,5 +1,4 @@
 import type { BatchItem, BatchItemResult } from '../../shared/batch';
-import type { JobOutcome } from '../../shared/batch-activities';
 import type { EarlierRuns } from '../../shared/charge';
 
 /** An item that has been started and has not ended. */
@@ -35,9 +34,8 @@ export interface CarriedFlight {
  * - `looking`: the id was used before.
  * - `blocked`: a running job writes another source, or with other options, to the destination.
  * - `started`: this run started the job and receives its completion.
- * - `awaited`: the job was started by another run or workflow.
+ * - `awaited`: the job was started by another run or workflow, or has ended without telling what it left behind.
  * - `awaitsUpload`: its job starts when another row has uploaded the same source.
- * - `untold`: the job ended with outcome `told`, which does not say what it left behind.
  */
 export type FlightStep =
   | { kind: 'starting'; after?: string }
@@ -45,8 +43,7 @@ export type FlightStep =
   | { kind: 'blocked' }
   | { kind: 'started' }
   | { kind: 'awaited' }
-  | { kind: 'awaitsUpload' }
-  | { kind: 'untold'; told: JobOutcome };
+  | { kind: 'awaitsUpload' };
 
 /** Where the rows of flights come from. */
 export interface FlightRows {

@@ -42,10 +42,6 @@ export class InlineItems {
     // Nothing is read.
   }
 
-  async countAll(): Promise<void> {
-    // No item is passed over.
-  }
-
   private rowAt(index: number): BatchItem {
     const item = this.items[index];
     if (!item) throw new Error(`There is no item ${index + 1}.`);

@@ -1,13 +1,12 @@
-import { defineQuery, isCancellation, setCurrentDetails, setHandler, sleep, workflowInfo } from '@temporalio/workflow';
+import { defineQuery, isCancellation, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
 import {
   defaultWindow,
   type BatchPlan,
   type BatchState,
   type ConversionBatchInput,
   type ConversionBatchResult,
-  type PlannedRows,
 } from '../../shared/batch';
-import type { PassedOver, PlanBatchResult } from '../../shared/batch-activities';
+import type { PlanBatchResult } from '../../shared/batch-activities';
 import { defined } from '../../shared/defined';
 import { batchStateQuery } from '../../shared/names';
 import { searchAttributes } from '../../shared/search-attributes';
@@ -37,20 +36,9 @@ export async function planRun(
       onUnknownOutcome: ruleOf(input),
       ...wantsAgain(input),
     });
-    const found = await batchActivities['conversion.planBatch'](asked);
-    if (!found.looksAgain) return found;
-    setCurrentDetails('**planning**: waits until what it has found has settled.');
-    await sleep(plan.settledForMs ?? 0, { summary: 'until files have settled' });
-    return await batchActivities['conversion.planBatch']({ ...asked, isSecondLook: true });
+    return await batchActivities['conversion.planBatch'](asked);
   } catch (error) {
     if (isCancellation(error)) return { status: 'cancelled', ...none, durationMs: Date.now() - startedAt };
     throw unwrap(error);
   }
-}
-
-/** When nothing is to do there is no manifest to count. */
-export function passedOverBy({ done, kept, refused, failures, missing }: PlannedRows): PassedOver {
-  const failing = Object.values(failures).reduce((sum, count) => sum + count, 0);
-  const unconvertible = refused - failing;
-  return { done, kept, missing, refused: failing, unconvertible, failures, possiblyChargedTwice: 0 };
 }

@@ -29,9 +29,9 @@ import {
 } from '../../shared/metrics';
 import {
   listedErrorCode,
+  isListed,
   searchAttributes,
-  settableAttributes,
-  settableOf,
+  storable,
   type ListedStatus,
 } from '../../shared/search-attributes';
 import { workflowPath } from '../../shared/temporal-ui';
@@ -61,7 +61,7 @@ export class JobProgress {
   source: SourceContent | undefined;
   warnings: Record<string, string> = {};
   readonly phaseMs: Partial<Record<JobPhase, number>> = {};
-  private readonly settable = settableAttributes(workflowInfo());
+  private readonly isListed = isListed(workflowInfo());
   /** In every log line. */
   private readonly logged: LogFields;
 
@@ -204,7 +204,7 @@ export class JobProgress {
    */
   private list(next: JobPhase, errorCode: string | undefined): void {
     const status = listedStatus(next);
-    if (this.settable.size === 0 || status === listedStatus(this.phase)) return;
+    if (!this.isListed || status === listedStatus(this.phase)) return;
     const { taskId, vcredits } = this;
     const code = isOver(next) ? listedErrorCode(errorCode, this.charge.possiblyChargedTwice) : undefined;
     const attributes = [
@@ -213,7 +213,7 @@ export class JobProgress {
       ...(vcredits === undefined ? [] : [{ key: searchAttributes.vcredits, value: Math.ceil(vcredits) }]),
       ...(code === undefined ? [] : [{ key: searchAttributes.errorCode, value: code }]),
     ];
-    upsertSearchAttributes(settableOf(attributes, this.settable));
+    upsertSearchAttributes(storable(attributes));
   }
 
   private describe(waitsFor: string): void {

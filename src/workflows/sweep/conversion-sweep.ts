@@ -10,7 +10,7 @@ import {
 import { failureCodes } from '../../shared/activities';
 import type { ConversionBatchResult, ConversionSweepInput, ConversionSweepResult } from '../../shared/batch';
 import { conversionBatchType } from '../../shared/names';
-import { attributesOf, listingOptions, settableAttributes } from '../../shared/search-attributes';
+import { attributesOf, isListed, storable } from '../../shared/search-attributes';
 import { batchDetails, batchSummary } from '../../shared/temporal-ui';
 import { shellWord } from '../../shared/wording';
 import type { conversionBatch } from '../batch/conversion-batch';
@@ -58,7 +58,9 @@ async function startBatch({ batch, input }: ConversionSweepInput) {
       parentClosePolicy: ParentClosePolicy.ABANDON,
       staticSummary: batchSummary(input),
       staticDetails: batchDetails(input),
-      ...listingOptions(attributesOf(input.app, { batchId: batch }), settableAttributes(workflowInfo())),
+      ...(isListed(workflowInfo()) && {
+        typedSearchAttributes: storable(attributesOf(input.app, { batchId: batch })),
+      }),
     });
   } catch (error) {
     if (error instanceof WorkflowExecutionAlreadyStartedError) return undefined;

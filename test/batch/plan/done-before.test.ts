@@ -2,7 +2,7 @@ import { appendFile, readFile, rename, rm, truncate, utimes, writeFile } from 'n
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { replanFailed } from '../../../src/batch/plan/replan-failed';
-import { DamagedRunError } from '../../../src/batch/run-folders';
+import { RunFileError } from '../../../src/batch/run-files';
 import { StorageError } from '../../../src/storage/errors';
 import { createLocalFiles } from '../../../src/storage/local-files';
 import { addFiles, cleanUp, folderUri, makeTree } from '../folder';
@@ -36,6 +36,29 @@ describe('a batch that is planned again', () => {
     expect(planned).toMatchObject({ rows: 3, done: 3, todo: 0, bytes: 0, formats: [], existing: { count: 0 } });
     expect(planned.run).toBeUndefined();
     expect(await listRuns(cwd)).toEqual(['run-0001']);
+  });
+
+  it('makes a run of rows that fail in the plan, though it converts nothing, so that reports and retries know them', async () => {
+    const cwd = await convertedTree();
+    await addFiles(cwd, { 'in/empty.md': '' });
+    for (const run of [2, 3]) {
+      const passedOver = { done: 3, refused: 1, failures: { SOURCE_EMPTY: 1 } };
+      expect(await plan(cwd)).toMatchObject({ run: { number: run }, todo: 0, bad: 1, passedOver });
+      await writeResults(cwd, await convertAll(cwd, { run }), run);
+    }
+    const retried = await replanFailed({ files: createLocalFiles(), batchFolder: folderUri(cwd, '.batch') });
+    expect(retried).toMatchObject({ run: { number: 4 }, todo: 0, failures: { SOURCE_EMPTY: 1 } });
+  });
+
+  it('makes no run for a schedule while the same rows fail as in its last one', async () => {
+    const cwd = await convertedTree();
+    await addFiles(cwd, { 'in/empty.md': '' });
+    const scheduled = () => plan(cwd, { mayBeEmpty: true });
+    expect(await scheduled()).toMatchObject({ run: { number: 2 } });
+    await writeResults(cwd, await convertAll(cwd, { run: 2 }), 2);
+    expect((await scheduled()).run).toBeUndefined();
+    await addFiles(cwd, { 'in/other.md': '' });
+    expect(await scheduled()).toMatchObject({ run: { number: 3 } });
   });
 
   it('writes nothing at all when nothing changed, for which it needs no permission to remove it', async () => {
@@ -228,11 +251,6 @@ describe('a batch that is planned again', () => {
     });
   });
 
-  it('need no second look', async () => {
-    const cwd = await convertedTree();
-    expect(await plan(cwd, { settledForMs: 1 })).toMatchObject({ done: 3, todo: 0, toNote: [] });
-  });
-
   it('continues from a run whose planning was interrupted', async () => {
     const cwd = await convertedTree();
     await addFiles(cwd, { '.batch/run-0002/.manifest.jsonl.part': '{"item":1', 'in/a.md': 'A' });
@@ -276,7 +294,7 @@ describe('results that a killed worker left', () => {
     const content = await readFile(part(cwd, 1), 'utf8');
     await writeFile(part(cwd, 1), line + content);
     const error: unknown = await plan(cwd).catch((reason: unknown) => reason);
-    expect(error).toBeInstanceOf(DamagedRunError);
+    expect(error).toBeInstanceOf(RunFileError);
     expect(String(error)).toContain(`${part(cwd, 1)} line 1 is damaged: `);
     expect(String(error)).toContain(`Restore it; or move ${runFolder(cwd, 1)} out of the batch's folder`);
   });

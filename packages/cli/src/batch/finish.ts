@@ -26,8 +26,10 @@ export async function finishBatch(
   const { output } = context;
   const files = filesOf(context);
   if (result.results === undefined) {
-    const problem = `Batch ${name} has no report: a program gave it its items, and its results are those of its workflow.`;
-    throw new CommandError('INPUT_UNUSABLE', [problem]);
+    const why = result.planned
+      ? 'when it ran last, nothing was to do'
+      : 'a program gave it its items, and its results are those of its workflow';
+    throw new CommandError('INPUT_UNUSABLE', [`Batch ${name} has no report: ${why}.`]);
   }
   const { namespace } = stack.client.options;
   const options = {
@@ -44,6 +46,6 @@ export async function finishBatch(
 }
 
 /** Something is left to do when files failed, were not tried, or could not be read. */
-function exitCodeOf({ counts: { failed, cancelled, unfinished }, leftOut }: BatchReport): ExitCode {
-  return failed + cancelled + unfinished === 0 && !leftOut ? exitCodes.ok : exitCodes.failed;
+function exitCodeOf({ counts: { failed, cancelled }, leftOut }: BatchReport): ExitCode {
+  return failed + cancelled === 0 && !leftOut ? exitCodes.ok : exitCodes.failed;
 }

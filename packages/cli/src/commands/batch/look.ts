@@ -96,7 +96,7 @@ export async function requireBatch({ client }: Pick<OpenTemporal, 'client'>, nam
   if (schedule?.retrying) throw new CommandError('STATE_UNUSABLE', [retryingSweep(name, schedule.retrying)]);
   if (schedule) {
     throw new CommandError('INPUT_UNUSABLE', [
-      `Batch ${name} has not begun: schedule ${name} has found nothing to convert yet, or waits until what it found has settled. Try again in a moment, or see: fileconv schedule list`,
+      `Batch ${name} has not begun: schedule ${name} has found nothing to convert yet. Try again in a moment, or see: fileconv schedule list`,
     ]);
   }
   throw new CommandError('INPUT_UNUSABLE', [`There is no batch ${name}. See: fileconv batch list`]);

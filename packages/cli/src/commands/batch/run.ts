@@ -210,7 +210,7 @@ function tellNothingToDo(
   const leftOut = leftOutOf(result);
   const unconvertible = rows - done - kept;
   if (output.json) {
-    const counts = { items: rows, succeeded: 0, failed, skipped: rows - failed, cancelled: 0, unfinished: 0 };
+    const counts = { items: rows, succeeded: 0, failed, skipped: rows - failed, cancelled: 0 };
     output.printJson({
       batch: name,
       status: 'completed',

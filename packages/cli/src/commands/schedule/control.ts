@@ -81,7 +81,7 @@ export function resumeSchedule(context: CommandContext, name: string): Promise<v
 }
 
 export function triggerSchedule(context: CommandContext, name: string): Promise<void> {
-  const message = `Schedule ${name} was asked for a run now. It looks for files first, and waits until they have settled; once there is something to do: fileconv batch status ${name}`;
+  const message = `Schedule ${name} was asked for a run now. Once there is something to do: fileconv batch status ${name}`;
   return control(context, { name, message }, (schedules) => schedules.trigger(name));
 }
 

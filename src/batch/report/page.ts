@@ -1,0 +1,210 @@
+import { createHash } from 'node:crypto';
+import { capitalised, fileSize, counted, formatCount, formatDuration } from '../../shared/wording';
+import { html, Markup } from './markup';
+import type { BatchReport, FailureGroup, ListedItem } from './report';
+import { styles } from './styles';
+import { headlineOf, keptAdvice, leftOutLines, nextCommand, unclearAdvice } from './summary';
+
+/** Nothing is loaded or executed, whatever a file name or message contains; the style sheet is allowed by its hash. */
+const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(styles).digest('base64')}'; base-uri 'none'; form-action 'none'`;
+
+/** Built outside the page's template: one more space would change the hash. */
+const styleElement = Markup.constant(`<style>${styles}</style>`);
+
+/** @param timeZone Default: this machine's. */
+export function renderPage(report: BatchReport, timeZone?: string): string {
+  const page = html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta http-equiv="Content-Security-Policy" content="${policy}" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="referrer" content="no-referrer" />
+        <meta name="robots" content="noindex" />
+        <title>${report.batch}: ${headlineOf(report).text}</title>
+        ${styleElement}
+      </head>
+      <body>
+        <main>
+          ${summary(report, timeZone)} ${notes(report)} ${failures(report)} ${warned(report)} ${skipped(report)}
+          ${footer(report)}
+        </main>
+      </body>
+    </html>`;
+  return `${page.text}\n`;
+}
+
+function summary(report: BatchReport, timeZone: string | undefined): Markup {
+  const { batch, counts, status, startedAt, durationMs, vcredits, requests, bytes } = report;
+  const { verdict, text, detail } = headlineOf(report);
+  const { succeeded, failed, skipped, cancelled } = counts;
+  // Zero counts are left out, except for the two that every reader looks for.
+  const others = Object.entries({ skipped, cancelled }).filter(([, count]) => count > 0);
+  const started = html`<time datetime="${new Date(startedAt).toISOString()}">${formatTime(startedAt, timeZone)}</time>`;
+  const read = bytes.source > 0 ? `${fileSize(bytes.source)} → ` : '';
+  return html`<header class="card">
+    <p class="quiet">Batch report · ${status}</p>
+    <h1><bdi>${batch}</bdi></h1>
+    <p class="verdict ${verdict}">${text}</p>
+    ${detail !== '' && html`<p class="quiet">${detail}</p>`}
+    <dl>
+      ${fact('Converted', formatCount(succeeded))} ${fact('Failed', formatCount(failed))}
+      ${others.map(([name, count]) => fact(capitalised(name), formatCount(count)))} ${fact('Started', started)}
+      ${fact('Took', formatDuration(durationMs))} ${fact('vCredits', formatCount(vcredits))}
+      ${fact('Requests', formatCount(requests))} ${bytes.output > 0 && fact('Data', `${read}${fileSize(bytes.output)}`)}
+    </dl>
+  </header> `;
+}
+
+function fact(name: string, value: string | Markup): Markup {
+  return html`<div>
+    <dt>${name}</dt>
+    <dd>${value}</dd>
+  </div>`;
+}
+
+function notes(report: BatchReport): Markup {
+  const [heading, ...lines] = leftOutLines(report);
+  const { count, items } = report.possiblyChargedTwice;
+  return html`${
+    heading !== undefined &&
+    html`<section class="note">
+      <h2>${heading.replace(/\.$/, '')}</h2>
+      ${lines.map((line) => html`<p>${line.trim()}</p>`)}
+    </section> `
+  }${
+    count > 0 &&
+    html`<section class="note">
+      <h2>${counted(count, 'conversion')} may have been charged twice</h2>
+      <p>
+        No answer came to a convert request, so it was sent again, and both may have run. Compare with the service's own
+        list of tasks before paying.
+        ${Markup.withCode('Policy `on_unknown_outcome = "fail"` asks a person instead of sending again.')}
+      </p>
+      ${itemTable(items, 'Conversions that may have been charged twice')}
+      ${rest(count - items.length, 'possiblyChargedTwice')}
+    </section> `
+  }`;
+}
+
+function failures(report: BatchReport): Markup {
+  if (report.failures.length === 0) return html``;
+  const command = nextCommand(report);
+  const kept = keptAdvice(report);
+  return html`<section>
+    <h2>What failed, and what to do</h2>
+    ${command !== undefined && html`<p>When the causes are fixed, this runs only the items that failed: <code>${command}</code></p>`}
+    ${report.unclear && html`<p>${unclearAdvice}</p>`} ${kept && html`<p>${kept.text} <code>${kept.command}</code></p>`}
+    ${report.failures.map(failureGroup)}
+  </section> `;
+}
+
+function failureGroup({ code, count, what, advice, items }: FailureGroup): Markup {
+  return html`<article class="card">
+    <h3>${what}: ${counted(count, 'file')}</h3>
+    <p class="quiet"><code>${code}</code></p>
+    <p><strong>What to do:</strong> ${Markup.withCode(advice)}</p>
+    ${itemTable(items, what)} ${rest(count - items.length, 'code')}
+  </article> `;
+}
+
+/** What the service warned of: even a successful result may need a look. */
+function warned({ serviceWarnings: { count, names, items } }: BatchReport): Markup {
+  if (count === 0) return html``;
+  const frequent = Object.entries(names).sort(([, one], [, other]) => other - one);
+  return html`<section>
+    <h2>The service warned of ${counted(count, 'file')}</h2>
+    <p class="quiet">
+      ${frequent.map(([name, files], index) => html`${index > 0 && ', '}<code>${name}</code> ${formatCount(files)}`)}
+    </p>
+    ${itemTable(items, 'Files with warnings of the service')} ${rest(count - items.length, 'warnings')}
+  </section> `;
+}
+
+/** What was not converted, and why, where that is told. */
+function skipped({ skipped: items, counts }: BatchReport): Markup {
+  if (counts.skipped === 0) return html``;
+  return html`<section>
+    <h2>${counted(counts.skipped, 'file')} skipped</h2>
+    ${itemTable(items, 'Files that were skipped')} ${rest(counts.skipped - items.length, 'status')}
+  </section> `;
+}
+
+function rest(count: number, column: string): Markup | undefined {
+  if (count <= 0) return undefined;
+  return html`<p class="quiet">
+    ${formatCount(count)} more are in <a href="report.csv">report.csv</a>, column <code>${column}</code>.
+  </p>`;
+}
+
+function footer({ links }: BatchReport): Markup {
+  return html`<footer class="quiet">
+    <p>
+      Every file, one a row: <a href="report.csv">report.csv</a>. For programs: <a href="report.json">report.json</a>.
+    </p>
+    ${links && html`<p>In the Temporal UI: <a href="${links.batch}" rel="noreferrer">the batch</a>, <a href="${links.jobs}" rel="noreferrer">its jobs</a>.</p>`}
+  </footer> `;
+}
+
+/** `caption`: for screen readers. */
+function itemTable(items: readonly ListedItem[], caption: string): Markup {
+  if (items.length === 0) return html``;
+  return html`<table>
+    <caption>
+      ${caption}
+    </caption>
+    <thead>
+      <tr>
+        <th scope="col" class="item">Item</th>
+        <th scope="col">File</th>
+        <th scope="col" class="took">Took</th>
+        <th scope="col" class="job">Job</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${items.map(itemRow)}
+    </tbody>
+  </table> `;
+}
+
+function itemRow(item: ListedItem): Markup {
+  const { source, output, message, warnings = {}, durationMs, link } = item;
+  const open = html`<a href="${link ?? ''}" rel="noreferrer" aria-label="The job of item ${item.item}">Open</a>`;
+  return html`<tr>
+    <td>${item.item}</td>
+    <td>
+      <bdi>${source}</bdi> → <bdi>${output}</bdi> ${message !== undefined && html`<p>${Markup.withCode(message)}</p>`}
+      ${Object.entries(warnings).map(([name, advice]) => html`<p><strong>${name}</strong> <bdi>${advice}</bdi></p>`)}
+      ${taskLine(item)}
+    </td>
+    <td>${durationMs === undefined ? '–' : formatDuration(durationMs)}</td>
+    <td>${link === undefined ? '–' : open}</td>
+  </tr> `;
+}
+
+/** What to look for at the service; nothing if no task was accepted and nothing can have been charged. */
+function taskLine({ phase, taskId, charge, kept }: ListedItem): Markup | undefined {
+  if (taskId === undefined && (charge ?? 'no') === 'no') return undefined;
+  const task = taskId === undefined ? html`Task not known` : html`Task <code>${taskId}</code>`;
+  const stood = phase === undefined ? '' : `, ended while ${phase}`;
+  return html`<p class="quiet">${task}${stood}${charge && `, ${chargeWords[charge]}`}${kept && ', not sent again'}</p>`;
+}
+
+const chargeWords = { no: 'not charged', maybe: 'may have been charged', yes: 'charged' } as const;
+
+const timeFormat: Intl.DateTimeFormatOptions = {
+  weekday: 'short',
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  timeZoneName: 'short',
+};
+/** Created on module load, since Node takes 20 ms to load its locale data. */
+const hereTime = new Intl.DateTimeFormat('en-GB', timeFormat);
+
+function formatTime(ms: number, timeZone: string | undefined): string {
+  if (timeZone === undefined) return hereTime.format(ms);
+  return new Intl.DateTimeFormat('en-GB', { ...timeFormat, timeZone }).format(ms);
+}

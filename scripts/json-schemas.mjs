@@ -11,7 +11,14 @@ const file = path.join(root, 'docs/embedding/schemas.json');
 const described = {
   'shared/job.ts': ['ConversionJobInput', 'ConversionJobResult', 'ConversionJobState', 'ConversionFailureDetails'],
   'shared/batch.ts': ['ConversionBatchInput', 'ConversionBatchResult', 'BatchState', 'BatchItem', 'BatchItemResult'],
-  'nexus/index.ts': ['ConvertInput', 'ConvertBatchInput'],
+  'nexus/index.ts': [
+    'ConvertInput',
+    'ConvertBatchInput',
+    'StateInput',
+    'ConversionStateOutput',
+    'AppReadyInput',
+    'AppReadyOutput',
+  ],
 };
 /** What is sent to us may hold nothing else; results may grow. */
 const isStrict = (name) => name.endsWith('Input') || name === 'ConversionPolicies';

@@ -14,6 +14,8 @@ class Conversion:
 
     convert: nexusrpc.Operation[dict[str, Any], dict[str, Any]]
     convertBatch: nexusrpc.Operation[dict[str, Any], dict[str, Any]]
+    state: nexusrpc.Operation[dict[str, Any], dict[str, Any]]
+    appReady: nexusrpc.Operation[dict[str, Any], dict[str, Any]]
 
 
 @dataclass

@@ -20,15 +20,23 @@ import { z } from 'zod';
 import { BatchRunningError } from '../client/batch-handle';
 import { FileConversionClient } from '../client/file-conversion-client';
 import { checkRequest, InvalidRequestError, type ConversionRequest } from '../client/job-request';
+import { tellListedReady } from '../client/operations/tell-app';
 import { findWorkflow, readStartInput } from '../history/find-workflow';
-import type { ConversionBatchInput, ConversionBatchResult } from '../shared/batch';
-import type { ConversionJobInput, ConversionJobResult } from '../shared/job';
+import type { BatchState, ConversionBatchInput, ConversionBatchResult } from '../shared/batch';
+import type { ConversionJobInput, ConversionJobResult, ConversionJobState } from '../shared/job';
 import { isOpen } from '../shared/job-outcome';
-import { conversionBatchType, conversionJobType } from '../shared/names';
-import { conversionService, type ConvertBatchInput, type ConvertInput } from './index';
+import { batchStateQuery, conversionBatchType, conversionJobType, conversionStateQuery } from '../shared/names';
+import {
+  conversionService,
+  type ConversionStateOutput,
+  type ConvertBatchInput,
+  type ConvertInput,
+  type AppReadyOutput,
+  type StateInput,
+} from './index';
 
 /**
- * The worker's side of the service `conversion`. Callers start jobs and batches of `apps`, and reach nothing else of the
+ * The worker's side of the service `conversion`. Callers reach jobs and batches of `apps`, and nothing else of the
  * worker's namespace.
  */
 export function createConversionServiceHandler(apps: readonly string[]) {
@@ -38,6 +46,8 @@ export function createConversionServiceHandler(apps: readonly string[]) {
     convertBatch: new WorkflowRunOperationHandler<ConvertBatchInput, ConversionBatchResult>((ctx, input) =>
       telling(() => startBatch(ctx, requests.convertBatch(input))),
     ),
+    state: (_ctx, input) => telling(() => stateOf(requests.state(input))),
+    appReady: (_ctx, input) => telling(() => tellAppReady(requests.appReady(input))),
   });
 }
 
@@ -155,15 +165,65 @@ async function startBatch(ctx: StartOperationContext, request: ConvertBatchInput
   }
 }
 
+async function stateOf(target: Target): Promise<ConversionStateOutput> {
+  const client = getClient();
+  const { kind, open, workflowId, runId } = await reach(client, target);
+  const workflow = client.workflow.getHandle(workflowId, runId);
+  if (kind === 'job') {
+    return { workflowId, open, job: await workflow.query<ConversionJobState>(conversionStateQuery) };
+  }
+  return { workflowId, open, batch: await workflow.query<BatchState>(batchStateQuery) };
+}
+
+async function tellAppReady({ app, workflowId }: AppOrTarget): Promise<AppReadyOutput> {
+  const client = getClient();
+  if (workflowId === undefined) return { jobs: await tellListedReady(client, { app }) };
+  const { kind, open } = await reach(client, { app, workflowId });
+  if (kind === 'batch') {
+    throw new HandlerError(
+      'BAD_REQUEST',
+      `workflowId: ${workflowId} is a batch; without it all jobs of the app are told`,
+    );
+  }
+  if (open) await conversionsOf(client).get(workflowId).appReady();
+  return { jobs: open ? 1 : 0 };
+}
+
+/** A job or batch of this app. To a caller, any other workflow is one that there is not. */
+async function reach(client: Client, { app, workflowId }: Target) {
+  const found = await findConversion(client, workflowId);
+  if (found && found.kind !== 'other' && found.input.app === app) return found;
+  throw new HandlerError('NOT_FOUND', `App ${app} has no job or batch ${workflowId}.`);
+}
+
 // What callers send is checked: their programs know neither our types nor the worker's folders.
 const app = z.string();
 const key = z
   .string()
   .max(200)
   .regex(/^[^\s\p{Cc}]([^\p{Cc}]*[^\s\p{Cc}])?$/u, 'must be text such as archive-42');
+const workflowId = z.string().min(1);
 
 const convertSchema = z.looseObject({ app, key });
 const batchSchema = z.looseObject({ app });
+const targetSchema = z
+  .strictObject({ app, key: key.optional(), workflowId: workflowId.optional() })
+  .refine((target) => target.key === undefined || target.workflowId === undefined, {
+    message: 'must not be given beside workflowId',
+    path: ['key'],
+  });
+const stateSchema = targetSchema.refine((target) => target.key !== undefined || target.workflowId !== undefined, {
+  message: 'must be given, or workflowId',
+  path: ['key'],
+});
+
+/** A job or batch of an app that callers may use. */
+interface Target {
+  app: string;
+  workflowId: string;
+}
+
+type AppOrTarget = Omit<Target, 'workflowId'> & { workflowId: string | undefined };
 
 /** Turns what a caller did wrong into an error that Nexus does not retry. */
 class CallerRequests {
@@ -185,6 +245,16 @@ class CallerRequests {
     return input;
   }
 
+  state(input: StateInput): Target {
+    this.check(stateSchema, input, "This state can't be looked up.");
+    return { app: input.app, workflowId: targetOf(input) ?? '' };
+  }
+
+  appReady(input: StateInput): AppOrTarget {
+    this.check(targetSchema, input, "These jobs can't be told.");
+    return { app: input.app, workflowId: targetOf(input) };
+  }
+
   private check(schema: z.ZodType, input: { app: string }, what: string): void {
     checkRequest(schema, input, what);
     if (this.apps.includes(input.app)) return;
@@ -196,6 +266,10 @@ class CallerRequests {
 /** Two keys never share an id, whatever slashes they and their apps have. */
 function jobIdOf(app: string, key: string): string {
   return `nexus/${encodeURIComponent(app)}/${key.replace(/[%/]/g, encodeURIComponent)}`;
+}
+
+function targetOf({ app, key, workflowId }: StateInput): string | undefined {
+  return key === undefined ? workflowId : jobIdOf(app, key);
 }
 
 function requireUrisOfEach(list: string, entries: unknown, fields: readonly string[]): void {

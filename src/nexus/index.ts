@@ -1,8 +1,8 @@
 /** The Nexus service `conversion` for workflows that call it from other namespaces; the worker's side is not here. */
 import type { BatchRequest } from '../client/batch-request';
 import type { OperationDefinition } from 'nexus-rpc';
-import type { ConversionBatchResult } from '../shared/batch';
-import type { ConversionJobInput, ConversionJobResult } from '../shared/job';
+import type { BatchState, ConversionBatchResult } from '../shared/batch';
+import type { ConversionJobInput, ConversionJobResult, ConversionJobState } from '../shared/job';
 
 /** Input of the operation `convert`: a job. Paths have no meaning between two programs: every file is a URI. */
 export interface ConvertInput extends ConversionJobInput {
@@ -18,6 +18,33 @@ export interface ConvertBatchInput extends BatchRequest {
   app: string;
 }
 
+/** Input of the operation `state`: an app, and either `key` or `workflowId`. */
+export interface StateInput {
+  app: string;
+  /** Of a job that `convert` started. */
+  key?: string;
+  /** Of any job or batch of the app. */
+  workflowId?: string;
+}
+
+/** Result of the operation `state`: `job` or `batch`, by what the id belongs to. */
+export interface ConversionStateOutput {
+  workflowId: string;
+  /** Whether it has not ended. */
+  open: boolean;
+  job?: ConversionJobState;
+  batch?: BatchState;
+}
+
+/** Input of the operation `appReady`: one job by `key` or `workflowId`, or without both all of the app. */
+export type AppReadyInput = StateInput;
+
+/** Result of the operation `appReady`. */
+export interface AppReadyOutput {
+  /** How many jobs were told, or are being told. */
+  jobs: number;
+}
+
 /** To call file conversion from a workflow: `createNexusServiceClient({ service: conversionService, endpoint })`. */
 export const conversionService = {
   name: 'conversion',
@@ -26,6 +53,10 @@ export const conversionService = {
     convert: operation<ConvertInput, ConversionJobResult>('convert'),
     /** A batch of sources, a manifest or inline items. */
     convertBatch: operation<ConvertBatchInput, ConversionBatchResult>('convertBatch'),
+    /** What a job or a batch is doing now. */
+    state: operation<StateInput, ConversionStateOutput>('state'),
+    /** What parked jobs wait for is done, such as vCredits added: they try again at once. */
+    appReady: operation<AppReadyInput, AppReadyOutput>('appReady'),
   },
 };
 

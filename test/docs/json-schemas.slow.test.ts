@@ -72,6 +72,8 @@ it.each([
     'ConvertBatchInput',
     { app: 'a', name: 'b', sources: ['s3://in/'], to: 'pdf', out: 's3://out/', stopAfter: { percent: 5 } },
   ],
+  ['StateInput', { app: 'a', key: 'k' }],
+  ['AppReadyInput', { app: 'a' }],
 ])('takes as %s what the service takes: %j', (type, value) => {
   expect(problemsOf(type, value)).toEqual([]);
 });
@@ -82,6 +84,7 @@ it.each([
   ['ConversionJobInput', { ...job, onExisting: 'replace' }],
   ['ConversionJobInput', { ...job, policies: { submitTimeot: 1 } }],
   ['ConvertInput', job],
+  ['StateInput', { key: 'k' }],
   ['ConversionJobResult', { status: 'failed' }],
 ])('refuses as %s: %j', (type, value) => {
   expect(problemsOf(type, JSON.parse(JSON.stringify(value)))).not.toEqual([]);

@@ -8,7 +8,7 @@ import type { ConversionRequest } from '../../src/client/job-request';
 import type { ConversionBatchResult } from '../../src/shared/batch';
 import type { ConversionJobResult } from '../../src/shared/job';
 import { searchAttributes } from '../../src/shared/search-attributes';
-import { planRun } from '../support/batches';
+import { planRun, startRun } from '../support/batches';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { startNexusCaller, type NexusCaller } from '../support/nexus-caller';
 import { answerError, answerRunning } from '../support/stub-service';
@@ -137,10 +137,9 @@ describe('convert', () => {
       taskQueue: rig.taskQueue,
       args: [{ ...input, app: 'invoices/2026' }],
     });
-    await caller.call('convert', { ...input, key: `2026/${input.key}` });
-    expect((await describeWorkflow(`nexus/invoices/2026%2F${input.key.replace('/', '%2F')}`)).status.name).toBe(
-      'COMPLETED',
-    );
+    expect(await refusalOf('state', { app: 'invoices', key: `2026/${input.key}` })).toMatchObject({
+      type: 'NOT_FOUND',
+    });
     await others.cancel();
   });
 
@@ -251,5 +250,83 @@ describe('convertBatch', () => {
       type: 'BAD_REQUEST',
       message: expect.stringContaining('window: ') as string,
     });
+  });
+});
+
+describe('state and appReady', () => {
+  it('tell what a job and a batch are doing, by key or by workflow id', async () => {
+    const input = await newJob();
+    await caller.call('convert', input);
+    const told = {
+      workflowId: idOf(input),
+      open: false,
+      job: expect.objectContaining({ phase: 'completed' }) as object,
+    };
+    expect(await caller.call('state', { app: 'invoices', key: input.key })).toEqual(told);
+    expect(await caller.call('state', { app: 'invoices', workflowId: idOf(input) })).toEqual(told);
+    const { request } = await planRun(rig.folder, 1);
+    await (await startRun(rig.client, { ...request, app: 'invoices' })).result();
+    expect(await caller.call('state', { app: 'invoices', workflowId: request.name })).toEqual({
+      workflowId: request.name,
+      open: false,
+      batch: expect.objectContaining({ succeeded: 1 }) as object,
+    });
+  });
+
+  it('reach no job of another app and no workflow that is no conversion: to a caller there are none', async () => {
+    const others = await rig.client.start({ app: 'payroll', source: 'file:///missing', output: 'pdf' });
+    const foreign = await rig.temporal.workflow.start('someWorkflow', {
+      workflowId: randomUUID(),
+      taskQueue: 'nobody',
+    });
+    const ids = [others.workflowId, foreign.workflowId, randomUUID()];
+    for (const workflowId of ids) {
+      for (const operation of ['state', 'appReady'] as const) {
+        expect(await refusalOf(operation, { app: 'invoices', workflowId })).toEqual({
+          type: 'NOT_FOUND',
+          message: `App invoices has no job or batch ${workflowId}.`,
+        });
+      }
+    }
+    await foreign.terminate();
+    await others.cancel();
+  });
+
+  it.each([{}, { key: 'a', workflowId: 'b' }, { key: 'a', speed: 'high' }])(
+    'refuse a request for the state of %j',
+    async (target) => {
+      expect(await refusalOf('state', { app: 'invoices', ...target })).toMatchObject({ type: 'BAD_REQUEST' });
+    },
+  );
+
+  /** Jobs whose wait for vCredits is listed. */
+  async function park(count: number) {
+    refuseSubmits(403, 'INSUFFICIENT_VCREDITS');
+    const inputs = await Promise.all(Array.from({ length: count }, newJob));
+    const calls = await Promise.all(inputs.map((input) => caller.start('convert', input)));
+    const ids = inputs.map((input) => `'${idOf(input)}'`).join(', ');
+    const query = `WorkflowId IN (${ids}) AND ConversionStatus = 'parked'`;
+    await until('they are parked', async () => (await rig.temporal.workflow.count(query)).count === count);
+    rig.stub.on('convert/file', (seen, response) => rig.stub.answerAsAlways(seen, response));
+    return { key: inputs[0]?.key, results: Promise.all(calls.map((call) => call.result())) };
+  }
+
+  it('let all parked jobs of an app continue at once', async () => {
+    const { results } = await park(2);
+    const unlisted = await rig.temporal.workflow.start('conversionJob', {
+      workflowId: randomUUID(),
+      taskQueue: 'nobody',
+      args: [{ ...(await newJob()), app: 'payroll' }],
+    });
+    expect(await caller.call('appReady', { app: 'invoices' })).toEqual({ jobs: 2 });
+    await expect(results).resolves.toMatchObject([{ status: 'succeeded' }, { status: 'succeeded' }]);
+    await unlisted.terminate();
+  });
+
+  it('let a parked job continue at once, by its key', async () => {
+    const { key, results } = await park(1);
+    expect(await caller.call('appReady', { app: 'invoices', key })).toEqual({ jobs: 1 });
+    await expect(results).resolves.toMatchObject([{ status: 'succeeded' }]);
+    expect(await caller.call('appReady', { app: 'invoices', key })).toEqual({ jobs: 0 });
   });
 });

@@ -88,7 +88,7 @@ export async function planRun(
   };
 }
 
-function jobIdOfRow(row: Pick<BatchItem, 'source' | 'destination'> | undefined): string {
+export function jobIdOfRow(row: Pick<BatchItem, 'source' | 'destination'> | undefined): string {
   if (!row) throw new Error('There is no such row.');
   return jobIdOf({ source: { uri: row.source }, destination: row.destination });
 }

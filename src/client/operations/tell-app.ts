@@ -16,35 +16,11 @@ export interface Signalled {
   query: string;
 }
 
-/**
- * Tells every running job that is listed as parked and of the app to try again, by one batch operation of the server; also jobs
- * without search attributes, such as children of a user's workflow: one that is not parked ignores it.
- */
+/** Tells every parked job of an app to try again; unlisted jobs that are not parked ignore it. */
 export async function tellReady(client: Client, { app }: { app: string }): Promise<Signalled> {
-  const { namespace, identity } = client.options;
-  const present = await presentSearchAttributes(client);
-  const listed = [
-    { by: searchAttributes.app.name, value: app },
-    { by: searchAttributes.status.name, value: 'parked' satisfies ListedStatus },
-  ];
-  const query = [
-    `WorkflowType = '${conversionJobType}'`,
-    `ExecutionStatus = 'Running'`,
-    ...listed.filter(({ by }) => present.has(by)).map(({ by, value }) => `(${by} = ${quoted(value)} OR ${by} IS NULL)`),
-  ].join(' AND ');
-  if ((await client.workflow.count(query)).count === 0) return { signalled: 0, failed: 0, query };
-  const jobId = randomUUID();
-  // One timestamp for all jobs: after one job is refused again, the others send no request.
-  const word: AppReady = { saidAt: Date.now() };
-  // Not encrypted: unlisted workflows may have other keys, and one that can't decode a signal is stuck.
-  const payloads = [defaultPayloadConverter.toPayload(word)];
-  await client.workflowService.startBatchOperation({
-    namespace,
-    jobId,
-    visibilityQuery: query,
-    reason: `app ${app} is ready again`,
-    signalOperation: { signal: appReadySignal, identity, input: { payloads } },
-  });
+  const { namespace } = client.options;
+  const { query, jobId } = await startSignalling(client, { app });
+  if (jobId === undefined) return { signalled: 0, failed: 0, query };
   for (;;) {
     const { state, completeOperationCount, failureOperationCount } =
       await client.workflowService.describeBatchOperation({ namespace, jobId });
@@ -53,6 +29,11 @@ export async function tellReady(client: Client, { app }: { app: string }): Promi
     }
     await sleep(checkIntervalMs);
   }
+}
+
+/** The same for listed jobs alone, without waiting until all are told; how many there are. */
+export async function tellListedReady(client: Client, { app }: { app: string }): Promise<number> {
+  return (await startSignalling(client, { app, isListed: true })).count;
 }
 
 /** Whether Temporal knows any job of the app; undefined without the search attribute. */
@@ -66,3 +47,40 @@ export async function hasJobs(client: Client, app: string): Promise<boolean | un
 /** Of `temporal.api.enums.v1.BatchOperationState`: unspecified and running. */
 const unfinished = [0, 1];
 const checkIntervalMs = 200;
+
+/**
+ * Signals every running job that is listed as parked and of the app, by one batch operation of the server; unless `isListed`,
+ * for which the namespace needs the search attributes, also jobs without them, such as children of a user's workflow.
+ */
+async function startSignalling(
+  client: Client,
+  { app, isListed = false }: { app: string; isListed?: boolean },
+): Promise<{ query: string; count: number; jobId?: string }> {
+  const { namespace, identity } = client.options;
+  const present = await presentSearchAttributes(client);
+  const listed = [
+    { by: searchAttributes.app.name, value: app },
+    { by: searchAttributes.status.name, value: 'parked' satisfies ListedStatus },
+  ];
+  const query = [
+    `WorkflowType = '${conversionJobType}'`,
+    `ExecutionStatus = 'Running'`,
+    ...(isListed ? [`${searchAttributes.app.name} = ${quoted(app)}`] : []),
+    ...listed.filter(({ by }) => present.has(by)).map(({ by, value }) => `(${by} = ${quoted(value)} OR ${by} IS NULL)`),
+  ].join(' AND ');
+  const { count } = await client.workflow.count(query);
+  if (count === 0) return { query, count };
+  const jobId = randomUUID();
+  // One timestamp for all jobs: after one job is refused again, the others send no request.
+  const word: AppReady = { saidAt: Date.now() };
+  // Not encrypted: unlisted workflows may have other keys, and one that can't decode a signal is stuck.
+  const payloads = [defaultPayloadConverter.toPayload(word)];
+  await client.workflowService.startBatchOperation({
+    namespace,
+    jobId,
+    visibilityQuery: query,
+    reason: `app ${app} is ready again`,
+    signalOperation: { signal: appReadySignal, identity, input: { payloads } },
+  });
+  return { query, count, jobId };
+}

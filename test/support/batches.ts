@@ -11,6 +11,7 @@ import type { BatchSettings } from '../../src/client/batch-request';
 import type { BatchStartOptions } from '../../src/client/start-options';
 import type { FileConversionClient } from '../../src/client/file-conversion-client';
 import type { BatchCounts, BatchItem, BatchItemResult } from '../../src/shared/batch';
+import type { PassedOver } from '../../src/shared/batch-activities';
 import { jobIdOf } from '../../src/shared/job-id';
 import { quickPolicies } from './conversion-worker';
 
@@ -29,24 +30,30 @@ export interface Run {
 export interface RunRequest extends BatchSettings {
   folder: string;
   items: number;
+  /** Of a plan. Default: counted in the manifest. */
+  passedOver?: PassedOver;
 }
 
 /** Starts a batch behind its plan, with a manifest that a planner might have written. */
 export async function startRun(
   client: FileConversionClient,
-  { folder, items: rows, ...request }: RunRequest,
+  { folder, items: rows, passedOver, ...request }: RunRequest,
   options: BatchStartOptions = {},
 ): Promise<BatchHandle> {
   const start = await client.batchStart({ ...request, sources: ['planned'], to: 'pdf' }, options);
   const run = { folder: `${toUri(folder).replace(/\/$/, '')}/`, rows };
-  const passedOver = nonePassedOver();
-  const manifest = await readFile(path.join(folder, runFiles.manifest), 'utf8').catch(() => '');
-  for (const line of manifest.split('\n').filter(Boolean)) countPassedOver(JSON.parse(line) as BatchItem, passedOver);
   const workflow = await client['client'].workflow.start('conversionBatch', {
     ...start,
-    args: [start.args[0], { run, passedOver }],
+    args: [start.args[0], { run, passedOver: passedOver ?? (await passedOverIn(folder)) }],
   });
   return new BatchHandle(workflow, client['files']);
+}
+
+async function passedOverIn(folder: string): Promise<PassedOver> {
+  const counts = nonePassedOver();
+  const manifest = await readFile(path.join(folder, runFiles.manifest), 'utf8').catch(() => '');
+  for (const line of manifest.split('\n').filter(Boolean)) countPassedOver(JSON.parse(line) as BatchItem, counts);
+  return counts;
 }
 
 /** Writes a manifest of so many items, each with a source of its own called `<item>.md` unless `change` says otherwise. */

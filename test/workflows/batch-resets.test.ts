@@ -6,6 +6,7 @@ import { Worker } from '@temporalio/worker';
 import { FileConversionPlugin } from '../../src/plugin';
 import { activityNames } from '../../src/shared/names';
 import { jobIdOf } from '../../src/shared/job-id';
+import { runsOf } from '../support/batches';
 import { rigOfEachTest } from '../support/conversion-worker';
 import { resetWorkflow } from '../support/reset';
 import { until } from '../support/until';
@@ -95,6 +96,7 @@ it('a job that is reset once its batch has continued as new is still the job of 
   const held = rig.stub.hold();
   const batch = await batchOf(3, { historyLimit: 1 });
   await until('all are submitted', () => submitted() === 3);
+  await until('it has continued as new', async () => (await runsOf(rig.temporal, batch.name)).length > 1);
   await untilPolled(idOf(2));
   const runId = await resetWorkflow(rig.temporal, idOf(2), 'latest');
   await untilPolled(idOf(2), runId);

@@ -131,7 +131,11 @@ it('fails with 1 and writes nothing to standard output when the conversion fails
 
 const refusals: [string, string[], RegExp][] = [
   ['no --from', ['-', '--to', 'pdf', '--out', '-'], /Say it: --from FORMAT/],
-  ['an unknown --from', ['-', '--from', 'foo', '--to', 'pdf', '--out', '-'], /takes no \.foo files/],
+  [
+    'an unknown --from',
+    ['-', '--from', 'foo', '--to', 'pdf', '--out', '-'],
+    /The input format foo is not known\. See: fileconv formats/,
+  ],
   ['a pair that does not convert', ['-', '--from', 'png', '--to', 'docx', '--out', '-'], /png to docx/],
   ['no --out', ['-', '--from', 'md', '--to', 'pdf'], /--out FILE, or --out -/],
   ['a file beside standard input', ['-', 'a.md', '--from', 'md', '--to', 'pdf', '--out', '-'], /Name it alone/],

@@ -1,14 +1,17 @@
+import os from 'node:os';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { defaultCacheDir, obtainTemporalCli, startTemporalServer } from '../src/dev-server';
+import { readStackRecord } from '../src/stack/stack-record';
 import { until } from '../../../test/support/until';
 import { filesBelow, newFolder, removeFolders, startProcess } from './fileconv';
 import { noisyPng } from './samples';
 
 afterAll(removeFolders);
 
-it('a batch that waits for a stack which was stopped goes on with the one that is started as it says', async () => {
+it('a batch that waits for a stack which was stopped goes on with the one that is started as it says, though another took its port', async () => {
   const cwd = await newFolder();
   await mkdir(path.join(cwd, 'in'));
   for (let n = 0; n < 40; n += 1) await writeFile(path.join(cwd, 'in', `${n}.png`), noisyPng(64 + n));
@@ -25,8 +28,15 @@ it('a batch that waits for a stack which was stopped goes on with the one that i
     'something is converted',
     async () => (await filesBelow(path.join(cwd, 'out')).catch(() => [])).length > 0,
   );
+  const { temporal } = (await readStackRecord(path.join(cwd, '.fileconv'))) ?? {};
   first.child.kill('SIGTERM');
   await first.ended;
+  const cliPath = await obtainTemporalCli({
+    env: process.env,
+    cacheDir: defaultCacheDir(process.env, os.homedir()),
+  });
+  const port = Number(temporal?.address.split(':')[1]);
+  const rival = await startTemporalServer({ cliPath, env: process.env, port, uiPort: false });
   await batch.until(/waits for a stack: none runs in/);
   // Longer than a single request to Temporal is repeated.
   await sleep(25_000);
@@ -35,6 +45,7 @@ it('a batch that waits for a stack which was stopped goes on with the one that i
   const ended = await batch.ended;
   second.child.kill('SIGTERM');
   await second.ended;
+  await rival.stop();
   wellKnown.close();
   expect(ended.stderr).not.toContain('error:');
   expect(ended.stdout).toContain('All 40 files are converted.');

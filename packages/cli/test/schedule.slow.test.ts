@@ -31,7 +31,7 @@ describe('fileconv schedule', () => {
     return schedules.find((each) => each.name === name);
   };
 
-  it('makes a schedule that is listed, triggered, paused, resumed, made up for and deleted', async () => {
+  it('makes a schedule that is listed, triggered, paused, resumed and deleted', async () => {
     const created = await create('--every', '1h', '--settled', '1s', '--name', 'scans', '--json');
     expect(created).toMatchObject({ code: 0, stderr: '' });
     expect(parseJson(created.stdout)).toEqual({ schedule: 'scans', created: true });
@@ -42,7 +42,7 @@ describe('fileconv schedule', () => {
     expect(inTokyo.stdout).toMatch(/LAST \(HERE\) +LAST \(UTC\) +NEXT \(HERE\) +NEXT \(UTC\)/);
 
     const triggered = await schedule('trigger', 'scans');
-    expect(triggered.stdout).toContain('once there is something to do: fileconv batch status scans');
+    expect(triggered.stdout).toContain('Once there is something to do: fileconv batch status scans');
     const status = await fileconv(['batch', 'status', 'scans'], { cwd, env: stack.env });
     expect([status.stdout, status.stderr].join('')).toMatch(/Batch scans has not begun: schedule scans|^Batch scans: /);
     await until('the file is converted', async () => (await filesBelow(cwd)).includes(path.join('out', 'a.html')));

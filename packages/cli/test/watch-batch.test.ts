@@ -1,8 +1,14 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
 import { BatchFailedError } from '../../../src/client/batch-handle';
 import type { BatchState } from '../../../src/shared/batch';
+import { testTemporalAddress } from '../../../test/support/temporal';
 import { progressText, watchBatch } from '../src/batch/watch';
 import type { CommandContext } from '../src/command-context';
+import { loadConfig } from '../src/config/load-config';
 import type { StackInUse } from '../src/stack/open-temporal';
+import { removeStackRecord, writeStackRecord } from '../src/stack/stack-record';
 import type { BatchHandle } from '../../../src/client/batch-handle';
 
 const output = { isLive: false, live: () => undefined, say: () => undefined } as unknown as CommandContext['output'];
@@ -31,7 +37,7 @@ describe('watching a batch', () => {
     const before = timers();
     const { signal } = new AbortController();
 
-    const result = await watchBatch({ output } as CommandContext, { stack, batch: endingBatch(), signal });
+    const result = await watchBatch({ output } as CommandContext, { stack, find: endingBatch, signal });
 
     expect(result).toEqual({ result: { status: 'completed' } });
     // Jest's own may have run out meanwhile.
@@ -39,23 +45,63 @@ describe('watching a batch', () => {
   });
 });
 
-it('is waited for while Temporal is away, and not when Temporal knows no such batch, or says that it failed', async () => {
-  const { signal } = new AbortController();
-  const refusedWith = (code: number, details: string) =>
-    Object.assign(new Error(`${code}: ${details}`), { code, details });
+describe('a batch whose stack was stopped, while somebody else answers at its address', () => {
+  let cwd: string;
+  let context: CommandContext;
+  const dir = () => context.config.values.state.dir;
+  const notFound = Object.assign(new Error('5 NOT_FOUND: workflow not found'), {
+    code: 5,
+    details: 'workflow not found',
+  });
+
+  beforeEach(async () => {
+    cwd = await mkdtemp(path.join(os.tmpdir(), 'fileconv-test-'));
+    const config = await loadConfig({ cwd, env: {} });
+    context = { output, config, env: {}, cwd, secrets: {} } as unknown as CommandContext;
+    await mkdir(dir(), { recursive: true });
+  });
+  afterEach(() => rm(cwd, { recursive: true, force: true }));
+
+  const recordOf = (address: string) => ({
+    pid: process.pid,
+    startedBy: 'up' as const,
+    temporal: { address, namespace: 'default' },
+    service: { url: 'http://127.0.0.1:1' },
+    taskQueue: 'q',
+  });
+  const stackAt = (address: string) => ({ ...stack, address, outlivesCommand: true, close: () => Promise.resolve() });
   const batchThat = (result: () => Promise<unknown>) =>
     ({ result, state: () => Promise.reject(new Error('nobody answers')) }) as unknown as BatchHandle;
-  const watched = (...ends: (Error | object)[]) => {
-    const next = () => Promise.resolve(ends.shift()).then((end) => (end instanceof Error ? Promise.reject(end) : end));
-    const batch = batchThat(next);
-    return watchBatch({ output } as CommandContext, { stack: { ...stack, outlivesCommand: true }, batch, signal });
-  };
-  const away = refusedWith(14, 'no connection established');
-  expect(await watched(away, away, { status: 'completed' })).toEqual({ result: { status: 'completed' } });
-  const notFound = refusedWith(5, 'workflow not found');
-  await expect(watched(notFound)).rejects.toBe(notFound);
-  await expect(watched(new BatchFailedError('n', 'INVALID_BATCH', 'no.', {}))).rejects.toMatchObject({
-    code: 'BATCH_FAILED',
+  const { signal } = new AbortController();
+
+  it('is watched on where its stack is started again, whatever the other says of it', async () => {
+    const asked: (string | undefined)[] = [];
+    const watched = stackAt('127.0.0.1:1');
+    const find = () =>
+      batchThat(async () => {
+        asked.push(watched.address);
+        if (watched.address !== '127.0.0.1:1') return { status: 'completed' };
+        // Another batch of this name, or none.
+        if (asked.length > 2) return { status: 'cancelled' };
+        if (asked.length === 2) await writeStackRecord(dir(), recordOf(testTemporalAddress()));
+        throw notFound;
+      });
+    try {
+      expect(await watchBatch(context, { stack: watched, find, signal })).toEqual({ result: { status: 'completed' } });
+      expect(asked).toEqual(['127.0.0.1:1', '127.0.0.1:1', testTemporalAddress()]);
+    } finally {
+      await watched.close();
+    }
+  });
+
+  it('is gone if its own stack does not know it, and ended if it says so as it stops', async () => {
+    await writeStackRecord(dir(), recordOf('127.0.0.1:1'));
+    const unknown = { stack: stackAt('127.0.0.1:1'), find: () => batchThat(() => Promise.reject(notFound)), signal };
+    await expect(watchBatch(context, unknown)).rejects.toBe(notFound);
+    await removeStackRecord(dir());
+    const failure = new BatchFailedError('n', 'INVALID_BATCH', 'no.', {});
+    const failed = { ...unknown, find: () => batchThat(() => Promise.reject(failure)) };
+    await expect(watchBatch(context, failed)).rejects.toMatchObject({ code: 'BATCH_FAILED' });
   });
 });
 

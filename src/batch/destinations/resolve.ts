@@ -26,6 +26,8 @@ export interface DestinationRules {
   extensionOf: (output: string) => string;
   /** Base of the manifest's relative destinations if there is no out folder. */
   manifestFolder: string | undefined;
+  /** Whether a local path really lies in the out folder, whatever links are on its way. Absent: that does not matter. */
+  isInOut?: ((folder: string) => Promise<boolean>) | undefined;
 }
 
 export interface DestinationRequest {

@@ -5,14 +5,14 @@ import { mergeParameters, type ConversionParameters } from '../../shared/paramet
 import { defined } from '../../shared/defined';
 import { StorageError } from '../../storage/errors';
 import type { FileSnapshot, FileStore, FoundFile } from '../../storage/file-store';
-import { shownPath } from '../../storage/file-uri';
+import { shownPath, toPath } from '../../storage/file-uri';
 import { lookAtSource, openInput } from '../contents';
 import { type DestinationRules, notAName, resolveDestination } from '../destinations/resolve';
 import type { ManifestRow } from '../manifest/manifest-row';
 import { readManifest } from '../manifest/read-manifest';
 import { itemSchema } from '../run-files';
 import { findSources, type SourceLookup } from '../sources/find-sources';
-import { isInside, relativeTo, resolveName, shownAsWritten } from '../uris';
+import { folderOf, isInside, relativeTo, resolveName, shownAsWritten, shownFolder } from '../uris';
 import type { Finding, Findings } from './findings';
 
 export interface Candidate {
@@ -115,14 +115,23 @@ export async function lookAt(files: FileStore, candidate: Candidate, rules: Dest
       candidate.found ?? lookAtSource(files, candidate.source),
       resolved.code ? undefined : files.look(uri),
     ]);
-    const refusal = resolved.code && refused(resolved.code, resolved.problem);
-    return { candidate, source, uri, destination, refusal };
+    const problem = resolved.code ? resolved : await strays(uri, rules);
+    return { candidate, source, uri, destination, refusal: problem && refused(problem.code, problem.problem) };
   } catch (error) {
     if (!(error instanceof StorageError) || error.code !== 'UNSUPPORTED_URI') throw error;
     // Told without the query of a web address.
     const code = candidate.source.startsWith(error.uri) ? 'ROW_INVALID' : 'DESTINATION_INVALID';
     return { candidate, source: nowhere, uri, refusal: refused(code, error.message) };
   }
+}
+
+/** A folder below the out folder may be a link to another place. */
+async function strays(uri: string, { out, isInOut }: DestinationRules) {
+  const folder = folderOf(uri);
+  if (out === undefined || !isInOut || (await isInOut(toPath(folder)))) return undefined;
+  const cure = 'Name the folder that it leads to with --out, or remove the link.';
+  const problem = `${shownFolder(folder)} leads out of ${shownFolder(out)} by a link. ${cure}`;
+  return { code: 'DESTINATION_OUTSIDE' as const, problem };
 }
 
 export const draftRow = itemSchema

@@ -3,7 +3,9 @@ import type { BatchItem, BatchManifest, BatchPlan, BatchSources, Refusal } from 
 import { defined } from '../../shared/defined';
 import type { OnUnknownOutcome } from '../../shared/job';
 import { defaultPolicies, type Unconvertible } from '../../shared/policies';
+import { leadsInto } from '../../storage/confine';
 import type { FileStore } from '../../storage/file-store';
+import { toPath } from '../../storage/file-uri';
 import { openScratchFile } from '../../storage/scratch-file';
 import { type DestinationRules, defaultTemplate, parseTemplate } from '../destinations/resolve';
 import { Ledger } from '../ledger';
@@ -161,7 +163,8 @@ class BatchPlanning {
       this.#problems.add('DESTINATION_INVALID', 'The web can only be read. Name a folder elsewhere with --out.');
       return undefined;
     }
-    return { out, template, extensionOf, manifestFolder: 'manifest' in what ? what.folder : undefined };
+    const isInOut = out !== undefined && isLocal(out) ? folderCheck(toPath(out)) : undefined;
+    return { out, template, extensionOf, manifestFolder: 'manifest' in what ? what.folder : undefined, isInOut };
   }
 
   /** Both passes over all candidates. */
@@ -302,6 +305,19 @@ class BatchPlanning {
     if (!isEmpty || mayBeEmpty === true || this.#problems.count > 0 || !('sources' in what)) return;
     this.#problems.add('NO_SOURCES', 'There are no files to convert. Check the names, and what --exclude leaves out.');
   }
+}
+
+/** Rows of one folder come together, so that few answers are kept. */
+const foldersKept = 1_000;
+
+function folderCheck(root: string): (folder: string) => Promise<boolean> {
+  const answers = new Map<string, Promise<boolean>>();
+  return (folder) => {
+    const answer = answers.get(folder) ?? leadsInto([root], folder);
+    if (answers.size >= foldersKept) answers.clear();
+    answers.set(folder, answer);
+    return answer;
+  };
 }
 
 function* failedRows(ledger: Ledger): Generator<string> {

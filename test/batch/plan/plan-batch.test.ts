@@ -45,6 +45,19 @@ describe('a plan of folders', () => {
     expect((await readdir(runFolder(cwd, 1))).sort()).toEqual(['manifest.jsonl']);
   });
 
+  it('fails the rows whose folders lead out of the out folder by a link, which may be a link itself', async () => {
+    const cwd = await makeTree({ 'in/a.md': 'a', 'in/sub/b.md': 'b', 'in/sub/deep/c.md': 'c', 'in/near/d.md': 'd' });
+    for (const name of ['real/near', 'elsewhere']) await mkdir(path.join(cwd, name), { recursive: true });
+    await symlink(path.join(cwd, 'real'), path.join(cwd, 'out'));
+    await symlink(path.join(cwd, 'elsewhere'), path.join(cwd, 'real/sub'));
+    const planned = await plan(cwd);
+    expect(planned).toMatchObject({ rows: 4, todo: 2, failures: { DESTINATION_OUTSIDE: 2 } });
+    const out = path.join(cwd, 'out');
+    expect(messagesOf(planned.warnings)).toContain(
+      `The result of in/sub/b.md: ${out}/sub leads out of ${out} by a link. Name the folder that it leads to with --out, or remove the link. Its item will fail.`,
+    );
+  });
+
   it('leaves nothing behind when it is dry, has problems, or is stopped', async () => {
     const cwd = await makeTree({ 'in/a.md': 'a', 'in/a.txt': 'a' });
     const template = '{dir}/{name}.{from}.{ext}';

@@ -5,39 +5,50 @@ import type { BatchState, ConversionBatchResult, PlannedRows } from 'temporal-fi
 import { formatCount, formatDuration, printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
 import type { CommandContext } from '../command-context';
 import { CommandError, isAway } from '../command-error';
+import { temporalTarget } from '../config/temporal-connection';
 import type { Output } from '../output/output';
 import { aborted } from '../stack/asked-to-end';
 import type { StackInUse } from '../stack/open-temporal';
+import { readLiveStack, type StackRecord } from '../stack/stack-record';
+import { connectTo } from '../stack/use-stack';
 import { createStallReader, type Stall, StallNews } from '../waiting/stall';
 
 const askEveryMs = 1_000;
 /** Without a terminal, where a line is written now and then. Each look costs a worker a task. */
 const askQuietlyEveryMs = 10_000;
 
-interface WatchOptions {
-  stack: Pick<StackInUse, 'client' | 'untilClosed' | 'outlivesCommand'>;
+/** `stack` is that of the batch at the moment: one that comes back elsewhere is followed. */
+interface Watched {
+  stack: StackInUse;
   batch: BatchHandle;
+}
+
+interface WatchOptions {
+  stack: StackInUse;
+  find: () => BatchHandle;
   signal: AbortSignal;
   /** Told once, as soon as it is known. */
   onPlanned?: (planned: PlannedRows) => void;
 }
 
 /**
- * Shows a batch until it ends, and says why when nothing progresses.
+ * Shows a batch until it ends, and says why when nothing progresses. When the stack of this folder is started again elsewhere, `stack`
+ * is connected to it; `find` gives its batch.
  * @returns no result when the signal came before the end of the batch; the stall is what it waited for then.
  * @throws CommandError `BATCH_FAILED`
  */
 export async function watchBatch(
   context: CommandContext,
-  { stack, batch, signal, onPlanned }: WatchOptions,
+  { stack, find, signal, onPlanned }: WatchOptions,
 ): Promise<{ result?: ConversionBatchResult; stall?: Stall }> {
   const { output } = context;
   const progress = new BatchProgress(output, onPlanned);
-  const news = tellStalls(context, { stack, batch });
+  const watched: Watched = { stack, batch: find() };
+  const news = tellStalls(context, watched);
   const over = new AbortController();
-  const showing = showUntil(over.signal, { stack, batch, progress, isLive: output.isLive });
+  const showing = showUntil(over.signal, { watched, progress, isLive: output.isLive });
   try {
-    const result = await Promise.race([untilKnown({ stack, batch, signal }), aborted(signal)]);
+    const result = await Promise.race([untilKnown(context, { watched, find, signal }), aborted(signal)]);
     if (result) progress.planned(result);
     return { ...(result && { result }), ...(news.last && { stall: news.last }) };
   } catch (error) {
@@ -59,25 +70,60 @@ export async function watchBatch(
   }
 }
 
-/** The result; while Temporal is away, the command waits for it, as it says. */
-async function untilKnown({ stack, batch, signal }: WatchOptions): Promise<ConversionBatchResult> {
+/**
+ * The result; while Temporal is away, the command waits for it, as it says. The record of this folder's stack says where it is: at an
+ * address that it does not name, somebody else may answer, who does not know the batch.
+ */
+async function untilKnown(
+  context: CommandContext,
+  { watched, find, signal }: { watched: Watched; find: () => BatchHandle; signal: AbortSignal },
+): Promise<ConversionBatchResult> {
+  const { stack } = watched;
+  const isFollowed = stack.outlivesCommand && !temporalTarget(context).isNamed;
   for (;;) {
-    try {
-      return await stack.untilClosed(() => batch.result());
-    } catch (error) {
-      if (!stack.outlivesCommand || !isAway(error)) throw error;
+    const answer = await stack
+      .untilClosed(() => watched.batch.result())
+      .then(
+        (result) => ({ result }),
+        (error: unknown) => ({ error }),
+      );
+    const now = isFollowed ? await readLiveStack(context.config.values.state.dir) : undefined;
+    if (now && now.temporal.address !== stack.address) {
+      if (await moveTo(context, stack, now)) {
+        watched.batch = find();
+        continue;
+      }
+    } else if ('result' in answer) return answer.result;
+    else {
+      const { error } = answer;
+      const isElsewhere = isFollowed && !now && !(error instanceof BatchFailedError);
+      if (!stack.outlivesCommand || !(isElsewhere || isAway(error))) throw error;
     }
     await sleep(askEveryMs, undefined, { signal });
   }
 }
 
-function tellStalls(context: CommandContext, { stack, batch }: Pick<WatchOptions, 'stack' | 'batch'>): StallNews {
+/** Whether the stack could be reached where it is now. */
+async function moveTo(context: CommandContext, stack: StackInUse, record: StackRecord): Promise<boolean> {
+  const next = await connectTo(context, record, temporalTarget(context)).catch((error: unknown) => {
+    if (isAway(error) || (error instanceof CommandError && error.code === 'TEMPORAL_UNREACHABLE')) return undefined;
+    throw error;
+  });
+  if (!next) return false;
+  const before = { ...stack };
+  Object.assign(stack, next);
+  await before.close();
+  return true;
+}
+
+function tellStalls(context: CommandContext, watched: Watched): StallNews {
   let endedBefore = -1;
   const news = new StallNews({
     output: context.output,
     // The progress line shows these.
     toldElsewhere: ['person', 'credits'],
     async explain() {
+      const { stack, batch } = watched;
       const { stall, state } = await createStallReader(context, stack.client).batch(batch.name);
       const ended = state ? endedOf(state) : endedBefore;
       const moved = ended > endedBefore;
@@ -93,7 +139,7 @@ function tellStalls(context: CommandContext, { stack, batch }: Pick<WatchOptions
 
 async function showUntil(
   over: AbortSignal,
-  { stack, batch, progress, isLive }: Omit<WatchOptions, 'signal'> & { progress: BatchProgress; isLive: boolean },
+  { watched, progress, isLive }: { watched: Watched; progress: BatchProgress; isLive: boolean },
 ): Promise<void> {
   // A function, since TypeScript would otherwise narrow `aborted` to false for good.
   const hasEnded = () => over.aborted;
@@ -104,7 +150,7 @@ async function showUntil(
   // A bar is shown at once; a batch that ends before the first line is due writes none.
   if (!isLive) await untilNext();
   while (!hasEnded()) {
-    const state = await stack.untilClosed(() => batch.state()).catch(() => undefined);
+    const state = await watched.stack.untilClosed(() => watched.batch.state()).catch(() => undefined);
     if (hasEnded()) return;
     if (state) progress.show(state);
     else progress.showSilence();

@@ -16,6 +16,8 @@ export interface StackInUse {
   taskQueue: string;
   /** Base URL of the Temporal UI, without a slash at its end; undefined when it is not known. */
   uiUrl?: string | undefined;
+  /** Of the Temporal that a stack of this machine runs. */
+  address?: string | undefined;
   /** Whether unfinished jobs continue when this command ends. */
   outlivesCommand: boolean;
   /** Runs requests to Temporal; those that still wait when the stack is closed, such as for a job's result, are aborted. */

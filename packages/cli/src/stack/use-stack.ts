@@ -90,7 +90,7 @@ async function ownStack(context: CommandContext, stack: Stack, target: TemporalT
 }
 
 /** Connects to the Temporal of a stack that runs. */
-async function connectTo(
+export async function connectTo(
   context: CommandContext,
   record: StackRecord,
   { connection, isNamed }: TemporalTarget,
@@ -100,7 +100,7 @@ async function connectTo(
   // Credentials are sent only to the Temporal that they were given for.
   const own = { ...(isNamed && connection), address: temporal.address };
   const target = { connection: own, namespace: temporal.namespace, isNamed };
-  return connect(context, target, { taskQueue, uiUrl: temporal.uiUrl });
+  return { ...(await connect(context, target, { taskQueue, uiUrl: temporal.uiUrl })), address: temporal.address };
 }
 
 /** A job whose worker can't read what it is to do would wait for good, and one whose command can't read the result would be paid for first. */

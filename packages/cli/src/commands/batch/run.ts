@@ -124,7 +124,7 @@ async function undertake(context: CommandContext, { name, input, tags, signal }:
     if (!batch) {
       const now = `Batch ${name} is running already, as it was started: watching it.`;
       output.say(`${now} What is left or has changed is converted afterwards, as this command says.`);
-      const { result, stall } = await watchBatch(context, { stack, batch: clientOf(stack).getBatch(name), signal });
+      const { result, stall } = await watchBatch(context, { stack, find: finding(stack, name), signal });
       if (!result) return detached(context, { stack, name, stall });
       joined = result;
       batch = await start();
@@ -163,7 +163,7 @@ async function watchToEnd(
   const onPlanned = (planned: PlannedRows) => tellPlanned(context, name, planned);
   const { result, stall } = await watchBatch(context, {
     ...watched,
-    batch: clientOf(watched.stack).getBatch(name),
+    find: finding(watched.stack, name),
     onPlanned,
   });
   if (!result) return detached(context, { ...watched, stall });
@@ -260,6 +260,10 @@ interface Wishes {
 
 function wishes({ resubmit, again }: Wishes): { resubmit?: true; again?: true } {
   return { ...(resubmit === true && { resubmit: true }), ...(again === true && { again: true }) };
+}
+
+function finding(stack: StackInUse, name: string): () => BatchHandle {
+  return () => clientOf(stack).getBatch(name);
 }
 
 function clientOf({ client, taskQueue }: StackInUse, app?: string): FileConversionClient {

@@ -365,7 +365,7 @@ export const badInputs: BadInput[] = [
     env: () => appAt('http://127.0.0.1:1', { FILECONV_APPS_MINE_TOKEN_FILE: '.' }),
     exitCode: 2,
     code: 'CONFIG_INVALID',
-    says: /^The token of app "mine": .* is a folder; name the file in it$/,
+    says: /^The token of app "mine": the file .* cannot be read: it is a folder; /,
   },
   {
     title: 'an accounts file that is a folder',
@@ -373,7 +373,7 @@ export const badInputs: BadInput[] = [
     env: () => ({ FILECONV_SERVICE_ACCOUNTS_FILE: '.' }),
     exitCode: 2,
     code: 'INPUT_UNUSABLE',
-    says: /: the accounts file cannot be read: it is a folder; name the file in it$/,
+    says: /: the accounts file cannot be read: it is a folder$/,
   },
   {
     title: "Temporal's configuration file that is a folder",
@@ -381,7 +381,7 @@ export const badInputs: BadInput[] = [
     env: () => ({ TEMPORAL_CONFIG_FILE: '.' }),
     exitCode: 2,
     code: 'CONFIG_INVALID',
-    says: /can't be used: it, or a file that it names, is a folder; correct Temporal's configuration file \., or the variables TEMPORAL_\*$/,
+    says: /can't be used: it is a folder; correct Temporal's configuration file \., or the variables TEMPORAL_\*$/,
   },
   {
     title: 'a schedule whose results should go into a file',

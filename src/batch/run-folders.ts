@@ -2,7 +2,7 @@ import type { BatchItem, BatchItemResult } from '../shared/batch';
 import { StorageError } from '../storage/errors';
 import type { FileStore } from '../storage/file-store';
 import { shownPath } from '../storage/file-uri';
-import { readLines } from './lines';
+import { peek, readLines } from './lines';
 import { parseBatchItem, parseBatchItemResult, partUri, RunFileError, runFiles } from './run-files';
 import { shownFolder, within } from './uris';
 
@@ -74,6 +74,8 @@ export async function removeOldRuns(files: FileStore, batchFolder: string): Prom
 export async function exists(files: FileStore, uri: string): Promise<boolean> {
   const found = await files.look(uri);
   if (found.kind !== 'none' || !found.isUnseen) return found.kind === 'file';
+  // The store itself says why, and whether that may pass.
+  await (await peek(files.read(uri), (head) => head.length > 0)).close();
   const message = `${shownPath(uri)} ${found.reason}.`;
   throw new StorageError({ code: 'SOURCE_UNREADABLE', message, uri, retryable: true });
 }

@@ -1,8 +1,16 @@
 import type { Client } from '@temporalio/client';
-import { toMilliseconds } from '../grpc';
+import { hasStatus, toMilliseconds } from '../grpc';
+import { quoted } from './list-jobs';
 
 /** A worker polls at least once a minute; the server lists it for five minutes after it has died. */
 const pollerIsAliveMs = 75_000;
+
+/** Heartbeats of a worker that says nothing of their interval: what the SDK does unless told otherwise. */
+const usualHeartbeatMs = 60_000;
+/** So that clocks that differ a little kill nobody. */
+const leastSilenceMs = 25_000;
+/** Of `temporal.api.enums.v1.WorkerStatus`. */
+const running = 1;
 
 /** Identities of the workers that currently poll a task queue for workflows, as far as the server knows. */
 export async function aliveWorkers(client: Client, taskQueue: string): Promise<string[]> {
@@ -17,8 +25,10 @@ export async function readTaskQueue(client: Client, taskQueue: string) {
   const { namespace } = client.options;
   const request = { namespace, taskQueue: { name: taskQueue } };
   const { pollers, versioningInfo } = await client.workflowService.describeTaskQueue(request);
+  const gone = await goneWorkers(client, taskQueue);
   const alive = pollers.filter(
-    ({ lastAccessTime }) => Date.now() - (toMilliseconds(lastAccessTime) ?? 0) < pollerIsAliveMs,
+    ({ identity, lastAccessTime }) =>
+      Date.now() - (toMilliseconds(lastAccessTime) ?? 0) < pollerIsAliveMs && !gone.has(identity ?? ''),
   );
   const builds = alive.map(({ deploymentOptions: options }) =>
     (options?.workerVersioningMode as number | undefined) === versioned ? (options?.buildId ?? undefined) : undefined,
@@ -28,6 +38,29 @@ export async function readTaskQueue(client: Client, taskQueue: string) {
     builds: [...new Set(builds)],
     current: versioningInfo?.currentDeploymentVersion?.buildId ?? undefined,
   };
+}
+
+/**
+ * Identities of workers that were shut down, or whose heartbeats have stopped: their last poll is still listed. Empty where the
+ * server keeps no heartbeats; a worker that has just started has told none yet, and isn't gone.
+ */
+async function goneWorkers(client: Client, taskQueue: string): Promise<ReadonlySet<string>> {
+  const request = { namespace: client.options.namespace, pageSize: 1_000, query: `TaskQueue = ${quoted(taskQueue)}` };
+  const { workersInfo } = await client.workflowService.listWorkers(request).catch((error: unknown) => {
+    if (hasStatus(error, 'UNIMPLEMENTED', 'PERMISSION_DENIED', 'INVALID_ARGUMENT')) return { workersInfo: [] };
+    throw error;
+  });
+  const gone = new Set<string>();
+  const alive = new Set<string>();
+  for (const { workerHeartbeat: beat } of workersInfo) {
+    if (!beat) continue;
+    const intervalMs = toMilliseconds(beat.elapsedSinceLastHeartbeat) ?? usualHeartbeatMs;
+    const silenceMs = Date.now() - (toMilliseconds(beat.heartbeatTime) ?? 0);
+    const isAlive =
+      (beat.status as number | undefined) === running && silenceMs < Math.max(2.5 * intervalMs, leastSilenceMs);
+    (isAlive ? alive : gone).add(beat.workerIdentity ?? '');
+  }
+  return new Set([...gone].filter((identity) => !alive.has(identity)));
 }
 
 /** A live worker answers at once. */

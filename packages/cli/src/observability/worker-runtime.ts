@@ -33,6 +33,8 @@ export function installWorkerRuntime({ log, level, metricsAddress }: WorkerRunti
     Runtime.install({
       // Signals are the command's: a worker drains when it is closed.
       shutdownSignals: [],
+      // Often, so that a worker that was killed is soon known to be gone: nobody waits for it.
+      workerHeartbeatInterval: '10 s',
       logger: createTemporalLogger(log),
       telemetryOptions: {
         logging: { filter: { core, other: 'ERROR' }, forward: {} },

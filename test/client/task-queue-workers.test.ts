@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto';
+import type { Client } from '@temporalio/client';
+import { aliveWorkers } from '../../src/client/operations/task-queue-workers';
+import { testClient } from '../support/temporal';
+import { until } from '../support/until';
+
+const namespace = 'default';
+const [running, shuttingDown] = [1, 2];
+
+let client: Client;
+let taskQueue: string;
+beforeAll(async () => {
+  client = await testClient();
+});
+beforeEach(() => {
+  taskQueue = `test-${randomUUID()}`;
+});
+afterAll(async () => {
+  await Promise.all(polls);
+  await client.connection.close();
+});
+
+const polls: Promise<unknown>[] = [];
+
+/** The server lists a poll from its beginning, and for minutes after it has ended. */
+async function pollOnce(identity: string): Promise<void> {
+  const poll = client.connection.withDeadline(Date.now() + 3_000, () =>
+    client.workflowService.pollWorkflowTaskQueue({ namespace, taskQueue: { name: taskQueue }, identity }),
+  );
+  polls.push(poll.catch(() => undefined));
+  await until(`${identity} polls`, async () => (await aliveWorkers(client, taskQueue)).includes(identity));
+}
+
+/** What the SDK tells of a worker, from a worker whose last word was `secondsAgo`. */
+async function tellHeartbeat(workerIdentity: string, status: number, secondsAgo: number): Promise<void> {
+  const heartbeat = {
+    workerInstanceKey: randomUUID(),
+    workerIdentity,
+    taskQueue,
+    status,
+    heartbeatTime: { seconds: Math.floor(Date.now() / 1_000) - secondsAgo },
+    elapsedSinceLastHeartbeat: { seconds: 10 },
+  };
+  const request = { namespace, identity: workerIdentity, workerHeartbeat: [heartbeat] };
+  await client.workflowService.recordWorkerHeartbeat(request as never);
+}
+
+it('a worker that only polls is there, as one of an SDK without heartbeats, or one that has just started', async () => {
+  await pollOnce('polls');
+  expect(await aliveWorkers(client, taskQueue)).toEqual(['polls']);
+});
+
+it.each([
+  { it: 'has stopped', status: shuttingDown, secondsAgo: 0 },
+  { it: 'was killed, so that its heartbeats ended', status: running, secondsAgo: 40 },
+])('a worker that $it is gone, though its last poll is listed', async ({ status, secondsAgo }) => {
+  await Promise.all([pollOnce('gone'), pollOnce('alive')]);
+  await tellHeartbeat('alive', running, 12);
+  await tellHeartbeat('gone', status, secondsAgo);
+  await until('its heartbeats are known', async () => (await aliveWorkers(client, taskQueue)).length === 1);
+  expect(await aliveWorkers(client, taskQueue)).toEqual(['alive']);
+});
+
+it('a worker that was started anew under its name is there', async () => {
+  await pollOnce('again');
+  await tellHeartbeat('again', shuttingDown, 1);
+  await until('the first is gone', async () => (await aliveWorkers(client, taskQueue)).length === 0);
+  await tellHeartbeat('again', running, 0);
+  await until('the second is there', async () => (await aliveWorkers(client, taskQueue)).length === 1);
+});

@@ -40,6 +40,10 @@ export async function describeUnread(
   if (headers.length > 0) {
     warnings['HEADERS_LOST'] = `Headers and footers are not in the result: ${someWords(headers)}.`;
   }
+  if (texts.drawingCount > 0) {
+    warnings['DRAWINGS_LOST'] =
+      `${texts.drawingCount} chart(s) or diagram(s) of the document are not in the result. An office program can save it as PDF.`;
+  }
   const { body = '' } = texts;
   if (lostWords(body, textOfOutput(Buffer.from(output))).length === 0) return warnings;
   return { ...warnings, ...describeLost(lostWords(body, shownText(JSON.parse(await readAgain())))) };

@@ -10,14 +10,22 @@ export interface OfficeTexts {
   readonly commentCount: number;
   /** Slides with notes for the speaker. */
   readonly noteCount: number;
+  /** Charts and diagrams (SmartArt), which only a program that lays out draws. */
+  readonly drawingCount: number;
 }
 
 /** By the name of the reader; undefined for a format of which nothing is known here. */
 export function officeTexts(reader: string, file: Buffer): OfficeTexts | undefined {
-  if (reader === 'docx') return { ...wordTexts(file), noteCount: 0 };
+  if (reader === 'docx') return { ...wordTexts(file), noteCount: 0, drawingCount: drawingsOf(file) };
   if (reader === 'odt' || reader === 'odp') return openTexts(file);
   if (reader === 'pptx') return slideTexts(file);
   return reader === 'rtf' ? richTexts(file.toString('latin1')) : undefined;
+}
+
+/** Of a document that XML describes, each chart or diagram is a part of its own. */
+function drawingsOf(file: Buffer): number {
+  const isDrawing = (name: string) => /^(word|ppt)\/(charts\/chart|diagrams\/data)\d*\.xml$/.test(name);
+  return entriesOf(file).filter(({ name }) => isDrawing(name)).length;
 }
 
 interface Reading {
@@ -61,6 +69,9 @@ function openTexts(file: Buffer): OfficeTexts {
     commentCount: body.match(/<office:annotation[\s>]/g)?.length ?? 0,
     noteCount: notes.filter((each) => hasWords(readXml(each, { ...openDocument, skips: /^(page-number|date)$/ })))
       .length,
+    drawingCount: entriesOf(file).filter(
+      (entry) => entry.name.endsWith("/content.xml") && textOfEntry(file, entry)?.includes('<office:chart'),
+    ).length,
   };
 }
 
@@ -78,6 +89,7 @@ function slideTexts(file: Buffer): OfficeTexts {
       0,
     ),
     noteCount: partsOf(/^ppt\/notesSlides\/notesSlide\d+\.xml$/).filter((xml) => hasWords(readXml(xml, drawn))).length,
+    drawingCount: drawingsOf(file),
   };
 }
 
@@ -92,6 +104,7 @@ function richTexts(rtf: string): OfficeTexts {
     headers: headers.map(plain).join('\n'),
     commentCount: groupsOf(rtf, /\{\\\*\\annotation(?![a-z])/g).length,
     noteCount: 0,
+    drawingCount: 0,
   };
 }
 

@@ -2,7 +2,7 @@ import { engineNames, engineNamesOfNpm } from '../../src/engines/engine';
 import { serviceOfAllTests, startTestService, type TestClient } from '../support';
 import { entriesOf, textOfEntry } from '../../src/engines/archive';
 import { cell, docx, everything, para, row, run, table } from './docx';
-import { odf } from './odf';
+import { chartFrame, odf } from './odf';
 import { pptx } from './pptx';
 import { withPrograms } from './with-packages';
 import { inline, xlsx } from './xlsx';
@@ -45,6 +45,16 @@ async function textIn(client: TestClient, bytes: Buffer, format: string): Promis
 
 describe('without the programs of a machine', () => {
   const running = serviceOfAllTests({ conversionConcurrency: 1, engines: engineNamesOfNpm });
+
+  it.each([
+    ['docx', 2, docx(para('Kept'), { 'charts/chart1': '', 'diagrams/data1': '', 'diagrams/layout1': '' })],
+    ['odt', 1, odf({ kind: 'text', body: `<text:p>Kept ${chartFrame()}</text:p>`, chart: [1, 2] })],
+  ])('charts and diagrams of a document (%s) are warned of', async (format, count, data) => {
+    const { warning } = await running.client.convertToBytes({ name: `a.${format}`, data }, 'html');
+    expect(warning['DRAWINGS_LOST']).toBe(
+      `${count} chart(s) or diagram(s) of the document are not in the result. An office program can save it as PDF.`,
+    );
+  });
 
   it.each(['txt', 'html', 'md', 'rst', 'tex', 'odt', 'epub', 'pdf'])(
     'a Word document with one of everything is all in its %s, or warned of',

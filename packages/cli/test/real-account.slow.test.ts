@@ -179,7 +179,7 @@ it('takes no name of a format for an extension: files whose ending is none are s
   expect(parseJson(dry.stdout)).toMatchObject({ todo: 2, refused: [], warnings: { count: 0 } });
 });
 
-it('a batch that was joined ends with its report, whatever is refused of what has come since', async () => {
+it('a command that joined a batch converts what has come since, and tells of all the files', async () => {
   await mkdir(path.join(folder, 'grows'));
   for (let n = 0; n < 30; n += 1) await writeFile(path.join(folder, 'grows', `${n}.png`), endOfPng);
   const start = (...args: string[]) => startProcess(args, { cwd: folder, env: account });
@@ -198,8 +198,8 @@ it('a batch that was joined ends with its report, whatever is refused of what ha
     release();
     expect((await first.ended).code).toBe(0);
     const { code, stdout, stderr } = await joined.ended;
-    expect(linesOf(stdout)[0]).toBe('All 30 files are converted.');
-    expect(linesOf(stderr).at(-1)).toMatch(/^warning: 1 file of format md can't be converted, and will fail/);
+    expect(linesOf(stdout)[0]).toBe('1 of 31 files failed. 30 skipped: their results are there already.');
+    expect(stderr).toMatch(/^warning: 1 file of format md can't be converted, and will fail/m);
     expect(code).toBe(1);
     expect(service.count('convert/file') - before).toBe(30);
   } finally {

@@ -59,7 +59,7 @@ interface CarriedBatch extends Planned {
 const quietMs = 500;
 const longestDrainMs = 10_000;
 /**
- * Half of what the server suggests, so that a worker which is killed every few seconds still gets through the replay (decision 0051).
+ * Half of what the server suggests, so that a worker which is killed every few seconds still gets through the replay.
  * Of a wide window, a run has to start each place anew at least twice.
  */
 const usualHistoryLimit = 2_000;

@@ -16,7 +16,7 @@ const ownerPrefix = 'owner-';
 const unsettledPrefix = 'new-';
 
 /**
- * Holds what is piped in, and what is to be piped out, for as long as its job may need it: docs/decisions/0049-pipes.md.
+ * Holds what is piped in, and what is to be piped out, for as long as its job may need it: docs/decisions/pipes.md.
  * While the process of a command lives, no other command uses its folder.
  */
 export class PipeFolder {

@@ -22,7 +22,7 @@ const retryDelayMs = 50;
  * Waits until no other process (and no other caller in this one) holds `file`, then holds it.
  *
  * An exclusive SQLite transaction stands behind it: the kernel ends it when the process dies, `kill -9` included, so
- * that no stale lock is ever left (docs/decisions/0001-process-lock.md). The file stays and is never written to.
+ * that no stale lock is ever left. The file stays and is never written to.
  * Do not open it by other means in this process: closing any descriptor of it would drop the kernel's lock.
  */
 export async function acquireProcessLock(file: string, options: ProcessLockOptions = {}): Promise<ProcessLock> {

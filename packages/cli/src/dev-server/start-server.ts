@@ -137,11 +137,11 @@ const dynamicConfig = {
   'history.timerProcessorMaxPollRPS': 60,
   // Without it the server looks after its timers once a second, so that a retry after 50 ms comes after a second.
   'history.timerProcessorMaxTimeShift': '"10ms"',
-  // It ignores fairness keys unless told (decision 0043).
+  // It ignores fairness keys unless told: ten jobs of one app then wait for the hundreds of another.
   'matching.enableFairness': true,
 };
 
-/** The server collects its garbage a third as often as by default, for which it takes more memory (decision 0008). */
+/** The server collects its garbage a third as often as by default, for which it takes more memory. */
 const goRuntime = { GOGC: '300' };
 
 function argumentsOf(

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { anyTime, longMarkdown, serviceOfAllTests, tinySvg } from '../support';
 
-/** The state hold: a task that is accepted and waits for an engine (`docs/decisions/0021-hold.md`). */
+/** The state hold: a task that is accepted and waits for an engine. */
 
 const running = serviceOfAllTests({ conversionConcurrency: 1 });
 

@@ -15,7 +15,8 @@ it('a batch of more items than one part of its results holds writes several', as
   const { result } = await runBatch(rig.client, run);
   expect(result).toMatchObject({ status: 'completed', succeeded: 230, failed: 0, vcredits: 230, window: 40 });
   expect(result.requests).toBe(rig.stub.requests.length);
-  expect(rig.stub.count('convert/file')).toBe(230);
+  // A machine that stands still for longer than a heartbeat may take leaves a submit unknown: it is made again, and told.
+  expect(rig.stub.count('convert/file')).toBe(230 + result.possiblyChargedTwice);
   expect(await partsOf(run)).toEqual(['000001.jsonl', '000002.jsonl']);
 });
 

@@ -1,19 +1,7 @@
-import {
-  Client,
-  type ClientOptions,
-  type WorkflowClientInterceptor,
-  type WorkflowStartInput,
-} from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import type { ConversionBatchInput } from '../shared/batch';
 import { jobSummary, type ConversionJobInput } from '../shared/job';
-import { conversionBatchType, conversionJobType } from '../shared/names';
-import {
-  attributesOf,
-  listingOptions,
-  searchAttributeNames,
-  startingAttributes,
-  type Grouping,
-} from '../shared/search-attributes';
+import { attributesOf, searchAttributeNames, startingAttributes, type Grouping } from '../shared/search-attributes';
 import { batchDetails, batchSummary, jobDetails } from '../shared/temporal-ui';
 import { presentSearchAttributes } from './operations/search-attributes';
 
@@ -54,39 +42,4 @@ export function shownJob(input: ConversionJobInput, grouping?: Grouping) {
 export function shownBatch(input: ConversionBatchInput, grouping: Grouping) {
   const attributes = attributesOf(input.app, grouping);
   return { attributes, staticSummary: batchSummary(input), staticDetails: batchDetails(input) };
-}
-
-type StartedWorkflow = WorkflowStartInput['options'];
-
-/** Lists and names the jobs and batches that a client starts by their workflow type, as `FileConversionClient` does. */
-export function listingInterceptor({ connection, namespace }: ClientOptions): WorkflowClientInterceptor {
-  let listing: Listing | undefined;
-  const listed = async (type: string, options: StartedWorkflow): Promise<StartedWorkflow> => {
-    // Set by FileConversionClient, or by somebody who knows better.
-    if (options.typedSearchAttributes || 'searchAttributes' in options) return options;
-    const shown = shownAs(type, options);
-    if (!shown) return options;
-    listing ??= new Listing(new Client({ ...(connection && { connection }), ...(namespace && { namespace }) }));
-    const { attributes, ...texts } = shown;
-    return { ...texts, ...options, ...listingOptions(attributes, await listing.settable()) };
-  };
-  return {
-    startWithDetails: async (input, next) =>
-      next({ ...input, options: await listed(input.workflowType, input.options) }),
-    signalWithStart: async (input, next) =>
-      next({ ...input, options: await listed(input.workflowType, input.options) }),
-    startUpdateWithStart: async (input, next) =>
-      next({ ...input, workflowStartOptions: await listed(input.workflowType, input.workflowStartOptions) }),
-  };
-}
-
-/** Undefined for other workflows, and for an input that the workflow is going to refuse. */
-function shownAs(type: string, { args: [input], workflowId }: StartedWorkflow) {
-  try {
-    if (type === conversionJobType) return shownJob(input as ConversionJobInput);
-    if (type === conversionBatchType) return shownBatch(input as ConversionBatchInput, { batchId: workflowId });
-  } catch {
-    return undefined;
-  }
-  return undefined;
 }

@@ -156,12 +156,6 @@ export interface ConversionJobState {
   possiblyChargedTwice: boolean;
 }
 
-/** Answer to the Update `accepted`. A job that ends before the service takes its conversion rejects it. */
-export type ConversionAcceptance =
-  | { status: 'accepted'; taskId: string }
-  /** The destination existed, and `onExisting` is `skip`. */
-  | { status: 'skipped' };
-
 /** First detail of a job's failure. */
 export interface ConversionFailureDetails {
   /** The document's error code, or one of ours. */

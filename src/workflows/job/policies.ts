@@ -37,18 +37,13 @@ export function resolvePolicies(input: ConversionJobInput): ResolvedPolicies {
   requireParameters(input.parameters);
   requireCharge(input.earlier);
   choice(input.mode ?? 'async', conversionModes, 'mode');
+  const chosen: unknown = input.policies ?? {};
+  if (!isRecord(chosen)) throw invalid('policies', 'must be an object');
+  const resolved = Object.entries(policies).map(([name, policy]) => resolvePolicy(name, policy, chosen[name]));
   return {
-    ...resolveChosen(input.policies),
+    ...(Object.fromEntries(resolved) as Omit<ResolvedPolicies, 'onExisting'>),
     onExisting: choice(input.onExisting ?? defaultOnExisting, onExistingChoices, 'onExisting'),
   };
-}
-
-/** @throws ApplicationFailure of type `INVALID_JOB` that names the field. */
-export function resolveChosen(policiesOfJob: ConversionPolicies = {}): Omit<ResolvedPolicies, 'onExisting'> {
-  if (!isRecord(policiesOfJob)) throw invalid('policies', 'must be an object');
-  const chosen: Record<string, unknown> = policiesOfJob;
-  const resolved = Object.entries(policies).map(([name, policy]) => resolvePolicy(name, policy, chosen[name]));
-  return Object.fromEntries(resolved) as Omit<ResolvedPolicies, 'onExisting'>;
 }
 
 function resolvePolicy(

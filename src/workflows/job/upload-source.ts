@@ -53,7 +53,7 @@ export class SourceUpload {
     const step = { phase: 'uploading', deadlineCode: failureCodes.uploadDeadline } as const;
     const uploaded = await runStep(this.job, step, (parking) => {
       const deadlineMs = this.job.park.stretched(policies.uploadDeadlineMs);
-      return activities.uploadFile({ ...request, ...parking }, { deadlineMs });
+      return activities.uploadFile({ ...request, ...parking }, deadlineMs);
     });
     if ('lost' in uploaded) throw progress.failed(uploaded.lost);
     if (uploaded.skipped) return 'skipped';

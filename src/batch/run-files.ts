@@ -29,6 +29,8 @@ export function partUri(folder: string, part: number): string {
 
 export const runFileErrorCodes = [
   'RUN_MISSING',
+  /** There is nothing to retry. */
+  'NO_EARLIER_RUN',
   /** A line of the run's files, or of the ledger, is not what a batch writes. */
   'RUN_DAMAGED',
 ] as const;

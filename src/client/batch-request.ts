@@ -128,17 +128,12 @@ export async function planRequested(
 ): Promise<PlannedBatch> {
   const { plan, again, resubmit, policies } = toBatchInput(request, app);
   if (!plan || plan.what === 'last') throw new InvalidRequestError('items: there is nothing to plan');
-  const { what } = plan;
   const { onUnknownOutcome: asked = defaultPolicies.onUnknownOutcome } = policies ?? {};
   // What reads manifests and patterns is loaded for the first plan.
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- import() takes the name of the built file, which tests of the sources lack
-  const { planBatch, planOptions } = require('../batch/plan/plan-batch') as typeof PlanModule;
+  const { planBatch } = require('../batch/plan/plan-batch') as typeof PlanModule;
   const onUnknownOutcome = resubmit ? 'resubmit' : asked;
-  return planBatch({
-    ...planOptions({ ...plan, what }),
-    ...{ files, onUnknownOutcome, again, signal },
-    dryRun: true,
-  });
+  return planBatch({ ...plan, files, onUnknownOutcome, again, signal, dryRun: true });
 }
 
 function currentFolder(): string {

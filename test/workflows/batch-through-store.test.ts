@@ -43,7 +43,7 @@ function plan(options: Partial<PlanBatchOptions> = {}): Promise<PlannedBatch> {
     what: { sources: [`${folder}in/`], recursive: true, to: 'pdf' },
     cwd: 'file:///nowhere/',
     out: `${folder}out/`,
-    batchFolder: `${folder}runs/`,
+    folder: `${folder}runs/`,
     ...options,
   });
 }

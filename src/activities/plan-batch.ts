@@ -24,11 +24,11 @@ export function createPlanBatch({ files, api }: Pick<ActivityDependencies, 'file
     const writing = { jobKey, attempt, signal };
     const asking = { ask: askingOf(service, input.onExisting), writing, signal };
     const planned = await find(files, input, asking);
-    const { run, rows, problems, passedOver } = planned;
+    const { run, rows, problems, totals } = planned;
     if (problems.count > 0) throw new RefusedPlanError(problems, planned.warnings);
     await removeOldRuns(files, plan.folder);
     if (run) await saveRequest(files, plan.folder, defined({ request, tags }), writing);
-    const told = { planned: summaryOf(planned), passedOver, ...lookAtNames(client) };
+    const told = { planned: summaryOf(planned), totals, ...lookAtNames(client) };
     return { ...(run && { run: { folder: run.folder, rows } }), ...told };
   }, 'plan');
 }

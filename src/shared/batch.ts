@@ -318,6 +318,25 @@ export interface BatchState extends BatchCounts {
   folder?: string;
 }
 
+/** What a batch has counted so far. */
+export type BatchTotals = Pick<
+  BatchState,
+  | BatchItemStatus
+  | 'vcredits'
+  | 'requests'
+  | 'possiblyChargedTwice'
+  | 'kept'
+  | 'refused'
+  | 'unconvertible'
+  | 'missing'
+  | 'failures'
+>;
+
+export function noTotals(): BatchTotals {
+  const ended = { succeeded: 0, failed: 0, skipped: 0, cancelled: 0 };
+  return { ...ended, vcredits: 0, requests: 0, possiblyChargedTwice: 0, kept: 0, failures: {} };
+}
+
 /** Result of the workflow `conversionBatch`. A batch with failed items still completes with a result. */
 export interface ConversionBatchResult extends BatchState {
   /** `cancelled`: by request; `stopped`: by `stopAfter`. */

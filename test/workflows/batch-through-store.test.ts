@@ -48,9 +48,9 @@ function plan(options: Partial<PlanBatchOptions> = {}): Promise<PlannedBatch> {
   });
 }
 
-async function start({ run: planned, rows, problems, passedOver }: PlannedBatch): Promise<BatchHandle> {
+async function start({ run: planned, rows, problems, totals }: PlannedBatch): Promise<BatchHandle> {
   if (!planned) throw new Error(JSON.stringify(problems));
-  return startRun(rig.client, { name, folder: planned.folder, items: rows, policies: quickPolicies, passedOver });
+  return startRun(rig.client, { name, folder: planned.folder, items: rows, policies: quickPolicies, totals });
 }
 
 async function run(planned: PlannedBatch): Promise<ConversionBatchResult> {

@@ -41,8 +41,8 @@ describe('a batch that is planned again', () => {
     const cwd = await convertedTree();
     await addFiles(cwd, { 'in/empty.md': '' });
     for (const run of [2, 3]) {
-      const passedOver = { done: 3, refused: 1, failures: { SOURCE_EMPTY: 1 } };
-      expect(await plan(cwd)).toMatchObject({ run: { number: run }, todo: 0, bad: 1, passedOver });
+      const totals = { skipped: 3, failed: 1, refused: 1, failures: { SOURCE_EMPTY: 1 } };
+      expect(await plan(cwd)).toMatchObject({ run: { number: run }, todo: 0, bad: 1, totals });
       await writeResults(cwd, await convertAll(cwd, { run }), run);
     }
     const retried = await retry(cwd);

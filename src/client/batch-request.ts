@@ -28,7 +28,7 @@ import {
 
 const format = formatLike('pdf');
 /** Of a batch's request, what is about its plan alone. */
-const planSchema = z.strictObject({
+export const planSchema = z.strictObject({
   sources: z.array(text).min(1).optional(),
   manifest: fileName.optional(),
   to: z.union([format, z.array(format).min(1)], 'must be a format name such as pdf, or a list of them').optional(),
@@ -44,7 +44,7 @@ const planSchema = z.strictObject({
 });
 
 /** Which files a batch converts, and where to. Paths start from the current folder, and the workers must see them. */
-interface PlanRequest extends Omit<BatchSources, 'sources' | 'to' | 'filesFrom'> {
+export interface PlanRequest extends Omit<BatchSources, 'sources' | 'to' | 'filesFrom'> {
   /** Files, folders, patterns such as `in/*.docx`, each as a path or URI; or else a `manifest`, or `items`. */
   sources?: readonly string[];
   /** A CSV or JSON Lines file, as a path or URI. */

@@ -250,7 +250,7 @@ export class FileConversionClient {
     if (options.onRunning === 'attach') await this.findRunning(type, workflowId);
     const { attributes, ...texts } = shown;
     const { taskQueue } = this;
-    const started = { app: input.app, attributes, settable: await this.listing.settable() };
+    const started = { app: input.app, attributes, isListed: await this.listing.isListed() };
     const args: [Input] = [input];
     return { workflowId, taskQueue, ...texts, ...toWorkflowOptions(options, started), args };
   }

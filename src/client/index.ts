@@ -45,6 +45,5 @@ export type {
   ConversionSweepResult,
   InlineItem,
   PlannedRows,
-  SweepCounts,
 } from '../shared/batch';
 export { defaultTaskQueue } from '../shared/names';

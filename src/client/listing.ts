@@ -1,35 +1,32 @@
 import type { Client } from '@temporalio/client';
 import type { ConversionBatchInput } from '../shared/batch';
 import { jobSummary, type ConversionJobInput } from '../shared/job';
-import { attributesOf, searchAttributeNames, startingAttributes, type Grouping } from '../shared/search-attributes';
+import { attributesOf, startingAttributes, type Grouping } from '../shared/search-attributes';
 import { batchDetails, batchSummary, jobDetails } from '../shared/temporal-ui';
-import { presentSearchAttributes } from './operations/search-attributes';
+import { hasSearchAttributes } from './operations/search-attributes';
 
 /** Time until missing search attributes are looked up again. */
-const incompleteForMs = 60_000;
+const missingForMs = 60_000;
 
-/** Which search attributes jobs may be started with, since the server rejects a workflow with an unknown one. */
+/** Whether jobs may be started with search attributes: the server rejects a workflow with an unknown one. */
 export class Listing {
-  private lookup: { names: Promise<ReadonlySet<string>>; validUntil: number } | undefined;
+  private lookup: { isListed: Promise<boolean>; validUntil: number } | undefined;
 
   constructor(private readonly client: Client) {}
 
-  /**
-   * Looked up once, and again after a minute while some are missing. If the server does not tell, all are assumed to be
-   * registered.
-   */
-  settable(): Promise<ReadonlySet<string>> {
+  /** Looked up once, and again after a minute while some are missing. If the server does not tell, all are assumed to be there. */
+  isListed(): Promise<boolean> {
     if (!this.lookup || this.lookup.validUntil < Date.now()) {
-      const lookup = { names: presentSearchAttributes(this.client), validUntil: Infinity };
+      const lookup = { isListed: hasSearchAttributes(this.client), validUntil: Infinity };
       this.lookup = lookup;
-      lookup.names.then(
-        ({ size }) => {
-          if (size < searchAttributeNames.length) lookup.validUntil = Date.now() + incompleteForMs;
+      lookup.isListed.then(
+        (isListed) => {
+          if (!isListed) lookup.validUntil = Date.now() + missingForMs;
         },
         () => (lookup.validUntil = 0),
       );
     }
-    return this.lookup.names.catch(() => new Set(searchAttributeNames));
+    return this.lookup.isListed.catch(() => true);
   }
 }
 

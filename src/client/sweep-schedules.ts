@@ -37,8 +37,6 @@ export type SweepOverlap = 'skip' | 'buffer' | 'cancel';
 /** A shorter interval would end before a plan is made. */
 const minEveryMs = 10_000;
 const minute = 60_000;
-/** Bounded, because the sweep waits for this long before it converts its files. */
-const maxSettledForMs = 12 * 60 * minute;
 
 /** When sweeps are due: at an interval in milliseconds, or by a cron expression. */
 export type SweepTimes = { everyMs: number } | { cron: string; timeZone?: string };
@@ -85,7 +83,7 @@ const requestSchema = z.object({
   batchFolder: fileName,
   template: text.superRefine(mustBeTemplate).optional(),
   extension: text.optional(),
-  settledForMs: z.number().positive().max(maxSettledForMs).optional(),
+  settledForMs: z.number().positive().optional(),
   overlap: z.enum(['skip', 'buffer', 'cancel']).optional(),
 });
 

@@ -62,12 +62,6 @@ describe('a sweep', () => {
     await utimes(path.join(rig.folder, 'in', 'whole.md'), new Date('2026-01-01'), new Date('2026-01-01'));
     expect(await sweep(name)).toMatchObject({ ...counts, succeeded: 1, planned: { unsettled: 1 } });
     expect(await outputs()).toEqual(['whole.pdf']);
-    // No worker's slot is taken meanwhile.
-    const planned = (await rig.events(name)).flatMap(
-      ({ activityTaskScheduledEventAttributes: activity, timerStartedEventAttributes }) =>
-        timerStartedEventAttributes ? ['timer'] : (activity?.activityType?.name ?? []),
-    );
-    expect(planned.slice(0, 3)).toEqual(['conversion.planBatch', 'timer', 'conversion.planBatch']);
     writer.isOpen = false;
     await writing;
     await utimes(written, new Date('2026-01-01'), new Date('2026-01-01'));

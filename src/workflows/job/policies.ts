@@ -30,7 +30,9 @@ export function resolvePolicies(input: ConversionJobInput): ResolvedPolicies {
   if (!isRecord(input)) throw invalid('its input', 'must be an object');
   requireText(input.app, 'app');
   requireText(input.output, 'output');
-  requireOneSource(input.source);
+  // An untyped caller may violate the type.
+  const source: unknown = input.source;
+  if (!isRecord(source) || typeof source['uri'] !== 'string') throw invalid('source', 'must be { uri }');
   for (const field of ['input', 'destination'] as const) {
     if (input[field] !== undefined) requireText(input[field], field);
   }
@@ -71,15 +73,6 @@ function readDuration(value: unknown, field: string): number {
     throw invalid(field, `must be milliseconds above 0 or text such as '10 minutes', not ${told}`);
   }
   return milliseconds;
-}
-
-/** Takes `unknown`, because an untyped caller may violate the type. */
-function requireOneSource(source: unknown): void {
-  const { uri, connector, name } = isRecord(source) ? source : {};
-  if ((typeof uri === 'string') === (typeof connector === 'string')) {
-    throw invalid('source', 'must be { uri } or { connector }');
-  }
-  if (name !== undefined) requireText(name, 'source.name');
 }
 
 function requireParameters(parameters: unknown): void {

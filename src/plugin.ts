@@ -13,7 +13,6 @@ import { ConversionTimes } from './activities/pauses';
 import { RefusalWatch } from './activities/refusal-watch';
 import { WorkerMetrics } from './activities/worker-metrics';
 import { parseCallbackKeys, checkBaseUrl, createCallbackUrl } from './callbacks/callback-url';
-import { listingInterceptor } from './client/listing';
 import { createConversionApi } from './http/client';
 import type { ApiTimeouts, ConversionApi, RateMemory } from './http/conversion-api';
 import { createRateMemory } from './http/rate-limit/rate-memory';
@@ -82,7 +81,7 @@ export interface FileConversionPluginOptions {
 }
 
 /**
- * Adds file conversion to a worker, and lists conversions that a client starts by their workflow type.
+ * Adds file conversion to a worker.
  *
  * A worker without workflows and activities runs conversions with it. A plugin cannot add workflows to those of a worker:
  * add `export * from 'temporal-file-conversion/workflows'` to your workflows file. May be passed to worker, client and
@@ -166,11 +165,7 @@ export class FileConversionPlugin extends SimplePlugin {
   }
 
   override configureClient(options: ClientOptions): ClientOptions {
-    const workflow = options.interceptors?.workflow ?? [];
-    // The deprecated form of interceptors is not a list.
-    if (!Array.isArray(workflow)) return this.withDataConverter(options);
-    const interceptors = { ...options.interceptors, workflow: [...workflow, listingInterceptor(options)] };
-    return { ...this.withDataConverter(options), interceptors };
+    return this.withDataConverter(options);
   }
 
   private withWorkflows<Options extends ReplayWorkerOptions>(options: Options, isAllowed: boolean): Options {

@@ -9,7 +9,6 @@ import { inspectJob } from '../src/client/operations/inspect-job';
 import { readRun } from '../src/history/job-history';
 import { parseEncryptionKeys } from '../src/encryption/encryption-codec';
 import { FileConversionPlugin, type FileConversionPluginOptions } from '../src/plugin';
-import { searchAttributes } from '../src/shared/search-attributes';
 import { conversionWorkflowsVersion } from '../src/workflows/version';
 import {
   inThisThread,
@@ -26,7 +25,7 @@ import { until } from './support/until';
 
 let rig: ConversionRig;
 let connection: NativeConnection;
-const stepWorkflows = require.resolve('./support/step-workflows');
+const ownWorkflows = require.resolve('./support/own-workflows');
 const foreignWorkflows = require.resolve('./support/nexus-caller-workflows');
 let workflowBundle: { code: string };
 const taskQueues: string[] = [];
@@ -39,7 +38,7 @@ beforeAll(async () => {
     }),
   );
   rig = await startRig({ worker: false });
-  workflowBundle = await bundleWorkflowCode({ workflowsPath: stepWorkflows, logger: new DefaultLogger('ERROR') });
+  workflowBundle = await bundleWorkflowCode({ workflowsPath: ownWorkflows, logger: new DefaultLogger('ERROR') });
   connection = await NativeConnection.connect({ address: testTemporalAddress() });
 });
 beforeEach(() => warnings.splice(0));
@@ -84,31 +83,10 @@ it('also beside another plugin, whose code then joins the workflows', async () =
   expect(warnings).toEqual([]);
 });
 
-it('a worker with this plugin and nothing else converts a file, and a client with it lists and names the job that it starts by its type', async () => {
-  const plugin = createPlugin();
-  const client = new Client({ connection: rig.temporal.connection, plugins: [plugin] });
-  const worker = await createWorker({ plugins: [plugin] });
-  const workflowId = await worker.runUntil(() => convert(worker, client));
+it('a worker with this plugin and nothing else converts a file', async () => {
+  const worker = await createWorker({ plugins: [createPlugin()] });
+  await worker.runUntil(() => convert(worker, rig.temporal));
   expect(warnings).toEqual([]);
-  const description = await client.workflow.getHandle(workflowId).describe();
-  expect(description.status.name).toBe('COMPLETED');
-  expect(description.typedSearchAttributes.get(searchAttributes.app)).toBe('stub');
-  expect(description.typedSearchAttributes.get(searchAttributes.status)).toBe('completed');
-  expect(await description.staticSummary()).toMatch(/\.md → pdf$/);
-});
-
-it('what a client names itself stays, and other workflows are none of its business', async () => {
-  const client = new Client({ connection: rig.temporal.connection, plugins: [createPlugin()] });
-  const start = (type: string, staticSummary: string) => {
-    const args = [{ app: 'stub', source: { uri: 'file:///a.md' }, output: 'pdf' }];
-    return client.workflow.start(type, { workflowId: randomUUID(), taskQueue: 'nobody', args, staticSummary });
-  };
-  const [own, foreign] = await Promise.all([start('conversionJob', 'mine'), start('somethingElse', '')]);
-  const [ours, theirs] = await Promise.all([own.describe(), foreign.describe()]);
-  expect(await ours.staticSummary()).toBe('mine');
-  expect(ours.typedSearchAttributes.get(searchAttributes.outputFormat)).toBe('pdf');
-  expect(theirs.typedSearchAttributes.getAll()).toEqual([]);
-  await Promise.all([own.terminate(), foreign.terminate()]);
 });
 
 it('the workflows carry the version of the package', () => {
@@ -234,24 +212,11 @@ describe('a host that forgot the workflows is told in one line', () => {
   it('and not when it has them', async () => {
     const own = await createWorker({
       plugins: [createPlugin()],
-      workflowsPath: require.resolve('./support/own-workflows'),
+      workflowsPath: ownWorkflows,
     });
     await own.runUntil(() => convert(own, rig.temporal));
     expect(warnings).toEqual([]);
   });
-});
-
-it("a user's workflow runs single steps with the policies of a job", async () => {
-  await using stub = await ownStub();
-  const worker = await createWorker({ plugins: [createPlugin({ apps: stub.apps })], workflowBundle });
-  const { taskQueue } = worker.options;
-  const uri = `file://${await rig.source('report.md')}`;
-  const args = [{ app: 'stub', uri, outputs: ['pdf', 'docx'], policies: quickPolicies }];
-  const tasks: unknown = await worker.runUntil(
-    rig.temporal.workflow.execute('convertToMany', { workflowId: randomUUID(), taskQueue, args }),
-  );
-  expect(tasks).toHaveLength(2);
-  expect([stub.count('upload/file'), stub.count('convert/file')]).toEqual([1, 2]);
 });
 
 it('closes its connections by `await using`', async () => {

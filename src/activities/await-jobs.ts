@@ -5,7 +5,7 @@ import { temporal } from '@temporalio/proto';
 import type { AwaitedJob, AwaitJobsInput, AwaitJobsResult, SeenJob } from '../shared/batch-activities';
 import { defined } from '../shared/defined';
 import { batchStep, type ActivityDependencies } from './activity-attempt';
-import { lookAtJob, unreadable } from './look-at-job';
+import { lookAtJob, unreadableJob } from './look-at-job';
 
 /** Jobs often end together: waiting briefly for more before each look costs less than a new round for each. Grows with their number. */
 const gatherMs = 200;
@@ -73,7 +73,7 @@ async function lookAtAll(client: Client, jobs: readonly AwaitedJob[], signal: Ab
       job: first + index,
       ...(await lookAtJob(client, job).catch((error: unknown) => {
         if (error instanceof ServiceError || isGrpcServiceError(error)) throw error;
-        return unreadable(job, error);
+        return unreadableJob(job, error);
       })),
     }));
     seen.push(...(await Promise.all(looks)));

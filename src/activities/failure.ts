@@ -1,7 +1,6 @@
 import { ServiceError } from '@temporalio/client';
 import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
 import { RefusedPlanError } from '../batch/plan/findings';
-import { NoEarlierRunError } from '../batch/plan/replan-failed';
 import { RunFileError } from '../batch/run-files';
 import { endpoints } from '../contract/endpoints';
 import { adviceOfOthers, lookUpErrorCode, type ErrorClass } from '../contract/error-codes';
@@ -106,7 +105,7 @@ export function toFailure(error: unknown, context: FailureContext): Error {
   if (error instanceof TokenUnreadableError) {
     return retry(failureCodes.tokenUnreadable, { message: `App ${context.app}: ${message}.` });
   }
-  if (error instanceof RunFileError || error instanceof NoEarlierRunError) return fail(error.code);
+  if (error instanceof RunFileError) return fail(error.code);
   if (error instanceof RefusedPlanError) {
     return ApplicationFailure.create({
       message,

@@ -15,8 +15,7 @@ export async function lookAtJob(client: Client, { workflowId, runId, expected }:
   const seen = { runId: found.runId };
   if (expected) {
     const input = (await readStartInput(client.workflow, found)) as ConversionJobInput;
-    const source = 'uri' in input.source ? input.source.uri : input.source.connector;
-    return { ...seen, stands: { isOpen: isOpen(found), isSame: isSameJob(expected, input), source } };
+    return { ...seen, stands: { isOpen: isOpen(found), isSame: isSameJob(expected, input), source: input.source.uri } };
   }
   return isOpen(found) ? seen : { ...seen, outcome: await outcomeOf(client, found) };
 }
@@ -30,7 +29,7 @@ async function findRun(client: Client, workflowId: string, runId: string | undef
 }
 
 /** Of a job that can't be read, however often: it must not keep the others from being seen. */
-export function unreadable(job: AwaitedJob, error: unknown): Seen {
+export function unreadableJob(job: AwaitedJob, error: unknown): Seen {
   const reason = error instanceof Error ? error.message : String(error);
   const message = `Nothing tells whether the conversion of job ${job.workflowId} ran: its history can't be read (${reason}).`;
   return {

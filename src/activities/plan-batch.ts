@@ -1,8 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { RefusedPlanError } from '../batch/plan/findings';
-import { planBatch, planOptions, type PlanBatchOptions } from '../batch/plan/plan-batch';
+import { planBatch, type PlanBatchOptions } from '../batch/plan/plan-batch';
 import { summaryOf } from '../batch/plan/planned-batch';
-import { replanFailed } from '../batch/plan/replan-failed';
 import { askingOf, type AskPair, type FormatQuestions } from '../batch/plan/settle-row';
 import { saveRequest } from '../batch/request';
 import { removeOldRuns } from '../batch/run-folders';
@@ -25,11 +24,11 @@ export function createPlanBatch({ files, api }: Pick<ActivityDependencies, 'file
     const writing = { jobKey, attempt, signal };
     const asking = { ask: askingOf(service, input.onExisting), writing, signal };
     const planned = await find(files, input, asking);
-    const { run, rows, problems, passedOver } = planned;
+    const { run, rows, problems, totals } = planned;
     if (problems.count > 0) throw new RefusedPlanError(problems, planned.warnings);
     await removeOldRuns(files, plan.folder);
     if (run) await saveRequest(files, plan.folder, defined({ request, tags }), writing);
-    const told = { planned: summaryOf(planned), passedOver, ...lookAtNames(client) };
+    const told = { planned: summaryOf(planned), totals, ...lookAtNames(client) };
     return { ...(run && { run: { folder: run.folder, rows } }), ...told };
   }, 'plan');
 }
@@ -43,15 +42,13 @@ function find(
   { plan, onUnknownOutcome, again, isScheduled }: PlanBatchInput,
   asking: Pick<PlanBatchOptions, 'writing'> & { ask: AskPair; signal: AbortSignal },
 ) {
-  const { folder: batchFolder, what, stdin, unconvertible } = plan;
-  const { ask, writing, signal } = asking;
-  const rules = { files, onUnknownOutcome, again, ask, writing, signal };
-  if (what === 'last') return replanFailed({ ...rules, batchFolder, unconvertible });
+  const { stdin, ...asked } = plan;
+  const { signal } = asking;
   return planBatch({
-    ...planOptions({ ...plan, what }),
-    ...rules,
+    ...asked,
+    ...{ files, onUnknownOutcome, again, ...asking },
     mayBeEmpty: isScheduled,
-    ...(stdin !== undefined && { stdin: files.read(stdin, { signal }) }),
+    ...(stdin !== undefined && { piped: files.read(stdin, { signal }) }),
     // What the service has refused is sent again when somebody asks for it.
     heedsRefusals: isScheduled,
   });

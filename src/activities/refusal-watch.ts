@@ -11,7 +11,7 @@ export class KnownRefusalError extends Error {
   }
 }
 
-export interface Refusal {
+interface Refusal {
   code: string;
   message: string;
 }

@@ -105,8 +105,9 @@ export class Ledger {
     return this.rowsOf.get(destination);
   }
 
-  rows(): Iterable<LedgerRow> {
-    return this.rowsOf.values();
+  /** Those of the last run, in its order. */
+  *rowsOfLastRun(): Generator<LedgerRow> {
+    for (const row of this.rowsOf.values()) if (row.run === this.run) yield row;
   }
 
   async save(files: FileStore, batchFolder: string, writing: Writing): Promise<void> {
@@ -114,7 +115,7 @@ export class Ledger {
       yield jsonLine({ run });
       for (const row of rows) yield jsonLine(row);
     };
-    await writeFile(files, batchFolder + ledgerFile, lines(this.run, this.rows()), { writing });
+    await writeFile(files, batchFolder + ledgerFile, lines(this.run, this.rowsOf.values()), { writing });
   }
 }
 

@@ -17,8 +17,7 @@ export interface Left extends EarlierRuns {
 }
 
 export interface Asked extends ConversionOptions {
-  /** Absent: not a file, so its content is what it was. */
-  source?: string | undefined;
+  source: string;
   /** Of the source, as it was seen a moment ago: while it is that of the last job, nobody has to look again. */
   stamp?: string | undefined;
   /** The result was seen a moment ago. */
@@ -41,7 +40,7 @@ export async function recallLeft(
   const content = await contentAsLeft(asked, left, { files, signal });
   const { charge, delivered, taskId, source, possiblyChargedExtra } = left;
   // A task of unknown content may be of another one.
-  const task = source || asked.source === undefined ? taskId : undefined;
+  const task = source && taskId;
   const decision = decideRepetition(defined({ charge, delivered, taskId: task }), {
     ...rules,
     isSameContent: content !== 'changed',
@@ -74,7 +73,7 @@ async function contentAsLeft(
   { files, signal }: { files: FileStore; signal?: AbortSignal | undefined },
 ): Promise<SourceContent | 'changed' | 'unknown'> {
   if (!hasOptions(asked, options)) return 'changed';
-  if (source === undefined || asked.source === undefined) return 'unknown';
+  if (source === undefined) return 'unknown';
   if (asked.stamp !== undefined && asked.stamp !== '' && asked.stamp === source.stamp) return source;
   const same = await sameContent(files, asked.source, { content: source, signal });
   if (same) return same;

@@ -29,6 +29,8 @@ export function partUri(folder: string, part: number): string {
 
 export const runFileErrorCodes = [
   'RUN_MISSING',
+  /** There is nothing to retry. */
+  'NO_EARLIER_RUN',
   /** A line of the run's files, or of the ledger, is not what a batch writes. */
   'RUN_DAMAGED',
 ] as const;
@@ -102,7 +104,7 @@ const resultSchema = z.object({
 }) satisfies z.ZodType<BatchItemResult>;
 
 /** They were checked when the run was planned. */
-export const parametersSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
+const parametersSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
 
 export const optionsSchema = z.object({
   output: z.string(),

@@ -28,7 +28,7 @@ import {
 
 const format = formatLike('pdf');
 /** Of a batch's request, what is about its plan alone. */
-const planSchema = z.strictObject({
+export const planSchema = z.strictObject({
   sources: z.array(text).min(1).optional(),
   manifest: fileName.optional(),
   to: z.union([format, z.array(format).min(1)], 'must be a format name such as pdf, or a list of them').optional(),
@@ -44,7 +44,7 @@ const planSchema = z.strictObject({
 });
 
 /** Which files a batch converts, and where to. Paths start from the current folder, and the workers must see them. */
-interface PlanRequest extends Omit<BatchSources, 'sources' | 'to' | 'filesFrom'> {
+export interface PlanRequest extends Omit<BatchSources, 'sources' | 'to' | 'filesFrom'> {
   /** Files, folders, patterns such as `in/*.docx`, each as a path or URI; or else a `manifest`, or `items`. */
   sources?: readonly string[];
   /** A CSV or JSON Lines file, as a path or URI. */
@@ -128,17 +128,12 @@ export async function planRequested(
 ): Promise<PlannedBatch> {
   const { plan, again, resubmit, policies } = toBatchInput(request, app);
   if (!plan || plan.what === 'last') throw new InvalidRequestError('items: there is nothing to plan');
-  const { what } = plan;
   const { onUnknownOutcome: asked = defaultPolicies.onUnknownOutcome } = policies ?? {};
   // What reads manifests and patterns is loaded for the first plan.
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- import() takes the name of the built file, which tests of the sources lack
-  const { planBatch, planOptions } = require('../batch/plan/plan-batch') as typeof PlanModule;
+  const { planBatch } = require('../batch/plan/plan-batch') as typeof PlanModule;
   const onUnknownOutcome = resubmit ? 'resubmit' : asked;
-  return planBatch({
-    ...planOptions({ ...plan, what }),
-    ...{ files, onUnknownOutcome, again, signal },
-    dryRun: true,
-  });
+  return planBatch({ ...plan, files, onUnknownOutcome, again, signal, dryRun: true });
 }
 
 function currentFolder(): string {

@@ -1,11 +1,4 @@
-import {
-  WithStartWorkflowOperation,
-  WorkflowExecutionAlreadyStartedError,
-  WorkflowUpdateFailedError,
-  type Client,
-  type WorkflowStartOptions,
-} from '@temporalio/client';
-import type { Workflow } from '@temporalio/common';
+import { WorkflowExecutionAlreadyStartedError, type Client } from '@temporalio/client';
 import { z } from 'zod';
 import type { PlannedBatch } from '../batch/plan/planned-batch';
 import { hidesPayloads } from '../encryption/data-converter';
@@ -13,7 +6,7 @@ import { findWorkflow } from '../history/find-workflow';
 import { readRun } from '../history/job-history';
 import { isSameJob } from '../recall/recall-job';
 import type { ConversionBatchInput } from '../shared/batch';
-import type { ConversionAcceptance, ConversionJobInput, ConversionJobResult, Recall } from '../shared/job';
+import type { ConversionJobInput, ConversionJobResult, Recall } from '../shared/job';
 import { jobIdOf, numberedDestination } from '../shared/job-id';
 import { defaultPolicies } from '../shared/policies';
 import { shellWord } from '../shared/wording';
@@ -21,7 +14,7 @@ import { sameContent } from '../batch/contents';
 import type { JobInspection } from './operations/inspect-job';
 import type { Retry } from './operations/retry-job';
 import { isOpen } from '../shared/job-outcome';
-import { acceptedUpdate, conversionBatchType, conversionJobType, defaultTaskQueue } from '../shared/names';
+import { conversionBatchType, conversionJobType, defaultTaskQueue } from '../shared/names';
 import { defined } from '../shared/defined';
 import type * as Https from '../storage/https/index';
 import { createLocalFiles } from '../storage/local-files';
@@ -58,16 +51,6 @@ export interface JobStartOptions extends StartOptions {
   again?: boolean;
 }
 
-type JobStart = WorkflowStartOptions<(input: ConversionJobInput) => Promise<ConversionJobResult>> & {
-  args: [ConversionJobInput];
-  workflowIdConflictPolicy: 'FAIL';
-};
-
-interface Launching<Launched> {
-  begin: (start: JobStart) => Promise<Launched>;
-  attach: (job: ConversionHandle) => Promise<Launched>;
-}
-
 type RetriedJob = Pick<JobInspection, 'workflowId' | 'batchId' | 'tags'>;
 
 /** A job that runs under the same id does not convert what is asked for. */
@@ -86,38 +69,17 @@ export class JobRunningError extends Error {
   }
 }
 
-/** Waits for the service's acceptance; of a job that ends first, its end tells. */
-async function acceptanceOf(
-  job: () => Promise<ConversionHandle>,
-  ask: () => Promise<ConversionAcceptance>,
-): Promise<AcceptedJob> {
-  try {
-    const acceptance = await ask();
-    return { job: await job(), acceptance };
-  } catch (error) {
-    if (!(error instanceof WorkflowUpdateFailedError)) throw error;
-    const ended = await job();
-    const { taskId } = await ended.result();
-    return { job: ended, acceptance: taskId === undefined ? { status: 'skipped' } : { status: 'accepted', taskId } };
-  }
-}
-
 /** What a running job converts, and whether that has changed since the job uploaded it. */
 async function readRunning(
   { client, files }: { client: Client; files: FileStore },
   run: { workflowId: string; runId: string },
 ): Promise<{ input: ConversionJobInput; isChanged: boolean }> {
   const { input, charge } = await readRun(client, run);
-  const uri = 'uri' in input.source ? input.source.uri : undefined;
-  if (uri === undefined || !charge.source) return { input, isChanged: false };
+  const { uri } = input.source;
+  if (!charge.source) return { input, isChanged: false };
   // A client may lack the credentials of its workers: what it can't see counts as unchanged.
   if ((await files.look(uri).catch(() => undefined))?.kind !== 'file') return { input, isChanged: false };
   return { input, isChanged: (await sameContent(files, uri, { content: charge.source })) === undefined };
-}
-
-export interface AcceptedJob {
-  job: ConversionHandle;
-  acceptance: ConversionAcceptance;
 }
 
 /** Loaded for the first URI of a batch: most programs need no HTTP client. */
@@ -159,45 +121,6 @@ export class FileConversionClient {
    * @throws InvalidRequestError; JobRunningError when another job runs under the id, or the file has changed since.
    */
   async start(request: ConversionRequest, options: JobStartOptions = {}): Promise<ConversionHandle> {
-    return this.launch(request, options, {
-      begin: async (start) => new ConversionHandle(await this.client.workflow.start(conversionJobType, start)),
-      attach: (handle) => Promise.resolve(handle),
-    });
-  }
-
-  /**
-   * Starts a job, and returns when the service has taken its conversion; a `skipped` job needs none. A job that is parked
-   * for vCredits keeps waiting.
-   * @throws as `start`; ConversionFailedError when the job ended before, for example because the service refused.
-   */
-  async startAndWaitForAccepted(
-    request: ConversionRequest,
-    options: Omit<JobStartOptions, 'startDelay'> = {},
-  ): Promise<AcceptedJob> {
-    return this.launch(request, options, {
-      begin: async (start) => {
-        const startWorkflowOperation = new WithStartWorkflowOperation(conversionJobType, start);
-        const job = async () => new ConversionHandle(await startWorkflowOperation.workflowHandle());
-        return acceptanceOf(job, () =>
-          this.client.workflow.executeUpdateWithStart<Workflow, ConversionAcceptance, []>(acceptedUpdate, {
-            startWorkflowOperation,
-          }),
-        );
-      },
-      attach: (job) =>
-        acceptanceOf(
-          () => Promise.resolve(job),
-          () => this.client.workflow.getHandle(job.workflowId).executeUpdate<ConversionAcceptance, []>(acceptedUpdate),
-        ),
-    });
-  }
-
-  /** Starts the job, attaches to one that does the same, or starts one that takes up what the last one has left. */
-  private async launch<Launched>(
-    request: ConversionRequest,
-    options: JobStartOptions,
-    { begin, attach }: Launching<Launched>,
-  ): Promise<Launched> {
     const { resubmit, again } = options;
     const { args, ...start } = await this.jobStart(request, options);
     const [input] = args;
@@ -213,13 +136,14 @@ export class FileConversionClient {
     let recall: Recall | undefined;
     for (let number = 1; ;) {
       try {
-        return await begin({
+        const started = await this.client.workflow.start(conversionJobType, {
           ...start,
           workflowId,
           args: [recall ? { ...asked, recall } : asked],
           workflowIdConflictPolicy: 'FAIL',
           workflowIdReusePolicy: recall ? 'ALLOW_DUPLICATE' : 'REJECT_DUPLICATE',
         });
+        return new ConversionHandle(started);
       } catch (error) {
         if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
       }
@@ -231,7 +155,7 @@ export class FileConversionClient {
       const running = await readRunning({ client: this.client, files: this.files }, found);
       if (isSameJob(running.input, asked)) {
         if (running.isChanged) throw new JobRunningError('SOURCE_CHANGED', workflowId);
-        return attach(new ConversionHandle(this.client.workflow.getHandle(workflowId), { isAttached: true }));
+        return new ConversionHandle(this.client.workflow.getHandle(workflowId), { isAttached: true });
       }
       if (onExisting !== 'rename' || options.workflowId !== undefined || destination === undefined) {
         throw new JobRunningError('DESTINATION_TAKEN', workflowId);
@@ -326,7 +250,7 @@ export class FileConversionClient {
     if (options.onRunning === 'attach') await this.findRunning(type, workflowId);
     const { attributes, ...texts } = shown;
     const { taskQueue } = this;
-    const started = { app: input.app, attributes, settable: await this.listing.settable() };
+    const started = { app: input.app, attributes, isListed: await this.listing.isListed() };
     const args: [Input] = [input];
     return { workflowId, taskQueue, ...texts, ...toWorkflowOptions(options, started), args };
   }

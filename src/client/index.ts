@@ -1,6 +1,6 @@
 /** For programs that start conversions but run none; needs no worker package. */
 export { FileConversionClient, JobRunningError } from './file-conversion-client';
-export type { AcceptedJob, FileConversionClientOptions, JobStartOptions } from './file-conversion-client';
+export type { FileConversionClientOptions, JobStartOptions } from './file-conversion-client';
 export type { BatchStartOptions, StartOptions } from './start-options';
 export type { StoresByScheme } from '../storage/stores';
 export { ConversionFailedError, ConversionHandle } from './conversion-handle';
@@ -16,7 +16,6 @@ export type { ConversionRequest } from './job-request';
 export { createEncryptedDataConverter } from '../encryption/data-converter';
 export { EncryptionKeyError } from '../encryption/encryption-codec';
 export type {
-  ConversionAcceptance,
   ConversionFailureDetails,
   ConversionJobInput,
   ConversionJobResult,
@@ -46,6 +45,5 @@ export type {
   ConversionSweepResult,
   InlineItem,
   PlannedRows,
-  SweepCounts,
 } from '../shared/batch';
 export { defaultTaskQueue } from '../shared/names';

@@ -1,7 +1,7 @@
 import type { Priority, SearchAttributePair, VersioningOverride } from '@temporalio/common';
 import { z } from 'zod';
 import { defined } from '../shared/defined';
-import { listingOptions, searchAttributes } from '../shared/search-attributes';
+import { searchAttributes, storable } from '../shared/search-attributes';
 import { isTag, maxTags } from '../shared/tags';
 import type { Duration } from '../shared/policies';
 import { checkRequest, InvalidRequestError } from './job-request';
@@ -67,17 +67,13 @@ const schema = z.looseObject({
  */
 export function toWorkflowOptions(
   options: StartOptions & BatchStartOptions,
-  {
-    app,
-    attributes,
-    settable,
-  }: { app: string; attributes: readonly SearchAttributePair[]; settable: ReadonlySet<string> },
+  { app, attributes, isListed }: { app: string; attributes: readonly SearchAttributePair[]; isListed: boolean },
 ) {
   checkRequest(schema, options, "These start options can't be used.");
   const { onRunning, tags = [], priority, memo, startDelay, versioningOverride } = options;
   const { workflowExecutionTimeout, workflowRunTimeout, workflowTaskTimeout } = options;
-  if (tags.length > 0 && !settable.has(searchAttributes.tags.name)) {
-    const problem = `tags: the namespace lacks the search attribute ${searchAttributes.tags.name}. Register it: fileconv namespace init`;
+  if (tags.length > 0 && !isListed) {
+    const problem = `tags: the namespace lacks search attributes, of which this needs ${searchAttributes.tags.name}. Register them: fileconv namespace init`;
     throw new InvalidRequestError(`These start options can't be used. ${problem}`);
   }
   return {
@@ -85,7 +81,7 @@ export function toWorkflowOptions(
     ...(onRunning === 'attach' && { workflowIdConflictPolicy: 'USE_EXISTING' as const }),
     workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,
     priority: { ...(isFairnessKey(app) && { fairnessKey: app }), ...priority },
-    ...listingOptions(attributes, settable),
+    ...(isListed && { typedSearchAttributes: storable(attributes) }),
     ...(memo && { memo }),
   };
 }

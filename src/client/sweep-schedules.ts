@@ -16,22 +16,20 @@ import type { BatchPlan, ConversionSweepInput, ConversionSweepResult } from '../
 import { defined } from '../shared/defined';
 import { isOpen } from '../shared/job-outcome';
 import { conversionSweepType, defaultTaskQueue } from '../shared/names';
-import { parametersKey, type ConversionParameters } from '../shared/parameters';
-import { unconvertibleChoices, type Unconvertible } from '../shared/policies';
-import { listingOptions, searchAttributes } from '../shared/search-attributes';
-import { checkSettings, spelledUri, toSettings, type BatchSettings } from './batch-request';
-import { endOf } from './conversion-handle';
+import { parametersKey } from '../shared/parameters';
+import { searchAttributes, storable } from '../shared/search-attributes';
 import {
-  checkRequest,
-  fileName,
-  InvalidRequestError,
-  parametersSchema,
-  splitRequest,
-  targetFormat,
-  text,
-} from './job-request';
+  checkSettings,
+  planSchema,
+  spelledUri,
+  toSettings,
+  type BatchSettings,
+  type PlanRequest,
+} from './batch-request';
+import { endOf } from './conversion-handle';
+import { checkRequest, fileName, InvalidRequestError, splitRequest, targetFormat, text } from './job-request';
 import { readFailedBatchStep } from './operations/job-waiting';
-import { presentSearchAttributes } from './operations/search-attributes';
+import { hasSearchAttributes } from './operations/search-attributes';
 
 /** What happens when a sweep is due while the previous one still runs. */
 export type SweepOverlap = 'skip' | 'buffer' | 'cancel';
@@ -39,14 +37,15 @@ export type SweepOverlap = 'skip' | 'buffer' | 'cancel';
 /** A shorter interval would end before a plan is made. */
 const minEveryMs = 10_000;
 const minute = 60_000;
-/** Bounded, because the sweep waits for this long before it converts its files. */
-const maxSettledForMs = 12 * 60 * minute;
 
 /** When sweeps are due: at an interval in milliseconds, or by a cron expression. */
 export type SweepTimes = { everyMs: number } | { cron: string; timeZone?: string };
 
 /** A program's request for a sweep schedule, with paths or `file:` URIs. */
-export interface SweepScheduleRequest extends Omit<BatchSettings, 'resubmit' | 'again'> {
+export interface SweepScheduleRequest
+  extends
+    Omit<BatchSettings, 'resubmit' | 'again'>,
+    Pick<PlanRequest, 'parameters' | 'template' | 'recursive' | 'exclude' | 'unconvertible'> {
   /** Name of the schedule and of its batch. */
   name: string;
   times: SweepTimes;
@@ -54,27 +53,16 @@ export interface SweepScheduleRequest extends Omit<BatchSettings, 'resubmit' | '
   from: string;
   /** Target format. */
   to: string;
-  parameters?: ConversionParameters;
   /** Folder for the results; mirrors the source folders, and is created when missing. */
   out: string;
-  /** Where a result goes below `out`. Default: `{dir}/{name}.{ext}`. */
-  template?: string;
   /** Extension of the result files, without the dot. Default: the format's name up to the first hyphen. */
   extension?: string;
-  /** Include subfolders. Default: no. */
-  recursive?: boolean;
-  /** What becomes of a file that the service is known not to convert. Default: `fail`. */
-  unconvertible?: Unconvertible;
   /** Folder of the batch's ledger and runs. */
   batchFolder: string;
-  /** Patterns of files and folders to exclude. */
-  exclude?: readonly string[];
   /** A file modified within this time is left to the next sweep. Default: one minute. */
   settledForMs?: number;
   /** `skip`: drop the new sweep; `buffer`: queue one; `cancel`: cancel the running one first. Default: `skip`. */
   overlap?: SweepOverlap;
-  /** Default: the client's app profile. */
-  app?: string;
 }
 
 function mustBeTemplate(template: string, context: z.RefinementCtx): void {
@@ -82,22 +70,20 @@ function mustBeTemplate(template: string, context: z.RefinementCtx): void {
   if ('problem' in parsed) context.addIssue({ code: 'custom', message: `can't be used: ${parsed.problem}` });
 }
 
+const { parameters, recursive, exclude, unconvertible } = planSchema.shape;
 const requestSchema = z.object({
+  ...{ parameters, recursive, exclude, unconvertible },
   times: z.union([
     z.strictObject({ everyMs: z.int().min(minEveryMs).multipleOf(1000) }),
     z.strictObject({ cron: text, timeZone: text.optional() }),
   ]),
   from: fileName,
   to: targetFormat,
-  parameters: parametersSchema.optional(),
   out: fileName,
   batchFolder: fileName,
   template: text.superRefine(mustBeTemplate).optional(),
   extension: text.optional(),
-  recursive: z.boolean().optional(),
-  exclude: z.array(text).optional(),
-  unconvertible: z.enum(unconvertibleChoices).optional(),
-  settledForMs: z.number().positive().max(maxSettledForMs).optional(),
+  settledForMs: z.number().positive().optional(),
   overlap: z.enum(['skip', 'buffer', 'cancel']).optional(),
 });
 
@@ -175,13 +161,11 @@ export class SweepSchedules {
     const input = toSweepInput(request, this.app);
     const { name, times, overlap = 'skip' } = request;
     const { from, to, out } = request;
-    const listing = listingOptions(
-      [
-        { key: searchAttributes.app, value: input.input.app },
-        { key: searchAttributes.batchId, value: name },
-      ],
-      await presentSearchAttributes(this.client),
-    );
+    const typedSearchAttributes = storable([
+      { key: searchAttributes.app, value: input.input.app },
+      { key: searchAttributes.batchId, value: name },
+    ]);
+    const isListed = await hasSearchAttributes(this.client);
     try {
       await this.client.schedule.create({
         scheduleId: name,
@@ -195,7 +179,7 @@ export class SweepSchedules {
           taskQueue: this.taskQueue,
           args: [input],
           staticSummary: `new and changed files → ${to}`,
-          ...listing,
+          ...(isListed && { typedSearchAttributes }),
         },
       });
     } catch (error) {

@@ -28,7 +28,7 @@ export function readAnswer(answer: RawAnswer, quote: Quote): ReadAnswer {
   if (refusal) throw refusal;
   const parsed = taskResponseSchema.safeParse(json);
   if (parsed.success) return { ...parsed.data, raw: answer };
-  throw unreadable(answer, quote, parsed.error);
+  throw unreadableShape(answer, quote, parsed.error);
 }
 
 /** The error that a response stands for, by its body or status; undefined for a success of any shape. */
@@ -68,7 +68,7 @@ export function findRefusal(answer: RawAnswer, json: unknown, quote: Quote): Con
 }
 
 /** The error for a response that is a success by its status but cannot be used. */
-export function unreadable(answer: RawAnswer, quote: Quote, cause?: unknown): ConversionApiError {
+export function unreadableShape(answer: RawAnswer, quote: Quote, cause?: unknown): ConversionApiError {
   const { endpoint, httpStatus } = answer;
   const problem = `HTTP ${httpStatus}, but the answer is not of the document's shape${excerpt(answer, quote)}`;
   return unreadableAnswer(endpoint, problem, { httpStatus, cause });

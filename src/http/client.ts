@@ -13,7 +13,7 @@ import {
 } from '../contract/endpoints';
 import { defined } from '../shared/defined';
 import { boundWarnings, maxWarnings, hasAny } from '../shared/warnings';
-import { readErrorObject, unreadable, type ReadAnswer } from './answer';
+import { readErrorObject, unreadableShape, type ReadAnswer } from './answer';
 import { ServiceConnection } from './connection';
 import type { TaskSnapshot, ConversionApi, ConversionApiOptions } from './conversion-api';
 import { openDownload } from './download';
@@ -35,7 +35,7 @@ export function createConversionApi(options: ConversionApiOptions): ConversionAp
   function readOutput<Output>(answer: ReadAnswer, schema: z.ZodType<Output>): Output {
     const parsed = schema.safeParse(answer.result?.output);
     if (parsed.success) return parsed.data;
-    throw unreadable(answer.raw, quote, parsed.error);
+    throw unreadableShape(answer.raw, quote, parsed.error);
   }
 
   return {
@@ -58,7 +58,7 @@ export function createConversionApi(options: ConversionApiOptions): ConversionAp
       const snapshot = readSnapshot(answer, quote);
       if (snapshot.connector !== undefined) return snapshot;
       // A task without a connector cannot be polled.
-      throw unreadable(answer.raw, quote);
+      throw unreadableShape(answer.raw, quote);
     },
 
     async taskResponse({ connector, signal, turn }) {
@@ -66,7 +66,7 @@ export function createConversionApi(options: ConversionApiOptions): ConversionAp
       const answer = await connection.call(endpoints.taskResponse, data, { signal, turn });
       const monitored = readOutput(answer, monitorOutputSchema);
       if (monitored.entity || monitored.result) return readSnapshot(monitored, quote);
-      throw unreadable(answer.raw, quote);
+      throw unreadableShape(answer.raw, quote);
     },
 
     async downloadUrl({ connector, signal, turn }) {

@@ -185,7 +185,7 @@ export class ServiceConnection {
     const succeeded = httpStatus >= 200 && httpStatus < 300;
     const limit = succeeded ? maxAnswerBytes : maxRefusalBytes;
     try {
-      const { bytes, whole } = await peek(body, limit);
+      const { bytes, whole } = await peekBytes(body, limit);
       if (!whole) body.destroy();
       if (succeeded && !whole) {
         throw unreadableAnswer(endpoint, `the answer is longer than ${maxAnswerBytes} bytes`, { httpStatus });
@@ -314,7 +314,7 @@ interface Peeked {
 }
 
 /** The beginning of a body, a chunk beyond the limit at most. */
-export async function peek(body: Readable, limit: number): Promise<Peeked> {
+export async function peekBytes(body: Readable, limit: number): Promise<Peeked> {
   const rest = (body as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
   const chunks: Buffer[] = [];
   let length = 0;

@@ -3,7 +3,7 @@ import { endpoints } from '../contract/endpoints';
 import { lookUpErrorCode } from '../contract/error-codes';
 import type { DownloadTarget } from './address';
 import { findRefusal, parseJson } from './answer';
-import { peek, type ServiceConnection } from './connection';
+import { peekBytes, type ServiceConnection } from './connection';
 import type { DownloadStream, DownloadTicket, RequestOptions, ResultOptions } from './conversion-api';
 import { ConversionApiError, unreadableAnswer } from './errors';
 import type { ExchangeAnswer } from './exchange';
@@ -91,7 +91,7 @@ async function readDownload(
   });
   if (!isJson(contentType)) return checked(body);
 
-  const start = await peek(body, maxErrorBytes);
+  const start = await peekBytes(body, maxErrorBytes);
   // A body of the announced size is the file, whatever it holds.
   if (start.whole && start.bytes.length !== size) {
     const json = parseJson(start.bytes.toString('utf8'));
@@ -144,7 +144,7 @@ function isJson(contentType: string | undefined): boolean {
   return /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(contentType ?? '');
 }
 
-async function* rejoin({ bytes, whole, rest }: Awaited<ReturnType<typeof peek>>): AsyncGenerator<Buffer> {
+async function* rejoin({ bytes, whole, rest }: Awaited<ReturnType<typeof peekBytes>>): AsyncGenerator<Buffer> {
   if (bytes.length > 0) yield bytes;
   if (whole) return;
   for (;;) {

@@ -26,8 +26,7 @@ export function isSameJob(one: JobIdentity, other: JobIdentity): boolean {
 }
 
 function keyOf({ app, source, output, input, parameters, destination }: JobIdentity): string {
-  const from = 'uri' in source ? source.uri : { connector: source.connector };
-  return JSON.stringify([app, from, output, input ?? null, parametersKey(parameters), destination ?? null]);
+  return JSON.stringify([app, source.uri, output, input ?? null, parametersKey(parameters), destination ?? null]);
 }
 
 /** What the last run under a job's id decides about another one: the table of docs/repetition.md. Sends nothing. */
@@ -133,7 +132,7 @@ function leftBy({ charge: told, result }: JobHistory, outcome: JobOutcome, optio
 }
 
 function optionsOf({ source, output, input, parameters }: JobIdentity) {
-  return { ...defined({ source: 'uri' in source ? source.uri : undefined, input, parameters }), output };
+  return { source: source.uri, ...defined({ input, parameters }), output };
 }
 
 const unreadableJob: JobOutcome = {

@@ -7,7 +7,7 @@ import { makeSafeName } from '../storage/file-name';
 import type { DestinationPlan, FileStore, SourceFile } from '../storage/file-store';
 import { answerOf, destinationFailureOf, sourceFailureOf, told } from './errors';
 import { findObject, look, readObject, seeObject, walkObjects } from './objects';
-import { folderOf, isFolder, nameOf, toObjectUri, toPlace, type ObjectPlace } from './object-uri';
+import { keyFolderOf, isFolder, keyNameOf, toObjectUri, toPlace, type ObjectPlace } from './object-uri';
 import { discardUploads } from './upload';
 import { writeObject } from './write';
 
@@ -70,7 +70,7 @@ async function openSource(client: S3Client, uri: string): Promise<SourceFile> {
     const { found, etag } = await seeObject(client, place);
     const { bytes: size, stamp } = found;
     if (size === 0) throw isEmpty(uri);
-    return { uri, name: nameOf(place), size, stamp, open: () => readObject(client, place, { etag }) };
+    return { uri, name: keyNameOf(place), size, stamp, open: () => readObject(client, place, { etag }) };
   } catch (error) {
     throw sourceFailureOf(error, uri);
   }
@@ -127,7 +127,7 @@ function createPlanner(client: S3Client): FileStore['prepareDestination'] {
 
   /** A part of an upload that does not exist is refused by whoever may write, and otherwise forbidden. */
   async function prove(place: ObjectPlace): Promise<void> {
-    const folder = `${place.bucket}/${folderOf(place)}`;
+    const folder = `${place.bucket}/${keyFolderOf(place)}`;
     if (proven.has(folder)) return;
     const { bucket: Bucket, key: Key } = place;
     try {

@@ -29,10 +29,10 @@ export function isFolder({ key }: ObjectPlace): boolean {
   return key === '' || key.endsWith('/');
 }
 
-export function nameOf({ key }: ObjectPlace): string {
+export function keyNameOf({ key }: ObjectPlace): string {
   return key.slice(key.lastIndexOf('/') + 1);
 }
 
-export function folderOf({ key }: ObjectPlace): string {
+export function keyFolderOf({ key }: ObjectPlace): string {
   return key.slice(0, key.lastIndexOf('/') + 1);
 }

@@ -3,7 +3,7 @@ import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { isRefusedByCondition, refusedByCondition } from './errors';
 import { findObject } from './objects';
 import type { ObjectPlace } from './object-uri';
-import type { Upload, UploadOptions } from './upload';
+import type { Upload, ObjectUploadOptions } from './upload';
 
 /** The most that S3 accepts in one request. */
 export const mostStreamedBytes = 5 * 1024 ** 3;
@@ -15,7 +15,7 @@ const leastFrameBytes = 64 * 1024;
  * nothing. The SDK sends it once, for the bytes are gone by then.
  */
 export class StreamedUpload implements Upload {
-  readonly #options: UploadOptions;
+  readonly #options: ObjectUploadOptions;
   /** Enough that the connection is not idle while a large chunk is read and hashed. */
   readonly #body = new PassThrough({ highWaterMark: 4 * 1024 * 1024 });
   readonly #ending = new AbortController();
@@ -25,7 +25,7 @@ export class StreamedUpload implements Upload {
   #failure: Error | undefined;
   #goOn: () => void = () => undefined;
 
-  constructor(options: UploadOptions) {
+  constructor(options: ObjectUploadOptions) {
     this.#options = options;
   }
 

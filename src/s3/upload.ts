@@ -23,7 +23,7 @@ const sendingGraceMs = 5_000;
 /** Beyond the parts that become the object, which do not include this one. */
 const markNumber = 10_000;
 
-export interface UploadOptions {
+export interface ObjectUploadOptions {
   readonly client: S3Client;
   /** A part that shows whose upload it is to `discardUploads`. */
   readonly mark: Buffer;
@@ -49,7 +49,7 @@ export interface Upload {
 
 /** One request at the end if the bytes fit into a part, else a multipart upload. */
 export class UploadInParts implements Upload {
-  readonly #options: UploadOptions;
+  readonly #options: ObjectUploadOptions;
   readonly #partBytes: number;
   readonly #ending = new AbortController();
   readonly #parts: { PartNumber: number; ETag: string | undefined; ChecksumSHA256: string }[] = [];
@@ -62,7 +62,7 @@ export class UploadInParts implements Upload {
   #filled = 0;
   #sent = 0;
 
-  constructor(options: UploadOptions) {
+  constructor(options: ObjectUploadOptions) {
     this.#options = options;
     this.#partBytes = Math.max(leastPartBytes, Math.ceil((options.expectedSize ?? 0) / mostParts));
   }
@@ -203,7 +203,7 @@ const withPlainBody =
   };
 
 /** The content of the part that shows whose upload it is: a listing tells keys and parts, but nothing of one's own. */
-export function markOf(jobKey: string): Buffer {
+export function uploadMarkOf(jobKey: string): Buffer {
   return createHash('sha256').update(`fileconv ${jobKey}`).digest();
 }
 
@@ -211,7 +211,7 @@ export function markOf(jobKey: string): Buffer {
 export async function discardUploads(client: S3Client, place: ObjectPlace, jobKey: string): Promise<void> {
   const { bucket: Bucket } = place;
   const Prefix = isFolder(place) ? place.key : place.key.replace(/\.[^./]*$/, '');
-  const mark = markOf(jobKey);
+  const mark = uploadMarkOf(jobKey);
   const checksum = createHash('sha256').update(mark).digest('base64');
   const etag = createHash('md5').update(mark).digest('hex');
   let page: { KeyMarker?: string | undefined; UploadIdMarker?: string | undefined } | undefined = {};

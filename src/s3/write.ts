@@ -7,9 +7,16 @@ import type { StoredFile, WriteDestinationOptions } from '../storage/file-store'
 import { receive, withBody, type Content } from '../storage/write';
 import { answerOf, destinationFailureOf, isRefusedByCondition, told } from './errors';
 import { findObject, hashObject } from './objects';
-import { folderOf, nameOf, toObjectUri, toPlace, type ObjectPlace } from './object-uri';
+import { keyFolderOf, keyNameOf, toObjectUri, toPlace, type ObjectPlace } from './object-uri';
 import { mostStreamedBytes, StreamedUpload } from './streamed-upload';
-import { discardUploads, leastPartBytes, markOf, UploadInParts, type Upload, type UploadOptions } from './upload';
+import {
+  discardUploads,
+  leastPartBytes,
+  uploadMarkOf,
+  UploadInParts,
+  type Upload,
+  type ObjectUploadOptions,
+} from './upload';
 
 const maxNumber = 9_999;
 /** Of the object: which write made it. A request whose answer is lost is sent again, and then finds its own object. */
@@ -29,7 +36,7 @@ export function writeObject(client: S3Client, options: WriteDestinationOptions):
     const place = toPlace(uri);
     const id = randomUUID();
     const ifFree = options.onExisting !== 'overwrite';
-    const upload = begin({ client, mark: markOf(jobKey), metadata: { [writeKey]: id }, expectedSize, ifFree });
+    const upload = begin({ client, mark: uploadMarkOf(jobKey), metadata: { [writeKey]: id }, expectedSize, ifFree });
     const write = { ...options, client, place, upload, id };
     try {
       if (attempt > 1) await told(uri, discardUploads(client, place, jobKey));
@@ -44,14 +51,14 @@ export function writeObject(client: S3Client, options: WriteDestinationOptions):
 }
 
 /** Few bytes are kept until they are whole, and then sent again if need be; how many come must be known of one request. */
-function begin(options: UploadOptions): Upload {
+function begin(options: ObjectUploadOptions): Upload {
   const { expectedSize = 0 } = options;
   const isStreamed = expectedSize > leastPartBytes && expectedSize <= mostStreamedBytes;
   return isStreamed ? new StreamedUpload(options) : new UploadInParts(options);
 }
 
 function stored(place: ObjectPlace, content: Content, skipped: boolean): StoredFile {
-  return { uri: toObjectUri(place), name: nameOf(place), ...content, skipped };
+  return { uri: toObjectUri(place), name: keyNameOf(place), ...content, skipped };
 }
 
 async function add(write: Write, chunks: readonly Buffer[]): Promise<void> {
@@ -115,5 +122,5 @@ async function holds(client: S3Client, place: ObjectPlace, { bytes, sha256 }: Co
 }
 
 function numbered(place: ObjectPlace, number: number): ObjectPlace {
-  return number === 0 ? place : { ...place, key: folderOf(place) + numberName(nameOf(place), number) };
+  return number === 0 ? place : { ...place, key: keyFolderOf(place) + numberName(keyNameOf(place), number) };
 }

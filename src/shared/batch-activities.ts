@@ -3,6 +3,7 @@ import type {
   BatchItemResult,
   BatchItemStatus,
   BatchPlan,
+  BatchTotals,
   ConversionBatchInput,
   ConversionBatchResult,
   PlannedRows,
@@ -35,24 +36,6 @@ export interface ReadBatchItemsResult {
   items: PlacedItem[];
   next: ManifestPosition;
   isEnd: boolean;
-}
-
-/** Rows for which no job is started. */
-export interface PassedOver {
-  /** Already converted. */
-  done: number;
-  /** Of `done`, those whose results are gone. */
-  missing: number;
-  /** Still failed: not sent again, since an earlier run may have been charged. */
-  kept: number;
-  /** Known to fail. */
-  refused: number;
-  /** The same, but left out. */
-  unconvertible: number;
-  /** Of `kept` and `refused`, by code. */
-  failures: Record<string, number>;
-  /** Of all of them, those that may have been charged twice. */
-  possiblyChargedTwice: number;
 }
 
 export interface RereadBatchItemsInput {
@@ -171,7 +154,8 @@ export interface PlanBatchResult extends NamesTold {
   /** The new run; absent when there is nothing to do. */
   run?: PlannedRun;
   planned: PlannedRows;
-  passedOver: PassedOver;
+  /** Of the rows for which no job is started. */
+  totals: BatchTotals;
 }
 
 export interface PlannedRun {

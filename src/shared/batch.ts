@@ -318,6 +318,25 @@ export interface BatchState extends BatchCounts {
   folder?: string;
 }
 
+/** What a batch has counted so far. */
+export type BatchTotals = Pick<
+  BatchState,
+  | BatchItemStatus
+  | 'vcredits'
+  | 'requests'
+  | 'possiblyChargedTwice'
+  | 'kept'
+  | 'refused'
+  | 'unconvertible'
+  | 'missing'
+  | 'failures'
+>;
+
+export function noTotals(): BatchTotals {
+  const ended = { succeeded: 0, failed: 0, skipped: 0, cancelled: 0 };
+  return { ...ended, vcredits: 0, requests: 0, possiblyChargedTwice: 0, kept: 0, failures: {} };
+}
+
 /** Result of the workflow `conversionBatch`. A batch with failed items still completes with a result. */
 export interface ConversionBatchResult extends BatchState {
   /** `cancelled`: by request; `stopped`: by `stopAfter`. */
@@ -340,36 +359,8 @@ export interface ConversionSweepInput {
   input: ConversionBatchInput;
 }
 
-/** How the files of one sweep ended. */
-export interface SweepCounts {
-  /** New or changed: `succeeded + failed + cancelled`, plus those skipped for a file that no run of the batch wrote. */
-  todo: number;
-  succeeded: number;
-  failed: number;
-  cancelled: number;
-  /** Not converted: an earlier run may have been charged without a result, and policy `fail` needs an operator. */
-  kept: number;
-  /** Not sent: they are in each other's way, or the service does not convert them, or has refused them, and nothing has changed. */
-  refused: number;
-  /** Already converted from the same content. */
-  done: number;
-  /** Of those, results that are not where they were delivered: they are not made again. */
-  missing: number;
-  /** Left to the next sweep, since they may still be being written. */
-  unsettled: number;
-  /** Left out because they can't be read or told. */
-  leftOut: number;
-}
-
-/** Result of the workflow `conversionSweep`. Failed files are counted; the next sweep retries them. */
-export interface ConversionSweepResult extends SweepCounts {
-  /** The batch's status; `batchRunning`: the batch was already running, and nothing was done. */
-  status: ConversionBatchResult['status'] | 'batchRunning';
-  /** URI of the results; absent when there was nothing to do. */
-  results?: string;
-  /** The first warnings, for example about unreadable folders. */
-  warnings: string[];
-}
+/** Result of the workflow `conversionSweep`: that of the batch. `batchRunning`: it was running already, and nothing was done. */
+export type ConversionSweepResult = ConversionBatchResult | { status: 'batchRunning' };
 
 export const defaultWindow = 50;
 export const maxWindow = 500;

@@ -30,9 +30,6 @@ export const appReadySignal = 'appReady';
 
 export const batchStateQuery = 'batchState';
 
-/** Update of a job: waits until the service has taken its conversion, and answers with a `ConversionAcceptance`. */
-export const acceptedUpdate = 'accepted';
-
 /**
  * The signals below and `appReady` are also Updates of the same names, which can refuse; a batch answers them with
  * its `BatchState`, a job with its `ConversionJobState`. A paused batch starts no job until it is resumed. */

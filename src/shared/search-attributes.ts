@@ -45,14 +45,6 @@ export function isListed({ typedSearchAttributes: own }: ListedWorkflow): boolea
   return own.get(searchAttributes.app) !== undefined;
 }
 
-/** The start options that list a workflow; none in a namespace that lacks one of the attributes. */
-export function listingOptions(
-  attributes: readonly SearchAttributePair[],
-  present: ReadonlySet<string>,
-): { typedSearchAttributes?: SearchAttributePair[] } {
-  return present.size < searchAttributeNames.length ? {} : { typedSearchAttributes: storable(attributes) };
-}
-
 /** A longer keyword blocks the workflow, or the server's list of workflows, depending on its database. */
 const maxKeywordLength = 255;
 

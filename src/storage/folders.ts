@@ -4,7 +4,7 @@ import { cannotWrite, systemCode } from './errors';
 import { toPath } from './file-uri';
 
 /** Of a destination: a folder, or a file in it. */
-export function folderOf(uri: string): string {
+export function localFolderOf(uri: string): string {
   const asked = toPath(uri);
   return uri.endsWith('/') ? asked : path.dirname(asked);
 }

@@ -7,7 +7,7 @@ import { alreadyExists, cannotWrite, destinationFailure, isItsSource, systemCode
 import { makeSafeName, maxPathBytes } from './file-name';
 import type { DestinationPlan, FileStore } from './file-store';
 import { toPath } from './file-uri';
-import { assertRoom, folderOf, freeBytesOf, type FreeBytes } from './folders';
+import { assertRoom, localFolderOf, freeBytesOf, type FreeBytes } from './folders';
 import { removeIfThere, removePartials, sweepPartials } from './partial-file';
 import { lookAtLocalFile, openLocalSource, readLocalFile } from './source';
 import { walkLocalFolder } from './walk';
@@ -26,7 +26,7 @@ export function createLocalFiles({
     openSource: openLocalSource,
     prepareDestination: (options) => planDestination(options, freeBytes),
     writeDestination: (options) => writeLocalFile({ ...options, link, freeBytes }),
-    discardPartial: ({ uri, jobKey }) => writing(uri, () => removePartials(folderOf(uri), jobKey)),
+    discardPartial: ({ uri, jobKey }) => writing(uri, () => removePartials(localFolderOf(uri), jobKey)),
     sweepPartial: (folder, options) => sweepPartials(toPath(folder), options).catch(() => undefined),
     look: lookAtLocalFile,
     read: readLocalFile,

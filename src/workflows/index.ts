@@ -1,21 +1,5 @@
 /** To register these, add `export * from 'temporal-file-conversion/workflows'` to your own workflows file. */
-export { conversionChildOptions, conversionSteps } from './own-workflows';
-export type { JobActivities, StepOptions } from './job/job-activities';
-export type {
-  ActivityFailureDetails,
-  CheckTaskInput,
-  CheckTaskResult,
-  ConversionActivities,
-  ConvertFileInput,
-  ConvertFileResult,
-  DiscardDownloadInput,
-  DownloadFileInput,
-  DownloadFileResult,
-  JobReaction,
-  TaskReport,
-  UploadFileInput,
-  UploadFileResult,
-} from '../shared/activities';
+export { conversionChildOptions } from './own-workflows';
 export { conversionWorkflowsVersion } from './version';
 export { conversionJob } from './job/conversion-job';
 export { conversionBatch } from './batch/conversion-batch';

@@ -57,7 +57,7 @@ describe('the runs of a batch that has had many', () => {
       planBatch({
         files,
         what: { sources: [path.join(root, 'in')], to: 'pdf' },
-        batchFolder: folderUri(batchFolder),
+        folder: folderUri(batchFolder),
         cwd: folderUri(root),
         out: folderUri(root, 'out'),
         dryRun: true,

@@ -47,13 +47,6 @@ async function leaveAccepted() {
   return job;
 }
 
-async function leaveCancelled(): Promise<void> {
-  const job = await leaveAccepted();
-  await job.cancel();
-  await expect(job.result()).rejects.toMatchObject({ code: 'CANCELLED' });
-  asAlways('task/response');
-}
-
 async function finish(request?: Partial<ConversionRequest>, options?: JobStartOptions) {
   const job = await start(request, options);
   const { status, possiblyChargedTwice } = await job.result();
@@ -90,22 +83,6 @@ it('one that runs has uploaded what the file no longer holds: the start is refus
   await expect(start()).rejects.toMatchObject({ code: 'SOURCE_CHANGED', workflowId: job.workflowId });
   asAlways('task/response');
   await job.result();
-});
-
-it('the task of one that ended is fetched, under both policies', async () => {
-  await leaveCancelled();
-  expect(await finish(keeping)).toEqual({ ...converted, conversions: 1 });
-});
-
-it('the task of what the file held before is paid for: the next result is marked', async () => {
-  await leaveCancelled();
-  await writeFile(source, '# another\n');
-  expect(await finish()).toEqual({ ...converted, possiblyChargedTwice: true, conversions: 2 });
-});
-
-it('an unknown outcome is resubmitted by the policy, and marked', async () => {
-  await leaveUnknown();
-  expect(await finish()).toEqual({ ...converted, possiblyChargedTwice: true, conversions: 2 });
 });
 
 it('an unknown outcome is kept under the policy fail, with the command that converts all the same, and resubmitted when that is said', async () => {

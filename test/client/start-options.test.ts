@@ -4,7 +4,7 @@ import { Client } from '@temporalio/client';
 import { FileConversionClient, JobRunningError } from '../../src/client/file-conversion-client';
 import { InvalidRequestError } from '../../src/client/job-request';
 import { listJobs } from '../../src/client/operations/list-jobs';
-import { presentSearchAttributes, registerSearchAttributes } from '../../src/client/operations/search-attributes';
+import { findSearchAttributes, registerSearchAttributes } from '../../src/client/operations/search-attributes';
 import type { StartOptions } from '../../src/client/start-options';
 import { searchAttributeNames, searchAttributes } from '../../src/shared/search-attributes';
 import { planRun, startRun } from '../support/batches';
@@ -135,7 +135,7 @@ it('inline items that Temporal would not take are refused with their size, and w
   );
 });
 
-it('in a namespace without the attribute of tags, jobs end, and tags are refused until it is registered', async () => {
+it('in a namespace that lacks one of the attributes, jobs end and are not listed, and tags are refused until it is registered', async () => {
   const namespace = await newNamespace(rig.temporal);
   const { connection } = rig.temporal;
   const client = new Client({ connection, namespace });
@@ -146,11 +146,12 @@ it('in a namespace without the attribute of tags, jobs end, and tags are refused
     namespace,
     searchAttributes: Object.fromEntries(types) as Record<string, number>,
   });
-  await until('they are there', async () => (await presentSearchAttributes(client)).size === before.length);
+  await until('they are there', async () => (await findSearchAttributes(client)).present.length === before.length);
   const old = await startRig({ app: 'old', temporal: { address: testTemporalAddress(), namespace } });
   try {
     const untagged = await start({}, old);
     await untagged.result();
+    expect((await untagged.describe()).typedSearchAttributes.get(searchAttributes.app)).toBeUndefined();
     await expect(start({ tags: ['march'] }, old)).rejects.toThrow(/ConversionTags.*fileconv namespace init/);
 
     expect((await registerSearchAttributes(client)).added).toEqual(['ConversionTags']);

@@ -3,15 +3,20 @@ import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Client } from '@temporalio/client';
-import { countPassedOver, nonePassedOver } from '../../src/batch/plan/planned-batch';
+import { countPassedOver } from '../../src/batch/plan/planned-batch';
 import { runFiles } from '../../src/batch/run-files';
 import { toUri } from '../../src/client/job-request';
 import { BatchHandle } from '../../src/client/batch-handle';
 import type { BatchSettings } from '../../src/client/batch-request';
 import type { BatchStartOptions } from '../../src/client/start-options';
 import type { FileConversionClient } from '../../src/client/file-conversion-client';
-import type { BatchCounts, BatchItem, BatchItemResult } from '../../src/shared/batch';
-import type { PassedOver } from '../../src/shared/batch-activities';
+import {
+  noTotals,
+  type BatchCounts,
+  type BatchItem,
+  type BatchItemResult,
+  type BatchTotals,
+} from '../../src/shared/batch';
 import { jobIdOf } from '../../src/shared/job-id';
 import { quickPolicies } from './conversion-worker';
 
@@ -31,26 +36,26 @@ export interface RunRequest extends BatchSettings {
   folder: string;
   items: number;
   /** Of a plan. Default: counted in the manifest. */
-  passedOver?: PassedOver;
+  totals?: BatchTotals;
 }
 
 /** Starts a batch behind its plan, with a manifest that a planner might have written. */
 export async function startRun(
   client: FileConversionClient,
-  { folder, items: rows, passedOver, ...request }: RunRequest,
+  { folder, items: rows, totals, ...request }: RunRequest,
   options: BatchStartOptions = {},
 ): Promise<BatchHandle> {
   const start = await client.batchStart({ ...request, sources: ['planned'], to: 'pdf' }, options);
   const run = { folder: `${toUri(folder).replace(/\/$/, '')}/`, rows };
   const workflow = await client['client'].workflow.start('conversionBatch', {
     ...start,
-    args: [start.args[0], { run, passedOver: passedOver ?? (await passedOverIn(folder)) }],
+    args: [start.args[0], { run, totals: totals ?? (await passedOverIn(folder)) }],
   });
   return new BatchHandle(workflow, client['files']);
 }
 
-async function passedOverIn(folder: string): Promise<PassedOver> {
-  const counts = nonePassedOver();
+async function passedOverIn(folder: string): Promise<BatchTotals> {
+  const counts = noTotals();
   const manifest = await readFile(path.join(folder, runFiles.manifest), 'utf8').catch(() => '');
   for (const line of manifest.split('\n').filter(Boolean)) countPassedOver(JSON.parse(line) as BatchItem, counts);
   return counts;

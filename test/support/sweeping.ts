@@ -2,15 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { SweepSchedules, type SweepScheduleRequest } from '../../src/client/sweep-schedules';
-import type { ConversionSweepResult } from '../../src/shared/batch';
+import type { ConversionBatchResult } from '../../src/shared/batch';
 import { quickPolicies, rigOfEachTest } from './conversion-worker';
 import { until } from './until';
 
 /** What a sweep counts that has done nothing. */
-export const counts = {
-  ...{ todo: 0, succeeded: 0, failed: 0, cancelled: 0, kept: 0, refused: 0, done: 0, unsettled: 0 },
-  ...{ missing: 0, leftOut: 0 },
-};
+export const counts = { succeeded: 0, failed: 0, skipped: 0, cancelled: 0, kept: 0 };
 
 /** A rig for each test of the file that calls this, with schedules that sweep its folder `in`. */
 export function sweepsOfEachTest() {
@@ -55,7 +52,7 @@ export function sweepsOfEachTest() {
     (await schedules().describe(name)).info.recentActions.map(({ action }) => action.workflow);
 
   /** Triggers the schedule and waits for the sweep that this starts. */
-  async function sweep(name: string): Promise<ConversionSweepResult> {
+  async function sweep(name: string): Promise<ConversionBatchResult> {
     // Only the last ten are listed.
     const newest = async () => (await sweepsOf(name)).at(-1)?.firstExecutionRunId;
     const before = await newest();
@@ -64,8 +61,8 @@ export function sweepsOfEachTest() {
     return resultOf((await sweepsOf(name)).at(-1));
   }
 
-  async function resultOf(workflow: { workflowId: string } | undefined): Promise<ConversionSweepResult> {
-    return (await rig.temporal.workflow.getHandle(workflow?.workflowId ?? '').result()) as ConversionSweepResult;
+  async function resultOf(workflow: { workflowId: string } | undefined): Promise<ConversionBatchResult> {
+    return (await rig.temporal.workflow.getHandle(workflow?.workflowId ?? '').result()) as ConversionBatchResult;
   }
 
   return { rig, schedules, schedule, put, sweepsOf, sweep, resultOf };

@@ -58,13 +58,13 @@ describe('conversionJob', () => {
     });
   });
 
-  it('continues from the connector of an earlier task without an upload, and leaves the result at the service without a destination', async () => {
-    const source = { connector: 'c0ffee', name: 'report.md' };
-    const result = await rig.client.convert({ source, output: 'pdf', policies: quickPolicies });
-    expect(rig.stub.count('upload/file')).toBe(0);
-    expect(rig.stub.requests[0]?.data['connector']).toBe('c0ffee');
+  it('leaves the result at the service without a destination', async () => {
+    const result = await rig.client.convert({
+      source: await rig.source('report.md'),
+      output: 'pdf',
+      policies: quickPolicies,
+    });
     expect(result.output).toBeUndefined();
-    expect(result.connector).toBeDefined();
     expect(rig.stub.count('download/url')).toBe(0);
   });
 
@@ -121,28 +121,6 @@ describe('conversionJob', () => {
     expect(error.message).toContain('"halfway"');
   });
 
-  it('submits again when the service failed inside a completed task, at most maxResubmissions times', async () => {
-    rig.stub.complete({ error: { code: 'INTERNAL_SERVER_ERROR', message: 'oops.' } });
-    const error = await failureOf({ policies: { maxResubmissions: 1 } });
-    expect(error.code).toBe('INTERNAL_SERVER_ERROR');
-    expect(rig.stub.count('convert/file')).toBe(2);
-  });
-
-  it('keeps the code and the message of an error that the document does not list', async () => {
-    rig.stub.on('convert/file', (_seen, response) =>
-      answerJson(response, 418, { result: { error: { code: 'NO_COFFEE', message: 'only tea.' } } }),
-    );
-    const error = await failureOf();
-    expect(error.code).toBe('NO_COFFEE');
-    expect(error.message).toContain('only tea.');
-  });
-
-  it('fails at once when the service refuses the conversion, without a second convert request', async () => {
-    rig.stub.on('convert/file', (_seen, response) => answerError(response, 403, 'INVALID_CREDENTIAL'));
-    expect((await failureOf()).code).toBe('INVALID_CREDENTIAL');
-    expect(rig.stub.count('convert/file')).toBe(1);
-  });
-
   it('waits the full RETRY-AFTER before it sends again, and then continues', async () => {
     const at: number[] = [];
     rig.stub.on('convert/file', (_seen, response) => {
@@ -162,25 +140,6 @@ describe('conversionJob', () => {
     rig.stub.first('convert/file', (response) => answerError(response, 404, 'FILE_NOT_EXISTS'));
     await rig.client.convert(await rig.request());
     expect(rig.stub.count('upload/file')).toBe(2);
-  });
-
-  it('fails when the service loses the upload a second time', async () => {
-    rig.stub.on('convert/file', (_seen, response) => answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK'));
-    expect((await failureOf()).code).toBe('NO_CONNECTOR_DEPENDENT_TASK');
-    expect(rig.stub.count('upload/file')).toBe(2);
-  });
-
-  it('fails a connector that the service does not know, since there is nothing to upload', async () => {
-    rig.stub.on('convert/file', (_seen, response) => answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK'));
-    expect((await failureOf({ source: { connector: 'gone' } })).code).toBe('NO_CONNECTOR_DEPENDENT_TASK');
-    expect(rig.stub.count('convert/file')).toBe(1);
-  });
-
-  it('asks for a new download URL when the old one has expired', async () => {
-    rig.stub.first('download/url/get', (response) => answerError(response, 404, 'DOWNLOAD_EXPIRED'));
-    await rig.client.convert(await rig.request());
-    expect(rig.stub.count('download/url')).toBe(2);
-    expect(rig.stub.count('convert/file')).toBe(1);
   });
 
   it('downloads again when the bytes break off, and leaves nothing but the whole file', async () => {

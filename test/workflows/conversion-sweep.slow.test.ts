@@ -17,10 +17,10 @@ describe('a sweep', () => {
     rig.stub.refuse = ({ path: at }) => (at === 'upload/file' && left-- > 0 ? 'INVALID_CREDENTIAL' : undefined);
     for (const name of ['a.md', 'b.md', 'c.md']) await put(name, `# ${name}\n`);
     const name = await schedule({ window: 2 });
-    expect(await sweep(name)).toMatchObject({ status: 'completed', ...counts, todo: 3, succeeded: 3 });
+    expect(await sweep(name)).toMatchObject({ status: 'completed', ...counts, succeeded: 3 });
     expect(rig.stub.refused).toHaveLength(2);
     await put('d.md', '# D\n');
-    expect(await sweep(name)).toMatchObject({ status: 'completed', ...counts, todo: 1, succeeded: 1, done: 3 });
+    expect(await sweep(name)).toMatchObject({ status: 'completed', ...counts, succeeded: 1, skipped: 3 });
     expect(rig.stub.conversions.size).toBe(4);
   });
 
@@ -29,20 +29,20 @@ describe('a sweep', () => {
     await put('deep/b.md', '# B\n');
     await put('draft.md', '# Draft\n');
     const name = await schedule({ recursive: true, exclude: ['draft*'] });
-    expect(await sweep(name)).toMatchObject({ status: 'completed', ...counts, todo: 2, succeeded: 2 });
+    expect(await sweep(name)).toMatchObject({ status: 'completed', ...counts, succeeded: 2 });
     expect(await outputs()).toEqual(['a.pdf', 'deep', path.join('deep', 'b.pdf')]);
 
-    expect(await sweep(name)).toEqual({ status: 'completed', ...counts, done: 2, warnings: [] });
+    expect(await sweep(name)).toMatchObject({ status: 'completed', ...counts, skipped: 2 });
     expect(await runsOf(name)).toEqual(['run-0001']);
 
     const touched = await put('a.md', '# A\n');
     await utimes(touched, new Date('2026-01-01'), new Date('2026-01-01'));
-    expect(await sweep(name)).toMatchObject({ ...counts, done: 2 });
+    expect(await sweep(name)).toMatchObject({ ...counts, skipped: 2 });
     expect(rig.stub.count('convert/file')).toBe(2);
 
     await put('a.md', '# A, changed\n');
     await put('c.md', '# C\n');
-    expect(await sweep(name)).toMatchObject({ status: 'completed', ...counts, todo: 2, succeeded: 2, done: 1 });
+    expect(await sweep(name)).toMatchObject({ status: 'completed', ...counts, succeeded: 2, skipped: 1 });
     expect(rig.stub.count('convert/file')).toBe(4);
     expect(await rig.client.getBatch(name).result()).toMatchObject({ succeeded: 2, skipped: 1 });
   });
@@ -60,12 +60,12 @@ describe('a sweep', () => {
     // Long enough for a writer on a busy machine to come to its next line.
     const name = await schedule({ settledForMs: 3_000 });
     await utimes(path.join(rig.folder, 'in', 'whole.md'), new Date('2026-01-01'), new Date('2026-01-01'));
-    expect(await sweep(name)).toMatchObject({ ...counts, todo: 1, succeeded: 1, unsettled: 1 });
+    expect(await sweep(name)).toMatchObject({ ...counts, succeeded: 1, planned: { unsettled: 1 } });
     expect(await outputs()).toEqual(['whole.pdf']);
     writer.isOpen = false;
     await writing;
     await utimes(written, new Date('2026-01-01'), new Date('2026-01-01'));
-    expect(await sweep(name)).toMatchObject({ ...counts, todo: 1, succeeded: 1, done: 1 });
+    expect(await sweep(name)).toMatchObject({ ...counts, succeeded: 1, skipped: 1 });
     expect(await outputs()).toEqual(['growing.pdf', 'whole.pdf']);
   });
 
@@ -95,27 +95,26 @@ describe('a sweep', () => {
     const name = await schedule();
     const both = expect.stringContaining('would both become') as unknown;
     const lost = expect.stringContaining('lost.md is a symbolic link that leads nowhere. It is left out.') as unknown;
-    const told = { refused: 2, leftOut: 1, warnings: [lost, both, both] };
-    expect(await sweep(name)).toEqual({
-      ...counts,
-      ...told,
-      status: 'completed',
-      todo: 1,
-      succeeded: 1,
-      results: expect.any(String) as unknown,
-    });
+    const told = { failed: 2, refused: 2, planned: { leftOut: 1, warnings: [lost, both, both] } };
+    expect(await sweep(name)).toMatchObject({ ...counts, ...told, status: 'completed', succeeded: 1 });
     await put('three.md', '# Three\n');
-    expect(await sweep(name)).toMatchObject({ ...counts, ...told, todo: 1, succeeded: 1, done: 1 });
-    expect(await sweep(name)).toEqual({ ...counts, ...told, status: 'completed', done: 2 });
+    expect(await sweep(name)).toMatchObject({ ...counts, ...told, succeeded: 1, skipped: 1 });
+    expect(await sweep(name)).toMatchObject({ ...counts, ...told, status: 'completed', skipped: 2 });
     expect(await outputs()).toEqual(['three.pdf', 'two.pdf']);
     expect(await schedules().lastSweep(name)).toMatchObject({ lastResult: told });
-    expect(await detailsOfNewest(name)).toContain("2 files were not sent: it is known that they can't be converted.");
-    expect(await detailsOfNewest(name)).toContain("**1 files or folders were left out**: they can't be read.");
+    expect(await detailsOfNewest(name)).toContain('Failures: `DESTINATION_TAKEN` 2');
+    expect(await detailsOfNewest(name)).toContain("**Left out**: 1, which can't be read");
     await rm(path.join(rig.folder, 'in', 'one.txt'));
-    expect(await sweep(name)).toMatchObject({ refused: 0, todo: 1, succeeded: 1 });
+    expect(await sweep(name)).toMatchObject({ failed: 0, succeeded: 1 });
     for (const other of ['one.md', 'two.md', 'three.md', '.md']) await rm(path.join(rig.folder, 'in', other));
     await put('four.md', '');
-    expect(await sweep(name)).toMatchObject({ status: 'completed', ...counts, refused: 1, leftOut: 1 });
+    expect(await sweep(name)).toMatchObject({
+      status: 'completed',
+      ...counts,
+      failed: 1,
+      refused: 1,
+      planned: { leftOut: 1 },
+    });
   });
 
   it('does nothing while the batch runs by hand, and leaves no run behind', async () => {
@@ -124,25 +123,25 @@ describe('a sweep', () => {
     const hold = rig.stub.hold();
     const byHand = await planRun(rig.folder, 1, { name });
     const batch = await startRun(rig.client, byHand.request);
-    expect(await sweep(name)).toMatchObject({ status: 'batchRunning', ...counts });
+    expect(await sweep(name)).toEqual({ status: 'batchRunning' });
     expect(await readdir(rig.folder)).not.toContain('batches');
     hold.letGo();
     await batch.result();
-    expect(await sweep(name)).toMatchObject({ todo: 1, succeeded: 1 });
+    expect(await sweep(name)).toMatchObject({ succeeded: 1 });
   });
 
   it('never pays again for files that have not changed, whatever becomes of their results and of the tasks at the service', async () => {
     for (const file of ['a.md', 'b.md']) await put(file, `# ${file}\n`);
     const name = await schedule();
-    expect(await sweep(name)).toMatchObject({ ...counts, todo: 2, succeeded: 2 });
+    expect(await sweep(name)).toMatchObject({ ...counts, succeeded: 2 });
     rig.stub.on('task/response', (_seen, response) => answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK'));
     const requestsOf = () => rig.stub.requests.filter(({ path: asked }) => !asked.startsWith('convert/')).length;
     const requests = requestsOf();
     for (let day = 2; day <= 7; day += 1) {
       await rm(path.join(rig.folder, 'out'), { recursive: true, force: true });
       const swept = await sweep(name);
-      expect(swept).toMatchObject({ ...counts, done: 2, missing: 2 });
-      expect(swept.warnings.join()).toContain('is not there any more');
+      expect(swept).toMatchObject({ ...counts, skipped: 2, missing: 2 });
+      expect(swept.planned?.warnings.join()).toContain('is not there any more');
     }
     expect(rig.stub.conversions.size).toBe(2);
     expect(requestsOf()).toBe(requests);
@@ -164,32 +163,32 @@ describe('a file that cannot be converted', () => {
   it('is uploaded in three of 24 sweeps, whatever else they convert, and again when its content changes', async () => {
     await put('good.md', '# Good');
     const name = await schedule();
-    expect(await sweep(name)).toMatchObject({ ...counts, todo: 2, succeeded: 1, failed: 1 });
+    expect(await sweep(name)).toMatchObject({ ...counts, succeeded: 1, failed: 1 });
     // The service may have been short of something: one refusal is not believed, nor are two.
     for (let again = 2; again <= 3; again += 1)
-      expect(await sweep(name)).toMatchObject({ ...counts, todo: 1, failed: 1, done: 1 });
+      expect(await sweep(name)).toMatchObject({ ...counts, failed: 1, skipped: 1 });
     for (let again = 4; again <= 24; again += 1) {
       if (again === 12)
         await utimes(path.join(rig.folder, 'in', 'bad.md'), new Date('2026-01-01'), new Date('2026-01-01'));
       const isNew = again % 8 === 0;
       if (isNew) await put(`good-${again}.md`, '# Good');
-      const done = 1 + Math.ceil(again / 8) - 1;
-      const swept = { ...counts, todo: Number(isNew), succeeded: Number(isNew), refused: 1, done };
+      const skipped = 1 + Math.ceil(again / 8) - 1;
+      const swept = { ...counts, succeeded: Number(isNew), failed: 1, refused: 1, skipped };
       expect(await sweep(name)).toMatchObject(swept);
     }
     expect(uploads('bad.md')).toBe(3);
     expect(await rig.client.getBatch(name).result()).toMatchObject({ failed: 1, refused: 1, succeeded: 1 });
     await put('bad.md', 'damaged in another way');
-    expect(await sweep(name)).toMatchObject({ todo: 1, failed: 1, refused: 0 });
+    expect(await sweep(name)).toMatchObject({ failed: 1 });
     expect(uploads('bad.md')).toBe(4);
   });
 
   it('is never uploaded when the service says beforehand that it does not convert it, and tells why', async () => {
     rig.stub.on('convert/graph', (_seen, response) => answerOutput(response, { is_match: false }));
     const name = await schedule({ unconvertible: 'skip' });
-    const { warnings, ...swept } = await sweep(name);
-    expect(swept).toMatchObject({ ...counts, refused: 1 });
-    expect(warnings).toEqual([
+    const { planned, ...swept } = await sweep(name);
+    expect(swept).toMatchObject({ ...counts, skipped: 1, unconvertible: 1 });
+    expect(planned?.warnings).toEqual([
       expect.stringMatching(
         /^1 file of format md can't be converted, and will be skipped: the service does not convert md to pdf\./,
       ),
@@ -204,13 +203,14 @@ describe('sweeps under policy fail', () => {
     await put('b.md', '# B\n');
     rig.stub.loseSubmits();
     const name = await schedule({ policies: { ...quickPolicies, onUnknownOutcome: 'fail' } });
-    expect(await sweep(name)).toMatchObject({ ...counts, todo: 2, failed: 2 });
-    for (let again = 0; again < 2; again += 1) expect(await sweep(name)).toMatchObject({ ...counts, todo: 0, kept: 2 });
+    expect(await sweep(name)).toMatchObject({ ...counts, failed: 2 });
+    for (let again = 0; again < 2; again += 1)
+      expect(await sweep(name)).toMatchObject({ ...counts, failed: 2, kept: 2 });
     await put('c.md', '# C\n');
-    expect(await sweep(name)).toMatchObject({ ...counts, todo: 1, failed: 1, kept: 2 });
-    expect(await sweep(name)).toMatchObject({ ...counts, todo: 0, kept: 3 });
-    expect(await detailsOfNewest(name)).toBe(
-      `**completed**: nothing was new or changed\n\n**Needs a person**: 3 files were not converted, since an earlier sweep may have been charged for them. Look at the service first; to convert all the same, and maybe pay twice: \`fileconv batch retry ${name} --resubmit\``,
+    expect(await sweep(name)).toMatchObject({ ...counts, failed: 3, kept: 2 });
+    expect(await sweep(name)).toMatchObject({ ...counts, failed: 3, kept: 3 });
+    expect(await detailsOfNewest(name)).toContain(
+      `**Needs a person**: 3 files were not converted, since an earlier run may have been charged for them. Look at the service first; to convert all the same, and maybe pay twice: \`fileconv batch retry ${name} --resubmit\``,
     );
     expect(rig.stub.conversions.size).toBe(3);
     const runs = path.join(rig.folder, 'batches', name);
@@ -224,9 +224,10 @@ describe('sweeps under policy resubmit', () => {
     await put('a.md', '# A\n');
     rig.stub.loseSubmits();
     const name = await schedule({ policies: { ...quickPolicies, onUnknownOutcome: 'resubmit', maxResubmissions: 1 } });
-    expect(await sweep(name)).toMatchObject({ ...counts, todo: 1, failed: 1 });
+    expect(await sweep(name)).toMatchObject({ ...counts, failed: 1 });
     expect(rig.stub.conversions.size).toBe(2);
-    for (let again = 0; again < 3; again += 1) expect(await sweep(name)).toMatchObject({ ...counts, todo: 0, kept: 1 });
+    for (let again = 0; again < 3; again += 1)
+      expect(await sweep(name)).toMatchObject({ ...counts, failed: 1, kept: 1 });
     expect(rig.stub.conversions.size).toBe(2);
   });
 
@@ -238,11 +239,11 @@ describe('sweeps under policy resubmit', () => {
       void writeFile(inTheWay, '').then(() => answerCompleted(response, String(seen.data['connector'])));
     });
     const name = await schedule({ policies: { ...quickPolicies, onUnknownOutcome: 'resubmit' } });
-    expect(await sweep(name)).toMatchObject({ ...counts, todo: 1, failed: 1 });
+    expect(await sweep(name)).toMatchObject({ ...counts, failed: 1 });
     await rm(inTheWay);
     rig.stub.on('task/response', (_seen, response) => answerError(response, 404, 'FILE_NOT_EXISTS'));
-    expect(await sweep(name)).toMatchObject({ ...counts, todo: 1, failed: 1 });
-    expect(await sweep(name)).toMatchObject({ ...counts, todo: 0, kept: 1 });
+    expect(await sweep(name)).toMatchObject({ ...counts, failed: 1 });
+    expect(await sweep(name)).toMatchObject({ ...counts, failed: 1, kept: 1 });
     expect(rig.stub.conversions.size).toBe(1);
   });
 });

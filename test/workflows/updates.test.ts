@@ -1,14 +1,8 @@
-import { randomUUID } from 'node:crypto';
-import path from 'node:path';
 import { Client, Connection, WorkflowUpdateFailedError } from '@temporalio/client';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { InvalidRequestError } from '../../src/client/job-request';
-import { ConversionFailedError } from '../../src/client/conversion-handle';
-import type { StartOptions } from '../../src/client/start-options';
 import { planRun, startRun } from '../support/batches';
-import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
-import { conversionsOf } from '../support/invariant';
-import { answerError } from '../support/stub-service';
+import { rigOfEachTest } from '../support/conversion-worker';
 import { testTemporalAddress } from '../support/temporal';
 import { startTemporalProxy, type Refusal } from '../support/temporal-proxy';
 import { until } from '../support/until';
@@ -83,87 +77,4 @@ it('a batch is told by signals where the server takes no Update', async () => {
     await connection.close();
     await proxy.close();
   }
-});
-
-describe('a start that waits until the service has taken the conversion', () => {
-  async function start(options: Omit<StartOptions, 'startDelay'> = {}, request: { onExisting?: 'skip' } = {}) {
-    return rig.client.startAndWaitForAccepted(await rig.request(request), options);
-  }
-
-  it('returns with the task while the conversion runs', async () => {
-    rig.stub.hold();
-    const { job, acceptance } = await start();
-    expect(await job.state()).toMatchObject({ phase: 'converting' });
-    rig.stub.asAlways('task/response');
-    const { taskId } = await job.result();
-    expect(acceptance).toEqual({ status: 'accepted', taskId });
-  });
-
-  it('rejects what the service refuses after one submit, without a poll', async () => {
-    rig.stub.on('convert/file', (_seen, response) => answerError(response, 400, 'INVALID_CONVERT_FORMAT'));
-    await expect(start()).rejects.toMatchObject({
-      constructor: ConversionFailedError,
-      code: 'INVALID_CONVERT_FORMAT',
-      details: { phase: 'submitting', charge: 'no' },
-    });
-    expect([rig.stub.count('convert/file'), rig.stub.count('task/response')]).toEqual([1, 0]);
-  });
-
-  it('rejects a job that cannot begin', async () => {
-    const started = rig.client.startAndWaitForAccepted({
-      source: path.join(rig.folder, 'missing.md'),
-      output: 'pdf',
-      policies: { conversionDeadline: '5 parsecs' },
-    });
-    await expect(started).rejects.toMatchObject({ code: 'INVALID_JOB' });
-    const missing = { source: path.join(rig.folder, 'missing.md'), output: 'pdf', policies: quickPolicies };
-    await expect(rig.client.startAndWaitForAccepted(missing)).rejects.toMatchObject({ code: 'SOURCE_NOT_FOUND' });
-  });
-
-  it('takes no delay, which Temporal does not have for it', async () => {
-    // @ts-expect-error The server refuses it.
-    await expect(start({ startDelay: '1 hour' })).rejects.toThrow(/StartDelay is not supported/);
-  });
-
-  it('says that a job was skipped, which asks the service for nothing', async () => {
-    const { job } = await start();
-    await job.result();
-    const submits = conversionsOf(rig.stub).length;
-    expect((await start({}, { onExisting: 'skip' })).acceptance).toEqual({ status: 'skipped' });
-    expect(conversionsOf(rig.stub)).toHaveLength(submits);
-  });
-
-  it('waits while the job is parked for vCredits, and rejects when it is cancelled', async () => {
-    rig.stub.on('convert/file', (_seen, response) => answerError(response, 403, 'INSUFFICIENT_VCREDITS'));
-    const workflowId = `parked-${randomUUID()}`;
-    const started = start({ workflowId });
-    const job = rig.client.get(workflowId);
-    await until('it is parked', async () => (await job.state().catch(() => undefined))?.phase === 'parked');
-    rig.stub.asAlways('convert/file');
-    expect(await job.appReady()).toMatchObject({ phase: 'parked' });
-    expect((await started).acceptance.status).toBe('accepted');
-    await job.cancel();
-    await expect(job.result()).rejects.toMatchObject({ code: 'CANCELLED' });
-  });
-
-  it('rejects as cancelled when the job is cancelled before', async () => {
-    rig.stub.on('convert/file', (_seen, response) => answerError(response, 403, 'INSUFFICIENT_VCREDITS'));
-    const workflowId = `parked-${randomUUID()}`;
-    const started = start({ workflowId });
-    const rejected = expect(started).rejects.toMatchObject({ constructor: ConversionFailedError, code: 'CANCELLED' });
-    const job = rig.client.get(workflowId);
-    await until('it is parked', async () => (await job.state().catch(() => undefined))?.phase === 'parked');
-    await job.cancel();
-    await rejected;
-  });
-
-  it('gives all that attach to one job the same task', async () => {
-    rig.stub.hold();
-    const workflowId = `shared-${randomUUID()}`;
-    const all = await Promise.all(Array.from({ length: 5 }, () => start({ workflowId })));
-    expect(new Set(all.map(({ acceptance }) => JSON.stringify(acceptance))).size).toBe(1);
-    expect(conversionsOf(rig.stub)).toHaveLength(1);
-    rig.stub.asAlways('task/response');
-    await rig.client.get(workflowId).result();
-  });
 });

@@ -105,7 +105,9 @@ describe('fileconv schedule', () => {
     const told =
       /The last sweep of schedule odd has not converted all: 2 files not converted\. See: fileconv batch status odd\n {2}.*would both become/;
     await until('the list tells of it', async () => told.test((await schedule('list')).stdout));
-    expect(await find('odd')).toMatchObject({ lastResult: { succeeded: 1, refused: 2, leftOut: 0 } });
+    expect(await find('odd')).toMatchObject({
+      lastResult: { succeeded: 1, failed: 2, refused: 2, planned: { leftOut: 0 } },
+    });
     expect((await schedule('delete', 'odd')).code).toBe(0);
   });
 

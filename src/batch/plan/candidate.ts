@@ -7,7 +7,8 @@ import { StorageError } from '../../storage/errors';
 import type { FileSnapshot, FileStore, FoundFile } from '../../storage/file-store';
 import { shownPath, toPath } from '../../storage/file-uri';
 import { lookAtSource, openInput } from '../contents';
-import { type DestinationRules, notAName, resolveDestination } from '../destinations/resolve';
+import { type DestinationRules, notAName, resolveDestination, type ResolvedDestination } from '../destinations/resolve';
+import type { Ledger } from '../ledger';
 import type { ManifestRow } from '../manifest/manifest-row';
 import { readManifest } from '../manifest/read-manifest';
 import { itemSchema } from '../run-files';
@@ -33,8 +34,11 @@ export interface Candidate {
   output: string;
   input?: string | undefined;
   parameters?: ConversionParameters | undefined;
+  /** As a manifest has it. */
   destination?: string;
-  /** `row`: from a manifest; the others as in `FoundSource`. */
+  /** Of the result, if that is decided; empty if it can't be told. */
+  uri?: string;
+  /** `row`: from a manifest, or from the last run; the others as in `FoundSource`. */
   how: 'row' | 'named' | 'listed' | 'found';
 }
 
@@ -90,6 +94,15 @@ export async function* candidatesOfManifest(
   }
 }
 
+/** The rows of the last run. */
+export function* candidatesOfLedger(ledger: Ledger): Generator<Candidate> {
+  for (const { source, destination: uri, options, refused } of ledger.rowsOfLastRun()) {
+    const shown = shownPath(source);
+    const refusal = refused?.isUnclear ? ({ code: refused.code, message: refused.message } as Finding) : undefined;
+    yield { source, shown, place: shown, dir: '', input: undefined, ...options, uri, refusal, how: 'row' };
+  }
+}
+
 /** A candidate with what is at its source and at its destination. */
 export interface SeenCandidate {
   candidate: Candidate;
@@ -104,8 +117,10 @@ export interface SeenCandidate {
 const nowhere = { kind: 'none', reason: 'is nowhere', isLink: false } as const;
 
 export async function lookAt(files: FileStore, candidate: Candidate, rules: DestinationRules): Promise<SeenCandidate> {
-  if (candidate.refusal) return { candidate, source: nowhere, uri: '', refusal: candidate.refusal };
-  const { uri = '', ...resolved } = resolveDestination(candidate, rules);
+  const { refusal } = candidate;
+  if (refusal) return { candidate, source: nowhere, uri: candidate.uri ?? '', refusal };
+  const decided: ResolvedDestination | undefined = candidate.uri === undefined ? undefined : { uri: candidate.uri };
+  const { uri = '', ...resolved } = decided ?? resolveDestination(candidate, rules);
   const refused = (code: Finding['code'], problem: string): Finding => {
     const where = whereIs(candidate, code === 'ROW_INVALID' ? 'source' : 'destination');
     return { code, message: `${where || `The result of ${candidate.shown}: `}${problem}` };

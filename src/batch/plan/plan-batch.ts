@@ -1,8 +1,8 @@
 import { type FileHandle, writeFile } from 'node:fs/promises';
-import type { BatchItem, BatchManifest, BatchPlan, BatchSources, Refusal } from '../../shared/batch';
+import type { BatchItem, BatchPlan, BatchSources, Refusal } from '../../shared/batch';
 import { defined } from '../../shared/defined';
 import type { OnUnknownOutcome } from '../../shared/job';
-import { defaultPolicies, type Unconvertible } from '../../shared/policies';
+import { defaultPolicies } from '../../shared/policies';
 import { leadsInto } from '../../storage/confine';
 import type { FileStore } from '../../storage/file-store';
 import { toPath } from '../../storage/file-uri';
@@ -11,8 +11,10 @@ import { type DestinationRules, defaultTemplate, parseTemplate } from '../destin
 import { Ledger } from '../ledger';
 import { inChunks, type Writing } from '../contents';
 import { jsonLine, mapOrdered, readLines } from '../lines';
+import { RunFileError } from '../run-files';
 import { isLocal, isOfWeb, shownFolder } from '../uris';
 import {
+  candidatesOfLedger,
   candidatesOfManifest,
   candidatesOfSources,
   draftRow,
@@ -26,41 +28,21 @@ import {
 import { Conflicts, explainConflict } from './conflicts';
 import { Findings } from './findings';
 import { conclude, firstAttempt, type LeftOut, type SettledRow, type PlannedBatch, writeRun } from './planned-batch';
-import { refuseRow, repeatRefusal, repeatRow, asAsked, type AskPair, type RepeatedItem } from './settle-row';
+import {
+  refuseRow,
+  outcomeOfLast,
+  repeatRefusal,
+  repeatRow,
+  asAsked,
+  type AskPair,
+  type RepeatedItem,
+} from './settle-row';
 
-/** What the request of a batch says of its plan. */
-export function planOptions({
-  folder: batchFolder,
-  what,
-  extensions,
-  ...asked
-}: BatchPlan & Pick<PlanBatchOptions, 'what'>): Omit<PlanBatchOptions, 'files' | 'stdin'> {
-  const { cwd, out, template, unconvertible, settledForMs, mayBeDone } = asked;
-  const extensionOf = extensions && ((output: string) => extensions[output]);
-  return { what, batchFolder, cwd, out, template, unconvertible, settledForMs, mayBeDone, extensionOf };
-}
-
-/** Folders are URIs that end with `/`. */
-export interface PlanBatchOptions {
+/** What a batch is asked for, and how it is planned. */
+export interface PlanBatchOptions extends Omit<BatchPlan, 'stdin'> {
   files: FileStore;
-  /** Files, or a manifest. */
-  what: BatchSources | BatchManifest;
-  /** Holds the runs of the batch; created if missing. */
-  batchFolder: string;
-  /** What is typed starts from it. */
-  cwd: string;
-  /** Output folder. Default: beside each source, or as the manifest says. */
-  out?: string | undefined;
-  /** Default: `{dir}/{name}.{ext}`. */
-  template?: string | undefined;
-  /** File extension of a target format, without the dot. Default: the format's name up to the first hyphen. */
-  extensionOf?: ((output: string) => string | undefined) | undefined;
-  /** Leaves out files that changed within this time. Default: off. */
-  settledForMs?: number | undefined;
   /** Allows sources that match no files yet, or none that can be converted. Default: no. */
   mayBeEmpty?: boolean | undefined;
-  /** Writes a run even if earlier ones have done all of it, so that it tells their results. Default: no. */
-  mayBeDone?: boolean | undefined;
   /** What to do with conversions that an earlier run may have been charged for. Default: `resubmit`. */
   onUnknownOutcome?: OnUnknownOutcome | undefined;
   /** Converts whatever earlier runs did. Default: no. */
@@ -69,14 +51,12 @@ export interface PlanBatchOptions {
   ask?: AskPair | undefined;
   /** Does not send again what the service has refused, until the file changes. Default: sends it again. */
   heedsRefusals?: boolean | undefined;
-  /** What becomes of a row that the service is known to refuse. Default: `fail`. */
-  unconvertible?: Unconvertible | undefined;
   /** Writes no run. */
   dryRun?: boolean | undefined;
   /** Names what is not whole yet: a later attempt removes what a lost one has left. Default: those of a first attempt. */
   writing?: Writing | undefined;
   /** Read if `-` is among the sources. */
-  stdin?: AsyncIterable<Buffer> | undefined;
+  piped?: AsyncIterable<Buffer> | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -87,7 +67,7 @@ export interface PlanBatchOptions {
  *
  * Uses a few hundred bytes of memory per row.
  *
- * @throws RunFileError if the results of an earlier run cannot be read; the signal's reason.
+ * @throws RunFileError if the results of an earlier run cannot be read, or if there is no last run; the signal's reason.
  */
 export async function planBatch(options: PlanBatchOptions): Promise<PlannedBatch> {
   const { signal } = options;
@@ -126,7 +106,7 @@ class BatchPlanning {
   ) {}
 
   async plan(): Promise<PlannedBatch> {
-    const { files, batchFolder, dryRun, mayBeDone, mayBeEmpty, signal } = this.options;
+    const { files, folder: batchFolder, dryRun, mayBeDone, mayBeEmpty, signal } = this.options;
     const writing = { ...(this.options.writing ?? firstAttempt), signal };
     const rules = await this.#settleRules();
     const rows = this.#rows(rules);
@@ -149,7 +129,7 @@ class BatchPlanning {
   /** The rules for destinations; undefined if the options are invalid. */
   async #settleRules(): Promise<DestinationRules | undefined> {
     const { files, out, template: asked = defaultTemplate, what } = this.options;
-    const extensionOf = (output: string) => this.options.extensionOf?.(output) ?? extensionFromName(output);
+    const extensionOf = (output: string) => this.options.extensions?.[output] ?? extensionFromName(output);
     const template = parseTemplate(asked);
     if (typeof template !== 'function') {
       this.#problems.add('TEMPLATE_INVALID', `The template ${asked} can't be used: ${template.problem}`);
@@ -164,15 +144,20 @@ class BatchPlanning {
       return undefined;
     }
     const isInOut = out !== undefined && isLocal(out) ? folderCheck(toPath(out)) : undefined;
-    return { out, template, extensionOf, manifestFolder: 'manifest' in what ? what.folder : undefined, isInOut };
+    const manifestFolder = typeof what === 'object' && 'manifest' in what ? what.folder : undefined;
+    return { out, template, extensionOf, manifestFolder, isInOut };
   }
 
   /** Both passes over all candidates. */
   async *#rows(rules: DestinationRules | undefined): AsyncGenerator<SettledRow> {
     if (!rules) return;
-    const { files, batchFolder, dryRun, writing = firstAttempt, signal } = this.options;
+    const { files, what, folder: batchFolder, dryRun, writing = firstAttempt, signal } = this.options;
     const ledger = await Ledger.open(files, batchFolder, { writing: dryRun ? undefined : writing, signal });
     this.#lastRun = ledger.run;
+    if (what === 'last' && ledger.run === 0) {
+      const none = `${shownFolder(batchFolder)} holds no run of a batch. Start one first: fileconv batch run`;
+      throw new RunFileError('NO_EARLIER_RUN', none);
+    }
     await writeFile(this.draftFile, inChunks(this.#draft(rules, ledger)));
     const settle = (row: DraftRow) => this.#settleRow(row, ledger);
     const failedBefore = new Set(this.options.mayBeEmpty ? failedRows(ledger) : []);
@@ -192,7 +177,7 @@ class BatchPlanning {
   async *#draft(rules: DestinationRules, ledger: Ledger): AsyncGenerator<string> {
     const { files, signal } = this.options;
     const look = (candidate: Candidate) => lookAt(files, candidate, rules);
-    for await (const seen of mapOrdered(this.#candidates(), { concurrency: looksUnderWay, signal }, look)) {
+    for await (const seen of mapOrdered(this.#candidates(ledger), { concurrency: looksUnderWay, signal }, look)) {
       if (this.#isLeftOut(seen, ledger)) continue;
       const { candidate, source } = seen;
       const row = toRow(seen, this.#offsets.length);
@@ -225,7 +210,7 @@ class BatchPlanning {
       this.#unread.add('SOURCE_NOT_FOUND', `${candidate.shown} ${why}. It is left out.`);
       return true;
     }
-    const changedSince = 'sources' in what ? what.modifiedSince : undefined;
+    const changedSince = sourcesOf(what)?.modifiedSince;
     if (changedSince !== undefined && source.kind === 'none' && source.mayPass) {
       this.#unread.add('SOURCE_NOT_FOUND', `${candidate.shown} ${source.reason}. It is left out.`);
       return true;
@@ -258,7 +243,7 @@ class BatchPlanning {
 
   /** The second pass: compares a row with the others and with earlier runs. */
   async #settleRow(row: DraftRow, ledger: Ledger): Promise<SettledRow | 'repeated'> {
-    const { files, again, ask, heedsRefusals, unconvertible, signal } = this.options;
+    const { files, what, again, ask, heedsRefusals, unconvertible, signal } = this.options;
     const { onUnknownOutcome = defaultPolicies.onUnknownOutcome } = this.options;
     const { source, output, input, parameters, destination, stamp, bytes, exists, resultBytes } = row;
     const asked = defined({ source, output, input, parameters, destination });
@@ -273,6 +258,8 @@ class BatchPlanning {
     const mayRun = this.#problems.count === 0;
     const rules = { onUnknownOutcome, again };
     const known = ledger.find(destination);
+    const done = what === 'last' && known ? await outcomeOfLast(known, { files, signal }) : undefined;
+    if (done && !(done.missing && again)) return { item: { ...asked, done }, bytes, exists };
     const repeated = known && (await repeatRow({ ...asked, stamp, resultBytes }, known, { files, rules, signal }));
     // What was delivered needs no place.
     if (clash && !repeated?.done) return bad(clash);
@@ -290,9 +277,10 @@ class BatchPlanning {
     return { item: { ...item, ...(seen && !item.refused && { seen }) }, bytes, exists };
   }
 
-  #candidates(): AsyncGenerator<Candidate> {
-    const { files, what, cwd, stdin, out, batchFolder, signal } = this.options;
+  #candidates(ledger: Ledger): Iterable<Candidate> | AsyncIterable<Candidate> {
+    const { files, what, cwd, piped: stdin, out, folder: batchFolder, signal } = this.options;
     const [problems, warnings, unread] = [this.#problems, this.#warnings, this.#unread];
+    if (what === 'last') return candidatesOfLedger(ledger);
     if ('manifest' in what) return candidatesOfManifest(what, { files, stdin, problems, warnings, signal });
     const skippedFolders = new Set([batchFolder, ...(out === undefined ? [] : [out])]);
     return candidatesOfSources(what, { files, cwd, stdin, skippedFolders, problems, warnings, unread, signal });
@@ -302,7 +290,7 @@ class BatchPlanning {
   #refuseNothing(rows: number): void {
     const { what, mayBeEmpty } = this.options;
     const isEmpty = rows === 0 && Object.values(this.#leftOut).every((count) => count === 0);
-    if (!isEmpty || mayBeEmpty === true || this.#problems.count > 0 || !('sources' in what)) return;
+    if (!isEmpty || mayBeEmpty === true || this.#problems.count > 0 || !sourcesOf(what)) return;
     this.#problems.add('NO_SOURCES', 'There are no files to convert. Check the names, and what --exclude leaves out.');
   }
 }
@@ -320,8 +308,12 @@ function folderCheck(root: string): (folder: string) => Promise<boolean> {
   };
 }
 
+function sourcesOf(what: BatchPlan['what']): BatchSources | undefined {
+  return typeof what === 'object' && 'sources' in what ? what : undefined;
+}
+
 function* failedRows(ledger: Ledger): Generator<string> {
-  for (const row of ledger.rows()) if (row.run === ledger.run && row.status === 'failed') yield rowKey(row);
+  for (const row of ledger.rowsOfLastRun()) if (row.status === 'failed') yield rowKey(row);
 }
 
 function rowKey({ source, destination }: Pick<BatchItem, 'source' | 'destination'>): string {

@@ -1,5 +1,11 @@
-import { countCode, type Refusal, type BatchItem, type PlannedRows } from '../../shared/batch';
-import type { PassedOver } from '../../shared/batch-activities';
+import {
+  countCode,
+  noTotals,
+  type Refusal,
+  type BatchItem,
+  type BatchTotals,
+  type PlannedRows,
+} from '../../shared/batch';
 import { counted } from '../../shared/wording';
 import { lastSegment } from '../../shared/job';
 import type { FileStore } from '../../storage/file-store';
@@ -61,8 +67,8 @@ export interface PlannedBatch {
   todo: number;
   /** Total size of the sources to do. */
   bytes: number;
-  /** The rows for which no job is started. */
-  passedOver: PassedOver;
+  /** Of the rows for which no job is started. */
+  totals: BatchTotals;
   /** Of the rows to do, most frequent first. */
   formats: FormatCount[];
   /** Rows to do that replace the result of an earlier run. */
@@ -89,8 +95,8 @@ export interface SettledRow {
 }
 
 class PlanCounts {
-  readonly told = { rows: 0, bad: 0, todo: 0, bytes: 0, replaced: 0 };
-  readonly passedOver = nonePassedOver();
+  readonly told = { rows: 0, done: 0, bad: 0, todo: 0, bytes: 0, replaced: 0 };
+  readonly totals = noTotals();
   /** A row fails that a report has not told of. */
   hasNews = false;
   readonly failures: Record<string, number> = {};
@@ -114,9 +120,10 @@ class PlanCounts {
   add({ item, bytes, exists, isBad, isKnown }: SettledRow): void {
     const { told } = this;
     told.rows += 1;
-    countPassedOver(item, this.passedOver);
+    countPassedOver(item, this.totals);
     if ((item.kept ?? (item.refused && !item.refused.isSkipped)) && !isKnown) this.hasNews = true;
     if (item.done) {
+      told.done += 1;
       if (item.done.missing) {
         const { uri } = item.done.output;
         this.missing.add('RESULT_MISSING', `${shownPath(uri)} is not there any more, or is another file now.`);
@@ -152,25 +159,23 @@ class PlanCounts {
 
   summary() {
     const [refused, formats] = [mostFrequentFirst(this.#refused), mostFrequentFirst(this.#formats)];
-    const { failures, badRows, existing, missing, passedOver } = this;
-    const { done, kept } = passedOver;
-    return { ...this.told, done, kept, passedOver, refused, formats, failures, badRows, existing, missing };
+    const { failures, badRows, existing, missing, totals } = this;
+    return { ...this.told, kept: totals.kept, totals, refused, formats, failures, badRows, existing, missing };
   }
 }
 
-export function nonePassedOver(): PassedOver {
-  return { done: 0, missing: 0, kept: 0, refused: 0, unconvertible: 0, failures: {}, possiblyChargedTwice: 0 };
-}
-
-export function countPassedOver({ done, kept, refused }: SettledRow['item'], counts: PassedOver): void {
-  if (done) counts.done += 1;
-  if (done?.missing) counts.missing += 1;
-  if (kept) counts.kept += 1;
-  if (refused?.isSkipped) counts.unconvertible += 1;
-  else if (refused) counts.refused += 1;
+/** Counts a row for which no job is started. */
+export function countPassedOver({ done, kept, refused }: SettledRow['item'], totals: BatchTotals): void {
   const failure = kept ?? (refused?.isSkipped ? undefined : refused);
-  if (failure) countCode(counts.failures, failure.code);
-  if ((done ?? kept)?.possiblyChargedTwice) counts.possiblyChargedTwice += 1;
+  if (failure) {
+    totals.failed += 1;
+    countCode(totals.failures, failure.code);
+  } else if (done ?? refused) totals.skipped += 1;
+  if (kept) totals.kept += 1;
+  else if (refused?.isSkipped) totals.unconvertible = (totals.unconvertible ?? 0) + 1;
+  else if (refused) totals.refused = (totals.refused ?? 0) + 1;
+  if (done?.missing) totals.missing = (totals.missing ?? 0) + 1;
+  if ((done ?? kept)?.possiblyChargedTwice) totals.possiblyChargedTwice += 1;
 }
 
 function mostFrequentFirst<Count extends { rows: number }>(counts: ReadonlyMap<string, Count>): Count[] {

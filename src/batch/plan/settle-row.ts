@@ -1,13 +1,13 @@
 import type { BatchItem, ConversionOptions, Delivered, DoneBefore, Refusal, Sighting } from '../../shared/batch';
 import type { RepetitionRules } from '../../shared/charge';
 import { defined } from '../../shared/defined';
-import { lastSegment } from '../../shared/job';
+import { lastSegment, type SourceContent } from '../../shared/job';
 import type { OnExisting, Unconvertible } from '../../shared/policies';
 import { capitalised, closestName, noConverter } from '../../shared/wording';
 import type { FileStore } from '../../storage/file-store';
-import { sameContent } from '../contents';
+import { hashFile, hashSource, lookAtSource, sameContent } from '../contents';
 import type { LedgerRow } from '../ledger';
-import { contentAsDelivered, hasOptions, recallLeft, type Recalled } from '../recall';
+import { contentAsDelivered, hasOptions, isThere, recallLeft, type Recalled } from '../recall';
 
 export type RepeatedRow = ConversionOptions &
   Pick<BatchItem, 'source' | 'destination'> & {
@@ -51,6 +51,34 @@ export async function repeatRow(row: RepeatedRow, known: LedgerRow, repeating: R
     earlier: recalled?.kind === 'start' ? recalled.earlier : undefined,
     replaces,
   });
+}
+
+/** How the latest run ended the row; undefined if it brought no result. */
+export async function outcomeOfLast(
+  { source: uri, destination, status, delivered }: LedgerRow,
+  { files, signal }: Omit<Repeating, 'rules'>,
+): Promise<BatchItem['done']> {
+  if (status !== 'succeeded' && status !== 'skipped') return undefined;
+  if (delivered) {
+    const { source, output, taskId, possiblyChargedTwice, possiblyChargedExtra, warnings } = delivered;
+    const [now, isMissing] = [await asItIsNow(files, source, uri), !(await isThere(files, output))];
+    const done = { source: now, output, taskId, possiblyChargedTwice, possiblyChargedExtra, warnings };
+    return defined({ ...done, missing: isMissing || undefined });
+  }
+  // Something was at the destination and was to stay: both files are described as they are now.
+  const [source, output] = await Promise.all([hashSource(files, uri, signal), hashFile(files, destination, signal)]);
+  if (!source || !output) return undefined;
+  return { source, output: { uri: destination, name: lastSegment(destination), ...output } };
+}
+
+/** Drops the stamp if it no longer matches the file. */
+async function asItIsNow(
+  files: FileStore,
+  { bytes, sha256, stamp }: SourceContent,
+  uri: string,
+): Promise<SourceContent> {
+  const now = await lookAtSource(files, uri);
+  return defined({ bytes, sha256, stamp: now.kind === 'file' && now.stamp === stamp ? stamp : undefined });
 }
 
 function doneBefore(delivered: Delivered, { source, isMissing }: Extract<Recalled, { kind: 'done' }>): DoneBefore {

@@ -21,7 +21,7 @@ import {
   waitingOf,
   waitingOfBatch,
   waitingOfCode,
-  type Asked,
+  type WorkerAnswer,
   type PendingStep,
   type Waiting,
 } from './job-waiting';
@@ -52,7 +52,7 @@ export interface JobInspection {
   waiting?: Waiting;
   pending?: PendingStep;
   /** Whether a worker answers for a running job. */
-  worker?: Asked['worker'];
+  worker?: WorkerAnswer['worker'];
   taskId?: string;
   /** Of a job that has ended, as the rest. */
   requests?: number;

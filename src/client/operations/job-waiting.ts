@@ -83,7 +83,7 @@ export async function readFailingTask(
 /** A workflow task that fails again leaves no further events. */
 const lastEvents = 20;
 
-export interface Asked {
+export interface WorkerAnswer {
   worker: 'answers' | 'silent' | 'none';
   phase?: JobPhase | undefined;
 }
@@ -91,7 +91,7 @@ export interface Asked {
 /** What a running job waits for, by its description and the answer of its worker. */
 export function waitingOf(
   description: Pick<WorkflowExecutionDescription, 'workflowId' | 'status' | 'taskQueue' | 'raw'>,
-  { worker, phase }: Asked,
+  { worker, phase }: WorkerAnswer,
   app: string,
 ): Waiting {
   const pending = readPendingStep(description);
@@ -109,7 +109,7 @@ export function waitingOf(
 /** What blocks a batch by itself: somebody has paused it, no worker answers, or a step of its own fails. */
 export function waitingOfBatch(
   description: Pick<WorkflowExecutionDescription, 'workflowId' | 'status' | 'taskQueue' | 'raw'>,
-  { worker }: Pick<Asked, 'worker'>,
+  { worker }: Pick<WorkerAnswer, 'worker'>,
 ): Waiting | undefined {
   if (description.status.name === 'PAUSED') return pausedInTemporal(description.workflowId);
   if (worker !== 'answers') return withoutWorker(worker, description.taskQueue);

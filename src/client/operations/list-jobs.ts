@@ -2,15 +2,10 @@ import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { findWorkflow } from '../../history/find-workflow';
 import { defined } from '../../shared/defined';
 import { conversionJobType } from '../../shared/names';
-import {
-  possiblyChargedTwiceCode,
-  searchAttributeNames,
-  searchAttributes,
-  type ListedStatus,
-} from '../../shared/search-attributes';
+import { possiblyChargedTwiceCode, searchAttributes, type ListedStatus } from '../../shared/search-attributes';
 import { jobsOfBatch } from '../../shared/temporal-ui';
 import { readPendingStep } from './job-waiting';
-import { presentSearchAttributes } from './search-attributes';
+import { hasSearchAttributes } from './search-attributes';
 
 export interface JobFilter {
   status?: ListedStatus | undefined;
@@ -39,24 +34,16 @@ const executionStatus: Readonly<Record<ListedStatus, string>> = {
   cancelled: "ExecutionStatus = 'Canceled'",
 };
 
-/**
- * @param present names of the search attributes that the namespace has
- * @throws SearchAttributesMissingError
- */
-export function toJobQuery({ status, app, code, batch, tag, since }: JobFilter, present: ReadonlySet<string>): string {
+/** `isListed`: the namespace has the search attributes. @throws SearchAttributesMissingError */
+export function toJobQuery({ status, app, code, batch, tag, since }: JobFilter, isListed: boolean): string {
   const names = searchAttributes;
-  const needed = [
-    { filter: 'app', value: app, by: names.app },
-    { filter: 'code', value: code, by: names.errorCode },
-    { filter: 'tag', value: tag, by: names.tags },
-    { filter: 'status parked', value: status === 'parked' ? status : undefined, by: names.status },
-  ];
-  const missing = needed.filter(({ value, by }) => value !== undefined && !present.has(by.name));
-  if (missing.length > 0) throw new SearchAttributesMissingError(missing.map(({ filter }) => filter));
+  const needed = Object.entries({ app, code, tag, 'status parked': status === 'parked' ? status : undefined });
+  const missing = needed.flatMap(([filter, value]) => (value === undefined ? [] : [filter]));
+  if (!isListed && missing.length > 0) throw new SearchAttributesMissingError(missing);
   const conditions = [`WorkflowType = '${conversionJobType}'`];
   if (status !== undefined) conditions.push(executionStatus[status]);
   if (status === 'parked') conditions.push(`${names.status.name} = 'parked'`);
-  if (status === 'running' && present.has(names.status.name)) {
+  if (status === 'running' && isListed) {
     conditions.push(`(${names.status.name} != 'parked' OR ${names.status.name} IS NULL)`);
   }
   if (app !== undefined) conditions.push(`${names.app.name} = ${quoted(app)}`);
@@ -68,7 +55,6 @@ export function toJobQuery({ status, app, code, batch, tag, since }: JobFilter, 
   }
   if (batch !== undefined) {
     const started = jobsOfBatch(batch);
-    const isListed = present.has(names.batchId.name);
     conditions.push(isListed ? `(${names.batchId.name} = ${quoted(batch)} OR ${started})` : started);
   }
   if (tag !== undefined) conditions.push(`${names.tags.name} = ${quoted(tag)}`);
@@ -120,8 +106,8 @@ const describedAtATime = 20;
  * @throws SearchAttributesMissingError
  */
 export async function listJobs(client: Client, filter: JobFilter, limit: number): Promise<JobList> {
-  const present = await presentSearchAttributes(client);
-  const query = toJobQuery(filter, present);
+  const isListed = await hasSearchAttributes(client);
+  const query = toJobQuery(filter, isListed);
   const { count } = await client.workflow.count(query);
   const found: WorkflowExecutionInfo[] = [];
   for await (const info of client.workflow.list({ query, pageSize: Math.min(limit, 1_000) })) {
@@ -136,7 +122,7 @@ export async function listJobs(client: Client, filter: JobFilter, limit: number)
     jobs,
     total: Math.max(count, jobs.length),
     query,
-    hasSearchAttributes: present.size === searchAttributeNames.length,
+    hasSearchAttributes: isListed,
   };
 }
 

@@ -92,9 +92,8 @@ export async function registerSearchAttributes(client: Client): Promise<Register
   return { present, added };
 }
 
-async function areUsable(client: Client): Promise<boolean> {
-  const present = await presentSearchAttributes(client).catch(() => undefined);
-  return present?.size === searchAttributeNames.length;
+function areUsable(client: Client): Promise<boolean> {
+  return hasSearchAttributes(client).catch(() => false);
 }
 
 function explained(error: unknown, namespace: string, missing = searchAttributeNames): unknown {
@@ -111,18 +110,12 @@ function explained(error: unknown, namespace: string, missing = searchAttributeN
 const timeoutMs = 10_000;
 
 /**
- * The search attributes of this library that the client's namespace accepts, which takes up to a minute after their
+ * Whether the client's namespace accepts all search attributes of this library, which takes up to a minute after their
  * registration. Jobs also run without them, but are harder to find. Rejects when the server does not tell.
  */
-export async function presentSearchAttributes(client: Client): Promise<ReadonlySet<string>> {
-  if (await isTaken(client, searchAttributeNames)) return new Set(searchAttributeNames);
-  const taken = await Promise.all(searchAttributeNames.map((name) => isTaken(client, [name])));
-  return new Set(searchAttributeNames.filter((_, index) => taken[index]));
-}
-
-/** The server rejects a query with an unregistered attribute. Listing attributes may need administrator rights. */
-async function isTaken(client: Client, names: readonly string[]): Promise<boolean> {
-  const areNull = names.map((name) => `${name} IS NULL`).join(' AND ');
+export async function hasSearchAttributes(client: Client): Promise<boolean> {
+  // The server rejects a query with an unregistered attribute. Listing attributes may need administrator rights.
+  const areNull = searchAttributeNames.map((name) => `${name} IS NULL`).join(' AND ');
   try {
     await client.withDeadline(Date.now() + timeoutMs, () =>
       client.workflow.count(`WorkflowId = 'search-attribute-support' AND ${areNull}`),

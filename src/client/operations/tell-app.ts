@@ -6,7 +6,7 @@ import type { AppReady } from '../../shared/job';
 import { appReadySignal, conversionJobType } from '../../shared/names';
 import { searchAttributes, type ListedStatus } from '../../shared/search-attributes';
 import { quoted } from './list-jobs';
-import { presentSearchAttributes } from './search-attributes';
+import { hasSearchAttributes } from './search-attributes';
 
 export interface Signalled {
   signalled: number;
@@ -36,10 +36,10 @@ export async function tellListedReady(client: Client, { app }: { app: string }):
   return (await startSignalling(client, { app, isListed: true })).count;
 }
 
-/** Whether Temporal knows any job of the app; undefined without the search attribute. */
+/** Whether Temporal knows any job of the app; undefined without the search attributes. */
 export async function hasJobs(client: Client, app: string): Promise<boolean | undefined> {
   const by = searchAttributes.app.name;
-  if (!(await presentSearchAttributes(client)).has(by)) return undefined;
+  if (!(await hasSearchAttributes(client))) return undefined;
   const query = `WorkflowType = '${conversionJobType}' AND (${by} = ${quoted(app)} OR (${by} IS NULL AND ExecutionStatus = 'Running'))`;
   return (await client.workflow.count(query)).count > 0;
 }
@@ -57,7 +57,6 @@ async function startSignalling(
   { app, isListed = false }: { app: string; isListed?: boolean },
 ): Promise<{ query: string; count: number; jobId?: string }> {
   const { namespace, identity } = client.options;
-  const present = await presentSearchAttributes(client);
   const listed = [
     { by: searchAttributes.app.name, value: app },
     { by: searchAttributes.status.name, value: 'parked' satisfies ListedStatus },
@@ -66,7 +65,9 @@ async function startSignalling(
     `WorkflowType = '${conversionJobType}'`,
     `ExecutionStatus = 'Running'`,
     ...(isListed ? [`${searchAttributes.app.name} = ${quoted(app)}`] : []),
-    ...listed.filter(({ by }) => present.has(by)).map(({ by, value }) => `(${by} = ${quoted(value)} OR ${by} IS NULL)`),
+    ...((await hasSearchAttributes(client)) ? listed : []).map(
+      ({ by, value }) => `(${by} = ${quoted(value)} OR ${by} IS NULL)`,
+    ),
   ].join(' AND ');
   const { count } = await client.workflow.count(query);
   if (count === 0) return { query, count };

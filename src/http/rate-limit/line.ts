@@ -50,7 +50,7 @@ interface Place {
 
 interface Waiter<Permit> extends Place {
   /** Changes when lines are joined or split while the request waits. */
-  line: Line<Permit>;
+  line: WaitingLine<Permit>;
   /** Ends the wait; exactly one of the two is called, once. */
   readonly admit: (permit: Permit) => void;
   readonly leave: (reason: Error) => void;
@@ -80,7 +80,7 @@ const defaultMaxWaitMs = 30_000;
  * neither polls nor uploads starve the others. One timer serves the whole line, so that a thousand waiters do not wake
  * at once.
  */
-export class Line<Permit> {
+export class WaitingLine<Permit> {
   readonly #queues = new Map<EndpointClass, Waiter<Permit>[]>();
   #absent: Absent[] = [];
   /** Classes, least recently served first. */
@@ -152,13 +152,13 @@ export class Line<Permit> {
   }
 
   /** Takes over all requests of the other line, and what is known of its bucket. */
-  join(other: Line<Permit>): void {
+  join(other: WaitingLine<Permit>): void {
     clearTimeout(other.#timer);
     this.bucket.absorb(other.bucket, this.clocks.now());
     for (const name of [...other.#queues.keys()]) this.takeOver(name, other);
   }
 
-  takeOver(name: EndpointClass, other: Line<Permit>): void {
+  takeOver(name: EndpointClass, other: WaitingLine<Permit>): void {
     const moving = other.#queues.get(name) ?? [];
     other.#queues.delete(name);
     for (const waiter of moving) waiter.line = this;

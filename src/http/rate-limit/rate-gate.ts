@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../contract/endpoints';
 import { classOf, type EndpointClass, endpointClasses } from './endpoint-class';
 import type { RateHeaders } from './headers';
-import { type Clocks, Line, type Turn } from './line';
+import { type Clocks, WaitingLine, type Turn } from './line';
 import { RateBucket, type Sent } from './rate-bucket';
 import { type Before, SharedWindows } from './shared-windows';
 
@@ -36,7 +36,7 @@ const longestHoldMs = 60_000;
  * several classes whose responses describe the same window. As long as that is unknown, a 429 holds all of them back.
  */
 export class RateGate {
-  readonly #lines = new Map<EndpointClass, Line<Permit>>();
+  readonly #lines = new Map<EndpointClass, WaitingLine<Permit>>();
   readonly #windows = new SharedWindows();
   readonly #memory: RateMemory | undefined;
   readonly #clocks: Clocks;
@@ -77,15 +77,15 @@ export class RateGate {
     for (const line of new Set(this.#lines.values())) line.close(reason);
   }
 
-  #lineOf(name: EndpointClass): Line<Permit> {
+  #lineOf(name: EndpointClass): WaitingLine<Permit> {
     const existing = this.#lines.get(name);
     if (existing) return existing;
     const blockedUntilMs = this.#clocks.now() + (this.#memory?.load()[name] ?? 0);
     return this.#begin(name, new RateBucket({ blockedUntilMs }));
   }
 
-  #begin(name: EndpointClass, bucket: RateBucket): Line<Permit> {
-    const line = new Line<Permit>(bucket, this.#clocks, (each, { nowMs, isPatient }) =>
+  #begin(name: EndpointClass, bucket: RateBucket): WaitingLine<Permit> {
+    const line = new WaitingLine<Permit>(bucket, this.#clocks, (each, { nowMs, isPatient }) =>
       this.#permit({
         name: each,
         bucket,
@@ -137,7 +137,7 @@ export class RateGate {
     const [mineMs, theirsMs] = [line, others].map(({ bucket }) => Math.max(now, bucket.blockedUntilMs));
     // A pause of one class, such as a daily limit, says nothing about the window; after it the next response decides.
     if (line === others || mineMs !== theirsMs) return;
-    const members = (of: Line<Permit>): EndpointClass[] =>
+    const members = (of: WaitingLine<Permit>): EndpointClass[] =>
       endpointClasses.filter((each) => this.#lines.get(each) === of);
     const rivals = members(others);
     if (members(line).some((each) => rivals.some((rival) => this.#windows.areSeparate(each, rival)))) return;

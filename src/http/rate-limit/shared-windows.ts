@@ -15,7 +15,7 @@ export interface Before {
   readonly told: ReadonlyMap<EndpointClass, { readonly window: Told; readonly remaining: number }>;
 }
 
-export interface Finding {
+interface Finding {
   readonly other: EndpointClass;
   readonly isShared: boolean;
 }

@@ -2,6 +2,9 @@ import type { BatchState } from '../../shared/batch';
 import { batchJobsPath } from '../../shared/temporal-ui';
 import { shownTime } from '../../shared/wording';
 
+/** The batch itself, and its report, have more. */
+const warningsTold = 10;
+
 /** Details of a batch for the Temporal UI, in markdown. `isListed`: the namespace has the search attributes. */
 export function describeBatch(
   {
@@ -30,7 +33,14 @@ export function describeBatch(
     state.needsAttention && `\`${state.needsAttention.code}\`: ${state.needsAttention.message}`,
     `Started ${shownTime(state.startedAt)} UTC, window ${window}, ${state.vcredits} vCredits, ${state.requests} requests`,
     failures.length === 0 ? '' : `Failures: ${failures.map(([code, count]) => `\`${code}\` ${count}`).join(', ')}`,
+    state.kept === 0
+      ? ''
+      : `**Needs a person**: ${state.kept} files were not converted, since an earlier run may have been charged for them. Look at the service first; to convert all the same, and maybe pay twice: \`fileconv batch retry ${workflowId} --resubmit\``,
     state.planned?.leftOut ? `**Left out**: ${state.planned.leftOut}, which can't be read` : '',
+    state.planned?.unsettled
+      ? `${state.planned.unsettled} files that may still be being written are left to the next run`
+      : '',
+    ...(state.planned?.warnings ?? []).slice(0, warningsTold).map((warning) => `- ${warning}`),
     state.possiblyChargedTwice === 0 ? '' : `**Possibly charged twice**: ${state.possiblyChargedTwice}`,
     reportFailure === undefined
       ? ''

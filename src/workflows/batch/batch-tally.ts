@@ -1,48 +1,19 @@
 import {
   countCode,
+  noTotals,
   type NeedsAttention,
   type BatchItemResult,
-  type BatchItemStatus,
+  type BatchTotals,
   type ConversionBatchInput,
 } from '../../shared/batch';
-import type { JobOutcome, PassedOver } from '../../shared/batch-activities';
-
-/** Totals of a batch so far; carried from run to run. */
-export interface BatchTotals extends Record<BatchItemStatus, number> {
-  vcredits: number;
-  requests: number;
-  possiblyChargedTwice: number;
-  /** Of the failed: not sent again, since an earlier run may have been charged for them. */
-  kept: number;
-  /** Of the failed: nothing was sent, since they were known to fail. */
-  refused?: number;
-  /** Of the skipped: left out, since the service was known to refuse them. */
-  unconvertible?: number;
-  /** Of the skipped: delivered before, and gone since. */
-  missing?: number;
-  failures: Record<string, number>;
-}
+import type { JobOutcome } from '../../shared/batch-activities';
 
 /** Below this number a percentage means nothing: the first item alone gives 0 or 100 percent. */
 const fewestForPercent = 20;
 
 /** Counts how the items of a batch ended. Its size does not depend on the number of items. */
 export class BatchTally {
-  readonly totals: BatchTotals;
-
-  constructor(totals?: BatchTotals) {
-    this.totals = totals ?? {
-      succeeded: 0,
-      failed: 0,
-      skipped: 0,
-      cancelled: 0,
-      vcredits: 0,
-      requests: 0,
-      possiblyChargedTwice: 0,
-      kept: 0,
-      failures: {},
-    };
-  }
+  constructor(readonly totals: BatchTotals = noTotals()) {}
 
   get ended(): number {
     const { succeeded, failed, skipped, cancelled } = this.totals;
@@ -58,19 +29,6 @@ export class BatchTally {
     if (outcome.kept) totals.kept += 1;
     if (outcome.missing) totals.missing = (totals.missing ?? 0) + 1;
     if (outcome.status === 'failed') countCode(totals.failures, outcome.code);
-  }
-
-  addPassedOver(passedOver: PassedOver): void {
-    const { done, kept, refused, unconvertible, missing, failures, possiblyChargedTwice } = passedOver;
-    const { totals } = this;
-    totals.skipped += done + unconvertible;
-    totals.failed += kept + refused;
-    totals.kept += kept;
-    if (refused > 0) totals.refused = refused;
-    if (unconvertible > 0) totals.unconvertible = unconvertible;
-    if (missing > 0) totals.missing = missing;
-    totals.possiblyChargedTwice += possiblyChargedTwice;
-    for (const [code, count] of Object.entries(failures)) countCode(totals.failures, code, count);
   }
 
   /** Whether the failures have reached the limit at which the batch starts no more jobs. */

@@ -29,7 +29,7 @@ import { BatchFlights } from './batch-flights';
 import { checkBatchInput } from './batch-input';
 import { BatchReader, BatchRows } from './batch-reader';
 import { BatchResults } from './batch-results';
-import { BatchAttention, BatchTally, type CarriedAttention, type BatchTotals } from './batch-tally';
+import { BatchAttention, BatchTally, type CarriedAttention } from './batch-tally';
 import type { CarriedFlight } from './flight';
 import { allResults, InlineItems, InlineResults } from './inline-items';
 import { planRun, type Planned } from './plan-run';
@@ -45,7 +45,6 @@ interface CarriedBatch extends Planned {
   stop?: StopReason;
   isCancelling: boolean;
   position: ManifestPosition;
-  totals: BatchTotals;
   /** At most as many as the window. */
   inFlight: CarriedFlight[];
   /** A bounded number. */
@@ -115,7 +114,6 @@ class ConversionBatch implements ControlledBatch {
     private readonly carried: Partial<CarriedBatch> & { startedAt: number },
   ) {
     this.tally = new BatchTally(carried.totals);
-    if (!carried.totals && carried.passedOver) this.tally.addPassedOver(carried.passedOver);
     const { reader, results, rows } = this.open(carried);
     this.reader = reader;
     this.results = results;

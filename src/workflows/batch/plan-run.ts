@@ -1,6 +1,7 @@
 import { defineQuery, isCancellation, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
 import {
   defaultWindow,
+  noTotals,
   type BatchPlan,
   type BatchState,
   type ConversionBatchInput,
@@ -11,7 +12,6 @@ import { defined } from '../../shared/defined';
 import { batchStateQuery } from '../../shared/names';
 import { searchAttributes } from '../../shared/search-attributes';
 import { batchActivities } from './batch-activities';
-import { BatchTally } from './batch-tally';
 import { ruleOf, wantsAgain } from './item-job';
 import { unwrap } from './run-end';
 
@@ -25,7 +25,7 @@ export async function planRun(
   startedAt: number,
 ): Promise<Planned | ConversionBatchResult> {
   const { window = defaultWindow, app, onExisting, isScheduled } = input;
-  const none = { items: 0, inFlight: 0, waiting: 0, ...new BatchTally().totals, window, startedAt };
+  const none = { items: 0, inFlight: 0, waiting: 0, ...noTotals(), window, startedAt };
   setHandler(defineQuery<BatchState>(batchStateQuery), () => ({ status: 'planning', ...none }));
   setCurrentDetails('**planning**: looks for what is new or changed.');
   const request = defined({ ...input, resubmit: undefined, again: undefined });

@@ -57,7 +57,7 @@ export async function awaitConversion(
     const poll = () =>
       park.run((parking) => {
         const deadlineMs = park.stretched(Math.max(lastAt - Date.now(), 1));
-        return activities.checkTask({ ...request, ...parking }, { deadlineMs });
+        return activities.checkTask({ ...request, ...parking }, deadlineMs);
       });
     try {
       const { report, requests } = callback && !park.isParked ? await callbacks.race(poll) : await poll();

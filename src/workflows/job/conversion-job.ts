@@ -1,9 +1,6 @@
 import {
-  allHandlersFinished,
   CancellationScope,
-  condition,
   defineQuery,
-  defineUpdate,
   isCancellation,
   setHandler,
   upsertMemo,
@@ -14,22 +11,20 @@ import type { JobOutcome } from '../../shared/batch-activities';
 import { defined } from '../../shared/defined';
 import {
   lastSegment,
-  type ConversionAcceptance,
   type ConversionJobInput,
   type ConversionJobResult,
   type ConversionJobState,
   type Recall,
 } from '../../shared/job';
-import { acceptedUpdate, conversionStateQuery } from '../../shared/names';
+import { conversionStateQuery } from '../../shared/names';
 import { awaitConversion } from './await-conversion';
 import { convertSource, noteFailure } from './convert-source';
 import type { JobFailure } from './job-failure';
 import { discardDownload, runStep, JobParts } from './job-parts';
-import { countEnd, type JobProgress } from './job-progress';
+import { countEnd } from './job-progress';
 import { SourceUpload } from './upload-source';
 
 const stateQuery = defineQuery<ConversionJobState>(conversionStateQuery);
-const accepted = defineUpdate<ConversionAcceptance>(acceptedUpdate);
 
 /**
  * Converts one file: upload, convert, wait, download. Each step survives the loss of any process.
@@ -42,19 +37,15 @@ export async function conversionJob(input: ConversionJobInput): Promise<Conversi
   setHandler(stateQuery, () => job.progress.state());
   job.callbacks.listen();
   job.park.listen();
-  job.acceptance.listen();
   try {
-    const result = await job.run();
-    await job.acceptance.close();
-    return result;
+    return await job.run();
   } catch (error) {
-    await CancellationScope.nonCancellable(() => job.close(error as Error));
+    if (isCancellation(error)) await CancellationScope.nonCancellable(() => job.cancelled());
     throw error;
   }
 }
 
 class ConversionJob extends JobParts {
-  readonly acceptance = new Acceptance(this.progress);
   private readonly upload = new SourceUpload(this);
 
   async run(): Promise<ConversionJobResult> {
@@ -149,13 +140,8 @@ class ConversionJob extends JobParts {
     return this.download(report, this.input.destination);
   }
 
-  async close(failure: Error): Promise<void> {
-    if (isCancellation(failure)) await this.cancelled();
-    await this.acceptance.close({ failure });
-  }
-
   /** Removes what the job left behind, and notes what can't be undone. */
-  private async cancelled(): Promise<void> {
+  async cancelled(): Promise<void> {
     const { taskId, phase, step } = this.progress;
     const leftOver = step === 'downloading' ? await discardDownload(this) : '';
     const goesOn =
@@ -207,37 +193,14 @@ class ConversionJob extends JobParts {
     if (!report) progress.ownUp();
     progress.enter('completed');
     countEnd(status);
-    const { taskId, connector, durationSeconds, vcredits }: Partial<TaskReport> = report ?? {};
+    const { taskId, durationSeconds, vcredits }: Partial<TaskReport> = report ?? {};
     return {
-      ...defined({ status, taskId, connector, source: progress.source, vcredits, durationSeconds }),
+      ...defined({ status, taskId, source: progress.source, vcredits, durationSeconds }),
       warnings: progress.warnings,
       requests: progress.requests,
       charge: progress.charge.charge,
       ...progress.charged(),
       phaseMs: progress.phaseMs,
     };
-  }
-}
-
-/** Answers those who wait for the service to take the conversion. */
-class Acceptance {
-  private end: { failure?: Error } | undefined;
-
-  constructor(private readonly progress: JobProgress) {}
-
-  listen(): void {
-    setHandler(accepted, async (): Promise<ConversionAcceptance> => {
-      const { charge } = this.progress;
-      await condition(() => charge.taskId !== undefined || this.end !== undefined);
-      if (charge.taskId !== undefined) return { status: 'accepted', taskId: charge.taskId };
-      if (this.end?.failure !== undefined) throw this.end.failure;
-      return { status: 'skipped' };
-    });
-  }
-
-  /** Called when the job ends: an Update without an answer by then gets none. */
-  async close(end: { failure?: Error } = {}): Promise<void> {
-    this.end = end;
-    await condition(allHandlersFinished);
   }
 }

@@ -12,17 +12,12 @@ import {
 } from '@temporalio/workflow';
 import type {
   CheckTaskInput,
-  CheckTaskResult,
   ConversionActivities,
   ConvertFileInput,
-  ConvertFileResult,
   DiscardDownloadInput,
   DownloadFileInput,
-  DownloadFileResult,
   RecallJobInput,
-  RecallJobResult,
   UploadFileInput,
-  UploadFileResult,
 } from '../../shared/activities';
 import { lastSegment } from '../../shared/job';
 import { detailsOf } from './job-failure';
@@ -33,28 +28,16 @@ const heartbeatTimeout = '10 seconds';
 /** Longer: a sync request must survive a short outage of Temporal. A lost worker is detected that much later. */
 const syncHeartbeatTimeout = '1 minute';
 
-export interface StepOptions {
-  /** Shown in the Temporal UI. Default: the source's name, or the task. */
-  summary?: string;
-  /** Default: the policy's. */
-  deadlineMs?: number;
+interface StepOptions {
+  /** Shown in the Temporal UI. */
+  summary: string;
+  deadlineMs: number;
 }
+
+export type JobActivities = ReturnType<typeof createJobActivities>;
 
 /** The activities of a job, each with its time-outs and retries. */
-export interface JobActivities {
-  recallJob(input: RecallJobInput): Promise<RecallJobResult>;
-  uploadFile(input: UploadFileInput, options?: StepOptions): Promise<UploadFileResult>;
-  convertFile(input: ConvertFileInput, options?: StepOptions): Promise<ConvertFileResult>;
-  checkTask(input: CheckTaskInput, options?: StepOptions): Promise<CheckTaskResult>;
-  downloadFile(input: DownloadFileInput, options?: StepOptions): Promise<DownloadFileResult>;
-  /** Removes what a job without a result left at the destination. */
-  discardDownload(input: DiscardDownloadInput): Promise<void>;
-}
-
-export function createJobActivities(
-  policies: Omit<ResolvedPolicies, 'onExisting'>,
-  waits: OrderedWaits,
-): JobActivities {
+export function createJobActivities(policies: ResolvedPolicies, waits: OrderedWaits) {
   const retry = {
     initialInterval: policies.retryInitialIntervalMs,
     maximumInterval: Math.max(policies.retryMaximumIntervalMs, policies.retryInitialIntervalMs),
@@ -77,15 +60,19 @@ export function createJobActivities(
   const whenRepeatSafe = (error: unknown) => asCancellation(error, { isRepeatSafe: true });
 
   return {
-    recallJob: (input) =>
+    recallJob: (input: RecallJobInput) =>
       activities({ startToCloseTimeout: '1 hour', scheduleToCloseTimeout: '1 day', heartbeatTimeout, retry })[
         'conversion.recallJob'
       ](input),
 
-    uploadFile: (input, { summary = lastSegment(input.uri), deadlineMs = policies.uploadDeadlineMs } = {}) =>
-      step({ ...transfer, summary, deadlineMs }, (run) => run['conversion.uploadFile'](input), whenRepeatSafe),
+    uploadFile: (input: UploadFileInput, deadlineMs: number) =>
+      step(
+        { ...transfer, summary: lastSegment(input.uri), deadlineMs },
+        (run) => run['conversion.uploadFile'](input),
+        whenRepeatSafe,
+      ),
 
-    convertFile: (input, { summary = input.sourceName, deadlineMs = policies.submitDeadlineMs } = {}) =>
+    convertFile: (input: ConvertFileInput, { summary, deadlineMs }: StepOptions) =>
       step(
         {
           summary,
@@ -101,15 +88,17 @@ export function createJobActivities(
         (error) => asCancellation(error, { isRepeatSafe: false }),
       ),
 
-    checkTask: (input, { summary = `task ${input.taskId}`, deadlineMs = policies.conversionDeadlineMs } = {}) =>
-      step({ summary, deadlineMs, heartbeatTimeout, startToCloseTimeout: '2 minutes', retry }, (run) =>
-        run['conversion.checkTask'](input),
+    checkTask: (input: CheckTaskInput, deadlineMs: number) =>
+      step(
+        { summary: `task ${input.taskId}`, deadlineMs, heartbeatTimeout, startToCloseTimeout: '2 minutes', retry },
+        (run) => run['conversion.checkTask'](input),
       ),
 
-    downloadFile: (input, { summary = input.sourceName, deadlineMs = policies.downloadDeadlineMs } = {}) =>
+    downloadFile: (input: DownloadFileInput, { summary, deadlineMs }: StepOptions) =>
       step({ ...transfer, summary, deadlineMs }, (run) => run['conversion.downloadFile'](input), whenRepeatSafe),
 
-    discardDownload: (input) =>
+    /** Removes what a job without a result left at the destination. */
+    discardDownload: (input: DiscardDownloadInput) =>
       activities({ startToCloseTimeout: '1 minute', scheduleToCloseTimeout: '1 hour', retry })[
         'conversion.discardDownload'
       ](input),

@@ -30,25 +30,22 @@ export function resolvePolicies(input: ConversionJobInput): ResolvedPolicies {
   if (!isRecord(input)) throw invalid('its input', 'must be an object');
   requireText(input.app, 'app');
   requireText(input.output, 'output');
-  requireOneSource(input.source);
+  // An untyped caller may violate the type.
+  const source: unknown = input.source;
+  if (!isRecord(source) || typeof source['uri'] !== 'string') throw invalid('source', 'must be { uri }');
   for (const field of ['input', 'destination'] as const) {
     if (input[field] !== undefined) requireText(input[field], field);
   }
   requireParameters(input.parameters);
   requireCharge(input.earlier);
   choice(input.mode ?? 'async', conversionModes, 'mode');
+  const chosen: unknown = input.policies ?? {};
+  if (!isRecord(chosen)) throw invalid('policies', 'must be an object');
+  const resolved = Object.entries(policies).map(([name, policy]) => resolvePolicy(name, policy, chosen[name]));
   return {
-    ...resolveChosen(input.policies),
+    ...(Object.fromEntries(resolved) as Omit<ResolvedPolicies, 'onExisting'>),
     onExisting: choice(input.onExisting ?? defaultOnExisting, onExistingChoices, 'onExisting'),
   };
-}
-
-/** @throws ApplicationFailure of type `INVALID_JOB` that names the field. */
-export function resolveChosen(policiesOfJob: ConversionPolicies = {}): Omit<ResolvedPolicies, 'onExisting'> {
-  if (!isRecord(policiesOfJob)) throw invalid('policies', 'must be an object');
-  const chosen: Record<string, unknown> = policiesOfJob;
-  const resolved = Object.entries(policies).map(([name, policy]) => resolvePolicy(name, policy, chosen[name]));
-  return Object.fromEntries(resolved) as Omit<ResolvedPolicies, 'onExisting'>;
 }
 
 function resolvePolicy(
@@ -76,15 +73,6 @@ function readDuration(value: unknown, field: string): number {
     throw invalid(field, `must be milliseconds above 0 or text such as '10 minutes', not ${told}`);
   }
   return milliseconds;
-}
-
-/** Takes `unknown`, because an untyped caller may violate the type. */
-function requireOneSource(source: unknown): void {
-  const { uri, connector, name } = isRecord(source) ? source : {};
-  if ((typeof uri === 'string') === (typeof connector === 'string')) {
-    throw invalid('source', 'must be { uri } or { connector }');
-  }
-  if (name !== undefined) requireText(name, 'source.name');
 }
 
 function requireParameters(parameters: unknown): void {

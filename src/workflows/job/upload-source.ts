@@ -8,8 +8,7 @@ import { runStep, type JobParts } from './job-parts';
 
 export interface Uploaded {
   connector: string;
-  /** Absent when the job was given a connector. */
-  bytes?: number;
+  bytes: number;
 }
 
 /** A lost upload is repeated once: a second loss has another cause. */
@@ -24,7 +23,7 @@ export class SourceUpload {
 
   /** An upload that the service lost or let expire can be repeated. */
   get isRepeatable(): boolean {
-    return this.left > 0 && 'uri' in this.job.input.source;
+    return this.left > 0;
   }
 
   /** Resets the limit: an upload that expires while the job is parked is not the service's fault. */
@@ -41,7 +40,6 @@ export class SourceUpload {
   async run(): Promise<Uploaded | 'skipped'> {
     const { input, policies, progress, activities, host, replaces } = this.job;
     const { app, source, output, destination } = input;
-    if ('connector' in source) return source;
     const given = this.isGivenTried ? undefined : input.upload;
     this.isGivenTried = true;
     if (!given) this.left -= 1;
@@ -53,7 +51,7 @@ export class SourceUpload {
     const step = { phase: 'uploading', deadlineCode: failureCodes.uploadDeadline } as const;
     const uploaded = await runStep(this.job, step, (parking) => {
       const deadlineMs = this.job.park.stretched(policies.uploadDeadlineMs);
-      return activities.uploadFile({ ...request, ...parking }, { deadlineMs });
+      return activities.uploadFile({ ...request, ...parking }, deadlineMs);
     });
     if ('lost' in uploaded) throw progress.failed(uploaded.lost);
     if (uploaded.skipped) return 'skipped';

@@ -8,11 +8,11 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { failureCodes } from '../../shared/activities';
-import type { ConversionBatchResult, ConversionSweepInput, ConversionSweepResult } from '../../shared/batch';
+import type { ConversionSweepInput, ConversionSweepResult } from '../../shared/batch';
 import { conversionBatchType } from '../../shared/names';
 import { attributesOf, isListed, storable } from '../../shared/search-attributes';
 import { batchDetails, batchSummary } from '../../shared/temporal-ui';
-import { shellWord } from '../../shared/wording';
+import { describeBatch } from '../batch/batch-details';
 import type { conversionBatch } from '../batch/conversion-batch';
 
 /**
@@ -27,26 +27,20 @@ export async function conversionSweep(sweep: ConversionSweepInput): Promise<Conv
   const child = await startBatch(sweep);
   if (!child) {
     setCurrentDetails(`**Skipped**: batch \`${batch}\` was running already.`);
-    return { status: 'batchRunning', ...countsOf(undefined), warnings: [] };
+    return { status: 'batchRunning' };
   }
   try {
     const ended = await child.result();
-    const { status, results, reportFailure } = ended;
-    const warnings = [
-      ...(ended.planned?.warnings ?? []).slice(0, maxWarnings),
-      ...(reportFailure === undefined
-        ? []
-        : [`There is no report: ${reportFailure} When that is fixed: fileconv batch report ${shellWord(batch)}`]),
-    ];
-    const result = { status, ...countsOf(ended), ...(results !== undefined && { results }), warnings };
-    setCurrentDetails(describeSweep(batch, result));
-    return result;
+    const { namespace } = workflowInfo();
+    const { reportFailure } = ended;
+    setCurrentDetails(
+      describeBatch({ workflowId: batch, namespace, isListed: isListed(workflowInfo()), reportFailure }, ended),
+    );
+    return ended;
   } catch (error) {
     throw error instanceof ChildWorkflowFailure ? (error.cause ?? error) : error;
   }
 }
-
-const maxWarnings = 20;
 
 /** Undefined if it was running already. */
 async function startBatch({ batch, input }: ConversionSweepInput) {
@@ -66,52 +60,6 @@ async function startBatch({ batch, input }: ConversionSweepInput) {
     if (error instanceof WorkflowExecutionAlreadyStartedError) return undefined;
     throw error;
   }
-}
-
-function countsOf(ended: ConversionBatchResult | undefined) {
-  const {
-    planned,
-    succeeded = 0,
-    cancelled = 0,
-    kept = 0,
-    refused: failedSo = 0,
-    failed = 0,
-    missing = 0,
-  } = ended ?? {};
-  const { done = 0, unsettled = 0, refused = 0, leftOut = 0 } = planned ?? {};
-  // What is kept or refused is counted apart, and some is only recognized while the batch runs.
-  const todo = (planned?.todo ?? 0) - (kept - (planned?.kept ?? 0));
-  return {
-    todo,
-    succeeded,
-    failed: failed - kept - failedSo,
-    cancelled,
-    kept,
-    refused,
-    done,
-    missing,
-    unsettled,
-    leftOut,
-  };
-}
-
-function describeSweep(batch: string, result: ConversionSweepResult): string {
-  const { status, todo, succeeded, failed, cancelled, kept, refused, unsettled, leftOut, warnings } = result;
-  const name = shellWord(batch);
-  const outcome = [`${succeeded} succeeded`, `${failed} failed`, ...(cancelled > 0 ? [`${cancelled} cancelled`] : [])];
-  const headline = todo === 0 ? 'nothing was new or changed' : `${todo} new or changed files, ${outcome.join(', ')}`;
-  const lines = [
-    `**${status}**: ${headline}`,
-    todo > 0 && `Batch \`${batch}\`; its report: \`fileconv batch report ${name}\``,
-    kept > 0 &&
-      `**Needs a person**: ${kept} files were not converted, since an earlier sweep may have been charged for them. Look at the service first; to convert all the same, and maybe pay twice: \`fileconv batch retry ${name} --resubmit\``,
-    refused > 0 &&
-      `${refused} files were not sent: it is known that they can't be converted. Repair them, or leave them out.`,
-    leftOut > 0 && `**${leftOut} files or folders were left out**: they can't be read.`,
-    unsettled > 0 && `${unsettled} files that may still be being written are left to the next sweep.`,
-    ...warnings.map((warning) => `- ${warning}`),
-  ];
-  return lines.filter(Boolean).join('\n\n');
 }
 
 /** The client has already checked this, but a hand-written schedule may not; a plain error would be retried forever. */

@@ -1,10 +1,8 @@
 import { link, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { replanFailed } from '../../../src/batch/plan/replan-failed';
-import { createLocalFiles } from '../../../src/storage/local-files';
 import { addFiles, cleanUp, folderUri, makeTree } from '../folder';
-import { convertAll, messagesOf, plan, readItems, writeParts, writeResults } from './planning';
+import { convertAll, messagesOf, plan, readItems, writeParts, writeResults, retry } from './planning';
 
 afterEach(cleanUp);
 
@@ -62,7 +60,7 @@ describe('conflicts of files', () => {
     await plan(cwd);
     await writeParts(cwd, []);
     await addFiles(cwd, { 'in/e.md': 'no more empty' });
-    const retried = await replanFailed({ files: createLocalFiles(), batchFolder: folderUri(cwd, '.batch') });
+    const retried = await retry(cwd);
     expect(retried).toMatchObject({ rows: 4, todo: 2, bad: 2, failures: { DESTINATION_TAKEN: 2 } });
     expect((await readItems(cwd, 2)).map(({ refused }) => refused?.isUnclear)).toEqual([
       true,

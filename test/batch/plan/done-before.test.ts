@@ -1,12 +1,11 @@
 import { appendFile, readFile, rename, rm, truncate, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
-import { replanFailed } from '../../../src/batch/plan/replan-failed';
 import { RunFileError } from '../../../src/batch/run-files';
 import { StorageError } from '../../../src/storage/errors';
 import { createLocalFiles } from '../../../src/storage/local-files';
 import { addFiles, cleanUp, folderUri, makeTree } from '../folder';
-import { convertAll, listRuns, plan, readItems, runFolder, sha256, writeParts, writeResults } from './planning';
+import { convertAll, listRuns, plan, readItems, runFolder, sha256, writeParts, writeResults, retry } from './planning';
 
 afterEach(cleanUp);
 
@@ -42,11 +41,11 @@ describe('a batch that is planned again', () => {
     const cwd = await convertedTree();
     await addFiles(cwd, { 'in/empty.md': '' });
     for (const run of [2, 3]) {
-      const passedOver = { done: 3, refused: 1, failures: { SOURCE_EMPTY: 1 } };
-      expect(await plan(cwd)).toMatchObject({ run: { number: run }, todo: 0, bad: 1, passedOver });
+      const totals = { skipped: 3, failed: 1, refused: 1, failures: { SOURCE_EMPTY: 1 } };
+      expect(await plan(cwd)).toMatchObject({ run: { number: run }, todo: 0, bad: 1, totals });
       await writeResults(cwd, await convertAll(cwd, { run }), run);
     }
-    const retried = await replanFailed({ files: createLocalFiles(), batchFolder: folderUri(cwd, '.batch') });
+    const retried = await retry(cwd);
     expect(retried).toMatchObject({ run: { number: 4 }, todo: 0, failures: { SOURCE_EMPTY: 1 } });
   });
 
@@ -136,7 +135,7 @@ describe('a batch that is planned again', () => {
       cwdOfRetry,
       failed.map((each) => ({ ...each, warnings })),
     );
-    await replanFailed({ files: createLocalFiles(), batchFolder: folderUri(cwdOfRetry, '.batch') });
+    await retry(cwdOfRetry);
     expect((await readItems(cwdOfRetry, 2)).map(({ done }) => done?.warnings)).toEqual([warnings, undefined, warnings]);
   });
 

@@ -2,6 +2,7 @@ import { mkdir, readdir, symlink, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { summaryOf } from '../../../src/batch/plan/planned-batch';
+import { noTotals } from '../../../src/shared/batch';
 import { cleanUp, folderUri, makeTree } from '../folder';
 import { listRuns, messagesOf, plan, readItems, runFolder } from './planning';
 
@@ -25,10 +26,7 @@ describe('a plan of folders', () => {
         { input: 'md', extension: 'md', output: 'pdf', rows: 2, bytes: 2 },
         { input: 'docx', extension: 'docx', output: 'pdf', rows: 1, bytes: 3 },
       ],
-      passedOver: {
-        ...{ done: 0, missing: 0, kept: 0, refused: 0, unconvertible: 0, possiblyChargedTwice: 0 },
-        failures: {},
-      },
+      totals: noTotals(),
       replaced: 0,
       missing: { count: 0, listed: [] },
       existing: { count: 0, listed: [] },

@@ -42,7 +42,7 @@ describe('a plan of a manifest', () => {
     await addFiles(cwd, {
       'n.csv': `source,output,destination\na,pdf,../../etc/x\nb,pdf,${elsewhere}/b.pdf\nc,pdf,file://host/c.pdf\ngs://in/d,pdf,d.pdf\ne,pdf,gs://out/e.pdf\n`,
     });
-    const free = await planManifest(cwd, 'n.csv', { out: undefined });
+    const free = await planManifest(cwd, 'n.csv', { out: null });
     expect(messagesOf(free.problems)).toEqual([
       `n.csv line 2, column destination: ../../etc/x is outside of ${cwd}. Name a file in there, or an absolute path.`,
       'n.csv line 3, column source: b does not exist.',
@@ -57,7 +57,7 @@ describe('a plan of a manifest', () => {
       'm.csv': 'source,output,destination\nhttps://joe:SECRET@host/a.md,pdf,\na,pdf,s3://joe:SECRET@host/a.pdf\n',
       a: '',
     });
-    const { problems } = await planManifest(cwd, 'm.csv', { out: undefined });
+    const { problems } = await planManifest(cwd, 'm.csv', { out: null });
     expect(messagesOf(problems)).toEqual([
       'm.csv line 2, column source: https://host/a.md holds a user name or a password. Take them out.',
       'm.csv line 3, column destination: s3://host/a.pdf holds a user name or a password. Take them out.',
@@ -68,7 +68,7 @@ describe('a plan of a manifest', () => {
     const cwd = await makeTree({ 'm.csv': 'source,output\nhttps://host/a b.md?sig=SECRET,pdf\n' });
     const look = () => Promise.resolve({ kind: 'none', reason: 'does not exist', isLink: false } as const);
     const files = new Stores({ file: createLocalFiles(), https: Object.assign(new MemoryFiles(), { look }) });
-    const { problems } = await planManifest(cwd, 'm.csv', { files, out: undefined });
+    const { problems } = await planManifest(cwd, 'm.csv', { files, out: null });
     expect(messagesOf(problems)).toEqual([
       'm.csv line 2, column destination: the web can only be read. Name a folder with --out.',
     ]);

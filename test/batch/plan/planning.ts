@@ -13,23 +13,28 @@ import { folderUri, readJsonl } from '../folder';
 export { sha256 };
 
 /** Plans in a folder with sources in `in`, results to `out`, and the batch's runs in `.batch`. */
-export function plan(cwd: string, options: Partial<PlanBatchOptions> = {}): Promise<PlannedBatch> {
+export function plan(cwd: string, { out = folderUri(cwd, 'out'), ...options }: PlanChange = {}): Promise<PlannedBatch> {
   return planBatch({
     what: { sources: ['in'], recursive: true, to: 'pdf' },
     files: createLocalFiles(),
-    batchFolder: folderUri(cwd, '.batch'),
+    folder: folderUri(cwd, '.batch'),
     cwd: folderUri(cwd),
-    out: folderUri(cwd, 'out'),
+    ...(out !== null && { out }),
     ...options,
   });
 }
 
+/** Without `out` if that is null. */
+type PlanChange = Partial<Omit<PlanBatchOptions, 'out'>> & { out?: string | null };
+
+/** The same of the rows of the last run. */
+export function retry(cwd: string, options: Partial<PlanBatchOptions> = {}): Promise<PlannedBatch> {
+  const folder = folderUri(cwd, '.batch');
+  return planBatch({ files: createLocalFiles(), what: 'last', folder, cwd: folderUri(cwd), ...options });
+}
+
 /** Plans the rows of a manifest that lies in the folder. */
-export function planManifest(
-  cwd: string,
-  name: string,
-  options: Partial<PlanBatchOptions> = {},
-): Promise<PlannedBatch> {
+export function planManifest(cwd: string, name: string, options: PlanChange = {}): Promise<PlannedBatch> {
   return plan(cwd, {
     what: { manifest: pathToFileURL(path.join(cwd, name)).href, name, folder: folderUri(cwd) },
     ...options,

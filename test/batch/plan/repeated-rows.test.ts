@@ -2,11 +2,9 @@ import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { AskPair } from '../../../src/batch/plan/settle-row';
 import type { PlanBatchOptions } from '../../../src/batch/plan/plan-batch';
-import { replanFailed } from '../../../src/batch/plan/replan-failed';
 import type { BatchItem, BatchItemResult } from '../../../src/shared/batch';
-import { createLocalFiles } from '../../../src/storage/local-files';
-import { addFiles, cleanUp, folderUri, makeTree } from '../folder';
-import { convertAll, plan, readItems, sha256, writeParts, writeResults } from './planning';
+import { addFiles, cleanUp, makeTree } from '../folder';
+import { convertAll, plan, readItems, sha256, writeParts, writeResults, retry } from './planning';
 
 /** What a plan makes of rows that an earlier run may have been charged for. */
 
@@ -40,10 +38,7 @@ describe.each(['run', 'retry'] as const)('batch %s', (command) => {
   const again = (
     cwd: string,
     options: Partial<Pick<PlanBatchOptions, 'onUnknownOutcome' | 'again' | 'ask' | 'what'>> = {},
-  ) =>
-    command === 'run'
-      ? plan(cwd, options)
-      : replanFailed({ files: createLocalFiles(), batchFolder: folderUri(cwd, '.batch'), ...options });
+  ) => (command === 'run' ? plan(cwd, options) : retry(cwd, options));
 
   it('fetches an accepted task of the same content', async () => {
     const cwd = await endedWith(accepted);

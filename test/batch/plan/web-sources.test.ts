@@ -1,13 +1,12 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { replanFailed } from '../../../src/batch/plan/replan-failed';
 import { createHttpsFiles } from '../../../src/storage/https/index';
 import { createLocalFiles } from '../../../src/storage/local-files';
 import { Stores } from '../../../src/storage/stores';
 import { onCleanUp } from '../../storage/folder';
-import { addFiles, cleanUp, folderUri, makeTree } from '../folder';
-import { messagesOf, plan, readItems, sha256, writeResults } from './planning';
+import { addFiles, cleanUp, makeTree } from '../folder';
+import { messagesOf, plan, readItems, sha256, writeResults, retry } from './planning';
 
 /** Batches of files of the web, whose hosts come and go. */
 
@@ -75,7 +74,7 @@ it('a file is not converted again because its host is away', async () => {
     cwd,
     [1, 2].map((item) => ({ item, status: 'skipped' })),
   );
-  expect(await replanFailed({ files, batchFolder: folderUri(cwd, '.batch') })).toMatchObject({ rows: 2, done: 2 });
+  expect(await retry(cwd, { files })).toMatchObject({ rows: 2, done: 2 });
 });
 
 it('a file that was left out is so too while its host is away', async () => {

@@ -1,5 +1,5 @@
 import { messagesOf } from 'temporal-file-conversion/internal/batch/plan/findings';
-import { planBatch, planOptions } from 'temporal-file-conversion/internal/batch/plan/plan-batch';
+import { planBatch } from 'temporal-file-conversion/internal/batch/plan/plan-batch';
 import { summaryOf, type PlannedBatch } from 'temporal-file-conversion/internal/batch/plan/planned-batch';
 import { askingOf, type FormatQuestions } from 'temporal-file-conversion/internal/batch/plan/settle-row';
 import type { BatchPlan } from 'temporal-file-conversion/internal/shared/batch';
@@ -18,14 +18,12 @@ export async function planDry(
   { plan, app, onExisting, ...rules }: DryRun,
   signal: AbortSignal,
 ): Promise<PlannedBatch> {
-  const { what } = plan;
-  if (what === 'last') throw new Error('a retry has no dry run');
   const ask = askingOf(questions(context, { app, signal }), onExisting);
   const planned = await planBatch({
-    ...planOptions({ ...plan, what }),
+    ...plan,
     ...rules,
     ...{ files: filesOf(context), ask, signal },
-    stdin: context.stdin,
+    piped: context.stdin,
     dryRun: true,
   }).catch((error: unknown) => {
     if (!signal.aborted) throw error;

@@ -36,7 +36,7 @@ function describe(job: JobInspection, link: string | undefined): string[] {
     ['Last failure', pending?.lastFailure],
     ['Worker', workerText(job)],
     ['Error', error && `${error.code}: ${error.message}`],
-    ['Source', 'uri' in source ? withoutSecrets(source.uri) : `connector ${source.connector}`],
+    ['Source', withoutSecrets(source.uri)],
     ['Destination', destination ?? 'none: the result stays at the service'],
     ['Output', output && `${output.uri} (${fileSize(output.bytes)}, sha256 ${output.sha256})`],
     ['App', job.app],

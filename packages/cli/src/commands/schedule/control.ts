@@ -28,9 +28,11 @@ export async function listSchedules(context: CommandContext): Promise<void> {
 }
 
 /** What the last sweep has not converted; nothing if it has converted all. */
-function incompleteSweep(name: string, { failed, refused, leftOut, kept, warnings }: ConversionSweepResult): string[] {
+function incompleteSweep(name: string, result: ConversionSweepResult): string[] {
+  if (result.status === 'batchRunning') return [];
+  const { failed, planned: { leftOut = 0, warnings = [] } = {} } = result;
   const missed = [
-    failed + refused + kept > 0 ? `${counted(failed + refused + kept, 'file')} not converted` : '',
+    failed > 0 ? `${counted(failed, 'file')} not converted` : '',
     leftOut > 0 ? `${counted(leftOut, 'file or folder', 'files or folders')} can't be read` : '',
   ].filter((each) => each !== '');
   if (missed.length === 0) return [];

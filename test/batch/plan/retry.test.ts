@@ -1,21 +1,18 @@
 import { readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { NoEarlierRunError, replanFailed } from '../../../src/batch/plan/replan-failed';
 import { summaryOf } from '../../../src/batch/plan/planned-batch';
-import { createLocalFiles } from '../../../src/storage/local-files';
 import { addFiles, cleanUp, folderUri, makeTree } from '../folder';
-import { convertAll, listRuns, plan, readItems, runFolder, sha256, writeParts, writeResults } from './planning';
+import { convertAll, listRuns, plan, readItems, retry, runFolder, sha256, writeParts, writeResults } from './planning';
 
 afterEach(cleanUp);
 
 const files = { 'in/a.md': 'a', 'in/b.md': 'bb', 'in/c.md': 'ccc' };
-const retry = (cwd: string) => replanFailed({ files: createLocalFiles(), batchFolder: folderUri(cwd, '.batch') });
 
 async function todoOf(cwd: string, run: number): Promise<[item: number, isReplaced: true | undefined][]> {
   return (await readItems(cwd, run)).filter(({ done }) => !done).map(({ item, replaces }) => [item, replaces && true]);
 }
 
-describe('replanFailed', () => {
+describe('a retry', () => {
   it('runs what failed again under the same numbers, and nothing that succeeded, even if its files changed', async () => {
     const cwd = await makeTree(files);
     await plan(cwd);
@@ -41,11 +38,10 @@ describe('replanFailed', () => {
     await plan(cwd);
     await writeResults(cwd, await convertAll(cwd));
     await rm(path.join(cwd, 'out/c.pdf'));
-    const asked = { files: createLocalFiles(), batchFolder: folderUri(cwd, '.batch') };
-    const nothing = await replanFailed(asked);
+    const nothing = await retry(cwd);
     expect(nothing).toMatchObject({ done: 3, todo: 0, missing: { count: 1 } });
     expect(summaryOf(nothing).warnings).toEqual([expect.stringMatching(/c\.pdf is not there any more.*--again/)]);
-    expect(await replanFailed({ ...asked, again: true })).toMatchObject({ done: 2, todo: 1, missing: { count: 0 } });
+    expect(await retry(cwd, { again: true })).toMatchObject({ done: 2, todo: 1, missing: { count: 0 } });
     expect(await todoOf(cwd, 2)).toEqual([[3, undefined]]);
   });
 
@@ -117,15 +113,13 @@ describe('replanFailed', () => {
 
   it('says what to type when there is no run, and writes none when it is dry or stopped', async () => {
     const cwd = await makeTree(files);
-    await expect(retry(cwd)).rejects.toThrow(NoEarlierRunError);
+    await expect(retry(cwd)).rejects.toMatchObject({ code: 'NO_EARLIER_RUN' });
     await expect(retry(cwd)).rejects.toThrow('Start one first: fileconv batch run');
     await plan(cwd);
     await utimes(path.join(cwd, 'in/a.md'), 1, 1);
-    const store = createLocalFiles();
-    const batchFolder = folderUri(cwd, '.batch');
-    expect((await replanFailed({ files: store, batchFolder, dryRun: true })).run).toBeUndefined();
+    expect((await retry(cwd, { dryRun: true })).run).toBeUndefined();
     const signal = AbortSignal.abort(new Error('stopped'));
-    await expect(replanFailed({ files: store, batchFolder, signal })).rejects.toThrow('stopped');
+    await expect(retry(cwd, { signal })).rejects.toThrow('stopped');
     expect(await listRuns(cwd)).toEqual(['run-0001']);
   });
 });

@@ -143,13 +143,13 @@ describe('one data folder', () => {
     await service.close();
   });
 
-  it('of a newer version is left alone', async () => {
+  it('of another version is left alone', async () => {
     const { service } = await startTestService({ dataDir }, testApp);
     await service.close();
     const db = new Database(path.join(dataDir, 'service.db'));
     db.exec('PRAGMA user_version = 99');
     db.close();
-    await expect(startConversionService({ dataDir, apps: [testApp.app] })).rejects.toThrow(/newer version/);
+    await expect(startConversionService({ dataDir, apps: [testApp.app] })).rejects.toThrow(/another version of this package \(schema 99, not 1\)/);
   });
 });
 

@@ -149,7 +149,9 @@ describe('one data folder', () => {
     const db = new Database(path.join(dataDir, 'service.db'));
     db.exec('PRAGMA user_version = 99');
     db.close();
-    await expect(startConversionService({ dataDir, apps: [testApp.app] })).rejects.toThrow(/another version of this package \(schema 99, not 1\)/);
+    await expect(startConversionService({ dataDir, apps: [testApp.app] })).rejects.toThrow(
+      /another version of this package \(schema 99, not 1\)/,
+    );
   });
 });
 

@@ -33,7 +33,6 @@ interface BadConfiguration {
 }
 
 const inAccounts = 'DATA/accounts.toml: ';
-const inFaults = 'DATA/faults.toml: ';
 const isNotYours = 'Make it yours, or name another folder with FILECONV_SERVICE_DATA_DIR.';
 
 const badConfigurations: BadConfiguration[] = [
@@ -56,18 +55,6 @@ const badConfigurations: BadConfiguration[] = [
     env: { FILECONV_SERVICE_ACCOUNTS_FILE: '/nowhere/accounts.toml' },
     exitCode: 2,
     says: '/nowhere/accounts.toml: there is no such accounts file',
-  },
-  {
-    title: 'a fault that lacks a key',
-    faults: '[[faults]]\nkind = "latency"\n',
-    exitCode: 2,
-    says: `${inFaults}faults.0.ms: must be a number of milliseconds`,
-  },
-  {
-    title: 'a faults file that was named and is not there',
-    env: { FILECONV_SERVICE_FAULTS_FILE: '/nowhere/faults.toml' },
-    exitCode: 2,
-    says: '/nowhere/faults.toml: there is no such faults file',
   },
   {
     title: 'a configuration variable of the wrong type',

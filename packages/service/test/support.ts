@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { entriesOf } from '../src/engines/archive';
 import { engineNamesOfNpm } from '../src/engines/engine';
 import { type ConversionService, type ConversionServiceOptions, type ServiceApp, startConversionService } from '../src';
 
@@ -248,13 +249,7 @@ export function longMarkdown(kilobytes: number): string {
   return paragraph.repeat(Math.ceil((kilobytes * 1024) / paragraph.length));
 }
 
-/** The names in a zip archive, read from its central directory. */
+/** The names in a zip archive. */
 export function listZip(bytes: Buffer): string[] {
-  const names: string[] = [];
-  const signature = Buffer.from('PK\x01\x02', 'latin1');
-  for (let at = bytes.indexOf(signature); at !== -1; at = bytes.indexOf(signature, at + 46)) {
-    const length = bytes.readUInt16LE(at + 28);
-    names.push(bytes.subarray(at + 46, at + 46 + length).toString('utf8'));
-  }
-  return names;
+  return entriesOf(bytes).map(({ name }) => name);
 }

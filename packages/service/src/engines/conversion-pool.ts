@@ -114,6 +114,7 @@ export class ConversionPool {
   #describe(ending: ProcessEnding, { timeoutMs }: ConversionRequest): ConversionOutcome {
     if (ending.by === 'answer') return ending.outcome;
     const failed = (message: string) => ({ worn: true, status: 'failed' as const, message });
+    const broken = (message: string) => ({ worn: true, status: 'broken' as const, message });
     if (ending.by === 'timeout') {
       const message = `The conversion took longer than ${timeoutMs / 1000} s and was ended, the second time while no other ran. Split the file, or make it smaller.`;
       return { ...failed(message), end: 'timedOut' };
@@ -127,33 +128,21 @@ export class ConversionPool {
         `The conversion needs more than the ${showBytes(maxMemoryBytes)} of memory that it may use: ${had} and was ended. Split the file, or make it smaller.`,
       );
     }
-    switch (signal) {
-      case 'SIGKILL':
-        return {
-          worn: true,
-          status: 'broken',
-          message: `Something on this machine killed the conversion ${triesByEnd.killed} times, perhaps for want of memory. Give it more memory, or lower conversion_concurrency.`,
-          end: 'killed',
-        };
-      case 'SIGABRT':
-      case 'SIGSEGV':
-      case 'SIGBUS':
-      case 'SIGILL':
-      case 'SIGFPE':
-      case 'SIGTRAP':
-        return {
-          ...failed(`The engine crashed on this file twice (${signal}); the file may be damaged.`),
-          end: 'crashed',
-        };
-      default:
-        return {
-          worn: true,
-          status: 'broken',
-          message: `The conversion process ended unexpectedly (${ending.reason}); the service may have to be installed again.`,
-        };
+    if (signal === 'SIGKILL') {
+      const message = `Something on this machine killed the conversion ${triesByEnd.killed} times, perhaps for want of memory. Give it more memory, or lower conversion_concurrency.`;
+      return { ...broken(message), end: 'killed' };
     }
+    if (signal && crashes.has(signal)) {
+      const message = `The engine crashed on this file twice (${signal}); the file may be damaged.`;
+      return { ...failed(message), end: 'crashed' };
+    }
+    return broken(
+      `The conversion process ended unexpectedly (${ending.reason}); the service may have to be installed again.`,
+    );
   }
 }
+
+const crashes = new Set<NodeJS.Signals>(['SIGABRT', 'SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGTRAP']);
 
 function brokenBy(error: unknown): { status: 'broken'; message: string } {
   return { status: 'broken', message: isOutOfSpace(error) ? outOfSpaceMessage : messageOf(error) };

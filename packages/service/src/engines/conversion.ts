@@ -127,6 +127,11 @@ export function reasonOf(error: unknown): string {
   return oneLine(messageOf(error));
 }
 
+/** The first five of many names. */
+export function fewOf(names: readonly string[]): string {
+  return names.slice(0, 5).join(', ') + (names.length > 5 ? ` and ${names.length - 5} more` : '');
+}
+
 /** Loads an optional engine, or fails with what to install. */
 export async function loadEngine<Module>(packageName: string, load: () => Promise<Module>): Promise<Module> {
   try {

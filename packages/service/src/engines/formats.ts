@@ -1,7 +1,7 @@
 import type { Format } from 'temporal-file-conversion/contract';
 import { extensionOf } from '../files/file-name';
 import { TaskError } from '../shared/task-error';
-import type { ConversionRequest, ParameterName, Parameters } from './conversion';
+import type { ConversionRequest, Parameters } from './conversion';
 import { engineNames, type Need } from './engine';
 import { engines } from './engines-table';
 import { type FormatRow, formatRows } from './formats-table';
@@ -65,36 +65,9 @@ export class FormatCatalog {
     return this.#byExtension.get(extension.toLowerCase());
   }
 
-  /** How the first engine that is here, and takes these parameters, converts the pair. */
-  route(input: FormatRow, output: FormatRow, parameters: Parameters = {}): Route | undefined {
-    const given = namesOf(parameters);
-    const lane = this.#usableFor(input, output).find(({ family: { takes = [] } }) =>
-      given.every((name) => takes.includes(name)),
-    );
-    if (!lane) return undefined;
-    const { engine, family } = lane;
-    return {
-      engine: engine.name,
-      reader: family.reads.get(input.name) ?? input.name,
-      writer: family.writes.get(output.name) ?? output.name,
-    };
-  }
-
   /** Whether an engine that is here converts the pair. */
   converts(input: FormatRow, output: FormatRow): boolean {
-    return this.route(input, output) !== undefined;
-  }
-
-  /** What a conversion of the pair may be told; undefined when no engine that is here converts it. */
-  parametersFor(input: FormatRow, output: FormatRow): ParameterName[] | undefined {
-    const lanes = this.#usableFor(input, output);
-    return lanes.length === 0 ? undefined : [...new Set(lanes.flatMap(({ family }) => family.takes ?? []))];
-  }
-
-  /** What to run so that some engine converts the pair; undefined when none does. */
-  installCommand(input: FormatRow, output: FormatRow): string | undefined {
-    const [first] = this.#lanesFor(input, output);
-    return first && installCommand(first.missing);
+    return this.lanesFor(input, output).some(isUsable);
   }
 
   /** The formats at one end of a conversion; with `partner`, only those that convert from or to it. */
@@ -132,11 +105,8 @@ export class FormatCatalog {
     });
   }
 
-  #usableFor(input: FormatRow, output: FormatRow): Lane[] {
-    return this.#lanesFor(input, output).filter(isUsable);
-  }
-
-  #lanesFor(input: FormatRow, output: FormatRow): Lane[] {
+  /** What would convert the pair if it were here. */
+  lanesFor(input: FormatRow, output: FormatRow): Lane[] {
     return this.#lanes.filter(({ family }) => family.reads.has(input.name) && family.writes.has(output.name));
   }
 }
@@ -196,11 +166,6 @@ export function requireFormat(catalog: FormatCatalog, name: string, end: keyof t
   return row;
 }
 
-/** Whether files of a format have this extension. */
-function isNamedAs({ extensions, readsAlso }: FormatRow, extension: string): boolean {
-  return extensions.includes(extension) || readsAlso.includes(extension);
-}
-
 /** The input format of an uploaded file: the one that the request names, otherwise that of the extension. */
 export function chooseInput(
   catalog: FormatCatalog,
@@ -209,34 +174,38 @@ export function chooseInput(
   const extension = extensionOf(fileName);
   const input = named === undefined ? catalog.ofExtension(extension) : requireFormat(catalog, named, 'input');
   if (!input) throw new TaskError('INVALID_INPUT_FORMAT', { subject: extension });
-  if (isNamedAs(input, extension)) return input;
+  if ([...input.extensions, ...input.readsAlso].includes(extension)) return input;
   throw new TaskError('NOT_MATCH_EXTENSION_AND_INPUT', { subject: named ?? extension });
 }
 
-function namesOf(parameters: Parameters): ParameterName[] {
-  const given = Object.entries(parameters).filter(([, value]) => value !== undefined);
-  return given.map(([name]) => name as ParameterName);
-}
-
-/** How to convert the pair with what is installed. */
+/** How the first engine that is here, and takes these parameters, converts the pair. */
 export function requireRoute(
   catalog: FormatCatalog,
   input: FormatRow,
   output: FormatRow,
   parameters: Parameters = {},
 ): Route {
-  const route = catalog.route(input, output, parameters);
-  if (route) return route;
+  const lanes = catalog.lanesFor(input, output);
+  const usable = lanes.filter(isUsable);
+  const given = Object.entries(parameters).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+  const lane = usable.find(({ family: { takes = [] } }) => given.every((name) => takes.some((each) => each === name)));
+  if (lane) {
+    const { engine, family } = lane;
+    return {
+      engine: engine.name,
+      reader: family.reads.get(input.name) ?? input.name,
+      writer: family.writes.get(output.name) ?? output.name,
+    };
+  }
   const pair = `${input.name} to ${output.name}`;
-  const takes = catalog.parametersFor(input, output);
-  if (takes) {
-    const given = namesOf(parameters);
-    const subject = given.find((name) => !takes.includes(name)) ?? given.join(' with ');
-    const reason = takes.length === 0 ? `${pair} takes none` : `${pair} takes ${takes.join(', ')}`;
+  if (usable.length > 0) {
+    const takes = new Set<string>(usable.flatMap(({ family }) => family.takes ?? []));
+    const subject = given.find((name) => !takes.has(name)) ?? given.join(' with ');
+    const reason = takes.size === 0 ? `${pair} takes none` : `${pair} takes ${[...takes].join(', ')}`;
     throw new TaskError('INVALID_PARAMETER', { subject, reason });
   }
-  const install = catalog.installCommand(input, output);
-  if (install === undefined) throw new TaskError('NO_CONVERTER_INPUT_TO_OUTPUT', { subject: pair });
-  const message = `There is no converter for ${pair} here. Run: ${install}`;
+  const [first] = lanes;
+  if (!first) throw new TaskError('NO_CONVERTER_INPUT_TO_OUTPUT', { subject: pair });
+  const message = `There is no converter for ${pair} here. Run: ${installCommand(first.missing)}`;
   throw new TaskError('NO_CONVERTER_INPUT_TO_OUTPUT', { message });
 }

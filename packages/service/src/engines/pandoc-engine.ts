@@ -2,6 +2,7 @@ import {
   ConversionFailure,
   type ConversionRequest,
   type Converted,
+  fewOf,
   loadEngine,
   oneLine,
   reasonOf,
@@ -187,9 +188,7 @@ function describeWarnings(
 /** One warning for all images that the document names but does not contain. */
 export function describeMissing(names: readonly string[]): Warnings {
   if (names.length === 0) return {};
-  const unique = [...new Set(names.map((name) => (name.length > 60 ? `${name.slice(0, 57)}...` : name)))];
-  const shown = unique.slice(0, 5).join(', ');
-  const more = unique.length > 5 ? ` and ${unique.length - 5} more` : '';
-  const message = `Left out, because only the file itself is uploaded: ${shown}${more}. Embed images as data: URIs, or upload a format that contains them.`;
+  const unique = new Set(names.map((name) => (name.length > 60 ? `${name.slice(0, 57)}...` : name)));
+  const message = `Left out, because only the file itself is uploaded: ${fewOf([...unique])}. Embed images as data: URIs, or upload a format that contains them.`;
   return { RESOURCE_NOT_FOUND: oneLine(message) };
 }

@@ -1,5 +1,5 @@
 import type { PDFiumDocument, PDFiumPage } from '@hyzyla/pdfium';
-import type { Warnings } from './conversion';
+import { fewOf, type Warnings } from './conversion';
 import { pdfiumOf } from './pdfium';
 
 /** Forms and notes of a PDF: what was filled in, typed on or stamped stands beside its pages, and PDFium draws and reads pages. */
@@ -42,9 +42,8 @@ export function describeForms(document: PDFiumDocument, numbers: readonly number
     if (isText) ticked.push(...tickedOn(document, page));
   }
   if (ticked.length > 0) {
-    const names = ticked.slice(0, 5).join(', ') + (ticked.length > 5 ? ', …' : '');
     warnings['FORM_MARKS_LOST'] =
-      `${ticked.length} box(es) of the form are ticked, which text does not show: ${names}. Convert to a picture to see them.`;
+      `${ticked.length} box(es) of the form are ticked, which text does not show: ${fewOf(ticked)}. Convert to a picture to see them.`;
   }
   return warnings;
 }

@@ -1,6 +1,6 @@
 import type { CellObject, ParsingOptions, Range, WorkBook, WorkSheet } from '@e965/xlsx';
 import { z } from 'zod';
-import { ConversionFailure, loadEngine, reasonOf, type Warnings } from './conversion';
+import { ConversionFailure, fewOf, loadEngine, reasonOf, type Warnings } from './conversion';
 import { count } from './input';
 import { textOfPart } from './archive';
 import { readHidden } from './hidden-parts';
@@ -71,7 +71,7 @@ export function firstTable(book: WorkBook): { rows: string[][]; warnings: Warnin
   };
   if (others.length > 0) {
     warnings['SHEETS_LOST'] =
-      `Only the sheet ${name} was converted, not ${someOf(others)}. Convert to xlsx, ods, html or pdf to keep all sheets.`;
+      `Only the sheet ${name} was converted, not ${fewOf(others)}. Convert to xlsx, ods, html or pdf to keep all sheets.`;
   }
   return { rows: texts, warnings };
 }
@@ -229,11 +229,7 @@ function cellsOf(sheet: WorkSheet): CellObject[] {
 
 function describeHidden(hidden: readonly string[]): Warnings {
   if (hidden.length === 0) return {};
-  return { HIDDEN_CELLS_LOST: `Left out, because it is hidden: ${someOf(hidden)}. Show it to have it converted.` };
-}
-
-function someOf(names: readonly string[]): string {
-  return names.slice(0, 5).join(', ') + (names.length > 5 ? ` and ${names.length - 5} more` : '');
+  return { HIDDEN_CELLS_LOST: `Left out, because it is hidden: ${fewOf(hidden)}. Show it to have it converted.` };
 }
 
 export function describeComments(cells: readonly CellObject[]): Warnings {

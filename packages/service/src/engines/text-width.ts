@@ -40,66 +40,29 @@ export function extentOf(value: unknown, columnsOf: (table: Node) => readonly Ex
     else if (isObject(each)) Object.values(each).forEach(walk);
   };
   const walkNode = (node: Node): void => {
-    switch (node.t) {
-      case 'Str': {
-        add(String(node.c));
-        return;
-      }
-      case 'Space':
-      case 'SoftBreak': {
-        add(' ');
-        return;
-      }
-      case 'LineBreak': {
-        endLine();
-        return;
-      }
-      case 'Code':
-      case 'CodeBlock':
-      case 'Math':
-        add(String(part(node, 1)));
-        if (node.t === 'CodeBlock') endLine();
-        return;
-      case 'Note': {
-        add('1');
-        return;
-      }
-      case 'Table': {
-        const columns = columnsOf(node);
-        extent.min = Math.max(
-          extent.min,
-          columns.reduce((sum, { min }) => sum + min + 1, 0),
-        );
-        extent.max = Math.max(
-          extent.max,
-          columns.reduce((sum, { max }) => sum + max + 1, 0),
-        );
-        return;
-      }
-      case 'Image':
-        extent.max = Math.max(extent.max, usualImage);
-        return;
-      case 'Para':
-      case 'Plain':
-      case 'Header':
-        walk(node.c);
-        {
-          endLine();
-          return;
-        }
-      case 'BulletList':
-      case 'OrderedList':
-      case 'BlockQuote':
-        word += listIndent;
-        line += listIndent;
-        walk(node.c);
-        {
-          endLine();
-          return;
-        }
-      default:
-        walk(node.c);
+    if (node.t === 'Str') add(String(node.c));
+    else if (texts.has(node.t)) add(String(part(node, 1)));
+    else if (node.t === 'Space' || node.t === 'SoftBreak') add(' ');
+    else if (node.t === 'Note') add('1');
+    else if (node.t === 'Image') extent.max = Math.max(extent.max, usualImage);
+    else if (node.t === 'Table') {
+      const columns = columnsOf(node);
+      const sumOf = (of: (extent: Extent) => number) => columns.reduce((sum, each) => sum + of(each) + 1, 0);
+      extent.min = Math.max(
+        extent.min,
+        sumOf(({ min }) => min),
+      );
+      extent.max = Math.max(
+        extent.max,
+        sumOf(({ max }) => max),
+      );
+    } else {
+      const indent = indented.has(node.t) ? listIndent : 0;
+      word += indent;
+      line += indent;
+      walk(node.c);
     }
+    if (lines.has(node.t)) endLine();
   };
   walk(value);
   endLine();
@@ -108,6 +71,10 @@ export function extentOf(value: unknown, columnsOf: (table: Node) => readonly Ex
 
 /** In em. */
 const [usualImage, listIndent] = [8, 2];
+const texts = new Set(['Code', 'CodeBlock', 'Math']);
+const indented = new Set(['BulletList', 'OrderedList', 'BlockQuote']);
+/** What ends a line. */
+const lines = new Set(['LineBreak', 'CodeBlock', 'Para', 'Plain', 'Header', ...indented]);
 /** Bold letters, and others than those of the usual font, are wider. */
 const allowance = 1.08;
 

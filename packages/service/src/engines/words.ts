@@ -1,3 +1,5 @@
+import { fewOf } from './conversion';
+
 /** Whether the words of a text are in another, whatever has become of lines, hyphens, ligatures and signs in between. */
 
 /** Letters that a PDF gives back as they were written. Those of other scripts are set in another order, or in pieces. */
@@ -90,9 +92,7 @@ function splitWords(pages: readonly string[]): (word: string) => number {
     ).length;
 }
 
-/** `3 words: ONE, TWO, THREE` */
+/** `3 word(s) (ONE, TWO, THREE)` */
 export function someWords(words: readonly string[]): string {
-  const unique = [...new Set(words)];
-  const more = unique.length > 5 ? ', …' : '';
-  return `${words.length} word(s) (${unique.slice(0, 5).join(', ')}${more})`;
+  return `${words.length} word(s) (${fewOf([...new Set(words)])})`;
 }

@@ -2,69 +2,70 @@ import Database from 'libsql';
 import { z } from 'zod';
 import { messageOf } from './caught';
 
-/** Schema changes in order; a database at version n has the first n. Entries are only ever appended. */
-const migrations: readonly string[] = [
-  `CREATE TABLE tasks (
-     id            TEXT PRIMARY KEY,
-     app           TEXT NOT NULL,
-     endpoint      TEXT NOT NULL,
-     status        TEXT NOT NULL CHECK (status IN ('hold', 'running', 'completed')),
-     -- The data field as sent, and the result object; both are JSON text that goes out as it is.
-     payload       TEXT NOT NULL,
-     result        TEXT,
-     error_code    TEXT,
-     -- The task whose file this one works on.
-     connector     TEXT,
-     input_format  TEXT,
-     output_format TEXT,
-     -- The file that this task gives to the next one.
-     file_name     TEXT,
-     file_size     INTEGER,
-     expires_at    INTEGER,
-     vcredits      INTEGER,
-     callback      TEXT,
-     -- How often an engine has begun; a conversion that keeps taking the service down is given up.
-     attempts      INTEGER NOT NULL DEFAULT 0,
-     created_at    INTEGER NOT NULL,
-     started_at    INTEGER,
-     completed_at  INTEGER
-   ) STRICT;
-   CREATE INDEX tasks_unfinished ON tasks (created_at) WHERE status <> 'completed';`,
-  `-- The vCredits of an app; null: unlimited, as for an app without a row. 'reserved' is what its unfinished tasks hold.
-   CREATE TABLE balances (
-     app      TEXT PRIMARY KEY,
-     vcredits INTEGER,
-     reserved INTEGER NOT NULL DEFAULT 0 CHECK (reserved >= 0)
-   ) STRICT;
-   -- What the task is charged when it succeeds; null when it consumes nothing.
-   ALTER TABLE tasks ADD COLUMN reserved INTEGER;
-   -- Of the uploaded file that the job began with.
-   ALTER TABLE tasks ADD COLUMN file_sha256 TEXT;
-   CREATE INDEX tasks_of_app ON tasks (app, created_at);`,
-  `CREATE TABLE callbacks (
-     task            TEXT PRIMARY KEY,
-     app             TEXT NOT NULL,
-     url             TEXT NOT NULL,
-     -- With its port; what shares a host shares its slots.
-     host            TEXT NOT NULL,
-     state           TEXT NOT NULL CHECK (state IN ('pending', 'delivered', 'failed')),
-     attempts        INTEGER NOT NULL DEFAULT 0,
-     -- Why the last attempt delivered nothing.
-     problem         TEXT,
-     completed_at    INTEGER NOT NULL,
-     next_attempt_at INTEGER,
-     ended_at        INTEGER
-   ) STRICT;
-   CREATE INDEX callbacks_pending ON callbacks (next_attempt_at) WHERE state = 'pending';`,
-  `CREATE INDEX tasks_completed ON tasks (completed_at) WHERE status = 'completed';`,
-];
+/** To be raised with every change of the schema below. */
+const schemaVersion = 1;
+
+const schema = `
+  CREATE TABLE tasks (
+    id            TEXT PRIMARY KEY,
+    app           TEXT NOT NULL,
+    endpoint      TEXT NOT NULL,
+    status        TEXT NOT NULL CHECK (status IN ('hold', 'running', 'completed')),
+    -- The data field as sent, and the result object; both are JSON text that goes out as it is.
+    payload       TEXT NOT NULL,
+    result        TEXT,
+    error_code    TEXT,
+    -- The task whose file this one works on.
+    connector     TEXT,
+    input_format  TEXT,
+    output_format TEXT,
+    -- The file that this task gives to the next one; the hash is that of the uploaded file that the job began with.
+    file_name     TEXT,
+    file_size     INTEGER,
+    file_sha256   TEXT,
+    expires_at    INTEGER,
+    -- What the task was charged, and what it is charged when it succeeds; null when it consumes nothing.
+    vcredits      INTEGER,
+    reserved      INTEGER,
+    callback      TEXT,
+    -- How often an engine has begun; a conversion that keeps taking the service down is given up.
+    attempts      INTEGER NOT NULL DEFAULT 0,
+    created_at    INTEGER NOT NULL,
+    started_at    INTEGER,
+    completed_at  INTEGER
+  ) STRICT;
+  CREATE INDEX tasks_unfinished ON tasks (created_at) WHERE status <> 'completed';
+  CREATE INDEX tasks_completed ON tasks (completed_at) WHERE status = 'completed';
+  CREATE INDEX tasks_of_app ON tasks (app, created_at);
+  -- The vCredits of an app; null: unlimited, as for an app without a row. 'reserved' is what its unfinished tasks hold.
+  CREATE TABLE balances (
+    app      TEXT PRIMARY KEY,
+    vcredits INTEGER,
+    reserved INTEGER NOT NULL DEFAULT 0 CHECK (reserved >= 0)
+  ) STRICT;
+  CREATE TABLE callbacks (
+    task            TEXT PRIMARY KEY,
+    app             TEXT NOT NULL,
+    url             TEXT NOT NULL,
+    -- With its port; what shares a host shares its slots.
+    host            TEXT NOT NULL,
+    state           TEXT NOT NULL CHECK (state IN ('pending', 'delivered', 'failed')),
+    attempts        INTEGER NOT NULL DEFAULT 0,
+    -- Why the last attempt delivered nothing.
+    problem         TEXT,
+    completed_at    INTEGER NOT NULL,
+    next_attempt_at INTEGER,
+    ended_at        INTEGER
+  ) STRICT;
+  CREATE INDEX callbacks_pending ON callbacks (next_attempt_at) WHERE state = 'pending';
+  PRAGMA user_version = ${schemaVersion}`;
 
 const maxBusyTries = 100;
 const busyPauseMs = 50;
 
 export type ServiceDatabase = InstanceType<typeof Database>;
 
-/** Opens the database file, creating it or bringing it to the newest schema. */
+/** Opens the database file, or creates it. */
 export function openDatabase(file: string): ServiceDatabase {
   let db: ServiceDatabase | undefined;
   try {
@@ -72,7 +73,7 @@ export function openDatabase(file: string): ServiceDatabase {
     useWriteAheadLog(db);
     // FULL: an accepted task survives a power cut too, at the price of one fsync a commit.
     db.pragma('synchronous = FULL');
-    migrate(db, file);
+    requireSchema(db, file);
     return db;
   } catch (error) {
     db?.close();
@@ -148,20 +149,19 @@ function useWriteAheadLog(db: ServiceDatabase): void {
   }
 }
 
-/** Several processes may open a new file at once: one of them migrates, and the others find it done. */
-function migrate(db: ServiceDatabase, file: string): void {
-  if (versionOf(db) === migrations.length) return;
-  const bringUp = db.transaction(() => {
+/** Several processes may open a new file at once: one of them makes the tables, and the others find them. */
+function requireSchema(db: ServiceDatabase, file: string): void {
+  if (versionOf(db) === schemaVersion) return;
+  const create = db.transaction(() => {
     const version = versionOf(db);
-    if (version > migrations.length) {
+    if (version === 0) db.exec(schema);
+    else if (version !== schemaVersion) {
       throw new Error(
-        `${file} was written by a newer version of this package (schema ${version}); update the package.`,
+        `${file} was written by another version of this package (schema ${version}, not ${schemaVersion}); use that version, or name a new data folder.`,
       );
     }
-    for (const migration of migrations.slice(version)) db.exec(migration);
-    db.exec(`PRAGMA user_version = ${migrations.length}`);
   });
-  bringUp.immediate();
+  create.immediate();
 }
 
 function versionOf(db: ServiceDatabase): number {

@@ -6,7 +6,7 @@ import type { NewTask, Task } from './task-store';
 
 /** Composes "Task response body". Stored JSON is sent as the text it is, so that nothing in it can change. */
 
-/** What an answer says about its task. Immutable: when a task changes, it is another object. */
+/** What an answer says about its task. */
 export type AnsweredTask = Pick<Task, 'id' | 'endpoint' | 'status' | 'payload'> &
   Partial<Pick<Task, 'result' | 'errorCode' | 'vcredits' | 'createdAt' | 'startedAt' | 'completedAt'>>;
 
@@ -86,25 +86,18 @@ function topLevel({ code, message }: AnsweredError): string {
   return `"code":${JSON.stringify(code)},"message":${JSON.stringify(message)}`;
 }
 
-/** A cache: clients poll the same tasks over and over. */
-const entities = new WeakMap<AnsweredTask, string>();
-
-function entityJson(task: AnsweredTask): string {
-  const known = entities.get(task);
-  if (known !== undefined) return known;
-  const json = JSON.stringify({
-    id: task.id,
+function entityJson({ id, endpoint, status, vcredits, createdAt, startedAt, completedAt }: AnsweredTask): string {
+  return JSON.stringify({
+    id,
     type: 'task',
-    endpoint: task.endpoint,
-    status: task.status,
+    endpoint,
+    status,
     // Always present, because public clients read it in every state; nothing is consumed before a task has succeeded.
-    vcredits: task.vcredits ?? 0,
-    created_at: timeOrNull(task.createdAt),
-    started_at: timeOrNull(task.startedAt),
-    completed_at: timeOrNull(task.completedAt),
+    vcredits: vcredits ?? 0,
+    created_at: timeOrNull(createdAt),
+    started_at: timeOrNull(startedAt),
+    completed_at: timeOrNull(completedAt),
   });
-  entities.set(task, json);
-  return json;
 }
 
 function timeOrNull(time: number | null = null): string | null {

@@ -87,43 +87,7 @@ describe('a completed conversion', () => {
   });
 });
 
-describe('every other task that takes a callback', () => {
-  it('calls back: upload, download/url, task/response and the questions about formats', async () => {
-    const { client } = running;
-    const callback = receiver.url;
-    const include = ['entity', 'result'];
-    const upload = await client.post('upload/file', { callback, include }, { name: 'dot.png', data: tinyPng });
-    const source = upload.output.connector ?? '';
-    const { output } = await client.post('convert/file', { connector: source, parameters: { output: 'webp' } });
-    const answers = [
-      upload,
-      await client.post('download/url', { connector: output.connector, callback, include }),
-      await client.post('task/response', { connector: source, callback, include }),
-      await client.post('convert/status', { connector: output.connector, callback, include }),
-      await client.post('format/get', { callback, include, parameters: { format: 'pdf' } }),
-      await client.post('convert/formats', { callback, include, parameters: { sublist: 'inputs' } }),
-      await client.post('convert/graph', { callback, include, parameters: { input: 'png', output: 'webp' } }),
-    ];
-    const received = await receiver.count(answers.length);
-    const bodies = received.map(({ body }): unknown => JSON.parse(body));
-    expect(bodies).toEqual(expect.arrayContaining(answers.map(({ body }) => body)));
-    expect(bodies).toHaveLength(answers.length);
-  });
-
-  it('calls back when it is refused, with the body of the refusal, and can be monitored after a restart', async () => {
-    const { client, dataDir, service } = running;
-    const data = { connector: '00000000-0000-4000-8000-000000000000', callback: receiver.url, include: ['entity'] };
-    const refused = await client.post('convert/file', { ...data, parameters: { output: 'pdf' } });
-    expect(refused.body.code).toBe('NO_CONNECTOR_DEPENDENT_TASK');
-    const [callback] = await receiver.count(1);
-    expect(JSON.parse(callback?.body ?? '')).toEqual(refused.body);
-    await service.close();
-    running = await startTestService({ dataDir }, client);
-    const { output } = await running.client.post('task/response', { connector: refused.body.entity?.id });
-    const { code, message } = refused.body;
-    expect(output.result).toMatchObject({ error: { code, message } });
-  });
-
+describe('a task of another kind', () => {
   it('does not call back at a URL that was refused', async () => {
     const include = ['entity'];
     for (const callback of ['https://other.example/', 'nowhere', receiver.url.replace('//', '//user:pw@')]) {

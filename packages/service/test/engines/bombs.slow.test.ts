@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { until } from '../../../../test/support/until';
+import { conversionProcess, processesBelow } from '../processes';
 import { startTestService, type TestClient, tinySvg } from '../support';
 import { docxBomb, entitySvg, hugePng, longGif, nestedUseSvg, svgWithImage } from './bombs';
 import { xlsx } from './xlsx';
@@ -143,11 +143,10 @@ describe('a file that refers to others', () => {
 describe('the processes of a service', () => {
   it('are gone when it is closed, whatever they were doing', async () => {
     const { client: busy, stop } = await startTestService({ conversionConcurrency: 2 });
-    const before = conversionProcesses();
-    const count = (): number => conversionProcesses().length - before.length;
+    const converting = () => processesBelow(process.pid, conversionProcess);
+    const before = converting();
     await Promise.all(['a.svg', 'b.svg'].map((name) => busy.convert({ name, data: tinySvg }, 'png')));
-    const idle = count();
-    expect(idle).toBeGreaterThan(0);
+    expect(converting().length).toBeGreaterThan(before.length);
     const connector = await busy.upload('slow.png', hugePng(11_000));
     const id = await busy.startConversion(connector, 'avif');
     await until('it is being converted', async () => {
@@ -155,12 +154,6 @@ describe('the processes of a service', () => {
       return output.status === 'pending';
     });
     await stop();
-    expect(conversionProcesses()).toEqual(before);
+    expect(converting()).toEqual(before);
   });
 });
-
-function conversionProcesses(): string[] {
-  return execFileSync('ps', ['-A', '-o', 'ppid=,pid=,args='], { encoding: 'utf8' })
-    .split('\n')
-    .filter((line) => line.trim().startsWith(`${process.pid} `) && line.includes('conversion-process.js'));
-}

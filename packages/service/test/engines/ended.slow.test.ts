@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { until } from '../../../../test/support/until';
 import { engineNames } from '../../src/engines/engine';
+import { conversionProcess, processesBelow } from '../processes';
 import { createApp, startTestService, type TestClient } from '../support';
 import { hugePng } from './bombs';
 import { withPrograms } from './with-packages';
@@ -12,19 +13,7 @@ const MiB = 1024 * 1024;
 /** Takes a second or more. */
 const slow = { name: 'slow.png', data: hugePng(1_500) };
 
-/** Processes of Node below this one that convert. */
-function conversionProcesses(): number[] {
-  const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' }).trim().split('\n');
-  const all = lines.map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? []);
-  const isBelow = (pid: string | undefined): boolean =>
-    pid === String(process.pid) || all.some((each) => each[1] === pid && isBelow(each[2]));
-  return all
-    .filter(
-      ([, pid, , args = '']) =>
-        args.startsWith(`${process.execPath} `) && args.includes('conversion-process.js') && isBelow(pid),
-    )
-    .map(([, pid]) => Number(pid));
-}
+const conversionProcesses = () => processesBelow(process.pid, conversionProcess);
 
 async function signalTheOneThat(client: TestClient, connector: string, signal: NodeJS.Signals): Promise<number> {
   let pid: number | undefined;

@@ -5,6 +5,8 @@ import path from 'node:path';
 import sharp from 'sharp';
 import { findProgram, programs } from '../../src/engines/programs';
 import { engineNames } from '../../src/engines/engine';
+import { until } from '../../../../test/support/until';
+import { processesBelow } from '../processes';
 import { serviceOfAllTests, tinySvg } from '../support';
 import { filledForm, textAndScan } from './pdfs';
 import { withPrograms } from './with-packages';
@@ -88,25 +90,14 @@ withPrograms(['writer'], () => {
   it('starts once more when somebody kills it in the middle of a conversion, which succeeds', async () => {
     const data = await converted('report.md', report, 'docx');
     const converting = client.convert({ name: 'report.docx', data }, 'pdf');
-    expect(await killed('soffice.bin')).toBe(true);
+    await until('it is killed', () => {
+      const [pid] = processesBelow(process.pid, /soffice\.bin/);
+      if (pid !== undefined) process.kill(pid, 'SIGKILL');
+      return pid !== undefined;
+    });
     expect((await converting).output.status).toBe('successful');
   });
 });
-
-/** Kills the first process of this name below this one. */
-async function killed(name: string): Promise<boolean> {
-  for (let end = Date.now() + 10_000; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 20))) {
-    const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,comm='], { encoding: 'utf8' }).trim().split('\n');
-    const all = lines.map((line) => line.trim().split(/\s+/)).map(([pid, parent, comm]) => ({ pid, parent, comm }));
-    const isBelow = (pid: string | undefined): boolean =>
-      pid === String(process.pid) || all.some((each) => each.pid === pid && isBelow(each.parent));
-    const found = all.find(({ pid, comm }) => comm === name && isBelow(pid));
-    if (!found) continue;
-    process.kill(Number(found.pid), 'SIGKILL');
-    return true;
-  }
-  return false;
-}
 
 withPrograms(['writer', 'calc', 'impress'], () => {
   it.each(['writer', 'calc', 'impress'] as const)('the file that %s is known by comes with its own package', (name) => {

@@ -265,18 +265,6 @@ describe('the service', () => {
     }
   });
 
-  it('tells in the result what is not in it', async () => {
-    const data = xlsx([{ rows }, { name: 'Costs', state: 'hidden', rows }]);
-    const { warning } = await client.convert({ name: 'a.xlsx', data }, 'html');
-    expect(warning['HIDDEN_CELLS_LOST']).toMatch(/sheet Costs/);
-  });
-
-  it('reads a file of another kind as what it is, and says so', async () => {
-    const { error, warning } = await client.convert({ name: 'a.xlsx', data: docxBomb(1) }, 'html');
-    expect(error).toEqual({});
-    expect(Object.keys(warning)).toContain('INPUT_IS_ANOTHER_FORMAT');
-  });
-
   it.each<[string, () => Buffer, RegExp]>([
     ['encrypted, or older', () => Buffer.from('d0cf11e0a1b11ae1', 'hex'), /encrypted, or .* Remove its password/],
     ['text', () => Buffer.from('a,b\n1,2\n'), /no zip archive/],

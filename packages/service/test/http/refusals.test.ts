@@ -1,19 +1,28 @@
-import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { createCallbackApp, startReceiver } from '../callbacks/receiver';
-import { anyTime, createApp, monitoredResultSchema, startTestService, type TestClient, tinyPng } from '../support';
+import { createApp, createDataDir, parseAnswer, startTestService, TestClient, tinyPng } from '../support';
 
-/** What a refused request is told, and where: `include` counts for a refusal as for any other task. */
+/** What a refused request is told, and where: it is a task too, completed with an error, and its `include` counts. */
+
+const limits = { upload: 0, submit: 0, poll: 1, info: 0, download: 0 };
+const free = createCallbackApp();
+const apps = {
+  FREE_PLAN_DISALLOWED: { ...free, app: { ...free.app, plan: 'free' as const } },
+  TOO_MANY_REQUESTS: ((app) => ({
+    ...app,
+    app: { ...app.app, name: 'busy', rateLimits: { windowSeconds: 600, ...limits } },
+  }))(createCallbackApp()),
+};
+const asking = createApp('asking');
+const include = ['entity', 'payload', 'result'];
 
 let running: Awaited<ReturnType<typeof startTestService>>;
-let client: TestClient;
 let receiver: Awaited<ReturnType<typeof startReceiver>>;
-const other = createApp('other');
 
 beforeAll(async () => {
   receiver = await startReceiver();
-  const own = createCallbackApp();
-  running = await startTestService({ apps: [own.app, other.app] }, own);
-  client = running.client;
+  running = await startTestService({ apps: [...Object.values(apps).map(({ app }) => app), asking.app] }, asking);
 });
 
 afterAll(async () => {
@@ -21,84 +30,116 @@ afterAll(async () => {
   await receiver.close();
 });
 
-const unknownConnector = '00000000-0000-4000-8000-000000000000';
+describe.each(Object.entries(apps))('an app refused with %s', (code, app) => {
+  const status = code === 'TOO_MANY_REQUESTS' ? 429 : 403;
+  const clientOf = () => new TestClient(running.client.url, app);
 
-describe('a value of the wrong type', () => {
-  const parameters = { output: 'pdf' };
   it.each([
-    ['convert/file', { mode: 'SYNC', parameters }, 'WRONG_VALUE_DATA_KEY', 'mode'],
-    ['convert/file', { include: ['entity', null], parameters }, 'WRONG_TYPE_DATA_KEY', 'include'],
-    ['convert/file', { include: ['entity', 'all'], parameters }, 'WRONG_VALUE_DATA_KEY', 'include'],
-    ['convert/file', { include: null, parameters }, 'WRONG_TYPE_DATA_KEY', 'include'],
-    ['convert/file', { callback: null, parameters }, 'WRONG_TYPE_DATA_KEY', 'callback'],
-    ['convert/formats', { connector: undefined, parameters: { sublist: 'all' } }, 'WRONG_VALUE_PARAMETER', 'sublist'],
-  ])('is told from a wrong value: %s with %j is %s [%s]', async (endpoint, data, code, name) => {
-    const { status, error } = await client.post(endpoint, { connector: unknownConnector, ...data });
-    expect([status, error.code]).toEqual([400, code]);
-    expect(error.message).toContain(` ${name} `);
+    ['format/get', { parameters: { nonsense: 5 } }, undefined],
+    ['upload/file', {}, { name: 'dot.png', data: tinyPng }],
+  ])('is given the task of %s that its include asks for', async (endpoint, data, file) => {
+    const answer = await clientOf().post(endpoint, { ...data, include }, file);
+    expect([answer.status, answer.error.code]).toEqual([status, code]);
+    expect(answer.body.entity).toMatchObject({ endpoint: `v1/${endpoint}`, status: 'completed' });
+    expect(answer.body.payload).toEqual({ app: app.app.appId, ...data, include });
+    expect(running.service.isUsable()).toBe(true);
+  });
+
+  it('is called back', async () => {
+    const before = receiver.received.length;
+    const data = { parameters: { format: 'pdf' }, callback: `${receiver.url}${code}` };
+    await clientOf().post('format/get', data);
+    const received = await receiver.count(before + 1);
+    expect(received.at(-1)).toMatchObject({
+      path: `/${code}`,
+      body: expect.stringContaining(`"code":"${code}"`) as string,
+    });
+  });
+
+  it('is told the same when its request can not be read', async () => {
+    const answer = await parseAnswer(await clientOf().send('format/get', { body: new URLSearchParams({ data: '{' }) }));
+    expect([answer.status, answer.body.code]).toEqual([status, code]);
   });
 });
 
 describe('a refusal', () => {
-  const wrong: [string, Record<string, unknown>, string][] = [
-    ['data that is not valid', { mode: 5, parameters: { output: 'pdf' } }, 'WRONG_TYPE_DATA_KEY'],
-    ['a parameter that is missing', { parameters: {} }, 'MISSING_REQUIRED_PARAMETER'],
-    ['the App ID of another app', { app: other.app.appId, parameters: { output: 'pdf' } }, 'INVALID_CREDENTIAL'],
-    ['a connector of nobody', { parameters: { output: 'pdf' } }, 'NO_CONNECTOR_DEPENDENT_TASK'],
-  ];
-
-  it.each(wrong)('for %s is a task with an entity, when include asks for one', async (_why, data, code) => {
-    const answer = await client.post('convert/file', { connector: unknownConnector, ...data, include: ['entity'] });
-    expect(Object.keys(answer.body).sort()).toEqual(['code', 'entity', 'message']);
-    expect(answer.body.entity).toMatchObject({
-      endpoint: 'v1/convert/file',
-      status: 'completed',
-      completed_at: anyTime,
-    });
-    expect(answer.body.code).toBe(code);
-    const { output } = await client.post('task/response', { connector: answer.body.entity?.id });
-    expect(monitoredResultSchema.parse(output.result).error).toEqual({ code, message: answer.body.message });
-    expect(output.payload).toMatchObject(data);
-    const dependent = await client.post('download/url', { connector: answer.body.entity?.id });
-    expect(dependent.error.code).toBe('NOT_READY_DEPENDENT_TASK');
-  });
-
-  it.each(wrong)('for %s gives back the payload, when include asks for it', async (_why, data, code) => {
-    const answer = await client.post('convert/file', { connector: unknownConnector, ...data, include: ['payload'] });
-    expect(Object.keys(answer.body).sort()).toEqual(['code', 'message', 'payload']);
-    expect([answer.body.code, answer.body.payload]).toEqual([code, expect.objectContaining(data)]);
-  });
-
   it('at 200 says its code in the result, and at the top level when there is no result', async () => {
     const file = { name: 'empty.png', data: '' };
-    const plain = await client.post('upload/file', {}, file);
+    const plain = await running.client.post('upload/file', {}, file);
     expect([plain.status, plain.error.code, plain.body.code]).toEqual([200, 'EMPTY_FILE', undefined]);
-    const bare = await client.post('upload/file', { include: [] }, file);
+    const bare = await running.client.post('upload/file', { include: [] }, file);
     expect([bare.status, bare.body.result, bare.body.code]).toEqual([200, undefined, 'EMPTY_FILE']);
   });
 
   it('of include itself takes the default', async () => {
-    const answer = await client.post('task/response', { connector: unknownConnector, include: ['entity', 5] });
+    const answer = await running.client.post('task/response', {
+      connector: crypto.randomUUID(),
+      include: ['entity', 5],
+    });
     expect([answer.error.code, answer.body.entity]).toEqual(['WRONG_TYPE_DATA_KEY', undefined]);
   });
 
-  it('calls back, when its callback is in order', async () => {
-    const callback = `${receiver.url}${randomUUID()}`;
-    await client.post('convert/file', { callback, mode: 5, include: ['entity'], parameters: {} });
-    const [received] = await receiver.count(1);
-    expect(JSON.parse(received?.body ?? '')).toMatchObject({
-      entity: { status: 'completed' },
-      code: 'WRONG_TYPE_DATA_KEY',
-    });
-  });
-});
-
-describe('a conversion that fails in mode sync', () => {
-  it('says so at the top level, when include leaves the result out', async () => {
-    const connector = await client.upload('cut.png', tinyPng.subarray(0, 40));
+  it('of a conversion in mode sync that fails is at the top level, when include leaves the result out', async () => {
+    const connector = await running.client.upload('cut.png', tinyPng.subarray(0, 40));
     const data = { connector, include: ['entity'], parameters: { output: 'webp' } };
-    const { status, body } = await client.post('convert/file', data);
+    const { status, body } = await running.client.post('convert/file', data);
     expect([status, body.result, body.code]).toEqual([200, undefined, 'FAILED_CONVERT']);
     expect(body.entity?.status).toBe('completed');
   });
+});
+
+it('a task of monitoring, of a format, of a refusal, and one that named its connector in capitals, are there after a restart', async () => {
+  const dataDir = await createDataDir();
+  const app = createApp('kept');
+  const first = await startTestService({ dataDir }, app);
+  const asked = async (endpoint: string, data: Record<string, unknown>) =>
+    (await first.client.post(endpoint, { ...data, include: ['entity'] })).body.entity;
+  const uploaded = await first.client.upload('dot.PNG', tinyPng);
+  const entities = [
+    await asked('task/response', { connector: uploaded.toUpperCase() }),
+    await asked('format/get', { parameters: { format: 'pdf' } }),
+    await asked('convert/file', { connector: uploaded, parameters: { output: 'nonsense' } }),
+  ];
+  await first.service.close();
+  const second = await startTestService({ dataDir }, app);
+  for (const entity of entities) {
+    const { output } = await second.client.post('task/response', { connector: entity?.id });
+    expect(output.entity).toEqual(entity);
+  }
+  await second.stop();
+});
+
+it('refused conversions do not count as conversions of the day', async () => {
+  const dataDir = await createDataDir();
+  await writeFile(path.join(dataDir, 'accounts.toml'), '[free_app]\nenabled = true\ndaily_conversions = 1\n');
+  const { service, stop } = await startTestService({ dataDir });
+  const free = new TestClient(service.url, {
+    app: { name: 'free', appId: 'free', tokenSha256: '' },
+    token: 'FREE-TOKEN',
+  });
+  const connector = await free.upload('dot.png', tinyPng);
+  const convert = (output: string) =>
+    free.post('convert/file', { connector, include: ['entity'], parameters: { output } });
+  expect((await convert('nonsense')).body.code).toBe('INVALID_OUTPUT_FORMAT');
+  expect((await convert('webp')).body.code).toBeUndefined();
+  expect((await convert('webp')).body.code).toBe('FREE_APP_LIMITED');
+  await stop();
+});
+
+it('a request that no endpoint takes counts in the window of its app, which its answer shows', async () => {
+  const send = async (pathname: string, method: string) => {
+    const response = await fetch(`${running.client.url}/${pathname}`, { method, headers: running.client.headers });
+    return [response.status, response.headers.get('x-ratelimit-limit')];
+  };
+  expect(await send('v1/nothing', 'POST')).toEqual([404, '1000000']);
+  expect(await send('v1/upload/file', 'GET')).toEqual([405, '100000']);
+});
+
+it('a failure of the service is a task as well', async () => {
+  const { client, stop } = await startTestService({ maxStoredBytes: 1 });
+  const { status, body } = await client.post('upload/file', { include }, { name: 'dot.png', data: tinyPng });
+  expect([status, body.code]).toEqual([500, 'INTERNAL_SERVER_ERROR']);
+  const { output } = await client.post('task/response', { connector: body.entity?.id });
+  expect(output.entity).toEqual(body.entity);
+  await stop();
 });

@@ -1,105 +1,57 @@
-import { createApp, parseAnswer, serviceOfAllTests, tinyPng, tinySvg } from '../support';
+import { createApp, parseAnswer, serviceOfAllTests, tinyPng } from '../support';
 
 /** What the service makes of requests, beyond what the rules of the document say (packages/conformance/src/rules). */
 
-const [own, other] = [createApp('own'), createApp('other')];
-const running = serviceOfAllTests({ apps: [own.app, other.app] }, own);
+const own = createApp('own');
+const running = serviceOfAllTests({ apps: [own.app] }, own);
 const { client } = running;
 
 const unknownConnector = '00000000-0000-4000-8000-000000000000';
-const emptyError = { output: {}, warning: {} };
+const field = () => JSON.stringify({ app: client.app.appId });
 
-it('a GET of a known path is told of POST, and of an unknown one that there is nothing', async () => {
-  const known = await fetch(`${client.url}/v1/convert/file?x=1`);
-  expect(known.headers.get('allow')).toBe('POST');
-  expect((await parseAnswer(known)).body.result).toMatchObject(emptyError);
-  const { status, error } = await parseAnswer(await fetch(`${client.url}/v2/convert/file`));
-  expect([status, error.code]).toEqual([404, 'NOT_FOUND']);
-});
-
-it('takes an upload without a version for one of the latest', async () => {
-  const { body } = await client.post('../upload/file', { include: ['entity'] }, { name: 'dot.png', data: tinyPng });
-  expect(body.entity).toMatchObject({ endpoint: 'v1/upload/file', status: 'completed' });
-});
-
-describe('authentication', () => {
-  it.each([
-    ['Bearer', 'INVALID_AUTHORIZATION_HEADER'],
-    ['bearer wrong', 'INVALID_AUTHORIZATION_HEADER'],
-    ['Bearer two words', 'INVALID_CREDENTIAL'],
-  ])('refuses the header %s', async (authorization, code) => {
-    const response = await fetch(`${client.url}/v1/task/response`, { method: 'POST', headers: { authorization } });
-    const { status, error } = await parseAnswer(response);
-    expect([status, error.code]).toEqual([403, code]);
-  });
-
-  it('looks at the rest of the data before it refuses the App ID of another app', async () => {
-    const answer = await client.postField('convert/formats', JSON.stringify({ app: other.app.appId }));
-    expect(answer.error.code).toBe('MISSING_REQUIRED_DATA_KEY');
-  });
-
-  it('never logs a token', async () => {
-    await client.post('convert/formats', { parameters: { sublist: 'inputs' } });
-    expect(running.logged.join('\n')).not.toContain(client.token);
-  });
+it('a GET of a known path is told of POST', async () => {
+  expect((await fetch(`${client.url}/v1/convert/file?x=1`)).headers.get('allow')).toBe('POST');
 });
 
 describe('the field data', () => {
-  it('is missing when the body is of another kind', async () => {
-    const headers = { 'content-type': 'application/json' };
-    for (const init of [{}, { body: '{"data":{}}', headers }, { body: new URLSearchParams({ other: '1' }) }]) {
-      const { status, error } = await parseAnswer(await client.send('task/response', init));
-      expect([status, error.code, error.message]).toEqual([
-        400,
-        'MISSING_REQUIRED_FIELD',
-        'The field data is required.',
-      ]);
-    }
-  });
-
-  it('must not be sent twice', async () => {
-    const { error } = await parseAnswer(
-      await client.send('task/response', { body: new URLSearchParams('data=1&data=2') }),
-    );
-    expect(error.code).toBe('WRONG_TYPE_FIELD');
-  });
-
-  it.each([
-    ['{"app": ', 'INVALID_FIELD', 'it is not JSON'],
-    ['', 'INVALID_FIELD', 'it is empty'],
-  ])('must hold a JSON object, not %s', async (field, code, reason) => {
-    const { status, error } = await client.postField('task/response', field);
-    expect([status, error.code]).toEqual([400, code]);
-    expect(error.message).toContain(reason);
-  });
-
-  it('is refused when it is larger than a megabyte, and told so', async () => {
-    const { status, error } = await client.postField('task/response', JSON.stringify({ x: 'y'.repeat(3_000_000) }));
-    const message = 'The field data is invalid: it is larger than 1 MiB.';
-    expect([status, error]).toEqual([400, { code: 'INVALID_FIELD', message }]);
-  });
-
-  it.each([
-    ['without a boundary', 'multipart/form-data', '--x\r\n', /names no boundary/],
-    ['that does not hold its boundary', 'multipart/form-data; boundary=x', '{}', /does not hold the boundary/],
-    ['that is cut off', 'multipart/form-data; boundary=x', '--x\r\ncontent-disp', /ends before its last boundary/],
-  ])('in a form %s is refused with the reason', async (_what, type, body, reason) => {
-    const answer = await client.send('task/response', { body, headers: { 'content-type': type } });
-    const { status, error } = await parseAnswer(answer);
-    expect([status, error.code]).toEqual([400, 'INVALID_FIELD']);
-    expect(error.message).toMatch(reason);
-    const upload = await client.send('upload/file', { body, headers: { 'content-type': type } });
-    expect((await parseAnswer(upload)).error.message).toMatch(
-      /^The field data is invalid: the form could not be read, \S/,
-    );
+  it.each<[string, RequestInit, string, string]>([
+    [
+      'a body of another kind',
+      { body: '{"data":{}}', headers: { 'content-type': 'application/json' } },
+      'MISSING_REQUIRED_FIELD',
+      'The field data is required.',
+    ],
+    [
+      'data that is there twice',
+      { body: new URLSearchParams('data=1&data=2') },
+      'WRONG_TYPE_FIELD',
+      'The field data has the wrong type: it is there more than once.',
+    ],
+    [
+      'data that is no JSON',
+      { body: new URLSearchParams({ data: '{"app": ' }) },
+      'INVALID_FIELD',
+      'The field data is invalid: it is not JSON.',
+    ],
+    [
+      'data that is empty',
+      { body: new URLSearchParams({ data: '' }) },
+      'INVALID_FIELD',
+      'The field data is invalid: it is empty.',
+    ],
+    [
+      'a form without a boundary',
+      { body: '--x\r\n', headers: { 'content-type': 'multipart/form-data' } },
+      'INVALID_FIELD',
+      'The field data is invalid: the form could not be read, as its content type names no boundary.',
+    ],
+  ])('is refused with the reason: %s', async (_what, init, code, message) => {
+    const { status, error } = await parseAnswer(await client.send('task/response', init));
+    expect([status, error]).toEqual([400, { code, message }]);
   });
 
   it.each([
-    [{ app: 'mine' }, 'WRONG_VALUE_DATA_KEY', 'app'],
-    [{ connector: '../../etc/passwd' }, 'WRONG_VALUE_DATA_KEY', 'connector'],
-    [{ connector: null }, 'WRONG_TYPE_DATA_KEY', 'connector'],
-    [{ include: ['everything'] }, 'WRONG_VALUE_DATA_KEY', 'include'],
-    [{ parameters: undefined }, 'MISSING_REQUIRED_DATA_KEY', 'parameters'],
+    [{ conector: unknownConnector }, 'INVALID_DATA_KEY', 'conector'],
     [{ parameters: { output: '' } }, 'WRONG_VALUE_PARAMETER', 'output'],
     [{ parameters: { output: 'pdf', input: 7 } }, 'WRONG_TYPE_PARAMETER', 'input'],
     [{ parameters: { output: 'pdf', colour: 9 } }, 'INVALID_PARAMETER', 'colour'],
@@ -108,13 +60,11 @@ describe('the field data', () => {
     [{ parameters: { output: 'pdf', page_size: 'a9' } }, 'WRONG_VALUE_PARAMETER', 'page_size'],
     [{ parameters: { output: 'png', pages: 'all' } }, 'WRONG_VALUE_PARAMETER', 'pages'],
     [{ parameters: { output: 'png', pages: 1.5 } }, 'WRONG_TYPE_PARAMETER', 'pages'],
-    [{ conector: unknownConnector }, 'INVALID_DATA_KEY', 'conector'],
   ])('with %j is answered with %s [%s]', async (change, code, name) => {
-    const data = { app: client.app.appId, connector: unknownConnector, parameters: { output: 'pdf' }, ...change };
-    const { status, error, body } = await client.postField('convert/file', JSON.stringify(data));
+    const data = { connector: unknownConnector, parameters: { output: 'pdf' }, ...change };
+    const { status, error } = await client.post('convert/file', data);
     expect([status, error.code]).toEqual([400, code]);
     expect(error.message).toContain(` ${name} `);
-    expect(body.result).toMatchObject(emptyError);
   });
 
   it('names a key that only JSON can hold, and keeps a hostile name to one short line', async () => {
@@ -141,14 +91,19 @@ describe('the field data', () => {
   it.each<[string, string, Record<string, string | Blob>, string, string]>([
     ['a field that no endpoint has', 'task/response', { data: '{}', extra: '1' }, 'INVALID_FIELD', 'extra'],
     ['a file where none belongs', 'task/response', { data: '{}', file: blob }, 'INVALID_FIELD', 'file'],
-    ['data as a file', 'task/response', { data: blob }, 'WRONG_TYPE_FIELD', 'data'],
+    [
+      'data as a file',
+      'task/response',
+      { data: blob },
+      'WRONG_TYPE_FIELD',
+      'data has the wrong type: it is a file; send its text (curl:',
+    ],
     ['a file as text', 'upload/file', { data: '{}', file: 'text' }, 'WRONG_TYPE_FIELD', 'file'],
     ['another field in an upload', 'upload/file', { data: '{}', extra: '1' }, 'INVALID_FIELD', 'extra'],
     ['another file in an upload', 'upload/file', { data: '{}', image: blob }, 'INVALID_FIELD', 'image'],
-    ['nothing', 'task/response', {}, 'MISSING_REQUIRED_FIELD', 'data'],
   ])('stands in a form that must not hold %s', async (_title, endpoint, fields, code, name) => {
     const form = new FormData();
-    for (const [field, value] of Object.entries(fields)) form.set(field, value);
+    for (const [key, value] of Object.entries(fields)) form.set(key, value);
     const { status, error } = await parseAnswer(await client.send(endpoint, { body: form }));
     expect([status, error.code]).toEqual([400, code]);
     expect(error.message).toContain(` ${name} `);
@@ -159,17 +114,15 @@ describe('an upload', () => {
   const head = (name: string, more = ''): string =>
     `--b\r\nContent-Disposition: form-data; name=${name}\r\n${more}\r\n`;
   const send = async (body: string) =>
-    parseAnswer(
-      await client.send('upload/file', { body, headers: { 'content-type': 'multipart/form-data; boundary=b' } }),
-    );
-  const field = () => JSON.stringify({ app: client.app.appId });
+    client.send('upload/file', { body, headers: { 'content-type': 'multipart/form-data; boundary=b' } });
 
   it.each([
     ['"file"', 'Content-Type: application/octet-stream\r\n'],
     ['"file"', ''],
     ['"file"; filename=""', ''],
   ])('whose part is name=%s is told that its file name is missing', async (name, more) => {
-    const { status, error } = await send(`${head('"data"')}${field()}\r\n${head(name, more)}x\r\n--b--`);
+    const answer = await send(`${head('"data"')}${field()}\r\n${head(name, more)}x\r\n--b--`);
+    const { status, error } = await parseAnswer(answer);
     expect([status, error.code]).toEqual([400, 'WRONG_TYPE_FIELD']);
     expect(error.message).toMatch(/^The field file has the wrong type: its part has no file name; send /);
   });
@@ -178,9 +131,8 @@ describe('an upload', () => {
     const payload = `{"app": "${client.app.appId}", "include": ["payload"], "include": [ "payload" ] }`;
     const form = (data: string) =>
       `${head('data', 'Content-Type: application/json\r\n')}${data}\r\n${head('file; filename=a.md')}x\r\n--b--`;
-    const init = { body: form(payload), headers: { 'content-type': 'multipart/form-data; boundary=b' } };
-    expect(await (await client.send('upload/file', init)).text()).toBe(`{"payload":${payload}}`);
-    expect((await send(form(JSON.stringify(payload)))).error.code).toBe('WRONG_TYPE_FIELD');
+    expect(await (await send(form(payload))).text()).toBe(`{"payload":${payload}}`);
+    expect((await parseAnswer(await send(form(JSON.stringify(payload))))).error.code).toBe('WRONG_TYPE_FIELD');
   });
 });
 
@@ -191,11 +143,53 @@ describe('the answer', () => {
     expect(await response.text()).toBe(`{"payload":${sent}}`);
   });
 
-  it('tells times in UTC, and nothing of a conversion but connector, status and duration', async () => {
+  it('tells times in UTC', async () => {
     const before = Math.floor(Date.now() / 1000) * 1000;
-    const { body, output } = await client.convert({ name: 'logo.svg', data: tinySvg }, 'png');
+    const { body } = await client.post('format/get', { include: ['entity'], parameters: { format: 'pdf' } });
     const createdAt = new Date(`${String(body.entity?.['created_at']).replace(' ', 'T')}Z`);
     expect(createdAt.getTime()).toBeGreaterThanOrEqual(before);
-    expect(Object.keys(output)).toEqual(['connector', 'status', 'duration']);
+  });
+
+  it('of mode async without the entity warns that nothing tells the ID, and what to send', async () => {
+    const connector = await client.upload('report.md', '# Later');
+    const data = { connector, mode: 'async', parameters: { output: 'html' } };
+    const { warning } = await client.post('convert/file', data);
+    expect(warning['ENTITY_NOT_INCLUDED']).toContain('include: ["entity", "result"]');
+  });
+});
+
+describe('formats', () => {
+  it('are read as the variant that input names', async () => {
+    const { bytes } = await client.convertToBytes({ name: 'a.txt', data: '# a' }, 'html', { input: 'txt-markdown' });
+    expect(bytes.toString('utf8')).toContain('<h1');
+  });
+
+  it('are listed for each end, and as those that go with a format', async () => {
+    const list = async (sublist: string, format: string) => {
+      const { output } = await client.post('convert/formats', { parameters: { sublist, format } });
+      return output.formats?.map((each) => each.format);
+    };
+    expect(await list('inputs', 'webp')).toEqual(['avif', 'gif', 'jpg', 'png', 'svg', 'tiff', 'webp', 'pdf']);
+    const outputs = await list('outputs', 'csv');
+    expect(outputs).toEqual(expect.arrayContaining(['pdf', 'docx', 'md', 'html']));
+    expect(outputs).not.toContain('png');
+  });
+
+  it('are described by name, alias and variant, with or without a connector, which plays no role', async () => {
+    const get = async (format: string, more = {}) =>
+      (await client.post('format/get', { parameters: { format }, ...more })).output;
+    const names = ['jpeg', 'JPG', 'tif', 'htm', 'markdown-gfm', 'text'];
+    const found = await Promise.all(names.map((name) => get(name)));
+    expect(found.map(({ format }) => format)).toEqual(['jpg', 'jpg', 'tiff', 'html', 'md-gfm', 'txt']);
+    const gfm = { format: 'md-gfm', extension: 'md', type: 'gfm', name: 'Markdown (GitHub)' };
+    expect(await get('md-gfm', { connector: unknownConnector })).toMatchObject(gfm);
+  });
+
+  it('form pairs, each in one direction or in both', async () => {
+    const graph = async (input: string, output: string) =>
+      (await client.post('convert/graph', { parameters: { input, output } })).output;
+    expect(await graph('markdown', 'docx')).toEqual({ is_match: true, is_reversable: true });
+    expect(await graph('svg', 'png')).toEqual({ is_match: true, is_reversable: false });
+    expect(await graph('pdf', 'md')).toEqual({ is_match: false, is_reversable: true });
   });
 });

@@ -39,10 +39,11 @@ async function prepareFiles() {
   for (const name of ['first.png', 'second.png']) {
     const upload = await client.upload(name, tinyPng);
     const { output } = await client.post('convert/file', { connector: upload, parameters: { output: 'webp' } });
-    pairs.push({ upload, output: output.connector ?? '' });
+    const link = await client.post('download/url', { connector: output.connector });
+    pairs.push({ upload, output: output.connector ?? '', link: link.output.connector });
   }
   await service.close();
-  const [first = { upload: '', output: '' }, second = first] = pairs;
+  const [first = { upload: '', output: '', link: '' }, second = first] = pairs;
   return { first, second };
 }
 
@@ -54,8 +55,13 @@ describe('expired files', () => {
     const { client, service, logged } = await start();
     expect([await files('uploads'), await files('outputs')]).toEqual([[second.upload], [second.output]]);
     expect(logged).toEqual(['cleaned up: 2 file(s), 0 old task(s)']);
-    const late = await client.post('download/url', { connector: first.output });
-    expect(late.error.code).toBe('DOWNLOAD_EXPIRED');
+    for (const [endpoint, connector] of [
+      ['download/url', first.output],
+      ['download/url/get', first.link],
+    ] as const) {
+      const late = await client.post(endpoint, { connector });
+      expect([endpoint, late.error.code]).toEqual([endpoint, 'DOWNLOAD_EXPIRED']);
+    }
     const again = await client.post('convert/file', { connector: first.upload, parameters: { output: 'gif' } });
     expect(again.error.code).toBe('FILE_NOT_EXISTS');
     await service.close();

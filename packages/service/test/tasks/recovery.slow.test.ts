@@ -1,11 +1,10 @@
-import { execFileSync } from 'node:child_process';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'libsql';
 import { until } from '../../../../test/support/until';
 import { startConversionService } from '../../src';
 import { hugePng } from '../engines/bombs';
+import { conversionProcess, isAlive, processesBelow } from '../processes';
 import { killServices, spawnService } from '../service-process';
 import { createApp, createDataDir, listZip, longMarkdown, startTestService, TestClient, tinyPng } from '../support';
 
@@ -23,15 +22,6 @@ afterEach(async () => {
   await rm(dataDir, { recursive: true, force: true });
 });
 
-async function waitForStatus(client: TestClient, connector: string, status: string): Promise<void> {
-  for (let tries = 0; tries < 500; tries += 1) {
-    const { output } = await client.post('convert/status', { connector });
-    if (output.status === status) return;
-    await sleep(20);
-  }
-  throw new Error(`${connector} never became ${status}.`);
-}
-
 describe('a service killed with kill -9', () => {
   it('runs running and waiting conversions again, keeps the finished ones, and leaves no partial output', async () => {
     const { url, kill } = await spawnService({ dataDir, apps: [testApp.app], conversionConcurrency: 2 });
@@ -41,7 +31,10 @@ describe('a service killed with kill -9', () => {
     const upload = await before.upload('long.md', longMarkdown(15));
     const accepted: string[] = [];
     for (const output of ['docx', 'odt', 'epub', 'html']) accepted.push(await before.startConversion(upload, output));
-    await waitForStatus(before, accepted[0] ?? '', 'pending');
+    await until('it is being converted', async () => {
+      const { output } = await before.post('convert/status', { connector: accepted[0] });
+      return output.status === 'pending';
+    });
     await kill();
     await writeFile(
       path.join(dataDir, 'outputs', `${accepted[0] ?? ''}.00000000-0000-4000-8000-000000000001.part`),
@@ -71,15 +64,14 @@ describe('the conversion of a service killed with kill -9', () => {
     const client = new TestClient(url, testApp);
     const connector = await client.upload('slow.png', hugePng(11_000));
     await client.startConversion(connector, 'avif');
-    const isConversionOf = (line: string): boolean =>
-      line.trim().startsWith(`${parent} `) && line.includes('conversion-process.js');
-    let found = listProcesses().filter(isConversionOf);
-    for (; found.length === 0; found = listProcesses().filter(isConversionOf)) await sleep(20);
-    const pid = Number(/^\s*\d+\s+(\d+)/.exec(found[0] ?? '')?.[1]);
+    let pid = 0;
+    await until('it is being converted', () => {
+      [pid = 0] = processesBelow(parent, conversionProcess);
+      return pid !== 0;
+    });
     expect(isAlive(pid)).toBe(true);
     await kill();
-    for (let tries = 0; tries < 500 && isAlive(pid); tries += 1) await sleep(20);
-    expect(isAlive(pid)).toBe(false);
+    await until('it is gone', () => !isAlive(pid));
   });
 });
 
@@ -89,17 +81,6 @@ function countRunning(): number {
   const running = db.prepare(`SELECT id FROM tasks WHERE status = 'running' AND attempts > 0`).all();
   db.close();
   return running.length;
-}
-
-/** `parent pid arguments` of every process. */
-function listProcesses(): string[] {
-  return execFileSync('ps', ['-A', '-o', 'ppid=,pid=,args='], { encoding: 'utf8' }).split('\n');
-}
-
-function isAlive(pid: number): boolean {
-  return execFileSync('ps', ['-A', '-o', 'pid=,stat='], { encoding: 'utf8' })
-    .split('\n')
-    .some((line) => new RegExp(`^\\s*${pid}\\s+[^Z]`).test(line));
 }
 
 describe('a service that is closed', () => {
@@ -143,13 +124,15 @@ describe('one data folder', () => {
     await service.close();
   });
 
-  it('of a newer version is left alone', async () => {
+  it('of another version is left alone', async () => {
     const { service } = await startTestService({ dataDir }, testApp);
     await service.close();
     const db = new Database(path.join(dataDir, 'service.db'));
     db.exec('PRAGMA user_version = 99');
     db.close();
-    await expect(startConversionService({ dataDir, apps: [testApp.app] })).rejects.toThrow(/newer version/);
+    await expect(startConversionService({ dataDir, apps: [testApp.app] })).rejects.toThrow(
+      /another version of this package \(schema 99, not 1\)/,
+    );
   });
 });
 

@@ -102,7 +102,7 @@ const resultSchema = z.object({
 }) satisfies z.ZodType<BatchItemResult>;
 
 /** They were checked when the run was planned. */
-export const parametersSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
+const parametersSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
 
 export const optionsSchema = z.object({
   output: z.string(),

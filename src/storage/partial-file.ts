@@ -140,6 +140,6 @@ export function isPartialName(name: string): boolean {
 }
 
 /** Stands for the job's identity in file names. */
-export function markOf(jobKey: string): string {
+function markOf(jobKey: string): string {
   return createHash('sha256').update(jobKey).digest('hex').slice(0, 12);
 }

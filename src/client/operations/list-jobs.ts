@@ -43,7 +43,7 @@ const executionStatus: Readonly<Record<ListedStatus, string>> = {
  * @param present names of the search attributes that the namespace has
  * @throws SearchAttributesMissingError
  */
-export function toJobQuery({ status, app, code, batch, tag, since }: JobFilter, present: ReadonlySet<string>): string {
+function toJobQuery({ status, app, code, batch, tag, since }: JobFilter, present: ReadonlySet<string>): string {
   const names = searchAttributes;
   const needed = [
     { filter: 'app', value: app, by: names.app },

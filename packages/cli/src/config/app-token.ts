@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
-import { whyUnreadable } from 'temporal-file-conversion/internal/shared/system-error';
+import { whyUnreadable } from 'temporal-file-conversion/messages';
 import { ConfigError } from './errors';
 import type { Environment, Layer } from './layers';
 import { variablePartOf } from './schema';

@@ -1,6 +1,6 @@
-import { leadsInto } from 'temporal-file-conversion/internal/storage/confine';
+import { leadsInto } from 'temporal-file-conversion/storage';
 import { doorOf } from './schema';
-import { isLoopback } from 'temporal-file-conversion/internal/network/addresses';
+import { isLoopback } from 'temporal-file-conversion/network';
 import { isLoopbackAddress } from './value-types';
 
 /** A value by which a configuration file lets something in, or out of its folder and this machine. */

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { parse, TomlError } from 'smol-toml';
-import { systemErrorCode, whyUnreadable } from 'temporal-file-conversion/internal/shared/system-error';
+import { systemErrorCode, whyUnreadable } from 'temporal-file-conversion/messages';
 import { z } from 'zod';
 import { ConfigError } from './errors';
 import {

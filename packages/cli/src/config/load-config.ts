@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs';
 import path from 'node:path';
-import type { ConversionPolicies } from 'temporal-file-conversion/internal/shared/job';
+import type { ConversionPolicies } from 'temporal-file-conversion/job';
 import { mergeLayers, tokenProblems, type AppProfile } from './app-token';
 import { doorsOf, type Door } from './doors';
 import { ConfigError } from './errors';
@@ -18,7 +18,7 @@ import {
   type CamelCase,
   type FileValues,
 } from './schema';
-import { isLoopback } from 'temporal-file-conversion/internal/network/addresses';
+import { isLoopback } from 'temporal-file-conversion/network';
 import { isLoopbackAddress } from './value-types';
 
 type Section<Values> = { [Key in keyof Values as CamelCase<Key>]: Exclude<Values[Key], undefined> };

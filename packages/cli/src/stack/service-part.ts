@@ -7,7 +7,7 @@ import {
   type ServiceMetrics,
 } from 'temporal-file-conversion-service';
 import { callbackLimits, optionsOf, serviceLimits } from 'temporal-file-conversion-service/internal/shared/limits';
-import type { Log } from 'temporal-file-conversion/internal/shared/log';
+import type { Log } from 'temporal-file-conversion/messages';
 import { makeStateFolders } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError, explainFolder, explainListen, explainStateFolder } from '../command-error';

@@ -1,10 +1,9 @@
 import { EventEmitter } from 'node:events';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CallbackReceiver } from 'temporal-file-conversion/internal/callbacks/receiver';
-import type { Log } from 'temporal-file-conversion/internal/shared/log';
-import { fileSize } from 'temporal-file-conversion/internal/shared/wording';
-import { freeBytesOf, makeFolder } from 'temporal-file-conversion/internal/storage/folders';
+import type { CallbackReceiver } from 'temporal-file-conversion/callbacks';
+import { fileSize, type Log } from 'temporal-file-conversion/messages';
+import { freeBytesOf, makeFolder } from 'temporal-file-conversion/storage';
 import { makeStateFolders, rememberStack } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError, explainStateFolder } from '../command-error';

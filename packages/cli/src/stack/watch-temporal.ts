@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { hasStatus } from 'temporal-file-conversion/internal/client/grpc';
+import { hasStatus } from 'temporal-file-conversion/client';
 import type { CommandContext } from '../command-context';
 import { isAway } from '../command-error';
 import { temporalCommand, type TemporalTarget } from '../config/temporal-connection';

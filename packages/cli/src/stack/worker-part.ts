@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NativeConnection, type Worker } from '@temporalio/worker';
-import { FileConversionPlugin } from 'temporal-file-conversion/internal/plugin';
-import { createConversionWorker } from 'temporal-file-conversion/internal/worker';
-import { defined } from 'temporal-file-conversion/internal/shared/defined';
-import type { Log } from 'temporal-file-conversion/internal/shared/log';
+import { createConversionWorker, FileConversionPlugin } from 'temporal-file-conversion/worker';
+import { defined } from 'temporal-file-conversion/job';
+import type { Log } from 'temporal-file-conversion/messages';
 import { stateFolderIfAny } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';

@@ -5,7 +5,7 @@ import { systemErrorCode } from 'temporal-file-conversion/messages';
 import { z } from 'zod';
 import { CommandError, explainStateFolder } from './command-error';
 import type { Door } from './config/doors';
-import type { Environment } from './config/layers';
+import type { Environment } from './config/sources';
 import type { LoadedConfig } from './config/load-config';
 
 /** A person's permission for a value of a configuration file that was found. */

@@ -2,7 +2,7 @@ import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { ConnectionOptions } from '@temporalio/client';
 import { shellWord, systemErrorCode, whyUnreadable } from 'temporal-file-conversion/messages';
 import { ConfigError } from './errors';
-import type { Environment } from './layers';
+import type { Environment } from './sources';
 import type { LoadedConfig } from './load-config';
 
 export interface TemporalTarget {

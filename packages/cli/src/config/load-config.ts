@@ -6,6 +6,8 @@ import type { z } from 'zod';
 import { tokenProblems, type AppProfile } from './app-token';
 import { doorsOf, type Door } from './doors';
 import { ConfigError } from './errors';
+import type {
+  sectionSchemas} from './schema';
 import {
   appKeys,
   appNamePattern,
@@ -15,7 +17,6 @@ import {
   fileSchema,
   isPath,
   keysOfSection,
-  sectionSchemas,
   snakeCase,
   topLevelNames,
   variablePartOf,

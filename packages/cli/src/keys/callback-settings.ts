@@ -17,7 +17,6 @@ import { CommandError, explainListen, explainStateFolder } from '../command-erro
 import type { TemporalTarget } from '../config/temporal-connection';
 import { createTemporalObstacle, openHealth } from '../observability/health';
 import { Closing } from '../stack/closing';
-import { refuseSharedAddresses } from '../stack/own-addresses';
 import { openDataConverter, readConfiguredSecret } from './encryption-settings';
 
 /** Key and URL of the callbacks that a worker asks services for; undefined when the configuration names no URL. */
@@ -37,7 +36,6 @@ export async function openReceiver(
   { target, port, log }: { target: TemporalTarget; port: number; log: Log },
 ): Promise<CallbackReceiver> {
   const { host, publicBaseUrl, metricsAddress } = context.config.values.callbacks;
-  refuseSharedAddresses(context.config, ['callbacks']);
   const keys = await readKeys(context);
   const dataConverter = await openDataConverter(context);
   const opened = new Closing();

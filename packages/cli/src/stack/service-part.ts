@@ -16,7 +16,6 @@ import { snakeCase } from '../config/schema';
 import { openHealth } from '../observability/health';
 import { removeServiceRecord, writeServiceRecord } from '../service/embedded-service';
 import { Closing } from './closing';
-import { refuseSharedAddresses } from './own-addresses';
 
 /** A conversion service in this process. */
 export interface ServicePart {
@@ -36,7 +35,6 @@ export async function startService(
 ): Promise<ServicePart> {
   const settings = context.config.values.service;
   const { metricsAddress, dataDir } = settings;
-  refuseSharedAddresses(context.config, ['service']);
   const opened = new Closing();
   try {
     const health = await openHealth(context, 'service');

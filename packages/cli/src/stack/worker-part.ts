@@ -17,7 +17,6 @@ import { configuredApps, embeddedProfile, isEmbedded } from '../service/app-prof
 import { configuredServiceUrl, embeddedServiceUrl } from '../service/embedded-service';
 import { configuredStores } from '../stores';
 import { Closing } from './closing';
-import { refuseSharedAddresses } from './own-addresses';
 
 const startCheckMs = 20;
 
@@ -45,7 +44,6 @@ export async function startWorker(context: CommandContext, options: WorkerPartOp
   const { values } = context.config;
   const { target, log, onWarning, isUnversioned } = options;
   const { metricsAddress, taskQueue, deploymentName, buildId } = values.worker;
-  refuseSharedAddresses(context.config, ['worker']);
   const callbacks = await callbackSettings(context);
   const apps = { ...(await embeddedApps(context)), ...configuredApps(context, onWarning) };
   const nexus = nexusOf(values.worker.nexusApps, Object.keys(apps));

@@ -39,9 +39,8 @@ function boundary(folder, refused, { leastUp = 1 } = {}) {
 
 /** What each package may import of the others: nothing that is not named here, and nothing by a path. */
 const packageArrows = {
-  conformance: 'temporal-file-conversion/(contract$|internal/(network/proxy|shared/secret-spellings)$)',
-  service:
-    'temporal-file-conversion/(contract$|internal/(network/addresses|shared/(log|system-error|windows-1252)|storage/replace-file)$)',
+  conformance: 'temporal-file-conversion/(contract|messages|network)$',
+  service: 'temporal-file-conversion/(contract|messages|network|storage)$',
   cli: 'temporal-file-conversion',
 };
 

@@ -11,8 +11,8 @@ const config = {
   modulePathIgnorePatterns: ['/dist/'],
   // The sources of the packages, instead of what was built of them last.
   moduleNameMapper: {
-    '^temporal-file-conversion/internal/(.*)$': '<rootDir>/src/$1',
-    '^temporal-file-conversion/(contract|client|storage|s3|callbacks|testing|worker)$': '<rootDir>/src/$1',
+    '^temporal-file-conversion/(batch|callbacks|client|contract|encryption|http|job|messages|network|s3|storage|testing|worker)$':
+      '<rootDir>/src/$1',
     '^temporal-file-conversion$': '<rootDir>/src/index',
     '^temporal-file-conversion-service/internal/(.*)$': '<rootDir>/packages/service/src/$1',
     '^temporal-file-conversion-(service|conformance)$': '<rootDir>/packages/$1/src/index',

@@ -5,6 +5,8 @@ import { defaultTaskQueue } from './shared/names';
 
 export { FileConversionPlugin } from './plugin';
 export type { AppProfile, CallbackSettings, FileConversionPluginOptions } from './plugin';
+export { jobFailedMessage } from './shared/log';
+export { workerMetrics } from './shared/metrics';
 
 export interface ConversionWorkerOptions {
   connection: NativeConnection;

@@ -123,7 +123,7 @@ export interface Moment {
   readonly wallMs: number;
 }
 
-export function momentNow(): Moment {
+function momentNow(): Moment {
   return { monotonicMs: performance.now(), wallMs: Date.now() };
 }
 

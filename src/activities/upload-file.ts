@@ -91,7 +91,7 @@ const activityQueue = 2 as never;
  * Opens the source of a job. A source missing on this host may exist on another whose worker polls the task queue: it
  * is missing once all hosts have looked, or after `looksAtMost` attempts; with one host, or shared files, at once.
  */
-export async function openSource(
+async function openSource(
   files: Stores,
   uri: string,
   { heartbeat, previousDetails, failure }: Pick<ActivityAttempt, 'heartbeat' | 'previousDetails' | 'failure'>,

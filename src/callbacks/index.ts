@@ -1,5 +1,5 @@
 /** Receives the callbacks of conversion services and wakes their jobs. */
-export { parseCallbackKeys } from './callback-url';
+export { CallbackKeyError, createCallbackUrl, ensureCallbackKeyFile, parseCallbackKeys } from './callback-url';
 export type { CallbackKeys } from './callback-url';
 export { createSignalJob, startCallbackReceiver } from './receiver';
 export type { CallbackReceiver, CallbackReceiverOptions, ReceiverMetrics } from './receiver';

@@ -233,7 +233,7 @@ function readTaskHint(body: Buffer): string | undefined {
 }
 
 /** URL of a listening server, with an IPv6 address in brackets. */
-export function serverUrl({ address, family, port }: AddressInfo): string {
+function serverUrl({ address, family, port }: AddressInfo): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }
 

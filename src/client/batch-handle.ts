@@ -3,7 +3,7 @@ import { WorkflowFailedError, type Client, type WorkflowHandle } from '@temporal
 import { ApplicationFailure } from '@temporalio/common';
 import type { FindingList } from '../batch/plan/findings';
 import type { BatchReport } from '../batch/report/report';
-import type * as ReportModule from '../batch/report/write-report';
+import { reportOf } from '../batch/report/report-of';
 import { readEndedItems, runOf } from '../batch/run-folders';
 import { folderOf } from '../batch/uris';
 import { findWorkflow, readStartInput } from '../history/find-workflow';
@@ -125,11 +125,7 @@ export class BatchHandle {
       const why = state.planned ? 'nothing was to do' : 'its items were inline. See its results';
       throw new InvalidRequestError(`Batch ${this.name} has no report: ${why}.`);
     }
-    // Most programs that start a batch write no page.
-    // eslint-disable-next-line @typescript-eslint/no-require-imports -- import() takes the name of the built file, which tests of the sources lack
-    const { readBatchReport, writeBatchReport } = require('../batch/report/write-report') as typeof ReportModule;
-    const options = { batch: this.name, folder: folderOf(state.results), state };
-    return (await readBatchReport(this.files, options)) ?? (await writeBatchReport(this.files, options));
+    return reportOf(this.files, { batch: this.name, folder: folderOf(state.results), state });
   }
 
   /** Status and counts of the batch. Needs a running worker. */

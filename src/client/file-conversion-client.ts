@@ -16,7 +16,7 @@ import type { Retry } from './operations/retry-job';
 import { isOpen } from '../shared/job-outcome';
 import { conversionBatchType, conversionJobType, defaultTaskQueue } from '../shared/names';
 import { defined } from '../shared/defined';
-import type * as Https from '../storage/https/index';
+import { createHttpsFiles } from '../storage/https/index';
 import { createLocalFiles } from '../storage/local-files';
 import { Stores, type StoresByScheme } from '../storage/stores';
 import type { FileStore } from '../storage/file-store';
@@ -82,13 +82,6 @@ async function readRunning(
   return { input, isChanged: (await sameContent(files, uri, { content: charge.source })) === undefined };
 }
 
-/** Loaded for the first URI of a batch: most programs need no HTTP client. */
-function webFiles(): FileStore {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- import() takes the name of the built file, which tests of the sources lack
-  const { createHttpsFiles } = require('../storage/https/index') as typeof Https;
-  return createHttpsFiles();
-}
-
 /** Starts conversion jobs and batches, and returns handles to them. */
 export class FileConversionClient {
   private readonly client: Client;
@@ -102,7 +95,7 @@ export class FileConversionClient {
     this.listing = new Listing(options.client);
     this.taskQueue = options.taskQueue ?? defaultTaskQueue;
     this.app = options.app ?? 'embedded';
-    this.files = new Stores({ file: createLocalFiles(), https: webFiles, ...options.stores });
+    this.files = new Stores({ file: createLocalFiles(), https: () => createHttpsFiles(), ...options.stores });
   }
 
   /**

@@ -4,14 +4,28 @@ export type { FileConversionClientOptions, JobStartOptions } from './file-conver
 export type { BatchStartOptions, StartOptions } from './start-options';
 export type { StoresByScheme } from '../storage/stores';
 export { ConversionFailedError, ConversionHandle } from './conversion-handle';
-export { BatchFailedError, BatchHandle, BatchRunningError } from './batch-handle';
+export {
+  BatchFailedError,
+  BatchHandle,
+  BatchRunningError,
+  isBatchRunning,
+  isRefusedStart,
+  listBatches,
+  readBatchInput,
+} from './batch-handle';
 export type { BatchRequest } from './batch-request';
 export type { Finding, FindingList } from '../batch/plan/findings';
 export type { PlannedBatch } from '../batch/plan/planned-batch';
 export type { BatchReport } from '../batch/report/report';
 export { NoSuchScheduleError, ScheduleTakenError, SweepSchedules } from './sweep-schedules';
-export type { ListedSweepSchedule, SweepOverlap, SweepScheduleRequest, SweepTimes } from './sweep-schedules';
-export { InvalidRequestError } from './job-request';
+export type {
+  ListedSweepSchedule,
+  SweepFailure,
+  SweepOverlap,
+  SweepScheduleRequest,
+  SweepTimes,
+} from './sweep-schedules';
+export { InvalidRequestError, toUri } from './job-request';
 export type { ConversionRequest } from './job-request';
 export { createEncryptedDataConverter } from '../encryption/data-converter';
 export { EncryptionKeyError } from '../encryption/encryption-codec';
@@ -47,3 +61,24 @@ export type {
   PlannedRows,
 } from '../shared/batch';
 export { defaultTaskQueue } from '../shared/names';
+
+// For operators: what the commands of `fileconv` ask of Temporal.
+export { hasStatus, refusalOf } from './grpc';
+export { inspectJob, NotAConversionJobError, readBatchWaiting } from './operations/inspect-job';
+export type { JobInspection } from './operations/inspect-job';
+export { readPendingStep } from './operations/job-waiting';
+export type { NextStep, Waiting, WaitReason } from './operations/job-waiting';
+export { countOpenJobs, listJobs, openStatuses, SearchAttributesMissingError } from './operations/list-jobs';
+export type { JobFilter, ListedJob } from './operations/list-jobs';
+export { planRetry } from './operations/retry-job';
+export type { RetryOptions } from './operations/retry-job';
+export {
+  findSearchAttributes,
+  registerSearchAttributes,
+  SearchAttributeRegistrationError,
+} from './operations/search-attributes';
+export type { RegisteredSearchAttributes } from './operations/search-attributes';
+export { aliveWorkers, readTaskQueue } from './operations/task-queue-workers';
+export { hasJobs, tellReady } from './operations/tell-app';
+export { possiblyChargedTwiceCode, searchAttributeTypes } from '../shared/search-attributes';
+export { workflowPath } from '../shared/temporal-ui';

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { Agent, Pool, ProxyAgent } from 'undici';
+import type * as Undici from 'undici';
 import { blockList, isIn, isLoopback } from './addresses';
 
 export type ProxyVariables = Readonly<Record<string, string | undefined>>;
@@ -25,11 +25,13 @@ export function proxyFor({ protocol, hostname, port }: URL, variables: ProxyVari
 }
 
 /** An agent whose connections go through the proxy that the environment has for their origin. */
-export function createAgent(options: Agent.Options & { connect: { timeout: number } }): Agent {
+export function createAgent(options: Undici.Agent.Options & { connect: { timeout: number } }): Undici.Agent {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- who only asks about an address needs no HTTP client
+  const { Agent, Pool, ProxyAgent } = require('undici') as typeof Undici;
   const { timeout } = options.connect;
   return new Agent({
     ...options,
-    factory(origin, poolOptions: Pool.Options) {
+    factory(origin, poolOptions: Undici.Pool.Options) {
       const proxy = proxyFor(new URL(origin));
       if (!proxy) return new Pool(origin, poolOptions);
       return new ProxyAgent({ ...poolOptions, uri: proxy.href, proxyTls: { timeout }, requestTls: { timeout } });

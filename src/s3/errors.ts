@@ -160,7 +160,7 @@ export function sourceFailureOf(error: unknown, uri: string): StorageError {
   return failureOf(error, { uri, doing: 'read' });
 }
 
-export function sourceChanged(uri: string): StorageError {
+function sourceChanged(uri: string): StorageError {
   const message = `Cannot read ${uri}: the object changed while it was in use.`;
   return new StorageError({ code: 'SOURCE_CHANGED', message, uri, retryable: true });
 }

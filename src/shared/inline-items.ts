@@ -3,7 +3,7 @@ import { decoded } from './job';
 import { utf8Bytes } from './warnings';
 import { fileSize } from './wording';
 
-export const maxInlineItems = 500;
+const maxInlineItems = 500;
 /** Of all inline items: a workflow hands them from run to run, with its results, and the server takes 2 MB. */
 const maxInlineBytes = 512_000;
 

@@ -13,7 +13,7 @@ export const onUnknownOutcomeChoices = ['resubmit', 'fail'] as const;
 export type OnUnknownOutcome = (typeof onUnknownOutcomeChoices)[number];
 
 /** What a job does whose account the service refuses. */
-export const onRefusedAccountChoices = ['fail', 'park'] as const;
+const onRefusedAccountChoices = ['fail', 'park'] as const;
 
 /** Whether the convert request is answered when the conversion is accepted, or when it is done. */
 export const conversionModes = ['async', 'sync'] as const;

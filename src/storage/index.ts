@@ -1,4 +1,4 @@
-/** Where sources come from and results go: the interface for custom stores, and the stores that need no package. */
+/** Where sources come from and results go: the interface for custom stores, the stores that need no package, and the files of this machine. */
 export { StorageError } from './errors';
 export type { StorageErrorCode } from './errors';
 export type {
@@ -15,3 +15,11 @@ export type {
 export { createHttpsFiles } from './https/index';
 export type { HttpsFilesOptions } from './https/index';
 export { createLocalFiles } from './local-files';
+export { confine, leadsInto } from './confine';
+export { makeSafeName } from './file-name';
+export { shownPath } from './file-uri';
+export { freeBytesOf, makeFolder, syncFolder } from './folders';
+export { readIfExists, readOrCreateFile, replaceFile } from './replace-file';
+export { Stores } from './stores';
+export type { StoresByScheme } from './stores';
+export { latin1ToWindows1252 } from '../shared/windows-1252';

@@ -1,13 +1,11 @@
 import { appendFile, lstat, mkdir, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { leadsInto } from 'temporal-file-conversion/internal/storage/confine';
-import { makeFolder } from 'temporal-file-conversion/internal/storage/folders';
-import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
-import { readIfExists, replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
+import { leadsInto, makeFolder, readIfExists, replaceFile } from 'temporal-file-conversion/storage';
+import { systemErrorCode } from 'temporal-file-conversion/messages';
 import { z } from 'zod';
 import { CommandError, explainStateFolder } from './command-error';
 import type { Door } from './config/doors';
-import type { Environment } from './config/layers';
+import type { Environment } from './config/sources';
 import type { LoadedConfig } from './config/load-config';
 
 /** A person's permission for a value of a configuration file that was found. */

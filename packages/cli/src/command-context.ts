@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { ReadStream } from 'node:tty';
 import type { ExitCode } from './command-error';
-import type { Environment } from './config/layers';
+import type { Environment } from './config/sources';
 import type { LoadedConfig } from './config/load-config';
 import { SecretMask } from './observability/secret-mask';
 import { createOutput, type Output, type OutputStream } from './output/output';

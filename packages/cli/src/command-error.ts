@@ -1,5 +1,4 @@
-import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
-import { printable } from 'temporal-file-conversion/internal/shared/wording';
+import { printable, systemErrorCode } from 'temporal-file-conversion/messages';
 import { ConfigError } from './config/errors';
 import type { Output } from './output/output';
 

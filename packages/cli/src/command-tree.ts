@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { Command } from 'commander';
-import { packageVersion } from 'temporal-file-conversion/internal/http/package-version';
 import type { Runner } from './command-context';
 import {
   type Act,
@@ -157,6 +158,11 @@ export function buildCommands(output: Output, run: Runner): Command {
   addConfig(program, act);
   (program.commands as Command[]).sort((one, other) => placeInHelp(one) - placeInHelp(other));
   return program;
+}
+
+function packageVersion(): string {
+  const file = path.resolve(__dirname, '../package.json');
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }
 
 /** What people type daily comes first. */

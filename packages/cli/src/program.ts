@@ -1,5 +1,5 @@
 import { CommanderError, type Command } from 'commander';
-import { closestName } from 'temporal-file-conversion/internal/shared/wording';
+import { closestName } from 'temporal-file-conversion/messages';
 import { openContext, type ProcessContext } from './command-context';
 import { CommandError, exitCodes, reportFailure, type ExitCode } from './command-error';
 import { buildCommands } from './command-tree';

@@ -1,11 +1,6 @@
-import type * as Https from 'temporal-file-conversion/internal/storage/https/index';
-import { confine } from 'temporal-file-conversion/internal/storage/confine';
-import { createLocalFiles } from 'temporal-file-conversion/internal/storage/local-files';
-import type { StoresByScheme } from 'temporal-file-conversion/internal/storage/stores';
+import { confine, createHttpsFiles, createLocalFiles, type StoresByScheme } from 'temporal-file-conversion/storage';
 import type * as S3 from 'temporal-file-conversion/s3';
 import type { CommandContext } from './command-context';
-
-/* eslint-disable @typescript-eslint/no-require-imports -- a store, and what it takes to load it, waits for its first URI */
 
 /** `roots`: folders that `file:` URIs may lead to; none: any. `isShared`: all workers see the same under them. */
 export function configuredStores(
@@ -14,16 +9,14 @@ export function configuredStores(
 ): StoresByScheme {
   const { https } = config.values;
   const plainHttp = https.plainHttp === 'on';
-  const web = () => {
-    const { createHttpsFiles } = require('temporal-file-conversion/internal/storage/https/index') as typeof Https;
-    return createHttpsFiles({ ...https, plainHttp });
-  };
+  const web = () => createHttpsFiles({ ...https, plainHttp });
   const files = createLocalFiles({ isShared });
   return {
     file: roots.length === 0 ? files : confine(files, roots),
     https: web,
     ...(plainHttp && { http: web }),
     s3() {
+      // eslint-disable-next-line @typescript-eslint/no-require-imports -- the SDK of AWS is loaded for the first URI of a bucket
       const { createS3Files } = require('temporal-file-conversion/s3') as typeof S3;
       // A server other than AWS, whose buckets stand in the path of a URL; the SDK reads the rest of the environment itself.
       return createS3Files({ endpoint: [env['AWS_ENDPOINT_URL_S3'], env['AWS_ENDPOINT_URL']].find(Boolean) });

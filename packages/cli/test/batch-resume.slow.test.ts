@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runFiles } from 'temporal-file-conversion/internal/batch/run-files';
 import { convertedPictures, countConvertRequests, folderWithPictures, writePicture } from './batch-pictures';
 import type { CommandOptions, Ended } from './fileconv';
 import { fileconv, linesOf, parseJson, removeFolders, startProcess } from './fileconv';
@@ -121,7 +120,7 @@ describe('batch run that was interrupted, typed again after three sources change
     await changeThree(cwd, converted);
 
     const again = startProcess(args, options);
-    const plan = path.join(stack.stateDir, 'batches/pictures/run-0002', runFiles.manifest);
+    const plan = path.join(stack.stateDir, 'batches/pictures/run-0002', 'manifest.jsonl');
     while (!existsSync(plan) && again.child.exitCode === null) await sleep(2);
     again.child.kill('SIGSTOP');
     expect(await fileconv(['batch', 'watch', 'pictures'], options)).toMatchObject({ code: 0 });

@@ -3,7 +3,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createAgent } from 'temporal-file-conversion/internal/network/proxy';
+import { createAgent } from 'temporal-file-conversion/network';
 import { FormData, request } from 'undici';
 import { Reply } from './reply';
 import type { SampleFile } from './target';

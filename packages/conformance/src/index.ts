@@ -1,6 +1,6 @@
 /** The conformance suite: every sentence of the document that can be checked from outside, against any base URL. */
 import { lookUpErrorCode } from 'temporal-file-conversion/contract';
-import { SecretSpellings } from 'temporal-file-conversion/internal/shared/secret-spellings';
+import { SecretSpellings } from 'temporal-file-conversion/messages';
 import { type Rule, sections } from './rule';
 import { beyondRules } from './rules/beyond';
 import { endpointRules } from './rules/endpoints';

@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { isLoopback } from 'temporal-file-conversion/internal/network/addresses';
-import type { Log } from 'temporal-file-conversion/internal/shared/log';
+import { isLoopback } from 'temporal-file-conversion/network';
+import type { Log } from 'temporal-file-conversion/messages';
 import type { ServiceApp } from './accounts/account';
 import { Accounts } from './accounts/accounts';
 import { type CallbackOptions, CallbackQueue, checkCallbackOptions } from './callbacks/callback-queue';

@@ -164,7 +164,7 @@ function comparable(uri: string): string {
 }
 
 /** Equal for paths that some file systems treat as one: by case, or by encodings of an accented letter. */
-export function comparablePath(path: string): string {
+function comparablePath(path: string): string {
   return path.normalize().toLowerCase();
 }
 

@@ -291,7 +291,7 @@ export type Exclusion = (relative: string, shown: string) => boolean;
  * As in a .gitignore: a pattern without a slash matches the name of any file or folder; one with a slash matches the
  * path in the named folder, or as typed. Excluded folders are not entered.
  */
-export function createExclusion(patterns: readonly string[]): Exclusion {
+function createExclusion(patterns: readonly string[]): Exclusion {
   const names: ((text: string) => boolean)[] = [];
   const paths: ((text: string) => boolean)[] = [];
   for (const pattern of patterns) {

@@ -35,7 +35,7 @@ const executionStatus: Readonly<Record<ListedStatus, string>> = {
 };
 
 /** `isListed`: the namespace has the search attributes. @throws SearchAttributesMissingError */
-export function toJobQuery({ status, app, code, batch, tag, since }: JobFilter, isListed: boolean): string {
+function toJobQuery({ status, app, code, batch, tag, since }: JobFilter, isListed: boolean): string {
   const names = searchAttributes;
   const needed = Object.entries({ app, code, tag, 'status parked': status === 'parked' ? status : undefined });
   const missing = needed.flatMap(([filter, value]) => (value === undefined ? [] : [filter]));

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { request, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import { lastSegment, withoutSecrets } from '../../shared/job';
 import { isEmpty, notLookedAt, StorageError } from '../errors';
 import { makeSafeName } from '../file-name';
@@ -148,6 +148,8 @@ async function get(
   headers: Record<string, string>,
   signal?: AbortSignal,
 ): Promise<Dispatcher.ResponseData> {
+  // Loaded for the first of them: most programs read no files of the web.
+  const { request } = await import('undici');
   const { dispatcher } = guard;
   const sent = { ...headers, 'accept-encoding': 'identity', 'user-agent': 'temporal-file-conversion' };
   try {

@@ -7,9 +7,8 @@ import {
   resolveName,
   shownAsWritten,
   uriOfPath,
-} from 'temporal-file-conversion/internal/batch/uris';
-import type { FileStore } from 'temporal-file-conversion/internal/storage/file-store';
-import { Stores } from 'temporal-file-conversion/internal/storage/stores';
+} from 'temporal-file-conversion/batch';
+import { type FileStore, Stores } from 'temporal-file-conversion/storage';
 import { makeStateFolders } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';

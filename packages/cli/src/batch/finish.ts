@@ -1,9 +1,6 @@
-import type { BatchReport } from 'temporal-file-conversion/internal/batch/report/report';
-import { summariseReport } from 'temporal-file-conversion/internal/batch/report/summary';
-import { readBatchReport, writeBatchReport } from 'temporal-file-conversion/internal/batch/report/write-report';
-import { folderOf } from 'temporal-file-conversion/internal/batch/uris';
-import type { ConversionBatchResult } from 'temporal-file-conversion/internal/shared/batch';
-import { printable } from 'temporal-file-conversion/internal/shared/wording';
+import { type BatchReport, folderOf, reportOf, summariseReport } from 'temporal-file-conversion/batch';
+import type { ConversionBatchResult } from 'temporal-file-conversion/job';
+import { printable } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import { CommandError, exitCodes, type ExitCode } from '../command-error';
 import type { StackInUse } from '../stack/open-temporal';
@@ -38,8 +35,7 @@ export async function finishBatch(
     state: result,
     ...(stack.uiUrl !== undefined && { ui: { url: stack.uiUrl, namespace } }),
   };
-  const written = again || result.report === undefined ? undefined : await readBatchReport(files, options);
-  const report = written ?? (await writeBatchReport(files, options));
+  const report = await reportOf(files, { ...options, again: again || result.report === undefined });
   if (output.json) output.printJson({ ...report, ...(unconvertible > 0 && { unconvertible }) });
   else for (const line of summariseReport(report)) output.print(printable(line));
   return unconvertible > 0 ? exitCodes.failed : exitCodeOf(report);

@@ -1,10 +1,13 @@
-import { messagesOf } from 'temporal-file-conversion/internal/batch/plan/findings';
-import { planBatch } from 'temporal-file-conversion/internal/batch/plan/plan-batch';
-import { summaryOf, type PlannedBatch } from 'temporal-file-conversion/internal/batch/plan/planned-batch';
-import { askingOf, type FormatQuestions } from 'temporal-file-conversion/internal/batch/plan/settle-row';
-import type { BatchPlan } from 'temporal-file-conversion/internal/shared/batch';
-import type { OnExisting, OnUnknownOutcome } from 'temporal-file-conversion/internal/shared/job';
-import { counted, fileSize, formatCount, printable } from 'temporal-file-conversion/internal/shared/wording';
+import {
+  askingOf,
+  type FormatQuestions,
+  messagesOf,
+  planBatch,
+  type PlannedBatch,
+  summaryOf,
+} from 'temporal-file-conversion/batch';
+import type { BatchPlan, OnExisting, OnUnknownOutcome } from 'temporal-file-conversion/job';
+import { counted, fileSize, formatCount, printable } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import { exitCodes, interrupted, throwIfAny, type ExitCode } from '../command-error';
 import { withFormats } from '../formats/check';

@@ -10,18 +10,19 @@ import {
   shownAsWritten,
   shownFolder,
   uriOfPath,
-} from 'temporal-file-conversion/internal/batch/uris';
-import type { BatchManifest, BatchPlan, BatchSources } from 'temporal-file-conversion/internal/shared/batch';
-import { defined } from 'temporal-file-conversion/internal/shared/defined';
-import type { Unconvertible } from 'temporal-file-conversion/internal/shared/policies';
-import type {
-  ConversionMode,
-  ConversionParameters,
-  OnExisting,
-  OnUnknownOutcome,
-} from 'temporal-file-conversion/internal/shared/job';
-import type { FileStore } from 'temporal-file-conversion/internal/storage/file-store';
-import { shownPath } from 'temporal-file-conversion/internal/storage/file-uri';
+} from 'temporal-file-conversion/batch';
+import {
+  type BatchManifest,
+  type BatchPlan,
+  type BatchSources,
+  type ConversionMode,
+  type ConversionParameters,
+  defined,
+  type OnExisting,
+  type OnUnknownOutcome,
+  type Unconvertible,
+} from 'temporal-file-conversion/job';
+import { type FileStore, shownPath } from 'temporal-file-conversion/storage';
 import type { CommandContext } from '../command-context';
 import { CommandError, throwIfAny } from '../command-error';
 import { embeddedFormats, extensionFromName } from '../formats/lookup';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { messagesOf } from 'temporal-file-conversion/internal/batch/plan/findings';
-import { BatchFailedError, type BatchHandle } from 'temporal-file-conversion/internal/client/batch-handle';
-import type { BatchState, ConversionBatchResult, PlannedRows } from 'temporal-file-conversion/internal/shared/batch';
-import { formatCount, formatDuration, printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
+import { messagesOf } from 'temporal-file-conversion/batch';
+import { BatchFailedError, type BatchHandle } from 'temporal-file-conversion/client';
+import type { BatchState, ConversionBatchResult, PlannedRows } from 'temporal-file-conversion/job';
+import { formatCount, formatDuration, printable, shellWord } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import { CommandError, isAway } from '../command-error';
 import { temporalTarget } from '../config/temporal-connection';

@@ -1,18 +1,17 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import {
   conversionModes,
+  type ConversionParameters,
+  formatNameOf,
+  isTag,
+  maxTags,
+  mergeParameters,
   onExistingChoices,
   onUnknownOutcomeChoices,
-  unconvertibleChoices,
-} from 'temporal-file-conversion/internal/shared/policies';
-import {
-  formatNameOf,
-  mergeParameters,
   problemOfParameters,
   readParameter,
-  type ConversionParameters,
-} from 'temporal-file-conversion/internal/shared/parameters';
-import { isTag, maxTags } from 'temporal-file-conversion/internal/shared/tags';
+  unconvertibleChoices,
+} from 'temporal-file-conversion/job';
 import type { CommandContext, CommonOptions, Runner } from '../command-context';
 import { CommandError, exitCodes, type ExitCode } from '../command-error';
 import { parseDurationMs } from '../config/duration';

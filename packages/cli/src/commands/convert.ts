@@ -1,4 +1,4 @@
-import { defined } from 'temporal-file-conversion/internal/shared/defined';
+import { defined } from 'temporal-file-conversion/job';
 import type { CommandContext } from '../command-context';
 import type { ExitCode } from '../command-error';
 import { temporalTarget } from '../config/temporal-connection';

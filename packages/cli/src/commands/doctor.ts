@@ -1,4 +1,4 @@
-import { printable } from 'temporal-file-conversion/internal/shared/wording';
+import { printable } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import { exitCodes, type ExitCode } from '../command-error';
 import { checkCallbacks } from '../doctor/check-callbacks';

@@ -1,10 +1,10 @@
-import { refusalOf } from 'temporal-file-conversion/internal/client/grpc';
 import {
+  refusalOf,
+  type RegisteredSearchAttributes,
   registerSearchAttributes,
   SearchAttributeRegistrationError,
-  type RegisteredSearchAttributes,
-} from 'temporal-file-conversion/internal/client/operations/search-attributes';
-import { searchAttributeTypes } from 'temporal-file-conversion/internal/shared/search-attributes';
+  searchAttributeTypes,
+} from 'temporal-file-conversion/client';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { lengthenRetention, retentionDays } from '../dev-server/retention';

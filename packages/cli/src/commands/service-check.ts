@@ -1,5 +1,5 @@
 import { findObstacle, type Outcome, runRules, type Target } from 'temporal-file-conversion-conformance';
-import { printable } from 'temporal-file-conversion/internal/shared/wording';
+import { printable } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import { CommandError, exitCodes, type ExitCode } from '../command-error';
 import { formatTable } from '../output/text';

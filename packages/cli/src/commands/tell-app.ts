@@ -1,5 +1,5 @@
-import { hasJobs, tellReady } from 'temporal-file-conversion/internal/client/operations/tell-app';
-import { counted } from 'temporal-file-conversion/internal/shared/wording';
+import { hasJobs, tellReady } from 'temporal-file-conversion/client';
+import { counted } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import { CommandError, exitCodes, type ExitCode } from '../command-error';
 import { embeddedApp } from '../config/schema';

@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
-import { whyUnreadable } from 'temporal-file-conversion/internal/shared/system-error';
+import { whyUnreadable } from 'temporal-file-conversion/messages';
 import { ConfigError } from './errors';
-import type { Environment, Layer } from './layers';
+import type { Environment, Origin } from './sources';
 import { variablePartOf } from './schema';
 
 /** Where a secret is. The secret itself is never part of the configuration. */
@@ -14,25 +14,13 @@ export interface AppProfile {
   token: SecretSource;
 }
 
-const tokenKeys = ['token_env', 'token_file'] as const;
-
-/** Values of the environment over those of the file; a token's source replaces one of either kind. */
-export function mergeLayers(file: Layer['values'], environment: Layer['values']): Layer['values'] {
-  const values = new Map(file);
-  for (const key of environment.keys()) {
-    const [, app] = /^(apps\..+\.)token_(?:env|file)$/.exec(key) ?? [];
-    if (app !== undefined) for (const each of tokenKeys) values.delete(app + each);
-  }
-  return new Map([...values, ...environment]);
-}
-
 /** Each app needs one source of its token. */
-export function tokenProblems(values: Layer['values'], appNames: readonly string[]): string[] {
+export function tokenProblems(appNames: readonly string[], origins: Readonly<Record<string, Origin>>): string[] {
   return appNames.flatMap((name) => {
-    const [first, second] = tokenKeys.flatMap((each) => {
-      const { origin } = values.get(`apps.${name}.${each}`) ?? {};
+    const [first, second] = ['token_env', 'token_file'].flatMap((key) => {
+      const origin = origins[`apps.${name}.${key}`];
       if (!origin) return [];
-      return [origin.source === 'file' ? `${origin.where}: apps.${name}.${each}` : origin.where];
+      return [origin.source === 'file' ? `${origin.where}: apps.${name}.${key}` : origin.where];
     });
     if (first === undefined) {
       return `app "${name}" has no token: set token_env or token_file in [apps.${name}], or FILECONV_APPS_${variablePartOf(name)}_TOKEN`;

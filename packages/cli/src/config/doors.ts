@@ -1,6 +1,6 @@
-import { leadsInto } from 'temporal-file-conversion/internal/storage/confine';
+import { leadsInto } from 'temporal-file-conversion/storage';
 import { doorOf } from './schema';
-import { isLoopback } from 'temporal-file-conversion/internal/network/addresses';
+import { isLoopback } from 'temporal-file-conversion/network';
 import { isLoopbackAddress } from './value-types';
 
 /** A value by which a configuration file lets something in, or out of its folder and this machine. */
@@ -9,17 +9,14 @@ export interface Door {
   value: string;
 }
 
-interface DoorQuestion {
-  /** By dotted key: values as they were checked, paths absolute. */
-  values: ReadonlyMap<string, unknown>;
-  /** Of the configuration file. */
-  folder: string;
-}
-
-/** The doors of the values: each key that the schema counts among them, if its value opens something. */
-export async function doorsOf({ values, folder }: DoorQuestion): Promise<Door[]> {
+/** The doors of these keys: each that the schema counts among them, if its value opens something. Paths are absolute. */
+export async function doorsOf(
+  values: object,
+  { folder, keys }: { folder: string; keys: readonly string[] },
+): Promise<Door[]> {
   const doors: Door[] = [];
-  for (const [key, value] of values) {
+  for (const key of keys) {
+    const value = key.split('.').reduce<unknown>((table, name) => (table as Record<string, unknown>)[name], values);
     const opened = await openedBy(key, value, folder);
     if (opened !== undefined) doors.push({ key, value: opened });
   }

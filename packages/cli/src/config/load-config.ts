@@ -1,24 +1,29 @@
 import { lstatSync } from 'node:fs';
 import path from 'node:path';
-import type { ConversionPolicies } from 'temporal-file-conversion/internal/shared/job';
-import { mergeLayers, tokenProblems, type AppProfile } from './app-token';
+import type { ConversionPolicies } from 'temporal-file-conversion/job';
+import { isLoopback } from 'temporal-file-conversion/network';
+import type { z } from 'zod';
+import { tokenProblems, type AppProfile } from './app-token';
 import { doorsOf, type Door } from './doors';
 import { ConfigError } from './errors';
-import { emptyLayer, readConfigFile, readEnvironment, toTable } from './layers';
-import type { Environment, Layer, Origin } from './layers';
+import type {
+  sectionSchemas} from './schema';
 import {
+  appKeys,
   appNamePattern,
   camelCase,
   didYouMean,
   embeddedApp,
   fileSchema,
   isPath,
-  sectionSchemas,
+  keysOfSection,
   snakeCase,
+  topLevelNames,
+  variablePartOf,
   type CamelCase,
   type FileValues,
 } from './schema';
-import { isLoopback } from 'temporal-file-conversion/internal/network/addresses';
+import { readConfigFile, takeEnvironment, type Draft, type Environment, type Origin } from './sources';
 import { isLoopbackAddress } from './value-types';
 
 type Section<Values> = { [Key in keyof Values as CamelCase<Key>]: Exclude<Values[Key], undefined> };
@@ -40,7 +45,7 @@ interface LoadConfigOptions {
 export interface LoadedConfig {
   values: Config;
   /** By dotted key in the file's spelling: `worker.task_queue`. A key that nobody has set has no origin. */
-  origins: Record<string, Origin>;
+  origins: Readonly<Record<string, Origin>>;
   warnings: string[];
   file?: string;
   /** The file was found in the folder; nobody named it. */
@@ -56,70 +61,33 @@ export interface LoadedConfig {
  */
 export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConfig> {
   const file = findFile(options);
-  const fromFile = file === undefined ? emptyLayer() : await readConfigFile(file);
-  const fromEnvironment = readEnvironment(options.env, appNamesOf(fromFile.values));
-  const problems = [...fromFile.problems, ...fromEnvironment.problems];
-  const warnings = [...fromEnvironment.warnings];
-  const values = mergeLayers(fromFile.values, fromEnvironment.values);
-  problems.push(...tokenProblems(values, appNamesOf(values)));
-
-  const checked = fileSchema.safeParse(toTable(values));
-  if (!checked.success) {
-    problems.push(...checked.error.issues.map((issue) => problemLine(issue.path.join('.'), issue.message, values)));
-  }
-  // With other problems, a message about missing apps could mislead.
-  if (checked.success && problems.length === 0) {
-    const defaultApp = checked.data.default_app;
-    if (defaultApp !== embeddedApp && !Object.hasOwn(checked.data.apps, defaultApp)) {
-      const known = [embeddedApp, ...Object.keys(checked.data.apps)];
-      const message = `names the app "${defaultApp}", which has no [apps.${defaultApp}]${didYouMean(defaultApp, known)}`;
-      problems.push(problemLine('default_app', message, values));
-    }
-  }
-  if (checked.success) {
-    problems.push(...ownAddressProblems(checked.data, values), ...codecProblems(checked.data, values));
-  }
+  const draft: Draft = file === undefined ? { values: {}, origins: {} } : await readConfigFile(file);
+  const { origins } = draft;
+  const warnings = takeEnvironment(draft, options.env);
+  const { data, error } = fileSchema.safeParse(draft.values);
+  const problems = data
+    ? problemsOf(data, { file, origins })
+    : error.issues.flatMap((issue) => told(issue, { file, origins }));
   const [first, ...others] = problems;
-  if (first !== undefined || !checked.success) throw new ConfigError([first ?? 'unusable configuration', ...others]);
+  if (first !== undefined || !data) throw new ConfigError([first ?? 'unusable configuration', ...others]);
 
-  const resolvePath = (key: string, value: string) => {
-    const fileFolder = file === undefined ? options.cwd : path.dirname(file);
-    return path.resolve(values.get(key)?.origin.source === 'file' ? fileFolder : options.cwd, value);
-  };
-  const apps = appsOf(checked.data, resolvePath);
-  for (const app of Object.values(apps)) {
-    if (isPlainHttpElsewhere(app.baseUrl)) {
-      const { where } = values.get(`apps.${app.name}.base_url`)?.origin ?? { where: 'configuration' };
-      warnings.push(`${where}: apps.${app.name}.base_url is plain http: the token travels unencrypted; use https`);
-    }
+  const folder = file === undefined ? options.cwd : path.dirname(file);
+  const values = withAbsolutePaths(data, (key) => (origins[key]?.source === 'file' ? folder : options.cwd));
+  for (const [name, { base_url: url }] of Object.entries(values.apps)) {
+    if (!isPlainHttpElsewhere(url)) continue;
+    const { where } = origins[`apps.${name}.base_url`] ?? { where: 'configuration' };
+    warnings.push(`${where}: apps.${name}.base_url is plain http: the token travels unencrypted; use https`);
   }
   const isFound = file !== undefined && namedFile(options) === undefined;
+  const ofFile = Object.keys(origins).filter((key) => origins[key]?.source === 'file');
   return {
-    values: toConfig(checked.data, apps, resolvePath),
-    doors: isFound
-      ? await doorsOf({ folder: path.dirname(file), values: ofFile(checked.data, { values, resolvePath }) })
-      : [],
-    origins: Object.fromEntries([...values].map(([key, { origin }]) => [key, origin])),
+    values: toConfig(values),
+    doors: isFound ? await doorsOf(values, { folder, keys: ofFile }) : [],
+    origins,
     warnings,
     ...(file !== undefined && { file }),
     ...(isFound && { isFound }),
   };
-}
-
-/** What the file says, as far as no variable says otherwise: checked, by dotted key. */
-function ofFile(
-  checked: FileValues,
-  { values, resolvePath }: Pick<Layer, 'values'> & { resolvePath: ResolvePath },
-): Map<string, unknown> {
-  const keys = [...values].filter(([, { origin }]) => origin.source === 'file').map(([key]) => key);
-  return new Map(
-    keys.map((key) => {
-      const names = key.split('.');
-      let value: unknown = checked;
-      for (const name of names) value = (value as Record<string, unknown>)[name];
-      return [key, resolved(key, value, resolvePath)];
-    }),
-  );
 }
 
 function namedFile({ env, file }: Pick<LoadConfigOptions, 'env' | 'file'>): string | undefined {
@@ -134,79 +102,117 @@ function findFile({ cwd, env, file }: LoadConfigOptions): string | undefined {
   return lstatSync(usual, { throwIfNoEntry: false }) && usual;
 }
 
-function appNamesOf(values: Layer['values']): string[] {
-  const names = [...values.keys()].filter((key) => key.startsWith('apps.')).map((key) => key.split('.')[1] ?? '');
-  return [...new Set(names)].filter((name) => appNamePattern.test(name));
+type Places = Pick<Draft, 'origins'> & { file: string | undefined };
+
+/** A line, with the file or variable, for what the schema refuses. */
+function told({ code, path: names, message, ...issue }: z.core.$ZodIssue, places: Places): string[] {
+  const at = names.join('.');
+  const where = `${places.file ?? 'configuration'}: `;
+  if (code === 'invalid_type') return [`${where}${at} must be a table: [${at === 'apps' ? 'apps.NAME' : at}]`];
+  if (!('keys' in issue)) return [problemLine(at, message, places)];
+  return issue.keys.map((key) => {
+    if (at === '') return `${where}unknown name ${key}${didYouMean(key, topLevelNames)}`;
+    const isOfApp = names[0] === 'apps';
+    if (isOfApp && key === 'token') {
+      return `${where}${at}.token must not stand in this file, which is shared and backed up: use token_env = "VARIABLE" or token_file = "PATH", and replace the token if others could read it`;
+    }
+    return `${where}unknown key ${at}.${key}${didYouMean(key, isOfApp ? appKeys : (keysOfSection.get(at) ?? []))}`;
+  });
 }
 
-function problemLine(key: string, message: string, values: Layer['values']): string {
-  const origin = values.get(key)?.origin;
+function problemLine(key: string, message: string, { origins }: Pick<Places, 'origins'>): string {
+  const origin = origins[key];
   if (origin?.source === 'environment') return `${origin.where} (${key}) ${message}`;
   if (origin !== undefined) return `${origin.where}: ${key} ${message}`;
   return `${key} ${message}`;
 }
 
-function resolved(key: string, value: unknown, resolvePath: ResolvePath): unknown {
-  if (key === 'worker.roots') return (value as string[]).map((root) => resolvePath(key, root));
-  return isPath(key.split('.').at(-1) ?? '') && typeof value === 'string' ? resolvePath(key, value) : value;
+/** What no value shows by itself. */
+function problemsOf(values: FileValues, places: Places): string[] {
+  const ofApps = [...nameProblems(values, places), ...tokenProblems(Object.keys(values.apps), places.origins)];
+  const { default_app: name, apps } = values;
+  // With other problems, a message about missing apps could mislead.
+  const isMissing = ofApps.length === 0 && name !== embeddedApp && !Object.hasOwn(apps, name);
+  const missing = `names the app "${name}", which has no [apps.${name}]${didYouMean(name, [embeddedApp, ...Object.keys(apps)])}`;
+  return [
+    ...ofApps,
+    ...(isMissing ? [problemLine('default_app', missing, places)] : []),
+    ...ownAddressProblems(values, places),
+    ...codecProblems(values, places),
+  ];
 }
 
-/** Makes a path of this key absolute, by the place where it was written. */
-type ResolvePath = (key: string, value: string) => string;
-
-function toConfig(values: FileValues, apps: Record<string, AppProfile>, resolvePath: ResolvePath): Config {
-  const sections = Object.keys(sectionSchemas).map((name) => {
-    const entries = Object.entries(values[name as keyof typeof sectionSchemas]).map(([key, value]) => [
-      camelCase(key),
-      resolved(`${name}.${key}`, value, resolvePath),
-    ]);
-    return [name, Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as object];
+function nameProblems({ apps }: FileValues, { file = 'configuration' }: Places): string[] {
+  const byVariable = new Map<string, string>();
+  return Object.keys(apps).flatMap((name) => {
+    if (!appNamePattern.test(name)) {
+      return `${file}: [apps."${name}"]: the name of an app may hold letters, digits, "-" and "_" only`;
+    }
+    const twin = byVariable.get(variablePartOf(name));
+    byVariable.set(variablePartOf(name), name);
+    if (twin === undefined) return [];
+    return `${file}: [apps.${name}] and [apps.${twin}] share their variables' names; rename one`;
   });
-  const config = { ...Object.fromEntries(sections), defaultApp: values.default_app, apps } as Config;
-  const dataDir = config.service.dataDir as string | undefined;
-  return { ...config, service: { ...config.service, dataDir: dataDir ?? path.join(config.state.dir, 'service') } };
-}
-
-function appsOf(values: FileValues, resolvePath: ResolvePath): Record<string, AppProfile> {
-  const apps: Record<string, AppProfile> = {};
-  for (const [name, profile] of Object.entries(values.apps)) {
-    apps[name] = {
-      name,
-      baseUrl: profile.base_url,
-      appId: profile.app_id,
-      token:
-        profile.token_file === undefined
-          ? { from: 'environment', variable: profile.token_env ?? '' }
-          : { from: 'file', file: resolvePath(`apps.${name}.token_file`, profile.token_file) },
-    };
-  }
-  return apps;
 }
 
 /** Metrics show how much is converted for whom: serving them to other machines needs a second setting. */
-function ownAddressProblems(checked: FileValues, values: Layer['values']): string[] {
-  if (checked.metrics.remote === 'on') return [];
+function ownAddressProblems(values: FileValues, places: Places): string[] {
+  if (values.metrics.remote === 'on') return [];
   return (['worker', 'service', 'callbacks'] as const).flatMap((section) =>
     (['metrics_address', 'health_address'] as const).flatMap((key) => {
-      const address = checked[section][key];
+      const address = values[section][key];
       if (address === undefined || isLoopbackAddress(address)) return [];
       const message = `is ${address}, which other machines can reach; use 127.0.0.1, or allow it with remote = "on" in [metrics]`;
-      return [problemLine(`${section}.${key}`, message, values)];
+      return [problemLine(`${section}.${key}`, message, places)];
     }),
   );
 }
 
 /** A codec server decrypts everything: other machines need a token. */
-function codecProblems({ codec }: FileValues, values: Layer['values']): string[] {
+function codecProblems({ codec }: FileValues, places: Places): string[] {
   const hasToken = codec.token_env !== undefined || codec.token_file !== undefined;
   if (hasToken || isLoopback(codec.host)) return [];
   const message = `is ${codec.host}, which other machines can reach; use 127.0.0.1, or have them know a token: token_env or token_file in [codec]`;
-  return [problemLine('codec.host', message, values)];
+  return [problemLine('codec.host', message, places)];
 }
 
 function isPlainHttpElsewhere(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol === 'http:' && !isLoopback(hostname);
+}
+
+/** @param folderOf where the paths of a key start. */
+function withAbsolutePaths(values: FileValues, folderOf: (key: string) => string): FileValues {
+  const resolve = (table: object, prefix: string): object =>
+    Object.fromEntries(
+      Object.entries(table).map(([name, value]: [string, unknown]) => {
+        const key = prefix + name;
+        if (key === 'worker.roots') return [name, (value as string[]).map((root) => path.resolve(folderOf(key), root))];
+        if (typeof value === 'string') return [name, isPath(name) ? path.resolve(folderOf(key), value) : value];
+        const isTable = typeof value === 'object' && value !== null && !Array.isArray(value);
+        return [name, isTable ? resolve(value, `${key}.`) : value];
+      }),
+    );
+  return resolve(values, '') as FileValues;
+}
+
+function toConfig({ default_app: defaultApp, apps, ...sections }: FileValues): Config {
+  const spelt = Object.entries(sections).map(([name, section]: [string, object]) => {
+    const entries = Object.entries(section).filter(([, value]) => value !== undefined);
+    return [name, Object.fromEntries(entries.map(([key, value]) => [camelCase(key), value as unknown]))];
+  });
+  const config = { ...Object.fromEntries(spelt), defaultApp, apps: appsOf(apps) } as Config;
+  const dataDir = config.service.dataDir as string | undefined;
+  return { ...config, service: { ...config.service, dataDir: dataDir ?? path.join(config.state.dir, 'service') } };
+}
+
+function appsOf(apps: FileValues['apps']): Record<string, AppProfile> {
+  const profiles = Object.entries(apps).map(([name, app]): [string, AppProfile] => {
+    const { base_url: baseUrl, app_id: appId, token_env: variable = '', token_file: file } = app;
+    const token = file === undefined ? { from: 'environment' as const, variable } : { from: 'file' as const, file };
+    return [name, { name, baseUrl, appId, token }];
+  });
+  return Object.fromEntries(profiles);
 }
 
 /** Policies that were set explicitly. Defaults are the workflow's own, so that a job's input shows only what is special about it. */

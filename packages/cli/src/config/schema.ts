@@ -1,15 +1,16 @@
 import {
-  onExistingChoices,
-  unconvertibleChoices,
-  type OnUnknownOutcome,
+  defaultDeploymentName,
   defaultOnExisting,
-  policies,
+  defaultTaskQueue,
   type DurationPolicy,
+  onExistingChoices,
+  type OnUnknownOutcome,
+  policies,
   type Policy,
   type PolicyName,
-} from 'temporal-file-conversion/internal/shared/policies';
-import { logLevels } from 'temporal-file-conversion/internal/shared/log';
-import { defaultDeploymentName, defaultTaskQueue } from 'temporal-file-conversion/internal/shared/names';
+  unconvertibleChoices,
+} from 'temporal-file-conversion/job';
+import { closestName, logLevels } from 'temporal-file-conversion/messages';
 import { engineNames } from 'temporal-file-conversion-service/internal/engines/engine';
 import {
   callbackLimits,
@@ -17,7 +18,6 @@ import {
   type LimitKey,
   serviceLimits,
 } from 'temporal-file-conversion-service/internal/shared/limits';
-import { closestName } from 'temporal-file-conversion/internal/shared/wording';
 import { z } from 'zod';
 import {
   baseUrl,

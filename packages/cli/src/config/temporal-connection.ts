@@ -1,9 +1,8 @@
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { ConnectionOptions } from '@temporalio/client';
-import { systemErrorCode, whyUnreadable } from 'temporal-file-conversion/internal/shared/system-error';
-import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
+import { shellWord, systemErrorCode, whyUnreadable } from 'temporal-file-conversion/messages';
 import { ConfigError } from './errors';
-import type { Environment } from './layers';
+import type { Environment } from './sources';
 import type { LoadedConfig } from './load-config';
 
 export interface TemporalTarget {

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { isLoopback } from 'temporal-file-conversion/internal/network/addresses';
+import { isLoopback } from 'temporal-file-conversion/network';
 import { z } from 'zod';
 import { parseDurationMs } from './duration';
 

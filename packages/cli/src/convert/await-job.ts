@@ -1,7 +1,6 @@
-import type { ConversionHandle } from 'temporal-file-conversion/internal/client/conversion-handle';
-import { readPendingStep } from 'temporal-file-conversion/internal/client/operations/job-waiting';
-import type { ConversionJobResult } from 'temporal-file-conversion/internal/shared/job';
-import { printable } from 'temporal-file-conversion/internal/shared/wording';
+import { type ConversionHandle, readPendingStep } from 'temporal-file-conversion/client';
+import type { ConversionJobResult } from 'temporal-file-conversion/job';
+import { printable } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import type { Output } from '../output/output';
 import { columnsOf, fitMiddle } from '../output/text';

@@ -4,9 +4,8 @@ import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
-import { fileSize } from 'temporal-file-conversion/internal/shared/wording';
-import { syncFolder } from 'temporal-file-conversion/internal/storage/folders';
+import { fileSize, systemErrorCode } from 'temporal-file-conversion/messages';
+import { syncFolder } from 'temporal-file-conversion/storage';
 import { CommandError } from '../command-error';
 import { isAlive } from '../stack/asked-to-end';
 

@@ -2,17 +2,16 @@ import { constants, type BigIntStats } from 'node:fs';
 import { access, lstat, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { explainUnreadable } from 'temporal-file-conversion/internal/batch/contents';
-import { asFolder, escapeQuerySigns, isOfWeb, within } from 'temporal-file-conversion/internal/batch/uris';
+import { asFolder, escapeQuerySigns, explainUnreadable, isOfWeb, within } from 'temporal-file-conversion/batch';
 import {
   credentialsProblem,
   holdsCredentials,
   lastSegment,
-  withoutSecrets,
   type OnExisting,
-} from 'temporal-file-conversion/internal/shared/job';
-import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
-import { makeSafeName } from 'temporal-file-conversion/internal/storage/file-name';
+  withoutSecrets,
+} from 'temporal-file-conversion/job';
+import { systemErrorCode } from 'temporal-file-conversion/messages';
+import { makeSafeName } from 'temporal-file-conversion/storage';
 import { CommandError } from '../command-error';
 
 /** Standard input among the files, and standard output as `--out`. */

@@ -1,17 +1,15 @@
-import { ConversionFailedError } from 'temporal-file-conversion/internal/client/conversion-handle';
-import { FileConversionClient, JobRunningError } from 'temporal-file-conversion/internal/client/file-conversion-client';
-import { toUri } from 'temporal-file-conversion/internal/client/job-request';
-import { defined } from 'temporal-file-conversion/internal/shared/defined';
-import type {
-  ConversionJobResult,
-  ConversionMode,
-  ConversionParameters,
-  OnExisting,
-  OnUnknownOutcome,
-  OutputFile,
-} from 'temporal-file-conversion/internal/shared/job';
-import { fileSize, printable } from 'temporal-file-conversion/internal/shared/wording';
-import { shownPath as pathOf } from 'temporal-file-conversion/internal/storage/file-uri';
+import { ConversionFailedError, FileConversionClient, JobRunningError, toUri } from 'temporal-file-conversion/client';
+import {
+  type ConversionJobResult,
+  type ConversionMode,
+  type ConversionParameters,
+  defined,
+  type OnExisting,
+  type OnUnknownOutcome,
+  type OutputFile,
+} from 'temporal-file-conversion/job';
+import { fileSize, printable } from 'temporal-file-conversion/messages';
+import { shownPath as pathOf } from 'temporal-file-conversion/storage';
 import type { CommandContext } from '../command-context';
 import { exitCodes, interrupted, type ExitCode } from '../command-error';
 import { chosenPolicies } from '../config/load-config';

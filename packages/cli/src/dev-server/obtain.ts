@@ -159,7 +159,7 @@ async function downloadOfficial(folder: string, options: ObtainOptions): Promise
   const url = new URL(`/cli/archive/v${version}?platform=${process.platform}&arch=${arch}`, officialOrigin);
   // Here, not above: every command would load it for what is needed once on a machine.
   const { interceptors, request } = await import('undici');
-  const { createAgent } = await import('temporal-file-conversion/internal/network/proxy');
+  const { createAgent } = await import('temporal-file-conversion/network');
   const agent = createAgent({
     connect: { timeout: connectTimeoutMs },
     headersTimeout: stallTimeoutMs,

@@ -2,7 +2,7 @@ import { execFile, type ExecFileException } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import { systemErrorCode } from 'temporal-file-conversion/messages';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

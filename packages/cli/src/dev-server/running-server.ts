@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
-import { registerSearchAttributes } from 'temporal-file-conversion/internal/client/operations/search-attributes';
+import { registerSearchAttributes } from 'temporal-file-conversion/client';
 import { commandLineOf, killProcess } from './processes';
 import { lengthenRetention } from './retention';
 

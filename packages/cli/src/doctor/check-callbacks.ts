@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
-import { parseCallbackKeys, createCallbackUrl } from 'temporal-file-conversion/internal/callbacks/callback-url';
-import { createAgent } from 'temporal-file-conversion/internal/network/proxy';
+import { createCallbackUrl, parseCallbackKeys } from 'temporal-file-conversion/callbacks';
+import { createAgent } from 'temporal-file-conversion/network';
 import { request } from 'undici';
 import type { CommandContext } from '../command-context';
 import { callbackSettings } from '../keys/callback-settings';

@@ -2,7 +2,7 @@ import { access, constants, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { confinements } from 'temporal-file-conversion-service/internal/engines/confinement';
 import { versionsOf } from 'temporal-file-conversion-service/internal/engines/programs';
-import { fileSize } from 'temporal-file-conversion/internal/shared/wording';
+import { fileSize } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import { embeddedCatalog, leavesEnginesToService } from '../formats/lookup';
 import { broken, ok, reasonOf, skipped, type Finding } from './finding';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { lookUpErrorCode } from 'temporal-file-conversion/contract';
-import { ConversionApiError } from 'temporal-file-conversion/internal/http/errors';
-import { proxyFor } from 'temporal-file-conversion/internal/network/proxy';
+import { ConversionApiError } from 'temporal-file-conversion/http';
+import { proxyFor } from 'temporal-file-conversion/network';
 import type { CommandContext } from '../command-context';
 import { openApi } from '../service/app-profiles';
 import { explainServiceFailure } from '../service/service-problem';

@@ -1,18 +1,18 @@
 import type { Client } from '@temporalio/client';
-import { hasStatus } from 'temporal-file-conversion/internal/client/grpc';
 import {
   findSearchAttributes,
+  hasStatus,
+  readTaskQueue,
   SearchAttributeRegistrationError,
-} from 'temporal-file-conversion/internal/client/operations/search-attributes';
-import { readTaskQueue } from 'temporal-file-conversion/internal/client/operations/task-queue-workers';
-import { DecryptionError } from 'temporal-file-conversion/internal/encryption/encryption-codec';
-import { conversionJobType } from 'temporal-file-conversion/internal/shared/names';
+} from 'temporal-file-conversion/client';
+import { DecryptionError } from 'temporal-file-conversion/encryption';
+import { conversionJobType } from 'temporal-file-conversion/job';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { retentionCommand } from '../commands/init';
 import { readRetentionDays } from '../dev-server/retention';
 import { readEncryptionKeys } from '../keys/encryption-settings';
-import { capitalised, counted } from 'temporal-file-conversion/internal/shared/wording';
+import { capitalised, counted } from 'temporal-file-conversion/messages';
 import { openTemporal, type OpenTemporal } from '../stack/open-temporal';
 import { broken, brokenBy, ok, reasonOf, skipped, type Finding } from './finding';
 

@@ -1,5 +1,5 @@
-import { ConversionApiError } from 'temporal-file-conversion/internal/http/errors';
-import { closestName } from 'temporal-file-conversion/internal/shared/wording';
+import { ConversionApiError } from 'temporal-file-conversion/http';
+import { closestName } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import { CommandError, interrupted } from '../command-error';
 import type { ConvertInput } from '../convert/plan';

@@ -9,9 +9,8 @@ import {
 import { isHere } from 'temporal-file-conversion-service/internal/engines/programs';
 import { TaskError } from 'temporal-file-conversion-service/internal/shared/task-error';
 import type { Format } from 'temporal-file-conversion/contract';
-import type { ConversionApi } from 'temporal-file-conversion/internal/http/conversion-api';
-import { answerAboutPair, isUnknownFormat } from 'temporal-file-conversion/internal/http/pair-answer';
-import { noConverter } from 'temporal-file-conversion/internal/shared/wording';
+import { answerAboutPair, type ConversionApi, isUnknownFormat } from 'temporal-file-conversion/http';
+import { noConverter } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import { runningServiceUrl } from '../service/embedded-service';
 

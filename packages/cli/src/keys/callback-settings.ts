@@ -1,20 +1,22 @@
 import path from 'node:path';
+import { Client, Connection } from '@temporalio/client';
 import {
+  createSignalJob,
+  startCallbackReceiver,
   CallbackKeyError,
+  type CallbackKeys,
+  type CallbackReceiver,
   ensureCallbackKeyFile,
   parseCallbackKeys,
-  type CallbackKeys,
-} from 'temporal-file-conversion/internal/callbacks/callback-url';
-import type { CallbackReceiver } from 'temporal-file-conversion/internal/callbacks/receiver';
-import type { CallbackSettings } from 'temporal-file-conversion/internal/plugin';
-import type { Log } from 'temporal-file-conversion/internal/shared/log';
+} from 'temporal-file-conversion/callbacks';
+import type { CallbackSettings } from 'temporal-file-conversion/worker';
+import type { Log } from 'temporal-file-conversion/messages';
 import { makeStateFolders } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError, explainListen, explainStateFolder } from '../command-error';
 import type { TemporalTarget } from '../config/temporal-connection';
 import { createTemporalObstacle, openHealth } from '../observability/health';
 import { Closing } from '../stack/closing';
-import { refuseSharedAddresses } from '../stack/own-addresses';
 import { openDataConverter, readConfiguredSecret } from './encryption-settings';
 
 /** Key and URL of the callbacks that a worker asks services for; undefined when the configuration names no URL. */
@@ -34,12 +36,7 @@ export async function openReceiver(
   { target, port, log }: { target: TemporalTarget; port: number; log: Log },
 ): Promise<CallbackReceiver> {
   const { host, publicBaseUrl, metricsAddress } = context.config.values.callbacks;
-  refuseSharedAddresses(context.config, ['callbacks']);
   const keys = await readKeys(context);
-  // Loaded here: a worker needs neither.
-  const { Client, Connection } = await import('@temporalio/client');
-  const { createSignalJob, startCallbackReceiver } =
-    await import('temporal-file-conversion/internal/callbacks/receiver');
   const dataConverter = await openDataConverter(context);
   const opened = new Closing();
   try {

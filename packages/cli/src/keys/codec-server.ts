@@ -1,11 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
 import cors from '@fastify/cors';
 import type { PayloadCodec } from '@temporalio/common';
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
-import { DecryptionError } from 'temporal-file-conversion/internal/encryption/encryption-codec';
-import { readPayloads, writePayloads } from 'temporal-file-conversion/internal/encryption/payload-json';
-import { serverUrl } from 'temporal-file-conversion/internal/callbacks/receiver';
+import { DecryptionError, readPayloads, writePayloads } from 'temporal-file-conversion/encryption';
 
 export interface CodecServerOptions {
   codec: PayloadCodec;
@@ -98,9 +95,9 @@ export async function startCodecServer(options: CodecServerOptions): Promise<Cod
     });
   }
 
-  await server.listen({ host: options.host ?? '127.0.0.1', port: options.port ?? 0 });
+  const url = await server.listen({ host: options.host ?? '127.0.0.1', port: options.port ?? 0 });
   return {
-    url: serverUrl(server.server.address() as AddressInfo),
+    url,
     async close() {
       closing = true;
       await server.close();

@@ -2,9 +2,10 @@ import type { DataConverter } from '@temporalio/common';
 import {
   createEncryptedDataConverter,
   createPlainDataConverter,
-} from 'temporal-file-conversion/internal/encryption/data-converter';
-import { EncryptionKeyError, parseEncryptionKeys } from 'temporal-file-conversion/internal/encryption/encryption-codec';
-import type { EncryptionKeys } from 'temporal-file-conversion/internal/encryption/encryption-codec';
+  EncryptionKeyError,
+  type EncryptionKeys,
+  parseEncryptionKeys,
+} from 'temporal-file-conversion/encryption';
 import type { CommandContext } from '../command-context';
 import { CommandError, explaining, explainListen } from '../command-error';
 import { placeOf, readSecret, type SecretSource } from '../config/app-token';
@@ -55,7 +56,7 @@ export async function openCodecServer(
   }
   const token = await readToken(context);
   // Loaded here: most commands serve nothing.
-  const { EncryptionCodec } = await import('temporal-file-conversion/internal/encryption/encryption-codec');
+  const { EncryptionCodec } = await import('temporal-file-conversion/encryption');
   const { startCodecServer } = await import('./codec-server.js');
   return startCodecServer({
     codec: new EncryptionCodec(keys),

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ConnectionLike } from '@temporalio/client';
-import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import { systemErrorCode } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 

@@ -10,7 +10,7 @@ import {
   writeSync,
 } from 'node:fs';
 import path from 'node:path';
-import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import { systemErrorCode } from 'temporal-file-conversion/messages';
 import { CommandError } from '../command-error';
 
 /** A log file to append to. Lines are there at once, also those before a crash; a full disk costs the log, and ends nothing. */

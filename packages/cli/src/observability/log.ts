@@ -1,4 +1,4 @@
-import type { Log } from 'temporal-file-conversion/internal/shared/log';
+import type { Log } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import type { Output, OutputStream } from '../output/output';
 

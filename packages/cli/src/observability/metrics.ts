@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { ReceiverMetrics } from 'temporal-file-conversion/internal/callbacks/receiver';
+import type { ReceiverMetrics } from 'temporal-file-conversion/callbacks';
 import { serveAt, type OwnAddress } from './health';
 
 /**

@@ -1,6 +1,5 @@
 import pino from 'pino';
-import type { Log, LogLevel } from 'temporal-file-conversion/internal/shared/log';
-import { printable } from 'temporal-file-conversion/internal/shared/wording';
+import { type Log, type LogLevel, printable } from 'temporal-file-conversion/messages';
 import { z } from 'zod';
 import { mask, secretFields, type SecretMask } from './secret-mask';
 

@@ -1,4 +1,4 @@
-import { SecretSpellings } from 'temporal-file-conversion/internal/shared/secret-spellings';
+import { SecretSpellings } from 'temporal-file-conversion/messages';
 
 export const mask = '********';
 

@@ -2,11 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { IllegalStateError, type LogMetadata } from '@temporalio/common';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
-import { countOpenJobs, openStatuses } from 'temporal-file-conversion/internal/client/operations/list-jobs';
-import { aliveWorkers } from 'temporal-file-conversion/internal/client/operations/task-queue-workers';
-import { jobFailedMessage } from 'temporal-file-conversion/internal/shared/log';
-import type { Log, LogFields, LoggedError, LogLevel } from 'temporal-file-conversion/internal/shared/log';
-import { workerMetrics } from 'temporal-file-conversion/internal/shared/metrics';
+import { aliveWorkers, countOpenJobs, openStatuses } from 'temporal-file-conversion/client';
+import { jobFailedMessage, workerMetrics } from 'temporal-file-conversion/worker';
+import type { Log, LogFields, LoggedError, LogLevel } from 'temporal-file-conversion/messages';
 import { z } from 'zod';
 import { CommandError } from '../command-error';
 

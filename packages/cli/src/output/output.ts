@@ -1,6 +1,6 @@
 import type { WriteStream } from 'node:tty';
 import { createColors } from 'picocolors';
-import { printable, printableJson } from 'temporal-file-conversion/internal/shared/wording';
+import { printable, printableJson } from 'temporal-file-conversion/messages';
 import { fit, printableColored, printableLines } from './text';
 
 /** Where a command writes, and how: results to stdout, everything else to stderr. */

@@ -1,4 +1,4 @@
-import { printable, shownTime } from 'temporal-file-conversion/internal/shared/wording';
+import { printable, shownTime } from 'temporal-file-conversion/messages';
 
 export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n');

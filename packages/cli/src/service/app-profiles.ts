@@ -1,6 +1,6 @@
 import { ensureEmbeddedApp } from 'temporal-file-conversion-service/internal/accounts/embedded-app';
-import type { ConversionApi } from 'temporal-file-conversion/internal/http/conversion-api';
-import type { AppProfile as PluginAppProfile } from 'temporal-file-conversion/internal/plugin';
+import type { ConversionApi } from 'temporal-file-conversion/http';
+import type { AppProfile as PluginAppProfile } from 'temporal-file-conversion/worker';
 import { makeStateFolders } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError, explainStateFolder } from '../command-error';
@@ -90,7 +90,7 @@ export async function openApi(context: CommandContext, app: string): Promise<{ a
   const headersMs = Math.min(headersSeconds * 1_000, answerWithinMs);
   const timeouts = { connectMs: connectSeconds * 1_000, headersMs, bodyMs: answerWithinMs };
   // Loaded here: the tables of the embedded service are asked without a request.
-  const { createConversionApi } = await import('temporal-file-conversion/internal/http/client');
+  const { createConversionApi } = await import('temporal-file-conversion/http');
   return { api: createConversionApi({ ...profile, timeouts }), baseUrl: profile.baseUrl };
 }
 

@@ -1,7 +1,7 @@
 import { readlinkSync } from 'node:fs';
 import { z } from 'zod';
 import type { CommandContext } from '../command-context';
-import { isLoopback } from 'temporal-file-conversion/internal/network/addresses';
+import { isLoopback } from 'temporal-file-conversion/network';
 import { isAlive } from '../stack/asked-to-end';
 import { readLiveStack, recordFile } from '../stack/stack-record';
 

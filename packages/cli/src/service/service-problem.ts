@@ -1,6 +1,6 @@
 import { lookUpErrorCode } from 'temporal-file-conversion/contract';
-import type { ConversionApiError } from 'temporal-file-conversion/internal/http/errors';
-import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
+import type { ConversionApiError } from 'temporal-file-conversion/http';
+import { shellWord } from 'temporal-file-conversion/messages';
 import { CommandError } from '../command-error';
 
 /** What a person can do about a failed request; undefined for failures that may pass: a busy service, a time-out. */

@@ -1,4 +1,4 @@
-import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
+import { systemErrorCode } from 'temporal-file-conversion/messages';
 import type { ProcessContext } from '../command-context';
 import { eraseEcho } from '../output/output';
 

@@ -1,8 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
 import type { ConnectionOptions } from '@temporalio/client';
-import { systemErrorCode } from 'temporal-file-conversion/internal/shared/system-error';
-import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
+import { shellWord, systemErrorCode } from 'temporal-file-conversion/messages';
 import { lastStackFolder } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';

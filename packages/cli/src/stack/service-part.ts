@@ -7,7 +7,7 @@ import {
   type ServiceMetrics,
 } from 'temporal-file-conversion-service';
 import { callbackLimits, optionsOf, serviceLimits } from 'temporal-file-conversion-service/internal/shared/limits';
-import type { Log } from 'temporal-file-conversion/internal/shared/log';
+import type { Log } from 'temporal-file-conversion/messages';
 import { makeStateFolders } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError, explainFolder, explainListen, explainStateFolder } from '../command-error';
@@ -16,7 +16,6 @@ import { snakeCase } from '../config/schema';
 import { openHealth } from '../observability/health';
 import { removeServiceRecord, writeServiceRecord } from '../service/embedded-service';
 import { Closing } from './closing';
-import { refuseSharedAddresses } from './own-addresses';
 
 /** A conversion service in this process. */
 export interface ServicePart {
@@ -36,7 +35,6 @@ export async function startService(
 ): Promise<ServicePart> {
   const settings = context.config.values.service;
   const { metricsAddress, dataDir } = settings;
-  refuseSharedAddresses(context.config, ['service']);
   const opened = new Closing();
   try {
     const health = await openHealth(context, 'service');

@@ -1,8 +1,8 @@
 import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
+import { replaceFile } from 'temporal-file-conversion/storage';
 import { z } from 'zod';
-import { isLoopback } from 'temporal-file-conversion/internal/network/addresses';
+import { isLoopback } from 'temporal-file-conversion/network';
 import { isAlive } from './asked-to-end';
 
 /** A file by which running processes tell others of themselves. An unreadable one counts as none. */

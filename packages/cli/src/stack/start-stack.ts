@@ -1,10 +1,9 @@
 import { EventEmitter } from 'node:events';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CallbackReceiver } from 'temporal-file-conversion/internal/callbacks/receiver';
-import type { Log } from 'temporal-file-conversion/internal/shared/log';
-import { fileSize } from 'temporal-file-conversion/internal/shared/wording';
-import { freeBytesOf, makeFolder } from 'temporal-file-conversion/internal/storage/folders';
+import type { CallbackReceiver } from 'temporal-file-conversion/callbacks';
+import { fileSize, type Log } from 'temporal-file-conversion/messages';
+import { freeBytesOf, makeFolder } from 'temporal-file-conversion/storage';
 import { makeStateFolders, rememberStack } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError, explainStateFolder } from '../command-error';
@@ -17,13 +16,11 @@ import { isEncrypting, openCodecServer } from '../keys/encryption-settings';
 import { openLog } from '../observability/log';
 import { boundLogs, openLogFile } from '../observability/log-file';
 import { Closing } from './closing';
-import { refuseSharedAddresses } from './own-addresses';
 import { claimPorts, openAt, portOf, receiverPort, temporalPort } from './ports';
 import type { ServicePart } from './service-part';
 import { removeStackHolder, removeStackRecord, writeStackHolder, writeStackRecord } from './stack-record';
 import type { StackRecord } from './stack-record';
 import { startTemporal, type TemporalPart, type TemporalPartOptions } from './temporal-part';
-import { watchTemporal } from './watch-temporal';
 import type { WorkerPart } from './worker-part';
 
 /** The conversion service, the receiver of callbacks and a worker, in this process, and Temporal beside it. */
@@ -57,13 +54,10 @@ const fullBytes = 1_000_000;
  * @throws TemporalServerError `LOCK_HELD` with `wait: false`, or whatever keeps a part from starting.
  */
 export async function startStack(context: CommandContext, options: StartStackOptions): Promise<Stack> {
-  const { config } = context;
-  const { values } = config;
+  const { values } = context.config;
   const stateDir = values.state.dir;
   const hasReceiver = values.callbacks.embedded === 'on';
   const hasCodec = isEncrypting(context);
-  const others = [...(hasReceiver ? (['callbacks'] as const) : []), ...(hasCodec ? (['codec'] as const) : [])];
-  refuseSharedAddresses(config, ['worker', 'service', ...others]);
   const opened = new Closing();
   try {
     const logs = await holdState(context, options, opened);
@@ -108,9 +102,6 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     opened.add(() => closeInTime(worker, values));
     const failed = failureOf(context, { worker, temporal, logs });
     opened.add(() => failed.forget());
-    // A command that waits says itself what it waits for.
-    const watched = options.startedBy === 'up' ? await watchTemporal(context, target) : undefined;
-    opened.add(() => watched?.close());
     const record: StackRecord = {
       pid: process.pid,
       startedBy: options.startedBy,

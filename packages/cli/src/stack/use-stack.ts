@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { aliveWorkers } from 'temporal-file-conversion/internal/client/operations/task-queue-workers';
+import { aliveWorkers } from 'temporal-file-conversion/client';
 import type { CommandContext } from '../command-context';
 import { CommandError, interrupted } from '../command-error';
 import { temporalTarget, type TemporalTarget } from '../config/temporal-connection';

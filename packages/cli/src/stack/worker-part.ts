@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NativeConnection, type Worker } from '@temporalio/worker';
-import { FileConversionPlugin } from 'temporal-file-conversion/internal/plugin';
-import { createConversionWorker } from 'temporal-file-conversion/internal/worker';
-import { defined } from 'temporal-file-conversion/internal/shared/defined';
-import type { Log } from 'temporal-file-conversion/internal/shared/log';
+import { createConversionWorker, FileConversionPlugin } from 'temporal-file-conversion/worker';
+import { defined } from 'temporal-file-conversion/job';
+import type { Log } from 'temporal-file-conversion/messages';
 import { stateFolderIfAny } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
@@ -18,7 +17,6 @@ import { configuredApps, embeddedProfile, isEmbedded } from '../service/app-prof
 import { configuredServiceUrl, embeddedServiceUrl } from '../service/embedded-service';
 import { configuredStores } from '../stores';
 import { Closing } from './closing';
-import { refuseSharedAddresses } from './own-addresses';
 
 const startCheckMs = 20;
 
@@ -46,7 +44,6 @@ export async function startWorker(context: CommandContext, options: WorkerPartOp
   const { values } = context.config;
   const { target, log, onWarning, isUnversioned } = options;
   const { metricsAddress, taskQueue, deploymentName, buildId } = values.worker;
-  refuseSharedAddresses(context.config, ['worker']);
   const callbacks = await callbackSettings(context);
   const apps = { ...(await embeddedApps(context)), ...configuredApps(context, onWarning) };
   const nexus = nexusOf(values.worker.nexusApps, Object.keys(apps));

@@ -1,8 +1,12 @@
 import type { Client, Connection } from '@temporalio/client';
-import { inspectJob, readBatchWaiting } from 'temporal-file-conversion/internal/client/operations/inspect-job';
-import type { NextStep, Waiting, WaitReason } from 'temporal-file-conversion/internal/client/operations/job-waiting';
-import type { BatchState } from 'temporal-file-conversion/internal/shared/batch';
-import { defined } from 'temporal-file-conversion/internal/shared/defined';
+import {
+  inspectJob,
+  type NextStep,
+  readBatchWaiting,
+  type Waiting,
+  type WaitReason,
+} from 'temporal-file-conversion/client';
+import { type BatchState, defined } from 'temporal-file-conversion/job';
 import type { CommandContext } from '../command-context';
 import { temporalTarget } from '../config/temporal-connection';
 import type { Output } from '../output/output';

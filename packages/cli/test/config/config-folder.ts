@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { ConfigError } from '../../src/config/errors';
-import type { Environment } from '../../src/config/layers';
+import type { Environment } from '../../src/config/sources';
 import { loadConfig, type LoadedConfig } from '../../src/config/load-config';
 
 export const mainApp = '[apps.main]\nbase_url = "https://api.example.com/"\napp_id = "a1"\ntoken_env = "MAIN_TOKEN"\n';

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { describeConfig } from '../../src/commands/config';
-import type { Environment } from '../../src/config/layers';
+import type { Environment } from '../../src/config/sources';
 import { mainApp, useConfigFolder } from './config-folder';
 
 const folder = useConfigFolder();

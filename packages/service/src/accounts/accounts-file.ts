@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { appendFile, mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { endpoints } from 'temporal-file-conversion/contract';
-import { readIfExists } from 'temporal-file-conversion/internal/storage/replace-file';
+import { readIfExists } from 'temporal-file-conversion/storage';
 import { z } from 'zod';
 import { documentVersion, taskPathOf } from '../shared/api-version';
 import { messageOf } from '../shared/caught';

@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import type { Log } from 'temporal-file-conversion/internal/shared/log';
+import type { Log } from 'temporal-file-conversion/messages';
 import { messageOf } from '../shared/caught';
 import { readSettingsFile, SettingsFileError } from '../shared/checked-toml';
 import { TaskError } from '../shared/task-error';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { readOrCreateFile, replaceFile } from 'temporal-file-conversion/internal/storage/replace-file';
+import { readOrCreateFile, replaceFile } from 'temporal-file-conversion/storage';
 import { z } from 'zod';
 import { messageOf } from '../shared/caught';
 import { hashToken, newToken, type ServiceApp } from './account';

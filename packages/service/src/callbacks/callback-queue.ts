@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseRetryAfter } from 'temporal-file-conversion/contract';
-import type { Log } from 'temporal-file-conversion/internal/shared/log';
+import type { Log } from 'temporal-file-conversion/messages';
 import type { Accounts } from '../accounts/accounts';
 import type { Faults } from '../faults/faults';
 import { inspectError, messageOf } from '../shared/caught';

@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { once } from 'node:events';
 import { isIP, type LookupFunction } from 'node:net';
-import { reachOf } from 'temporal-file-conversion/internal/network/addresses';
+import { reachOf } from 'temporal-file-conversion/network';
 import { Client } from 'undici';
 import type { Account } from '../accounts/account';
 

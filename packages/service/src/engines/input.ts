@@ -1,6 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { readFile, stat } from 'node:fs/promises';
-import { latin1ToWindows1252 } from 'temporal-file-conversion/internal/shared/windows-1252';
+import { latin1ToWindows1252 } from 'temporal-file-conversion/storage';
 import { entriesOf } from './archive';
 import { ConversionFailure, type ConversionRequest, type Warnings } from './conversion';
 

@@ -1,5 +1,5 @@
 import { endpoints } from 'temporal-file-conversion/contract';
-import type { Log } from 'temporal-file-conversion/internal/shared/log';
+import type { Log } from 'temporal-file-conversion/messages';
 import { z } from 'zod';
 import { type Account, type RateClass, rateClasses } from '../accounts/account';
 import { taskPathOf } from '../shared/api-version';

@@ -1,4 +1,4 @@
-import { isLoopback } from 'temporal-file-conversion/internal/network/addresses';
+import { isLoopback } from 'temporal-file-conversion/network';
 import { TaskError } from '../shared/task-error';
 
 /**

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { parse, TomlError } from 'smol-toml';
-import { whyUnreadable } from 'temporal-file-conversion/internal/shared/system-error';
+import { whyUnreadable } from 'temporal-file-conversion/messages';
 import type { z } from 'zod';
 import { inspectError } from './caught';
 

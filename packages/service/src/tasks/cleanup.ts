@@ -1,5 +1,5 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import type { Log } from 'temporal-file-conversion/internal/shared/log';
+import type { Log } from 'temporal-file-conversion/messages';
 import type { FileStore, StoredFile } from '../files/file-store';
 import { messageOf } from '../shared/caught';
 import type { ServiceLimits } from '../shared/limits';

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { endpoints, type KnownErrorCode } from 'temporal-file-conversion/contract';
-import type { Log } from 'temporal-file-conversion/internal/shared/log';
+import type { Log } from 'temporal-file-conversion/messages';
 import { fileLifetimeSeconds } from '../accounts/account';
 import type { Accounts } from '../accounts/accounts';
 import { triesByEnd } from '../engines/conversion';

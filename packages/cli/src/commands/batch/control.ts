@@ -1,8 +1,6 @@
-import type { BatchHandle } from 'temporal-file-conversion/internal/client/batch-handle';
-import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
-import { InvalidRequestError } from 'temporal-file-conversion/internal/client/job-request';
-import type { BatchState } from 'temporal-file-conversion/internal/shared/batch';
-import { counted, shellWord } from 'temporal-file-conversion/internal/shared/wording';
+import { type BatchHandle, FileConversionClient, InvalidRequestError } from 'temporal-file-conversion/client';
+import type { BatchState } from 'temporal-file-conversion/job';
+import { counted, shellWord } from 'temporal-file-conversion/messages';
 import { checkName } from '../../batch/settings';
 import type { CommandContext } from '../../command-context';
 import { CommandError, explaining } from '../../command-error';

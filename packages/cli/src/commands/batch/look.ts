@@ -1,11 +1,14 @@
 import type { Client } from '@temporalio/client';
-import { leftOutOf } from 'temporal-file-conversion/internal/batch/report/report';
-import { chargedTwice, leftOutLines } from 'temporal-file-conversion/internal/batch/report/summary';
-import { isBatchRunning, listBatches } from 'temporal-file-conversion/internal/client/batch-handle';
-import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
-import { NoSuchScheduleError, SweepSchedules } from 'temporal-file-conversion/internal/client/sweep-schedules';
-import type { BatchState, ConversionBatchResult } from 'temporal-file-conversion/internal/shared/batch';
-import { printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
+import { chargedTwice, leftOutLines, leftOutOf } from 'temporal-file-conversion/batch';
+import {
+  FileConversionClient,
+  isBatchRunning,
+  listBatches,
+  NoSuchScheduleError,
+  SweepSchedules,
+} from 'temporal-file-conversion/client';
+import type { BatchState, ConversionBatchResult } from 'temporal-file-conversion/job';
+import { printable, shellWord } from 'temporal-file-conversion/messages';
 import { checkName } from '../../batch/settings';
 import { explainBatchFailure, progressText } from '../../batch/watch';
 import type { CommandContext } from '../../command-context';

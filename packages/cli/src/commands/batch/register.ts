@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { maxWindow } from 'temporal-file-conversion/internal/shared/batch';
+import { maxWindow } from 'temporal-file-conversion/job';
 import type { RunFlags } from '../../batch/settings';
 import type { CommandContext, Runner } from '../../command-context';
 import { exitCodes, reportFailure, type ExitCode } from '../../command-error';

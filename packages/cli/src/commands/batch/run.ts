@@ -1,23 +1,26 @@
 import { ServiceError } from '@temporalio/client';
-import { readRequest, type KeptRequest } from 'temporal-file-conversion/internal/batch/request';
-import { leftOutOf } from 'temporal-file-conversion/internal/batch/report/report';
-import { leftOutLines } from 'temporal-file-conversion/internal/batch/report/summary';
-import { estimateVcredits } from 'temporal-file-conversion/internal/batch/run-folders';
 import {
+  estimateVcredits,
+  type KeptRequest,
+  leftOutLines,
+  leftOutOf,
+  readRequest,
+} from 'temporal-file-conversion/batch';
+import {
+  type BatchHandle,
   BatchRunningError,
+  FileConversionClient,
   isRefusedStart,
   readBatchInput,
-  type BatchHandle,
-} from 'temporal-file-conversion/internal/client/batch-handle';
-import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
-import type {
-  BatchPlan,
-  ConversionBatchInput,
-  ConversionBatchResult,
-  PlannedRows,
-} from 'temporal-file-conversion/internal/shared/batch';
-import { defined } from 'temporal-file-conversion/internal/shared/defined';
-import { counted, printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
+} from 'temporal-file-conversion/client';
+import {
+  type BatchPlan,
+  type ConversionBatchInput,
+  type ConversionBatchResult,
+  defined,
+  type PlannedRows,
+} from 'temporal-file-conversion/job';
+import { counted, printable, shellWord } from 'temporal-file-conversion/messages';
 import { batchFolder, filesOf } from '../../batch/batch-folder';
 import { planDry, tellDryRun } from '../../batch/plan';
 import { checkName, settleBatch, type RunFlags } from '../../batch/settings';

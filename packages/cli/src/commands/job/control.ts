@@ -1,12 +1,13 @@
 import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/common';
 import {
+  FileConversionClient,
   inspectJob,
-  NotAConversionJobError,
   type JobInspection,
-} from 'temporal-file-conversion/internal/client/operations/inspect-job';
-import { FileConversionClient } from 'temporal-file-conversion/internal/client/file-conversion-client';
-import { planRetry, type RetryOptions } from 'temporal-file-conversion/internal/client/operations/retry-job';
-import { shellWord } from 'temporal-file-conversion/internal/shared/wording';
+  NotAConversionJobError,
+  planRetry,
+  type RetryOptions,
+} from 'temporal-file-conversion/client';
+import { shellWord } from 'temporal-file-conversion/messages';
 import { filesOf } from '../../batch/batch-folder';
 import type { CommandContext } from '../../command-context';
 import { CommandError, explaining } from '../../command-error';

@@ -1,11 +1,11 @@
 import {
-  listJobs,
-  SearchAttributesMissingError,
   type JobFilter,
   type ListedJob,
-} from 'temporal-file-conversion/internal/client/operations/list-jobs';
-import { possiblyChargedTwiceCode } from 'temporal-file-conversion/internal/shared/search-attributes';
-import { printable } from 'temporal-file-conversion/internal/shared/wording';
+  listJobs,
+  possiblyChargedTwiceCode,
+  SearchAttributesMissingError,
+} from 'temporal-file-conversion/client';
+import { printable } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../../command-context';
 import { explaining } from '../../command-error';
 import { formatTable, timeCells, timeHeads } from '../../output/text';

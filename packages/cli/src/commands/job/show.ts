@@ -1,10 +1,13 @@
-import type { JobInspection } from 'temporal-file-conversion/internal/client/operations/inspect-job';
-import type { NextStep, Waiting } from 'temporal-file-conversion/internal/client/operations/job-waiting';
-import { planRetry } from 'temporal-file-conversion/internal/client/operations/retry-job';
-import { withoutSecrets } from 'temporal-file-conversion/internal/shared/job';
-import { workflowPath } from 'temporal-file-conversion/internal/shared/temporal-ui';
-import { fileSize, formatDuration, printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
-import type { FileStore } from 'temporal-file-conversion/internal/storage/file-store';
+import {
+  type JobInspection,
+  type NextStep,
+  planRetry,
+  type Waiting,
+  workflowPath,
+} from 'temporal-file-conversion/client';
+import { withoutSecrets } from 'temporal-file-conversion/job';
+import { fileSize, formatDuration, printable, shellWord } from 'temporal-file-conversion/messages';
+import type { FileStore } from 'temporal-file-conversion/storage';
 import { filesOf } from '../../batch/batch-folder';
 import type { CommandContext } from '../../command-context';
 import { bothTimes } from '../../output/text';

@@ -1,7 +1,7 @@
-import { ConversionFailedError, ConversionHandle } from 'temporal-file-conversion/internal/client/conversion-handle';
-import { lastSegment, type ConversionJobResult } from 'temporal-file-conversion/internal/shared/job';
-import { fileSize, printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
-import { shownPath } from 'temporal-file-conversion/internal/storage/file-uri';
+import { ConversionFailedError, ConversionHandle } from 'temporal-file-conversion/client';
+import { type ConversionJobResult, lastSegment } from 'temporal-file-conversion/job';
+import { fileSize, printable, shellWord } from 'temporal-file-conversion/messages';
+import { shownPath } from 'temporal-file-conversion/storage';
 import type { CommandContext } from '../../command-context';
 import { exitCodes, type ExitCode } from '../../command-error';
 import { awaitJob } from '../../convert/await-job';

@@ -1,8 +1,12 @@
 import { fileURLToPath } from 'node:url';
-import { NoSuchScheduleError, SweepSchedules } from 'temporal-file-conversion/internal/client/sweep-schedules';
-import type { ListedSweepSchedule, SweepFailure } from 'temporal-file-conversion/internal/client/sweep-schedules';
-import type { ConversionSweepResult } from 'temporal-file-conversion/internal/shared/batch';
-import { counted, printable, shellWord } from 'temporal-file-conversion/internal/shared/wording';
+import {
+  type ListedSweepSchedule,
+  NoSuchScheduleError,
+  type SweepFailure,
+  SweepSchedules,
+} from 'temporal-file-conversion/client';
+import type { ConversionSweepResult } from 'temporal-file-conversion/job';
+import { counted, printable, shellWord } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../../command-context';
 import { explaining } from '../../command-error';
 import { writtenDuration } from '../../config/duration';

@@ -1,13 +1,11 @@
-import { InvalidRequestError } from 'temporal-file-conversion/internal/client/job-request';
 import {
+  InvalidRequestError,
   ScheduleTakenError,
-  SweepSchedules,
   type SweepOverlap,
+  SweepSchedules,
   type SweepTimes,
-} from 'temporal-file-conversion/internal/client/sweep-schedules';
-import { defined } from 'temporal-file-conversion/internal/shared/defined';
-import type { ConversionParameters, OnExisting } from 'temporal-file-conversion/internal/shared/job';
-import type { Unconvertible } from 'temporal-file-conversion/internal/shared/policies';
+} from 'temporal-file-conversion/client';
+import { type ConversionParameters, defined, type OnExisting, type Unconvertible } from 'temporal-file-conversion/job';
 import { batchFolder, folderUri, requireFolder } from '../../batch/batch-folder';
 import { checkName, defaultName } from '../../batch/settings';
 import { makeStateFolders } from '../../allowed';

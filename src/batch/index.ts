@@ -1,0 +1,28 @@
+/** What a batch would do, where it keeps its files, and what became of it. */
+export { explainUnreadable } from './contents';
+export { messagesOf } from './plan/findings';
+export { planBatch } from './plan/plan-batch';
+export { summaryOf } from './plan/planned-batch';
+export type { PlannedBatch } from './plan/planned-batch';
+export { askingOf } from './plan/settle-row';
+export type { FormatQuestions } from './plan/settle-row';
+export { leftOutOf } from './report/report';
+export type { BatchReport } from './report/report';
+export { reportOf } from './report/report-of';
+export { chargedTwice, leftOutLines, summariseReport } from './report/summary';
+export { readRequest } from './request';
+export type { KeptRequest } from './request';
+export { estimateVcredits } from './run-folders';
+export {
+  asFolder,
+  batchFolderOf,
+  escapeQuerySigns,
+  folderOf,
+  isLocal,
+  isOfWeb,
+  resolveName,
+  shownAsWritten,
+  shownFolder,
+  uriOfPath,
+  within,
+} from './uris';

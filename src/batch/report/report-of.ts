@@ -1,0 +1,18 @@
+import type { FileStore } from '../../storage/file-store';
+import type { BatchReport } from './report';
+import type * as Written from './write-report';
+
+/**
+ * The report of a run that has ended, which is written if the batch has not done so, or `again`.
+ * @throws RunFileError if the run's files are missing or damaged, StorageError if the report cannot be written.
+ */
+export async function reportOf(
+  files: FileStore,
+  { again = false, ...options }: Written.BatchReportOptions & { again?: boolean },
+): Promise<BatchReport> {
+  // Most programs that start a batch write no page.
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- import() takes the name of the built file, which tests of the sources lack
+  const { readBatchReport, writeBatchReport } = require('./write-report') as typeof Written;
+  const found = again ? undefined : await readBatchReport(files, options);
+  return found ?? writeBatchReport(files, options);
+}

@@ -1,0 +1,5 @@
+/** Encryption of payloads: the data converter of clients and workers, and what a codec server of your own needs. */
+export { createEncryptedDataConverter, createPlainDataConverter } from './data-converter';
+export { DecryptionError, EncryptionCodec, EncryptionKeyError, parseEncryptionKeys } from './encryption-codec';
+export type { EncryptionKeys } from './encryption-codec';
+export { readPayloads, writePayloads } from './payload-json';

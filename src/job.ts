@@ -1,0 +1,36 @@
+/** What a job and a batch are: their types, policies and names. Needs no package, and works in workflows too. */
+export { defined } from './shared/defined';
+export { credentialsProblem, holdsCredentials, lastSegment, withoutSecrets } from './shared/job';
+export type {
+  ConversionJobInput,
+  ConversionJobResult,
+  ConversionMode,
+  ConversionParameters,
+  ConversionPolicies,
+  OnExisting,
+  OnUnknownOutcome,
+  OutputFile,
+} from './shared/job';
+export { maxWindow } from './shared/batch';
+export type {
+  BatchManifest,
+  BatchPlan,
+  BatchSources,
+  BatchState,
+  ConversionBatchInput,
+  ConversionBatchResult,
+  ConversionSweepResult,
+  PlannedRows,
+} from './shared/batch';
+export { conversionJobType, defaultDeploymentName, defaultTaskQueue } from './shared/names';
+export { formatNameOf, mergeParameters, parametersKey, problemOfParameters, readParameter } from './shared/parameters';
+export {
+  conversionModes,
+  defaultOnExisting,
+  onExistingChoices,
+  onUnknownOutcomeChoices,
+  policies,
+  unconvertibleChoices,
+} from './shared/policies';
+export type { DurationPolicy, Policy, PolicyName, Unconvertible } from './shared/policies';
+export { isTag, maxTags } from './shared/tags';

@@ -15,7 +15,8 @@ export async function lookAtJob(client: Client, { workflowId, runId, expected }:
   const seen = { runId: found.runId };
   if (expected) {
     const input = (await readStartInput(client.workflow, found)) as ConversionJobInput;
-    return { ...seen, stands: { isOpen: isOpen(found), isSame: isSameJob(expected, input), source: input.source.uri } };
+    const source = 'uri' in input.source ? input.source.uri : input.source.connector;
+    return { ...seen, stands: { isOpen: isOpen(found), isSame: isSameJob(expected, input), source } };
   }
   return isOpen(found) ? seen : { ...seen, outcome: await outcomeOf(client, found) };
 }

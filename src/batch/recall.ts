@@ -17,7 +17,8 @@ export interface Left extends EarlierRuns {
 }
 
 export interface Asked extends ConversionOptions {
-  source: string;
+  /** Absent: not a file, so its content is what it was. */
+  source?: string | undefined;
   /** Of the source, as it was seen a moment ago: while it is that of the last job, nobody has to look again. */
   stamp?: string | undefined;
   /** The result was seen a moment ago. */
@@ -40,7 +41,7 @@ export async function recallLeft(
   const content = await contentAsLeft(asked, left, { files, signal });
   const { charge, delivered, taskId, source, possiblyChargedExtra } = left;
   // A task of unknown content may be of another one.
-  const task = source && taskId;
+  const task = source || asked.source === undefined ? taskId : undefined;
   const decision = decideRepetition(defined({ charge, delivered, taskId: task }), {
     ...rules,
     isSameContent: content !== 'changed',
@@ -73,7 +74,7 @@ async function contentAsLeft(
   { files, signal }: { files: FileStore; signal?: AbortSignal | undefined },
 ): Promise<SourceContent | 'changed' | 'unknown'> {
   if (!hasOptions(asked, options)) return 'changed';
-  if (source === undefined) return 'unknown';
+  if (source === undefined || asked.source === undefined) return 'unknown';
   if (asked.stamp !== undefined && asked.stamp !== '' && asked.stamp === source.stamp) return source;
   const same = await sameContent(files, asked.source, { content: source, signal });
   if (same) return same;

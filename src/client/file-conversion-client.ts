@@ -75,8 +75,8 @@ async function readRunning(
   run: { workflowId: string; runId: string },
 ): Promise<{ input: ConversionJobInput; isChanged: boolean }> {
   const { input, charge } = await readRun(client, run);
-  const { uri } = input.source;
-  if (!charge.source) return { input, isChanged: false };
+  const uri = 'uri' in input.source ? input.source.uri : undefined;
+  if (uri === undefined || !charge.source) return { input, isChanged: false };
   // A client may lack the credentials of its workers: what it can't see counts as unchanged.
   if ((await files.look(uri).catch(() => undefined))?.kind !== 'file') return { input, isChanged: false };
   return { input, isChanged: (await sameContent(files, uri, { content: charge.source })) === undefined };

@@ -67,8 +67,11 @@ const requestSchema = z.strictObject({
   ...jobOptions,
   app: text.optional(),
   source: z
-    .union([text, z.strictObject({ uri: text })])
-    .refine((source) => !holdsCredentials(typeof source === 'string' ? source : source.uri), credentialsProblem),
+    .union([text, z.strictObject({ uri: text }), z.strictObject({ connector: text, name: text.optional() })])
+    .refine(
+      (source) => !holdsCredentials(typeof source === 'string' ? source : 'uri' in source ? source.uri : ''),
+      credentialsProblem,
+    ),
   output: targetFormat,
   input: formatLike('docx').optional(),
   parameters: parametersSchema.optional(),

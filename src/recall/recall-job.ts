@@ -26,7 +26,8 @@ export function isSameJob(one: JobIdentity, other: JobIdentity): boolean {
 }
 
 function keyOf({ app, source, output, input, parameters, destination }: JobIdentity): string {
-  return JSON.stringify([app, source.uri, output, input ?? null, parametersKey(parameters), destination ?? null]);
+  const from = 'uri' in source ? source.uri : { connector: source.connector };
+  return JSON.stringify([app, from, output, input ?? null, parametersKey(parameters), destination ?? null]);
 }
 
 /** What the last run under a job's id decides about another one: the table of docs/repetition.md. Sends nothing. */
@@ -132,7 +133,7 @@ function leftBy({ charge: told, result }: JobHistory, outcome: JobOutcome, optio
 }
 
 function optionsOf({ source, output, input, parameters }: JobIdentity) {
-  return { source: source.uri, ...defined({ input, parameters }), output };
+  return { ...defined({ source: 'uri' in source ? source.uri : undefined, input, parameters }), output };
 }
 
 const unreadableJob: JobOutcome = {

@@ -20,7 +20,7 @@ export function jobIdOf(
 ): string {
   const isFolder = destination.endsWith('/');
   const place = decoded(destination.replace(/^file:\/\/(?=\/)/i, ''));
-  const key = isFolder ? `${place}\0${source.uri}` : place;
+  const key = isFolder ? `${place}\0${'uri' in source ? source.uri : source.connector}` : place;
   const suffix = `${digest(key)}${number > 1 ? `-${number}` : ''}`;
   if (isHidden) return suffix;
   const folder = isFolder ? destination : destination.replace(/[^/]*$/, '');

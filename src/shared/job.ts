@@ -18,11 +18,18 @@ export interface SharedUpload {
   source: SourceContent;
 }
 
-/** The input. */
-export interface ConversionSource {
-  /** `file:` URI that the worker can read, or one of its stores. */
-  uri: string;
-}
+/** The input: a file, or an earlier task. */
+export type ConversionSource =
+  | {
+      /** `file:` URI that the worker can read. */
+      uri: string;
+    }
+  | {
+      /** Connector of an upload or conversion task of the same app. */
+      connector: string;
+      /** Name from which the result's is derived, for example `report.md`. Default: the connector. */
+      name?: string;
+    };
 
 /** Input of the workflow `conversionJob`. Stored in the history, so it never holds a token or file contents. */
 export interface ConversionJobInput {
@@ -109,7 +116,9 @@ export interface ConversionJobResult {
   status: 'succeeded' | 'skipped';
   /** Id of the conversion task, the document's `entity.id`. */
   taskId?: string;
-  /** What was uploaded. */
+  /** Connector of the conversion task; use it as the `source` of a follow-up job. */
+  connector?: string;
+  /** What was uploaded. Absent when the source was a connector. */
   source?: SourceContent;
   /** Absent without a destination. */
   output?: OutputFile;
@@ -202,8 +211,8 @@ export function decoded(text: string): string {
 }
 
 /** The display name of a job's source. */
-export function sourceName({ uri }: ConversionSource): string {
-  return lastSegment(uri);
+export function sourceName(source: ConversionSource): string {
+  return 'uri' in source ? lastSegment(source.uri) : (source.name ?? `task ${source.connector}`);
 }
 
 /** One line that identifies a job: `invoice-17.docx → pdf`. */

@@ -59,7 +59,7 @@ function under(url: string, path: string): string {
 export function jobDetails(job: ConversionJobInput): string {
   const { app, source, input, output, parameters, destination, mode } = job;
   const to = parameters ? `${code(output)} with ${code(shownParameters(parameters))}` : code(output);
-  const from = code(source.uri);
+  const from = 'uri' in source ? code(source.uri) : `the upload or task ${code(source.connector)}`;
   return list({
     From: input === undefined ? from : `${from}, read as ${code(input)}`,
     To: destination === undefined ? `${to}, left at the service` : `${to} at ${code(destination)}`,

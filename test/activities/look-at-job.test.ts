@@ -15,7 +15,7 @@ it('tells whether a job runs and does what is expected, and how one that is wait
   const job = await rig.client.start(request);
   const { workflowId } = job;
   const expected = toJobInput(request, 'stub');
-  const { uri } = expected.source;
+  const uri = 'uri' in expected.source ? expected.source.uri : '';
   const look = (asked: typeof expected) => lookAtJob(rig.temporal, { workflowId, expected: asked });
   expect((await look(expected)).stands).toEqual({ isOpen: true, isSame: true, source: uri });
   expect((await look({ ...expected, output: 'html' })).stands).toMatchObject({ isOpen: true, isSame: false });

@@ -12,8 +12,8 @@ describe('toJobInput', () => {
     });
   });
 
-  it('leaves URIs as they are', () => {
-    const source = { uri: 's3://in/a.md' };
+  it('leaves URIs and connectors as they are', () => {
+    const source = { connector: 'c-1' };
     expect(toJobInput({ source, output: 'pdf' }, 'embedded').source).toEqual(source);
     expect(toJobInput({ source: 'file:///x/a.md', output: 'pdf' }, 'embedded').source).toEqual({
       uri: 'file:///x/a.md',

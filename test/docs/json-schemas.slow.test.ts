@@ -66,7 +66,7 @@ it('describes the input, the result and the failure of every recorded job and ba
 const job = { app: 'a', source: { uri: 'file:///a.md' }, output: 'pdf' };
 
 it.each([
-  ['ConversionJobInput', { ...job, policies: { submitTimeout: '2 minutes' } }],
+  ['ConversionJobInput', { ...job, source: { connector: 'c' }, policies: { submitTimeout: '2 minutes' } }],
   ['ConvertInput', { ...job, key: 'k', onExisting: 'skip' }],
   [
     'ConvertBatchInput',

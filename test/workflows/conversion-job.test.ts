@@ -58,14 +58,20 @@ describe('conversionJob', () => {
     });
   });
 
-  it('leaves the result at the service without a destination', async () => {
-    const result = await rig.client.convert({
-      source: await rig.source('report.md'),
-      output: 'pdf',
-      policies: quickPolicies,
-    });
+  it('continues from the connector of an earlier task without an upload, and leaves the result at the service without a destination', async () => {
+    const source = { connector: 'c0ffee', name: 'report.md' };
+    const result = await rig.client.convert({ source, output: 'pdf', policies: quickPolicies });
+    expect(rig.stub.count('upload/file')).toBe(0);
+    expect(rig.stub.requests[0]?.data['connector']).toBe('c0ffee');
     expect(result.output).toBeUndefined();
+    expect(result.connector).toBeDefined();
     expect(rig.stub.count('download/url')).toBe(0);
+  });
+
+  it('fails a connector that the service does not know, since there is nothing to upload', async () => {
+    rig.stub.on('convert/file', (_seen, response) => answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK'));
+    expect((await failureOf({ source: { connector: 'gone' } })).code).toBe('NO_CONNECTOR_DEPENDENT_TASK');
+    expect(rig.stub.count('convert/file')).toBe(1);
   });
 
   it('names the result after the source when the destination is a folder', async () => {

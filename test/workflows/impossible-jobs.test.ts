@@ -50,6 +50,7 @@ describe('a job that nobody could do', () => {
     ['conversionJob', 'a source that is a text', { ...job, source: 'a.md' }],
     ['conversionJob', 'no source', { ...job, source: null }],
     ['conversionJob', 'a source of neither kind', { ...job, source: {} }],
+    ['conversionJob', 'a name that is none', { ...job, source: { connector: 'c', name: 5 } }],
     ['conversionJob', 'an output that is none', { ...job, output: 5 }],
     ['conversionJob', 'an input format that is none', { ...job, input: {} }],
     ['conversionJob', 'a destination that is none', { ...job, destination: 5 }],

@@ -10,10 +10,11 @@ it('of a job are its source, its destination and its app', () => {
 });
 
 it('of a job say what is out of the ordinary', () => {
+  const source = { connector: '91f6240d', name: 'a' };
   expect(
     jobDetails({
       app: 'x',
-      source: { uri: 's3://in/a' },
+      source,
       output: 'pdf',
       input: 'txt-markdown',
       parameters: { dpi: 300, pages: '1-3' },
@@ -21,7 +22,7 @@ it('of a job say what is out of the ordinary', () => {
     }),
   ).toBe(
     [
-      '- **From**: `s3://in/a`, read as `txt-markdown`',
+      '- **From**: the upload or task `91f6240d`, read as `txt-markdown`',
       '- **To**: `pdf` with `dpi=300 pages=1-3`, left at the service',
       '- **App**: `x`',
       '- **Mode**: the answer to the submit is the result',

@@ -193,9 +193,9 @@ class ConversionJob extends JobParts {
     if (!report) progress.ownUp();
     progress.enter('completed');
     countEnd(status);
-    const { taskId, durationSeconds, vcredits }: Partial<TaskReport> = report ?? {};
+    const { taskId, connector, durationSeconds, vcredits }: Partial<TaskReport> = report ?? {};
     return {
-      ...defined({ status, taskId, source: progress.source, vcredits, durationSeconds }),
+      ...defined({ status, taskId, connector, source: progress.source, vcredits, durationSeconds }),
       warnings: progress.warnings,
       requests: progress.requests,
       charge: progress.charge.charge,

@@ -63,8 +63,8 @@ export function noteFailure({ progress }: JobParts, failure: JobFailure): void {
 
 interface SubmitTurn {
   connector: string;
-  /** Size of the source. */
-  sourceBytes: number;
+  /** Size of the source, when this job uploaded it. */
+  sourceBytes: number | undefined;
   deadlineMs: number;
 }
 
@@ -109,13 +109,13 @@ async function submitConversion(job: JobParts, turn: SubmitTurn): Promise<Conver
 }
 
 function requestOf(
-  { input, policies, name, callbacks, host, replaces }: JobParts,
+  { input, policies, name, callbacks, park, host, replaces }: JobParts,
   { connector, sourceBytes }: SubmitTurn,
   parking: Parking,
 ): ConvertFileInput {
   const { app, output, input: inputFormat, parameters, destination } = input;
   // The result is assumed to be about as large as the source.
-  const neededBytes = destination === undefined ? undefined : sourceBytes;
+  const neededBytes = destination === undefined ? undefined : (sourceBytes ?? park.neededBytes);
   return {
     ...defined({
       app,

@@ -42,9 +42,9 @@ import type { JobFailure } from './job-failure';
 /** Tracks the state of a job for the query, the UI, the log, and the times and requests in the result. */
 export class JobProgress {
   readonly summary: string;
-  phase: JobPhase = 'uploading';
+  phase: JobPhase;
   /** The phase, or the one in which a parked job parked. */
-  step: JobPhase = 'uploading';
+  step: JobPhase;
   private parkedFor: ParkReason | undefined;
   since = Date.now();
   taskId: string | undefined;
@@ -70,6 +70,8 @@ export class JobProgress {
     this.charge = new ChargeLedger();
     this.takeUp(input.earlier);
     this.logged = defined({ app: input.app, batchId: workflowInfo().parent?.workflowId });
+    this.phase = 'uri' in input.source ? 'uploading' : 'submitting';
+    this.step = this.phase;
     this.describe('');
   }
 

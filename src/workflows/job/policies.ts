@@ -30,9 +30,7 @@ export function resolvePolicies(input: ConversionJobInput): ResolvedPolicies {
   if (!isRecord(input)) throw invalid('its input', 'must be an object');
   requireText(input.app, 'app');
   requireText(input.output, 'output');
-  // An untyped caller may violate the type.
-  const source: unknown = input.source;
-  if (!isRecord(source) || typeof source['uri'] !== 'string') throw invalid('source', 'must be { uri }');
+  requireOneSource(input.source);
   for (const field of ['input', 'destination'] as const) {
     if (input[field] !== undefined) requireText(input[field], field);
   }
@@ -73,6 +71,15 @@ function readDuration(value: unknown, field: string): number {
     throw invalid(field, `must be milliseconds above 0 or text such as '10 minutes', not ${told}`);
   }
   return milliseconds;
+}
+
+/** Takes `unknown`, because an untyped caller may violate the type. */
+function requireOneSource(source: unknown): void {
+  const { uri, connector, name } = isRecord(source) ? source : {};
+  if ((typeof uri === 'string') === (typeof connector === 'string')) {
+    throw invalid('source', 'must be { uri } or { connector }');
+  }
+  if (name !== undefined) requireText(name, 'source.name');
 }
 
 function requireParameters(parameters: unknown): void {

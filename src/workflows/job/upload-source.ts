@@ -8,7 +8,8 @@ import { runStep, type JobParts } from './job-parts';
 
 export interface Uploaded {
   connector: string;
-  bytes: number;
+  /** Absent when the job was given a connector. */
+  bytes?: number;
 }
 
 /** A lost upload is repeated once: a second loss has another cause. */
@@ -23,7 +24,7 @@ export class SourceUpload {
 
   /** An upload that the service lost or let expire can be repeated. */
   get isRepeatable(): boolean {
-    return this.left > 0;
+    return this.left > 0 && 'uri' in this.job.input.source;
   }
 
   /** Resets the limit: an upload that expires while the job is parked is not the service's fault. */
@@ -40,6 +41,7 @@ export class SourceUpload {
   async run(): Promise<Uploaded | 'skipped'> {
     const { input, policies, progress, activities, host, replaces } = this.job;
     const { app, source, output, destination } = input;
+    if ('connector' in source) return source;
     const given = this.isGivenTried ? undefined : input.upload;
     this.isGivenTried = true;
     if (!given) this.left -= 1;

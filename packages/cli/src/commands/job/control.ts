@@ -95,7 +95,7 @@ export async function jobRetry(
       return (await client.workflow.getHandle(workflowId).describe()).runId;
     });
     const { charge = 'no', taskId, possiblyChargedExtra = 0 } = decision.earlier ?? {};
-    const from = taskId === undefined ? 'uploading' : 'converting';
+    const from = taskId !== undefined ? 'converting' : 'uri' in job.input.source ? 'uploading' : 'submitting';
     const isMarked = possiblyChargedExtra > 0 || charge === 'maybe';
     const how =
       taskId !== undefined

@@ -39,7 +39,7 @@ function describe(job: JobInspection, link: string | undefined): string[] {
     ['Last failure', pending?.lastFailure],
     ['Worker', workerText(job)],
     ['Error', error && `${error.code}: ${error.message}`],
-    ['Source', withoutSecrets(source.uri)],
+    ['Source', 'uri' in source ? withoutSecrets(source.uri) : `connector ${source.connector}`],
     ['Destination', destination ?? 'none: the result stays at the service'],
     ['Output', output && `${output.uri} (${fileSize(output.bytes)}, sha256 ${output.sha256})`],
     ['App', job.app],

@@ -15,7 +15,7 @@ export async function jobWatch(context: CommandContext, workflowId: string): Pro
   return withJob(context, workflowId, async (temporal, job) => {
     const handle = new ConversionHandle(temporal.client.workflow.getHandle(workflowId));
     const { source, output: to } = job.input;
-    const file = lastSegment(source.uri);
+    const file = 'uri' in source ? lastSegment(source.uri) : source.connector;
     if (!output.isLive && job.status === 'running') output.say(`${job.summary} is ${job.phase ?? 'running'}; waiting.`);
     try {
       const { result, stall } = await awaitJob(context, { handle, file, to, stack: temporal, signal });

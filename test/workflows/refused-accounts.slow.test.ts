@@ -8,10 +8,10 @@ import { endBatch, planRun, runBatch, startRun } from '../support/batches';
 import { startRig } from '../support/conversion-worker';
 import { until } from '../support/until';
 
-const items = 200;
-const window = 50;
+const items = 80;
+const window = 20;
 /** FILECONV_TEST_ITEMS=1000 is the long form. */
-const unattended = Number(process.env['FILECONV_TEST_ITEMS'] ?? 200);
+const unattended = Number(process.env['FILECONV_TEST_ITEMS'] ?? 80);
 
 it('a token that is revoked under a large batch costs at most a window of refused requests, and no file', async () => {
   const app = `revoked-${randomUUID()}`;
@@ -23,7 +23,7 @@ it('a token that is revoked under a large batch costs at most a window of refuse
     request: { window, policies: { firstCheckAfter: 20 } },
   });
   const handle = await startRun(rig.client, run.request);
-  await until('some are converted', () => rig.stub.conversions.size >= 100);
+  await until('some are converted', () => rig.stub.conversions.size >= 40);
   rig.stub.refuse = ({ token }) => (token === 'first-token' ? 'INVALID_CREDENTIAL' : undefined);
   await until('the batch says so', async () => (await handle.state()).needsAttention !== undefined);
   await sleep(3_000);
@@ -48,7 +48,7 @@ it('an account that is refused twice costs a batch a minute, and no file', async
   const rig = await startRig({ app: `refused-${randomUUID()}` });
   let left = 2;
   rig.stub.refuse = ({ path: at }) => (at === 'upload/file' && left-- > 0 ? 'INVALID_CREDENTIAL' : undefined);
-  const run = await planRun(rig.folder, unattended, { request: { window: 100, policies: { firstCheckAfter: 20 } } });
+  const run = await planRun(rig.folder, unattended, { request: { window: 40, policies: { firstCheckAfter: 20 } } });
   const { result } = await runBatch(rig.client, run);
   expect(result).toMatchObject({ status: 'completed', succeeded: unattended, failed: 0, possiblyChargedTwice: 0 });
   expect(result.durationMs).toBeLessThan(5 * 60_000);

@@ -109,8 +109,8 @@ it('docs/benchmarks.md explains every benchmark', () => {
   expect([...explained].sort()).toEqual([...programs].sort());
 });
 
-it('the map in CONTRIBUTING.md names every folder of the code and the tests', () => {
-  const map = sectionOf('CONTRIBUTING.md', '## The map');
+it('the map in docs/internals.md names every folder of the code and the tests', () => {
+  const map = sectionOf('docs/internals.md', '## The map');
   const foldersIn = (folder: string) =>
     readdirSync(path.join(root, folder), { withFileTypes: true }).filter((entry) => entry.isDirectory());
   const inner = foldersIn('src').map(({ name }) => `src/${name}`);

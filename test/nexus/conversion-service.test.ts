@@ -299,10 +299,14 @@ describe('state and appReady', () => {
     },
   );
 
-  /** Jobs whose wait for vCredits is listed. */
+  /** Jobs whose wait for vCredits is listed, and that don't ask by themselves. */
   async function park(count: number) {
     refuseSubmits(403, 'INSUFFICIENT_VCREDITS');
-    const inputs = await Promise.all(Array.from({ length: count }, newJob));
+    const patient = { ...quickPolicies, retryMaximumInterval: '1 hour' } as const;
+    const inputs = (await Promise.all(Array.from({ length: count }, newJob))).map((job) => ({
+      ...job,
+      policies: patient,
+    }));
     const calls = await Promise.all(inputs.map((input) => caller.start('convert', input)));
     const ids = inputs.map((input) => `'${idOf(input)}'`).join(', ');
     const query = `WorkflowId IN (${ids}) AND ConversionStatus = 'parked'`;

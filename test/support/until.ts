@@ -4,11 +4,13 @@ export async function until(
   condition: () => boolean | Promise<boolean>,
   timeoutMs = 120_000,
 ): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
+  const began = Date.now();
   const holds = async () => condition();
   while (!(await holds().catch(falseIfUnanswered))) {
-    if (Date.now() > deadline) throw new Error(`It did not come to this in ${timeoutMs} ms: ${what}.`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    const waited = Date.now() - began;
+    if (waited > timeoutMs) throw new Error(`It did not come to this in ${timeoutMs} ms: ${what}.`);
+    // Ever less often: most conditions ask Temporal, which has better things to do.
+    await new Promise((resolve) => setTimeout(resolve, Math.min(10 + waited / 5, 100)));
   }
 }
 

@@ -6,9 +6,8 @@ import { BatchFailedError, BatchRunningError } from '../../src/client/batch-hand
 import { InvalidRequestError } from '../../src/client/job-request';
 import { type BatchRequest, FileConversionClient, type BatchHandle, type InlineItem } from '../../src/client/index';
 import type { UploadFileInput } from '../../src/shared/activities';
-import { batchWindowSignal } from '../../src/shared/names';
 import { collect } from '../batch/folder';
-import { jobIdOfRow, runsOf } from '../support/batches';
+import { jobIdOfRow } from '../support/batches';
 import { quickPolicies, rigOfAllTests } from '../support/conversion-worker';
 import { until } from '../support/until';
 
@@ -212,22 +211,6 @@ describe('a batch of inline items', () => {
     expect(ended.itemResults?.map(({ item }) => item)).toEqual([1, 2, 3]);
     expect(ended.itemResults?.at(-1)).toEqual({ item: 3, status: 'cancelled' });
     expect(ended).toMatchObject({ succeeded: 2, cancelled: 1 });
-  });
-
-  it('continues as new after 2,000 events, long before the server suggests it', async () => {
-    for (const file of ['a.md', 'b.md']) await put(file);
-    const held = rig.stub.hold();
-    const batch = await rig.client.startBatch({ ...inline('a.md', 'b.md'), window: 1 });
-    await until('a job is in flight', async () => (await batch.state()).inFlight === 1);
-    const handle = rig.temporal.workflow.getHandle(name);
-    for (let sent = 0; sent < 2_000; sent += 100) {
-      await Promise.all(Array.from({ length: 100 }, () => handle.signal(batchWindowSignal, 1)));
-    }
-    held.letGo();
-    expect(await batch.result()).toMatchObject({ succeeded: 2 });
-    const [first, ...others] = await runsOf(rig.temporal, name);
-    expect(others).not.toEqual([]);
-    expect(first?.events).toBeLessThan(3_500);
   });
 
   it.each<[object | undefined, string]>([

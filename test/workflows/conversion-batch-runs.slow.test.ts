@@ -1,3 +1,4 @@
+import { batchWindowSignal } from '../../src/shared/names';
 import { endBatch, partsOf, planRun, runBatch, runsOf, startRun } from '../support/batches';
 import { rigOfEachTest } from '../support/conversion-worker';
 import { answerCompleted } from '../support/stub-service';
@@ -80,4 +81,20 @@ describe('a batch that continues as a new run again and again', () => {
       ['cancelled', 'CANCELLED'],
     ]);
   });
+});
+
+it('a batch continues as new after 2,000 events, long before the server suggests it', async () => {
+  const run = await planRun(rig.folder, 2, { request: { window: 1 } });
+  const held = rig.stub.hold();
+  const batch = await startRun(rig.client, run.request);
+  await until('a job is in flight', async () => (await batch.state()).inFlight === 1);
+  const handle = rig.temporal.workflow.getHandle(run.name);
+  for (let sent = 0; sent < 2_000; sent += 100) {
+    await Promise.all(Array.from({ length: 100 }, () => handle.signal(batchWindowSignal, 1)));
+  }
+  held.letGo();
+  expect((await endBatch(batch, run)).result).toMatchObject({ succeeded: 2 });
+  const [first, ...others] = await runsOf(rig.temporal, run.name);
+  expect(others).not.toEqual([]);
+  expect(first?.events).toBeLessThan(3_500);
 });

@@ -11,7 +11,7 @@ import type { PlanBatchResult } from '../../shared/batch-activities';
 import { defined } from '../../shared/defined';
 import { batchStateQuery } from '../../shared/names';
 import { searchAttributes } from '../../shared/search-attributes';
-import { batchActivities } from './batch-activities';
+import { planSteps } from './batch-activities';
 import { ruleOf, wantsAgain } from './item-job';
 import { unwrap } from './run-end';
 
@@ -36,7 +36,7 @@ export async function planRun(
       onUnknownOutcome: ruleOf(input),
       ...wantsAgain(input),
     });
-    return await batchActivities['conversion.planBatch'](asked);
+    return await planSteps['conversion.planBatch'](asked);
   } catch (error) {
     if (isCancellation(error)) return { status: 'cancelled', ...none, durationMs: Date.now() - startedAt };
     throw unwrap(error);

@@ -72,18 +72,14 @@ it('an id is used again by a job that takes up what the last one left', async ()
   expect(conversionsOf(rig.stub).length - before).toBe(1);
 });
 
-it('memo, priority, delay, time-outs and versioning reach Temporal; the fairness key is the app', async () => {
+it('priority, delay and versioning reach Temporal; the fairness key is the app', async () => {
   const job = await start({
-    memo: { invoice: 17 },
     priority: { priorityKey: 1, fairnessWeight: 2 },
     startDelay: '1 hour',
-    workflowExecutionTimeout: '2 hours',
     versioningOverride: 'AUTO_UPGRADE',
   });
-  const { memo, priority, raw } = await job.describe();
-  expect(memo).toMatchObject({ invoice: 17 });
+  const { priority, raw } = await job.describe();
   expect(priority).toEqual({ priorityKey: 1, fairnessKey: 'stub', fairnessWeight: 2 });
-  expect(Number(raw.executionConfig?.workflowExecutionTimeout?.seconds)).toBe(7_200);
   // `temporal.api.enums.v1.VersioningBehavior`: auto-upgrade.
   expect(raw.workflowExecutionInfo?.versioningInfo?.versioningOverride?.behavior).toBe(2);
   const { executionTime, startTime } = raw.workflowExecutionInfo ?? {};
@@ -118,7 +114,6 @@ it.each<[StartOptions, RegExp]>([
   [{ tags: Array.from({ length: 21 }, String) }, /tags/],
   [{ priority: { priorityKey: 6 } }, /priority\.priorityKey/],
   [{ priority: { fairnessKey: 'ä'.repeat(33) } }, /priority\.fairnessKey: must be at most 64 bytes/],
-  [{ memo: { conversionPhase: 'x' } }, /memo: .* conversion/],
 ])('a start with %j is refused, and the message names the field', async (options, message) => {
   const started = start(options);
   await expect(started).rejects.toThrow(InvalidRequestError);

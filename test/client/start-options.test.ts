@@ -21,11 +21,6 @@ async function start(options: StartOptions, on: Pick<ConversionRig, 'client' | '
   return on.client.start({ source, output: 'pdf', policies: quickPolicies }, options);
 }
 
-async function startMissing(options: StartOptions) {
-  const source = path.join(rig.folder, 'missing.md');
-  return rig.client.start({ source, output: 'pdf', policies: quickPolicies }, options);
-}
-
 it('many starts with one id are one job, whose result all of them get', async () => {
   const workflowId = `invoice/${randomUUID()}`;
   const before = conversionsOf(rig.stub).length;
@@ -47,29 +42,12 @@ it('a start that attaches refuses the id of another kind of workflow', async () 
   await rig.temporal.workflow.getHandle(name).terminate();
 });
 
-it('a start is refused while another conversion runs under its id, or for its destination', async () => {
+it('a start is refused while another conversion runs under its id', async () => {
   const workflowId = `invoice/${randomUUID()}`;
   const job = await start({ workflowId, startDelay: '1 hour' });
   const other = { source: await rig.source('other.md'), output: 'pdf', policies: quickPolicies };
   await expect(rig.client.start(other, { workflowId })).rejects.toThrow(JobRunningError);
   await job.cancel();
-  const destination = path.join(rig.folder, 'one.pdf');
-  const first = await rig.client.start({ ...other, destination }, { startDelay: '1 hour' });
-  const second = { ...other, source: await rig.source('another.md'), destination };
-  await expect(rig.client.start(second)).rejects.toMatchObject({ code: 'DESTINATION_TAKEN' });
-  const renamed = await rig.client.start({ ...second, onExisting: 'rename' }, { startDelay: '1 hour' });
-  expect(renamed.workflowId).toBe(`${first.workflowId}-2`);
-  await Promise.all([first, renamed].map((each) => each.cancel()));
-});
-
-it('an id is used again by a job that takes up what the last one left', async () => {
-  const workflowId = `invoice/${randomUUID()}`;
-  const failed = await startMissing({ workflowId });
-  await expect(failed.result()).rejects.toThrow();
-  const before = conversionsOf(rig.stub).length;
-  expect(await (await start({ workflowId })).result()).toMatchObject({ status: 'succeeded' });
-  expect(await (await start({ workflowId })).result()).toMatchObject({ status: 'skipped', recalled: true });
-  expect(conversionsOf(rig.stub).length - before).toBe(1);
 });
 
 it('priority, delay and versioning reach Temporal; the fairness key is the app', async () => {

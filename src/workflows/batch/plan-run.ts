@@ -24,14 +24,13 @@ export async function planRun(
   plan: BatchPlan,
   startedAt: number,
 ): Promise<Planned | ConversionBatchResult> {
-  const { window = defaultWindow, app, onExisting, isScheduled } = input;
+  const { window = defaultWindow } = input;
   const none = { items: 0, inFlight: 0, waiting: 0, ...noTotals(), window, startedAt };
   setHandler(defineQuery<BatchState>(batchStateQuery), () => ({ status: 'planning', ...none }));
   setCurrentDetails('**planning**: looks for what is new or changed.');
-  const request = defined({ ...input, resubmit: undefined, again: undefined });
   try {
     const asked = defined({
-      ...{ app, plan, request, onExisting, isScheduled },
+      request: { ...defined({ ...input, resubmit: undefined, again: undefined }), plan },
       tags: workflowInfo().typedSearchAttributes.get(searchAttributes.tags),
       onUnknownOutcome: ruleOf(input),
       ...wantsAgain(input),

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import path from 'node:path';
 import { Client } from '@temporalio/client';
 import { FileConversionClient, JobRunningError } from '../../src/client/file-conversion-client';
 import { InvalidRequestError } from '../../src/client/job-request';

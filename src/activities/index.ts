@@ -1,5 +1,6 @@
 import { mergeBatchResults, readBatchItems, rereadBatchItems, writeBatchPart } from '../batch/batch-steps';
 import { reportPage, writeBatchReport } from '../batch/report/write-report';
+import { recallJob } from '../recall/recall-job';
 import type { ConversionActivities } from '../shared/activities';
 import type { BatchActivities } from '../shared/batch-activities';
 import { processPulse } from './acknowledged-heartbeat';
@@ -8,7 +9,6 @@ import { createAwaitJobs } from './await-jobs';
 import { createCheckTask } from './check-task';
 import { createConvertFile } from './convert-file';
 import { createDiscardDownload, createDownloadFile } from './download-file';
-import { createRecallJob } from './recall-job';
 import { createPlanBatch, lookAtNames } from './plan-batch';
 import { createUploadFile } from './upload-file';
 
@@ -18,7 +18,9 @@ export function createActivities(dependencies: ActivityDependencies): Conversion
   // Before the first attempt, whose task may already be as old as a suspension of this process.
   processPulse.start();
   return {
-    'conversion.recallJob': createRecallJob(dependencies),
+    'conversion.recallJob': batchStep((input, { signal, workflowId }, client) =>
+      recallJob({ client, files, signal }, workflowId, input),
+    ),
     'conversion.uploadFile': createUploadFile(dependencies),
     'conversion.convertFile': createConvertFile(dependencies),
     'conversion.checkTask': createCheckTask(dependencies),

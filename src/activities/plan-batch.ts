@@ -1,8 +1,8 @@
 import type { Client } from '@temporalio/client';
 import { RefusedPlanError } from '../batch/plan/findings';
-import { planBatch, type PlanBatchOptions } from '../batch/plan/plan-batch';
+import { planBatch } from '../batch/plan/plan-batch';
 import { summaryOf } from '../batch/plan/planned-batch';
-import { askingOf, type AskPair, type FormatQuestions } from '../batch/plan/settle-row';
+import { askingOf, type FormatQuestions } from '../batch/plan/settle-row';
 import { saveRequest } from '../batch/request';
 import { removeOldRuns } from '../batch/run-folders';
 import { hidesPayloads } from '../encryption/data-converter';
@@ -10,7 +10,6 @@ import type { ConversionApi } from '../http/conversion-api';
 import { answerAboutPair } from '../http/pair-answer';
 import { defined } from '../shared/defined';
 import type { NamesTold, PlanBatchInput, PlanBatchResult } from '../shared/batch-activities';
-import type { FileStore } from '../storage/file-store';
 import { batchStep, type ActivityDependencies } from './activity-attempt';
 
 /**
@@ -19,11 +18,22 @@ import { batchStep, type ActivityDependencies } from './activity-attempt';
  */
 export function createPlanBatch({ files, api }: Pick<ActivityDependencies, 'files' | 'api'>) {
   return batchStep(async (input: PlanBatchInput, { signal, jobKey, attempt }, client): Promise<PlanBatchResult> => {
-    const { app, plan, request, tags } = input;
-    const service = questions(() => api(app), signal);
+    const { request, tags, onUnknownOutcome, again } = input;
+    const { app, onExisting, isScheduled } = request;
+    const { stdin, ...plan } = request.plan;
     const writing = { jobKey, attempt, signal };
-    const asking = { ask: askingOf(service, input.onExisting), writing, signal };
-    const planned = await find(files, input, asking);
+    const planned = await planBatch({
+      ...plan,
+      ...{ files, onUnknownOutcome, again, writing, signal },
+      ask: askingOf(
+        questions(() => api(app), signal),
+        onExisting,
+      ),
+      mayBeEmpty: isScheduled,
+      // What the service has refused is sent again when somebody asks for it.
+      heedsRefusals: isScheduled,
+      ...(stdin !== undefined && { piped: files.read(stdin, { signal }) }),
+    });
     const { run, rows, problems, totals } = planned;
     if (problems.count > 0) throw new RefusedPlanError(problems, planned.warnings);
     await removeOldRuns(files, plan.folder);
@@ -35,23 +45,6 @@ export function createPlanBatch({ files, api }: Pick<ActivityDependencies, 'file
 
 export function lookAtNames({ options }: Client): NamesTold {
   return hidesPayloads(options.loadedDataConverter) ? { hidesNames: true } : {};
-}
-
-function find(
-  files: FileStore,
-  { plan, onUnknownOutcome, again, isScheduled }: PlanBatchInput,
-  asking: Pick<PlanBatchOptions, 'writing'> & { ask: AskPair; signal: AbortSignal },
-) {
-  const { stdin, ...asked } = plan;
-  const { signal } = asking;
-  return planBatch({
-    ...asked,
-    ...{ files, onUnknownOutcome, again, ...asking },
-    mayBeEmpty: isScheduled,
-    ...(stdin !== undefined && { piped: files.read(stdin, { signal }) }),
-    // What the service has refused is sent again when somebody asks for it.
-    heedsRefusals: isScheduled,
-  });
 }
 
 /** One that can't be asked refuses nothing. */

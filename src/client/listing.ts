@@ -5,8 +5,7 @@ import { attributesOf, startingAttributes, type Grouping } from '../shared/searc
 import { batchDetails, batchSummary, jobDetails } from '../shared/temporal-ui';
 import { hasSearchAttributes } from './operations/search-attributes';
 
-/** Time until missing search attributes are looked up again. */
-const missingForMs = 60_000;
+const knownForMs = 60_000;
 
 /** Whether jobs may be started with search attributes: the server rejects a workflow with an unknown one. */
 export class Listing {
@@ -14,19 +13,16 @@ export class Listing {
 
   constructor(private readonly client: Client) {}
 
-  /** Looked up once, and again after a minute while some are missing. If the server does not tell, all are assumed to be there. */
+  /** Looked up once a minute. If the server does not tell, all are assumed to be there, and the next one asks again. */
   isListed(): Promise<boolean> {
     if (!this.lookup || this.lookup.validUntil < Date.now()) {
-      const lookup = { isListed: hasSearchAttributes(this.client), validUntil: Infinity };
-      this.lookup = lookup;
-      lookup.isListed.then(
-        (isListed) => {
-          if (!isListed) lookup.validUntil = Date.now() + missingForMs;
-        },
-        () => (lookup.validUntil = 0),
-      );
+      const isListed = hasSearchAttributes(this.client).catch(() => {
+        this.lookup = undefined;
+        return true;
+      });
+      this.lookup = { isListed, validUntil: Date.now() + knownForMs };
     }
-    return this.lookup.isListed.catch(() => true);
+    return this.lookup.isListed;
   }
 }
 

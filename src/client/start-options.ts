@@ -15,10 +15,6 @@ export interface BatchStartOptions extends WorkflowStart {
 interface WorkflowStart {
   /** Default: none. */
   startDelay?: Duration;
-  /** Temporal ends the workflow then, without clean-up; better use the deadlines of `policies`. Default: none. */
-  workflowExecutionTimeout?: Duration;
-  workflowRunTimeout?: Duration;
-  workflowTaskTimeout?: Duration;
   versioningOverride?: VersioningOverride;
   /**
    * To list jobs by (`fileconv job list --tag`): at most 20 texts of 1 to 100 characters, without double quotes and
@@ -27,8 +23,6 @@ interface WorkflowStart {
   tags?: readonly string[];
   /** Default: `{ fairnessKey: app }`; for jobs of a batch also `priorityKey: 4`, below the 3 of other jobs. */
   priority?: Priority;
-  /** For the Temporal UI. Names that begin with `conversion` are reserved. Default: none. */
-  memo?: Readonly<Record<string, unknown>>;
 }
 
 /** How Temporal starts a job. */
@@ -52,13 +46,6 @@ const schema = z.looseObject({
       fairnessWeight: z.number().min(0.001).max(1_000).optional(),
     })
     .optional(),
-  memo: z
-    .looseObject({})
-    .refine(
-      (memo) => !Object.keys(memo).some((name) => name.startsWith('conversion')),
-      'must have no name that begins with conversion',
-    )
-    .optional(),
 });
 
 /**
@@ -70,19 +57,17 @@ export function toWorkflowOptions(
   { app, attributes, isListed }: { app: string; attributes: readonly SearchAttributePair[]; isListed: boolean },
 ) {
   checkRequest(schema, options, "These start options can't be used.");
-  const { onRunning, tags = [], priority, memo, startDelay, versioningOverride } = options;
-  const { workflowExecutionTimeout, workflowRunTimeout, workflowTaskTimeout } = options;
+  const { onRunning, tags = [], priority, startDelay, versioningOverride } = options;
   if (tags.length > 0 && !isListed) {
     const problem = `tags: the namespace lacks search attributes, of which this needs ${searchAttributes.tags.name}. Register them: fileconv namespace init`;
     throw new InvalidRequestError(`These start options can't be used. ${problem}`);
   }
   return {
-    ...defined({ startDelay, versioningOverride, workflowExecutionTimeout, workflowRunTimeout, workflowTaskTimeout }),
+    ...defined({ startDelay, versioningOverride }),
     ...(onRunning === 'attach' && { workflowIdConflictPolicy: 'USE_EXISTING' as const }),
     workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,
     priority: { ...(isFairnessKey(app) && { fairnessKey: app }), ...priority },
     ...(isListed && { typedSearchAttributes: storable(attributes) }),
-    ...(memo && { memo }),
   };
 }
 

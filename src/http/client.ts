@@ -41,11 +41,8 @@ export function createConversionApi(options: ConversionApiOptions): ConversionAp
   return {
     async uploadFile(upload) {
       const answer = await connection.readTaskResponse(endpoints.uploadFile, await sendFile(connection, upload));
-      const { connector, name, size, expires_at: expiresAt } = readOutput(answer, uploadOutputSchema);
-      return {
-        ...defined({ connector, name, size, expiresAt }),
-        warnings: readWarnings(answer.result?.warning, quote),
-      };
+      const { connector } = readOutput(answer, uploadOutputSchema);
+      return { connector, warnings: readWarnings(answer.result?.warning, quote) };
     },
 
     async convertFile({ connector, output, input, parameters, mode = 'async', callback, signal, turn }) {
@@ -71,9 +68,9 @@ export function createConversionApi(options: ConversionApiOptions): ConversionAp
 
     async downloadUrl({ connector, signal, turn }) {
       const answer = await connection.call(endpoints.downloadUrl, { connector }, { signal, turn });
-      const { connector: file, name, size, expires_at: expiresAt, url } = readOutput(answer, downloadUrlOutputSchema);
+      const { connector: file, size, url } = readOutput(answer, downloadUrlOutputSchema);
       const warnings = readWarnings(answer.result?.warning, quote);
-      return { ...defined({ connector: file, name, size, expiresAt, url }), ...(hasAny(warnings) && { warnings }) };
+      return { ...defined({ connector: file, size, url }), ...(hasAny(warnings) && { warnings }) };
     },
 
     download: (options) => openDownload(connection, options),

@@ -74,10 +74,6 @@ export interface UploadSource {
 interface UploadReceipt {
   /** Links the convert task to this upload. */
   readonly connector: string;
-  readonly name?: string;
-  readonly size?: number;
-  /** As the service wrote it; its time zone is not documented. */
-  readonly expiresAt?: string;
   readonly warnings: Readonly<Record<string, string>>;
 }
 
@@ -102,10 +98,7 @@ export interface TaskSnapshot {
 /** The response of download/url; pass it to `download` unchanged. */
 export interface DownloadTicket {
   readonly connector: string;
-  /** The service's name for the output. Never trust it as a path. */
-  readonly name?: string;
   readonly size?: number;
-  readonly expiresAt?: string;
   /** Relative, on the service's own origin, or on another host. */
   readonly url?: string;
   readonly warnings?: Readonly<Record<string, string>>;

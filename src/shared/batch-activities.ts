@@ -9,7 +9,7 @@ import type {
   PlannedRows,
 } from './batch';
 import type { ConversionJobInput } from './job';
-import type { OnExisting, OnUnknownOutcome } from './policies';
+import type { OnUnknownOutcome } from './policies';
 
 /** A position between two lines of the manifest. */
 export interface ManifestPosition {
@@ -130,18 +130,12 @@ export interface BatchActivities {
 }
 
 export interface PlanBatchInput {
-  /** The app whose service is asked what it converts. */
-  app: string;
-  plan: BatchPlan;
   /** Kept beside the run, for a retry. */
-  request: ConversionBatchInput;
+  request: ConversionBatchInput & { plan: BatchPlan };
   /** Of the batch: kept with the request. */
   tags?: readonly string[];
   onUnknownOutcome: OnUnknownOutcome;
   again?: true;
-  isScheduled?: true;
-  /** Rows whose results exist and are to be skipped need no question. */
-  onExisting?: OnExisting;
 }
 
 /** Told by the worker, whose data converter is that of whoever starts the batch. */

@@ -48,7 +48,6 @@ export interface WriteDestinationOptions {
    */
   mayCommit?: (() => Promise<void> | undefined) | undefined;
   signal?: AbortSignal | undefined;
-  onProgress?: ((writtenBytes: number) => void) | undefined;
 }
 
 /** What a URI names at this moment; symbolic links are followed. */

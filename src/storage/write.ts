@@ -89,7 +89,7 @@ export interface Content {
   readonly sha256: string;
 }
 
-interface Receiver extends Pick<WriteDestinationOptions, 'uri' | 'expectedSize' | 'signal' | 'onProgress'> {
+interface Receiver extends Pick<WriteDestinationOptions, 'uri' | 'expectedSize' | 'signal'> {
   /** Fails with `StorageError`, to distinguish its failures from those of the body. */
   readonly store: (chunks: Buffer[]) => Promise<void>;
 }
@@ -141,12 +141,11 @@ class HashingSink extends Writable {
   }
 
   async #store(chunks: Buffer[]): Promise<void> {
-    const { uri, expectedSize, store, onProgress } = this.#receiver;
+    const { uri, expectedSize, store } = this.#receiver;
     for (const { length } of chunks) this.bytes += length;
     assertSize(uri, expectedSize, this.bytes, false);
     const storing = store(chunks);
     for (const chunk of chunks) this.#hash.update(chunk);
     await storing;
-    onProgress?.(this.bytes);
   }
 }

@@ -101,7 +101,7 @@ function begunRun(textLength: number): Contents {
 const plan = { folder: 'PLACE/year/', cwd: 'PLACE/' };
 const what = { manifest: 'PLACE/rows.jsonl', name: 'rows.jsonl', folder: 'PLACE/' };
 const inputs = {
-  'conversion.planBatch': { app: 'any', plan: { ...plan, what }, request: { app: 'any', plan } },
+  'conversion.planBatch': { request: { app: 'any', plan: { ...plan, what } } },
   'conversion.mergeBatchResults': { folder: 'PLACE/year/run-0001/', parts: 1, rest: results.slice(60) },
 } as const;
 type Activity = keyof typeof inputs;

@@ -69,7 +69,7 @@ it('one that runs with other parameters has the destination: another is refused,
   const other = { parameters: { dpi: 300 } };
   await expect(start(other)).rejects.toMatchObject({ code: 'DESTINATION_TAKEN', workflowId: job.workflowId });
   const renamed = await start({ ...other, onExisting: 'rename' });
-  expect(renamed.workflowId).not.toBe(job.workflowId);
+  expect(renamed.workflowId).toBe(`${job.workflowId}-2`);
   asAlways('task/response');
   // Whichever ends first.
   expect((await renamed.result()).output?.name).toBe('report (1).pdf');

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import path from 'node:path';
 import { Client } from '@temporalio/client';
 import { FileConversionClient, JobRunningError } from '../../src/client/file-conversion-client';
 import { InvalidRequestError } from '../../src/client/job-request';
@@ -19,11 +18,6 @@ const rig = rigOfAllTests();
 async function start(options: StartOptions, on: Pick<ConversionRig, 'client' | 'source'> = rig) {
   const source = await on.source('report.md');
   return on.client.start({ source, output: 'pdf', policies: quickPolicies }, options);
-}
-
-async function startMissing(options: StartOptions) {
-  const source = path.join(rig.folder, 'missing.md');
-  return rig.client.start({ source, output: 'pdf', policies: quickPolicies }, options);
 }
 
 it('many starts with one id are one job, whose result all of them get', async () => {
@@ -47,43 +41,22 @@ it('a start that attaches refuses the id of another kind of workflow', async () 
   await rig.temporal.workflow.getHandle(name).terminate();
 });
 
-it('a start is refused while another conversion runs under its id, or for its destination', async () => {
+it('a start is refused while another conversion runs under its id', async () => {
   const workflowId = `invoice/${randomUUID()}`;
   const job = await start({ workflowId, startDelay: '1 hour' });
   const other = { source: await rig.source('other.md'), output: 'pdf', policies: quickPolicies };
   await expect(rig.client.start(other, { workflowId })).rejects.toThrow(JobRunningError);
   await job.cancel();
-  const destination = path.join(rig.folder, 'one.pdf');
-  const first = await rig.client.start({ ...other, destination }, { startDelay: '1 hour' });
-  const second = { ...other, source: await rig.source('another.md'), destination };
-  await expect(rig.client.start(second)).rejects.toMatchObject({ code: 'DESTINATION_TAKEN' });
-  const renamed = await rig.client.start({ ...second, onExisting: 'rename' }, { startDelay: '1 hour' });
-  expect(renamed.workflowId).toBe(`${first.workflowId}-2`);
-  await Promise.all([first, renamed].map((each) => each.cancel()));
 });
 
-it('an id is used again by a job that takes up what the last one left', async () => {
-  const workflowId = `invoice/${randomUUID()}`;
-  const failed = await startMissing({ workflowId });
-  await expect(failed.result()).rejects.toThrow();
-  const before = conversionsOf(rig.stub).length;
-  expect(await (await start({ workflowId })).result()).toMatchObject({ status: 'succeeded' });
-  expect(await (await start({ workflowId })).result()).toMatchObject({ status: 'skipped', recalled: true });
-  expect(conversionsOf(rig.stub).length - before).toBe(1);
-});
-
-it('memo, priority, delay, time-outs and versioning reach Temporal; the fairness key is the app', async () => {
+it('priority, delay and versioning reach Temporal; the fairness key is the app', async () => {
   const job = await start({
-    memo: { invoice: 17 },
     priority: { priorityKey: 1, fairnessWeight: 2 },
     startDelay: '1 hour',
-    workflowExecutionTimeout: '2 hours',
     versioningOverride: 'AUTO_UPGRADE',
   });
-  const { memo, priority, raw } = await job.describe();
-  expect(memo).toMatchObject({ invoice: 17 });
+  const { priority, raw } = await job.describe();
   expect(priority).toEqual({ priorityKey: 1, fairnessKey: 'stub', fairnessWeight: 2 });
-  expect(Number(raw.executionConfig?.workflowExecutionTimeout?.seconds)).toBe(7_200);
   // `temporal.api.enums.v1.VersioningBehavior`: auto-upgrade.
   expect(raw.workflowExecutionInfo?.versioningInfo?.versioningOverride?.behavior).toBe(2);
   const { executionTime, startTime } = raw.workflowExecutionInfo ?? {};
@@ -118,7 +91,6 @@ it.each<[StartOptions, RegExp]>([
   [{ tags: Array.from({ length: 21 }, String) }, /tags/],
   [{ priority: { priorityKey: 6 } }, /priority\.priorityKey/],
   [{ priority: { fairnessKey: 'ä'.repeat(33) } }, /priority\.fairnessKey: must be at most 64 bytes/],
-  [{ memo: { conversionPhase: 'x' } }, /memo: .* conversion/],
 ])('a start with %j is refused, and the message names the field', async (options, message) => {
   const started = start(options);
   await expect(started).rejects.toThrow(InvalidRequestError);

@@ -26,9 +26,6 @@ const texts = z.record(z.string(), z.string());
 const results = {
   upload: z.strictObject({
     connector: z.string().min(1),
-    name: z.string().optional(),
-    size: z.number().nonnegative().optional(),
-    expiresAt: z.string().optional(),
     warnings: texts,
   } satisfies Record<keyof UploadReceipt, z.ZodType>),
   snapshot: z.strictObject({
@@ -44,9 +41,7 @@ const results = {
   } satisfies Record<keyof TaskSnapshot, z.ZodType>),
   ticket: z.strictObject({
     connector: z.string().min(1),
-    name: z.string().optional(),
     size: z.number().nonnegative().optional(),
-    expiresAt: z.string().optional(),
     url: z.string().optional(),
     warnings: texts.optional(),
   } satisfies Record<keyof DownloadTicket, z.ZodType>),

@@ -45,13 +45,7 @@ describe('uploadFile', () => {
     );
     const answer = await connectTo(baseUrl).uploadFile({ file });
 
-    expect(answer).toEqual({
-      connector: 'up',
-      name: 'a.png',
-      size: 3,
-      expiresAt: '2026-03-01 12:00:00',
-      warnings: {},
-    });
+    expect(answer).toEqual({ connector: 'up', warnings: {} });
     const [request] = seen;
     expect(request).toMatchObject({ method: 'POST', url: '/v1/upload/file' });
     expect(request?.headers['content-length']).toBe(String(request?.body.length));

@@ -142,7 +142,7 @@ export class MemoryFiles implements FileStore {
   }
 }
 
-async function receive({ uri, body, expectedSize, signal, onProgress }: WriteDestinationOptions): Promise<Buffer> {
+async function receive({ uri, body, expectedSize, signal }: WriteDestinationOptions): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of body) {
@@ -150,7 +150,6 @@ async function receive({ uri, body, expectedSize, signal, onProgress }: WriteDes
     chunks.push(chunk);
     bytes += chunk.length;
     if (expectedSize !== undefined && bytes > expectedSize) throw mismatch(uri, expectedSize, `at least ${bytes}`);
-    onProgress?.(bytes);
   }
   signal?.throwIfAborted();
   if (expectedSize !== undefined && bytes < expectedSize) throw mismatch(uri, expectedSize, `only ${bytes}`);

@@ -1,6 +1,6 @@
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
-import type { ConversionActivities } from '../../src/shared/activities';
+import type { ConversionActivities } from '../../src/workflows';
 import { installQuietRuntime } from '../support/conversion-worker';
 import { obtainTestServer } from '../support/test-server';
 

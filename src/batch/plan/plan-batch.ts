@@ -204,6 +204,8 @@ class BatchPlanning {
 
   #isLeftOut({ candidate, source }: SeenCandidate, ledger: Ledger): boolean {
     const { what, settledForMs } = this.options;
+    // What is tried again is every row that has failed.
+    if (what === 'last') return false;
     const isFound = candidate.how === 'found';
     if (isFound && source.kind === 'none' && !candidate.refusal) {
       const why = source.isUnseen ? source.reason : 'is gone since it was found';

@@ -8,35 +8,24 @@ const common = {
 } as const;
 
 /** Retries without limit what an operator can fix, such as a full disk: the UI shows the pending activity. */
-const files = proxyActivities<BatchActivities>({ ...common, startToCloseTimeout: '1 hour' });
+export const fileSteps = proxyActivities<BatchActivities>({ ...common, startToCloseTimeout: '1 hour' });
 
 /** The batch result must not wait long for its report, so the attempts are limited. */
-const report = proxyActivities<BatchActivities>({
+export const reportSteps = proxyActivities<BatchActivities>({
   ...common,
   startToCloseTimeout: '1 hour',
   retry: { ...common.retry, maximumAttempts: 4 },
 });
 
-const waits = proxyActivities<BatchActivities>({
+export const waitSteps = proxyActivities<BatchActivities>({
   ...common,
   startToCloseTimeout: '1 day',
   cancellationType: ActivityCancellationType.TRY_CANCEL,
 });
 
 /** Hashes changed files. */
-const plans = proxyActivities<BatchActivities>({
+export const planSteps = proxyActivities<BatchActivities>({
   ...common,
   scheduleToCloseTimeout: '1 day',
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 });
-
-export const batchActivities: BatchActivities = {
-  'conversion.planBatch': (input) => plans['conversion.planBatch'](input),
-  'conversion.lookAtNames': (input) => files['conversion.lookAtNames'](input),
-  'conversion.readBatchItems': (input) => files['conversion.readBatchItems'](input),
-  'conversion.rereadBatchItems': (input) => files['conversion.rereadBatchItems'](input),
-  'conversion.writeBatchPart': (input) => files['conversion.writeBatchPart'](input),
-  'conversion.mergeBatchResults': (input) => files['conversion.mergeBatchResults'](input),
-  'conversion.writeBatchReport': (input) => report['conversion.writeBatchReport'](input),
-  'conversion.awaitJobs': (input) => waits['conversion.awaitJobs'](input),
-};

@@ -1,6 +1,6 @@
 import type { BatchItem } from '../../shared/batch';
 import type { ManifestPosition, PlacedItem } from '../../shared/batch-activities';
-import { batchActivities } from './batch-activities';
+import { fileSteps } from './batch-activities';
 
 const itemsAtATime = 200;
 
@@ -55,7 +55,7 @@ export class BatchReader {
 
   private async read(): Promise<void> {
     const asked = { folder: this.folder, from: this.readTo, limit: itemsAtATime };
-    const read = await batchActivities['conversion.readBatchItems'](asked);
+    const read = await fileSteps['conversion.readBatchItems'](asked);
     this.items.push(...read.items);
     this.readTo = read.next;
     this.isEnd = read.isEnd;
@@ -83,7 +83,7 @@ export class BatchRows {
     while (this.asked.size > 0) {
       const bytes = [...this.asked.keys()];
       try {
-        const { items } = await batchActivities['conversion.rereadBatchItems']({ folder: this.folder, bytes });
+        const { items } = await fileSteps['conversion.rereadBatchItems']({ folder: this.folder, bytes });
         for (const [index, row] of items.entries()) this.take(bytes[index])?.resolve(row);
       } catch (error) {
         for (const byte of bytes) this.take(byte)?.reject(error);

@@ -1,5 +1,5 @@
 import type { BatchItemResult } from '../../shared/batch';
-import { batchActivities } from './batch-activities';
+import { fileSteps } from './batch-activities';
 
 const resultsAPart = 200;
 /** A part may hold fewer results: warnings and paths can be long, and Temporal accepts 2 MiB per payload. */
@@ -50,7 +50,7 @@ export class BatchResults {
     if (this.writing || this.failure) return;
     this.parts += 1;
     const input = { folder: this.folder, part: this.parts, results: this.takePart() };
-    this.writing = batchActivities['conversion.writeBatchPart'](input)
+    this.writing = fileSteps['conversion.writeBatchPart'](input)
       .catch((error: unknown) => {
         this.failure = error instanceof Error ? error : new Error(String(error));
       })

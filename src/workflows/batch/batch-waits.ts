@@ -1,6 +1,6 @@
 import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import type { AwaitedJob, SeenJob } from '../../shared/batch-activities';
-import { batchActivities } from './batch-activities';
+import { waitSteps } from './batch-activities';
 
 /** Bounded, because each request carries a whole job input. */
 const looksAtATime = 50;
@@ -50,7 +50,7 @@ export class BatchWaits<Waiter> {
       const scope = new CancellationScope();
       this.scope = scope;
       try {
-        const { seen } = await scope.run(() => batchActivities['conversion.awaitJobs']({ jobs }));
+        const { seen } = await scope.run(() => waitSteps['conversion.awaitJobs']({ jobs }));
         for (const each of seen) this.settle(waiters[each.job], (waiter) => this.onEnded(waiter, each));
       } catch (error) {
         if (isCancellation(error)) continue;

@@ -22,7 +22,7 @@ import type { ManifestPosition, NamesTold } from '../../shared/batch-activities'
 import { defined } from '../../shared/defined';
 import { isListed, searchAttributes, type ListedBatchStatus } from '../../shared/search-attributes';
 import { wasReset } from '../job/job-progress';
-import { batchActivities } from './batch-activities';
+import { fileSteps } from './batch-activities';
 import { describeBatch } from './batch-details';
 import { listenTo, type ControlledBatch } from './batch-controls';
 import { BatchFlights } from './batch-flights';
@@ -168,7 +168,7 @@ class ConversionBatch implements ControlledBatch {
   /** A plan has told it, or an earlier run. */
   private async names(): Promise<NamesTold> {
     const isNew = this.input.items && !this.carried.position;
-    return isNew ? batchActivities['conversion.lookAtNames']({}) : this.carried;
+    return isNew ? fileSteps['conversion.lookAtNames']({}) : this.carried;
   }
 
   /** Why it can't be paused or resumed. */

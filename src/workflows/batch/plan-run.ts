@@ -11,7 +11,7 @@ import type { PlanBatchResult } from '../../shared/batch-activities';
 import { defined } from '../../shared/defined';
 import { batchStateQuery } from '../../shared/names';
 import { searchAttributes } from '../../shared/search-attributes';
-import { batchActivities } from './batch-activities';
+import { planSteps } from './batch-activities';
 import { ruleOf, wantsAgain } from './item-job';
 import { unwrap } from './run-end';
 
@@ -24,19 +24,18 @@ export async function planRun(
   plan: BatchPlan,
   startedAt: number,
 ): Promise<Planned | ConversionBatchResult> {
-  const { window = defaultWindow, app, onExisting, isScheduled } = input;
+  const { window = defaultWindow } = input;
   const none = { items: 0, inFlight: 0, waiting: 0, ...noTotals(), window, startedAt };
   setHandler(defineQuery<BatchState>(batchStateQuery), () => ({ status: 'planning', ...none }));
   setCurrentDetails('**planning**: looks for what is new or changed.');
-  const request = defined({ ...input, resubmit: undefined, again: undefined });
   try {
     const asked = defined({
-      ...{ app, plan, request, onExisting, isScheduled },
+      request: { ...defined({ ...input, resubmit: undefined, again: undefined }), plan },
       tags: workflowInfo().typedSearchAttributes.get(searchAttributes.tags),
       onUnknownOutcome: ruleOf(input),
       ...wantsAgain(input),
     });
-    return await batchActivities['conversion.planBatch'](asked);
+    return await planSteps['conversion.planBatch'](asked);
   } catch (error) {
     if (isCancellation(error)) return { status: 'cancelled', ...none, durationMs: Date.now() - startedAt };
     throw unwrap(error);

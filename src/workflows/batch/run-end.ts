@@ -2,7 +2,7 @@ import { ActivityFailure, ApplicationFailure, workflowInfo } from '@temporalio/w
 import { failureCodes } from '../../shared/activities';
 import type { BatchItemStatus, ConversionBatchResult } from '../../shared/batch';
 import type { MergeBatchResultsInput } from '../../shared/batch-activities';
-import { batchActivities } from './batch-activities';
+import { fileSteps, reportSteps } from './batch-activities';
 
 /**
  * Writes `results.jsonl` and returns its URI.
@@ -12,7 +12,7 @@ export async function mergeResults(
   run: MergeBatchResultsInput,
   counted: Record<BatchItemStatus, number>,
 ): Promise<string> {
-  const { results, counts } = await batchActivities['conversion.mergeBatchResults'](run).catch((error: unknown) => {
+  const { results, counts } = await fileSteps['conversion.mergeBatchResults'](run).catch((error: unknown) => {
     throw unwrap(error);
   });
   const names = ['succeeded', 'failed', 'skipped', 'cancelled'] as const;
@@ -32,7 +32,7 @@ export async function writeReport(
   const { workflowId: batch, namespace } = workflowInfo();
   const ui = uiUrl !== undefined && { ui: { url: uiUrl, namespace } };
   try {
-    return await batchActivities['conversion.writeBatchReport']({ folder, batch, state, ...ui });
+    return await reportSteps['conversion.writeBatchReport']({ folder, batch, state, ...ui });
   } catch (error) {
     const cause = unwrap(error);
     return { reportFailure: cause instanceof Error ? cause.message : String(cause) };

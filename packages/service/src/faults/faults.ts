@@ -1,8 +1,7 @@
-import { endpoints } from 'temporal-file-conversion/contract';
 import type { Log } from 'temporal-file-conversion/internal/shared/log';
 import { z } from 'zod';
 import { type Account, type RateClass, rateClasses } from '../accounts/account';
-import { taskPathOf } from '../shared/api-version';
+import { taskPathOf, taskPaths } from '../shared/api-version';
 import { messageOf } from '../shared/caught';
 import { checkSettings, checkToml, readSettingsFile, SettingsFileError } from '../shared/checked-toml';
 
@@ -10,7 +9,6 @@ import { checkSettings, checkToml, readSettingsFile, SettingsFileError } from '.
 
 const positive = z.int('must be a whole number, 1 or more').min(1, 'must be 1 or more');
 const milliseconds = z.number('must be a number of milliseconds').positive('must be more than 0');
-const taskPaths = Object.values(endpoints).map(taskPathOf);
 const when = z.enum(['before', 'after'], 'must be "before" or "after": whether the task has run');
 
 /** What every fault has: which app it concerns, by name or App ID, and how often it happens. */

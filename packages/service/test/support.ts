@@ -39,8 +39,6 @@ const bodySchema = z.strictObject({
   message: z.string().optional(),
 });
 
-export const monitoredResultSchema = resultSchema.partial();
-
 interface Answer {
   status: number;
   headers: Headers;
@@ -190,9 +188,6 @@ export async function parseAnswer(response: Response): Promise<Answer> {
     warning: result?.warning ?? {},
   };
 }
-
-/** The shape of the document's datetimes, as an asymmetric matcher. */
-export const anyTime: unknown = expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
 
 export async function createDataDir(): Promise<string> {
   return mkdtemp(path.join(tmpdir(), 'fileconv-service-'));

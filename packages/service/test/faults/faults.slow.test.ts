@@ -2,7 +2,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { newFolder, removeFolders, startProcess } from '../../../cli/test/fileconv';
 import { openAdministration } from '../../src';
-import { FaultRules, Faults, type FaultsOptions, faultsSchema } from '../../src/faults/faults';
+import { FaultRules, type FaultsOptions, faultsSchema } from '../../src/faults/faults';
 import { createApp, createDataDir, startTestService, type TestApp, TestClient, tinyPng } from '../support';
 
 /** Faults on purpose, by configuration alone, over real sockets. */
@@ -217,24 +217,19 @@ describe('how often and whom', () => {
 });
 
 describe('a fault of a callback', () => {
-  it('is decided for each callback of the app: lost, late, several times', async () => {
-    const apps = [{ name: 'mine', appId }];
-    const options: FaultsOptions = {
-      faults: [
-        { kind: 'callback_lost', first: 1 },
-        { kind: 'callback_late', ms: 300, first: 2 },
-        { kind: 'callback_duplicate', copies: 3, app: 'mine' },
-        { kind: 'latency', ms: 5 },
-      ],
-    };
-    const source = { options, file: 'faults.toml', required: false, apps: () => apps, log: () => undefined };
-    const faults = await Faults.open(source);
-    expect([1, 2, 3].map(() => faults.callbackFault(appId))).toEqual([
+  it('is decided for each callback of the app: lost, late, several times', () => {
+    const rules = rulesOf([
+      { kind: 'callback_lost', first: 1 },
+      { kind: 'callback_late', ms: 300, first: 2 },
+      { kind: 'callback_duplicate', copies: 3, app: 'mine' },
+      { kind: 'latency', ms: 5 },
+    ]);
+    expect([1, 2, 3].map(() => rules.ofCallback({ name: 'mine', appId }))).toEqual([
       { lost: true, delayMs: 300, copies: 3 },
       { lost: false, delayMs: 300, copies: 3 },
       { lost: false, delayMs: 0, copies: 3 },
     ]);
-    expect(faults.callbackFault('of nobody')).toEqual({ lost: false, delayMs: 0, copies: 1 });
+    expect(rules.ofCallback({ name: 'other', appId: 'b' })).toEqual({ lost: false, delayMs: 0, copies: 1 });
   });
 });
 

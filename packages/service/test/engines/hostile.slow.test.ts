@@ -147,6 +147,20 @@ function text(body: string): Buffer {
   return odf({ kind: 'text', body: `${paragraph('before')}${body}${paragraph('after')}` });
 }
 
+it('refuses a web page under the name of an RTF document, of which LibreOffice prints an empty page', async () => {
+  const converting = convert('libreoffice', '<p>Words of the page.</p>', ['rtf', writerPdf, 'pdf']);
+  await expect(converting).rejects.toThrow('The file is not an RTF document');
+});
+
+withPrograms(['impress'], () => {
+  it('asks nobody for a picture of an address in a presentation', async () => {
+    const picture = `<draw:frame svg:width="5cm" svg:height="5cm"><draw:image xlink:href="${url}/a.png"/></draw:frame>`;
+    const slides = odf({ kind: 'presentation', body: `<draw:page draw:name="1">${picture}</draw:page>` });
+    await convert('libreoffice', slides, ['odp', 'impress_pdf_Export', 'pdf']);
+    expect(requests).toEqual([]);
+  });
+});
+
 withPrograms(['writer', 'calc'], () => {
   it('puts a picture of the document into the PDF, so that what follows proves something', async () => {
     const more = { 'Pictures/a.png': readFileSync(secretPicture) };

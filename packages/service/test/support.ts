@@ -1,7 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
+import http from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { entriesOf } from '../src/engines/archive';
@@ -36,8 +38,6 @@ const bodySchema = z.strictObject({
   code: z.string().optional(),
   message: z.string().optional(),
 });
-
-export const monitoredResultSchema = resultSchema.partial();
 
 interface Answer {
   status: number;
@@ -155,6 +155,27 @@ export class TestClient {
   }
 }
 
+/** A request that is written piece by piece; its answer may come before its end. */
+export function openRequest({ url, headers }: TestClient, endpoint: string, options: http.RequestOptions = {}) {
+  const form = { 'content-type': 'multipart/form-data; boundary=b' };
+  const all = { ...headers, ...form, ...(options.headers as http.OutgoingHttpHeaders) };
+  const request = http.request(`${url}/v1/${endpoint}`, { method: 'POST', ...options, headers: all });
+  const answer = new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
+    request.on('error', reject);
+    request.once('response', (response) => {
+      text(response).then((body) => resolve({ status: response.statusCode, body }), reject);
+    });
+  });
+  answer.catch(() => undefined);
+  return { request, answer };
+}
+
+/** The form of an upload with the boundary b, up to the bytes of its file. */
+export function uploadHead({ app }: TestClient, fileName = 'a.png', data = JSON.stringify({ app: app.appId })): string {
+  const part = '--b\r\ncontent-disposition: form-data; name=';
+  return `${part}"data"\r\n\r\n${data}\r\n${part}"file"; filename="${fileName}"\r\n\r\n`;
+}
+
 export async function parseAnswer(response: Response): Promise<Answer> {
   const body = bodySchema.parse(await response.json());
   const result = resultSchema.safeParse(body.result).data;
@@ -167,9 +188,6 @@ export async function parseAnswer(response: Response): Promise<Answer> {
     warning: result?.warning ?? {},
   };
 }
-
-/** The shape of the document's datetimes, as an asymmetric matcher. */
-export const anyTime: unknown = expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
 
 export async function createDataDir(): Promise<string> {
   return mkdtemp(path.join(tmpdir(), 'fileconv-service-'));

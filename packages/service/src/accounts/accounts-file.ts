@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { appendFile, mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { endpoints } from 'temporal-file-conversion/contract';
 import { readIfExists } from 'temporal-file-conversion/storage';
 import { z } from 'zod';
-import { documentVersion, taskPathOf } from '../shared/api-version';
+import { documentVersion, taskPaths } from '../shared/api-version';
 import { messageOf } from '../shared/caught';
 import { checkToml, SettingsFileError } from '../shared/checked-toml';
 import {
@@ -127,8 +126,6 @@ export const appSchema = z.strictObject({
     .prefault({}),
   rate_limits: rateLimits.prefault({}),
 });
-
-const taskPaths = Object.values(endpoints).map(taskPathOf);
 
 export const fileSchema = z.strictObject({
   /** Defaults for every app. */

@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseRetryAfter } from 'temporal-file-conversion/contract';
 import type { Log } from 'temporal-file-conversion/messages';
+import type { Account } from '../accounts/account';
 import type { Accounts } from '../accounts/accounts';
 import type { Faults } from '../faults/faults';
 import { inspectError, messageOf } from '../shared/caught';
@@ -169,7 +170,7 @@ export class CallbackQueue {
         privateHosts: account.privateCallbackHosts,
         signal: this.#stop.signal,
       };
-      if (callback.attempts === 0 && (await this.#mistreat(callback.app, request))) {
+      if (callback.attempts === 0 && (await this.#mistreat(account, request))) {
         return { kind: 'delivered', problem: null };
       }
       return judge(await sendCallback(request, settings));
@@ -181,8 +182,8 @@ export class CallbackQueue {
   }
 
   /** Injects a fault: late, more than once, or not at all. Resolves to whether the callback is lost. */
-  async #mistreat(app: string, request: CallbackRequest): Promise<boolean> {
-    const { lost, delayMs, copies } = this.options.faults.callbackFault(app);
+  async #mistreat(app: Account, request: CallbackRequest): Promise<boolean> {
+    const { lost, delayMs, copies } = this.options.faults.rules.ofCallback(app);
     if (delayMs > 0) await sleep(delayMs, undefined, { signal: this.#stop.signal, ref: false });
     for (let copy = 1; copy < copies && !lost; copy += 1) await sendCallback(request, this.options.settings);
     return lost;

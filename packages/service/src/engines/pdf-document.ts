@@ -10,6 +10,7 @@ import {
   type Node,
   part,
   rewrite,
+  shownText,
   textOf,
 } from './pandoc-document';
 import { layTables, type Page } from './table-layout';
@@ -17,7 +18,7 @@ import { breakWords } from './text-width';
 
 /**
  * Makes a pandoc document (JSON) fit for typst. pandoc writes some parts of a document into the typst source as code (raw
- * blocks, attributes, classes, metadata such as `template`), and typst refuses to typeset links and images that lead
+ * blocks, attributes, classes), and typst refuses to typeset links and images that lead
  * nowhere. Only what is known to be text or a plain value gets through.
  */
 
@@ -37,7 +38,6 @@ interface Preparation {
 
 /** Code, and harmless whoever writes it. */
 export const pageBreak = '#pagebreak(weak: true)';
-const keptMetadata = new Set(['title', 'subtitle', 'author', 'date', 'keywords', 'lang']);
 const language = /^[A-Za-z]{2,3}(-[A-Za-z]{2,8})*$/;
 const safeIdentifier = /^[\w:.-]+$/;
 /** `c++` and `c#` are classes of code blocks; a backtick would end the block in typst. */
@@ -52,25 +52,56 @@ export function preparePdfDocument(json: string, options: Pick<Preparation, 'med
   const document = JSON.parse(json) as Record<string, unknown>;
   const [images, missing] = [new Map<string, Uint8Array>(), new Array<string>()];
   const preparation = { ...options, anchors: anchorsIn(document), usedAnchors: new Set<string>(), images, missing };
-  const meta = prepareMetadata(document['meta'], preparation);
+  const meta = isObject(document['meta']) ? document['meta'] : {};
+  const title = titleOf(meta, preparation);
   // Beside the title, an abstract would be cut off at the end of the page.
-  const all = [...abstractOf(document['meta']), ...listOf(document['blocks'])];
-  const blocks = layTables(prepare(all, preparation), options.page);
-  const prepared = { ...document, meta, blocks };
-  /** `hasMetadata`: a title, an author, a language and the like, of which something stands around the text. */
-  return { json: JSON.stringify(prepared), hasMetadata: Object.keys(meta).length > 0, images, missing };
+  const all = [...abstractOf(meta), ...listOf(document['blocks'])];
+  const blocks = [...title, ...layTables(prepare(all, preparation), options.page)];
+  const said = textOf(meta['lang']);
+  const [lang = 'en', ...subtags] = language.test(said) ? said.toLowerCase().split('-') : [];
+  const properties = {
+    title: textsIn(meta['title']).join(' '),
+    authors: textsIn(meta['author']),
+    keywords: textsIn(meta['keywords']),
+    lang,
+    region: subtags.find((tag) => tag.length === 2),
+  };
+  return { json: JSON.stringify({ ...document, meta: {}, blocks }), properties, images, missing };
 }
 
-function prepareMetadata(meta: unknown, preparation: Preparation): Record<string, unknown> {
-  if (!isObject(meta)) return {};
-  const isKept = (key: string, value: unknown) =>
-    keptMetadata.has(key) && (key !== 'lang' || language.test(textOf(value)));
-  const kept = Object.entries(meta).filter(([key, value]) => isKept(key, value));
-  return Object.fromEntries(kept.map(([key, value]) => [key, prepare(value, preparation)]));
+/** The lines of something in the metadata, each as inlines. */
+function linesOf(value: unknown): unknown[][] {
+  if (!isNode(value)) return [];
+  if (value.t === 'MetaList') return listOf(value.c).flatMap(linesOf);
+  if (value.t === 'MetaMap' && isObject(value.c)) return Object.values(value.c).flatMap(linesOf);
+  const line = value.t === 'MetaInlines' ? listOf(value.c) : [{ t: 'Str', c: textOf(value) }];
+  return textOf(line).trim() === '' ? [] : [line];
 }
 
-function abstractOf(meta: unknown): unknown[] {
-  const abstract = isObject(meta) ? meta['abstract'] : undefined;
+function textsIn(value: unknown): string[] {
+  return linesOf(value).map((line) =>
+    shownText({ blocks: line })
+      .replace(/[\s\p{C}]+/gu, ' ')
+      .trim(),
+  );
+}
+
+/** Title, subtitle, authors and date, in the middle above the text. */
+function titleOf(meta: Record<string, unknown>, preparation: Preparation): unknown[] {
+  const centred = (key: string, style: string) =>
+    linesOf(meta[key]).flatMap((line) => [
+      { t: 'RawBlock', c: ['typst', `#align(center, text(${style})[`] },
+      { t: 'Plain', c: prepare(line, preparation) },
+      { t: 'RawBlock', c: ['typst', '])'] },
+    ]);
+  return [
+    ...centred('title', 'weight: "bold", size: 1.5em, hyphenate: false'),
+    ...centred('subtitle', 'weight: "bold", size: 1.25em, hyphenate: false'),
+    ...[...centred('author', ''), ...centred('date', '')],
+  ];
+}
+
+function abstractOf({ abstract }: Record<string, unknown>): unknown[] {
   if (!isNode(abstract)) return [];
   const heading = { t: 'Para', c: [{ t: 'Strong', c: [{ t: 'Str', c: 'Abstract' }] }] };
   const blocks = abstract.t === 'MetaBlocks' ? abstract.c : [{ t: 'Para', c: [{ t: 'Str', c: textOf(abstract) }] }];

@@ -25,7 +25,7 @@ export async function convertToPdf(request: ConversionRequest, input: Buffer): P
   const json = Buffer.from(read.data).toString('utf8');
   const page = pageOf(request.parameters);
   const document = preparePdfDocument(json, { media: read.media, keepReferences: true, page });
-  const written = await writeTypst(document, inputNameFor(request), request.parameters);
+  const written = await writeTypst(document, request, page);
   const warnings: Warnings = { ...read.warnings, ...written.warnings, ...describeMissing(document.missing) };
   const first = await typeset(written.source, document.images);
   const glyphs = await describeMissingGlyphs(shownText(JSON.parse(document.json)));
@@ -38,7 +38,7 @@ export async function convertToPdf(request: ConversionRequest, input: Buffer): P
 
   // One broken image or label makes typst fail: better a PDF without them than none.
   const simple = preparePdfDocument(json, { media: new Map(), keepReferences: false, page });
-  const rewritten = await writeTypst(simple, inputNameFor(request), request.parameters);
+  const rewritten = await writeTypst(simple, request, page);
   const second = await typeset(rewritten.source, simple.images);
   if (!second.pdf) throw new ConversionFailure(`The document could not be typeset as PDF: ${oneLine(second.reason)}`);
   warnings['PDF_SIMPLIFIED'] =
@@ -71,61 +71,40 @@ function describeLayout({ route: { reader }, inputFormat, parameters }: Conversi
   return { LAYOUT_NOT_KEPT: message };
 }
 
-const placeholder = 'thetextofthedocument';
-
-/** What pandoc writes before and after the text of a document without metadata, by what it is asked for: always the same. */
-const frames = new Map<string, { before: string; after: string }>();
-
-/** Of pandoc's template for typst. */
+/** Of a page whose margin nobody asks for. */
 const usualMarginInches = 1.25;
 
-/** What pandoc's own template keeps on one page, and typst prints over the foot of the page when it is longer. */
-const breakable = `#show figure: set block(breakable: true)
-#show terms.item: it => block[#text(weight: "bold")[#it.term] #block(inset: (left: 1.5em, top: -0.4em))[#it.description]]`;
-
-/** The page that is asked for, as pandoc's template for typst wants it. */
-export function layoutOf({ page_size: size = 'a4', margin }: Parameters) {
-  const variables = {
-    'header-includes': `${breakable}\n${signs}`,
-    papersize: paperOf(size),
-    ...(margin !== undefined && { margin: { x: `${margin}mm`, y: `${margin}mm` } }),
-  };
-  return { standalone: true, variables };
-}
-
-/** The same, in points. */
+/** In points. */
 function pageOf({ page_size: size = 'a4', margin }: Parameters): Page {
   const [width, height] = papers[size];
   const inches = margin === undefined ? usualMarginInches : margin / millimetresPerInch;
   return { width: width * pointsPerInch, height: height * pointsPerInch, margin: inches * pointsPerInch };
 }
 
-/**
- * Writes a document as typst source. For a page of text, pandoc spends most of its time on the template, which depends on nothing
- * but metadata: without metadata, the text is put into a frame that is made once.
- */
-export async function writeTypst(
-  document: PdfDocument,
-  inputName: string,
-  parameters: Parameters = {},
-): ReturnType<typeof run> {
-  const layout = layoutOf(parameters);
-  if (document.hasMetadata) return run(document.json, inputName, layout);
-  const key = JSON.stringify(layout);
-  const frame = frames.get(key) ?? (await makeFrame(document, inputName, layout));
-  frames.set(key, frame);
-  const { source, warnings } = await run(document.json, inputName, {});
-  return { source: frame.before + source.replace(/\n$/, '') + frame.after, warnings };
-}
+/** What pandoc's code for typst takes for granted. Its own template would keep definitions and figures on one page, and needs long. */
+const definitions = `#let horizontalrule = line(start: (25%, 0%), end: (75%, 0%))
+#set table(inset: 6pt, stroke: none)
+#set par(justify: true)
+#show figure: set block(breakable: true)
+#show figure.where(kind: table): set figure.caption(position: top)
+#show figure.where(kind: image): set figure.caption(position: bottom)
+#show terms.item: it => block[#text(weight: "bold")[#it.term] #block(inset: (left: 1.5em, top: -0.4em))[#it.description]]
+${signs}`;
 
-async function makeFrame({ json }: PdfDocument, inputName: string, layout: Record<string, unknown>) {
-  const blocks = [{ t: 'Para', c: [{ t: 'Str', c: placeholder }] }];
-  const { source } = await run(JSON.stringify({ ...(JSON.parse(json) as object), blocks }), inputName, layout);
-  const [before = '', after = ''] = source.split(placeholder);
-  return { before, after };
-}
-
-async function run(json: string, inputName: string, options: Record<string, unknown>) {
-  const { data, warnings } = await runPandoc({ from: 'json', to: 'typst', input: json, inputName, options });
-  return { source: Buffer.from(data).toString('utf8'), warnings };
+async function writeTypst(
+  { json, properties: { title, authors, keywords, lang, region } }: PdfDocument,
+  request: ConversionRequest,
+  { margin }: Page,
+): Promise<{ source: string; warnings: Warnings }> {
+  const inputName = inputNameFor(request);
+  const { data, warnings } = await runPandoc({ from: 'json', to: 'typst', input: json, inputName });
+  const list = (texts: readonly string[]) => `(${texts.map((text) => `${JSON.stringify(text)}, `).join('')})`;
+  const head = [
+    definitions,
+    `#set page(paper: "${paperOf(request.parameters.page_size ?? 'a4')}", margin: ${margin}pt, numbering: "1")`,
+    `#set text(size: 11pt, lang: "${lang}"${region === undefined ? '' : `, region: "${region}"`})`,
+    `#set document(author: ${list(authors)}, keywords: ${list(keywords)})`,
+    ...(title === '' ? [] : [`#set document(title: ${JSON.stringify(title)})`]),
+  ];
+  return { source: `${head.join('\n')}\n\n${Buffer.from(data).toString('utf8')}`, warnings };
 }

@@ -2,28 +2,16 @@ import { entriesOf, textOfEntry, withEntries } from './archive';
 
 /** Word's files as they are: their texts, and tables that pandoc would read without some of their cells. */
 
-export interface WordTexts {
-  /** Of the document, its notes and its text boxes. */
-  readonly body: string;
-  readonly headers: string;
-  readonly comments: string;
-  readonly commentCount: number;
-}
-
 const partNames = /^word\/(document|footnotes|endnotes|comments|header|footer)\d*\.xml$/;
 const tag = /<(\/?)(?:(\w+):)?(\w+)([^<>]*?)(\/?)>|([^<]+)/g;
 
-/** All that Word's file holds to be read, whoever reads it. */
-export function wordTexts(archive: Buffer): WordTexts {
-  const texts = { body: '', headers: '', comments: '' };
+/** All that Word's file holds to be read, whoever reads it; `body`: with its notes and its text boxes. */
+export function wordTexts(archive: Buffer) {
+  const texts = { body: '', headers: '' };
   let commentCount = 0;
   for (const [part, xml] of partsOf(archive)) {
-    const text = `${textOfPart(xml)}\n`;
-    if (part === 'header' || part === 'footer') texts.headers += text;
-    else if (part === 'comments') {
-      texts.comments += text;
-      commentCount += xml.match(/<\w+:comment[\s>]/g)?.length ?? 0;
-    } else texts.body += text;
+    if (part === 'comments') commentCount += xml.match(/<\w+:comment[\s>]/g)?.length ?? 0;
+    else texts[part === 'header' || part === 'footer' ? 'headers' : 'body'] += `${textOfPart(xml)}\n`;
   }
   return { ...texts, commentCount };
 }

@@ -1,8 +1,7 @@
-import { endpoints } from 'temporal-file-conversion/contract';
 import type { Log } from 'temporal-file-conversion/messages';
 import { z } from 'zod';
 import { type Account, type RateClass, rateClasses } from '../accounts/account';
-import { taskPathOf } from '../shared/api-version';
+import { taskPathOf, taskPaths } from '../shared/api-version';
 import { messageOf } from '../shared/caught';
 import { checkSettings, checkToml, readSettingsFile, SettingsFileError } from '../shared/checked-toml';
 
@@ -10,7 +9,6 @@ import { checkSettings, checkToml, readSettingsFile, SettingsFileError } from '.
 
 const positive = z.int('must be a whole number, 1 or more').min(1, 'must be 1 or more');
 const milliseconds = z.number('must be a number of milliseconds').positive('must be more than 0');
-const taskPaths = Object.values(endpoints).map(taskPathOf);
 const when = z.enum(['before', 'after'], 'must be "before" or "after": whether the task has run');
 
 /** What every fault has: which app it concerns, by name or App ID, and how often it happens. */
@@ -90,9 +88,6 @@ export type AnswerFault = FaultOf<'error' | 'html' | 'rate_limit' | 'cut' | 'slo
 /** The app that a request or a callback belongs to. */
 export type FaultyApp = Pick<Account, 'name' | 'appId'>;
 
-/** What happens to one callback, all attempts of its delivery together: the delay before the first one, and how often it is delivered. */
-const noCallbackFault = { lost: false, delayMs: 0, copies: 1 };
-
 /** The slow download concerns the one endpoint that answers with a file. */
 const fileEndpoint = 'download/url/get';
 
@@ -128,9 +123,12 @@ export class FaultRules {
     return { delayMs, answer };
   }
 
-  /** Counts the callback for every fault that concerns it. */
-  ofCallback(app: FaultyApp): typeof noCallbackFault {
-    let { lost, delayMs, copies } = noCallbackFault;
+  /**
+   * Counts the callback for every fault that concerns it: to be asked once for all attempts of its delivery. The delay is that before
+   * the first one, `copies` how often it is delivered.
+   */
+  ofCallback(app: FaultyApp): { lost: boolean; delayMs: number; copies: number } {
+    let [lost, delayMs, copies] = [false, 0, 1];
     for (const fault of this.#happening(app, isCallbackFault)) {
       if (fault.kind === 'callback_lost') lost = true;
       else if (fault.kind === 'callback_late') delayMs += fault.ms;
@@ -187,12 +185,6 @@ export class Faults {
   /** Says in one line that this service fails on purpose, if it does. */
   announce(): void {
     if (this.rules.isOn) this.source.log(`FAULTS ARE ON: this service fails on purpose, ${this.state.summary}`);
-  }
-
-  /** Decides what happens to a callback of this app (by App ID). To be asked once for each callback, not for each attempt. */
-  callbackFault(appId: string): typeof noCallbackFault {
-    const app = this.source.apps().find((each) => each.appId === appId);
-    return app ? this.rules.ofCallback(app) : noCallbackFault;
   }
 
   /** Reads the file again. Resolves to false, and changes nothing, if it is invalid. */

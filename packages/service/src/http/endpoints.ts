@@ -7,13 +7,15 @@ import { contentDisposition, withExtension } from '../files/file-name';
 import { missingFile } from '../files/file-store';
 import { inVersion, routesOf, versionOf } from '../shared/api-version';
 import { TaskError } from '../shared/task-error';
-import { type AnsweredTask, EphemeralTask, formatTime, monitoredJson, resultJson } from '../tasks/answer';
+import { type AnsweredTask, formatTime, monitoredJson, resultJson } from '../tasks/answer';
 import { type AnyTaskData, requestSchemas } from '../tasks/request-data';
 import type { NewTask, Task, TaskStore } from '../tasks/task-store';
 import { dataFieldOf } from './form';
 import {
   callerOf,
   type Download,
+  endedTask,
+  type EndedTask,
   newTaskOf,
   readTaskRequest,
   requireRegistered,
@@ -45,7 +47,7 @@ export function addTaskRoutes(server: FastifyInstance, { versions, admission, co
     run: (
       request: TaskRequest<z.output<Schema>>,
       context: ServiceContext,
-    ) => AnsweredTask | Promise<AnsweredTask | Download>,
+    ) => EndedTask | Promise<AnsweredTask | Download>,
   ): void {
     const { limits } = context;
     for (const { url, endpoint } of routesOf(path, versions)) {
@@ -163,40 +165,40 @@ function requireUnexpired(converted: Task): void {
 }
 
 /** `v1/task/response`: the latest response of a task. `parameters.include` selects from it, `include` from the answer around it. */
-function taskResponse(request: Asked<'taskResponse'>, context: ServiceContext): AnsweredTask {
+function taskResponse(request: Asked<'taskResponse'>, context: ServiceContext): EndedTask {
   const { connector, parameters } = request.data;
   const output = monitoredJson(requireTask(connector, request, context), parameters.include);
-  return new EphemeralTask(request, `{"output":${output},"error":{},"warning":{}}`);
+  return endedTask(request, `{"output":${output},"error":{},"warning":{}}`);
 }
 
 /** `v1/convert/status`: the progress of a conversion. */
-function convertStatus(request: Asked<'dependentTask'>, context: ServiceContext): AnsweredTask {
+function convertStatus(request: Asked<'dependentTask'>, context: ServiceContext): EndedTask {
   const task = requireTask(request.data.connector, request, context, endpoints.convertFile);
   const ended = task.errorCode === null ? 'successful' : 'failed';
   const progress = context.queue.isWaiting(task.id) ? 'waiting' : 'pending';
   const output = { status: task.status === 'completed' ? ended : progress };
-  return new EphemeralTask(request, resultJson({ output }));
+  return endedTask(request, resultJson({ output }));
 }
 
 /** `v1/convert/formats`: the formats at one end; `format` narrows them to those that convert from or to it. */
-function convertFormats(request: Asked<'convertFormats'>, { catalog }: ServiceContext): AnsweredTask {
+function convertFormats(request: Asked<'convertFormats'>, { catalog }: ServiceContext): EndedTask {
   const { sublist, format } = request.data.parameters;
   const partner = format === undefined ? undefined : requireFormat(catalog, format, 'any');
   const formats = catalog.list(sublist, partner).map(describeFormat);
-  return new EphemeralTask(request, resultJson({ output: { formats } }));
+  return endedTask(request, resultJson({ output: { formats } }));
 }
 
 /** `v1/format/get`: one format. */
-function formatGet(request: Asked<'formatGet'>, { catalog }: ServiceContext): AnsweredTask {
+function formatGet(request: Asked<'formatGet'>, { catalog }: ServiceContext): EndedTask {
   const output = describeFormat(requireFormat(catalog, request.data.parameters.format, 'any'));
-  return new EphemeralTask(request, resultJson({ output }));
+  return endedTask(request, resultJson({ output }));
 }
 
 /** `v1/convert/graph`: whether a pair converts, and whether it does in the other direction. */
-function convertGraph(request: Asked<'convertGraph'>, { catalog }: ServiceContext): AnsweredTask {
+function convertGraph(request: Asked<'convertGraph'>, { catalog }: ServiceContext): EndedTask {
   const { parameters } = request.data;
   const input = requireFormat(catalog, parameters.input, 'input');
   const output = requireFormat(catalog, parameters.output, 'output');
   const graph = { is_match: catalog.converts(input, output), is_reversable: catalog.converts(output, input) };
-  return new EphemeralTask(request, resultJson({ output: graph }));
+  return endedTask(request, resultJson({ output: graph }));
 }

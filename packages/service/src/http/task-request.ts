@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ReadStream } from 'node:fs';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Endpoint } from 'temporal-file-conversion/contract';
+import type { Endpoint, KnownErrorCode } from 'temporal-file-conversion/contract';
 import type { z } from 'zod';
 import type { Account } from '../accounts/account';
 import { callbackProblem } from '../callbacks/send-callback';
@@ -10,7 +10,7 @@ import type { FileStore } from '../files/file-store';
 import { isTaskOf, versionOf } from '../shared/api-version';
 import type { ServiceLimits } from '../shared/limits';
 import { TaskError } from '../shared/task-error';
-import { type AnsweredTask, EphemeralTask, errorJson, responseJson, resultJson, statusOf } from '../tasks/answer';
+import { type AnsweredTask, errorJson, responseJson, resultJson, statusOf } from '../tasks/answer';
 import type { ConversionQueue } from '../tasks/conversion-queue';
 import { answeringOf, type AnyTaskData, checkData, parseDataField } from '../tasks/request-data';
 import type { Task, TaskStore } from '../tasks/task-store';
@@ -126,30 +126,29 @@ type Stores = Pick<ServiceContext, 'store'>;
 
 export function sendTask(
   reply: FastifyReply,
-  task: AnsweredTask | Download,
+  task: AnsweredTask | EndedTask | Download,
   request: AnyRequest,
   stores: Stores,
 ): FastifyReply {
   if ('bytes' in task) {
     // The task itself goes to its callback alone.
-    keep(new EphemeralTask(request, resultJson({})), request, stores);
+    keep(endedTask(request, resultJson({})), request, stores);
     return reply.headers(task.headers).send(task.bytes);
   }
-  if (task instanceof EphemeralTask) keep(task, request, stores);
+  if ('isStored' in task) keep(task, request, stores);
   return sendJson(reply, statusOf(task.errorCode), responseJson(task, request.data.include));
 }
 
 export function sendRefusal(reply: FastifyReply, refusal: TaskError, stores: Stores): FastifyReply {
   if (!(refusal instanceof RefusedTask)) return sendJson(reply, statusOf(refusal.code), errorJson(refusal));
   const { request, code } = refusal;
-  return sendTask(reply, new EphemeralTask(request, resultJson({ error: refusal }), code), request, stores);
+  return sendTask(reply, endedTask(request, resultJson({ error: refusal }), code), request, stores);
 }
 
 /** As long as any other task. Nobody can ask for one whose id was not sent, so that most polls cost no write. */
-function keep(task: EphemeralTask, { app, data }: AnyRequest, { store }: Stores): void {
-  const callback = callbackProblem(data.callback, app) ? undefined : data.callback;
-  if (callback === undefined && !data.include.includes('entity')) return;
-  store.insert({ ...task.storedFor(app.appId), callback: callback ?? null });
+function keep(task: EndedTask, { app, data }: AnyRequest, { store }: Stores): void {
+  const callback = callbackProblem(data.callback, app) ? null : task.callback;
+  if (callback !== null || data.include.includes('entity')) store.insert({ ...task, callback });
 }
 
 /** With the bare content type, which a public client compares as a whole: without a serializer Fastify adds a charset. */
@@ -161,6 +160,15 @@ export function sendJson(reply: FastifyReply, status: number, json: string): Fas
 export function newTaskOf({ app, endpoint, payload, data }: AnyRequest) {
   return { id: randomUUID(), app: app.appId, endpoint, payload, callback: data.callback ?? null };
 }
+
+/** A task that ends with its own request: monitoring, questions about formats, and refusals. */
+export function endedTask(request: AnyRequest, result: string, errorCode: KnownErrorCode | null = null) {
+  const now = Date.now();
+  const times = { createdAt: now, startedAt: now, completedAt: now };
+  return { ...newTaskOf(request), status: 'completed' as const, result, errorCode, ...times, isStored: false };
+}
+
+export type EndedTask = ReturnType<typeof endedTask>;
 
 /**
  * The task that the data key `connector` names, which must have come to the endpoint `madeBy`, if that matters. Tasks of other apps

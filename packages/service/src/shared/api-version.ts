@@ -1,4 +1,4 @@
-import type { Endpoint } from 'temporal-file-conversion/contract';
+import { type Endpoint, endpoints } from 'temporal-file-conversion/contract';
 
 /** Section "Versioning": the API version is the first segment of a path, and of the endpoint that a task keeps. */
 
@@ -8,6 +8,8 @@ export const documentVersion = 'v1';
 export function taskPathOf(endpoint: string): string {
   return endpoint.slice(endpoint.indexOf('/') + 1);
 }
+
+export const taskPaths = Object.values(endpoints).map(taskPathOf);
 
 export function versionOf(endpoint: string): string {
   return endpoint.slice(0, endpoint.indexOf('/'));

@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import { type IncludeItem, type KnownErrorCode, lookUpErrorCode } from 'temporal-file-conversion/contract';
+import { type IncludeItem, lookUpErrorCode } from 'temporal-file-conversion/contract';
 import { z } from 'zod';
 import type { TaskError } from '../shared/task-error';
-import type { NewTask, Task } from './task-store';
+import type { Task } from './task-store';
 
 /** Composes "Task response body". Stored JSON is sent as the text it is, so that nothing in it can change. */
 
@@ -102,35 +101,4 @@ function entityJson({ id, endpoint, status, vcredits, createdAt, startedAt, comp
 
 function timeOrNull(time: number | null = null): string | null {
   return time === null ? null : formatTime(time);
-}
-
-/** A task that ends with its own request: monitoring, questions about formats, and refusals. */
-export class EphemeralTask implements AnsweredTask {
-  readonly endpoint: string;
-  readonly payload: string;
-  readonly status = 'completed';
-  readonly createdAt = Date.now();
-  readonly startedAt = this.createdAt;
-  readonly completedAt = this.createdAt;
-  #id: string | undefined;
-
-  constructor(
-    request: { readonly endpoint: string; readonly payload: string },
-    readonly result: string,
-    readonly errorCode: KnownErrorCode | null = null,
-  ) {
-    this.endpoint = request.endpoint;
-    this.payload = request.payload;
-  }
-
-  /** Created on demand: most polls don't ask for it. */
-  get id(): string {
-    return (this.#id ??= randomUUID());
-  }
-
-  /** As the database keeps tasks. */
-  storedFor(app: string): NewTask {
-    const { id, endpoint, status, payload, result, errorCode, createdAt, startedAt, completedAt } = this;
-    return { id, app, endpoint, status, payload, result, errorCode, createdAt, startedAt, completedAt };
-  }
 }

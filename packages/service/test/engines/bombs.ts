@@ -1,4 +1,5 @@
 import { crc32, deflateRawSync, constants, deflateSync } from 'node:zlib';
+import { openXml, zip } from './archives';
 
 /** Files that are small on the disk and want to be huge in memory, or to be worked on for ever. */
 
@@ -80,54 +81,8 @@ export function docxBomb(mebibytes: number, { declaredBytes = mebibytes * 1024 *
     ...Array.from({ length: mebibytes }, () => repeated),
     deflateRawSync('</w:body></w:document>'),
   ]);
-  const types =
-    '<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Override PartName="/word/document.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>';
-  const relations =
-    '<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>';
   return zip([
-    zipEntry('[Content_Types].xml', types),
-    zipEntry('_rels/.rels', relations),
+    ...openXml('word/document.xml', 'wordprocessingml', new Map([['word/document.xml', { type: 'document.main' }]])),
     { name: 'word/document.xml', deflated: document, size: declaredBytes, crc: 0 },
   ]);
-}
-
-interface ZipEntry {
-  name: string;
-  deflated: Buffer;
-  size: number;
-  crc: number;
-}
-
-export function zipEntry(name: string, data: string | Buffer): ZipEntry {
-  const bytes = Buffer.from(data);
-  return { name, deflated: deflateRawSync(bytes), size: bytes.length, crc: crc32(bytes) };
-}
-
-export function zip(entries: readonly ZipEntry[]): Buffer {
-  const files: Buffer[] = [];
-  const directory: Buffer[] = [];
-  let offset = 0;
-  for (const { name, deflated, size, crc } of entries) {
-    // What the local and the central header have in common: versions, flags, method, time, CRC, sizes, lengths.
-    const common = Buffer.alloc(26);
-    common.writeUInt16LE(20, 0);
-    common.writeUInt16LE(8, 4);
-    common.writeUInt32LE(crc, 10);
-    common.writeUInt32LE(deflated.length, 14);
-    common.writeUInt32LE(Math.min(size, 0xfffffffe), 18);
-    common.writeUInt16LE(name.length, 22);
-    const file = Buffer.concat([Buffer.from('PK\x03\x04'), common, Buffer.from(name), deflated]);
-    const tail = Buffer.alloc(14);
-    tail.writeUInt32LE(offset, 10);
-    directory.push(Buffer.concat([Buffer.from('PK\x01\x02\x14\0'), common, tail, Buffer.from(name)]));
-    files.push(file);
-    offset += file.length;
-  }
-  const end = Buffer.alloc(22);
-  end.write('PK\x05\x06', 'latin1');
-  end.writeUInt16LE(entries.length, 8);
-  end.writeUInt16LE(entries.length, 10);
-  end.writeUInt32LE(Buffer.concat(directory).length, 12);
-  end.writeUInt32LE(offset, 16);
-  return Buffer.concat([...files, ...directory, end]);
 }

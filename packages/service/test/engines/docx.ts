@@ -1,4 +1,4 @@
-import { zip, zipEntry } from './bombs';
+import { openXml, relation, zip } from './archives';
 
 /** Word's files written by hand, with what programs put into them. */
 
@@ -10,38 +10,38 @@ const namespaces = [
   'mc http://schemas.openxmlformats.org/markup-compatibility/2006',
   'wps http://schemas.microsoft.com/office/word/2010/wordprocessingShape',
   'v urn:schemas-microsoft-com:vml',
+  'pic http://schemas.openxmlformats.org/drawingml/2006/picture',
 ].map((line) => line.replace(/^(\S+) (.*)$/, 'xmlns:$1="$2"'));
-const packaged = 'http://schemas.openxmlformats.org/package/2006';
-const office = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
-const types = 'application/vnd.openxmlformats-officedocument.wordprocessingml';
-const declaration = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>';
 
-/** `parts`: what stands in headers, notes and so on, by the name of the part (`header1`, `footnotes`). */
-export function docx(body: string, parts: Readonly<Record<string, string>> = {}, kind = 'document.main'): Buffer {
+/**
+ * `parts`: what stands in headers, notes and so on, by the name of the part (`header1`, `footnotes`); `relations`: more of those of
+ * the document.
+ */
+export function docx(
+  body: string,
+  parts: Readonly<Record<string, string>> = {},
+  { relations = [] }: { relations?: readonly string[] } = {},
+): Buffer {
   const names = Object.keys(parts);
-  const rootOf = (name: string) =>
-    /^(header|footer)/.test(name) ? name.replace('header', 'hdr').replace('footer', 'ftr').replace(/\d+$/, '') : name;
-  const xml = (root: string, content: string) =>
-    `${declaration}<w:${root} ${namespaces.join(' ')}>${content}</w:${root}>`;
   const kindOf = (name: string) => name.replace(/\d+$/, '');
-  const overrides = names.map(
-    (name) => `<Override PartName="/word/${name}.xml" ContentType="${types}.${kindOf(name)}+xml"/>`,
-  );
-  const relations = names.map(
-    (name) => `<Relationship Id="${name}" Type="${office}/${kindOf(name)}" Target="${name}.xml"/>`,
-  );
+  const xml = (name: string, content: string) => {
+    const root = kindOf(name).replace('header', 'hdr').replace('footer', 'ftr');
+    return `<?xml version="1.0" encoding="UTF-8" standalone="yes"?><w:${root} ${namespaces.join(' ')}>${content}</w:${root}>`;
+  };
   const references = names
     .filter((name) => /^(header|footer)/.test(name))
     .map((name) => `<w:${kindOf(name)}Reference w:type="default" r:id="${name}"/>`);
   const section = `<w:sectPr>${references.join('')}<w:pgSz w:w="11906" w:h="16838"/><w:pgMar w:top="1417" w:right="1417" w:bottom="1417" w:left="1417" w:header="708" w:footer="708" w:gutter="0"/></w:sectPr>`;
-  const files: Record<string, string> = {
-    '[Content_Types].xml': `${declaration}<Types xmlns="${packaged}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/word/document.xml" ContentType="${kind.includes('/') ? kind : `${types}.${kind}+xml`}"/>${overrides.join('')}</Types>`,
-    '_rels/.rels': `${declaration}<Relationships xmlns="${packaged}/relationships"><Relationship Id="r1" Type="${office}/officeDocument" Target="word/document.xml"/></Relationships>`,
-    'word/_rels/document.xml.rels': `${declaration}<Relationships xmlns="${packaged}/relationships">${relations.join('')}</Relationships>`,
-    'word/document.xml': xml('document', `<w:body>${body}${section}</w:body>`),
-    ...Object.fromEntries(names.map((name) => [`word/${name}.xml`, xml(rootOf(name), parts[name] ?? '')])),
+  const document = {
+    type: 'document.main',
+    xml: xml('document', `<w:body>${body}${section}</w:body>`),
+    relations: [...names.map((name) => relation(name, kindOf(name), `${name}.xml`)), ...relations],
   };
-  return zip(Object.entries(files).map(([name, content]) => zipEntry(name, Buffer.from(content))));
+  const others = names.map(
+    (name) => [`word/${name}.xml`, { type: kindOf(name), xml: xml(name, parts[name] ?? '') }] as const,
+  );
+  const all = new Map([['word/document.xml', document], ...others]);
+  return zip(openXml('word/document.xml', 'wordprocessingml', all));
 }
 
 export const run = (text: string, properties = '') =>

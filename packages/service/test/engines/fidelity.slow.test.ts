@@ -40,7 +40,7 @@ const sources: Readonly<Record<string, { data: Buffer; others: readonly string[]
 };
 
 withPrograms(['writer', 'calc', 'impress'], () => {
-  it('a PDF of LibreOffice by the service is within SSIM 0.98 of its own', async () => {
+  it('a PDF of LibreOffice by the service looks as its own', async () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'fidelity-'));
     const { client, stop } = await startTestService({
       engines: ['libreoffice', 'sharp', 'pdfium'],
@@ -66,11 +66,10 @@ withPrograms(['writer', 'calc', 'impress'], () => {
       const [ours, theirs] = await Promise.all(
         [await converted(name, data, 'pdf'), own].map((pdf) => converted('a.pdf', pdf, 'tiff')),
       );
-      const least = await similarity(ours ?? own, theirs ?? data);
-      expect([name, least > 0.98]).toEqual([name, true]);
+      expect([name, (await difference(ours ?? own, theirs ?? data)) < 40]).toEqual([name, true]);
       // A measure that tells no difference would prove nothing.
       const mirrored = await sharp(theirs, { pages: -1 }).flop().tiff().toBuffer();
-      expect(await similarity(ours ?? own, mirrored)).toBeLessThan(0.98);
+      expect(await difference(ours ?? own, mirrored)).toBeGreaterThan(80);
     };
     await Promise.all([...files].map(compare));
     expect(files.size).toBe(12);
@@ -79,38 +78,14 @@ withPrograms(['writer', 'calc', 'impress'], () => {
   });
 });
 
-/** The similarity of the two pages that are least alike, in blocks of 8 by 8 pixels. */
-async function similarity(one: Buffer, other: Buffer): Promise<number> {
+/** How far the pages are apart where a small picture of them differs most, of 255. */
+async function difference(one: Buffer, other: Buffer): Promise<number> {
   const [a, b] = await Promise.all(
-    [one, other].map((tiff) => sharp(tiff, { pages: -1 }).greyscale().raw().toBuffer({ resolveWithObject: true })),
+    [one, other].map((tiff) =>
+      sharp(tiff, { pages: -1 }).greyscale().blur(2).raw().toBuffer({ resolveWithObject: true }),
+    ),
   );
   if (!a || !b) throw new Error('No pages.');
   expect([a.info.width, a.info.height]).toEqual([b.info.width, b.info.height]);
-  const { pages = 1 } = await sharp(one, { pages: -1 }).metadata();
-  const { width, height } = a.info;
-  const pageHeight = height / pages;
-  const likenesses = Array.from({ length: pages }, (_, page) => {
-    let [sum, blocks] = [0, 0];
-    for (let y = page * pageHeight; y + 8 <= (page + 1) * pageHeight; y += 8) {
-      for (let x = 0; x + 8 <= width; x += 8) {
-        sum += blockSimilarity(a.data, b.data, { x, y, width });
-        blocks += 1;
-      }
-    }
-    return sum / blocks;
-  });
-  return Math.min(...likenesses);
-}
-
-function blockSimilarity(one: Buffer, other: Buffer, { x, y, width }: { x: number; y: number; width: number }): number {
-  let [a, b, aa, bb, ab] = [0, 0, 0, 0, 0];
-  for (let row = y; row < y + 8; row += 1) {
-    for (let at = row * width + x; at < row * width + x + 8; at += 1) {
-      const [p, q] = [one[at] ?? 0, other[at] ?? 0];
-      [a, b, aa, bb, ab] = [a + p, b + q, aa + p * p, bb + q * q, ab + p * q];
-    }
-  }
-  [a, b, aa, bb, ab] = [a / 64, b / 64, aa / 64, bb / 64, ab / 64];
-  const [c1, c2] = [(0.01 * 255) ** 2, (0.03 * 255) ** 2];
-  return ((2 * a * b + c1) * (2 * (ab - a * b) + c2)) / ((a * a + b * b + c1) * (aa - a * a + bb - b * b + c2));
+  return a.data.reduce((most, value, at) => Math.max(most, Math.abs(value - (b.data[at] ?? 0))), 0);
 }

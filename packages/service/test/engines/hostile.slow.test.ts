@@ -13,7 +13,9 @@ import { convertOffice } from '../../src/engines/office-engine';
 import { printPage } from '../../src/engines/page-engine';
 import { convertPdf } from '../../src/engines/pdf-reader';
 import { startTestService } from '../support';
-import { docxBomb, hugePng, zip, zipEntry } from './bombs';
+import { relation } from './archives';
+import { docxBomb, hugePng } from './bombs';
+import { docx, para } from './docx';
 import { frame, odf, paragraph } from './odf';
 import { withPrograms } from './with-packages';
 
@@ -145,6 +147,20 @@ function text(body: string): Buffer {
   return odf({ kind: 'text', body: `${paragraph('before')}${body}${paragraph('after')}` });
 }
 
+it('refuses a web page under the name of an RTF document, of which LibreOffice prints an empty page', async () => {
+  const converting = convert('libreoffice', '<p>Words of the page.</p>', ['rtf', writerPdf, 'pdf']);
+  await expect(converting).rejects.toThrow('The file is not an RTF document');
+});
+
+withPrograms(['impress'], () => {
+  it('asks nobody for a picture of an address in a presentation', async () => {
+    const picture = `<draw:frame svg:width="5cm" svg:height="5cm"><draw:image xlink:href="${url}/a.png"/></draw:frame>`;
+    const slides = odf({ kind: 'presentation', body: `<draw:page draw:name="1">${picture}</draw:page>` });
+    await convert('libreoffice', slides, ['odp', 'impress_pdf_Export', 'pdf']);
+    expect(requests).toEqual([]);
+  });
+});
+
 withPrograms(['writer', 'calc'], () => {
   it('puts a picture of the document into the PDF, so that what follows proves something', async () => {
     const more = { 'Pictures/a.png': readFileSync(secretPicture) };
@@ -273,24 +289,7 @@ withPrograms(['writer', 'tesseract'], () => {
 });
 
 function docxWithPicture(href: string): Buffer {
-  const office = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
-  const drawing = 'http://schemas.openxmlformats.org/drawingml/2006';
-  const word = 'http://schemas.openxmlformats.org/wordprocessingml/2006/main';
-  const types = 'http://schemas.openxmlformats.org/package/2006';
-  const relationship = (type: string, target: string) =>
-    `<Relationships xmlns="${types}/relationships"><Relationship Id="r1" Type="${office}/${type}" Target="${target}"/></Relationships>`;
-  const picture = `<w:p><w:r><w:drawing><wp:inline><wp:extent cx="2880000" cy="1440000"/><wp:docPr id="1" name="p"/><a:graphic><a:graphicData uri="${drawing}/picture"><pic:pic><pic:nvPicPr><pic:cNvPr id="1" name="p"/><pic:cNvPicPr/></pic:nvPicPr><pic:blipFill><a:blip r:link="r1"/><a:stretch><a:fillRect/></a:stretch></pic:blipFill><pic:spPr><a:xfrm><a:off x="0" y="0"/><a:ext cx="2880000" cy="1440000"/></a:xfrm><a:prstGeom prst="rect"/></pic:spPr></pic:pic></a:graphicData></a:graphic></wp:inline></w:drawing></w:r></w:p>`;
-  const line = (words: string) => `<w:p><w:r><w:t>${words}</w:t></w:r></w:p>`;
-  return zip([
-    zipEntry(
-      '[Content_Types].xml',
-      `<Types xmlns="${types}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/word/document.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>`,
-    ),
-    zipEntry('_rels/.rels', relationship('officeDocument', 'word/document.xml')),
-    zipEntry('word/_rels/document.xml.rels', relationship('image', `${href}" TargetMode="External`)),
-    zipEntry(
-      'word/document.xml',
-      `<w:document xmlns:w="${word}" xmlns:r="${office}" xmlns:wp="${drawing}/wordprocessingDrawing" xmlns:a="${drawing}/main" xmlns:pic="${drawing}/picture"><w:body>${line('before')}${picture}${line('after')}</w:body></w:document>`,
-    ),
-  ]);
+  const picture = `<w:p><w:r><w:drawing><wp:inline><wp:extent cx="2880000" cy="1440000"/><wp:docPr id="1" name="p"/><a:graphic><a:graphicData uri="http://schemas.openxmlformats.org/drawingml/2006/picture"><pic:pic><pic:nvPicPr><pic:cNvPr id="1" name="p"/><pic:cNvPicPr/></pic:nvPicPr><pic:blipFill><a:blip r:link="r1"/><a:stretch><a:fillRect/></a:stretch></pic:blipFill><pic:spPr><a:xfrm><a:off x="0" y="0"/><a:ext cx="2880000" cy="1440000"/></a:xfrm><a:prstGeom prst="rect"/></pic:spPr></pic:pic></a:graphicData></a:graphic></wp:inline></w:drawing></w:r></w:p>`;
+  const linked = relation('r1', 'image', `${href}" TargetMode="External`);
+  return docx(para('before') + picture + para('after'), {}, { relations: [linked] });
 }

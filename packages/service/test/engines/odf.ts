@@ -1,4 +1,4 @@
-import { zip, zipEntry } from './bombs';
+import { zip, zipEntry } from './archives';
 
 /** OpenDocument files written by hand. */
 

@@ -84,8 +84,12 @@ describe('pages of a PDF', () => {
   });
 
   it('give their text; those without any are warned of', async () => {
-    const text = await converted('a.md', '# Title\n\nGrüße an alle.', 'pdf');
-    expect((await converted('a.pdf', text, 'txt')).toString()).toMatch(/^Title\nGrüße an alle\.\n/);
+    const text = await converted(
+      'a.md',
+      '---\ntitle: T *it*\nkeywords: [a, b]\nauthor: [Ann, "Bo \\"B\\""]\n---\n\nGrüße an alle.',
+      'pdf',
+    );
+    expect((await converted('a.pdf', text, 'txt')).toString()).toMatch(/^T it\nAnn\nBo [“"]B[”"]\nGrüße an alle\.\n/);
     const picture = await converted('logo.svg', tinySvg, 'pdf');
     const { warning } = await client.convertToBytes({ name: 'logo.pdf', data: picture }, 'txt');
     expect(warning['NO_TEXT']).toMatch(/^1 of 1 page/);

@@ -20,13 +20,27 @@ describe('a document on its way to PDF', () => {
     expect(json).not.toContain('panic');
   });
 
-  it('keeps only known metadata, and a language only when it looks like one', () => {
+  it('shows title, authors and date above its text, hands on what it says of itself as plain text, and no other metadata', () => {
     const string = (value: string) => ({ t: 'MetaString', c: value });
-    const { document } = prepare([], {
-      meta: { title: string('T'), lang: string('de-AT'), template: string('@preview/x'), mainfont: string('x') },
+    const inlines = { t: 'MetaInlines', c: [...text, { t: 'RawInline', c: ['typst', '#panic()'] }] };
+    const { json, document, properties } = prepare([{ t: 'Para', c: text }], {
+      meta: {
+        title: inlines,
+        author: {
+          t: 'MetaList',
+          c: [string('Ann'), { t: 'MetaMap', c: { name: string('Bo "B"'), mail: string('b@c') } }],
+        },
+        keywords: { t: 'MetaList', c: [] },
+        lang: string('de-AT'),
+        template: string('@preview/x'),
+      },
     });
-    expect(Object.keys(document.meta)).toEqual(['title', 'lang']);
-    expect(prepare([], { meta: { lang: string('en", x: read("/")') } }).document.meta).toEqual({});
+    expect(json).not.toMatch(/panic|preview/);
+    const shown = (document.blocks as { t: string; c: unknown }[]).filter(({ t }) => t !== 'RawBlock');
+    expect(shown.map(({ t }) => t)).toEqual(['Plain', 'Plain', 'Plain', 'Plain', 'Para']);
+    const authors = ['Ann', 'Bo "B"', 'b@c'];
+    expect(properties).toEqual({ title: 'text', authors, keywords: [], lang: 'de', region: 'at' });
+    expect(prepare([], { meta: { lang: string('en", x: read("/")') } }).properties.lang).toBe('en');
   });
 
   it('keeps of attributes only plain sizes and harmless classes', () => {

@@ -1,13 +1,9 @@
-import { zip, zipEntry } from './bombs';
-import { relationsOf } from './xlsx';
+import { openXml, relation, zip } from './archives';
 
 /** PPTX files written by hand: slides with text alone. */
 
 const namespaces =
   'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"';
-const office = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
-const types = 'application/vnd.openxmlformats-officedocument.presentationml';
-
 interface Slide {
   shapes: readonly string[];
   notes?: string;
@@ -17,9 +13,7 @@ interface Slide {
 export function pptx(slides: readonly Slide[]): Buffer {
   const parts = new Map<string, { type: string; xml: string; relations: readonly string[] }>();
   const add = (name: string, type: string, xml: string, ...relations: string[]) =>
-    parts.set(name, { type, xml, relations });
-  const relation = (id: string, type: string, target: string) =>
-    `<Relationship Id="${id}" Type="${office}/${type}" Target="${target}"/>`;
+    parts.set(`ppt/${name}`, { type, xml, relations });
   slides.forEach(({ shapes, notes, isHidden = false }, index) => {
     const slide = `slides/slide${index + 1}.xml`;
     const xml = `<p:sld ${namespaces}${isHidden ? ' show="0"' : ''}>${tree(shapes.map((text) => shape(text)).join(''))}</p:sld>`;
@@ -53,18 +47,7 @@ export function pptx(slides: readonly Slide[]): Buffer {
     relation('m', 'slideMaster', 'slideMasters/slideMaster1.xml'),
     ...slides.map((_, index) => relation(`s${index + 1}`, 'slide', `slides/slide${index + 1}.xml`)),
   );
-  const overrides = [...parts].map(
-    ([name, { type }]) => `<Override PartName="/ppt/${name}" ContentType="${types}.${type}+xml"/>`,
-  );
-  const files: Record<string, string> = {
-    '[Content_Types].xml': `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>${overrides.join('')}</Types>`,
-    '_rels/.rels': relationsOf([relation('p', 'officeDocument', 'ppt/presentation.xml')]),
-  };
-  for (const [name, { xml, relations }] of parts) {
-    files[`ppt/${name}`] = xml;
-    files[`ppt/${name.replace(/([^/]+)$/, '_rels/$1.rels')}`] = relationsOf(relations);
-  }
-  return zip(Object.entries(files).map(([name, data]) => zipEntry(name, data)));
+  return zip(openXml('ppt/presentation.xml', 'presentationml', parts));
 }
 
 function tree(shapes: string): string {

@@ -2,7 +2,7 @@ import { read } from '@e965/xlsx';
 import { ConversionFailure, type ConversionRequest } from '../../src/engines/conversion';
 import { convertSheets } from '../../src/engines/sheet-engine';
 import { spreadsheetDocument } from '../../src/engines/spreadsheet';
-import { zip, zipEntry } from './bombs';
+import { zip, zipEntry } from './archives';
 import { cellsOf } from './tables';
 import { inline, xlsx } from './xlsx';
 

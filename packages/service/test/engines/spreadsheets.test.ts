@@ -2,9 +2,10 @@ import fc from 'fast-check';
 import { ConversionFailure } from '../../src/engines/conversion';
 import { spreadsheetDocument } from '../../src/engines/spreadsheet';
 import { serviceOfAllTests } from '../support';
+import { relation, relationsOf } from './archives';
 import { docxBomb } from './bombs';
 import { cellsOf } from './tables';
-import { inline, relationsOf, type SheetSource, xlsx } from './xlsx';
+import { inline, type SheetSource, xlsx } from './xlsx';
 
 /** XLSX spreadsheets: each cell is in the result, or a warning or a failure tells of it. */
 
@@ -107,8 +108,8 @@ describe('a workbook', () => {
     const link = 'https://example.com/?a=1';
     const after =
       '<mergeCells><mergeCell ref="A1:B1"/></mergeCells><hyperlinks><hyperlink ref="A2" r:id="l1"/></hyperlinks>';
-    const relation = `<Relationship Id="l1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/hyperlink" Target="${link}" TargetMode="External"/>`;
-    const more = { 'xl/worksheets/_rels/sheet1.xml.rels': relationsOf([relation]) };
+    const links = [relation('l1', 'hyperlink', `${link}" TargetMode="External`)];
+    const more = { 'xl/worksheets/_rels/sheet1.xml.rels': relationsOf(links) };
     const file = xlsx([{ rows, after }], { more });
     const { tables, json } = await read(file);
     expect(tables).toEqual([

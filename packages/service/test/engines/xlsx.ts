@@ -1,11 +1,8 @@
-import { zip, zipEntry } from './bombs';
+import { office, openXml, relation, zip, zipEntry } from './archives';
 
 /** XLSX files written by hand, as the programs of others write them. */
 
 const main = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
-const office = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
-const packaged = 'http://schemas.openxmlformats.org/package/2006';
-const officeTypes = 'application/vnd.openxmlformats-officedocument';
 
 export interface SheetSource {
   name?: string;
@@ -45,17 +42,20 @@ export function xlsx(sheets: readonly SheetSource[], source: BookSource = {}): B
     ({ name = `Sheet ${ids[0]}`, state }, index) =>
       `<sheet name="${name}" sheetId="${index + 1}" r:id="s${index + 1}"${state ? ` state="${state}"` : ''}/>`,
   );
-  const parts: Record<string, string | Buffer | undefined> = {
-    '[Content_Types].xml': contentTypes(ids, strings !== undefined),
-    '_rels/.rels': relationsOf([relation('book', 'officeDocument', `${base && '/'}xl/workbook.xml`)]),
-    'xl/workbook.xml': `<workbook xmlns="${main}" xmlns:r="${office}">${source.before ?? ''}<sheets>${listed.join('')}</sheets>${source.after ?? ''}</workbook>`,
-    'xl/_rels/workbook.xml.rels': relationsOf(relations),
-    'xl/styles.xml': stylesOf(formats),
-    ...(strings !== undefined && { 'xl/sharedStrings.xml': `<sst xmlns="${main}">${strings}</sst>` }),
-    ...Object.fromEntries(sheets.map((sheet, index) => [`xl/worksheets/sheet${index + 1}.xml`, partOf(sheet)])),
-    ...more,
-  };
-  return zip(Object.entries(parts).flatMap(([name, data]) => (data === undefined ? [] : [zipEntry(name, data)])));
+  const book = `<workbook xmlns="${main}" xmlns:r="${office}">${source.before ?? ''}<sheets>${listed.join('')}</sheets>${source.after ?? ''}</workbook>`;
+  const parts = new Map<string, { type: string; xml?: string | Buffer | undefined; relations?: string[] }>([
+    ['xl/workbook.xml', { type: 'sheet.main', xml: book, relations }],
+    ['xl/styles.xml', { type: 'styles', xml: stylesOf(formats) }],
+    ...sheets.map((sheet, index): [string, { type: string; xml: string | Buffer | undefined }] => [
+      `xl/worksheets/sheet${index + 1}.xml`,
+      { type: 'worksheet', xml: partOf(sheet) },
+    ]),
+  ]);
+  if (strings !== undefined) {
+    parts.set('xl/sharedStrings.xml', { type: 'sharedStrings', xml: `<sst xmlns="${main}">${strings}</sst>` });
+  }
+  const others = Object.entries(more).map(([name, data]) => zipEntry(name, data));
+  return zip([...openXml(`${base && '/'}xl/workbook.xml`, 'spreadsheetml', parts), ...others]);
 }
 
 /** A cell with its text in it, as XlsxWriter writes it where memory is scarce. */
@@ -67,27 +67,6 @@ function partOf(sheet: SheetSource): string | Buffer | undefined {
   const { rows, before = '', after = '' } = sheet;
   if ('part' in sheet) return sheet.part;
   return `<worksheet xmlns="${main}" xmlns:r="${office}">${before}<sheetData>${rows}</sheetData>${after}</worksheet>`;
-}
-
-function relation(id: string, type: string, target: string): string {
-  return `<Relationship Id="${id}" Type="${office}/${type}" Target="${target}"/>`;
-}
-
-export function relationsOf(relations: readonly string[]): string {
-  return `<Relationships xmlns="${packaged}/relationships">${relations.join('')}</Relationships>`;
-}
-
-function contentTypes(ids: readonly number[], hasStrings: boolean): string {
-  const override = (part: string, type: string) =>
-    `<Override PartName="/xl/${part}.xml" ContentType="${officeTypes}.spreadsheetml.${type}+xml"/>`;
-  const overrides = [
-    override('workbook', 'sheet.main'),
-    override('styles', 'styles'),
-    ...(hasStrings ? [override('sharedStrings', 'sharedStrings')] : []),
-    ...ids.map((id) => override(`worksheets/sheet${id}`, 'worksheet')),
-  ];
-  const rels = 'application/vnd.openxmlformats-package.relationships+xml';
-  return `<Types xmlns="${packaged}/content-types"><Default Extension="rels" ContentType="${rels}"/><Default Extension="xml" ContentType="application/xml"/>${overrides.join('')}</Types>`;
 }
 
 function stylesOf(formats: readonly string[]): string {

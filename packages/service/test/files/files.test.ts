@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import http from 'node:http';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseAnswer, serviceOfAllTests, type TestClient, tinyPng, toBytes } from '../support';
+import { openRequest, parseAnswer, serviceOfAllTests, tinyPng, toBytes, uploadHead } from '../support';
 
 /** Uploads and downloads: what is kept, what is refused, and what never touches the disk. */
 
@@ -50,25 +50,18 @@ describe('upload/file', () => {
   });
 
   it('refuses a file that is far too large before it has come', async () => {
-    const { port } = new URL(client.url);
-    const path = '/v1/upload/file';
-    const head = `--x\r\ncontent-disposition: form-data; name="data"\r\n\r\n{"app":"${client.app.appId}"}\r\n--x\r\ncontent-disposition: form-data; name="file"; filename="a.png"\r\n\r\nits first bytes`;
-    const headers = {
-      ...client.headers,
-      'content-type': 'multipart/form-data; boundary=x',
-      'content-length': 3 * 1024 ** 3,
-    };
-    const request = http.request({ port, path, method: 'POST', headers });
-    request.on('error', () => undefined);
-    request.write(head);
-    const response = await new Promise<http.IncomingMessage>((resolve) => request.once('response', resolve));
-    const json = (await response.toArray()).join('');
+    const { request, answer } = openRequest(client, 'upload/file', { headers: { 'content-length': 3 * 1024 ** 3 } });
+    request.write(`${uploadHead(client)}its first bytes`);
+    const { status, body } = await answer;
     request.destroy();
-    const body = JSON.parse(json) as { result: { error: object } };
-    expect(response.statusCode).toBe(200);
-    expect(body.result.error).toEqual({
-      code: 'LIMIT_UPLOAD_SIZE',
-      message: 'The uploaded file is larger than 64 KB: the request has 3145728 KB.',
+    expect(status).toBe(200);
+    expect(JSON.parse(body)).toMatchObject({
+      result: {
+        error: {
+          code: 'LIMIT_UPLOAD_SIZE',
+          message: 'The uploaded file is larger than 64 KB: the request has 3145728 KB.',
+        },
+      },
     });
   });
 
@@ -120,29 +113,22 @@ describe('upload/file', () => {
 
   it('answers a refused upload, and the next request on the same connection', async () => {
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
-    const form = (data: string): Buffer =>
-      Buffer.from(
-        `--b\r\ncontent-disposition: form-data; name="data"\r\n\r\n${data}\r\n` +
-          `--b\r\ncontent-disposition: form-data; name="file"; filename="a.png"\r\n\r\n${'x'.repeat(5_000_000)}\r\n--b--\r\n`,
-      );
-    const send = (data: string): Promise<number | undefined> =>
-      new Promise((resolve, reject) => {
-        const headers = { ...client.headers, 'content-type': 'multipart/form-data; boundary=b' };
-        const request = http.request(`${client.url}/v1/upload/file`, { method: 'POST', agent, headers }, (response) => {
-          response.resume().on('end', () => resolve(response.statusCode));
-        });
-        request.on('error', reject).end(form(data));
-      });
-    expect(await send('broken')).toBe(400);
-    expect(await send(JSON.stringify({ app: client.app.appId }))).toBe(200);
+    const send = async (data?: string) => {
+      const { request, answer } = openRequest(client, 'upload/file', { agent });
+      request.end(`${uploadHead(client, 'a.png', data)}${'x'.repeat(5_000_000)}\r\n--b--\r\n`);
+      return (await answer).status;
+    };
+    expect([await send('broken'), await send()]).toEqual([400, 200]);
     agent.destroy();
   });
 
   it('leaves nothing behind when the upload is cut off', async () => {
     const before = await uploads();
-    const cut = await beginUpload(client);
+    const { request } = openRequest(client, 'upload/file', { headers: { 'content-length': 60_000 } });
+    request.write(uploadHead(client) + 'x'.repeat(30_000));
+    await sleep(300);
     expect((await uploads()).length).toBe(before.length + 1);
-    cut();
+    request.destroy();
     for (let tries = 0; tries < 100 && (await uploads()).length !== before.length; tries += 1) await sleep(20);
     expect(await uploads()).toEqual(before);
   });
@@ -171,31 +157,13 @@ describe('downloads', () => {
   it('have a link with the address of the endpoint, as the caller reached the service', async () => {
     const converted = await client.convert({ name: 'dot.png', data: tinyPng }, 'webp');
     const linkAs = async (host: string): Promise<unknown> => {
+      const headers = { host, 'content-type': 'application/x-www-form-urlencoded' };
+      const { request, answer } = openRequest(client, 'download/url', { headers });
       const data = JSON.stringify({ app: client.app.appId, connector: converted.output.connector });
-      const headers = { ...client.headers, host, 'content-type': 'application/x-www-form-urlencoded' };
-      const request = http.request(`${client.url}/v1/download/url`, { method: 'POST', headers });
       request.end(new URLSearchParams({ data }).toString());
-      const answer = await new Promise<http.IncomingMessage>((resolve) => request.once('response', resolve));
-      const json = (await answer.toArray()).join('');
-      return (JSON.parse(json) as { result: { output: { url: unknown } } }).result.output.url;
+      return (JSON.parse((await answer).body) as { result: { output: { url: unknown } } }).result.output.url;
     };
     expect(await linkAs('convert.example.com')).toBe('http://convert.example.com/v1/download/url/get');
     expect(await linkAs('no host/at all')).toBe(`${client.url}/v1/download/url/get`);
   });
 });
-
-/** Sends half of a multipart upload; the returned function drops the connection. */
-async function beginUpload({ url, app, headers }: TestClient): Promise<() => void> {
-  const boundary = 'cut-here';
-  const request = http.request(`${url}/v1/upload/file`, {
-    method: 'POST',
-    headers: { ...headers, 'content-type': `multipart/form-data; boundary=${boundary}`, 'content-length': '60000' },
-  });
-  request.on('error', () => undefined);
-  request.write(
-    `--${boundary}\r\ncontent-disposition: form-data; name="data"\r\n\r\n${JSON.stringify({ app: app.appId })}\r\n` +
-      `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="a.png"\r\n\r\n${'x'.repeat(30_000)}`,
-  );
-  await sleep(300);
-  return () => request.destroy();
-}

@@ -1,10 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import http from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createApp, startTestService, type TestClient, tinyPng, tinySvg } from '../support';
+import { createApp, openRequest, startTestService, type TestClient, tinyPng, tinySvg, uploadHead } from '../support';
 
 /** How much of the disk the service takes, and what happens when that is taken. */
 
@@ -125,20 +124,11 @@ function mountSmallDisk(): string | undefined {
 }
 
 /** Sends an upload whose length nobody knows before its end; its status and answer. */
-async function uploadInChunks({ url, app, headers }: TestClient, kilobyteCount: number): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const type = 'multipart/form-data; boundary=b';
-    const options = { method: 'POST', headers: { ...headers, 'content-type': type } };
-    const request = http.request(`${url}/v1/upload/file`, options, (response) => {
-      let answer = `${response.statusCode ?? 0} `;
-      response.on('data', (chunk: Buffer) => (answer += chunk.toString('utf8'))).on('end', () => resolve(answer));
-    });
-    request.on('error', reject);
-    request.write(
-      `--b\r\ncontent-disposition: form-data; name="data"\r\n\r\n${JSON.stringify({ app: app.appId })}\r\n` +
-        '--b\r\ncontent-disposition: form-data; name="file"; filename="a.txt"\r\n\r\n',
-    );
-    for (let count = 0; count < kilobyteCount; count += 1) request.write(kilobytes(1));
-    request.end('\r\n--b--\r\n');
-  });
+async function uploadInChunks(client: TestClient, kilobyteCount: number): Promise<string> {
+  const { request, answer } = openRequest(client, 'upload/file');
+  request.write(uploadHead(client, 'a.txt'));
+  for (let count = 0; count < kilobyteCount; count += 1) request.write(kilobytes(1));
+  request.end('\r\n--b--\r\n');
+  const { status, body } = await answer;
+  return `${status ?? 0} ${body}`;
 }

@@ -1,21 +1,13 @@
-import http from 'node:http';
-import { text } from 'node:stream/consumers';
-import { serviceOfAllTests, startTestService, type TestClient } from '../support';
+import { openRequest, serviceOfAllTests, startTestService, type TestClient } from '../support';
 
 /** A request with this header Host; the answer as text. */
 async function ask(client: TestClient, host: string): Promise<string> {
-  const { port } = new URL(client.url);
+  const headers = { host, 'content-type': 'application/x-www-form-urlencoded' };
+  const { request, answer } = openRequest(client, 'format/get', { headers });
   const data = JSON.stringify({ app: client.app.appId, parameters: { format: 'pdf' } });
-  const headers = { ...client.headers, host, 'content-type': 'application/x-www-form-urlencoded' };
-  return new Promise((resolve, reject) => {
-    const options = { host: '127.0.0.1', port, path: '/v1/format/get', method: 'POST', headers };
-    const request = http.request(
-      options,
-      (response) => void text(response).then((body) => resolve(`${response.statusCode} ${body}`), reject),
-    );
-    request.on('error', reject);
-    request.end(new URLSearchParams({ data }).toString());
-  });
+  request.end(new URLSearchParams({ data }).toString());
+  const { status, body } = await answer;
+  return `${status ?? 0} ${body}`;
 }
 
 describe('the service of one machine', () => {

@@ -1,8 +1,7 @@
 import { rename, writeFile } from 'node:fs/promises';
-import http from 'node:http';
 import path from 'node:path';
 import { RateLimiter } from '../../src/http/admission';
-import { createApp, parseAnswer, serviceOfAllTests, TestClient, tinySvg } from '../support';
+import { createApp, openRequest, parseAnswer, serviceOfAllTests, TestClient, tinySvg, uploadHead } from '../support';
 
 /** Section "Limits". */
 
@@ -164,21 +163,11 @@ describe('the service', () => {
   it('does not wait for the file of an upload that is one too many', async () => {
     const limited = await limit('upload = 1');
     await limited.post('upload/file', {}, { name: 'a.svg', data: tinySvg });
-    const status = await new Promise<number | undefined>((resolve, reject) => {
-      const headers = {
-        ...limited.headers,
-        'content-type': 'multipart/form-data; boundary=b',
-        'content-length': '999999',
-      };
-      const request = http.request(`${limited.url}/v1/upload/file`, { method: 'POST', headers }, (response) => {
-        resolve(response.statusCode);
-        request.destroy();
-      });
-      request.on('error', reject);
-      // The file never comes.
-      const data = JSON.stringify({ app: limited.app.appId });
-      request.write(`--b\r\nContent-Disposition: form-data; name="data"\r\n\r\n${data}\r\n--b\r\n`);
-    });
+    const { request, answer } = openRequest(limited, 'upload/file', { headers: { 'content-length': 999_999 } });
+    // The file never comes.
+    request.write(uploadHead(limited));
+    const { status } = await answer;
+    request.destroy();
     expect(status).toBe(429);
   });
 });

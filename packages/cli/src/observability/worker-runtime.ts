@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { IllegalStateError, type LogMetadata } from '@temporalio/common';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
-import { aliveWorkers, countOpenJobs, openStatuses } from 'temporal-file-conversion/client';
+import { countOpenJobs, openStatuses } from 'temporal-file-conversion/client';
 import { jobFailedMessage, workerMetrics } from 'temporal-file-conversion/worker';
 import type { Log, LogFields, LoggedError, LogLevel } from 'temporal-file-conversion/messages';
 import { z } from 'zod';
@@ -60,38 +60,27 @@ function prometheusAt(bindAddress: string) {
   };
 }
 
-const intervalMs = 15_000;
-/** More than one, because one may be dying, or serve no metrics. */
-const counters = 3;
-
-const none = { running: 0, parked: 0 };
+const intervalMs = 30_000;
 
 interface WatchOptions {
   client: Client;
   taskQueue: string;
-  identity: string;
   apps: readonly string[];
   signal: AbortSignal;
 }
 
 /**
  * Keeps the number of open jobs in a gauge, as the server counts them: a worker knows only those that it has just worked on.
- * While the server can't tell, the gauge keeps its value; without the search attributes there is no gauge. Of the workers on a task
- * queue the first few by identity count; one that no longer does tells 0.
+ * While the server can't tell, the gauge keeps its value; without the search attributes there is no gauge.
  */
-export async function watchJobs({ client, taskQueue, identity, apps, signal }: WatchOptions): Promise<void> {
+export async function watchJobs({ client, taskQueue, apps, signal }: WatchOptions): Promise<void> {
   const { name, description } = workerMetrics.jobs;
   const { namespace } = client.options;
   const gauge = Runtime.instance().metricMeter.createGauge(name, 'int', undefined, description);
-  const told = new Set<string>();
   while (!signal.aborted) {
-    const before = (await aliveWorkers(client, taskQueue).catch(() => [])).filter((other) => other < identity);
-    const counts = before.length < counters;
-    for (const app of counts ? apps : told) {
-      const jobs = counts ? await countOpenJobs(client, { app, taskQueue }).catch(() => undefined) : none;
-      if (!jobs) continue;
-      for (const status of openStatuses) gauge.set(jobs[status], { namespace, taskQueue, app, status });
-      told.add(app);
+    for (const app of apps) {
+      const jobs = await countOpenJobs(client, { app, taskQueue }).catch(() => undefined);
+      if (jobs) for (const status of openStatuses) gauge.set(jobs[status], { namespace, taskQueue, app, status });
     }
     await sleep(intervalMs, undefined, { signal, ref: false }).catch(() => undefined);
   }
@@ -132,11 +121,19 @@ function fieldsOf(meta: LogMetadata): LogFields {
   }
   const error: unknown = meta['error'] ?? meta['err'];
   if (error === undefined) return fields;
-  const code = codeOf(error);
-  return { ...fields, ...(code !== undefined && { code }), ...detailsOf(error), error: toLoggedError(error) };
+  const { type, details } = applicationFailureOf(error) ?? {};
+  const isExpected = typeof type === 'string' && !['', 'UNEXPECTED', 'Error'].includes(type);
+  const first: unknown = Array.isArray(details) ? details[0] : undefined;
+  return {
+    ...fields,
+    ...(isExpected && { code: type }),
+    ...detailsSchema.safeParse(first).data,
+    error: toLoggedError(error, { hasStack: !isExpected }),
+  };
 }
 
 const deepestCause = 5;
+const detailsSchema = z.object({ httpStatus: z.number(), endpoint: z.string(), taskId: z.string() }).partial();
 
 /** Properties that an error of any class, from any copy of a package, may have. */
 interface ErrorParts {
@@ -147,48 +144,27 @@ interface ErrorParts {
   /** Of an `ApplicationFailure`: the code. */
   type?: unknown;
   details?: unknown;
-  nonRetryable?: unknown;
 }
 
 /** Names and messages of an error and its causes. The stack only of unexpected errors: a failure with a code says what happened. */
-function toLoggedError(error: unknown, depth = 0): LoggedError {
+function toLoggedError(error: unknown, { hasStack = false, depth = 0 } = {}): LoggedError {
   if (typeof error !== 'object' || error === null) return { type: typeof error, message: String(error) };
   const { name, message, stack, cause, type }: ErrorParts = error;
-  const isExpected = codeOf(error) !== undefined;
   const told = typeof message === 'string' ? message : '';
-  const inner = cause === undefined || depth === deepestCause ? undefined : toLoggedError(cause, depth + 1);
+  const inner = cause === undefined || depth === deepestCause ? undefined : toLoggedError(cause, { depth: depth + 1 });
   return {
     type: textOf(type) ?? textOf(name) ?? 'Error',
     message: told,
-    ...(!isExpected && depth === 0 && typeof stack === 'string' && { stack }),
+    ...(hasStack && typeof stack === 'string' && { stack }),
     ...(inner && inner.message !== told && { cause: inner }),
   };
 }
 
-/** The code of a failure or of one of its causes; undefined for an unexpected error. */
-function codeOf(error: unknown): string | undefined {
-  const failure = applicationFailureOf(error);
-  const code = textOf(failure?.type);
-  return code === 'UNEXPECTED' || code === 'Error' ? undefined : code;
-}
-
-const detailsSchema = z.object({ httpStatus: z.number(), endpoint: z.string(), taskId: z.string() }).partial();
-
-function detailsOf(error: unknown): LogFields {
-  const { details } = applicationFailureOf(error) ?? {};
-  const first: unknown = Array.isArray(details) ? details[0] : undefined;
-  return detailsSchema.safeParse(first).data ?? {};
-}
-
 /** The outermost one. By name, since a failure from the workflow sandbox is of another copy of the class. */
-function applicationFailureOf(error: unknown): ErrorParts | undefined {
-  let each: unknown = error;
-  for (let depth = 0; depth <= deepestCause && typeof each === 'object' && each !== null; depth += 1) {
-    const parts: ErrorParts = each;
-    if (parts.name === 'ApplicationFailure') return parts;
-    each = parts.cause;
-  }
-  return undefined;
+function applicationFailureOf(error: unknown, depth = 0): ErrorParts | undefined {
+  if (typeof error !== 'object' || error === null || depth > deepestCause) return undefined;
+  const parts: ErrorParts = error;
+  return parts.name === 'ApplicationFailure' ? parts : applicationFailureOf(parts.cause, depth + 1);
 }
 
 function textOf(value: unknown): string | undefined {

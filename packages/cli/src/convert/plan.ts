@@ -126,7 +126,7 @@ export async function checkResult(
       }
       const why = error.message.slice(error.message.indexOf(': ') + 2);
       throw unusable(
-        `${result}, the result of ${input.file}, can't be written: ${why} Choose another folder with --out.`,
+        `${result}, the result of ${input.file}, can't be written: ${why} Choose another place with --out.`,
       );
     });
 }

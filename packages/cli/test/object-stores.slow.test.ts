@@ -208,7 +208,7 @@ it('a batch from bucket to bucket keeps its manifest, results and report there, 
     (await keysOf(out, runs)).filter((key) => !key.includes('/parts/')).map((key) => key.slice(runs.length)),
   ).toEqual(['manifest.jsonl', 'report.csv', 'report.html', 'report.json', 'results.jsonl']);
   expect(linesOf(await textOf(out, `${runs}results.jsonl`))).toHaveLength(total);
-  expect(existsSync(path.join(stack.stateDir, 'batches'))).toBe(false);
+  expect(existsSync(path.join(stack.stateDir, 'batches/year'))).toBe(false);
 
   const before = await countConvertRequests(options);
   const again = await run();

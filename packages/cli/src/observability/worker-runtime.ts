@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { IllegalStateError, type LogMetadata } from '@temporalio/common';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
-import { countOpenJobs, openStatuses } from 'temporal-file-conversion/client';
+import { aliveWorkers, countOpenJobs, openStatuses } from 'temporal-file-conversion/client';
 import { jobFailedMessage, workerMetrics } from 'temporal-file-conversion/worker';
 import type { Log, LogFields, LoggedError, LogLevel } from 'temporal-file-conversion/messages';
 import { z } from 'zod';
@@ -60,27 +60,38 @@ function prometheusAt(bindAddress: string) {
   };
 }
 
-const intervalMs = 30_000;
+const intervalMs = 15_000;
+/** More than one, because one may be dying, or serve no metrics. */
+const counters = 3;
+
+const none = { running: 0, parked: 0 };
 
 interface WatchOptions {
   client: Client;
   taskQueue: string;
+  identity: string;
   apps: readonly string[];
   signal: AbortSignal;
 }
 
 /**
  * Keeps the number of open jobs in a gauge, as the server counts them: a worker knows only those that it has just worked on.
- * While the server can't tell, the gauge keeps its value; without the search attributes there is no gauge.
+ * While the server can't tell, the gauge keeps its value; without the search attributes there is no gauge. Of the workers on a task
+ * queue the first few by identity count; one that no longer does tells 0.
  */
-export async function watchJobs({ client, taskQueue, apps, signal }: WatchOptions): Promise<void> {
+export async function watchJobs({ client, taskQueue, identity, apps, signal }: WatchOptions): Promise<void> {
   const { name, description } = workerMetrics.jobs;
   const { namespace } = client.options;
   const gauge = Runtime.instance().metricMeter.createGauge(name, 'int', undefined, description);
+  const told = new Set<string>();
   while (!signal.aborted) {
-    for (const app of apps) {
-      const jobs = await countOpenJobs(client, { app, taskQueue }).catch(() => undefined);
-      if (jobs) for (const status of openStatuses) gauge.set(jobs[status], { namespace, taskQueue, app, status });
+    const before = (await aliveWorkers(client, taskQueue).catch(() => [])).filter((other) => other < identity);
+    const counts = before.length < counters;
+    for (const app of counts ? apps : told) {
+      const jobs = counts ? await countOpenJobs(client, { app, taskQueue }).catch(() => undefined) : none;
+      if (!jobs) continue;
+      for (const status of openStatuses) gauge.set(jobs[status], { namespace, taskQueue, app, status });
+      told.add(app);
     }
     await sleep(intervalMs, undefined, { signal, ref: false }).catch(() => undefined);
   }

@@ -86,7 +86,8 @@ export async function startWorker(context: CommandContext, options: WorkerPartOp
     health?.begin(() => (worker.getState() === 'RUNNING' ? findObstacle() : Promise.resolve('it polls no task queue')));
     if (metricsAddress !== undefined) {
       const over = new AbortController();
-      const told = { taskQueue, apps: Object.keys(apps), signal: over.signal };
+      const { identity } = worker.options;
+      const told = { taskQueue, identity, apps: Object.keys(apps), signal: over.signal };
       const watched = worker.client && watchJobs({ client: worker.client, ...told });
       opened.add(async () => {
         over.abort();

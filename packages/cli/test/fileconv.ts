@@ -165,7 +165,7 @@ function watched(
 }
 
 const everydayWait =
-  /^(?!.*Come back).* (?:waits|has waited) for (?:the service to finish the conversion|the service's callback|the attempt under way|a worker that (?:is free|takes it|continues)).*\n/gm;
+  /^(?!.*Come back).* (?:waits|has waited) for (?:the service to finish the conversion|the service's callback|the callback that tells whether|the attempt under way|a worker that (?:is free|takes it|continues)).*\n/gm;
 
 /** What is left of standard error when nothing is wrong but the machine is busy: a job that stands still for 8 s is told. */
 export function withoutEverydayWaits(stderr: string): string {

@@ -41,7 +41,7 @@ function boundary(folder, refused, { leastUp = 1 } = {}) {
 const packageArrows = {
   conformance: 'temporal-file-conversion/(contract|messages|network)$',
   service: 'temporal-file-conversion/(contract|messages|network|storage)$',
-  cli: 'temporal-file-conversion',
+  cli: 'temporal-file-conversion(/(batch|callbacks|client|encryption|contract|http|job|messages|network|s3|storage|worker))?$|temporal-file-conversion-(conformance$|service($|/internal/))',
 };
 
 function packageBoundary(name, allowed) {

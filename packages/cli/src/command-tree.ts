@@ -4,23 +4,15 @@ import { Command } from 'commander';
 import type { Runner } from './command-context';
 import {
   type Act,
-  againOption,
+  addConversionOptions,
   appOption,
   command,
   createAct,
   examples,
-  excludeOption,
   formatName,
   formatNames,
   group,
-  modeOption,
-  onExistingOption,
-  onUnknownOutcomeOption,
-  parameterOption,
-  recursiveOption,
   refuseEmpty,
-  resubmitOption,
-  tagOption,
 } from './commands/arguments';
 import { addBatch } from './commands/batch/register';
 import { addJob } from './commands/job/register';
@@ -56,7 +48,7 @@ export function buildCommands(output: Output, run: Runner): Command {
   )
     .option('--no-ui', 'without the Temporal UI, which a web page could reach by DNS rebinding')
     .action(act(async () => (await import('./commands/up.js')).up));
-  command(
+  const convert = command(
     program,
     'convert',
     'convert a file, or several as a batch; uses the stack that `fileconv up` runs, or starts one for this command',
@@ -76,22 +68,13 @@ export function buildCommands(output: Output, run: Runner): Command {
       'target format, for example pdf or txt-markdown; several of one upload: pdf,docx,html',
       formatNames,
     )
-    .option('--from <format>', 'input format; default: by the file extension', formatName)
-    .addOption(parameterOption)
     .option(
       '--out <dir>',
       'folder for the results, which mirror the folders of the sources, or a file for standard input, or - for standard output; default: beside each file',
-    )
-    .option(...recursiveOption)
-    .addOption(excludeOption)
-    .addOption(onExistingOption('when the result exists already'))
-    .addOption(onUnknownOutcomeOption)
-    .option(...resubmitOption)
-    .option(...againOption)
-    .addOption(modeOption)
-    .option(...tagOption)
-    .option(...appOption)
-    .action(act(async () => (await import('./commands/convert.js')).convert));
+    );
+  addConversionOptions(convert, 'when the result exists already').action(
+    act(async () => (await import('./commands/convert.js')).convert),
+  );
   command(
     program,
     'formats',

@@ -177,7 +177,7 @@ export const badInputs: BadInput[] = [
     args: ['convert', 'good.md', '--to', 'html', '--out', 'locked'],
     exitCode: 2,
     code: 'DESTINATION_UNUSABLE',
-    says: /^locked cannot be written to: permission denied\. Name another folder with --out\.$/,
+    says: /^locked\/good\.html, the result of good\.md, can't be written: this user may not write there\. Choose another place with --out\.$/,
     skip: needsPermissions,
   },
   {
@@ -189,7 +189,7 @@ export const badInputs: BadInput[] = [
     args: ['convert', 'good.md', '--to', 'html', '--out', 'locked/deep/er'],
     exitCode: 2,
     code: 'DESTINATION_UNUSABLE',
-    says: /^locked\/deep\/er cannot be written to: permission denied\./,
+    says: /^locked\/deep\/er\/good\.html, the result of good\.md, can't be written: this user may not write there\./,
     skip: needsPermissions,
   },
   {
@@ -198,7 +198,7 @@ export const badInputs: BadInput[] = [
     args: ['convert', 'good.md', '--to', 'html', '--out', 'out'],
     exitCode: 2,
     code: 'DESTINATION_UNUSABLE',
-    says: /^out is not a folder\. Name a folder with --out\.$/,
+    says: /^out\/good\.html, the result of good\.md, can't be written: .*is not a folder\. Choose another place with --out\.$/,
   },
   {
     title: 'a result that is a folder',
@@ -206,7 +206,7 @@ export const badInputs: BadInput[] = [
     args: ['convert', 'good.md', '--to', 'html', '--on-existing', 'overwrite'],
     exitCode: 2,
     code: 'DESTINATION_UNUSABLE',
-    says: /^good\.html, .*is a folder\./,
+    says: /^good\.html, the result of good\.md, .*it is a folder; /,
   },
   {
     title: 'a result that exists',
@@ -237,7 +237,7 @@ export const badInputs: BadInput[] = [
     args: ['convert', `${'n'.repeat(252)}.md`, '--to', 'html'],
     exitCode: 2,
     code: 'DESTINATION_UNUSABLE',
-    says: /the name is too long for the file system\.$/,
+    says: /the name is too long for the file system\. Choose another place with --out\.$/,
   },
   {
     title: 'a wrong token',

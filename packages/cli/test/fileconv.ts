@@ -5,6 +5,9 @@ import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { buildCommands } from '../src/command-tree';
+import { createOutput } from '../src/output/output';
 import { runCommandLine } from '../src/program';
 
 /** The built CLI: `npm test` builds it first. */
@@ -162,7 +165,7 @@ function watched(
 }
 
 const everydayWait =
-  /^(?!.*Come back).* (?:waits|has waited) for (?:the service to finish the conversion|the service's callback|the attempt under way|a worker that (?:is free|takes it|continues)).*\n/gm;
+  /^(?!.*Come back).* (?:waits|has waited) for (?:the service to finish the conversion|the service's callback|the callback that tells whether|the attempt under way|a worker that (?:is free|takes it|continues)).*\n/gm;
 
 /** What is left of standard error when nothing is wrong but the machine is busy: a job that stands still for 8 s is told. */
 export function withoutEverydayWaits(stderr: string): string {
@@ -205,4 +208,15 @@ export function parseJson(text: string): unknown {
 /** Lines that hold something. */
 export function linesOf(text: string): string[] {
   return text.split('\n').filter((line) => line !== '');
+}
+
+/** Every command, as it is typed: `batch run`. */
+export function commandNames(): string[] {
+  const stream = { write: () => true };
+  const output = createOutput({ stdout: stream, stderr: stream, env: {}, json: false });
+  const leaves = ({ commands }: Pick<Command, 'commands'>): string[] =>
+    commands.flatMap((each) =>
+      each.commands.length === 0 ? [each.name()] : leaves(each).map((name) => `${each.name()} ${name}`),
+    );
+  return leaves(buildCommands(output, () => Promise.resolve()));
 }

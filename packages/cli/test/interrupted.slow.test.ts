@@ -1,11 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Command } from 'commander';
-import { buildCommands } from '../src/command-tree';
-import { createOutput } from '../src/output/output';
 import { until } from '../../../test/support/until';
-import { newFolder, removeFolders } from './fileconv';
+import { commandNames, newFolder, removeFolders } from './fileconv';
 import { escape, hasReplacedShell, hasScript, lineOfCursor, openTerminal, screenOf } from './pseudo-terminal';
 import { startStack, type RunningStack } from './running-stack';
 import { noisyPng } from './samples';
@@ -128,17 +125,9 @@ function wrongs(raw: string, code: number | null): string[] {
 }
 
 it('those are all the commands', () => {
-  const stream = { write: () => true };
-  const output = createOutput({ stdout: stream, stderr: stream, env: {}, json: false });
   // They start what they interrupt, and are interrupted in tests of their own.
   const others = ['up', 'service'];
-  const names = leaves(buildCommands(output, () => Promise.resolve()));
+  const names = commandNames();
   const covered = names.filter((name) => lines.some((line) => `${line} `.startsWith(`${name} `)));
   expect(names.filter((name) => !covered.includes(name) && !others.includes(name))).toEqual([]);
 });
-
-function leaves(command: Command): string[] {
-  return command.commands.flatMap((each) =>
-    each.commands.length === 0 ? [each.name()] : leaves(each).map((name) => `${each.name()} ${name}`),
-  );
-}

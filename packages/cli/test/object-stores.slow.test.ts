@@ -1,22 +1,31 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
+import { buffer, text } from 'node:stream/consumers';
 import {
   GetObjectCommand,
+  paginateListObjectsV2,
   ListObjectsV2Command,
   ListMultipartUploadsCommand,
   PutObjectCommand,
 } from '@aws-sdk/client-s3';
 import { z } from 'zod';
+import { formatCount } from '../../../src/shared/wording';
 import { s3Secret, startS3Server, type S3Server } from '../../../test/support/s3-server';
-import { fileconvProcess as fileconv, filesBelow, newFolder, parseJson, removeFolders } from './fileconv';
+import { countConvertRequests } from './batch-pictures';
+import { fileconvProcess as fileconv, filesBelow, linesOf, newFolder, parseJson, removeFolders } from './fileconv';
 import { startStack, type RunningStack } from './running-stack';
+import { noisyPng } from './samples';
 
 /** Files that are on no disk of this machine: `fileconv up` has the configuration, the commands know nothing of it. */
+
+/** A hundred here; FILECONV_TEST_ITEMS=5000 is the long form. */
+const total = Number(process.env['FILECONV_TEST_ITEMS'] ?? 100);
+jest.setTimeout(120_000 + total * 1_200);
 
 let server: S3Server;
 let stack: RunningStack;
@@ -75,6 +84,27 @@ async function sha256Of(Bucket: string, Key: string): Promise<string> {
     .digest('hex');
 }
 
+function put(bucket: string, key: string, mark = ''): Promise<unknown> {
+  const Body = Buffer.concat([noisyPng(8), Buffer.from(`${key}${mark}`)]);
+  return server.client.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body }));
+}
+
+async function keysOf(bucket: string, prefix: string): Promise<string[]> {
+  const keys: string[] = [];
+  for await (const { Contents = [] } of paginateListObjectsV2(
+    { client: server.client },
+    { Bucket: bucket, Prefix: prefix },
+  )) {
+    keys.push(...Contents.map(({ Key = '' }) => Key));
+  }
+  return keys;
+}
+
+async function textOf(bucket: string, key: string): Promise<string> {
+  const { Body } = await server.client.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
+  return text(Body as Readable);
+}
+
 it('an object is converted to an object, whose SHA-256 is the job’s', async () => {
   const bucket = await bucketWith({ 'in/a b.md': '# Report\n' });
   const { code, file } = await convert(
@@ -116,22 +146,6 @@ it('? and # are characters of a key, alone and in a batch, whose run stays off t
   expect(Contents.map(({ Key }) => Key)).toEqual(['out#/a_.html', 'q#1/a?.md', 'q/a.md']);
 });
 
-it('a batch whose bucket may not be written says so itself', async () => {
-  const bucket = await bucketWith({ 'a.md': '# Report\n' });
-  const cwd = await newFolder();
-  const options = { cwd, env: { ...stack.env, ...server.env } };
-  const manifest = `source,output,destination\ns3://${bucket}/a.md,html,s3://no-such-bucket/a.html\n`;
-  await writeFile(path.join(cwd, 'rows.csv'), manifest);
-  const ended = await fileconv(
-    ['batch', 'run', '--manifest', 'rows.csv', '--name', 'denied', '--runs', 'runs'],
-    options,
-  );
-  expect(ended.code).toBe(1);
-  expect(ended.stdout).toMatch(
-    /The message: a\.md → html: Cannot write s3:\/\/no-such-bucket\/a\.html: there is no such bucket\. Check its name/,
-  );
-});
-
 it('files come from a bucket to the disk, and from the disk to a bucket', async () => {
   const bucket = await bucketWith({ 'a.md': '# Report\n' });
   const folder = await newFolder();
@@ -156,18 +170,84 @@ it('a file of the web is converted into a folder, and the query of its URL is sh
   expect(placeless.stderr + text + shown.stdout).not.toContain(signature);
 });
 
-it.each([
-  ['a bucket that is not there', 's3://no-such-bucket/a.md', 'SOURCE_NOT_FOUND', /there is no such bucket/],
-  ['a store that the worker does not have', 'gs://bucket/a.md', 'UNSUPPORTED_URI', /there are: file:, .*https:, .*s3:/],
-])('%s is one clear line', async (_title, source, code, words) => {
-  const { file } = await convert(await newFolder(), source, '--to', 'html', '--out', '.');
-  expect(file.error).toMatchObject({ code, message: expect.stringMatching(words) as unknown });
+it('a batch from bucket to bucket keeps its manifest, results and report there, and again it converts only what has changed', async () => {
+  const [source, out] = [await server.newBucket(), await server.newBucket()];
+  const name = (n: number) => `month=${n % 12}/picture ${String(n).padStart(4, '0')}.png`;
+  for (let n = 1; n <= total; n += 1) await put(source, name(n));
+  const cwd = await newFolder();
+  const options = { cwd, env: { ...stack.env, ...server.env }, timeoutMs: 60_000 + total * 1_000 };
+  const run = (...more: string[]) =>
+    fileconv(
+      [
+        'batch',
+        'run',
+        `s3://${source}/`,
+        '--recursive',
+        '--to',
+        'gif',
+        '--out',
+        `s3://${out}/`,
+        '--name',
+        'year',
+        ...more,
+      ],
+      options,
+    );
+
+  const first = await run();
+  expect(first).toMatchObject({ code: 0 });
+  const runs = `.fileconv/batches/year/run-0001/`;
+  expect(linesOf(first.stdout)).toEqual([
+    `All ${formatCount(total)} files are converted.`,
+    expect.stringMatching(/^Took /) as string,
+    `Report: s3://${out}/${runs}report.html`,
+    `Every file: s3://${out}/${runs}report.csv`,
+  ]);
+  expect(await keysOf(out, 'month=')).toHaveLength(total);
+  expect(
+    (await keysOf(out, runs)).filter((key) => !key.includes('/parts/')).map((key) => key.slice(runs.length)),
+  ).toEqual(['manifest.jsonl', 'report.csv', 'report.html', 'report.json', 'results.jsonl']);
+  expect(linesOf(await textOf(out, `${runs}results.jsonl`))).toHaveLength(total);
+  expect(existsSync(path.join(stack.stateDir, 'batches/year'))).toBe(false);
+
+  const before = await countConvertRequests(options);
+  const again = await run();
+  expect(again).toMatchObject({
+    code: 0,
+    stdout: `Batch year: nothing to do, ${formatCount(total)} files done before.\n`,
+  });
+  for (const n of [3, 5, 8]) await put(source, name(n), 'changed');
+  await put(source, name(13));
+  const third = await run();
+  expect(linesOf(third.stdout)[0]).toBe(
+    `All ${formatCount(total)} files are done. 3 converted; ${formatCount(total - 3)} skipped: their results are there already.`,
+  );
+  expect(await countConvertRequests(options)).toBe(before + 3);
+  const retried = await fileconv(['batch', 'retry', 'year'], { ...options, cwd: await newFolder() });
+  expect(retried.stdout).toBe(`Batch year: nothing to do, ${formatCount(total)} files done before.\n`);
+});
+
+it('a bucket that there is not is one line that says what to do', async () => {
+  const bucket = await server.newBucket();
+  await put(bucket, 'a.png');
+  const options = { cwd: await newFolder(), env: { ...stack.env, ...server.env } };
+  for (const [from, out] of [
+    ['s3://nowhere/', 's3://nowhere/out/'],
+    ['s3://nowhere/', `s3://${bucket}/`],
+    [`s3://${bucket}/`, 's3://nowhere/'],
+  ] as const) {
+    const ended = await fileconv(['batch', 'run', from, '--to', 'gif', '--out', out], options);
+    expect(ended.code).toBe(3);
+    expect(linesOf(ended.stderr).at(-1)).toMatch(
+      /^error: .*s3:\/\/nowhere\/.*: there is no such bucket\. Check its name/,
+    );
+  }
 });
 
 it('the secret of the bucket is in nothing that the stack has written, Temporal’s database included', async () => {
   const entries = await readdir(stack.stateDir, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => path.join(parentPath, name));
   const contents = await Promise.all(files.map((file) => readFile(file, 'latin1')));
-  expect(contents.join('')).toContain('no-such-bucket');
+  expect(contents.join('')).toContain('month=');
   expect(contents.filter((content) => content.includes(s3Secret))).toEqual([]);
 });

@@ -8,26 +8,6 @@ import { until } from '../../../test/support/until';
 afterAll(removeFolders);
 
 describe('fileconv convert with a stack of its own', () => {
-  it('ends cleanly at Ctrl-C while it waits for a job, and leaves the folder free for the next stack', async () => {
-    const folder = await newFolder();
-    await writeFile(path.join(folder, 'a.md'), '# A\n');
-    const command = startProcess(['convert', 'a.md', '--to', 'html', '--json'], {
-      cwd: folder,
-      env: { FILECONV_POLICIES_FIRST_CHECK_AFTER: '5 seconds' },
-    });
-    const serviceLog = path.join(folder, '.fileconv/logs/service.log');
-    await until('a conversion', () => readIfThere(serviceLog).includes('successful'));
-    command.child.kill('SIGINT');
-    const { code, stdout, stderr } = await command.ended;
-    expect({ code, stderr }).toEqual({ code: 130, stderr: '' });
-    expect(JSON.parse(stdout)).toMatchObject({ status: 'unfinished' });
-
-    await writeFile(path.join(folder, 'b.md'), '# B\n');
-    // A version is for workers side by side: nobody makes that of a stack's only worker the current one.
-    const env = { FILECONV_WORKER_BUILD_ID: '0.2.0' };
-    expect(await fileconvProcess(['convert', 'b.md', '--to', 'html'], { cwd: folder, env })).toMatchObject({ code: 0 });
-  });
-
   it('that is killed and repeated converts nothing twice', async () => {
     const folder = await newFolder();
     await writeFile(path.join(folder, 'a.md'), '# A\n');

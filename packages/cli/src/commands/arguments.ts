@@ -124,7 +124,7 @@ export function pointInTime(text: string): Date {
 
 export const appOption = ['--app <name>', 'app profile; default: default_app of the configuration'] as const;
 
-export const recursiveOption = ['--recursive', 'include subfolders'] as const;
+const recursiveOption = ['--recursive', 'include subfolders'] as const;
 
 export const excludeOption = new Option(
   '--exclude <pattern>',
@@ -133,7 +133,7 @@ export const excludeOption = new Option(
   .argParser((value: string, before: string[]) => [...before, value])
   .default([], 'none');
 
-export const tagOption = [
+const tagOption = [
   '--tag <text>',
   'label by which to find the jobs: fileconv job list --tag; may be given more than once',
   collectTag,
@@ -153,7 +153,7 @@ export const unconvertibleOption = new Option(
   'what to do with files that the service cannot convert (default: fail)',
 ).choices(unconvertibleChoices);
 
-export const onUnknownOutcomeOption = new Option(
+const onUnknownOutcomeOption = new Option(
   '--on-unknown-outcome <what>',
   'when it is not known whether a conversion ran (default: resubmit)',
 ).choices(onUnknownOutcomeChoices);
@@ -170,7 +170,23 @@ export const resubmitOption = [
 
 export const againOption = ['--again', 'convert again, whatever was done before, and pay for it'] as const;
 
-export const modeOption = new Option(
+const modeOption = new Option(
   '--mode <mode>',
   'sync: the request itself waits for its result, for conversions that take seconds (default: async)',
 ).choices(conversionModes);
+
+/** What every command that converts files knows. `when` completes what `--on-existing` says. */
+export function addConversionOptions(command: Command, when: string): Command {
+  return command
+    .option('--from <format>', 'input format; default: by the file extension', formatName)
+    .addOption(parameterOption)
+    .option(...recursiveOption)
+    .addOption(excludeOption)
+    .addOption(onExistingOption(when))
+    .addOption(onUnknownOutcomeOption)
+    .option(...resubmitOption)
+    .option(...againOption)
+    .addOption(modeOption)
+    .option(...tagOption)
+    .option(...appOption);
+}

@@ -2,10 +2,9 @@ import { versionsOf } from 'temporal-file-conversion-service/internal/engines/pr
 import type { Format } from 'temporal-file-conversion/contract';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
-import { askAboutFormats } from '../formats/check';
+import { withFormats } from '../formats/check';
 import { embeddedCatalog, type FormatLookup } from '../formats/lookup';
 import { formatTable } from '../output/text';
-import { explainServiceFailure } from '../service/service-problem';
 
 export async function formats(
   context: CommandContext,
@@ -13,11 +12,7 @@ export async function formats(
   { app = context.config.values.defaultApp, engines }: { app?: string; engines?: true },
 ): Promise<void> {
   if (engines) return listEngines(context);
-  await askAboutFormats(context, app, (lookup) => list(context, lookup, format), {
-    onFailure(error, where) {
-      throw explainServiceFailure(error, where) ?? error;
-    },
-  });
+  await withFormats(context, app, (lookup) => list(context, lookup, format), { mustAnswer: true });
 }
 
 async function list({ output }: CommandContext, lookup: FormatLookup, format: string | undefined): Promise<void> {

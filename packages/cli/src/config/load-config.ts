@@ -6,8 +6,7 @@ import type { z } from 'zod';
 import { tokenProblems, type AppProfile } from './app-token';
 import { doorsOf, type Door } from './doors';
 import { ConfigError } from './errors';
-import type {
-  sectionSchemas} from './schema';
+import type { sectionSchemas } from './schema';
 import {
   appKeys,
   appNamePattern,

@@ -1,8 +1,15 @@
-import { constants, type BigIntStats } from 'node:fs';
-import { access, lstat, stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { asFolder, escapeQuerySigns, explainUnreadable, isOfWeb, within } from 'temporal-file-conversion/batch';
+import {
+  asFolder,
+  escapeQuerySigns,
+  explainUnreadable,
+  isOfWeb,
+  uriOfPath,
+  within,
+} from 'temporal-file-conversion/batch';
 import {
   credentialsProblem,
   holdsCredentials,
@@ -11,7 +18,7 @@ import {
   withoutSecrets,
 } from 'temporal-file-conversion/job';
 import { systemErrorCode } from 'temporal-file-conversion/messages';
-import { makeSafeName } from 'temporal-file-conversion/storage';
+import { createLocalFiles, makeSafeName, StorageError } from 'temporal-file-conversion/storage';
 import { CommandError } from '../command-error';
 
 /** Standard input among the files, and standard output as `--out`. */
@@ -101,72 +108,31 @@ export async function checkResult(
   { cwd, onExisting, writtenByUs }: { cwd: string; onExisting: OnExisting; writtenByUs: boolean },
 ): Promise<void> {
   if (isUri(destination)) return;
-  const folder = path.dirname(destination);
-  const problem = await folderProblem(folder, writtenByUs);
-  if (problem !== undefined) throw unusable(`${shownPath(folder, cwd)} ${problem}`);
   const result = shownPath(destination, cwd);
-  const found = await find(destination).catch((error: unknown) => {
-    throw unusable(`${result}, the result of ${input.file}, cannot be written: ${reasonOf(error)}.`);
-  });
-  if (!found || onExisting === 'rename') return;
-  // Also through a link: inputs are never changed.
-  const there = await stat(destination, { bigint: true }).catch(() => found);
-  if (!isUri(input.location) && identity(await stat(input.location, { bigint: true })) === identity(there)) {
-    throw unusable(`${input.file} would be replaced by its own result. Choose another folder with --out.`);
-  }
-  if (found.isDirectory()) {
-    throw unusable(`${result}, which is to be the result of ${input.file}, is a folder. Choose another with --out.`);
-  }
-  if (onExisting === 'fail') {
-    const choices = '--on-existing skip, overwrite or rename; or choose an --out folder';
-    throw unusable(`${result} exists already. Say what to do: ${choices}.`);
-  }
+  const source = isUri(input.location) ? {} : { source: uriOfPath(input.location) };
+  const planned = { uri: uriOfPath(destination), suggestedName: '', onExisting, ...source };
+  await createLocalFiles()
+    .prepareDestination(planned)
+    .catch((error: unknown) => {
+      if (!(error instanceof StorageError)) throw error;
+      const isOfUser = ['EACCES', 'EPERM'].includes(systemErrorCode(error.cause) ?? '');
+      if (isOfUser && !writtenByUs) return;
+      if (error.code === 'DESTINATION_EXISTS') {
+        const choices = '--on-existing skip, overwrite or rename; or choose an --out folder';
+        throw unusable(`${result} exists already. Say what to do: ${choices}.`);
+      }
+      if (error.code === 'DESTINATION_IS_SOURCE') {
+        throw unusable(`${input.file} would be replaced by its own result. Choose another folder with --out.`);
+      }
+      const why = error.message.slice(error.message.indexOf(': ') + 2);
+      throw unusable(
+        `${result}, the result of ${input.file}, can't be written: ${why} Choose another place with --out.`,
+      );
+    });
 }
 
 function unusable(problem: string): CommandError {
   return new CommandError('DESTINATION_UNUSABLE', [problem]);
-}
-
-/** A folder that does not exist yet will be made, so the nearest existing one is checked. */
-async function folderProblem(folder: string, writtenByUs: boolean): Promise<string | undefined> {
-  let nearest = folder;
-  try {
-    while (!(await find(nearest)) && path.dirname(nearest) !== nearest) nearest = path.dirname(nearest);
-    if (!(await stat(nearest)).isDirectory()) {
-      return nearest === folder
-        ? 'is not a folder. Name a folder with --out.'
-        : `cannot be made: ${nearest} is not a folder. Name another with --out.`;
-    }
-    if (writtenByUs) await access(nearest, constants.W_OK | constants.X_OK);
-    return undefined;
-  } catch (error) {
-    return `cannot be written to: ${reasonOf(error)}. Name another folder with --out.`;
-  }
-}
-
-function identity({ dev, ino }: BigIntStats): string {
-  return `${dev}:${ino}`;
-}
-
-async function find(file: string): Promise<BigIntStats | undefined> {
-  try {
-    return await lstat(file, { bigint: true });
-  } catch (error) {
-    if (systemErrorCode(error) === 'ENOENT' || systemErrorCode(error) === 'ENOTDIR') return undefined;
-    throw error;
-  }
-}
-
-const reasons: Readonly<Record<string, string>> = {
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  EROFS: 'the file system is read-only',
-  ENAMETOOLONG: 'the name is too long for the file system',
-  ENOENT: 'a symbolic link leads nowhere',
-};
-
-function reasonOf(error: unknown): string {
-  return reasons[systemErrorCode(error) ?? ''] ?? (error instanceof Error ? error.message : String(error));
 }
 
 export function shownPath(file: string, cwd: string): string {

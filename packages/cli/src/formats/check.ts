@@ -24,12 +24,19 @@ export async function settleFormat(
   return (await withFormats(context, app, ask, { signal })) ?? extensionFromName(wanted.to);
 }
 
+interface FormatQuestion {
+  /** Ends the questions. */
+  signal?: AbortSignal | undefined;
+  /** A service that can't be reached is only a warning, since nothing is sent to it yet. Default: no. */
+  mayBeAway?: boolean;
+  /** Whatever keeps it from answering is a failure. Default: a busy service, or one without these endpoints, is a warning. */
+  mustAnswer?: boolean;
+}
+
 /**
- * Asks what an app's service converts. What the embedded one converts is known without a request; any other is asked, which also
- * shows that it is reachable and accepts the token.
+ * Asks what an app's service converts: the tables of the embedded one where this machine has its engines, without a request, and
+ * otherwise the service, which also shows that it is reachable and accepts the token.
  *
- * @param options.signal ends the questions.
- * @param options.mayBeAway a service that can't be reached is only a warning, since nothing is sent to it yet. Default: no.
  * @returns what `ask` returns; undefined, after a warning, when nothing could be found out: the jobs will find out themselves.
  * @throws CommandError, of which `INTERRUPTED` when the signal aborts; whatever `ask` throws.
  */
@@ -37,37 +44,8 @@ export async function withFormats<T>(
   context: CommandContext,
   app: string,
   ask: (lookup: FormatLookup) => Promise<T>,
-  { signal, mayBeAway = false }: { signal?: AbortSignal | undefined; mayBeAway?: boolean },
+  { signal, mayBeAway = false, mustAnswer = false }: FormatQuestion,
 ): Promise<T | undefined> {
-  return askAboutFormats(context, app, ask, {
-    signal,
-    onFailure(error, where) {
-      if (signal?.aborted === true) throw interrupted(error);
-      const explained = explainServiceFailure(error, where);
-      if (explained && !(mayBeAway && explained.code === 'SERVICE_UNREACHABLE')) throw explained;
-      // A busy service, one that hangs, or one without these endpoints.
-      const silence = explainSilence(error, where);
-      context.output.warn(silence ?? `The formats could not be checked beforehand: ${(explained ?? error).message}`);
-      return undefined;
-    },
-  });
-}
-
-interface FormatQuestion<T> {
-  signal?: AbortSignal | undefined;
-  onFailure: (error: ConversionApiError, where: { app: string; baseUrl: string }) => T;
-}
-
-/**
- * Asks the tables of the embedded service where this machine has its engines, and otherwise the service; `onFailure` decides
- * what becomes of a failed request.
- */
-export async function askAboutFormats<T>(
-  context: CommandContext,
-  app: string,
-  ask: (lookup: FormatLookup) => Promise<T>,
-  { signal, onFailure }: FormatQuestion<T>,
-): Promise<T> {
   if (isEmbedded(context, app) && !(await leavesEnginesToService(context)))
     return ask(embeddedFormats(embeddedCatalog(context)));
   const { api, baseUrl } = await openApi(context, app);
@@ -75,7 +53,13 @@ export async function askAboutFormats<T>(
     return await ask(serviceFormats(api, signal));
   } catch (error) {
     if (!(error instanceof ConversionApiError)) throw error;
-    return onFailure(error, { app, baseUrl });
+    if (signal?.aborted === true) throw interrupted(error);
+    const explained = explainServiceFailure(error, { app, baseUrl });
+    if (explained && !(mayBeAway && explained.code === 'SERVICE_UNREACHABLE')) throw explained;
+    if (mustAnswer) throw error;
+    const silence = explainSilence(error, { app, baseUrl });
+    context.output.warn(silence ?? `The formats could not be checked beforehand: ${(explained ?? error).message}`);
+    return undefined;
   } finally {
     await api.close();
   }

@@ -134,11 +134,19 @@ function fieldsOf(meta: LogMetadata): LogFields {
   }
   const error: unknown = meta['error'] ?? meta['err'];
   if (error === undefined) return fields;
-  const code = codeOf(error);
-  return { ...fields, ...(code !== undefined && { code }), ...detailsOf(error), error: toLoggedError(error) };
+  const { type, details } = applicationFailureOf(error) ?? {};
+  const isExpected = typeof type === 'string' && !['', 'UNEXPECTED', 'Error'].includes(type);
+  const first: unknown = Array.isArray(details) ? details[0] : undefined;
+  return {
+    ...fields,
+    ...(isExpected && { code: type }),
+    ...detailsSchema.safeParse(first).data,
+    error: toLoggedError(error, { hasStack: !isExpected }),
+  };
 }
 
 const deepestCause = 5;
+const detailsSchema = z.object({ httpStatus: z.number(), endpoint: z.string(), taskId: z.string() }).partial();
 
 /** Properties that an error of any class, from any copy of a package, may have. */
 interface ErrorParts {
@@ -149,48 +157,27 @@ interface ErrorParts {
   /** Of an `ApplicationFailure`: the code. */
   type?: unknown;
   details?: unknown;
-  nonRetryable?: unknown;
 }
 
 /** Names and messages of an error and its causes. The stack only of unexpected errors: a failure with a code says what happened. */
-function toLoggedError(error: unknown, depth = 0): LoggedError {
+function toLoggedError(error: unknown, { hasStack = false, depth = 0 } = {}): LoggedError {
   if (typeof error !== 'object' || error === null) return { type: typeof error, message: String(error) };
   const { name, message, stack, cause, type }: ErrorParts = error;
-  const isExpected = codeOf(error) !== undefined;
   const told = typeof message === 'string' ? message : '';
-  const inner = cause === undefined || depth === deepestCause ? undefined : toLoggedError(cause, depth + 1);
+  const inner = cause === undefined || depth === deepestCause ? undefined : toLoggedError(cause, { depth: depth + 1 });
   return {
     type: textOf(type) ?? textOf(name) ?? 'Error',
     message: told,
-    ...(!isExpected && depth === 0 && typeof stack === 'string' && { stack }),
+    ...(hasStack && typeof stack === 'string' && { stack }),
     ...(inner && inner.message !== told && { cause: inner }),
   };
 }
 
-/** The code of a failure or of one of its causes; undefined for an unexpected error. */
-function codeOf(error: unknown): string | undefined {
-  const failure = applicationFailureOf(error);
-  const code = textOf(failure?.type);
-  return code === 'UNEXPECTED' || code === 'Error' ? undefined : code;
-}
-
-const detailsSchema = z.object({ httpStatus: z.number(), endpoint: z.string(), taskId: z.string() }).partial();
-
-function detailsOf(error: unknown): LogFields {
-  const { details } = applicationFailureOf(error) ?? {};
-  const first: unknown = Array.isArray(details) ? details[0] : undefined;
-  return detailsSchema.safeParse(first).data ?? {};
-}
-
 /** The outermost one. By name, since a failure from the workflow sandbox is of another copy of the class. */
-function applicationFailureOf(error: unknown): ErrorParts | undefined {
-  let each: unknown = error;
-  for (let depth = 0; depth <= deepestCause && typeof each === 'object' && each !== null; depth += 1) {
-    const parts: ErrorParts = each;
-    if (parts.name === 'ApplicationFailure') return parts;
-    each = parts.cause;
-  }
-  return undefined;
+function applicationFailureOf(error: unknown, depth = 0): ErrorParts | undefined {
+  if (typeof error !== 'object' || error === null || depth > deepestCause) return undefined;
+  const parts: ErrorParts = error;
+  return parts.name === 'ApplicationFailure' ? parts : applicationFailureOf(parts.cause, depth + 1);
 }
 
 function textOf(value: unknown): string | undefined {

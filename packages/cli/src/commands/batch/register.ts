@@ -4,22 +4,14 @@ import type { RunFlags } from '../../batch/settings';
 import type { CommandContext, Runner } from '../../command-context';
 import { exitCodes, reportFailure, type ExitCode } from '../../command-error';
 import {
+  addConversionOptions,
   againOption,
-  appOption,
   command,
   createAct,
-  excludeOption,
-  formatName,
   formatNames,
   group,
-  modeOption,
-  onExistingOption,
-  onUnknownOutcomeOption,
-  parameterOption,
   pointInTime,
-  recursiveOption,
   resubmitOption,
-  tagOption,
   templateOption,
   unconvertibleOption,
   wholeNumber,
@@ -41,7 +33,7 @@ export function addBatch(program: Command, runner: Runner): void {
   const named = (name: string, description: string, ...lines: string[]) =>
     command(batch, name, description, ...lines).argument('<name>', "the batch's name");
 
-  command(
+  const run = command(
     batch,
     'run',
     'convert files, folders, patterns or the rows of a manifest; the same command again continues where it was',
@@ -59,8 +51,6 @@ export function addBatch(program: Command, runner: Runner): void {
       'target format, or several of one upload: pdf,docx; of a manifest: for rows that name none',
       formatNames,
     )
-    .option('--from <format>', 'input format; default: by the file extension', formatName)
-    .addOption(parameterOption)
     .option('--out <dir>', 'folder for the results, which mirror the folders of the sources; default: beside each file')
     .option(
       '--runs <dir>',
@@ -71,22 +61,14 @@ export function addBatch(program: Command, runner: Runner): void {
       "the batch's name; default: made of what is converted, so that the same command means the same batch",
     )
     .option('--manifest <file>', 'rows of source,output[,input,parameters,destination] as CSV or JSON Lines')
-    .option(...recursiveOption)
-    .addOption(excludeOption)
     .option('--modified-since <time>', 'only files changed since: 2h, 7d, or an ISO time', pointInTime)
     .option('--files-from <file>', 'a file with one path a line, or with paths ended by NUL')
     .option(...templateOption)
     .option('--window <n>', 'jobs in flight at a time, 1 to 500; default: 50', windowSize)
     .option('--stop-after <n>', 'start no more after so many failures, or such a share of them: 10 or 5%', threshold)
-    .addOption(onExistingOption('when a result exists that no run of this batch wrote'))
     .addOption(unconvertibleOption)
-    .addOption(onUnknownOutcomeOption)
-    .option(...resubmitOption)
-    .option(...againOption)
-    .addOption(modeOption)
-    .option(...tagOption)
-    .option(...appOption)
-    .option('--dry-run', 'print what would be done, and do nothing')
+    .option('--dry-run', 'print what would be done, and do nothing');
+  addConversionOptions(run, 'when a result exists that no run of this batch wrote')
     .addHelpText('after', exitCodeHelp)
     .action(act(async () => (await import('./run.js')).batchRun));
 

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Agent, request } from 'undici';
-import { createConversionApi, type ConversionApi } from '../src/http/client';
+import { openConversionApi, type ConversionApi } from '../src/http/client';
 import { createLocalFiles } from '../src/storage/local-files';
 import { transfersOverS3 } from './support/s3-transfers';
 import { transferByJob } from './support/transfer-job';
@@ -106,7 +106,7 @@ async function measureS3(paths: Paths): Promise<void> {
 
 async function measureHttp(folder: string, paths: Paths): Promise<void> {
   const service = await startTransferService(path.join(folder, 'stored.bin'), paths.sourcePath);
-  const api = createConversionApi({ baseUrl: service.baseUrl, appId: 'bench', token: 'bench-token' });
+  const api = openConversionApi({ baseUrl: service.baseUrl, appId: 'bench', token: 'bench-token' });
   const setting = { ...paths, baseUrl: service.baseUrl, api, agent: new Agent() };
   try {
     const { upload, download, rssGrowthMiB } = await measure(transfersOverHttp, setting);

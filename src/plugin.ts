@@ -13,7 +13,7 @@ import { ConversionTimes } from './activities/pauses';
 import { RefusalWatch } from './activities/refusal-watch';
 import { WorkerMetrics } from './activities/worker-metrics';
 import { parseCallbackKeys, checkBaseUrl, createCallbackUrl } from './callbacks/callback-url';
-import { createConversionApi } from './http/client';
+import { openConversionApi } from './http/client';
 import type { ApiTimeouts, ConversionApi, RateMemory } from './http/conversion-api';
 import { createRateMemory } from './http/rate-limit/rate-memory';
 import { fixedToken, readTokenFile, RereadToken, type TokenSource } from './http/token-source';
@@ -251,7 +251,7 @@ export class FileConversionPlugin extends SimplePlugin {
       );
     }
     const { baseUrl, appId } = profile;
-    return createConversionApi({
+    return openConversionApi({
       baseUrl,
       appId,
       token,

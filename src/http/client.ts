@@ -27,7 +27,7 @@ export type * from './conversion-api';
 const whole: IncludeItem[] = ['entity', 'result'];
 
 /** A client for one app profile, with its own pool of keep-alive connections. Call `close` when done. */
-export function createConversionApi(options: ConversionApiOptions): ConversionApi {
+export function openConversionApi(options: ConversionApiOptions): ConversionApi {
   const connection = new ServiceConnection(options);
   const { quote } = connection;
 

@@ -3,8 +3,8 @@ import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { exitCodes } from '../../packages/cli/src/command-error';
 import { keysOfSection, variableOf } from '../../packages/cli/src/config/schema';
-import { appSchema, fileSchema } from '../../packages/service/src/accounts/accounts-file';
-import { parametersSchema } from '../../packages/service/src/engines/conversion';
+import { appSchema, accountsSchema } from '../../packages/service/src/accounts/accounts-file';
+import { engineParameters } from '../../packages/service/src/engines/conversion';
 import { findingCodes } from '../../src/batch/plan/findings';
 import { csvColumns } from '../../src/batch/report/csv';
 import { runFileErrorCodes } from '../../src/batch/run-files';
@@ -72,7 +72,7 @@ it('docs/batches.md and docs/schedules.md have a row for every command', () => {
 it('docs/service/accounts.md explains every key of an accounts file', () => {
   const explained = namesInFirstCells(textOf('docs/service/accounts.md')).map((name) => name.replace('limits.', ''));
   const { limits, ...ofApp } = appSchema.shape;
-  const ofFile = Object.keys(fileSchema.shape).filter((key) => key !== 'apps');
+  const ofFile = Object.keys(accountsSchema.shape).filter((key) => key !== 'apps');
   const limitKeys = Object.keys(limits.unwrap().shape);
   const withoutPrefix = [...Object.keys(ofApp), ...limitKeys, ...ofFile].map((key) => key.replace('limits.', ''));
   expect([...new Set(explained)].sort()).toEqual([...new Set(withoutPrefix)].sort());
@@ -86,7 +86,7 @@ it('docs/service/engines.md says what programs of the machine add', () => {
 
 it('docs/service/engines.md explains every parameter of a conversion', () => {
   const told = namesInFirstCells(sectionOf('docs/service/engines.md', '## Parameters'));
-  expect(told).toEqual(Object.keys(parametersSchema.shape));
+  expect(told).toEqual(Object.keys(engineParameters.shape));
 });
 
 it('pages name only alerts, variables and codes that there are', () => {

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { parse as parseToml } from 'smol-toml';
 import ts from 'typescript';
 import { fileSchema as configSchema } from '../../packages/cli/src/config/schema';
-import { fileSchema as accountsSchema } from '../../packages/service/src/accounts/accounts-file';
+import { accountsSchema as accountsSchema } from '../../packages/service/src/accounts/accounts-file';
 import { faultsSchema } from '../../packages/service/src/faults/faults';
 import { commandLinesOf, findUnknownWord } from '../support/command-lines';
 import { pages, root, snippetsOf, textOf } from './pages';

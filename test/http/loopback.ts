@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import net, { type AddressInfo } from 'node:net';
-import { createConversionApi, type ApiTimeouts, type ConversionApi } from '../../src/http/client';
+import { openConversionApi, type ApiTimeouts, type ConversionApi } from '../../src/http/client';
 import { ConversionApiError } from '../../src/http/errors';
 import { parseForm } from '../support/parse-form';
 
@@ -83,7 +83,7 @@ export async function freePort(): Promise<number> {
 }
 
 export function connectTo(baseUrl: string, timeouts?: Partial<ApiTimeouts>): ConversionApi {
-  const api = createConversionApi({ baseUrl, appId, token, timeouts });
+  const api = openConversionApi({ baseUrl, appId, token, timeouts });
   cleanups.push(() => api.close());
   return api;
 }

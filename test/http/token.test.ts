@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { createConversionApi } from '../../src/http/client';
+import { openConversionApi } from '../../src/http/client';
 import { appId, closeAll, connectTo, failureOf, readAll, readForm, sendJson, serve, serveTcp, token } from './loopback';
 
 afterEach(closeAll);
@@ -21,7 +21,7 @@ describe('the token', () => {
     'is refused before anything is sent when it is %j',
     async (bad) => {
       const { baseUrl, seen } = await serve((response) => sendJson(response, {}));
-      const api = createConversionApi({ baseUrl, appId, token: bad });
+      const api = openConversionApi({ baseUrl, appId, token: bad });
       const error = await failureOf(api.taskResponse({ connector: 'c' }));
       await api.close();
       expect(error).toMatchObject({ code: 'INVALID_REQUEST', mayHaveExecuted: false });
@@ -231,8 +231,8 @@ describe('a download link', () => {
 
 describe('the base URL', () => {
   it.each(['', 'api.vertopal.com', 'ftp://x', 'https://user:password@x/'])('%j is refused', (baseUrl) => {
-    expect(() => createConversionApi({ baseUrl, appId, token })).toThrow(TypeError);
-    expect(() => createConversionApi({ baseUrl, appId, token })).not.toThrow('password@');
+    expect(() => openConversionApi({ baseUrl, appId, token })).toThrow(TypeError);
+    expect(() => openConversionApi({ baseUrl, appId, token })).not.toThrow('password@');
   });
 
   it.each(['', '/', '/gateway', '/gateway/'])('may end with %j', async (suffix) => {

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { createS3Files } from '../../src/s3';
 import { createHttpsFiles } from '../../src/storage/https';
-import { createConversionApi } from '../../src/http/client';
+import { openConversionApi } from '../../src/http/client';
 import { proxyFor } from '../../src/network/proxy';
 import { startStubService, stubAppId, stubToken, type StubService } from '../support/stub-service';
 
@@ -83,7 +83,7 @@ describe('with a proxy in the environment', () => {
     proxy.close();
   });
 
-  const apiOf = (baseUrl: string) => createConversionApi({ baseUrl, appId: stubAppId, token: stubToken });
+  const apiOf = (baseUrl: string) => openConversionApi({ baseUrl, appId: stubAppId, token: stubToken });
 
   it('asks a service through it, and one on loopback directly', async () => {
     const far = apiOf('http://conversion.invalid');

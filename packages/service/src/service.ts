@@ -9,7 +9,7 @@ import { type CallbackOptions, CallbackQueue, checkCallbackOptions } from './cal
 import { ConversionPool } from './engines/conversion-pool';
 import { FormatCatalog } from './engines/formats';
 import { Faults, type FaultsOptions } from './faults/faults';
-import { FileStore, refuseForeignFolder } from './files/file-store';
+import { ServiceFiles, refuseForeignFolder } from './files/file-store';
 import { createServer } from './http/server';
 import { documentVersion } from './shared/api-version';
 import { lockDataDir, openDatabase } from './shared/database';
@@ -107,7 +107,7 @@ export async function startConversionService(options: ConversionServiceOptions):
   }
 
   async function startWithStore(store: TaskStore): Promise<ConversionService> {
-    const files = new FileStore(dataDir, limits);
+    const files = new ServiceFiles(dataDir, limits);
     await files.prepare();
     const stopCleanup = await startCleanup({ files, store, limits, log });
     const folder = path.join(dataDir, 'conversions');

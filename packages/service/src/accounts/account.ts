@@ -110,7 +110,7 @@ type Balance = Readonly<z.infer<typeof balanceSchema>>;
  * The vCredits of the apps. Admission reserves, completion charges what was reserved or releases it; each is part of the
  * transaction that writes the task, so that no crash can come between the two. An app without a limit consumes nothing.
  */
-export class Ledger {
+export class CreditLedger {
   readonly #statements;
 
   constructor(db: ServiceDatabase) {

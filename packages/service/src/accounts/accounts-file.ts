@@ -24,7 +24,7 @@ export type AccountsFile = ReturnType<typeof parseAccountsFile>;
 
 /** @throws SettingsFileError with one line: the file, the first key that is wrong, and what it must be. */
 export function parseAccountsFile(text: string, file: string) {
-  const values = checkToml(text, { file, schema: fileSchema });
+  const values = checkToml(text, { file, schema: accountsSchema });
   const { [embeddedAppName]: embedded, ...others } = values.apps;
   const set = (['app_id', 'token_sha256'] as const).find((key) => embedded?.[key] !== undefined);
   if (set) {
@@ -127,7 +127,7 @@ export const appSchema = z.strictObject({
   rate_limits: rateLimits.prefault({}),
 });
 
-export const fileSchema = z.strictObject({
+export const accountsSchema = z.strictObject({
   /** Defaults for every app. */
   rate_limits: rateLimits.prefault({}),
   /** Requests without a valid token, by address. */
@@ -153,7 +153,7 @@ export const fileSchema = z.strictObject({
 });
 
 type AppValues = z.output<typeof appSchema>;
-type FileValues = z.output<typeof fileSchema>;
+type FileValues = z.output<typeof accountsSchema>;
 
 /**
  * Adds an app at the end of the file, whose token is shown once: the file holds only its hash.

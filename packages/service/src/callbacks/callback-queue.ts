@@ -194,7 +194,8 @@ export class CallbackQueue {
     const now = Date.now();
     const attempts = before + (outcome.kind === 'refused' && !outcome.sent ? 0 : 1);
     const { kind, problem } = outcome;
-    const retryAt = kind === 'unanswered' ? planRetry({ ...outcome, attempts, completedAt, now }, settings) : undefined;
+    const retryAt =
+      kind === 'unanswered' ? planRedelivery({ ...outcome, attempts, completedAt, now }, settings) : undefined;
     const ended = kind === 'delivered' ? kind : 'failed';
     const state = retryAt === undefined ? ended : 'pending';
     const endedAt = retryAt === undefined ? now : null;
@@ -224,7 +225,7 @@ function judge({ status, retryAfter }: CallbackAnswer): Outcome {
 }
 
 /** When to try again after so many attempts; undefined: never. A RETRY-AFTER is waited for in full; the pause is jittered by up to half, so that callbacks that failed together spread out. */
-export function planRetry(
+export function planRedelivery(
   {
     attempts,
     completedAt,

@@ -1,5 +1,5 @@
 import { entriesOf, textOfEntry } from './archive';
-import type { ConversionRequest, Warnings } from './conversion';
+import type { EngineRequest, Warnings } from './conversion';
 import { readInputText } from './input';
 import { describeMissingGlyphs } from './missing-glyphs';
 import { type OfficeTexts, officeTexts } from './office-texts';
@@ -22,7 +22,7 @@ const noText = /\b\w+\s*=\s*("[^"]*"|\w+)|\{\{?[^{}]*\}\}?|\[\[[^\]|]*(?:\||\]\[
  * markup, or escape letters.
  */
 export async function describeUnread(
-  request: ConversionRequest,
+  request: EngineRequest,
   input: Buffer,
   { output, readAgain }: { output: Uint8Array; readAgain: () => Promise<string> },
 ): Promise<Warnings> {
@@ -64,20 +64,20 @@ function describeAside({ commentCount, noteCount }: OfficeTexts): Warnings {
 }
 
 /** What of a document, of slides or of a spreadsheet is not on the pages that a program has printed. */
-export async function describeUnprinted(request: ConversionRequest, input: Buffer, pdf: Uint8Array): Promise<Warnings> {
+export async function describeUnprinted(request: EngineRequest, input: Buffer, pdf: Uint8Array): Promise<Warnings> {
   const { reader } = request.route;
   if (reader === 'xlsx' || reader === 'ods') return describeUnprintedCells(request, input, pdf);
   const texts = officeTexts(reader, input);
   return texts ? { ...describeAside(texts), ...(await describePages(request, texts.body, pdf)) } : {};
 }
 
-async function describePages(request: ConversionRequest, body: string | undefined, pdf: Uint8Array): Promise<Warnings> {
+async function describePages(request: EngineRequest, body: string | undefined, pdf: Uint8Array): Promise<Warnings> {
   const { warnings, shown } = await describeMissingGlyphs(body ?? '');
   const text = request.parameters.pages === undefined ? shown : '';
   return { ...warnings, ...(await checkPdf(pdf, { text, isSet: false })) };
 }
 
-async function describeUnprintedCells(request: ConversionRequest, input: Buffer, pdf: Uint8Array): Promise<Warnings> {
+async function describeUnprintedCells(request: EngineRequest, input: Buffer, pdf: Uint8Array): Promise<Warnings> {
   if (!isHere({ npm: '@e965/xlsx' })) return {};
   const { shownTexts } = await import('./spreadsheet.js');
   const cells = await shownTexts(input, request.route.reader as 'xlsx' | 'ods');

@@ -10,7 +10,7 @@ import { showBytes } from '../shared/limits';
 import {
   type ConversionOutcome,
   conversionOutcomeSchema,
-  type ConversionRequest,
+  type EngineRequest,
   triesByEnd,
   wroteTooMuch,
 } from './conversion';
@@ -57,7 +57,7 @@ export class ConversionPool {
   }
 
   /** Converts one file. Never throws: whatever happens to the process is an outcome. */
-  async convert(request: ConversionRequest): Promise<PoolOutcome> {
+  async convert(request: EngineRequest): Promise<PoolOutcome> {
     if (this.#closed) return { status: 'interrupted' };
     let process: ConversionProcess;
     try {
@@ -111,7 +111,7 @@ export class ConversionPool {
     this.#all.delete(process);
   }
 
-  #describe(ending: ProcessEnding, { timeoutMs }: ConversionRequest): ConversionOutcome {
+  #describe(ending: ProcessEnding, { timeoutMs }: EngineRequest): ConversionOutcome {
     if (ending.by === 'answer') return ending.outcome;
     const failed = (message: string) => ({ worn: true, status: 'failed' as const, message });
     const broken = (message: string) => ({ worn: true, status: 'broken' as const, message });
@@ -271,7 +271,7 @@ class ConversionProcess {
   }
 
   /** Converts one file. When this resolves, the process does nothing more: it has answered, or it is dead. */
-  async convert(request: ConversionRequest): Promise<ProcessEnding> {
+  async convert(request: EngineRequest): Promise<ProcessEnding> {
     const folder = path.join(this.#folder, 'conversion');
     const input = `input.${request.inputFormat.split('-', 1)[0] ?? ''}`;
     const seenAs = path.join(this.#seenAs, 'conversion');
@@ -299,7 +299,7 @@ class ConversionProcess {
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  async #ask(request: ConversionRequest): Promise<ProcessEnding> {
+  async #ask(request: EngineRequest): Promise<ProcessEnding> {
     if (this.#ended) return this.#ended;
     const clock = setTimeout(() => {
       this.#ended ??= { by: 'timeout' };

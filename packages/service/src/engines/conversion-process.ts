@@ -5,14 +5,14 @@ import { inspectError, isOutOfSpace, outOfSpaceMessage } from '../shared/caught'
 import {
   ConversionFailure,
   type ConversionOutcome,
-  type ConversionRequest,
+  type EngineRequest,
   conversionRequestSchema,
   type Converted,
   type ConvertedFile,
   isWornOut,
   oneLine,
   ProgramKilled,
-  reasonOf,
+  failureReason,
   wroteTooMuch,
 } from './conversion';
 import { engines } from './engines-table';
@@ -45,7 +45,7 @@ process.on('message', (message) => {
   void convert(conversionRequestSchema.parse(message)).then((outcome) => process.send?.(outcome));
 });
 
-async function convert(request: ConversionRequest): Promise<ConversionOutcome> {
+async function convert(request: EngineRequest): Promise<ConversionOutcome> {
   try {
     const engine = engines.find(({ name }) => name === request.route.engine);
     if (!engine) throw new Error(`There is no engine ${request.route.engine}.`);
@@ -85,5 +85,5 @@ function describeFailure(error: unknown): { status: 'failed' | 'broken'; message
   if (error instanceof ProgramKilled) return { status: 'broken', message: error.message, end: 'killed' };
   const { code, syscall } = inspectError(error);
   if (code === 'EFBIG') return { status: 'failed', message: wroteTooMuch(maxWrittenBytes) };
-  return { status: syscall === undefined ? 'failed' : 'broken', message: reasonOf(error) };
+  return { status: syscall === undefined ? 'failed' : 'broken', message: failureReason(error) };
 }

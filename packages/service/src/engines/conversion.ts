@@ -27,8 +27,8 @@ export const parameterSchemas = {
 
 export type ParameterName = keyof typeof parameterSchemas;
 
-export const parametersSchema = z.object(parameterSchemas).partial();
-export type Parameters = z.infer<typeof parametersSchema>;
+export const engineParameters = z.object(parameterSchemas).partial();
+export type Parameters = z.infer<typeof engineParameters>;
 
 /** Width and height of paper, in inches. */
 export const papers: Readonly<Record<NonNullable<Parameters['page_size']>, readonly [width: number, height: number]>> =
@@ -63,10 +63,10 @@ export const conversionRequestSchema = z.object({
   /** Public names of the two formats, for messages. */
   inputFormat: z.string(),
   outputFormat: z.string(),
-  parameters: parametersSchema,
+  parameters: engineParameters,
   timeoutMs: z.number(),
 });
-export type ConversionRequest = Readonly<z.infer<typeof conversionRequestSchema>>;
+export type EngineRequest = Readonly<z.infer<typeof conversionRequestSchema>>;
 
 /** Warning names, each with how to resolve it. */
 export type Warnings = Record<string, string>;
@@ -123,7 +123,7 @@ export function oneLine(text: string): string {
 }
 
 /** Why something failed, on one line. */
-export function reasonOf(error: unknown): string {
+export function failureReason(error: unknown): string {
   return oneLine(messageOf(error));
 }
 
@@ -138,7 +138,7 @@ export async function loadEngine<Module>(packageName: string, load: () => Promis
     return await load();
   } catch (error) {
     throw new ConversionFailure(
-      `The engine ${packageName} cannot be loaded. Run: npm install ${packageName} (${reasonOf(error)})`,
+      `The engine ${packageName} cannot be loaded. Run: npm install ${packageName} (${failureReason(error)})`,
     );
   }
 }

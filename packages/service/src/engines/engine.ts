@@ -1,4 +1,4 @@
-import type { ConversionRequest, Converted, ConvertedFile, ParameterName } from './conversion';
+import type { EngineRequest, Converted, ConvertedFile, ParameterName } from './conversion';
 
 /** Every engine, the first choice for a pair of formats before the others. */
 export const engineNames = [
@@ -60,7 +60,7 @@ export interface Program {
 }
 
 /** Throws a ConversionFailure when it is the input that cannot be converted. */
-export type Convert = (request: ConversionRequest) => Promise<Converted | ConvertedFile>;
+export type Convert = (request: EngineRequest) => Promise<Converted | ConvertedFile>;
 
 /** `jpg=jpeg png`: the engine calls jpg "jpeg", and png as everybody does. */
 export function codecs(names: string): Codecs {

@@ -1,4 +1,4 @@
-import type { ConversionRequest, Converted } from './conversion';
+import type { EngineRequest, Converted } from './conversion';
 import { codecs, type Convert, type Engine, type EngineName, engineNames, type Need } from './engine';
 import { readInput } from './input';
 import { programs } from './programs';
@@ -137,6 +137,6 @@ const table: Readonly<Record<EngineName, Omit<Engine, 'name'>>> = {
 export const engines: readonly Engine[] = engineNames.map((name) => ({ name, ...table[name] }));
 
 /** Of an engine that has its input in memory. */
-function ofBytes(convert: (request: ConversionRequest, input: Buffer) => Promise<Converted>): Convert {
+function ofBytes(convert: (request: EngineRequest, input: Buffer) => Promise<Converted>): Convert {
   return async (request) => convert(request, await readInput(request));
 }

@@ -1,5 +1,5 @@
 import { entriesOf, textOfEntry } from './archive';
-import { ConversionFailure, type ConversionRequest, type Warnings } from './conversion';
+import { ConversionFailure, type EngineRequest, type Warnings } from './conversion';
 import type { Engine } from './engine';
 import { formatRows } from './formats-table';
 import { readInput } from './input';
@@ -43,7 +43,7 @@ const binary = new Set([
 ]);
 
 /** The name of a format, or undefined for what has no marks of its own, as most texts. */
-export function kindOf(input: Buffer, inputFormat: string): string | undefined {
+export function fileKindOf(input: Buffer, inputFormat: string): string | undefined {
   const head = input.toString('latin1', 0, 512);
   const started = starts.find(([, start]) => start.test(head))?.[0];
   if (started !== undefined) return started;
@@ -59,14 +59,14 @@ export function kindOf(input: Buffer, inputFormat: string): string | undefined {
 
 /** A request for what its file really is, where the engine reads that. @throws ConversionFailure that says what it is. */
 export async function asItIs(
-  request: ConversionRequest,
+  request: EngineRequest,
   engine: Pick<Engine, 'families' | 'name'>,
-): Promise<{ request: ConversionRequest; warnings: Warnings }> {
+): Promise<{ request: EngineRequest; warnings: Warnings }> {
   const same = { request, warnings: {} };
   const [named = ''] = request.inputFormat.split('-');
   // FFmpeg and sharp look themselves, and films are too large to be read here.
   if (engine.name === 'ffmpeg' || pictures.has(named)) return same;
-  const kind = kindOf(await readInput(request), named);
+  const kind = fileKindOf(await readInput(request), named);
   if (kind === undefined || kind === named || (!binary.has(named) && !binary.has(kind) && !pictures.has(kind)))
     return same;
   const { writer } = request.route;

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { ConversionFailure, type ConversionRequest, type ConvertedFile, type Warnings } from './conversion';
-import { nameOf, planTracks, type Track, type TrackPlan, tracksSchema } from './film-tracks';
+import { ConversionFailure, type EngineRequest, type ConvertedFile, type Warnings } from './conversion';
+import { trackName, planTracks, type Track, type TrackPlan, tracksSchema } from './film-tracks';
 import { lastLine, pathOf, programs, runProgram, workFolderOf } from './programs';
 
 /** Sound and film, with the codecs that FFmpeg itself chooses for a container. */
-export async function convertFilm(request: ConversionRequest): Promise<ConvertedFile> {
+export async function convertFilm(request: EngineRequest): Promise<ConvertedFile> {
   const tracks = await readTracks(request);
   const plan = planTracks(request, tracks);
   const result = path.join(workFolderOf(request), 'result');
@@ -25,11 +25,11 @@ export async function convertFilm(request: ConversionRequest): Promise<Converted
 }
 
 /** A file is what its name says: a list of other files under another name is not followed. */
-function inputOf({ route: { reader }, inputPath }: ConversionRequest): string[] {
+function inputOf({ route: { reader }, inputPath }: EngineRequest): string[] {
   return ['-protocol_whitelist', 'file', '-f', reader, '-i', inputPath];
 }
 
-async function readTracks(request: ConversionRequest): Promise<Track[]> {
+async function readTracks(request: EngineRequest): Promise<Track[]> {
   const list = path.join(workFolderOf(request), 'tracks.json');
   const ended = await runProgram(
     pathOf(programs.ffprobe),
@@ -44,19 +44,19 @@ async function readTracks(request: ConversionRequest): Promise<Track[]> {
 }
 
 function describeLosses(
-  { outputFormat }: ConversionRequest,
+  { outputFormat }: EngineRequest,
   { lost, losesAlpha, mixedDown }: TrackPlan,
   says: string,
 ): Warnings {
   const warnings: Warnings = {};
   if (lost.length > 0) {
     warnings['TRACKS_LOST'] =
-      `${lost.length} track(s) are not in the result, because ${outputFormat} cannot hold them: ${lost.map(nameOf).join(', ')}. Convert to mkv to keep them.`;
+      `${lost.length} track(s) are not in the result, because ${outputFormat} cannot hold them: ${lost.map(trackName).join(', ')}. Convert to mkv to keep them.`;
   }
   if (losesAlpha) warnings['TRANSPARENCY_LOST'] = `${outputFormat} has no transparency. Convert to webm to keep it.`;
   if (mixedDown.length > 0) {
     warnings['SOUND_MIXED_DOWN'] =
-      `${outputFormat} has two channels: ${mixedDown.map((track) => `${nameOf(track)} had ${track.channels}`).join(', ')}. Convert to mkv, m4a, flac or wav to keep them.`;
+      `${outputFormat} has two channels: ${mixedDown.map((track) => `${trackName(track)} had ${track.channels}`).join(', ')}. Convert to mkv, m4a, flac or wav to keep them.`;
   }
   if (says.trim() !== '') {
     warnings['INPUT_DAMAGED'] =
@@ -66,7 +66,7 @@ function describeLosses(
 }
 
 /** The first of several complaints is the cause; the others follow from it. */
-function reasonIn(says: string, request: ConversionRequest): string {
+function reasonIn(says: string, request: EngineRequest): string {
   const [first = ''] = says.trim().split('\n').map(plain);
   if (/Invalid data found|moov atom not found|End of file/.test(says)) return 'it is damaged or cut off.';
   return lastLine(first, request);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ConversionFailure, type ConversionRequest } from './conversion';
+import { ConversionFailure, type EngineRequest } from './conversion';
 
 /** Which tracks of a film or a sound its target holds, and how. */
 
@@ -62,7 +62,7 @@ export interface TrackPlan {
   readonly mixedDown: readonly Track[];
 }
 
-export function planTracks({ inputFormat, outputFormat }: ConversionRequest, tracks: readonly Track[]): TrackPlan {
+export function planTracks({ inputFormat, outputFormat }: EngineRequest, tracks: readonly Track[]): TrackPlan {
   const container = containers[outputFormat] ?? soundAlone;
   const isCover = ({ disposition }: Track) => disposition.attached_pic === 1;
   const of = (type: string) => tracks.filter((track) => track.codec_type === type && !isCover(track));
@@ -117,7 +117,7 @@ function subtitleCodec({ subtitles, keeps }: Container, { codec_name: codec }: T
 const kinds: Readonly<Record<string, string>> = { audio: 'sound', video: 'pictures', subtitle: 'subtitles' };
 
 /** `sound 2 (deu, Commentary)`: its number in the file, from 1 on. */
-export function nameOf({ index, codec_type: type, codec_name: codec, tags, disposition }: Track): string {
+export function trackName({ index, codec_type: type, codec_name: codec, tags, disposition }: Track): string {
   const kind = disposition.attached_pic === 1 ? 'cover' : (kinds[type] ?? type);
   const details = [tags.language === 'und' ? undefined : tags.language, tags.title].filter(Boolean);
   return `${kind} ${index + 1} (${details.length > 0 ? details.join(', ') : codec})`;

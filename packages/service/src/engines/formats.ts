@@ -1,7 +1,7 @@
 import type { Format } from 'temporal-file-conversion/contract';
-import { extensionOf } from '../files/file-name';
+import { fileExtension } from '../files/file-name';
 import { TaskError } from '../shared/task-error';
-import type { ConversionRequest, Parameters } from './conversion';
+import type { EngineRequest, Parameters } from './conversion';
 import { engineNames, type Need } from './engine';
 import { engines } from './engines-table';
 import { type FormatRow, formatRows } from './formats-table';
@@ -11,7 +11,7 @@ import { installCommand, isHere } from './programs';
 const nameStructure = /^[a-z0-9]+(-[a-z0-9_]+)?$/;
 
 /** How to convert a pair: the engine, and what it calls the two formats. */
-type Route = ConversionRequest['route'];
+type Route = EngineRequest['route'];
 
 /** A family of an engine, and what of its needs is not here. */
 type Lane = ReturnType<typeof lanesOf>[number];
@@ -171,7 +171,7 @@ export function chooseInput(
   catalog: FormatCatalog,
   { named, fileName }: { named: string | undefined; fileName: string },
 ): FormatRow {
-  const extension = extensionOf(fileName);
+  const extension = fileExtension(fileName);
   const input = named === undefined ? catalog.ofExtension(extension) : requireFormat(catalog, named, 'input');
   if (!input) throw new TaskError('INVALID_INPUT_FORMAT', { subject: extension });
   if ([...input.extensions, ...input.readsAlso].includes(extension)) return input;

@@ -1,10 +1,10 @@
 import type { Metadata, Sharp } from 'sharp';
 import {
   ConversionFailure,
-  type ConversionRequest,
+  type EngineRequest,
   type Converted,
   loadEngine,
-  reasonOf,
+  failureReason,
   type Warnings,
 } from './conversion';
 
@@ -32,7 +32,7 @@ export async function loadSharp() {
 }
 
 /** Converts between image formats with sharp. */
-export async function convertImage(request: ConversionRequest, input: Buffer): Promise<Converted> {
+export async function convertImage(request: EngineRequest, input: Buffer): Promise<Converted> {
   const sharp = await loadSharp();
   const { writer } = request.route;
   const { width } = request.parameters;
@@ -58,7 +58,7 @@ export async function convertImage(request: ConversionRequest, input: Buffer): P
 /** What is no pixel and matters in print: how large the picture is, its colours, and how finely they are told, and what the camera said of it. */
 function withProperties(
   image: Sharp,
-  { route: { reader, writer }, parameters }: ConversionRequest,
+  { route: { reader, writer }, parameters }: EngineRequest,
   metadata: Metadata,
 ): Sharp {
   const density = reader === 'svg' ? undefined : densityOf(metadata);
@@ -100,14 +100,14 @@ function exifDensity(exif: Buffer): number | undefined {
 }
 
 /** In the format that is asked for, with the quality that is asked for. */
-export function encodePicture(image: Sharp, { route: { writer }, parameters: { quality } }: ConversionRequest): Sharp {
+export function encodePicture(image: Sharp, { route: { writer }, parameters: { quality } }: EngineRequest): Sharp {
   const write = encode[writer];
   if (!write) throw new Error(`No picture is written as ${writer}.`);
   return write(image, quality === undefined ? {} : { quality });
 }
 
 function describeLosses(
-  { inputFormat, outputFormat, route: { reader, writer } }: ConversionRequest,
+  { inputFormat, outputFormat, route: { reader, writer } }: EngineRequest,
   metadata: Metadata,
 ): Warnings {
   const warnings: Warnings = {};
@@ -126,14 +126,14 @@ function describeLosses(
   return warnings;
 }
 
-function tooLarge({ inputFormat }: ConversionRequest): ConversionFailure {
+function tooLarge({ inputFormat }: EngineRequest): ConversionFailure {
   const megapixels = maxPixels / 1_000_000;
   const name = inputFormat.toUpperCase();
   return new ConversionFailure(`The ${name} image has more than ${megapixels} megapixels; make it smaller.`);
 }
 
-function explain(error: unknown, request: ConversionRequest): ConversionFailure {
-  const reason = reasonOf(error);
+function explain(error: unknown, request: EngineRequest): ConversionFailure {
+  const reason = failureReason(error);
   const name = request.inputFormat.toUpperCase();
   if (/unsupported image format/i.test(reason)) {
     return new ConversionFailure(`The file is not a ${name} image, nor any other image that can be read.`);

@@ -2,13 +2,13 @@ import { isAscii, isUtf8 } from 'node:buffer';
 import { readFile, stat } from 'node:fs/promises';
 import { latin1ToWindows1252 } from 'temporal-file-conversion/storage';
 import { entriesOf } from './archive';
-import { ConversionFailure, type ConversionRequest, type Warnings } from './conversion';
+import { ConversionFailure, type EngineRequest, type Warnings } from './conversion';
 
 /** What engines read: the bytes of a file, its text, or a zip archive. */
 
 const maxInputBytes = 256 * 1024 * 1024;
 
-export async function readInput({ inputPath, inputFormat }: ConversionRequest): Promise<Buffer> {
+export async function readInput({ inputPath, inputFormat }: EngineRequest): Promise<Buffer> {
   const { size } = await stat(inputPath);
   if (size > maxInputBytes) {
     throw new ConversionFailure(
@@ -169,7 +169,7 @@ const archiveStart = Buffer.from('PK');
 const compoundFileStart = Buffer.from('d0cf11e0a1b11ae1', 'hex');
 
 /** Refuses what is no zip archive, or unpacks to too much; one that lies about that meets the limits of its process. */
-export function requireArchive({ inputFormat }: Pick<ConversionRequest, 'inputFormat'>, input: Buffer): void {
+export function requireArchive({ inputFormat }: Pick<EngineRequest, 'inputFormat'>, input: Buffer): void {
   const name = inputFormat.toUpperCase();
   if (startsWith(input, compoundFileStart)) {
     throw new ConversionFailure(

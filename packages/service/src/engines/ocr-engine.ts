@@ -1,18 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Sharp } from 'sharp';
-import {
-  ConversionFailure,
-  type ConversionRequest,
-  type Converted,
-  type ConvertedFile,
-  type Warnings,
-} from './conversion';
+import { ConversionFailure, type EngineRequest, type Converted, type ConvertedFile, type Warnings } from './conversion';
 import { loadSharp, maxPixels } from './image-engine';
 import { readInput } from './input';
 import { hasNotes, pageWithForms } from './pdf-forms';
 import { assemble, copyPdf } from './pdf-pages';
-import { pageNumbers, renderPage, textOfPage, withPdf } from './pdf-reader';
+import { pageNumbers, drawPage, textOfPage, withPdf } from './pdf-reader';
 import { lastLine, pathOf, programs, runProgram, workFolderOf } from './programs';
 
 /** What print needs to be read. */
@@ -20,7 +14,7 @@ const defaultDpi = 300;
 const pageEnd = '\f';
 
 /** Reads the text in pictures and scanned pages with Tesseract. */
-export async function recognise(request: ConversionRequest): Promise<Converted | ConvertedFile> {
+export async function recognise(request: EngineRequest): Promise<Converted | ConvertedFile> {
   const input = await readInput(request);
   const isPdf = request.route.reader === 'pdf';
   if (request.route.writer === 'pdf') {
@@ -33,7 +27,7 @@ export async function recognise(request: ConversionRequest): Promise<Converted |
 }
 
 /** Pages that hold text stay as they are, unless a language is named; the others become pictures whose text can be searched. */
-async function recognisePdf(request: ConversionRequest, input: Buffer): Promise<Converted | ConvertedFile> {
+async function recognisePdf(request: EngineRequest, input: Buffer): Promise<Converted | ConvertedFile> {
   const isAsked = request.parameters.ocr_language !== undefined;
   const pages = await withPdf(input, (document) => {
     const numbers = pageNumbers(document, request);
@@ -64,7 +58,7 @@ async function recognisePdf(request: ConversionRequest, input: Buffer): Promise<
 }
 
 /** The text that a page holds, or else the text in its picture. */
-async function textsOfPdf(request: ConversionRequest, input: Buffer): Promise<string[]> {
+async function textsOfPdf(request: EngineRequest, input: Buffer): Promise<string[]> {
   const texts = await withPdf(input, (document) => {
     const pages = pageNumbers(document, request).map((number) => pageWithForms(document, number));
     return Promise.resolve(pages.map(textOfPage));
@@ -75,18 +69,18 @@ async function textsOfPdf(request: ConversionRequest, input: Buffer): Promise<st
   return texts.map((text, index) => (text === '' ? (found[scanned.indexOf(index)] ?? '') : text));
 }
 
-async function textsOf(request: ConversionRequest, pages: readonly Sharp[]): Promise<string[]> {
+async function textsOf(request: EngineRequest, pages: readonly Sharp[]): Promise<string[]> {
   const text = await readFile(await runTesseract(request, pages, 'txt'), 'utf8');
   return text.split(pageEnd).slice(0, pages.length);
 }
 
-async function drawnPages(request: ConversionRequest, input: Buffer, only: readonly number[]): Promise<Sharp[]> {
+async function drawnPages(request: EngineRequest, input: Buffer, only: readonly number[]): Promise<Sharp[]> {
   return withPdf(input, async (document) => {
     const pages: Sharp[] = [];
     for (const [index, number] of pageNumbers(document, request).entries()) {
       if (!only.includes(index)) continue;
       const page = pageWithForms(document, number);
-      pages.push(await renderPage(page, { parameters: { dpi: defaultDpi, ...request.parameters } }));
+      pages.push(await drawPage(page, { parameters: { dpi: defaultDpi, ...request.parameters } }));
     }
     return pages;
   });
@@ -105,7 +99,7 @@ async function picturesIn(input: Buffer): Promise<Sharp[]> {
 }
 
 /** @returns the path of the result. */
-async function runTesseract(request: ConversionRequest, pages: readonly Sharp[], writer: string): Promise<string> {
+async function runTesseract(request: EngineRequest, pages: readonly Sharp[], writer: string): Promise<string> {
   const folder = workFolderOf(request);
   const names: string[] = [];
   for (const [index, page] of pages.entries()) {

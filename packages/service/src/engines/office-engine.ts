@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describeUnprinted } from './completeness';
-import { ConversionFailure, type ConversionRequest, type ConvertedFile, wearOut } from './conversion';
+import { ConversionFailure, type EngineRequest, type ConvertedFile, wearOut } from './conversion';
 import { readInput, requireArchive } from './input';
 import { homeOf, lastLine, pathOf, programs, runProgram, workFolderOf } from './programs';
 
@@ -37,7 +37,7 @@ const filters: Readonly<Record<string, string>> = {
 
 let files = 0;
 
-export async function convertOffice(request: ConversionRequest): Promise<ConvertedFile> {
+export async function convertOffice(request: EngineRequest): Promise<ConvertedFile> {
   const { reader } = request.route;
   const input = await readInput(request);
   if (zipped.has(reader)) requireArchive(request, input);
@@ -74,7 +74,7 @@ function extensionOf(writer: string): string {
   return writer.endsWith('_pdf_Export') ? 'pdf' : writer;
 }
 
-function targetOf({ route: { writer }, parameters: { pages, quality } }: ConversionRequest): string {
+function targetOf({ route: { writer }, parameters: { pages, quality } }: EngineRequest): string {
   if (extensionOf(writer) !== 'pdf') return filters[writer] ?? writer;
   const options = {
     ...(pages !== undefined && { PageRange: { type: 'string', value: pages } }),

@@ -5,7 +5,7 @@ import type { Readable, Writable } from 'node:stream';
 import { z } from 'zod';
 import {
   ConversionFailure,
-  type ConversionRequest,
+  type EngineRequest,
   type Converted,
   millimetresPerInch,
   papers,
@@ -33,7 +33,7 @@ function filesBeside(html: string): string[] {
 /** A page that forwards would be left, at a moment of its own, for one that may not be loaded. */
 const forwarding = /<meta\b[^>]*\bhttp-equiv\s*=\s*["']?refresh\b[^>]*>/gi;
 
-export async function printPage(request: ConversionRequest): Promise<Converted> {
+export async function printPage(request: EngineRequest): Promise<Converted> {
   const { text, warnings } = readInputText(await readInput(request), request.inputFormat);
   const browser = startBrowser(request);
   try {
@@ -86,7 +86,7 @@ const messageSchema = z.object({
 /** Of its sockets, whose paths must be short: its working folder, which goes with the conversion however that ends. */
 const shortPath = '/proc/self/cwd';
 
-function startBrowser(request: ConversionRequest) {
+function startBrowser(request: EngineRequest) {
   const temporary = existsSync(shortPath) ? shortPath : homeOf(request);
   // Its own sandbox wants namespaces, which root and processes that are shut in already don't get.
   const isShutIn = process.getuid?.() === 0 || process.ppid === 1;

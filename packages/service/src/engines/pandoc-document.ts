@@ -34,11 +34,11 @@ export function listOf(value: unknown): unknown[] {
 }
 
 /** The text of any part of a document, without its markup and its attributes. */
-export function textOf(value: unknown): string {
+export function pandocText(value: unknown): string {
   if (typeof value === 'string') return value;
-  if (Array.isArray(value)) return isAttributes(value) ? '' : value.map(textOf).join('');
+  if (Array.isArray(value)) return isAttributes(value) ? '' : value.map(pandocText).join('');
   if (!isNode(value)) return '';
-  return value.c === undefined ? ' ' : textOf(value.c);
+  return value.c === undefined ? ' ' : pandocText(value.c);
 }
 
 /** The text that a reader of a document sees. */
@@ -49,7 +49,7 @@ export function shownText(document: unknown): string {
     if (node.t === 'Link') return shownText({ blocks: part(node, 1) });
     return inlines.has(node.t) ? undefined : [' ', shownText({ blocks: node.c }), ' '];
   });
-  return textOf(shown);
+  return pandocText(shown);
 }
 
 const unseen = new Set(['Image', 'Math', 'RawBlock', 'RawInline']);

@@ -1,11 +1,11 @@
 import {
   ConversionFailure,
-  type ConversionRequest,
+  type EngineRequest,
   type Converted,
   fewOf,
   loadEngine,
   oneLine,
-  reasonOf,
+  failureReason,
   type Warnings,
   wearOut,
 } from './conversion';
@@ -30,7 +30,7 @@ const containers = new Set(['docx', 'odt', 'epub2', 'epub3', 'rtf', 'fb2']);
 const carelessContainers = new Set(['pptx', 'ipynb']);
 
 /** Converts between document formats with pandoc. */
-export async function convertDocument(request: ConversionRequest, input: Buffer): Promise<Converted> {
+export async function convertDocument(request: EngineRequest, input: Buffer): Promise<Converted> {
   const { writer: to } = request.route;
   const standalone = { standalone: true };
   if (pageWriters.has(to)) return convertToPage(request, input);
@@ -44,7 +44,7 @@ export async function convertDocument(request: ConversionRequest, input: Buffer)
   return { data, warnings: { ...warnings, IMAGES_LOST: message } };
 }
 
-async function convertToPage(request: ConversionRequest, input: Buffer): Promise<Converted> {
+async function convertToPage(request: EngineRequest, input: Buffer): Promise<Converted> {
   const to = request.route.writer;
   try {
     // Looking for images takes pandoc twice as long.
@@ -59,7 +59,7 @@ async function convertToPage(request: ConversionRequest, input: Buffer): Promise
   }
 }
 
-async function convertWithImages(request: ConversionRequest, input: Buffer): Promise<Converted> {
+async function convertWithImages(request: EngineRequest, input: Buffer): Promise<Converted> {
   const read = await readDocument(request, input, { to: 'json', options: { 'extract-media': 'media' } });
   const { json, missing } = embedImages(Buffer.from(read.data).toString('utf8'), read.media);
   const options = { standalone: true };
@@ -70,7 +70,7 @@ async function convertWithImages(request: ConversionRequest, input: Buffer): Pro
 
 /** Reads the input of a conversion and writes it in the format that pandoc calls `to`. */
 export async function readDocument(
-  request: ConversionRequest,
+  request: EngineRequest,
   input: Buffer,
   { to, options }: { to: string; options: Record<string, unknown> },
 ): Promise<PandocOutput> {
@@ -108,7 +108,7 @@ function withBreakStyle(odt: Uint8Array): Uint8Array {
 
 /** What pandoc reads of an input: itself, its text (pandoc takes everything for UTF-8), or a document that is made of it here. */
 async function prepare(
-  { route: { reader }, title, inputFormat }: ConversionRequest,
+  { route: { reader }, title, inputFormat }: EngineRequest,
   input: Buffer,
   writer: string,
 ): Promise<Pick<PandocRun, 'from' | 'input'> & { warnings: Warnings }> {
@@ -149,7 +149,9 @@ export async function runPandoc({ from, to, input, inputName, options = {} }: Pa
   const result = await pandoc.convert(allOptions, null, files).catch((error: unknown) => {
     // Its WebAssembly has crashed.
     wearOut();
-    throw new ConversionFailure(`The document is too large or too deeply nested for the engine (${reasonOf(error)}).`);
+    throw new ConversionFailure(
+      `The document is too large or too deeply nested for the engine (${failureReason(error)}).`,
+    );
   });
   const error = /^ERROR: ([\s\S]*)/m.exec(result.stderr)?.[1];
   if (error !== undefined) throw new ConversionFailure(oneLine(error));

@@ -11,7 +11,7 @@ import {
   part,
   rewrite,
   shownText,
-  textOf,
+  pandocText,
 } from './pandoc-document';
 import { layTables, type Page } from './table-layout';
 import { breakWords } from './text-width';
@@ -57,7 +57,7 @@ export function preparePdfDocument(json: string, options: Pick<Preparation, 'med
   // Beside the title, an abstract would be cut off at the end of the page.
   const all = [...abstractOf(meta), ...listOf(document['blocks'])];
   const blocks = [...title, ...layTables(prepare(all, preparation), options.page)];
-  const said = textOf(meta['lang']);
+  const said = pandocText(meta['lang']);
   const [lang = 'en', ...subtags] = language.test(said) ? said.toLowerCase().split('-') : [];
   const properties = {
     title: textsIn(meta['title']).join(' '),
@@ -74,8 +74,8 @@ function linesOf(value: unknown): unknown[][] {
   if (!isNode(value)) return [];
   if (value.t === 'MetaList') return listOf(value.c).flatMap(linesOf);
   if (value.t === 'MetaMap' && isObject(value.c)) return Object.values(value.c).flatMap(linesOf);
-  const line = value.t === 'MetaInlines' ? listOf(value.c) : [{ t: 'Str', c: textOf(value) }];
-  return textOf(line).trim() === '' ? [] : [line];
+  const line = value.t === 'MetaInlines' ? listOf(value.c) : [{ t: 'Str', c: pandocText(value) }];
+  return pandocText(line).trim() === '' ? [] : [line];
 }
 
 function textsIn(value: unknown): string[] {
@@ -104,7 +104,7 @@ function titleOf(meta: Record<string, unknown>, preparation: Preparation): unkno
 function abstractOf({ abstract }: Record<string, unknown>): unknown[] {
   if (!isNode(abstract)) return [];
   const heading = { t: 'Para', c: [{ t: 'Strong', c: [{ t: 'Str', c: 'Abstract' }] }] };
-  const blocks = abstract.t === 'MetaBlocks' ? abstract.c : [{ t: 'Para', c: [{ t: 'Str', c: textOf(abstract) }] }];
+  const blocks = abstract.t === 'MetaBlocks' ? abstract.c : [{ t: 'Para', c: [{ t: 'Str', c: pandocText(abstract) }] }];
   return [heading, { t: 'BlockQuote', c: abstract.t === 'MetaInlines' ? [{ t: 'Para', c: abstract.c }] : blocks }];
 }
 

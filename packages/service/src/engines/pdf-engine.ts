@@ -1,6 +1,6 @@
 import {
   ConversionFailure,
-  type ConversionRequest,
+  type EngineRequest,
   type Converted,
   millimetresPerInch,
   oneLine,
@@ -20,7 +20,7 @@ import type { Page } from './table-layout';
 import { paperOf, signs, typeset } from './typesetter';
 
 /** Makes a PDF: pandoc reads the document, typst typesets it. */
-export async function convertToPdf(request: ConversionRequest, input: Buffer): Promise<Converted> {
+export async function convertToPdf(request: EngineRequest, input: Buffer): Promise<Converted> {
   const read = await readDocument(request, input, { to: 'json', options: { 'extract-media': 'media' } });
   const json = Buffer.from(read.data).toString('utf8');
   const page = pageOf(request.parameters);
@@ -57,7 +57,7 @@ const printers: Readonly<Record<string, Program>> = {
   html: programs.chromium,
 };
 
-function describeLayout({ route: { reader }, inputFormat, parameters }: ConversionRequest, input: Buffer): Warnings {
+function describeLayout({ route: { reader }, inputFormat, parameters }: EngineRequest, input: Buffer): Warnings {
   const printer = printers[reader];
   const hasLook = reader !== 'html' || /<style|\sstyle\s*=|stylesheet/i.test(input.toString('latin1'));
   if (!printer || !hasLook) return {};
@@ -93,7 +93,7 @@ ${signs}`;
 
 async function writeTypst(
   { json, properties: { title, authors, keywords, lang, region } }: PdfDocument,
-  request: ConversionRequest,
+  request: EngineRequest,
   { margin }: Page,
 ): Promise<{ source: string; warnings: Warnings }> {
   const inputName = inputNameFor(request);

@@ -1,7 +1,7 @@
 import type { PDFiumDocument } from '@hyzyla/pdfium';
-import { ConversionFailure, type ConversionRequest, type Converted, oneLine, type Warnings } from './conversion';
+import { ConversionFailure, type EngineRequest, type Converted, oneLine, type Warnings } from './conversion';
 import { hasNotes, pageWithForms } from './pdf-forms';
-import { pageNumbers, renderPage, textOfPage, withPdf } from './pdf-reader';
+import { pageNumbers, drawPage, textOfPage, withPdf } from './pdf-reader';
 import { installCommand, isHere, programs } from './programs';
 import { typeset } from './typesetter';
 
@@ -21,11 +21,11 @@ export const alreadyPdf =
   'The file is a PDF with text already, and was copied as it is. Name the language of its pictures (ocr_language) to have them read.';
 
 /** The file itself, or the pages of it that are asked for. */
-export async function copyPdf(request: ConversionRequest, input: Buffer): Promise<Converted> {
+export async function copyPdf(request: EngineRequest, input: Buffer): Promise<Converted> {
   return withPdf(input, (document) => copyPages(request, input, document));
 }
 
-async function copyPages(request: ConversionRequest, input: Buffer, document: PDFiumDocument): Promise<Converted> {
+async function copyPages(request: EngineRequest, input: Buffer, document: PDFiumDocument): Promise<Converted> {
   const numbers = pageNumbers(document, request);
   const warnings: Warnings = {};
   const empty = numbers.filter((number) => textOfPage(document.getPage(number)) === '').length;
@@ -51,7 +51,7 @@ async function placePage(
   const page = document.getPage(number);
   const { originalWidth: width, originalHeight: height } = page.getOriginalSize();
   if (!hasNotes(document, number)) return { file: 'original.pdf', number, width, height };
-  const picture = await renderPage(pageWithForms(document, number), { parameters: { dpi: pictureDpi } });
+  const picture = await drawPage(pageWithForms(document, number), { parameters: { dpi: pictureDpi } });
   files.set(`${number}.png`, await picture.png().toBuffer());
   return { file: `${number}.png`, width, height };
 }

@@ -3,11 +3,11 @@ import type { Sharp } from 'sharp';
 import {
   choosePages,
   ConversionFailure,
-  type ConversionRequest,
+  type EngineRequest,
   type Converted,
   loadEngine,
   pointsPerInch,
-  reasonOf,
+  failureReason,
   type Warnings,
 } from './conversion';
 import { describeForms, pageWithForms } from './pdf-forms';
@@ -19,7 +19,7 @@ const defaultDpi = 150;
 let library: Awaited<ReturnType<typeof PDFiumLibrary.init>> | undefined;
 
 /** Makes pictures or text of the pages of a PDF. */
-export async function convertPdf(request: ConversionRequest, input: Buffer): Promise<Converted> {
+export async function convertPdf(request: EngineRequest, input: Buffer): Promise<Converted> {
   return withPdf(input, async (document) => {
     const numbers = pageNumbers(document, request);
     const isText = request.route.writer === 'text';
@@ -31,7 +31,7 @@ export async function convertPdf(request: ConversionRequest, input: Buffer): Pro
 }
 
 /** The pages that are asked for, counted from 0. */
-export function pageNumbers(document: PDFiumDocument, { parameters }: Pick<ConversionRequest, 'parameters'>): number[] {
+export function pageNumbers(document: PDFiumDocument, { parameters }: Pick<EngineRequest, 'parameters'>): number[] {
   const count = document.getPageCount();
   const numbers = choosePages(parameters.pages, count);
   if (numbers.length === 0) throw new ConversionFailure(`The PDF has ${count} page(s), and none that is asked for.`);
@@ -53,7 +53,7 @@ export async function withPdf<Result>(
   try {
     document = await library.loadDocument(input);
   } catch (error) {
-    const reason = reasonOf(error);
+    const reason = failureReason(error);
     throw new ConversionFailure(
       /password/i.test(reason)
         ? 'The PDF is encrypted. Remove its password and convert it again.'
@@ -75,11 +75,11 @@ function textOf(pages: readonly PDFiumPage[]): Converted {
   return { data: new TextEncoder().encode(`${texts.join('\n\n\f')}\n`), warnings };
 }
 
-async function picturesOf(request: ConversionRequest, asked: readonly PDFiumPage[]): Promise<Converted> {
+async function picturesOf(request: EngineRequest, asked: readonly PDFiumPage[]): Promise<Converted> {
   const shown = request.route.writer === 'tiff' ? asked : asked.slice(0, 1);
   const pages: Buffer[] = [];
   for (const page of shown) {
-    pages.push(await (await renderPage(page, request)).png({ compressionLevel: 1 }).toBuffer());
+    pages.push(await (await drawPage(page, request)).png({ compressionLevel: 1 }).toBuffer());
   }
   const sharp = await loadSharp();
   const image =
@@ -98,10 +98,7 @@ async function picturesOf(request: ConversionRequest, asked: readonly PDFiumPage
 }
 
 /** One page as a picture on white. */
-export async function renderPage(
-  page: PDFiumPage,
-  { parameters }: Pick<ConversionRequest, 'parameters'>,
-): Promise<Sharp> {
+export async function drawPage(page: PDFiumPage, { parameters }: Pick<EngineRequest, 'parameters'>): Promise<Sharp> {
   const { originalWidth: width, originalHeight: height } = page.getOriginalSize();
   const scale =
     parameters.width === undefined ? (parameters.dpi ?? defaultDpi) / pointsPerInch : parameters.width / width;

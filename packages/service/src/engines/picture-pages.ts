@@ -1,7 +1,7 @@
 import type { Metadata } from 'sharp';
 import {
   ConversionFailure,
-  type ConversionRequest,
+  type EngineRequest,
   loadEngine,
   millimetresPerInch,
   oneLine,
@@ -15,7 +15,7 @@ const usualDensity = 96;
 
 /** A PDF with a page for each picture of a file: as large as the picture, or of a size that is asked for. */
 export async function picturesToPdf(
-  { parameters, title }: ConversionRequest,
+  { parameters, title }: EngineRequest,
   input: Buffer,
   metadata: Metadata,
 ): Promise<Uint8Array> {

@@ -5,7 +5,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { ConversionFailure, type ConversionRequest, oneLine, ProgramKilled } from './conversion';
+import { ConversionFailure, type EngineRequest, oneLine, ProgramKilled } from './conversion';
 import type { Engine, Need, Program } from './engine';
 
 /** Programs of the machine that convert. None of them comes with this package. */
@@ -107,7 +107,7 @@ export function pathOf(program: Program): string {
   throw new ConversionFailure(`${name} is not here any more. Run: ${installCommand([program])}`);
 }
 
-type Input = Pick<ConversionRequest, 'inputPath'>;
+type Input = Pick<EngineRequest, 'inputPath'>;
 
 /** The folder of the process that converts, which outlives its conversions; programs keep in it what they keep. */
 export function homeOf({ inputPath }: Input): string {

@@ -1,12 +1,12 @@
 import type { CellObject, WorkBook } from '@e965/xlsx';
-import { type ConversionRequest, type Converted, loadEngine, type Warnings } from './conversion';
+import { type EngineRequest, type Converted, loadEngine, type Warnings } from './conversion';
 import { readInputText, requireArchive } from './input';
 import { readSeparatedValues, writeSeparatedValues } from './separated-values';
 import { writeHidden } from './hidden-parts';
-import { allCells, type Archives, describeComments, firstTable, readBook, textOf } from './spreadsheet';
+import { allCells, type Archives, describeComments, firstTable, readBook, textOfCell } from './spreadsheet';
 
 /** Converts between spreadsheets: what is in their cells, not how it looks. */
-export async function convertSheets(request: ConversionRequest, input: Buffer): Promise<Converted> {
+export async function convertSheets(request: EngineRequest, input: Buffer): Promise<Converted> {
   const { reader, writer } = request.route;
   const toText = writer === 'csv' || writer === 'tsv';
   if (reader === 'csv' || reader === 'tsv') {
@@ -79,7 +79,7 @@ function describeChanges(book: WorkBook, written: WorkBook, format: string): War
 
 function valueOf(cell: CellObject | undefined): string {
   if (!cell) return '';
-  const value = cell.t === 'n' && typeof cell.v === 'number' ? String(cell.v) : textOf(cell);
+  const value = cell.t === 'n' && typeof cell.v === 'number' ? String(cell.v) : textOfCell(cell);
   return `${cell.f === undefined ? '' : '='}${value.replace(/\s+/g, ' ').trim()}`;
 }
 

@@ -1,6 +1,6 @@
 import type { CellObject, ParsingOptions, Range, WorkBook, WorkSheet } from '@e965/xlsx';
 import { z } from 'zod';
-import { ConversionFailure, fewOf, loadEngine, reasonOf, type Warnings } from './conversion';
+import { ConversionFailure, fewOf, loadEngine, failureReason, type Warnings } from './conversion';
 import { count } from './input';
 import { textOfPart } from './archive';
 import { readHidden } from './hidden-parts';
@@ -60,7 +60,7 @@ export function firstTable(book: WorkBook): { rows: string[][]; warnings: Warnin
   const [{ name, sheet } = { name: '', sheet: {} }] = shown;
   const data: Rows = sheet['!data'] ?? [];
   const { rows, columns, used } = gridOf(data, sheet);
-  const texts = rows.map((y) => columns.map((x) => (data[y]?.[x] ? textOf(data[y][x]) : '')));
+  const texts = rows.map((y) => columns.map((x) => (data[y]?.[x] ? textOfCell(data[y][x]) : '')));
   const unseen = used - texts.flat().filter((text) => text.trim() !== '').length;
   const others = sheets.filter((each) => each.name !== name).map((each) => each.name);
   const cells = cellsOf(sheet);
@@ -128,7 +128,7 @@ export async function readBook(
     try {
       return library.read(input, { ...readAll, ...options });
     } catch (error) {
-      throw new ConversionFailure(`The spreadsheet is damaged (${reasonOf(error)}). ${again}`);
+      throw new ConversionFailure(`The spreadsheet is damaged (${failureReason(error)}). ${again}`);
     }
   };
   const book = parse(dates ? { cellDates: true, UTC: true } : {});
@@ -267,7 +267,7 @@ function sheetTable(sheet: WorkSheet, requireFew: (cells: number) => void): Tabl
     if (covered.has(positionOf(y, x))) return [];
     const cell = data[y]?.[x];
     const span = spans.get(positionOf(y, x));
-    const text = cell ? textOf(cell) : '';
+    const text = cell ? textOfCell(cell) : '';
     if (text.trim() !== '') seen += 1;
     const whole: Cell = { text, link: cell && linkOf(cell), ...span };
     return [whole.link === undefined && !span ? text : whole];
@@ -287,7 +287,7 @@ function gridOf(data: Rows, { '!rows': rowInfos, '!cols': columnInfos }: WorkShe
   let used = 0;
   data.forEach((row, y) =>
     row?.forEach((cell, x) => {
-      if (!cell || textOf(cell).trim() === '') return;
+      if (!cell || textOfCell(cell).trim() === '') return;
       used += 1;
       if (!isShownRow(y) || !isShownColumn(x)) return;
       rows.add(y);
@@ -306,7 +306,7 @@ function linkOf({ l: link }: CellObject): string | undefined {
 const ambiguousFormat = 'm/d/yy h:mm';
 
 /** What a spreadsheet program shows, but never less than there is: all digits, and a formula where its result is missing. */
-export function textOf({ t, v, w = '', z, f }: CellObject): string {
+export function textOfCell({ t, v, w = '', z, f }: CellObject): string {
   if (t === 'z') return f === undefined ? '' : `=${f}`;
   if (t === 's' && typeof v === 'string') return v;
   const isPlain = w.trim() === '' || z === undefined || z === 'General';

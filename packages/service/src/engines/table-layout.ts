@@ -7,7 +7,7 @@ import {
   type Node,
   part,
   rewrite,
-  textOf,
+  pandocText,
 } from './pandoc-document';
 import { breakWords, type Extent, extentOf } from './text-width';
 
@@ -152,7 +152,7 @@ const maxHeadLetters = 1_000;
 /** The rows of a head that would leave a page, on which it stands as a whole, little room for others: they become rows like them. */
 function withoutTallHead([head, bodies, foot]: readonly unknown[]): unknown[] {
   const rows = listOf(listOf(head)[1]);
-  const isTall = rows.length > maxHeadRows || textOf(rows).length > maxHeadLetters;
+  const isTall = rows.length > maxHeadRows || pandocText(rows).length > maxHeadLetters;
   const [first, ...others] = listOf(bodies);
   if (!isTall || !Array.isArray(first)) return [head, bodies, foot];
   const [attributes, headColumns, heads, cells] = listOf(first);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type Account, type RateClass, rateClasses } from '../accounts/account';
 import { taskPathOf, taskPaths } from '../shared/api-version';
 import { messageOf } from '../shared/caught';
-import { checkSettings, checkToml, readSettingsFile, SettingsFileError } from '../shared/checked-toml';
+import { checkSections, checkToml, readSettingsFile, SettingsFileError } from '../shared/checked-toml';
 
 /** The keys of a faults file; `docs/service/faults.md` describes them. Each message completes `faults.N.key: `. */
 
@@ -210,7 +210,7 @@ async function load(source: FaultsSource, before?: { text: string; rules: FaultR
   if (text === before?.text) return before;
   const origin = options ? 'the option faults' : file;
   const schema = faultsSchema;
-  const values = options ? checkSettings(options, { origin, schema }) : checkToml(text, { file, schema });
+  const values = options ? checkSections(options, { origin, schema }) : checkToml(text, { file, schema });
   requireKnownApps(values, origin, source.apps());
   const summary = `as ${origin} says: ${values.faults.map(describeFault).join('; ')}`;
   // With the text that the rules were made from: counts continue as long as it is the same.

@@ -7,7 +7,7 @@ export function sanitizeFileName(name: string): string {
   const last = name.split(/[/\\]/).at(-1) ?? '';
   // Line ends, and what turns the direction of a text, among them.
   const clean = last.replace(/[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"<>|:*?]/gu, '_').trim();
-  const tail = extensionOf(clean) === '' ? '' : clean.slice(clean.lastIndexOf('.'));
+  const tail = fileExtension(clean) === '' ? '' : clean.slice(clean.lastIndexOf('.'));
   const base = clean.slice(0, clean.length - tail.length);
   // By code points: half of a surrogate pair cannot be encoded in a header.
   const short = Array.from(base).slice(0, maxLength).join('');
@@ -15,7 +15,7 @@ export function sanitizeFileName(name: string): string {
 }
 
 /** What follows the last dot, in lower case; empty without one. */
-export function extensionOf(name: string): string {
+export function fileExtension(name: string): string {
   return /\.([^.]{1,20})$/.exec(name)?.[1]?.toLowerCase() ?? '';
 }
 

@@ -23,7 +23,7 @@ type StorageLimits = Pick<ServiceLimits, 'maxStoredBytes' | 'minFreeBytes'>;
 type FileTask = Readonly<Record<'id' | 'endpoint', string>>;
 
 /** A file as it lies in the data folder. */
-export interface StoredFile {
+export interface KeptFile {
   readonly file: string;
   /** The task that made it; undefined for one that is unfinished. */
   readonly id: string | undefined;
@@ -34,7 +34,7 @@ export interface StoredFile {
  * The files of the tasks, each under the id of the task that made it: no name from outside is ever a path. A file appears under
  * its id only when it is whole and on disk; until then it has a name of its own that ends in `.part`.
  */
-export class FileStore {
+export class ServiceFiles {
   readonly #uploads: string;
   readonly #outputs: string;
   readonly #limits: StorageLimits;
@@ -157,7 +157,7 @@ export class FileStore {
   }
 
   /** The files that are neither being written nor read. */
-  async *listUnused(): AsyncGenerator<StoredFile> {
+  async *listUnused(): AsyncGenerator<KeptFile> {
     for (const folder of [this.#uploads, this.#outputs]) {
       for (const file of await ownFiles(folder)) {
         const name = path.basename(file);

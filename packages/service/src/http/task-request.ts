@@ -6,7 +6,7 @@ import type { z } from 'zod';
 import type { Account } from '../accounts/account';
 import { callbackProblem } from '../callbacks/send-callback';
 import type { FormatCatalog } from '../engines/formats';
-import type { FileStore } from '../files/file-store';
+import type { ServiceFiles } from '../files/file-store';
 import { isTaskOf, versionOf } from '../shared/api-version';
 import type { ServiceLimits } from '../shared/limits';
 import { TaskError } from '../shared/task-error';
@@ -21,7 +21,7 @@ import type { Admission } from './admission';
 /** What every endpoint works with. */
 export interface ServiceContext {
   readonly store: TaskStore;
-  readonly files: FileStore;
+  readonly files: ServiceFiles;
   readonly queue: ConversionQueue;
   readonly catalog: FormatCatalog;
   readonly limits: ServiceLimits;

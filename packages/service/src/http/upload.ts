@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { endpoints } from 'temporal-file-conversion/contract';
-import { extensionOf, sanitizeFileName } from '../files/file-name';
-import type { FileStore } from '../files/file-store';
+import { fileExtension, sanitizeFileName } from '../files/file-name';
+import type { ServiceFiles } from '../files/file-store';
 import { routesOf } from '../shared/api-version';
 import { TaskError } from '../shared/task-error';
 import { type AnsweredTask, formatTime, resultJson } from '../tasks/answer';
@@ -25,7 +25,7 @@ import {
 
 /** `v1/upload/file`: the file is streamed from the socket to the disk. */
 
-type ReceivedFile = Awaited<ReturnType<FileStore['receive']>> & {
+type ReceivedFile = Awaited<ReturnType<ServiceFiles['receive']>> & {
   readonly fileName: string;
   /** What is wrong with its size. */
   readonly problem: TaskError | undefined;
@@ -138,7 +138,7 @@ async function keepUpload(
   if (problem) throw problem;
   if (size === 0) throw new TaskError('EMPTY_FILE');
   const name = sanitizeFileName(fileName);
-  const extension = extensionOf(name);
+  const extension = fileExtension(name);
   if (extension === '') {
     const message = `The file name ${name} has no extension, which tells the format of the file.`;
     throw new TaskError('NOT_VALID_EXTENSION', { message });

@@ -40,10 +40,10 @@ export function checkToml<Schema extends z.ZodType>(
     const reason = error.message.split('\n')[0]?.replace('Invalid TOML document: ', '') ?? 'unreadable';
     throw new SettingsFileError(`${file}:${error.line}:${error.column}: not valid TOML: ${reason}`);
   }
-  return checkSettings(table, { origin: file, schema });
+  return checkSections(table, { origin: file, schema });
 }
 
-export function checkSettings<Schema extends z.ZodType>(
+export function checkSections<Schema extends z.ZodType>(
   values: unknown,
   { origin, schema }: { origin: string; schema: Schema },
 ): z.output<Schema> {

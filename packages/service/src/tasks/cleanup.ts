@@ -1,6 +1,6 @@
 import { setImmediate as breathe } from 'node:timers/promises';
 import type { Log } from 'temporal-file-conversion/messages';
-import type { FileStore, StoredFile } from '../files/file-store';
+import type { ServiceFiles, KeptFile } from '../files/file-store';
 import { messageOf } from '../shared/caught';
 import type { ServiceLimits } from '../shared/limits';
 import type { TaskStore } from './task-store';
@@ -22,7 +22,7 @@ export async function startCleanup({
   limits,
   log,
 }: {
-  files: FileStore;
+  files: ServiceFiles;
   store: TaskStore;
   limits: Pick<ServiceLimits, 'cleanupIntervalMs' | 'taskRetentionMs'>;
   log: Log;
@@ -59,7 +59,7 @@ export async function startCleanup({
     if (removedFiles + removedTasks > 0) log(`cleaned up: ${removedFiles} file(s), ${removedTasks} old task(s)`);
   }
 
-  function isObsolete({ id, modifiedAt }: StoredFile, now: number, graceMs: number): boolean {
+  function isObsolete({ id, modifiedAt }: KeptFile, now: number, graceMs: number): boolean {
     // This process's own unfinished files are in use, and not listed.
     if (id === undefined) return true;
     const task = store.findAnywhere(id);

@@ -7,7 +7,7 @@ import { triesByEnd } from '../engines/conversion';
 import type { ConversionPool, PoolOutcome } from '../engines/conversion-pool';
 import { type FormatCatalog, requireFormat, requireRoute } from '../engines/formats';
 import { baseName } from '../files/file-name';
-import { type FileStore, missingFile } from '../files/file-store';
+import { type ServiceFiles, missingFile } from '../files/file-store';
 import { messageOf } from '../shared/caught';
 import type { ServiceLimits } from '../shared/limits';
 import type { ServiceMetrics } from '../shared/service-metrics';
@@ -34,7 +34,7 @@ interface Turn {
 
 interface QueueOptions {
   store: TaskStore;
-  files: FileStore;
+  files: ServiceFiles;
   pool: Pick<ConversionPool, 'convert' | 'close'>;
   catalog: FormatCatalog;
   limits: ServiceLimits;

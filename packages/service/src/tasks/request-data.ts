@@ -1,6 +1,6 @@
 import { type IncludeItem, includeItems, type KnownErrorCode } from 'temporal-file-conversion/contract';
 import { z } from 'zod';
-import { type Parameters, parametersSchema } from '../engines/conversion';
+import { type Parameters, engineParameters } from '../engines/conversion';
 import { type ServiceLimits, showBytes } from '../shared/limits';
 import { TaskError } from '../shared/task-error';
 
@@ -28,7 +28,7 @@ export const requestSchemas = {
     parameters: z.strictObject({
       output: formatParameter,
       input: formatParameter.optional(),
-      ...parametersSchema.shape,
+      ...engineParameters.shape,
     }),
   }),
   taskResponse: z.strictObject({
@@ -95,7 +95,7 @@ export function includeOf(payload: string): IncludeItem[] {
 
 /** What the stored payload of a conversion says beside its formats. */
 export function parametersOf(payload: string): Parameters {
-  return z.object({ parameters: parametersSchema }).parse(JSON.parse(payload)).parameters;
+  return z.object({ parameters: engineParameters }).parse(JSON.parse(payload)).parameters;
 }
 
 /** Checked before parsing, because code that walks parsed JSON recurses for each level. */

@@ -1,6 +1,6 @@
 import { taskStatuses } from 'temporal-file-conversion/contract';
 import { z } from 'zod';
-import { Ledger } from '../accounts/account';
+import { CreditLedger } from '../accounts/account';
 import { columnOf, columnsOf, type ServiceDatabase } from '../shared/database';
 
 /** A stored task; times are milliseconds since 1970. */
@@ -57,12 +57,12 @@ export class TaskStore {
   readonly #remembered = new Map<string, Task>();
   readonly #db: ServiceDatabase;
   readonly #statements;
-  readonly ledger: Ledger;
+  readonly ledger: CreditLedger;
   readonly callbacks: CallbackStore;
 
   constructor(db: ServiceDatabase) {
     this.#db = db;
-    this.ledger = new Ledger(db);
+    this.ledger = new CreditLedger(db);
     this.callbacks = new CallbackStore(db);
     this.#statements = {
       insert: db.prepare(

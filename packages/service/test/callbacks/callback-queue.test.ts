@@ -1,11 +1,11 @@
-import { planRetry } from '../../src/callbacks/callback-queue';
+import { planRedelivery } from '../../src/callbacks/callback-queue';
 
 const schedule = { maxAttempts: 10, firstRetryMs: 1_000, maxRetryMs: 60_000, maxAgeMs: 600_000 };
 const failed = { attempts: 1, completedAt: 0, now: 0, retryAfterSeconds: undefined };
 
 /** The pause with the most or the least luck. */
 const pauses = (attempts: number) =>
-  [() => 0, () => 1].map((random) => planRetry({ ...failed, attempts }, schedule, random));
+  [() => 0, () => 1].map((random) => planRedelivery({ ...failed, attempts }, schedule, random));
 
 describe('the pause before the next attempt', () => {
   it('doubles up to its limit, and lies between half of that and all of it', () => {
@@ -17,17 +17,17 @@ describe('the pause before the next attempt', () => {
   });
 
   it('is RETRY-AFTER when that is longer', () => {
-    expect(planRetry({ ...failed, retryAfterSeconds: 9 }, schedule)).toBe(9_000);
-    expect(planRetry({ ...failed, retryAfterSeconds: 0 }, schedule, () => 1)).toBe(1_000);
+    expect(planRedelivery({ ...failed, retryAfterSeconds: 9 }, schedule)).toBe(9_000);
+    expect(planRedelivery({ ...failed, retryAfterSeconds: 0 }, schedule, () => 1)).toBe(1_000);
   });
 
   it('does not come after the last attempt', () => {
-    expect(planRetry({ ...failed, attempts: 10 }, schedule)).toBeUndefined();
+    expect(planRedelivery({ ...failed, attempts: 10 }, schedule)).toBeUndefined();
   });
 
   it('does not reach beyond the deadline', () => {
-    expect(planRetry({ ...failed, now: 599_000 }, schedule, () => 1)).toBe(600_000);
-    expect(planRetry({ ...failed, now: 599_001 }, schedule, () => 1)).toBeUndefined();
-    expect(planRetry({ ...failed, retryAfterSeconds: 601 }, schedule)).toBeUndefined();
+    expect(planRedelivery({ ...failed, now: 599_000 }, schedule, () => 1)).toBe(600_000);
+    expect(planRedelivery({ ...failed, now: 599_001 }, schedule, () => 1)).toBeUndefined();
+    expect(planRedelivery({ ...failed, retryAfterSeconds: 601 }, schedule)).toBeUndefined();
   });
 });

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { ConversionRequest } from '../../src/engines/conversion';
+import type { EngineRequest } from '../../src/engines/conversion';
 import { engines } from '../../src/engines/engines-table';
-import { asItIs, kindOf } from '../../src/engines/file-kind';
+import { asItIs, fileKindOf } from '../../src/engines/file-kind';
 import { tinyPng } from '../support';
 import { docx, para } from './docx';
 import { odf, paragraph } from './odf';
@@ -26,13 +26,13 @@ describe('the kind of a file', () => {
     ['png', tinyPng],
     ['html', Buffer.from('<html><body>a table for Excel</body></html>')],
   ])('is told by its contents: %s', (kind, data) => {
-    expect(kindOf(data, 'xls')).toBe(kind);
+    expect(fileKindOf(data, 'xls')).toBe(kind);
   });
 
   it.each([Buffer.from('# text'), Buffer.from('PK'), Buffer.alloc(0), Buffer.from('<html>', 'utf16le')])(
     'is nobody knows what otherwise',
     (data) => {
-      expect(kindOf(data, 'md')).toBeUndefined();
+      expect(fileKindOf(data, 'md')).toBeUndefined();
     },
   );
 });
@@ -46,7 +46,7 @@ describe('a file with the extension of another format', () => {
     writeFileSync(inputPath, data);
     const engine = engines.find(({ name }) => name === engineName);
     if (!engine) throw new Error(`No engine ${engineName}.`);
-    const request: ConversionRequest = {
+    const request: EngineRequest = {
       ...{ route: { engine: engineName, reader, writer }, inputPath, outputPath: '', title: 'a', inputFormat },
       ...{ outputFormat: writer, parameters: {}, timeoutMs: 1 },
     };

@@ -1,5 +1,5 @@
-import type { ConversionRequest } from '../../src/engines/conversion';
-import { nameOf, planTracks, tracksSchema } from '../../src/engines/film-tracks';
+import type { EngineRequest } from '../../src/engines/conversion';
+import { trackName, planTracks, tracksSchema } from '../../src/engines/film-tracks';
 
 const { streams } = tracksSchema.parse({
   streams: [
@@ -14,10 +14,10 @@ const { streams } = tracksSchema.parse({
 });
 
 function plan(outputFormat: string, tracks = streams) {
-  const request = { inputFormat: 'mkv', outputFormat } as ConversionRequest;
+  const request = { inputFormat: 'mkv', outputFormat } as EngineRequest;
   const { parameters, lost, ...others } = planTracks(request, tracks);
   const maps = parameters.flatMap((each, at) => (each === '-map' ? [parameters[at + 1]?.slice(2)] : [])).join('');
-  return { line: parameters.join(' '), maps, lost: lost.map(nameOf), ...others };
+  return { line: parameters.join(' '), maps, lost: lost.map(trackName), ...others };
 }
 
 it.each([

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import sharp from 'sharp';
-import type { ConversionRequest } from '../../src/engines/conversion';
+import type { EngineRequest } from '../../src/engines/conversion';
 import type { Convert } from '../../src/engines/engine';
 import { convertFilm } from '../../src/engines/film-engine';
 import { convertOffice } from '../../src/engines/office-engine';
@@ -75,7 +75,7 @@ async function convert(
 ): Promise<Buffer> {
   const work = path.join(folder, `process/conversion-${(conversions += 1)}`);
   mkdirSync(work, { recursive: true });
-  const request: ConversionRequest = {
+  const request: EngineRequest = {
     route: { engine, reader, writer },
     inputPath: path.join(work, `input.${reader}`),
     outputPath: path.join(work, 'output'),

@@ -1,5 +1,5 @@
 import { read } from '@e965/xlsx';
-import { ConversionFailure, type ConversionRequest } from '../../src/engines/conversion';
+import { ConversionFailure, type EngineRequest } from '../../src/engines/conversion';
 import { convertSheets } from '../../src/engines/sheet-engine';
 import { spreadsheetDocument } from '../../src/engines/spreadsheet';
 import { zip, zipEntry } from './archives';
@@ -9,7 +9,7 @@ import { inline, xlsx } from './xlsx';
 /** Spreadsheets from one format into another: no value is another one afterwards. */
 
 async function convert(input: Buffer | string, reader: string, writer: string) {
-  const request: ConversionRequest = {
+  const request: EngineRequest = {
     route: { engine: 'sheets', reader, writer },
     ...{ inputPath: '', outputPath: '', title: 'people', inputFormat: reader, outputFormat: writer },
     ...{ parameters: {}, timeoutMs: 1_000 },

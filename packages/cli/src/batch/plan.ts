@@ -2,9 +2,8 @@ import {
   askingOf,
   type FormatQuestions,
   messagesOf,
-  planBatch,
+  planDry,
   type PlannedBatch,
-  planOptions,
   summaryOf,
 } from 'temporal-file-conversion/batch';
 import type { BatchPlan, OnExisting, OnUnknownOutcome } from 'temporal-file-conversion/job';
@@ -17,7 +16,7 @@ import { formatTable } from '../output/text';
 import { filesOf } from './batch-folder';
 
 /** What a batch would do, told by the command itself. */
-export async function planDry(
+export async function tellPlan(
   context: CommandContext,
   { plan, app, onExisting, ...rules }: DryRun,
   signal: AbortSignal,
@@ -25,16 +24,13 @@ export async function planDry(
   const { what } = plan;
   if (what === 'last') throw new Error('a retry has no dry run');
   const ask = askingOf(questions(context, { app, signal }), onExisting);
-  const planned = await planBatch({
-    ...planOptions({ ...plan, what }),
-    ...rules,
-    ...{ files: filesOf(context), ask, signal },
-    stdin: context.stdin,
-    dryRun: true,
-  }).catch((error: unknown) => {
-    if (!signal.aborted) throw error;
-    throw interrupted(error);
-  });
+  const { stdin } = context;
+  const planned = await planDry({ ...plan, what }, { ...rules, files: filesOf(context), ask, signal, stdin }).catch(
+    (error: unknown) => {
+      if (!signal.aborted) throw error;
+      throw interrupted(error);
+    },
+  );
   refuseProblems(context, planned);
   for (const line of summaryOf({ ...planned, missing: { count: 0, listed: [] } }).warnings) context.output.warn(line);
   return planned;

@@ -1,7 +1,7 @@
 /** What a batch would do, where it keeps its files, and what became of it. */
 export { explainUnreadable } from './contents';
 export { messagesOf } from './plan/findings';
-export { planBatch } from './plan/plan-batch';
+export { planDry } from './plan/dry-plan';
 export { summaryOf } from './plan/planned-batch';
 export type { PlannedBatch } from './plan/planned-batch';
 export { askingOf } from './plan/settle-row';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type * as PlanModule from '../batch/plan/plan-batch';
+import { planDry } from '../batch/plan/dry-plan';
 import type { PlannedBatch } from '../batch/plan/planned-batch';
 import { asFolder, batchFolderOf, folderOf, resolveName, shownAsWritten, uriOfPath } from '../batch/uris';
 import {
@@ -129,11 +129,7 @@ export async function planRequested(
   const { plan, again, resubmit, policies } = toBatchInput(request, app);
   if (!plan || plan.what === 'last') throw new InvalidRequestError('items: there is nothing to plan');
   const { onUnknownOutcome: asked = defaultPolicies.onUnknownOutcome } = policies ?? {};
-  // What reads manifests and patterns is loaded for the first plan.
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- import() takes the name of the built file, which tests of the sources lack
-  const { planBatch } = require('../batch/plan/plan-batch') as typeof PlanModule;
-  const onUnknownOutcome = resubmit ? 'resubmit' : asked;
-  return planBatch({ ...plan, files, onUnknownOutcome, again, signal, dryRun: true });
+  return planDry({ ...plan, files, onUnknownOutcome: resubmit ? 'resubmit' : asked, again, signal });
 }
 
 function currentFolder(): string {

@@ -27,6 +27,13 @@ describe('the packages that a command waits for', () => {
     expect(packages.filter((each) => serverSide.includes(each))).toEqual([]);
   });
 
+  it('are none that read manifests and patterns when it converts a file', async () => {
+    const packages = packagesOf(await filesOf("require('./commands/convert.js'); require('./convert/run-job.js');"));
+
+    expect(packages).toContain('@temporalio/client');
+    expect(packages.filter((each) => [...serverSide, 'csv-parse', 'picomatch'].includes(each))).toEqual([]);
+  });
+
   it('are none of Temporal’s client when it decrypts for the UI', async () => {
     const packages = packagesOf(await filesOf("require('./program.js'); require('./keys/codec-server.js');"));
 

@@ -2,7 +2,7 @@ import {
   askingOf,
   type FormatQuestions,
   messagesOf,
-  planBatch,
+  planDry,
   type PlannedBatch,
   summaryOf,
 } from 'temporal-file-conversion/batch';
@@ -16,22 +16,19 @@ import { formatTable } from '../output/text';
 import { filesOf } from './batch-folder';
 
 /** What a batch would do, told by the command itself. */
-export async function planDry(
+export async function tellPlan(
   context: CommandContext,
   { plan, app, onExisting, ...rules }: DryRun,
   signal: AbortSignal,
 ): Promise<PlannedBatch> {
   const ask = askingOf(questions(context, { app, signal }), onExisting);
-  const planned = await planBatch({
-    ...plan,
-    ...rules,
-    ...{ files: filesOf(context), ask, signal },
-    piped: context.stdin,
-    dryRun: true,
-  }).catch((error: unknown) => {
-    if (!signal.aborted) throw error;
-    throw interrupted(error);
-  });
+  const { stdin: piped } = context;
+  const planned = await planDry({ ...plan, ...rules, files: filesOf(context), ask, signal, piped }).catch(
+    (error: unknown) => {
+      if (!signal.aborted) throw error;
+      throw interrupted(error);
+    },
+  );
   refuseProblems(context, planned);
   for (const line of summaryOf({ ...planned, missing: { count: 0, listed: [] } }).warnings) context.output.warn(line);
   return planned;

@@ -21,6 +21,7 @@ import type { ServicePart } from './service-part';
 import { removeStackHolder, removeStackRecord, writeStackHolder, writeStackRecord } from './stack-record';
 import type { StackRecord } from './stack-record';
 import { startTemporal, type TemporalPart, type TemporalPartOptions } from './temporal-part';
+import { watchTemporal } from './watch-temporal';
 import type { WorkerPart } from './worker-part';
 
 /** The conversion service, the receiver of callbacks and a worker, in this process, and Temporal beside it. */
@@ -102,6 +103,9 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     opened.add(() => closeInTime(worker, values));
     const failed = failureOf(context, { worker, temporal, logs });
     opened.add(() => failed.forget());
+    // A command that waits says itself what it waits for.
+    const watched = options.startedBy === 'up' ? await watchTemporal(context, target) : undefined;
+    opened.add(() => watched?.close());
     const record: StackRecord = {
       pid: process.pid,
       startedBy: options.startedBy,

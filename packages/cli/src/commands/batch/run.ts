@@ -22,7 +22,7 @@ import {
 } from 'temporal-file-conversion/job';
 import { counted, printable, shellWord } from 'temporal-file-conversion/messages';
 import { batchFolder, filesOf } from '../../batch/batch-folder';
-import { planDry, tellDryRun } from '../../batch/plan';
+import { tellDryRun, tellPlan } from '../../batch/plan';
 import { checkName, settleBatch, type RunFlags } from '../../batch/settings';
 import { watchBatch } from '../../batch/watch';
 import { makeStateFolders } from '../../allowed';
@@ -55,7 +55,7 @@ export async function batchRun(
   if (flags.dryRun !== true) return undertake(context, { name, input, tags: flags.tag, signal });
   const { onExisting, policies, again = false } = input;
   const onUnknownOutcome = flags.resubmit === true ? 'resubmit' : policies?.onUnknownOutcome;
-  const planned = await planDry(context, { plan, app, onExisting, onUnknownOutcome, again }, signal);
+  const planned = await tellPlan(context, { plan, app, onExisting, onUnknownOutcome, again }, signal);
   const vcredits = await estimateVcredits(filesOf(context), { batchFolder: plan.folder, todo: planned.todo });
   return tellDryRun(context, { name, plan: planned, vcredits, onExisting: onExisting ?? 'fail' });
 }

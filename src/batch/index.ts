@@ -20,6 +20,7 @@ export {
   folderOf,
   isLocal,
   isOfWeb,
+  isUri,
   resolveName,
   shownAsWritten,
   shownFolder,

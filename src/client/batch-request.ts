@@ -22,23 +22,23 @@ import {
   fileName,
   parametersSchema,
   splitRequest,
-  text,
+  nonEmptyText,
   toUri,
 } from './job-request';
 
 const format = formatLike('pdf');
 /** Of a batch's request, what is about its plan alone. */
 export const planSchema = z.strictObject({
-  sources: z.array(text).min(1).optional(),
+  sources: z.array(nonEmptyText).min(1).optional(),
   manifest: fileName.optional(),
   to: z.union([format, z.array(format).min(1)], 'must be a format name such as pdf, or a list of them').optional(),
   input: format.optional(),
   parameters: parametersSchema.optional(),
   out: fileName.optional(),
   recursive: z.boolean().optional(),
-  exclude: z.array(text).optional(),
+  exclude: z.array(nonEmptyText).optional(),
   modifiedSince: z.number().optional(),
-  template: text.optional(),
+  template: nonEmptyText.optional(),
   unconvertible: z.enum(unconvertibleChoices).optional(),
   runs: fileName.optional(),
 });
@@ -157,7 +157,7 @@ const startSchema = z.strictObject({
     .max(200)
     // It is the name of a folder too.
     .regex(/^[^\s/\p{Cc}]([^/\p{Cc}]*[^\s/\p{Cc}])?$/u, 'must be text without slashes, such as invoices-2026'),
-  app: text.optional(),
+  app: nonEmptyText.optional(),
   window: z.int().min(1).max(maxWindow).optional(),
   stopAfter: z
     .strictObject({

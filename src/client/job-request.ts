@@ -13,9 +13,9 @@ import {
 import { isFormatName, parametersKey, problemOfParameters } from '../shared/parameters';
 import { conversionModes, onExistingChoices, policies } from '../shared/policies';
 
-export const text = z.string().min(1);
+export const nonEmptyText = z.string().min(1);
 /** Of a path or a URI, which whoever sees the workflow sees too. */
-export const fileName = text.refine((uri) => !holdsCredentials(uri), credentialsProblem);
+export const fileName = nonEmptyText.refine((uri) => !holdsCredentials(uri), credentialsProblem);
 
 export function formatLike(example: string) {
   return z.string().refine(isFormatName, `must be a format name such as ${example}`);
@@ -50,7 +50,7 @@ export const jobOptions = {
 
 const earlierRuns = z.strictObject({
   charge: z.enum(charges),
-  taskId: text.exactOptional(),
+  taskId: nonEmptyText.exactOptional(),
   source: z.strictObject({ bytes: z.number(), sha256: z.string(), stamp: z.string().exactOptional() }).exactOptional(),
   possiblyChargedExtra: z.int().positive().exactOptional(),
 }) satisfies z.ZodType<EarlierRuns>;
@@ -65,9 +65,13 @@ export const targetFormat = formatLike('pdf or txt-markdown');
 
 const requestSchema = z.strictObject({
   ...jobOptions,
-  app: text.optional(),
+  app: nonEmptyText.optional(),
   source: z
-    .union([text, z.strictObject({ uri: text }), z.strictObject({ connector: text, name: text.optional() })])
+    .union([
+      nonEmptyText,
+      z.strictObject({ uri: nonEmptyText }),
+      z.strictObject({ connector: nonEmptyText, name: nonEmptyText.optional() }),
+    ])
     .refine(
       (source) => !holdsCredentials(typeof source === 'string' ? source : 'uri' in source ? source.uri : ''),
       credentialsProblem,

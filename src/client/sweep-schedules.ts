@@ -27,7 +27,7 @@ import {
   type PlanRequest,
 } from './batch-request';
 import { endOf } from './conversion-handle';
-import { checkRequest, fileName, InvalidRequestError, splitRequest, targetFormat, text } from './job-request';
+import { checkRequest, fileName, InvalidRequestError, splitRequest, targetFormat, nonEmptyText } from './job-request';
 import { readFailedBatchStep } from './operations/job-waiting';
 import { hasSearchAttributes } from './operations/search-attributes';
 
@@ -75,14 +75,14 @@ const requestSchema = z.object({
   ...{ parameters, recursive, exclude, unconvertible },
   times: z.union([
     z.strictObject({ everyMs: z.int().min(minEveryMs).multipleOf(1000) }),
-    z.strictObject({ cron: text, timeZone: text.optional() }),
+    z.strictObject({ cron: nonEmptyText, timeZone: nonEmptyText.optional() }),
   ]),
   from: fileName,
   to: targetFormat,
   out: fileName,
   batchFolder: fileName,
-  template: text.superRefine(mustBeTemplate).optional(),
-  extension: text.optional(),
+  template: nonEmptyText.superRefine(mustBeTemplate).optional(),
+  extension: nonEmptyText.optional(),
   settledForMs: z.number().positive().optional(),
   overlap: z.enum(['skip', 'buffer', 'cancel']).optional(),
 });

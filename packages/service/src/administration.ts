@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { Accounts } from './accounts/accounts';
 import { addApp } from './accounts/accounts-file';
 import { ensureEmbeddedApp } from './accounts/embedded-app';
-import { columnsOf, openDatabase } from './shared/database';
+import { columnNames, openDatabase } from './shared/database';
 import { taskSchema, TaskStore } from './tasks/task-store';
 
 const taskRowSchema = taskSchema.pick({
@@ -52,7 +52,7 @@ export async function openAdministration(options: { dataDir: string; accountsFil
       z.array(taskRowSchema).parse(
         db
           .prepare(
-            `SELECT ${columnsOf(taskRowSchema)} FROM tasks WHERE (?1 IS NULL OR app = ?1) AND (?2 IS NULL OR status = ?2)
+            `SELECT ${columnNames(taskRowSchema)} FROM tasks WHERE (?1 IS NULL OR app = ?1) AND (?2 IS NULL OR status = ?2)
              ORDER BY created_at DESC, rowid DESC LIMIT ?3`,
           )
           .all(appId ?? null, status ?? null, limit),

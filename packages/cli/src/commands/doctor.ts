@@ -5,7 +5,7 @@ import { checkCallbacks } from '../doctor/check-callbacks';
 import { checkDisk, checkEngines } from '../doctor/check-machine';
 import { checkService } from '../doctor/check-service';
 import { checkTemporal } from '../doctor/check-temporal';
-import { broken, type Finding } from '../doctor/finding';
+import { broken, type PartFinding } from '../doctor/finding';
 import { temporalTarget } from '../config/temporal-connection';
 import { isEmbedded } from '../service/app-profiles';
 import { readLiveStack } from '../stack/stack-record';
@@ -15,7 +15,7 @@ export async function doctor(context: CommandContext, flags: { app?: string }): 
   const { output, config } = context;
   const { apps, defaultApp } = config.values;
   const asked = flags.app === undefined ? [...new Set([defaultApp, ...Object.keys(apps)])] : [flags.app];
-  const findings: Finding[] = [
+  const findings: PartFinding[] = [
     ...(await checkTemporal(context)),
     ...(await checkKnown(context, asked)),
     ...(await Promise.all(asked.map((app) => checkService(context, app)))),
@@ -29,7 +29,7 @@ export async function doctor(context: CommandContext, flags: { app?: string }): 
 }
 
 /** Whether the worker of this machine's stack knows the apps: it reads its configuration when it starts. */
-async function checkKnown(context: CommandContext, asked: readonly string[]): Promise<Finding[]> {
+async function checkKnown(context: CommandContext, asked: readonly string[]): Promise<PartFinding[]> {
   if (temporalTarget(context).isNamed) return [];
   const { apps } = (await readLiveStack(context.config.values.state.dir)) ?? {};
   const unknown = apps ? asked.filter((app) => !apps.includes(app)) : [];
@@ -40,7 +40,7 @@ async function checkKnown(context: CommandContext, asked: readonly string[]): Pr
   );
 }
 
-function describe({ output }: CommandContext, { part, status, says, cure }: Finding): string {
+function describe({ output }: CommandContext, { part, status, says, cure }: PartFinding): string {
   const { green, yellow, red, dim } = output.colors;
   const color = { ok: green, warning: yellow, broken: red, skipped: dim }[status];
   const line = `${color(status.padEnd(7))}  ${part}: ${printable(says)}`;

@@ -7,7 +7,7 @@ import { variablePartOf } from './schema';
 /** Where a secret is. The secret itself is never part of the configuration. */
 export type SecretSource = { from: 'environment'; variable: string } | { from: 'file'; file: string };
 
-export interface AppProfile {
+export interface ConfiguredApp {
   name: string;
   baseUrl: string;
   appId: string;
@@ -36,7 +36,7 @@ export function tokenProblems(appNames: readonly string[], origins: Readonly<Rec
  * @throws ConfigError when it is missing, empty, or holds what no HTTP header can carry; the message never holds it.
  */
 export async function readAppToken(
-  { name, token: source }: Pick<AppProfile, 'name' | 'token'>,
+  { name, token: source }: Pick<ConfiguredApp, 'name' | 'token'>,
   env: Environment,
   onWarning: (message: string) => void = () => undefined,
 ): Promise<string> {

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { ConversionPolicies } from 'temporal-file-conversion/job';
 import { isLoopback } from 'temporal-file-conversion/network';
 import type { z } from 'zod';
-import { tokenProblems, type AppProfile } from './app-token';
+import { tokenProblems, type ConfiguredApp } from './app-token';
 import { doorsOf, type Door } from './doors';
 import { ConfigError } from './errors';
 import type { sectionSchemas } from './schema';
@@ -31,7 +31,7 @@ type Section<Values> = { [Key in keyof Values as CamelCase<Key>]: Exclude<Values
 export type Config = { [Name in keyof typeof sectionSchemas]: Section<FileValues[Name]> } & {
   defaultApp: string;
   service: { dataDir: string };
-  apps: Record<string, AppProfile>;
+  apps: Record<string, ConfiguredApp>;
 };
 
 interface LoadConfigOptions {
@@ -205,8 +205,8 @@ function toConfig({ default_app: defaultApp, apps, ...sections }: FileValues): C
   return { ...config, service: { ...config.service, dataDir: dataDir ?? path.join(config.state.dir, 'service') } };
 }
 
-function appsOf(apps: FileValues['apps']): Record<string, AppProfile> {
-  const profiles = Object.entries(apps).map(([name, app]): [string, AppProfile] => {
+function appsOf(apps: FileValues['apps']): Record<string, ConfiguredApp> {
+  const profiles = Object.entries(apps).map(([name, app]): [string, ConfiguredApp] => {
     const { base_url: baseUrl, app_id: appId, token_env: variable = '', token_file: file } = app;
     const token = file === undefined ? { from: 'environment' as const, variable } : { from: 'file' as const, file };
     return [name, { name, baseUrl, appId, token }];

@@ -4,6 +4,8 @@ import { systemErrorCode, whyUnreadable } from 'temporal-file-conversion/message
 import { ConfigError } from './errors';
 import { appKeys, didYouMean, keysOfSection, variableOf, variablePartOf } from './schema';
 
+export type Environment = Readonly<Record<string, string | undefined>>;
+
 export interface Origin {
   source: 'file' | 'environment';
   where: string;
@@ -55,8 +57,6 @@ function reasonOf(error: unknown): string {
   }
   return `${whyUnreadable(error)}; name another file with --config`;
 }
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 const prefix = 'FILECONV_';
 /** Names the file itself; no key. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { isUri } from 'temporal-file-conversion/batch';
 import { toUri } from 'temporal-file-conversion/client';
 import { parametersKey } from 'temporal-file-conversion/job';
 import { systemErrorCode } from 'temporal-file-conversion/messages';
@@ -22,7 +23,7 @@ import { extensionFromName } from '../formats/lookup';
 import { createOutput } from '../output/output';
 import { isEmbedded } from '../service/app-profiles';
 import { untilAskedToEnd } from '../stack/asked-to-end';
-import { checkInput, checkResult, isUri, piped, toLocation, type ConvertInput } from './plan';
+import { checkInput, checkResult, piped, toLocation, type TypedInput } from './plan';
 import { PipeFolder, spool } from './pipe-folder';
 import { convertOne, type ConvertFlags, type FileOutcome } from './run-job';
 
@@ -110,7 +111,7 @@ function refuseMisuse(
 }
 
 /** As it is checked before it is read, so that its own file is not replaced where it is redirected from one. */
-function stdinAs(format: string): ConvertInput {
+function stdinAs(format: string): TypedInput {
   return { file: 'standard input', location: '/dev/stdin', extension: extensionFromName(format) };
 }
 
@@ -120,7 +121,7 @@ function uploadLimit(context: CommandContext, app: string): number | undefined {
 }
 
 /** Tells one content of a file from another; of what only a worker can look at, every one is another. */
-async function stampOf(context: CommandContext, { location }: ConvertInput): Promise<string> {
+async function stampOf(context: CommandContext, { location }: TypedInput): Promise<string> {
   const found = isUri(location) ? undefined : await filesOf(context).look(toUri(location));
   return found?.kind === 'file' ? found.stamp : randomUUID();
 }

@@ -7,6 +7,7 @@ import {
   escapeQuerySigns,
   explainUnreadable,
   isOfWeb,
+  isUri,
   uriOfPath,
   within,
 } from 'temporal-file-conversion/batch';
@@ -24,7 +25,7 @@ import { CommandError } from '../command-error';
 /** Standard input among the files, and standard output as `--out`. */
 export const piped = '-';
 
-export interface ConvertInput {
+export interface TypedInput {
   /** As it was typed, without the query of a URL: that of a signed one is a secret. */
   file: string;
   /** An absolute path, or a URI, whose file only the worker looks at. */
@@ -34,7 +35,7 @@ export interface ConvertInput {
 }
 
 export interface PlannedResult {
-  input: ConvertInput;
+  input: TypedInput;
   to: string;
   /** Absolute path, or URI. */
   destination: string;
@@ -49,7 +50,7 @@ export async function isSearched(typed: string, cwd: string): Promise<boolean> {
 }
 
 /** Looks at the file before anything is started. @throws CommandError when it can't be used. */
-export async function checkInput(typed: string, cwd: string): Promise<ConvertInput> {
+export async function checkInput(typed: string, cwd: string): Promise<TypedInput> {
   const location = toLocation(typed, cwd);
   const file = isUri(location) ? withoutSecrets(location) : typed;
   const problem = await problemOf(location);
@@ -58,10 +59,6 @@ export async function checkInput(typed: string, cwd: string): Promise<ConvertInp
 }
 
 /** A file of a store that is not this machine's disk. */
-export function isUri(location: string): boolean {
-  return /^[a-z][a-z0-9+.-]*:\/\//i.test(location);
-}
-
 export function toLocation(typed: string, cwd: string): string {
   if (!isUri(typed)) return path.resolve(cwd, typed);
   const uri = escapeQuerySigns(typed);
@@ -87,7 +84,7 @@ async function problemOf(file: string): Promise<string | undefined> {
 
 /** `out`: the folder as it was typed; without one, that of the file. @throws CommandError */
 export function destinationOf(
-  { file, location }: ConvertInput,
+  { file, location }: TypedInput,
   { cwd, out, extension }: { cwd: string; out: string | undefined; extension: string },
 ): string {
   if (out === undefined && isOfWeb(location)) {
@@ -108,7 +105,7 @@ export async function checkResult(
   { cwd, onExisting, writtenByUs }: { cwd: string; onExisting: OnExisting; writtenByUs: boolean },
 ): Promise<void> {
   if (isUri(destination)) return;
-  const result = shownPath(destination, cwd);
+  const result = pathFromHere(destination, cwd);
   const source = isUri(input.location) ? {} : { source: uriOfPath(input.location) };
   const planned = { uri: uriOfPath(destination), suggestedName: '', onExisting, ...source };
   await createLocalFiles()
@@ -135,7 +132,7 @@ function unusable(problem: string): CommandError {
   return new CommandError('DESTINATION_UNUSABLE', [problem]);
 }
 
-export function shownPath(file: string, cwd: string): string {
+export function pathFromHere(file: string, cwd: string): string {
   if (isUri(file)) return file;
   const relative = path.relative(cwd, file);
   if (relative === '') return '.';

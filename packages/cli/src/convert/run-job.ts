@@ -18,7 +18,7 @@ import { useStack } from '../stack/use-stack';
 import { configuredStores } from '../stores';
 import { stallJson, stallText, type Stall } from '../waiting/stall';
 import { awaitJob } from './await-job';
-import { shownPath, type PlannedResult } from './plan';
+import { pathFromHere, type PlannedResult } from './plan';
 
 export interface ConvertFlags {
   from?: string;
@@ -74,7 +74,7 @@ export async function convertOne(
     if (signal.aborted) throw interrupted(signal.reason);
     const { outcome, stall } = await stack.untilClosed(() => runJob(context, planned, { stack, settings }));
     const { output, cwd } = context;
-    announce(context, outcome, pipedFrom === undefined ? shownPath(outcome.output?.path ?? '', cwd) : undefined);
+    announce(context, outcome, pipedFrom === undefined ? pathFromHere(outcome.output?.path ?? '', cwd) : undefined);
     const isUnfinished = outcome.status === 'unfinished';
     if (output.json) output.printJson({ ...outcome, ...(isUnfinished && stall && stallJson(stall)) });
     if (!isUnfinished) return { exitCode: outcome.error ? exitCodes.failed : exitCodes.ok, outcome };
@@ -143,7 +143,7 @@ export function explainFailure(
   const text = message
     .replace(ownSummary, '')
     .replaceAll(toUri(input.location), () => input.file)
-    .replaceAll(toUri(destination), () => shownPath(destination, cwd));
+    .replaceAll(toUri(destination), () => pathFromHere(destination, cwd));
   return { code, message: `${input.file} → ${to}: ${text}` };
 }
 

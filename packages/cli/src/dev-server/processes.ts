@@ -4,10 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { systemErrorCode } from 'temporal-file-conversion/messages';
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type Variables = Readonly<Record<string, string | undefined>>;
 
 interface CommandOptions {
-  env: Environment;
+  env: Variables;
   timeoutMs: number;
   signal?: AbortSignal | undefined;
 }

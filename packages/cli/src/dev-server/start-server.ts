@@ -6,14 +6,14 @@ import path from 'node:path';
 import { types } from 'node:util';
 import { searchAttributeTypes } from 'temporal-file-conversion/client';
 import { shellWord } from 'temporal-file-conversion/messages';
-import { TemporalServerError, type Environment } from './processes';
+import { TemporalServerError, type Variables } from './processes';
 import { databaseMark, endLeftOverServer, removeServerPid, untilReady, writeServerPid } from './running-server';
 import type { RunningTemporalServer, ServerExit } from './running-server';
 
-export interface StartOptions {
+export interface ServerOptions {
   cliPath: string;
   /** Of the server's process. Its `GOGC`, if it has one, takes the place of ours. */
-  env: Environment;
+  env: Variables;
   /** State is kept here over restarts. Default: in memory, gone when the server ends. */
   dbFilename?: string | undefined;
   /** `off`: a power cut may cost the database, as it may that of a benchmark. Default `full`. */
@@ -54,7 +54,7 @@ const defaultStartTimeoutMs = 60_000;
  *
  * @throws TemporalServerError `START_FAILED`, with the last lines of the server's log, when it ends or does not answer.
  */
-export async function startTemporalServer(options: StartOptions): Promise<RunningTemporalServer> {
+export async function startTemporalServer(options: ServerOptions): Promise<RunningTemporalServer> {
   const { dbFilename } = options;
   if (dbFilename !== undefined) {
     await mkdir(path.dirname(path.resolve(dbFilename)), { recursive: true });
@@ -74,7 +74,7 @@ export async function startTemporalServer(options: StartOptions): Promise<Runnin
 }
 
 /** Asked beforehand: a program that listens but speaks no gRPC would keep the check of readiness waiting. */
-async function refuseTakenPorts({ port, uiPort }: StartOptions): Promise<void> {
+async function refuseTakenPorts({ port, uiPort }: ServerOptions): Promise<void> {
   for (const wanted of [port, uiPort]) {
     if (wanted === undefined || wanted === false || (await isPortFree(wanted))) continue;
     throw new TemporalServerError(
@@ -84,7 +84,7 @@ async function refuseTakenPorts({ port, uiPort }: StartOptions): Promise<void> {
   }
 }
 
-async function startOnce(options: StartOptions): Promise<RunningTemporalServer> {
+async function startOnce(options: ServerOptions): Promise<RunningTemporalServer> {
   options.signal?.throwIfAborted();
   const port = options.port ?? (await freePort());
   const uiPort = options.uiPort ?? (await freePort());
@@ -145,7 +145,7 @@ const dynamicConfig = {
 const goRuntime = { GOGC: '300' };
 
 function argumentsOf(
-  options: StartOptions,
+  options: ServerOptions,
   chosen: { port: number; uiPort: number | false; dbFilename: string | undefined },
 ): string[] {
   const args = ['server', 'start-dev', '--ip', ip, '--port', String(chosen.port)];
@@ -171,7 +171,7 @@ function argumentsOf(
 }
 
 async function untilStarted(
-  options: StartOptions,
+  options: ServerOptions,
   server: { address: string; exited: Promise<ServerExit>; log: ServerLog },
 ): Promise<void> {
   const timeoutMs = options.timeoutMs ?? defaultStartTimeoutMs;

@@ -5,14 +5,14 @@ import { request } from 'undici';
 import type { CommandContext } from '../command-context';
 import { callbackSettings } from '../keys/callback-settings';
 import { readLiveStack } from '../stack/stack-record';
-import { broken, ok, reasonOf, type Finding } from './finding';
+import { broken, ok, reasonOf, type PartFinding } from './finding';
 
 const part = 'callbacks';
 const timeoutMs = 10_000;
 const nobody = { workflowId: 'fileconv-doctor', nonce: '00000000-0000-4000-8000-000000000000' };
 
 /** Sends a signed callback for a job that does not exist to the receiver's public URL: from this machine, not from the service's. */
-export async function checkCallbacks(context: CommandContext): Promise<Finding> {
+export async function checkCallbacks(context: CommandContext): Promise<PartFinding> {
   const { callbacks, state } = context.config.values;
   if (callbacks.publicBaseUrl === undefined) {
     const stack = await readLiveStack(state.dir);
@@ -47,7 +47,7 @@ export async function checkCallbacks(context: CommandContext): Promise<Finding> 
   return broken(part, `${url} answers HTTP ${status}, not as the receiver does`, start);
 }
 
-async function checkHealth(url: string): Promise<Finding> {
+async function checkHealth(url: string): Promise<PartFinding> {
   const again = 'Start the stack again: fileconv up';
   try {
     const status = await statusOf(`${url}/healthz`, 'GET');

@@ -5,9 +5,9 @@ import { versionsOf } from 'temporal-file-conversion-service/internal/engines/pr
 import { fileSize } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import { embeddedCatalog, leavesEnginesToService } from '../formats/lookup';
-import { broken, ok, reasonOf, skipped, type Finding } from './finding';
+import { broken, ok, reasonOf, skipped, type PartFinding } from './finding';
 
-export async function checkEngines(context: CommandContext): Promise<Finding[]> {
+export async function checkEngines(context: CommandContext): Promise<PartFinding[]> {
   if (await leavesEnginesToService(context)) return [skipped('engines', 'those of the service that runs')];
   const states = embeddedCatalog(context).engineStates();
   const versions = await Promise.all(states.filter(({ isHere }) => isHere).map(({ engine }) => versionsOf(engine)));
@@ -24,7 +24,7 @@ export async function checkEngines(context: CommandContext): Promise<Finding[]> 
   ];
 }
 
-export async function checkDisk({ config }: CommandContext): Promise<Finding> {
+export async function checkDisk({ config }: CommandContext): Promise<PartFinding> {
   const { state, service } = config.values;
   const part = 'disk';
   const folder = await nearestFolder(state.dir);

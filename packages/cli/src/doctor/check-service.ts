@@ -5,12 +5,12 @@ import { proxyFor } from 'temporal-file-conversion/network';
 import type { CommandContext } from '../command-context';
 import { openApi } from '../service/app-profiles';
 import { explainServiceFailure } from '../service/service-problem';
-import { broken, brokenBy, ok, reasonOf, type Finding } from './finding';
+import { broken, brokenBy, ok, reasonOf, type PartFinding } from './finding';
 
 const configShow = 'fileconv config show';
 
 /** Whether an app's service answers and accepts the token. Sends one request, for a task that does not exist. */
-export async function checkService(context: CommandContext, app: string): Promise<Finding> {
+export async function checkService(context: CommandContext, app: string): Promise<PartFinding> {
   const part = `service of app ${app}`;
   let opened: Awaited<ReturnType<typeof openApi>>;
   try {
@@ -41,7 +41,7 @@ function isAboutApp({ code, message }: ConversionApiError): boolean {
   return code.endsWith('_DATA_KEY') && /\bdata key app\b/i.test(message);
 }
 
-function describe(part: string, error: ConversionApiError, where: { app: string; baseUrl: string }): Finding {
+function describe(part: string, error: ConversionApiError, where: { app: string; baseUrl: string }): PartFinding {
   const { app, baseUrl } = where;
   if (error.httpStatus === 429) {
     const wait = error.retryAfterSeconds === undefined ? '' : `; it asks to wait ${error.retryAfterSeconds} s`;

@@ -14,14 +14,14 @@ import { readRetentionDays } from '../dev-server/retention';
 import { readEncryptionKeys } from '../keys/encryption-settings';
 import { capitalised, counted } from 'temporal-file-conversion/messages';
 import { openTemporal, type OpenTemporal } from '../stack/open-temporal';
-import { broken, brokenBy, ok, reasonOf, skipped, type Finding } from './finding';
+import { broken, brokenBy, ok, reasonOf, skipped, type PartFinding } from './finding';
 
 const parts = ['namespace', 'search attributes', 'workers'] as const;
 const encryptionPart = 'encryption';
 const callTimeoutMs = 10_000;
 const leastRetentionDays = 7;
 
-export async function checkTemporal(context: CommandContext): Promise<Finding[]> {
+export async function checkTemporal(context: CommandContext): Promise<PartFinding[]> {
   const unusable = await unusableKeys(context);
   if (unusable) return [unusable, ...['Temporal', ...parts].map((part) => skipped(part, 'needs the encryption keys'))];
   let temporal: OpenTemporal;
@@ -53,7 +53,7 @@ export async function checkTemporal(context: CommandContext): Promise<Finding[]>
   }
 }
 
-async function checkNamespace({ client, address, namespace }: OpenTemporal): Promise<Finding> {
+async function checkNamespace({ client, address, namespace }: OpenTemporal): Promise<PartFinding> {
   try {
     const { workflowService } = client;
     const days = await readRetentionDays({ workflowService, namespace });
@@ -72,7 +72,7 @@ async function checkNamespace({ client, address, namespace }: OpenTemporal): Pro
   }
 }
 
-async function checkAttributes(client: Client): Promise<Finding> {
+async function checkAttributes(client: Client): Promise<PartFinding> {
   const part = 'search attributes';
   const cure = 'Register them: fileconv namespace init (jobs run without them, and are harder to find)';
   try {
@@ -85,7 +85,7 @@ async function checkAttributes(client: Client): Promise<Finding> {
   }
 }
 
-async function checkWorkers(client: Client, taskQueue: string): Promise<Finding> {
+async function checkWorkers(client: Client, taskQueue: string): Promise<PartFinding> {
   const { identities: workers, builds, current } = await readTaskQueue(client, taskQueue);
   const part = 'workers';
   if (workers.length === 0) {
@@ -111,7 +111,7 @@ async function checkWorkers(client: Client, taskQueue: string): Promise<Finding>
 }
 
 /** Undefined when there are keys, or none are asked for. */
-async function unusableKeys(context: CommandContext): Promise<Finding | undefined> {
+async function unusableKeys(context: CommandContext): Promise<PartFinding | undefined> {
   try {
     await readEncryptionKeys(context);
     return undefined;
@@ -122,7 +122,7 @@ async function unusableKeys(context: CommandContext): Promise<Finding | undefine
 }
 
 /** Whether the newest job can be read with the keys of this machine. No finding when nothing is encrypted. */
-async function checkEncryption(context: CommandContext, client: Client): Promise<Finding[]> {
+async function checkEncryption(context: CommandContext, client: Client): Promise<PartFinding[]> {
   let isSeen = false;
   try {
     const query = `WorkflowType = '${conversionJobType}'`;

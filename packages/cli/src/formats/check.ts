@@ -2,7 +2,7 @@ import { ConversionApiError } from 'temporal-file-conversion/http';
 import { closestName } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import { CommandError, interrupted } from '../command-error';
-import type { ConvertInput } from '../convert/plan';
+import type { TypedInput } from '../convert/plan';
 import { isEmbedded, openApi } from '../service/app-profiles';
 import { explainServiceFailure, explainSilence } from '../service/service-problem';
 import {
@@ -66,7 +66,7 @@ export async function withFormats<T>(
 }
 
 interface WantedFormat {
-  input?: ConvertInput;
+  input?: TypedInput;
   from?: string | undefined;
   to: string;
 }

@@ -14,7 +14,7 @@ import { noConverter } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import { runningServiceUrl } from '../service/embedded-service';
 
-export interface FormatPair {
+export interface TypedPair {
   /** Of the file, in lower case, without the dot. */
   extension: string;
   /** `--from`; without it the extension decides. */
@@ -27,7 +27,7 @@ export interface FormatLookup {
   /** A target format; undefined when the service knows none of this name. */
   target(format: string): Promise<{ extension: string } | undefined>;
   /** Why it does not convert such files, and what to type next; undefined when it does. */
-  whyNot(pair: FormatPair): Promise<string | undefined>;
+  whyNot(pair: TypedPair): Promise<string | undefined>;
   /** What the service itself answers, whatever the files are called. */
   answerAboutPair(pair: { input: string; output: string }): ReturnType<typeof answerAboutPair>;
   inputs(): Promise<Format[]>;
@@ -74,7 +74,7 @@ export function embeddedFormats(catalog = new FormatCatalog()): FormatLookup {
 }
 
 /** What the embedded service itself would answer. */
-function refusalOf(catalog: FormatCatalog, { extension, from, to }: FormatPair): string | undefined {
+function refusalOf(catalog: FormatCatalog, { extension, from, to }: TypedPair): string | undefined {
   try {
     const input = chooseInput(catalog, { named: from, fileName: `file.${extension}` });
     requireRoute(catalog, input, requireFormat(catalog, to, 'output'));

@@ -4,7 +4,7 @@ import type { AppProfile as PluginAppProfile } from 'temporal-file-conversion/wo
 import { makeStateFolders } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError, explainStateFolder } from '../command-error';
-import { readAppToken, type AppProfile } from '../config/app-token';
+import { readAppToken, type ConfiguredApp } from '../config/app-token';
 import { embeddedApp } from '../config/schema';
 import { embeddedServiceUrl } from './embedded-service';
 
@@ -38,7 +38,7 @@ export async function embeddedProfile(context: CommandContext, baseUrl: string):
 
 function profileOf(
   { config, env, secrets }: CommandContext,
-  app: AppProfile,
+  app: ConfiguredApp,
   onWarning?: (message: string) => void,
 ): CheckedProfile {
   const { name, baseUrl, appId, token } = app;

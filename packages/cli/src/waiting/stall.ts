@@ -132,7 +132,7 @@ export function createStallReader(context: CommandContext, client: Client): Stal
     const { reason, next } = waiting;
     if (reason !== 'worker' || next) return { stall: { ...waiting, ...defined({ since }) } };
     if (isStarting) return { stall: { reason, waitsFor: 'the worker of the stack, which is starting' } };
-    return { stall: { ...waiting, ...defined({ since }), next: startWorker(isLocal) } };
+    return { stall: { ...waiting, ...defined({ since }), next: adviceToStartWorker(isLocal) } };
   };
   const unlessBroken = async <T>(read: () => Promise<T>): Promise<T | { stall: Stall }> => {
     // The server lists a worker for a minute after it died; whether a stack runs on this machine is known better here.
@@ -165,6 +165,6 @@ export function createStallReader(context: CommandContext, client: Client): Stal
 }
 
 /** What to type where no worker takes the work. */
-export function startWorker(isLocal: boolean): NextStep {
+export function adviceToStartWorker(isLocal: boolean): NextStep {
   return { why: 'Start one', command: isLocal ? 'fileconv up' : 'fileconv worker' };
 }

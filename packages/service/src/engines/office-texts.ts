@@ -70,7 +70,7 @@ function openTexts(file: Buffer): OfficeTexts {
     noteCount: notes.filter((each) => hasWords(readXml(each, { ...openDocument, skips: /^(page-number|date)$/ })))
       .length,
     drawingCount: entriesOf(file).filter(
-      (entry) => entry.name.endsWith("/content.xml") && textOfEntry(file, entry)?.includes('<office:chart'),
+      (entry) => entry.name.endsWith('/content.xml') && textOfEntry(file, entry)?.includes('<office:chart'),
     ).length,
   };
 }

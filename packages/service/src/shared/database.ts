@@ -87,7 +87,7 @@ export function columnOf(key: string): string {
 }
 
 /** What a SELECT lists so that its rows have the keys of this schema. */
-export function columnsOf({ shape }: z.ZodObject): string {
+export function columnNames({ shape }: z.ZodObject): string {
   return Object.keys(shape)
     .map((key) => `${columnOf(key)} AS ${key}`)
     .join(', ');

@@ -1,7 +1,7 @@
 import { taskStatuses } from 'temporal-file-conversion/contract';
 import { z } from 'zod';
 import { CreditLedger } from '../accounts/account';
-import { columnOf, columnsOf, type ServiceDatabase } from '../shared/database';
+import { columnOf, columnNames, type ServiceDatabase } from '../shared/database';
 
 /** A stored task; times are milliseconds since 1970. */
 export const taskSchema = z.object({
@@ -36,7 +36,7 @@ export type NewTask = Pick<Task, 'id' | 'app' | 'endpoint' | 'status' | 'payload
 type TaskCompletion = Pick<Task, 'id' | 'result' | 'errorCode' | 'fileSize' | 'expiresAt'> & { completedAt: number };
 
 const keys = taskSchema.keyof().options;
-const columns = columnsOf(taskSchema);
+const columns = columnNames(taskSchema);
 const nothing = Object.fromEntries(keys.map((key) => [key, null])) as Record<keyof Task, null>;
 
 export function completeTask(task: NewTask): Task {
@@ -258,7 +258,7 @@ export class CallbackStore {
         `INSERT INTO callbacks (task, app, url, host, state, completed_at, next_attempt_at) VALUES (?, ?, ?, ?, 'pending', ?, ?)`,
       ),
       due: db.prepare(
-        `SELECT ${columnsOf(pendingSchema)} FROM callbacks
+        `SELECT ${columnNames(pendingSchema)} FROM callbacks
          WHERE state = 'pending' AND next_attempt_at <= ?1
            AND task NOT IN (SELECT value FROM json_each(?2)) AND host NOT IN (SELECT value FROM json_each(?3))
          ORDER BY next_attempt_at, rowid LIMIT 1`,
@@ -269,7 +269,7 @@ export class CallbackStore {
       record: db.prepare(
         'UPDATE callbacks SET state = ?, attempts = ?, next_attempt_at = ?, ended_at = ?, problem = ? WHERE task = ?',
       ),
-      find: db.prepare(`SELECT ${columnsOf(deliverySchema)} FROM callbacks WHERE task = ?`),
+      find: db.prepare(`SELECT ${columnNames(deliverySchema)} FROM callbacks WHERE task = ?`),
     };
   }
 

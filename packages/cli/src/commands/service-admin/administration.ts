@@ -56,7 +56,7 @@ function amount(vcredits: number | null): string {
   return vcredits === null ? 'unlimited' : String(vcredits);
 }
 
-export async function addApp(
+export async function appsAdd(
   context: CommandContext,
   name: string,
   { plan, vcredits }: { plan: 'premium' | 'free'; vcredits?: number },

@@ -40,7 +40,7 @@ export function addServiceAdmin(service: Command, act: Act): void {
     .argument('<name>', 'letters, digits, "-" and "_"', appName)
     .addOption(new Option('--plan <plan>').choices(['premium', 'free']).default('premium'))
     .option('--vcredits <n>', 'first balance; default: unlimited', count)
-    .action(act(async () => (await import('./administration.js')).addApp));
+    .action(act(async () => (await import('./administration.js')).appsAdd));
 
   const tasks = group(
     service,

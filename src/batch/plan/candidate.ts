@@ -188,7 +188,7 @@ export function toRow({ candidate, source, uri, destination, refusal }: SeenCand
 }
 
 /** Why a source can't be converted, with the code that its job would fail with: one missing file must not stop forty thousand. */
-export function unusable(source: FileSnapshot, shown: string): (Refusal & Finding) | undefined {
+function unusable(source: FileSnapshot, shown: string): (Refusal & Finding) | undefined {
   switch (source.kind) {
     case 'file':
       return source.bytes > 0 ? undefined : { code: 'SOURCE_EMPTY', message: `${shown} is empty.` };

@@ -196,6 +196,8 @@ interface ListedBatch {
   /** Start of the listed run. */
   startedAt: Date;
   endedAt?: Date;
+  /** How it ended: whether it was cancelled or stopped, and its counts. Absent while it runs, and of a batch that has no result. */
+  result?: Pick<ConversionBatchResult, 'status' | 'items' | 'succeeded' | 'failed' | 'skipped' | 'cancelled'>;
 }
 
 /** Whether this batch is running; undefined when there is no such workflow, or when it is not a batch. */
@@ -218,5 +220,15 @@ export async function listBatches(client: Client, limit: number): Promise<Listed
     batches.push({ name, runId, status: status.name, startedAt: startTime, ...(closeTime && { endedAt: closeTime }) });
     if (batches.length >= limit) break;
   }
-  return batches;
+  return Promise.all(
+    batches.map(async (batch) => {
+      if (batch.status !== 'COMPLETED') return batch;
+      const handle = client.workflow.getHandle(batch.name, batch.runId);
+      // One that this client has no key for is listed all the same.
+      const result = (await handle.result().catch(() => undefined)) as ConversionBatchResult | undefined;
+      if (!result) return batch;
+      const { status, items, succeeded, failed, skipped, cancelled } = result;
+      return { ...batch, result: { status, items, succeeded, failed, skipped, cancelled } };
+    }),
+  );
 }

@@ -77,6 +77,9 @@ it('that is cancelled stops the jobs in flight, and --finish lets them end', asy
   expect((await batch(stopped.cwd, 'status', 'cancelled')).stdout).toBe(
     'Batch cancelled: cancelled. 4 of 4, 4 not converted, cancelled.\n',
   );
+  await until('it is listed as it ended', async () =>
+    /^cancelled +cancelled +4 +0 +\d{4}-/m.test((await batch(stopped.cwd, 'list')).stdout),
+  );
 
   const finished = await pausedBatch('finished');
   expect((await batch(finished.cwd, 'cancel', 'finished', '--finish')).code).toBe(0);

@@ -8,7 +8,7 @@ import {
   SweepSchedules,
 } from 'temporal-file-conversion/client';
 import type { BatchState, ConversionBatchResult } from 'temporal-file-conversion/job';
-import { printable, shellWord } from 'temporal-file-conversion/messages';
+import { formatCount, printable, shellWord } from 'temporal-file-conversion/messages';
 import { checkName } from '../../batch/settings';
 import { explainBatchFailure, progressText } from '../../batch/watch';
 import type { CommandContext } from '../../command-context';
@@ -53,13 +53,16 @@ export async function batchList(context: CommandContext): Promise<void> {
     if (output.json) output.printJson({ batches });
     else if (batches.length === 0) output.say('No batches.');
     else {
-      const rows = batches.map(({ name, status, startedAt, endedAt }) => [
+      const rows = batches.map(({ name, status, startedAt, endedAt, result }) => [
         name,
-        status.toLowerCase().replaceAll('_', ' '),
+        result?.status ?? status.toLowerCase().replaceAll('_', ' '),
+        result ? formatCount(result.items) : '',
+        result ? formatCount(result.failed) : '',
         ...timeCells(startedAt),
         ...timeCells(endedAt),
       ]);
-      output.print(formatTable(['NAME', 'STATUS', ...timeHeads('STARTED'), ...timeHeads('ENDED')], rows));
+      const heads = ['NAME', 'STATUS', 'FILES', 'FAILED', ...timeHeads('STARTED'), ...timeHeads('ENDED')];
+      output.print(formatTable(heads, rows));
     }
   });
 }

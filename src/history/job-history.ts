@@ -25,11 +25,13 @@ export interface JobHistory {
    * when the input asked for it.
    */
   charge: EarlierRuns;
+  /** Requests of the steps that have ended: at least as many were sent. */
+  requests: number;
   result?: ConversionJobResult;
   isOver: boolean;
 }
 
-type StepFailure = Pick<ActivityFailureDetails, 'reaction'> & {
+type StepFailure = Pick<ActivityFailureDetails, 'reaction' | 'requests'> & {
   /** The task failed at the service, which is free. */
   isOfTask: boolean;
 };
@@ -63,6 +65,7 @@ class HistoryReader {
   private resetFrom: string | undefined;
   private recalled: JobHistory['recalled'];
   private charge = new ChargeLedger();
+  private requests = 0;
   private source: SourceContent | undefined;
   private result: ConversionJobResult | undefined;
   private isOver = false;
@@ -78,6 +81,7 @@ class HistoryReader {
     return {
       input: this.input,
       charge: { ...this.charge.summary(), ...(source && { source }) },
+      requests: this.requests,
       isOver: this.isOver,
       ...defined({ resetFrom: this.resetFrom, recalled: this.recalled, result: this.result }),
     };
@@ -145,6 +149,7 @@ class HistoryReader {
   }
 
   private stepDone(step: Step, result: unknown): void {
+    this.requests += (result as { requests?: number } | undefined)?.requests ?? 0;
     switch (step.activity) {
       case activityNames.recallJob:
         this.recall(result as RecallJobResult);
@@ -173,7 +178,8 @@ class HistoryReader {
     this.source = earlier.source;
   }
 
-  private stepFailed(step: Step, { reaction, isOfTask }: StepFailure): void {
+  private stepFailed(step: Step, { reaction, isOfTask, requests = 0 }: StepFailure): void {
+    this.requests += requests;
     const isUnknown = reaction === 'outcomeUnknown';
     if (step.activity === activityNames.convertFile && isUnknown) this.submitted(undefined);
     if (isOfTask) this.charge.failedAtService();
@@ -191,6 +197,6 @@ function readStepFailure(error: Error | undefined): StepFailure {
     return { reaction: readFence(error.lastHeartbeatDetails) ? 'outcomeUnknown' : 'fail', isOfTask: false };
   }
   const details = error instanceof ApplicationFailure ? error.details?.[0] : undefined;
-  const { reaction = 'fail', origin } = (details ?? {}) as Partial<ActivityFailureDetails>;
-  return { reaction, isOfTask: origin === 'task' };
+  const { reaction = 'fail', origin, requests } = (details ?? {}) as Partial<ActivityFailureDetails>;
+  return { reaction, isOfTask: origin === 'task', ...(requests !== undefined && { requests }) };
 }

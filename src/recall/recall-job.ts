@@ -116,8 +116,8 @@ export async function outcomeOf(
     const outcome = outcomeOfFailure(error.cause);
     if (outcome.charge !== undefined && error.cause instanceof ApplicationFailure) return outcome;
     // The job ended without reporting what it left behind at the service.
-    const { charge } = known ?? (await readRun(client, run));
-    return { ...outcome, ...rowOfEarlier(charge) };
+    const { charge, requests } = known ?? (await readRun(client, run));
+    return { ...outcome, ...rowOfEarlier(charge), requests };
   }
 }
 

@@ -173,7 +173,7 @@ export function explainStdout(error: Error, advice: string): Error {
   return explained instanceof Error ? explained : error;
 }
 
-const listensThere = 'Another program listens on';
+const listensThere = 'Something else listens on';
 
 /** Also of a process that ended with that. */
 export function isPortTaken(error: unknown): boolean {

@@ -103,7 +103,7 @@ describe('a part whose port another program has taken meanwhile', () => {
     const tried: number[] = [];
     const opened = openAt({ config }, { part: 'service', port }, (wanted) => {
       tried.push(wanted);
-      const said = 'The conversion service ended while it started: Another program listens on 127.0.0.1:1.';
+      const said = 'The conversion service ended while it started: Something else listens on 127.0.0.1:1.';
       return tried.length === 1 ? Promise.reject(new Error(said)) : Promise.resolve('open');
     });
     await expect(opened).resolves.toBe('open');

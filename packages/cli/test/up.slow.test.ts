@@ -137,7 +137,7 @@ describe('fileconv up', () => {
     server?.close();
     expect(ended).toMatchObject({ code: 1, stdout: '' });
     expect(linesOf(ended.stderr)).toEqual([
-      expect.stringMatching(new RegExp(`^error: Another program listens on 127\\.0\\.0\\.1:${port}\\. `)),
+      expect.stringMatching(new RegExp(`^error: Something else listens on 127\\.0\\.0\\.1:${port}\\. `)),
     ]);
   });
 

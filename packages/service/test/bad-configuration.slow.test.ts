@@ -121,7 +121,7 @@ const badConfigurations: BadConfiguration[] = [
     faults: '[[faults]]\nkind = "error"\nwhen = "before"\n',
     takePort: true,
     exitCode: 1,
-    says: 'Another program listens on 127.0.0.1:PORT. End it, or give the service another port (FILECONV_SERVICE_PORT=0: any free one).',
+    says: 'Something else listens on 127.0.0.1:PORT. End it, or give the service another port (FILECONV_SERVICE_PORT=0: any free one).',
   },
 ];
 

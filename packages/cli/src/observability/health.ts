@@ -51,7 +51,7 @@ export async function serveAt(
   } catch (error) {
     const reason =
       systemErrorCode(error) === 'EADDRINUSE'
-        ? `Another program listens on ${address}`
+        ? `Something else listens on ${address}`
         : `${what} can't be told at ${address} (${systemErrorCode(error) ?? 'unknown error'})`;
     const variable = `FILECONV_${section}_${key}`.toUpperCase();
     const problem = `${reason}. Give this process another address (${variable}), or leave ${section}.${key} out.`;

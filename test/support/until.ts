@@ -10,7 +10,7 @@ export async function until(
     const waited = Date.now() - began;
     if (waited > timeoutMs) throw new Error(`It did not come to this in ${timeoutMs} ms: ${what}.`);
     // Ever less often: most conditions ask Temporal, which has better things to do.
-    await new Promise((resolve) => setTimeout(resolve, Math.min(10 + waited / 5, 100)));
+    await new Promise((resolve) => setTimeout(resolve, Math.min(10 + waited / 5, 50)));
   }
 }
 

@@ -12,7 +12,9 @@ describe('fileconv convert with a stack of its own', () => {
     const folder = await newFolder();
     await writeFile(path.join(folder, 'a.md'), '# A\n');
     const args = ['convert', 'a.md', '--to', 'html', '--json'];
-    const first = startProcess(args, { cwd: folder, env: { FILECONV_POLICIES_FIRST_CHECK_AFTER: '5 seconds' } });
+    // Until its first poll the job hears nothing.
+    const env = { FILECONV_POLICIES_FIRST_CHECK_AFTER: '5 seconds', FILECONV_CALLBACKS_EMBEDDED: 'off' };
+    const first = startProcess(args, { cwd: folder, env });
     const accepted = () =>
       readIfThere(path.join(folder, '.fileconv/logs/service.log')).split('md → html: successful').length - 1;
     await until('a conversion', () => accepted() === 1);

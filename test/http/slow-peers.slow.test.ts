@@ -32,7 +32,9 @@ it('an upload waits for a service that stops reading for longer than headersMs, 
     });
     request.on('end', () => sendJson(response, receipt));
   });
-  expect(await connectTo(baseUrl, { headersMs: 500, stallMs: 60_000 }).uploadFile({ file })).toMatchObject({ connector: 'up' });
+  expect(await connectTo(baseUrl, { headersMs: 500, stallMs: 60_000 }).uploadFile({ file })).toMatchObject({
+    connector: 'up',
+  });
 });
 
 it('a download does not time out while the reader is the slow one', async () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { aliveWorkers } from '../../src/client/operations/task-queue-workers';
+import { startRig } from '../support/conversion-worker';
 import { testClient } from '../support/temporal';
 import { until } from '../support/until';
 
@@ -50,20 +51,43 @@ it('a worker that only polls is there, as one of an SDK without heartbeats, or o
   expect(await aliveWorkers(client, taskQueue)).toEqual(['polls']);
 });
 
-it.each([
-  { it: 'has stopped', status: shuttingDown, secondsAgo: 0 },
-  { it: 'was killed, so that its heartbeats ended', status: running, secondsAgo: 40 },
-])('a worker that $it is gone, though its last poll is listed', async ({ status, secondsAgo }) => {
+it('a worker that has stopped is gone, though its last poll is listed', async () => {
   await Promise.all([pollOnce('gone'), pollOnce('alive')]);
   await tellHeartbeat('alive', running, 12);
-  await tellHeartbeat('gone', status, secondsAgo);
-  await until('its heartbeats are known', async () => (await aliveWorkers(client, taskQueue)).length === 1);
+  await tellHeartbeat('gone', shuttingDown, 0);
+  await until('its end is known', async () => (await aliveWorkers(client, taskQueue)).length === 1);
   expect(await aliveWorkers(client, taskQueue)).toEqual(['alive']);
 });
 
-it('a worker that was started anew under its name is there', async () => {
+it('a worker that was killed is gone when its heartbeats have ended, though its last poll is listed', async () => {
+  await Promise.all([pollOnce('gone'), pollOnce('silent')]);
+  await tellHeartbeat('gone', running, 0);
+  expect(await aliveWorkers(client, taskQueue)).toHaveLength(2);
+  const { now } = Date;
+  const later = jest.spyOn(Date, 'now').mockImplementation(() => now() + 30_000);
+  expect(await aliveWorkers(client, taskQueue)).toEqual(['silent']);
+  later.mockRestore();
+});
+
+it('a worker of the SDK that was shut down is gone at once', async () => {
+  const rig = await startRig();
+  await until('it polls', async () => (await aliveWorkers(rig.temporal, rig.taskQueue)).length === 1);
+  await rig.stopWorker();
+  expect(await aliveWorkers(rig.temporal, rig.taskQueue)).toEqual([]);
+  await rig.close();
+});
+
+it.each([
+  { it: 'told its end', status: shuttingDown, secondsAgo: 4 },
+  { it: 'was killed', status: running, secondsAgo: 40 },
+])('a worker under the name of one that $it is there from its first poll on', async ({ status, secondsAgo }) => {
+  await tellHeartbeat('again', status, secondsAgo);
   await pollOnce('again');
-  await tellHeartbeat('again', shuttingDown, 1);
+});
+
+it('a worker that was started anew under its name is there as soon as it tells a heartbeat', async () => {
+  await pollOnce('again');
+  await tellHeartbeat('again', shuttingDown, 0);
   await until('the first is gone', async () => (await aliveWorkers(client, taskQueue)).length === 0);
   await tellHeartbeat('again', running, 0);
   await until('the second is there', async () => (await aliveWorkers(client, taskQueue)).length === 1);

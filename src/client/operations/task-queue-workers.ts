@@ -9,6 +9,8 @@ const pollerIsAliveMs = 75_000;
 const usualHeartbeatMs = 60_000;
 /** So that clocks that differ a little kill nobody. */
 const leastSilenceMs = 25_000;
+/** How long the polls of a worker that has told its end may take to end. */
+const pollsEndMs = 2_000;
 /** Of `temporal.api.enums.v1.WorkerStatus`. */
 const running = 1;
 
@@ -26,10 +28,10 @@ export async function readTaskQueue(client: Client, taskQueue: string) {
   const request = { namespace, taskQueue: { name: taskQueue } };
   const { pollers, versioningInfo } = await client.workflowService.describeTaskQueue(request);
   const gone = await goneWorkers(client, taskQueue);
-  const alive = pollers.filter(
-    ({ identity, lastAccessTime }) =>
-      Date.now() - (toMilliseconds(lastAccessTime) ?? 0) < pollerIsAliveMs && !gone.has(identity ?? ''),
-  );
+  const alive = pollers.filter(({ identity, lastAccessTime }) => {
+    const polledAt = toMilliseconds(lastAccessTime) ?? 0;
+    return Date.now() - polledAt < pollerIsAliveMs && polledAt > (gone.get(identity ?? '') ?? 0);
+  });
   const builds = alive.map(({ deploymentOptions: options }) =>
     (options?.workerVersioningMode as number | undefined) === versioned ? (options?.buildId ?? undefined) : undefined,
   );
@@ -41,26 +43,29 @@ export async function readTaskQueue(client: Client, taskQueue: string) {
 }
 
 /**
- * Identities of workers that were shut down, or whose heartbeats have stopped: their last poll is still listed. Empty where the
- * server keeps no heartbeats; a worker that has just started has told none yet, and isn't gone.
+ * Identities of workers that were shut down, or whose heartbeats have stopped, each with the latest time of a poll that was still
+ * its own: the server lists that poll for minutes. A later one is of a worker that was started under the same identity and has
+ * told no heartbeat yet. Empty where the server keeps no heartbeats.
  */
-async function goneWorkers(client: Client, taskQueue: string): Promise<ReadonlySet<string>> {
+async function goneWorkers(client: Client, taskQueue: string): Promise<ReadonlyMap<string, number>> {
   const request = { namespace: client.options.namespace, pageSize: 1_000, query: `TaskQueue = ${quoted(taskQueue)}` };
   const { workersInfo } = await client.workflowService.listWorkers(request).catch((error: unknown) => {
     if (hasStatus(error, 'UNIMPLEMENTED', 'PERMISSION_DENIED', 'INVALID_ARGUMENT')) return { workersInfo: [] };
     throw error;
   });
-  const gone = new Set<string>();
+  const gone = new Map<string, number>();
   const alive = new Set<string>();
   for (const { workerHeartbeat: beat } of workersInfo) {
     if (!beat) continue;
+    const identity = beat.workerIdentity ?? '';
     const intervalMs = toMilliseconds(beat.elapsedSinceLastHeartbeat) ?? usualHeartbeatMs;
-    const silenceMs = Date.now() - (toMilliseconds(beat.heartbeatTime) ?? 0);
-    const isAlive =
-      (beat.status as number | undefined) === running && silenceMs < Math.max(2.5 * intervalMs, leastSilenceMs);
-    (isAlive ? alive : gone).add(beat.workerIdentity ?? '');
+    const toldAt = toMilliseconds(beat.heartbeatTime) ?? 0;
+    const isRunning = (beat.status as number | undefined) === running;
+    if (isRunning && Date.now() - toldAt < Math.max(2.5 * intervalMs, leastSilenceMs)) alive.add(identity);
+    else gone.set(identity, Math.max(gone.get(identity) ?? 0, toldAt + (isRunning ? intervalMs : pollsEndMs)));
   }
-  return new Set([...gone].filter((identity) => !alive.has(identity)));
+  for (const identity of alive) gone.delete(identity);
+  return gone;
 }
 
 /** A live worker answers at once. */

@@ -14,7 +14,7 @@ const config = {
     '^temporal-file-conversion/(batch|callbacks|client|contract|encryption|http|job|messages|network|s3|storage|testing|worker)$':
       '<rootDir>/src/$1',
     '^temporal-file-conversion$': '<rootDir>/src/index',
-    '^temporal-file-conversion-service/internal/(.*)$': '<rootDir>/packages/service/src/$1',
+    '^temporal-file-conversion-service/(administration|engines|settings)$': '<rootDir>/packages/service/src/$1',
     '^temporal-file-conversion-(service|conformance)$': '<rootDir>/packages/$1/src/index',
     // What is loaded when it is needed is named as it is called once it is compiled.
     '^(\\.{1,2}/.*)\\.js$': '$1',

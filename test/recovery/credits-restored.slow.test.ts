@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Client } from '@temporalio/client';
 import type { ConversionJobResult } from '../../src/shared/job';
-import { openAdministration } from '../../packages/service/src';
+import { openAdministration } from '../../packages/service/src/administration';
 import { startTestService, tinySvg } from '../../packages/service/test/support';
 import { quickPolicies } from '../support/conversion-worker';
 import { StackFolder } from '../support/stack-process';

@@ -6,6 +6,11 @@ import { ensureEmbeddedApp } from './accounts/embedded-app';
 import { columnNames, openDatabase } from './shared/database';
 import { taskSchema, TaskStore } from './tasks/task-store';
 
+export { ensureEmbeddedApp };
+export { SettingsFileError } from './shared/checked-toml';
+export { tryLockFile } from './shared/database';
+export { formatTime } from './tasks/answer';
+
 const taskRowSchema = taskSchema.pick({
   id: true,
   app: true,

@@ -1,4 +1,4 @@
-import { versionsOf } from 'temporal-file-conversion-service/internal/engines/programs';
+import { versionsOf } from 'temporal-file-conversion-service/engines';
 import type { Format } from 'temporal-file-conversion/contract';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';

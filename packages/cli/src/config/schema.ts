@@ -11,13 +11,13 @@ import {
   unconvertibleChoices,
 } from 'temporal-file-conversion/job';
 import { closestName, logLevels } from 'temporal-file-conversion/messages';
-import { engineNames } from 'temporal-file-conversion-service/internal/engines/engine';
 import {
   callbackLimits,
+  engineNames,
   type Limit,
   type LimitKey,
   serviceLimits,
-} from 'temporal-file-conversion-service/internal/shared/limits';
+} from 'temporal-file-conversion-service/settings';
 import { z } from 'zod';
 import {
   baseUrl,

@@ -30,7 +30,7 @@ export async function acquireProcessLock(file: string, options: ProcessLockOptio
   options.signal?.throwIfAborted();
   await mkdir(path.dirname(absolute), { recursive: true });
   // Loaded here: a worker's installation may lack SQLite.
-  const { tryLockFile } = await import('temporal-file-conversion-service/internal/shared/database');
+  const { tryLockFile } = await import('temporal-file-conversion-service/administration');
   for (;;) {
     const release = tryOnce(() => tryLockFile(absolute), absolute);
     if (release !== undefined) return { release };

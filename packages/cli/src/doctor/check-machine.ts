@@ -1,7 +1,6 @@
 import { access, constants, statfs } from 'node:fs/promises';
 import path from 'node:path';
-import { confinements } from 'temporal-file-conversion-service/internal/engines/confinement';
-import { versionsOf } from 'temporal-file-conversion-service/internal/engines/programs';
+import { confinements, versionsOf } from 'temporal-file-conversion-service/engines';
 import { fileSize } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import { embeddedCatalog, leavesEnginesToService } from '../formats/lookup';

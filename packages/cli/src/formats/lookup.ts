@@ -1,13 +1,13 @@
-import { engines } from 'temporal-file-conversion-service/internal/engines/engines-table';
 import {
   chooseInput,
   describeFormat,
+  engines,
   FormatCatalog,
+  isHere,
   requireFormat,
   requireRoute,
-} from 'temporal-file-conversion-service/internal/engines/formats';
-import { isHere } from 'temporal-file-conversion-service/internal/engines/programs';
-import { TaskError } from 'temporal-file-conversion-service/internal/shared/task-error';
+  TaskError,
+} from 'temporal-file-conversion-service/engines';
 import type { Format } from 'temporal-file-conversion/contract';
 import { answerAboutPair, type ConversionApi, isUnknownFormat } from 'temporal-file-conversion/http';
 import { noConverter } from 'temporal-file-conversion/messages';

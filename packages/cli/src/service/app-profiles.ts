@@ -1,4 +1,4 @@
-import { ensureEmbeddedApp } from 'temporal-file-conversion-service/internal/accounts/embedded-app';
+import { ensureEmbeddedApp } from 'temporal-file-conversion-service/administration';
 import type { ConversionApi } from 'temporal-file-conversion/http';
 import type { AppProfile as PluginAppProfile } from 'temporal-file-conversion/worker';
 import { makeStateFolders } from '../allowed';

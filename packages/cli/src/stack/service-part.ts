@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import {
-  ensureEmbeddedApp,
+  createServiceMetrics,
   SettingsFileError,
   startConversionService,
   type ServiceMetrics,
 } from 'temporal-file-conversion-service';
-import { callbackLimits, optionsOf, serviceLimits } from 'temporal-file-conversion-service/internal/shared/limits';
+import { ensureEmbeddedApp } from 'temporal-file-conversion-service/administration';
+import { callbackLimits, optionsOf, serviceLimits } from 'temporal-file-conversion-service/settings';
 import type { Log } from 'temporal-file-conversion/messages';
 import { makeStateFolders } from '../allowed';
 import type { CommandContext } from '../command-context';
@@ -84,7 +85,6 @@ export async function startService(
 }
 
 async function openServiceMetrics(address: string) {
-  const { createServiceMetrics } = await import('temporal-file-conversion-service/internal/shared/service-metrics');
   const { openMetrics } = await import('../observability/metrics.js');
   const { registry, close } = await openMetrics({ section: 'service', address });
   return { service: createServiceMetrics(registry), close };

@@ -17,7 +17,7 @@ interface PlacedPage {
 
 /** Of a page that can't be taken over with what was put on it. */
 const pictureDpi = 200;
-export const alreadyPdf =
+const alreadyPdf =
   'The file is a PDF with text already, and was copied as it is. Name the language of its pictures (ocr_language) to have them read.';
 
 /** The file itself, or the pages of it that are asked for. */

@@ -152,7 +152,7 @@ function keep(task: EndedTask, { app, data }: AnyRequest, { store }: Stores): vo
 }
 
 /** With the bare content type, which a public client compares as a whole: without a serializer Fastify adds a charset. */
-export function sendJson(reply: FastifyReply, status: number, json: string): FastifyReply {
+function sendJson(reply: FastifyReply, status: number, json: string): FastifyReply {
   return reply.code(status).type('application/json').serializer(String).send(json);
 }
 

@@ -39,7 +39,7 @@ const keys = taskSchema.keyof().options;
 const columns = columnNames(taskSchema);
 const nothing = Object.fromEntries(keys.map((key) => [key, null])) as Record<keyof Task, null>;
 
-export function completeTask(task: NewTask): Task {
+function completeTask(task: NewTask): Task {
   return { ...nothing, attempts: 0, ...task };
 }
 

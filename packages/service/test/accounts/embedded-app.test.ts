@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { ensureEmbeddedApp } from '../../src';
+import { ensureEmbeddedApp } from '../../src/administration';
 import { createDataDir, startTestService } from '../support';
 
-const compiledService = path.resolve(__dirname, '../../dist/index.js');
+const compiledAdministration = path.resolve(__dirname, '../../dist/administration.js');
 
 let dataDir: string;
 
@@ -29,7 +29,7 @@ describe('ensureEmbeddedApp', () => {
   });
 
   it('gives the same app to processes that ask at once, and leaves nothing else in the folder', async () => {
-    const script = `require(${JSON.stringify(compiledService)}).ensureEmbeddedApp(${JSON.stringify(dataDir)})
+    const script = `require(${JSON.stringify(compiledAdministration)}).ensureEmbeddedApp(${JSON.stringify(dataDir)})
       .then((app) => console.log(JSON.stringify(app)));`;
     const run = promisify(execFile);
     const answers = await Promise.all(

@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { newFolder, removeFolders, startProcess } from '../../../cli/test/fileconv';
-import { openAdministration } from '../../src';
+import { openAdministration } from '../../src/administration';
 import { FaultRules, type FaultsOptions, faultsSchema } from '../../src/faults/faults';
 import { createApp, createDataDir, startTestService, type TestApp, TestClient, tinyPng } from '../support';
 

@@ -1,5 +1,5 @@
-import { formatTime, openAdministration, SettingsFileError } from 'temporal-file-conversion-service';
-import type { ServiceAdministration, TaskRow } from 'temporal-file-conversion-service';
+import { formatTime, openAdministration, SettingsFileError } from 'temporal-file-conversion-service/administration';
+import type { ServiceAdministration, TaskRow } from 'temporal-file-conversion-service/administration';
 import { makeStateFolders } from '../../allowed';
 import type { CommandContext } from '../../command-context';
 import { CommandError, explaining } from '../../command-error';

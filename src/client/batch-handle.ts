@@ -25,7 +25,7 @@ import {
 } from '../shared/names';
 import type { FileStore } from '../storage/file-store';
 import { endOf, resultOf, tell } from './conversion-handle';
-import { hasStatus } from './grpc';
+import { hasStatus, refusalOf } from './grpc';
 import { InvalidRequestError } from './job-request';
 
 const askEveryMs = 1_000;
@@ -212,6 +212,8 @@ export async function readBatchInput(client: Client, name: string): Promise<Conv
   return (await readStartInput(client.workflow, { workflowId: name })) as ConversionBatchInput;
 }
 
+const readAtATime = 10;
+
 /** The latest batches; of one that continued as new, only the latest run. */
 export async function listBatches(client: Client, limit: number): Promise<ListedBatch[]> {
   const query = `WorkflowType = '${conversionBatchType}' AND ExecutionStatus != 'ContinuedAsNew'`;
@@ -220,15 +222,21 @@ export async function listBatches(client: Client, limit: number): Promise<Listed
     batches.push({ name, runId, status: status.name, startedAt: startTime, ...(closeTime && { endedAt: closeTime }) });
     if (batches.length >= limit) break;
   }
-  return Promise.all(
-    batches.map(async (batch) => {
-      if (batch.status !== 'COMPLETED') return batch;
-      const handle = client.workflow.getHandle(batch.name, batch.runId);
-      // One that this client has no key for is listed all the same.
-      const result = (await handle.result().catch(() => undefined)) as ConversionBatchResult | undefined;
-      if (!result) return batch;
-      const { status, items, succeeded, failed, skipped, cancelled } = result;
-      return { ...batch, result: { status, items, succeeded, failed, skipped, cancelled } };
-    }),
-  );
+  const ended = batches.filter(({ status }) => status === 'COMPLETED');
+  for (let next = 0; next < ended.length; next += readAtATime) {
+    await Promise.all(ended.slice(next, next + readAtATime).map((batch) => addResult(client, batch)));
+  }
+  return batches;
+}
+
+/** One whose result this client has no key for, or that Temporal has deleted since, is listed all the same. */
+async function addResult(client: Client, batch: ListedBatch): Promise<void> {
+  const handle = client.workflow.getHandle(batch.name, batch.runId);
+  const found = (await handle.result().catch((error: unknown) => {
+    if (refusalOf(error)) throw error;
+    return undefined;
+  })) as ConversionBatchResult | undefined;
+  if (!found) return;
+  const { status, items, succeeded, failed, skipped, cancelled } = found;
+  batch.result = { status, items, succeeded, failed, skipped, cancelled };
 }

@@ -182,7 +182,6 @@ export class FileConversionPlugin extends SimplePlugin {
 
   private serveNexus(): NexusService {
     // Loaded here, because whoever does not serve Nexus may lack its packages.
-    // eslint-disable-next-line @typescript-eslint/no-require-imports -- a worker's options are made without waiting
     const handlers = require('./nexus/handlers') as typeof NexusHandlers;
     return (this.nexusService ??= handlers.createConversionServiceHandler(this.nexusApps));
   }
@@ -210,7 +209,6 @@ export class FileConversionPlugin extends SimplePlugin {
   private introduce(worker: Worker): void {
     const { namespace, taskQueue, workflowBundle, workflowsPath } = worker.options;
     // Loaded here, because clients also use the plugin, and may lack the worker package.
-    // eslint-disable-next-line @typescript-eslint/no-require-imports -- Jest refuses import() in what it has not transformed
     const { Runtime } = require('@temporalio/worker') as typeof WorkerPackage;
     const { metricMeter, logger } = Runtime.instance();
     this.metrics.use(metricMeter, { namespace, taskQueue });

@@ -9,7 +9,6 @@ export { answerAboutPair, isUnknownFormat } from './pair-answer';
 
 /** A client for one app, with its own pool of keep-alive connections. Call `close` when done. */
 export function createConversionApi(options: ConversionApiOptions): ConversionApi {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- who only names the errors needs no HTTP client
   const { openConversionApi: create } = require('./client') as typeof Client;
   return create(options);
 }

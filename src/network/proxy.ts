@@ -26,7 +26,6 @@ export function proxyFor({ protocol, hostname, port }: URL, variables: ProxyVari
 
 /** An agent whose connections go through the proxy that the environment has for their origin. */
 export function createAgent(options: Undici.Agent.Options & { connect: { timeout: number } }): Undici.Agent {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- who only asks about an address needs no HTTP client
   const { Agent, Pool, ProxyAgent } = require('undici') as typeof Undici;
   const { timeout } = options.connect;
   return new Agent({

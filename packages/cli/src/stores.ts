@@ -16,7 +16,6 @@ export function configuredStores(
     https: web,
     ...(plainHttp && { http: web }),
     s3() {
-      // eslint-disable-next-line @typescript-eslint/no-require-imports -- the SDK of AWS is loaded for the first URI of a bucket
       const { createS3Files } = require('temporal-file-conversion/s3') as typeof S3;
       // A server other than AWS, whose buckets stand in the path of a URL; the SDK reads the rest of the environment itself.
       return createS3Files({ endpoint: [env['AWS_ENDPOINT_URL_S3'], env['AWS_ENDPOINT_URL']].find(Boolean) });

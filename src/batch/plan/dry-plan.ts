@@ -4,7 +4,6 @@ import type { PlannedBatch } from './planned-batch';
 /** What a batch would do, found as the batch finds it; nothing is written. */
 export function planDry(options: Omit<Plan.PlanBatchOptions, 'dryRun'>): Promise<PlannedBatch> {
   // What reads manifests and patterns is loaded for the first plan.
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- import() takes the name of the built file, which tests of the sources lack
   const { planBatch } = require('./plan-batch') as typeof Plan;
   return planBatch({ ...options, dryRun: true });
 }

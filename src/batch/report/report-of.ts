@@ -11,7 +11,6 @@ export async function reportOf(
   { again = false, ...options }: Written.BatchReportOptions & { again?: boolean },
 ): Promise<BatchReport> {
   // Most programs that start a batch write no page.
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- import() takes the name of the built file, which tests of the sources lack
   const { readBatchReport, writeBatchReport } = require('./write-report') as typeof Written;
   const found = again ? undefined : await readBatchReport(files, options);
   return found ?? writeBatchReport(files, options);

@@ -41,9 +41,9 @@ beforeAll(async () => {
   // Somebody who guesses.
   await fetch(`${stack.serviceUrl}/v1/convert/file`, { method: 'POST' });
   await fetch(`${stack.serviceUrl}/v1/${secretName}`, { method: 'POST' });
-  await until('the server has counted the parked job', async () => {
+  await until('the server has counted the jobs that are left', async () => {
     const worker = await Exposition.scrape(stack.urls.worker);
-    return worker.sum('fileconv_jobs', { status: 'parked' }) === 1;
+    return worker.sum('fileconv_jobs') === 1 && worker.sum('fileconv_jobs', { status: 'parked' }) === 1;
   });
   for (const part of ['worker', 'callbacks', 'service'] as const)
     told[part] = await Exposition.scrape(stack.urls[part]);

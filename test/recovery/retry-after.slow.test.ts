@@ -16,9 +16,10 @@ import { WorkerProcess } from '../support/worker-process';
  * was asked; the scenes run at the same time.
  */
 
-/** How long the service of the killed worker asks to wait; `RETRY_AFTER_SECONDS=90` for the long run. */
-const restartSeconds = Number(process.env['RETRY_AFTER_SECONDS'] ?? 20);
-const sceneTimeoutMs = 60_000 + restartSeconds * 1_000;
+/** How long the service of the killed worker asks to wait, at least; `RETRY_AFTER_SECONDS=90` for the long run. */
+const leastRestartSeconds = Number(process.env['RETRY_AFTER_SECONDS'] ?? 20);
+/** The worker in its place is there before that is over, however long a worker takes to start on this machine. */
+let restartSeconds: number;
 const jobsOfAScene = 5;
 
 let folder: string;
@@ -34,7 +35,9 @@ beforeAll(async () => {
   await writeFile(path.join(folder, 'report.md'), '# A report\n');
   temporal = await testClient();
   for (const scene of scenes) stubs.set(scene, await startStubService());
+  const startedAtMs = Date.now();
   await startWorker('steady');
+  restartSeconds = Math.max(leastRestartSeconds, Math.ceil((Date.now() - startedAtMs) / 250));
   running = startScenes();
   // Each is awaited by its own test; until then its failure is nobody's.
   for (const scene of Object.values(running)) scene.catch(() => undefined);
@@ -198,16 +201,12 @@ it.each([
   expectExactRequests(results, stubOf(scene));
 });
 
-it(
-  'a worker that takes the place of a killed one waits for the rest, also with a job that comes only then',
-  async () => {
-    const { later, results } = await running.restart;
-    expect(later).toHaveLength(jobsOfAScene + 1);
-    expect(Math.min(...later)).toBeGreaterThanOrEqual(restartSeconds * 1_000);
-    expectExactRequests(results, stubOf('restart'));
-  },
-  sceneTimeoutMs,
-);
+it('a worker that takes the place of a killed one waits for the rest, also with a job that comes only then', async () => {
+  const { later, results } = await running.restart;
+  expect(later).toHaveLength(jobsOfAScene + 1);
+  expect(Math.min(...later)).toBeGreaterThanOrEqual(restartSeconds * 1_000);
+  expectExactRequests(results, stubOf('restart'));
+});
 
 it('no attempt is used up: after six refusals four unreadable answers are still forgiven', async () => {
   const result = await running.often;

@@ -81,4 +81,4 @@ export type { RegisteredSearchAttributes } from './operations/search-attributes'
 export { aliveWorkers, readTaskQueue } from './operations/task-queue-workers';
 export { hasJobs, tellReady } from './operations/tell-app';
 export { possiblyChargedTwiceCode, searchAttributeTypes } from '../shared/search-attributes';
-export { workflowPath } from '../shared/temporal-ui';
+export { isWebAddress, workflowLink, workflowPath } from '../shared/temporal-ui';

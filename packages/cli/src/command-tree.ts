@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { Command } from 'commander';
+import { Argument, Command } from 'commander';
 import type { Runner } from './command-context';
 import {
   type Act,
@@ -13,11 +13,13 @@ import {
   formatNames,
   group,
   refuseEmpty,
+  wholeNumber,
 } from './commands/arguments';
 import { addBatch } from './commands/batch/register';
 import { addJob } from './commands/job/register';
 import { addSchedule } from './commands/schedule/register';
 import { addServiceAdmin } from './commands/service-admin/register';
+import { completionScripts, completionsOf } from './output/completion';
 import type { Output } from './output/output';
 
 /** Every command with its arguments, options and help. What a command does is loaded only when it runs. */
@@ -34,20 +36,15 @@ export function buildCommands(output: Output, run: Runner): Command {
       },
       outputError: () => undefined,
     })
-    .hook('preAction', (_program, ran) => refuseEmpty(ran))
+    .hook('preAction', (_program, ran) => {
+      // A word that nobody has begun to type is empty.
+      if (ran.name() !== 'complete') refuseEmpty(ran);
+    })
     .addHelpText('after', examples('fileconv convert report.md --to pdf', 'fileconv up', 'fileconv formats docx'))
     .addHelpText('after', '\nExit codes: 0 all done, 1 something failed, 2 wrong usage or input, 130 interrupted.');
   const act = createAct(run);
 
-  command(
-    program,
-    'up',
-    'start Temporal, the conversion service and a worker on this machine; Ctrl-C stops them',
-    'fileconv up',
-    'fileconv up --json > stack.json',
-  )
-    .option('--no-ui', 'without the Temporal UI, which a web page could reach by DNS rebinding')
-    .action(act(async () => (await import('./commands/up.js')).up));
+  addStack(program, act);
   const convert = command(
     program,
     'convert',
@@ -137,9 +134,10 @@ export function buildCommands(output: Output, run: Runner): Command {
     'fileconv codec-server',
     'FILECONV_CODEC_PORT=9002 fileconv codec-server',
   ).action(act(async () => (await import('./commands/codec-server.js')).codecServer));
+  addCompletion(program, output);
   addService(program, act);
   addConfig(program, act);
-  (program.commands as Command[]).sort((one, other) => placeInHelp(one) - placeInHelp(other));
+  groupForHelp(program);
   return program;
 }
 
@@ -149,11 +147,73 @@ function packageVersion(): string {
 }
 
 /** What people type daily comes first. */
-const first = ['convert', 'batch', 'schedule', 'job', 'formats', 'up', 'doctor'];
+const groups = {
+  'Convert:': ['convert', 'batch', 'schedule', 'job', 'formats'],
+  'This machine:': ['up', 'status', 'open', 'logs', 'down', 'doctor', 'config', 'completion'],
+  'In production:': ['worker', 'app', 'namespace', 'callbacks', 'service', 'codec-server'],
+} as const;
 
-function placeInHelp(command: Command): number {
-  const place = first.indexOf(command.name());
-  return place === -1 ? first.length : place;
+function groupForHelp({ commands }: Command): void {
+  const order: string[] = Object.values(groups).flat();
+  (commands as Command[]).sort((one, other) => order.indexOf(one.name()) - order.indexOf(other.name()));
+  for (const [heading, names] of Object.entries(groups)) {
+    for (const each of commands) if ((names as readonly string[]).includes(each.name())) each.helpGroup(heading);
+  }
+}
+
+/** The stack of this machine. */
+function addStack(program: Command, act: Act): void {
+  command(
+    program,
+    'up',
+    'start Temporal, the conversion service and a worker on this machine; Ctrl-C stops them',
+    'fileconv up',
+    'fileconv up --detach',
+    'fileconv up --json > stack.json',
+  )
+    .option('--detach', 'go on in the background; fileconv down stops it')
+    .option('--no-ui', 'without the Temporal UI, which a web page could reach by DNS rebinding')
+    .action(act(async () => (await import('./commands/stack.js')).up));
+  command(program, 'status', 'tell whether a stack runs here, and where its parts are', 'fileconv status').action(
+    act(async () => (await import('./commands/stack.js')).status),
+  );
+  command(
+    program,
+    'open',
+    'open the Temporal UI in a browser, or the page of a job or a batch; of a batch that has ended its report',
+    'fileconv open',
+    'fileconv open letters-pdf',
+  )
+    .argument('[name]', 'id of a job, or name of a batch')
+    .action(act(async () => (await import('./commands/open.js')).openPage));
+  command(program, 'down', 'stop the stack that runs here; its jobs continue with the next', 'fileconv down').action(
+    act(async () => (await import('./commands/stack.js')).down),
+  );
+  command(
+    program,
+    'logs',
+    'print the last lines that the parts of the stack have logged',
+    'fileconv logs',
+    'fileconv logs worker --follow',
+  )
+    .addArgument(
+      new Argument('[part]', 'only of this part').choices(['up', 'worker', 'service', 'callbacks', 'temporal']),
+    )
+    .option('--lines <n>', 'how many of each', wholeNumber(1), 20)
+    .option('--follow', 'go on with what is written from now on, until Ctrl-C')
+    .action(act(async () => (await import('./commands/stack.js')).logs));
+}
+
+function addCompletion(program: Command, output: Output): void {
+  program
+    .command('completion')
+    .description('print a script that completes commands, options and files in your shell')
+    .addArgument(new Argument('<shell>').choices(Object.keys(completionScripts)))
+    .addHelpText('after', examples('source <(fileconv completion bash)', 'fileconv completion fish | source'))
+    .action((shell: string) => output.print(completionScripts[shell] ?? ''));
+  program.command('complete [words...]', { hidden: true }).action((words: string[]) => {
+    for (const each of completionsOf(program, words)) output.print(each);
+  });
 }
 
 function addService(program: Command, act: Act): void {

@@ -33,7 +33,7 @@ describe('fileconv up', () => {
     const [told = '', ...others] = linesOf(second.stderr);
     expect(others).toEqual([]);
     expect(told.replace(/since [\d :-]+ UTC/, 'since TIME')).toBe(
-      `error: Process ${up.child.pid ?? 0} has run the stack of ${cwd}/.fileconv since TIME. Its Temporal UI is ${shown.get('Temporal UI') ?? ''}. Use it (\`fileconv convert ...\`), or stop it with Ctrl-C there.`,
+      `error: Process ${up.child.pid ?? 0} has run the stack of ${cwd}/.fileconv since TIME. Its Temporal UI is ${shown.get('Temporal UI') ?? ''}. Use it (\`fileconv convert ...\`), or stop it: fileconv down`,
     );
     const json = await fileconv(['up', '--json'], { cwd });
     expect(parseJson(json.stdout)).toMatchObject({ error: { code: 'STACK_RUNNING' } });

@@ -34,7 +34,7 @@ export function openLogFile(file: string): { write(line: string): boolean; close
 }
 
 /** For its owner alone. A link is not followed: it could lead to any file of the user. */
-function openForLog(file: string): number {
+export function openForLog(file: string): number {
   try {
     return openSync(file, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
   } catch (error) {

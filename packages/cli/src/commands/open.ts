@@ -1,0 +1,72 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { WorkflowNotFoundError } from '@temporalio/common';
+import { FileConversionClient, isBatchRunning, isWebAddress, workflowLink } from 'temporal-file-conversion/client';
+import type { CommandContext } from '../command-context';
+import { CommandError, explaining } from '../command-error';
+import { withTemporal, type OpenTemporal } from '../stack/open-temporal';
+
+/** Opens the report of a batch that has ended, else the page of a job or a batch in the Temporal UI, or the UI itself. */
+export async function openPage(context: CommandContext, name?: string): Promise<void> {
+  const { output } = context;
+  const page = await withTemporal(context, async (temporal) => {
+    const report = name === undefined ? undefined : await reportOf(temporal, name);
+    return report ?? (await pageOf(temporal, name));
+  });
+  output.result({ page }, page);
+  if (!output.json && !(await show(page, context.env))) {
+    output.say('No program of this machine opens it. Type the address into a browser.');
+  }
+}
+
+async function reportOf({ client, taskQueue }: OpenTemporal, name: string): Promise<string | undefined> {
+  if ((await isBatchRunning(client, name)) !== false) return undefined;
+  // One that failed has no report, and is seen in the UI.
+  const ended = await new FileConversionClient({ client, taskQueue })
+    .getBatch(name)
+    .result()
+    .catch(() => undefined);
+  return ended?.report;
+}
+
+async function pageOf({ client, namespace, uiUrl }: OpenTemporal, name?: string): Promise<string> {
+  if (uiUrl === undefined || !isWebAddress(uiUrl)) {
+    throw new CommandError('INPUT_UNUSABLE', [
+      'The address of the Temporal UI is not known. Set temporal.ui_url, or start the stack with it: fileconv up',
+    ]);
+  }
+  if (name === undefined) return uiUrl;
+  await client.workflow
+    .getHandle(name)
+    .describe()
+    .catch(
+      explaining(
+        WorkflowNotFoundError,
+        'INPUT_UNUSABLE',
+        () => `There is no job and no batch ${name}. See: fileconv job list, fileconv batch list`,
+      ),
+    );
+  return workflowLink({ url: uiUrl, namespace }, name);
+}
+
+const openers: Partial<Record<NodeJS.Platform, string[]>> = {
+  darwin: ['open'],
+  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+};
+
+/** A browser that stays in the foreground has been opened all the same. */
+const openMs = 3_000;
+
+async function show(page: string, env: NodeJS.ProcessEnv): Promise<boolean> {
+  // Whoever may write to the namespace chose it.
+  if (!isWebAddress(page) && !/^file:.*\.html$/.test(page)) return false;
+  const [program = '', ...options] = openers[process.platform] ?? ['xdg-open'];
+  const child = spawn(program, [...options, page], { env, stdio: 'ignore', detached: true });
+  child.unref();
+  const ended = once(child, 'exit').then(
+    ([exitCode]) => exitCode === 0,
+    () => false,
+  );
+  return Promise.race([ended, sleep(openMs, true, { ref: false })]);
+}

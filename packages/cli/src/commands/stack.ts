@@ -1,0 +1,199 @@
+import { spawn } from 'node:child_process';
+import { closeSync, existsSync, readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { printable } from 'temporal-file-conversion/messages';
+import { makeFolder } from 'temporal-file-conversion/storage';
+import { makeStateFolders } from '../allowed';
+import type { CommandContext } from '../command-context';
+import { CommandError, exitCodes, type ExitCode } from '../command-error';
+import { acquireProcessLock, TemporalServerError } from '../dev-server';
+import { openForLog } from '../observability/log-file';
+import { bothTimes } from '../output/text';
+import { aborted, isAlive, untilAskedToEnd } from '../stack/asked-to-end';
+import { readLiveStack, readStackHolder, readStackRecord, type StackRecord } from '../stack/stack-record';
+import { startStack } from '../stack/start-stack';
+
+const lookMs = 100;
+
+export async function up(context: CommandContext, options: { ui?: boolean; detach?: boolean }): Promise<void> {
+  if (options.detach === true) return upDetached(context, options);
+  const { output, config } = context;
+  const stateDir = config.values.state.dir;
+  const signal = untilAskedToEnd(context);
+  const stack = await startStack(context, { startedBy: 'up', wait: false, ui: options.ui, signal }).catch(
+    async (error: unknown) => {
+      if (signal.aborted) throw new CommandError('INTERRUPTED', ['Interrupted while it started.'], { cause: error });
+      if (!(error instanceof TemporalServerError && error.code === 'LOCK_HELD')) throw error;
+      throw new CommandError('STACK_RUNNING', [await describeHolder(stateDir)], { cause: error });
+    },
+  );
+  try {
+    output.result(stack.record, `${describe(stack.record, stateDir)}\nCtrl-C stops everything.`);
+    await Promise.race([aborted(signal), stack.failed]);
+    output.say(
+      'Stopping; jobs that are not finished continue with the next `fileconv up`. Ctrl-C again does not wait.',
+    );
+  } finally {
+    await stack.stop();
+  }
+}
+
+/** Another process of this program that nobody waits for. What it says is in a log. */
+async function upDetached(context: CommandContext, { ui }: { ui?: boolean }): Promise<void> {
+  const { output, config, cwd, env } = context;
+  const stateDir = config.values.state.dir;
+  const signal = untilAskedToEnd(context);
+  await makeStateFolders(context);
+  const logFile = logOf(stateDir, 'up');
+  await makeFolder(path.dirname(logFile));
+  const log = openForLog(logFile);
+  const saidBefore = statSync(logFile).size;
+  const main = path.join(__dirname, '../main.js');
+  const options = [
+    ...(config.file === undefined || config.isFound ? [] : ['--config', config.file]),
+    ...(ui === false ? ['--no-ui'] : []),
+  ];
+  const child = spawn(process.execPath, [main, 'up', ...options], {
+    cwd,
+    env,
+    detached: true,
+    stdio: ['ignore', log, log],
+  });
+  closeSync(log);
+  const ended = new Promise<void>((resolve) => child.once('close', resolve).once('error', resolve));
+  for (;;) {
+    const record = await readLiveStack(stateDir);
+    if (record !== undefined && record.pid === child.pid) {
+      child.unref();
+      return output.result(record, `${describe(record, stateDir)}\nIt goes on without you; fileconv down stops it.`);
+    }
+    if (signal.aborted) child.kill('SIGTERM');
+    if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) break;
+    await Promise.race([ended, sleep(lookMs)]);
+  }
+  if (signal.aborted) throw new CommandError('INTERRUPTED', ['Interrupted while it started.']);
+  const said = readFileSync(logFile).subarray(saidBefore).toString().trim();
+  throw new CommandError('STACK_FAILED', [said.replace(/^error: /gm, '') || `It ended at once. See ${logFile}`]);
+}
+
+/** Stops what `fileconv up` runs here. Nothing that runs is no error. */
+export async function down(context: CommandContext): Promise<void> {
+  const { output, config } = context;
+  const stateDir = config.values.state.dir;
+  const signal = untilAskedToEnd(context);
+  const holder = await readStackHolder(stateDir);
+  // Only who holds the lock is certainly a stack: the number of one that was killed may be anybody's by now.
+  if (!holder || !(await isStackHeld(stateDir))) {
+    return output.result({ stopped: false }, `No stack runs in ${stateDir}.`);
+  }
+  if (holder.startedBy === 'command') throw new CommandError('STACK_RUNNING', [await describeHolder(stateDir)]);
+  process.kill(holder.pid, 'SIGTERM');
+  output.say(`Stopping process ${holder.pid}; jobs that are not finished continue with the next \`fileconv up\`.`);
+  while (isAlive(holder.pid) && (await readStackHolder(stateDir)) !== undefined) {
+    if (signal.aborted) throw new CommandError('INTERRUPTED', [`Process ${holder.pid} is still stopping.`]);
+    await Promise.race([aborted(signal), sleep(lookMs)]);
+  }
+  output.result({ stopped: true, pid: holder.pid }, 'Stopped.');
+}
+
+/** Where the parts of the running stack are. */
+export async function status({ output, config }: CommandContext): Promise<ExitCode> {
+  const stateDir = config.values.state.dir;
+  const record = await readLiveStack(stateDir);
+  if (record) {
+    output.result({ running: true, ...record }, `${describe(record, stateDir)}\nStop it: fileconv down`);
+    return exitCodes.ok;
+  }
+  output.result({ running: false }, `No stack runs in ${stateDir}. Start one: fileconv up --detach`);
+  return exitCodes.failed;
+}
+
+/** Each says what it does in a file of its own; `up`, what a detached stack would have said on its terminal. */
+export const logNames = ['up', 'worker', 'service', 'callbacks', 'temporal'] as const;
+
+/** The last lines of the logs of a stack, also of one that has ended; with `follow` what is written from then on, until Ctrl-C. */
+export async function logs(
+  context: CommandContext,
+  part: (typeof logNames)[number] | undefined,
+  { lines, follow }: { lines: number; follow?: boolean },
+): Promise<void> {
+  const { output, config } = context;
+  const files = (part === undefined ? logNames : [part]).map((name) => ({
+    name,
+    file: logOf(config.values.state.dir, name),
+    read: 0,
+  }));
+  const written = files.filter(({ file }) => existsSync(file));
+  if (written.length === 0)
+    throw new CommandError('INPUT_UNUSABLE', [`There is no log in ${path.dirname(files[0]?.file ?? '')}.`]);
+  const show = (name: string, text: string) => {
+    const shown = text.trimEnd().split('\n').slice(-lines).filter(Boolean);
+    if (shown.length > 0)
+      output.print([...(part === undefined ? [`==> ${name} <==`] : []), ...shown].map(printable).join('\n'));
+  };
+  for (const log of written) {
+    const text = readFileSync(log.file);
+    log.read = text.length;
+    show(log.name, text.toString());
+  }
+  const signal = untilAskedToEnd(context);
+  while (follow === true && !signal.aborted) {
+    await Promise.race([aborted(signal), sleep(lookMs)]);
+    for (const log of files) {
+      const size = statSync(log.file, { throwIfNoEntry: false })?.size ?? 0;
+      // A log that has grown too long begins anew.
+      if (size < log.read) log.read = 0;
+      if (size === log.read) continue;
+      const text = readFileSync(log.file).subarray(log.read);
+      log.read += text.length;
+      show(log.name, text.toString());
+    }
+  }
+}
+
+function logOf(stateDir: string, name: (typeof logNames)[number]): string {
+  return path.join(stateDir, 'logs', `${name}.log`);
+}
+
+async function isStackHeld(stateDir: string): Promise<boolean> {
+  try {
+    const lock = await acquireProcessLock(path.join(stateDir, 'stack.lock'), { wait: false });
+    lock.release();
+    return false;
+  } catch (error) {
+    if (error instanceof TemporalServerError && error.code === 'LOCK_HELD') return true;
+    throw error;
+  }
+}
+
+function describe({ temporal, service, callbacks, codec, taskQueue }: StackRecord, stateDir: string): string {
+  return [
+    `Temporal            ${temporal.address} (namespace ${temporal.namespace})`,
+    ...(temporal.uiUrl === undefined ? [] : [`Temporal UI         ${temporal.uiUrl}`]),
+    `Conversion service  ${service.url}`,
+    ...(callbacks === undefined ? [] : [`Callbacks           ${callbacks.url}`]),
+    ...(codec === undefined ? [] : [`Codec server        ${codec.url}`]),
+    `Worker              task queue ${taskQueue}`,
+    `State and logs      ${stateDir}`,
+    '',
+    'Next, in another terminal: fileconv convert FILE --to pdf',
+  ].join('\n');
+}
+
+async function describeHolder(stateDir: string): Promise<string> {
+  const holder = await readStackHolder(stateDir);
+  if (!holder) return `Another fileconv process holds the stack of ${stateDir}. Try again in a moment.`;
+  const { pid, startedBy } = holder;
+  const since = bothTimes(new Date(holder.since));
+  if (startedBy === 'command') {
+    return `Process ${pid}, a fileconv command, has run the stack of ${stateDir} for itself since ${since}. Try again when it has ended.`;
+  }
+  const record = await readStackRecord(stateDir);
+  if (record?.pid !== pid) {
+    return `Process ${pid} has been starting the stack of ${stateDir} since ${since}. Use it as soon as it is there (\`fileconv convert ...\`), or stop it: fileconv down`;
+  }
+  const { uiUrl } = record.temporal;
+  const where = uiUrl === undefined ? '' : ` Its Temporal UI is ${uiUrl}.`;
+  return `Process ${pid} has run the stack of ${stateDir} since ${since}.${where} Use it (\`fileconv convert ...\`), or stop it: fileconv down`;
+}

@@ -1,0 +1,47 @@
+import { spawnSync } from 'node:child_process';
+import { chmod, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileconv, linesOf, mainFile, newFolder, removeFolders } from './fileconv';
+
+let cwd: string;
+beforeAll(async () => {
+  cwd = await newFolder();
+});
+afterAll(removeFolders);
+
+it.each([
+  { typed: ['ba'], is: ['batch'] },
+  { typed: ['batch', 're'], is: ['report', 'resume', 'retry'] },
+  { typed: ['batch', 'run', '--on-'], is: ['--on-existing', '--on-unknown-outcome'] },
+  { typed: ['convert', 'a.md', '--on-existing', ''], is: ['fail', 'skip', 'overwrite', 'rename'] },
+  { typed: ['convert', '--on-existing', 'skip', 'a.md', '--t'], is: ['--to', '--tag'] },
+  { typed: ['completion', ''], is: ['bash', 'zsh', 'fish'] },
+  { typed: ['logs', 'w'], is: ['worker'] },
+  // The names of files are the shell's.
+  { typed: ['convert', 're'], is: [] },
+  { typed: ['convert', '--to', ''], is: [] },
+])('$typed is completed to $is', async ({ typed, is }) => {
+  const ended = await fileconv(['complete', '--', ...typed], { cwd });
+  expect(ended).toMatchObject({ code: 0, stderr: '' });
+  expect(linesOf(ended.stdout)).toEqual(is);
+});
+
+it('bash completes commands, and files where none can stand', async () => {
+  const program = path.join(cwd, 'fileconv');
+  await writeFile(program, `#!/bin/sh\nexec "${process.execPath}" "${mainFile}" "$@"\n`);
+  await chmod(program, 0o755);
+  const script = (await fileconv(['completion', 'bash'], { cwd })).stdout;
+  const complete = (word: string) =>
+    `COMP_WORDS=(fileconv ${word}); COMP_CWORD=1; _fileconv; echo "[\${COMPREPLY[*]}]"; complete -p fileconv`;
+  const { stdout } = spawnSync('bash', ['-c', `${script}\n${complete('sch')}`], {
+    env: { ...process.env, PATH: `${cwd}:${process.env['PATH'] ?? ''}` },
+    encoding: 'utf8',
+  });
+  expect(linesOf(stdout)).toEqual(['[schedule]', 'complete -o default -F _fileconv fileconv']);
+});
+
+it('a shell that it does not know is a wrong argument', async () => {
+  const ended = await fileconv(['completion', 'tcsh'], { cwd });
+  expect(ended).toMatchObject({ code: 2, stdout: '' });
+  expect(ended.stderr).toContain('Allowed choices are bash, zsh, fish');
+});

@@ -1,0 +1,106 @@
+import { chmod, readFile, rename, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import path from 'node:path';
+import { z } from 'zod';
+import { until } from '../../../test/support/until';
+import { fileconv, fileconvProcess, linesOf, newFolder, parseJson, removeFolders, startProcess } from './fileconv';
+import { isAlive, untilDead } from './processes';
+
+/** A stack that nobody's terminal holds. */
+
+let cwd: string;
+beforeEach(async () => {
+  cwd = await newFolder();
+});
+afterEach(async () => {
+  await fileconv(['down'], { cwd });
+  await removeFolders();
+});
+
+const recordSchema = z.object({ pid: z.int(), temporal: z.object({ uiUrl: z.url() }) });
+
+async function startDetached() {
+  const ended = await fileconvProcess(['up', '--detach', '--json'], { cwd });
+  expect(ended).toMatchObject({ code: 0, stderr: '' });
+  return recordSchema.parse(parseJson(ended.stdout));
+}
+
+const status = async () => {
+  const { code, stdout } = await fileconv(['status', '--json'], { cwd });
+  return { code, told: parseJson(stdout) };
+};
+
+it('serves commands, is told by status, logs and open, and ends with down', async () => {
+  expect(await status()).toEqual({ code: 1, told: { running: false } });
+  const { pid, temporal } = await startDetached();
+  expect(await status()).toMatchObject({ code: 0, told: { running: true, pid, temporal } });
+  const second = await fileconvProcess(['up', '--detach'], { cwd });
+  expect(second).toMatchObject({ code: 1, stdout: '' });
+  expect(linesOf(second.stderr)).toEqual([
+    expect.stringMatching(new RegExp(`^error: Process ${pid} has run the stack`)),
+  ]);
+
+  await writeFile(path.join(cwd, 'a.md'), '# A\n');
+  const converted = await fileconv(['convert', 'a.md', '--to', 'html', '--json'], { cwd });
+  const { workflowId } = z.object({ workflowId: z.string() }).parse(parseJson(converted.stdout));
+  const logs = await fileconv(['logs', 'service', '--lines', '1'], { cwd });
+  expect(linesOf(logs.stdout)).toEqual([expect.stringContaining('md → html: successful')]);
+
+  // In place of a browser.
+  const opened = path.join(cwd, 'opened');
+  await writeFile(path.join(cwd, 'xdg-open'), `#!/bin/sh\necho "$1" >> "${opened}"\n`);
+  await chmod(path.join(cwd, 'xdg-open'), 0o755);
+  const env = { PATH: `${cwd}:${process.env['PATH'] ?? ''}` };
+  const pageOfJob = `${temporal.uiUrl}/namespaces/default/workflows/${encodeURIComponent(workflowId)}`;
+  for (const [name, page] of [
+    [[], temporal.uiUrl],
+    [[workflowId], pageOfJob],
+  ] as const) {
+    expect(await fileconv(['open', ...name], { cwd, env })).toMatchObject({ code: 0, stdout: `${page}\n`, stderr: '' });
+  }
+  expect(linesOf(await readFile(opened, 'utf8'))).toEqual([temporal.uiUrl, pageOfJob]);
+  const unknown = await fileconv(['open', 'nobody'], { cwd, env });
+  expect(unknown).toMatchObject({ code: 2, stdout: '' });
+  expect(unknown.stderr).toMatch(/^error: There is no job and no batch nobody\. See: /);
+
+  const follower = startProcess(['logs', 'up', '--follow'], { cwd });
+  await follower.until(/Temporal UI/);
+  expect(await fileconv(['down', '--json'], { cwd })).toMatchObject({ code: 0 });
+  await follower.until(/^Stopping; /m);
+  follower.child.kill('SIGINT');
+  expect(await follower.ended).toMatchObject({ code: 0 });
+  await untilDead(pid);
+  expect(await status()).toEqual({ code: 1, told: { running: false } });
+});
+
+it('down leaves a process alone that only has the number of a stack which was killed', async () => {
+  const { pid } = await startDetached();
+  const holderFile = path.join(cwd, '.fileconv/stack-holder.json');
+  const holder = z.looseObject({ pid: z.int() }).parse(parseJson(await readFile(holderFile, 'utf8')));
+  process.kill(pid, 'SIGKILL');
+  await untilDead(pid);
+  const stranger = startProcess(['logs', 'up', '--follow'], { cwd });
+  await stranger.until(/Temporal UI/);
+  const other = stranger.child.pid ?? 0;
+  await writeFile(`${holderFile}.new`, JSON.stringify({ ...holder, pid: other }));
+  await rename(`${holderFile}.new`, holderFile);
+  const ended = await fileconv(['down'], { cwd });
+  expect(ended).toMatchObject({ code: 0, stdout: `No stack runs in ${cwd}/.fileconv.\n` });
+  expect(isAlive(other)).toBe(true);
+  stranger.child.kill('SIGINT');
+  await stranger.ended;
+  // The next one ends the Temporal that was left over.
+  await startDetached();
+});
+
+it('one that can’t start says why, once, and leaves nothing that runs', async () => {
+  const taken = createServer();
+  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+  const { port } = taken.address() as AddressInfo;
+  const env = { FILECONV_WORKER_HEALTH_ADDRESS: `127.0.0.1:${port}` };
+  const ended = await fileconvProcess(['up', '--detach'], { cwd, env });
+  taken.close();
+  expect(ended).toMatchObject({ code: 1, stdout: '' });
+  expect(linesOf(ended.stderr)).toEqual([expect.stringMatching(/^error: .*health_address/)]);
+  await until('nothing runs', async () => (await status()).code === 1);
+});

@@ -17,7 +17,7 @@ import { readErrorObject, unreadableShape, type ReadAnswer } from './answer';
 import { ServiceConnection } from './connection';
 import type { TaskSnapshot, ConversionApi, ConversionApiOptions } from './conversion-api';
 import { openDownload } from './download';
-import { ConversionApiError } from './errors';
+import { ConversionApiError, unreadableAnswer } from './errors';
 import type { Quote } from './quote';
 import { sendFile } from './upload';
 
@@ -62,8 +62,13 @@ export function openConversionApi(options: ConversionApiOptions): ConversionApi 
       const data = { connector, parameters: { include: whole } };
       const answer = await connection.call(endpoints.taskResponse, data, { signal, turn });
       const monitored = readOutput(answer, monitorOutputSchema);
-      if (monitored.entity || monitored.result) return readSnapshot(monitored, quote);
-      throw unreadableShape(answer.raw, quote);
+      if (!monitored.entity && !monitored.result) throw unreadableShape(answer.raw, quote);
+      const snapshot = readSnapshot(monitored, quote);
+      // Section "Entity keys": the id of the task is the connector that was asked about. Another's result would be delivered as ours.
+      const named = [snapshot.taskId, snapshot.connector].filter((each) => each !== undefined);
+      if (named.length === 0 || named.includes(connector)) return snapshot;
+      const { endpoint, httpStatus } = answer.raw;
+      throw unreadableAnswer(endpoint, `HTTP ${httpStatus}, but the answer is about another task`, { httpStatus });
     },
 
     async downloadUrl({ connector, signal, turn }) {

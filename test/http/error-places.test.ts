@@ -3,7 +3,7 @@ import { closeAll, connectTo, failureOf, sendJson, serve } from './loopback';
 afterEach(closeAll);
 
 const error = { code: 'NO_CONNECTOR_DEPENDENT_TASK', message: 'The connector does not belong to any other task.' };
-const converted = { output: { connector: 'next', status: 'successful', duration: 3 }, error: {}, warning: {} };
+const converted = { output: { connector: 't', status: 'successful', duration: 3 }, error: {}, warning: {} };
 
 describe('an error of the request is thrown', () => {
   it.each([
@@ -58,7 +58,7 @@ describe('no error', () => {
         result: { output: { entity: { status: 'completed' }, result: { ...converted, error: none } }, error: none },
       }),
     );
-    const snapshot = await connectTo(baseUrl).taskResponse({ connector: 'c' });
+    const snapshot = await connectTo(baseUrl).taskResponse({ connector: 't' });
     expect(snapshot).toMatchObject({ status: 'completed', outputStatus: 'successful' });
     expect(snapshot.error).toBeUndefined();
   });
@@ -71,12 +71,12 @@ describe('a monitored task', () => {
         result: { output: { entity: { id: 't', status: 'completed' }, result: { output: {}, error } }, error: {} },
       }),
     );
-    const snapshot = await connectTo(baseUrl).taskResponse({ connector: 'c' });
+    const snapshot = await connectTo(baseUrl).taskResponse({ connector: 't' });
     expect(snapshot).toEqual({ taskId: 't', status: 'completed', connector: 't', error, warnings: {} });
   });
 
   it('that is unknown is an error of the request', async () => {
     const { baseUrl } = await serve((response) => sendJson(response, { result: { output: {}, error } }, 404));
-    expect((await failureOf(connectTo(baseUrl).taskResponse({ connector: 'c' }))).code).toBe(error.code);
+    expect((await failureOf(connectTo(baseUrl).taskResponse({ connector: 't' }))).code).toBe(error.code);
   });
 });

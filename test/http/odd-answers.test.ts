@@ -26,7 +26,7 @@ const completed = JSON.stringify({
 describe('a header that stands twice', () => {
   it('counts with its first value', async () => {
     const head = ['HTTP/1.1 429 Slow', 'retry-after: 7', 'retry-after: 9', 'content-type: a/b', 'content-type: c/d'];
-    const failure = await failureOf(connectTo(await wire(head, 'no')).taskResponse({ connector: 'c' }));
+    const failure = await failureOf(connectTo(await wire(head, 'no')).taskResponse({ connector: 't' }));
     expect(failure).toMatchObject({ code: 'TOO_MANY_REQUESTS', httpStatus: 429, retryAfterSeconds: 7 });
     expect(failure.message).toContain('(a/b)');
   });
@@ -37,18 +37,18 @@ describe('JSON', () => {
     'is read although it calls itself %s',
     async (type) => {
       const api = connectTo(await wire(['HTTP/1.1 200 OK', `content-type: ${type}`], completed));
-      expect(await api.taskResponse({ connector: 'c' })).toMatchObject({ outputStatus: 'successful' });
+      expect(await api.taskResponse({ connector: 't' })).toMatchObject({ outputStatus: 'successful' });
     },
   );
 
   it('is read without a content type', async () => {
     const api = connectTo(await wire(['HTTP/1.1 200 OK'], completed));
-    expect(await api.taskResponse({ connector: 'c' })).toMatchObject({ outputStatus: 'successful' });
+    expect(await api.taskResponse({ connector: 't' })).toMatchObject({ outputStatus: 'successful' });
   });
 
   it('is read behind a byte order mark', async () => {
     const api = connectTo(await wire(['HTTP/1.1 200 OK'], `\ufeff${completed}`));
-    expect(await api.taskResponse({ connector: 'c' })).toMatchObject({ outputStatus: 'successful' });
+    expect(await api.taskResponse({ connector: 't' })).toMatchObject({ outputStatus: 'successful' });
   });
 });
 

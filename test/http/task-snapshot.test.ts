@@ -4,7 +4,7 @@ afterEach(closeAll);
 
 async function snapshotOf(output: unknown) {
   const { baseUrl } = await serve((response) => sendJson(response, { result: { output, error: {}, warning: {} } }));
-  return connectTo(baseUrl).taskResponse({ connector: 'c' });
+  return connectTo(baseUrl).taskResponse({ connector: 't' });
 }
 
 describe('taskResponse', () => {
@@ -12,12 +12,12 @@ describe('taskResponse', () => {
     const { baseUrl, seen } = await serve((response) =>
       sendJson(response, { result: { output: { entity: { id: 't', status: 'running' }, result: {} } } }),
     );
-    await connectTo(baseUrl).taskResponse({ connector: 'c' });
+    await connectTo(baseUrl).taskResponse({ connector: 't' });
     const [request] = seen;
     expect(request).toMatchObject({ method: 'POST', url: '/v1/task/response' });
     expect((await readForm(request)).data).toEqual({
       app: expect.any(String) as string,
-      connector: 'c',
+      connector: 't',
       parameters: { include: ['entity', 'result'] },
     });
   });
@@ -74,7 +74,7 @@ describe('taskResponse', () => {
 
   it('takes an answer without either for unreadable', async () => {
     const { baseUrl } = await serve((response) => sendJson(response, { result: { output: { something: 'else' } } }));
-    expect((await failureOf(connectTo(baseUrl).taskResponse({ connector: 'c' }))).code).toBe('UNREADABLE_RESPONSE');
+    expect((await failureOf(connectTo(baseUrl).taskResponse({ connector: 't' }))).code).toBe('UNREADABLE_RESPONSE');
   });
 });
 
@@ -84,7 +84,7 @@ describe('convertFile', () => {
       sendJson(response, { entity: { id: 't', status: 'running' }, result: {} }),
     );
     const snapshot = await connectTo(baseUrl).convertFile({
-      connector: 'c',
+      connector: 't',
       input: 'txt-markdown',
       output: 'pdf',
       callback: 'https://example.com/hook',
@@ -92,7 +92,7 @@ describe('convertFile', () => {
     expect(snapshot).toEqual({ taskId: 't', status: 'running', connector: 't', warnings: {} });
     expect((await readForm(seen[0])).data).toEqual({
       app: '7d0b6f0e-3c0a-4f6a-9a4e-1d1f5b1c2a3b',
-      connector: 'c',
+      connector: 't',
       include: ['entity', 'result'],
       mode: 'async',
       callback: 'https://example.com/hook',
@@ -121,5 +121,17 @@ describe('convertFile', () => {
     const { baseUrl } = await serve((response) => sendJson(response, { result: { output: {} } }));
     const failure = await failureOf(connectTo(baseUrl).convertFile({ connector: 'c', output: 'pdf' }));
     expect(failure).toMatchObject({ code: 'UNREADABLE_RESPONSE', mayHaveExecuted: true });
+  });
+
+  it('takes an answer about another task for unreadable: its result would be delivered as the one asked for', async () => {
+    const result = { output: { connector: 'other', status: 'successful' } };
+    const { baseUrl } = await serve((response) =>
+      sendJson(response, { result: { output: { entity: { id: 'other', status: 'completed' }, result } } }),
+    );
+    const failure = await failureOf(connectTo(baseUrl).taskResponse({ connector: 't' }));
+    expect(failure).toMatchObject({
+      code: 'UNREADABLE_RESPONSE',
+      message: expect.stringContaining('about another task') as string,
+    });
   });
 });

@@ -18,7 +18,8 @@ describe('a batch', () => {
     rig.stub.hold();
     const { request, name } = await planRun(rig.folder, 4, { request: { window: 2 } });
     const batch = await startRun(rig.client, request);
-    await until('its jobs are under way', () => rig.stub.count('task/response') >= 2);
+    await until('both jobs are under way', () => rig.stub.count('convert/file') === 2);
+    await until('it has nothing to do', async () => !(await batch.describe()).raw.pendingWorkflowTask);
     const before = await eventsOf(name);
     await expect(batch.setWindow(900)).rejects.toThrow(InvalidRequestError);
     const raw = rig.temporal.workflow.getHandle(name);

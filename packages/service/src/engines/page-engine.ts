@@ -14,6 +14,7 @@ import {
 import { readInput, readInputText } from './input';
 import { describeMissingGlyphs } from './missing-glyphs';
 import { describeMissing } from './pandoc-engine';
+import { checkPdf } from './pdf-check';
 import { endOfProgram, environmentOf, homeOf, pathOf, programs, workFolderOf } from './programs';
 
 /** A page as Chromium prints it, asked by its DevTools protocol over a pipe. The page has no address, no scripts and no network. */
@@ -45,20 +46,102 @@ export async function printPage(request: EngineRequest): Promise<Converted> {
     await browser.ask('Emulation.setScriptExecutionDisabled', { value: true });
     const { frameTree } = await browser.ask('Page.getFrameTree', {}, frameSchema);
     const loaded = browser.event('Page.loadEventFired');
-    const html = text.replace(forwarding, '');
+    const html = `${text.replace(forwarding, '')}${unscrolled}`;
     await browser.ask('Page.setDocumentContent', { frameId: frameTree.frame.id, html });
     await loaded;
-    const { data } = await browser.ask('Page.printToPDF', layoutOf(request.parameters), printSchema);
+    const layout = layoutOf(request.parameters);
+    const { shown, scale } = await unroll(browser, layout);
+    const { data } = await browser.ask('Page.printToPDF', { ...layout, scale }, printSchema);
+    const pdf = Buffer.from(data, 'base64');
     const asked = browser.requested.filter((url) => !url.startsWith('data:') && !url.startsWith('about:'));
     const missing = [...asked, ...filesBeside(html)];
-    const { warnings: glyphs } = await describeMissingGlyphs(
-      html.replace(/<(style|script)\b[^]*?<\/\1>|<[^<>]*>/gi, ''),
-    );
-    const all = { ...warnings, ...glyphs, ...describeMissing(missing) };
-    return { data: Buffer.from(data, 'base64'), warnings: all };
+    const { warnings: glyphs, shown: written } = await describeMissingGlyphs(shown);
+    const lost = await checkPdf(pdf, { text: request.parameters.pages === undefined ? written : '', isSet: false });
+    return { data: pdf, warnings: { ...warnings, ...glyphs, ...lost, ...describeMissing(missing) } };
   } finally {
     await browser.close();
   }
+}
+
+/** What scrolls on a screen would be cut off on paper. */
+const mark = 'data-unscrolled';
+const unscrolled = `<style>@media print {
+  html, body { height: auto !important; max-height: none !important; overflow: visible !important }
+  [${mark}] { height: auto !important; max-height: none !important; overflow: visible !important }
+}</style>`;
+const pixelsPerInch = 96;
+/** What is smaller can't be read. */
+const leastScale = 0.4;
+
+/** Of `Node.nodeType`. */
+const ofElement = 1;
+const snapshotSchema = z.object({
+  strings: z.array(z.string()),
+  documents: z.array(
+    z.object({
+      nodes: z.object({
+        backendNodeId: z.array(z.number()),
+        nodeType: z.array(z.number()),
+        parentIndex: z.array(z.number()),
+        pseudoType: z.object({ index: z.array(z.number()) }).optional(),
+      }),
+      layout: z.object({
+        nodeIndex: z.array(z.number()),
+        styles: z.array(z.array(z.number())),
+        bounds: z.array(z.array(z.number())),
+        text: z.array(z.number()),
+      }),
+    }),
+  ),
+});
+
+/**
+ * Makes a page show on paper what a reader would scroll to: nothing scrolls, and what is too wide is scaled down.
+ * @returns the text that it shows, wherever that is laid out.
+ */
+async function unroll(browser: ReturnType<typeof startBrowser>, layout: ReturnType<typeof layoutOf>) {
+  const width = Math.round((layout.paperWidth - layout.marginLeft - layout.marginRight) * pixelsPerInch);
+  const height = Math.round((layout.paperHeight - layout.marginTop - layout.marginBottom) * pixelsPerInch);
+  await browser.ask('Emulation.setEmulatedMedia', { media: 'print' });
+  await browser.ask('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false });
+  const computedStyles = ['overflow-x', 'overflow-y', 'visibility', 'clip', 'clip-path'];
+  const { strings, documents } = await browser.ask('DOMSnapshot.captureSnapshot', { computedStyles }, snapshotSchema);
+  const [page] = documents;
+  if (!page) return { shown: '', scale: 1 };
+  const { nodes, layout: boxes } = page;
+  const pseudo = new Set(nodes.pseudoType?.index);
+  const scrolling = new Set<number>();
+  const concealed = new Set<number>();
+  const texts: string[] = [];
+  for (const [index, node] of boxes.nodeIndex.entries()) {
+    const [overflowX = '', overflowY = '', visibility, clip, clipPath] = (boxes.styles[index] ?? []).map(
+      (each) => strings[each],
+    );
+    const [x = 0, y = 0, boxWidth = 0, boxHeight = 0] = boxes.bounds[index] ?? [];
+    if (/auto|scroll/.test(overflowX + overflowY) && nodes.nodeType[node] === ofElement && !pseudo.has(node)) {
+      scrolling.add(nodes.backendNodeId[node] ?? 0);
+    }
+    const isSmall = boxWidth <= 1 || boxHeight <= 1;
+    const isClipped = (clip ?? 'auto') !== 'auto' || (clipPath ?? 'none') !== 'none' || overflowX === 'hidden';
+    // What only programs that read aloud are to find.
+    const isConcealed = (isSmall && isClipped) || concealed.has(nodes.parentIndex[node] ?? -1);
+    if (isConcealed) concealed.add(node);
+    const isShown = visibility !== 'hidden' && !isConcealed && x + boxWidth > 0 && y + boxHeight > 0;
+    const text = strings[boxes.text[index] ?? -1];
+    if (isShown && text !== undefined) texts.push(text);
+  }
+  await markNodes(browser, [...scrolling]);
+  const { cssContentSize } = await browser.ask('Page.getLayoutMetrics', {}, metricsSchema);
+  const scale = Math.min(1, Math.max(leastScale, width / cssContentSize.width));
+  return { shown: texts.join('\n'), scale };
+}
+
+async function markNodes(browser: ReturnType<typeof startBrowser>, backendNodeIds: readonly number[]): Promise<void> {
+  if (backendNodeIds.length === 0) return;
+  await browser.ask('DOM.enable');
+  await browser.ask('DOM.getDocument');
+  const { nodeIds } = await browser.ask('DOM.pushNodesByBackendIdsToFrontend', { backendNodeIds }, idsSchema);
+  for (const nodeId of nodeIds) await browser.ask('DOM.setAttributeValue', { nodeId, name: mark, value: '' });
 }
 
 function layoutOf({ page_size, margin, pages }: Parameters) {
@@ -74,6 +157,8 @@ function layoutOf({ page_size, margin, pages }: Parameters) {
 const targetSchema = z.object({ targetId: z.string() });
 const sessionSchema = z.object({ sessionId: z.string() });
 const printSchema = z.object({ data: z.string() });
+const metricsSchema = z.object({ cssContentSize: z.object({ width: z.number() }) });
+const idsSchema = z.object({ nodeIds: z.array(z.number()) });
 const frameSchema = z.object({ frameTree: z.object({ frame: z.object({ id: z.string() }) }) });
 const messageSchema = z.object({
   id: z.number().optional(),

@@ -226,4 +226,39 @@ withPrograms(['chromium'], () => {
       /Left out, .*: https:\/\/example\.com\/x\.png, chart\.png, print\.css, paper\.jpg\./,
     );
   });
+
+  const lines = (count: number) => Array.from({ length: count }, (_, n) => `Orderline${n + 1}`);
+
+  it.each([
+    ['html,body{height:100%;margin:0;overflow:hidden} main{height:100%;overflow-y:auto}', 'p'],
+    ['main{height:6em;overflow:scroll}', 'div'],
+  ])('prints what a reader would have to scroll to: %s', async (style, tag) => {
+    const data = `<style>${style}</style><main>${lines(120)
+      .map((line) => `<${tag}>${line}</${tag}>`)
+      .join('')}</main>`;
+    const { bytes, warning } = await client.convertToBytes({ name: 'page.html', data }, 'pdf');
+    expect(warning).toEqual({});
+    expect((await textOf(bytes)).match(/Orderline\d+/g)).toEqual(lines(120));
+  });
+
+  it('scales a page down that is too wide, and names what is still not on the paper', async () => {
+    const table = (count: number) =>
+      `<table><tr>${lines(count)
+        .map((cell) => `<td style="min-width:7em">${cell}</td>`)
+        .join('')}</tr></table>`;
+    const fits = await client.convertToBytes({ name: 'page.html', data: table(10) }, 'pdf');
+    expect(fits.warning).toEqual({});
+    expect((await textOf(fits.bytes)).match(/Orderline\d+/g)).toEqual(lines(10));
+    const { warning } = await client.convertToBytes({ name: 'page.html', data: table(60) }, 'pdf');
+    expect(warning['TEXT_LOST']).toMatch(/^Not on the pages of the PDF: \d+ word\(s\) \(ORDERLINE\d+/);
+  });
+
+  it('does not miss what is for programs that read aloud, nor what is not to be printed', async () => {
+    const hidden = 'position:absolute;width:1px;height:1px;overflow:hidden;clip:rect(0 0 0 0)';
+    const data = `<style>@media print{nav{display:none}}</style><nav>Menuword</nav><a style="${hidden}"><b>Skipword</b></a>
+      <div style="position:absolute;left:-9999px;width:9em">Farword</div><p style="text-transform:uppercase">Shownword</p>`;
+    const { bytes, warning } = await client.convertToBytes({ name: 'page.html', data }, 'pdf');
+    expect(warning).toEqual({});
+    expect((await textOf(bytes)).trim()).toContain('SHOWNWORD');
+  });
 });

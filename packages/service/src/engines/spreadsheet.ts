@@ -137,6 +137,7 @@ export async function readBook(
     throw new ConversionFailure(`The file is not an ${type.toUpperCase()} spreadsheet. ${again}`);
   }
   const contentOfOds = () => archives.find(archives.read(input, { type: 'buffer' }), 'content.xml');
+  if (type === 'xlsx') roundAsShown(book, library.SSF);
   const parts = type === 'xlsx' ? partsOfXlsx(book) : partsOfOds(contentOfOds(), book);
   requireAllCells(book, parts.cells);
   const warnings: Warnings = {};
@@ -152,6 +153,31 @@ export async function readBook(
 }
 
 /** The library's own, without types. */
+interface NumberFormats {
+  format(format: string, value: number): string;
+  is_date(format: string): boolean;
+}
+
+/**
+ * Numbers in the format of their cells. The library rounds what is behind 2.675 in binary, a little less, to 2.67; programs round the
+ * 15 digits that they show, to 2.68: a last bit more makes it the same, and no other number another one.
+ */
+function roundAsShown(book: WorkBook, formats: NumberFormats): void {
+  for (const cell of allCells(book)) {
+    const { t, v, z, w } = cell;
+    if (
+      t !== 'n' ||
+      w === undefined ||
+      typeof v !== 'number' ||
+      Number.isInteger(v) ||
+      typeof z !== 'string' ||
+      formats.is_date(z)
+    )
+      continue;
+    cell.w = formats.format(z, v * (1 + Number.EPSILON));
+  }
+}
+
 export interface Archives {
   read(archive: Uint8Array, options: { type: 'buffer' }): unknown;
   find(archive: unknown, name: string): unknown;

@@ -63,6 +63,12 @@ describe('the values of a spreadsheet are shown as its program shows them', () =
     ['General', 0.1 + 0.2, '0.3'],
     ['General', 1234567890123, '1234567890123'],
     ['#,##0.00', 1234.5, '1,234.50'],
+    // Halves that binary numbers can't hold are rounded as programs round what they show.
+    ['0.00', 2.675, '2.68'],
+    ['#,##0.00', 2.675, '2.68'],
+    ['#,##0.00', -1.005, '-1.01'],
+    ['0%', 0.285, '29%'],
+    ['0.00', 1.00499999999999, '1.00'],
     ['0.0%', 0.155, '15.5%'],
     ['000000', 7, '000007'],
     ['yyyy-mm-dd', day, '2026-01-02'],

@@ -3,6 +3,7 @@ import { codecs, type Convert, type Engine, type EngineName, engineNames, type N
 import { readInput } from './input';
 import { programs } from './programs';
 
+const sheets: Need = { npm: '@e965/xlsx' };
 const sharp: Need = { npm: 'sharp' };
 const typst: Need = { npm: '@myriaddreamin/typst-ts-node-compiler' };
 
@@ -36,7 +37,7 @@ const table: Readonly<Record<EngineName, Omit<Engine, 'name'>>> = {
       { reads: codecs('doc'), writes: codecs('txt'), needs: [programs.writer] },
       { reads: tables, writes: codecs('pdf=calc_pdf_Export'), needs: [programs.calc], takes: ['pages', 'quality'] },
       { reads: tables, writes: tables, needs: [programs.calc] },
-      { reads: codecs('xls'), writes: codecs('csv'), needs: [programs.calc] },
+      { reads: codecs('xls'), writes: codecs('csv'), needs: [programs.calc, sheets] },
       {
         reads: slides,
         writes: codecs('pdf=impress_pdf_Export'),
@@ -102,7 +103,7 @@ const table: Readonly<Record<EngineName, Omit<Engine, 'name'>>> = {
   },
   sheets: {
     title: 'spreadsheets: what is in their cells, not how it looks',
-    needs: [{ npm: '@e965/xlsx' }],
+    needs: [sheets],
     families: [{ reads: codecs('csv ods tsv xlsx'), writes: codecs('csv ods tsv xlsx') }],
     load: async () => ofBytes((await import('./sheet-engine.js')).convertSheets),
   },

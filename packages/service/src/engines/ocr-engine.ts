@@ -4,7 +4,7 @@ import type { Sharp } from 'sharp';
 import { ConversionFailure, type EngineRequest, type Converted, type ConvertedFile, type Warnings } from './conversion';
 import { loadSharp, maxPixels } from './image-engine';
 import { readInput } from './input';
-import { hasNotes, pageWithForms } from './pdf-forms';
+import { describeForms, hasNotes, pageWithForms } from './pdf-forms';
 import { assemble, copyPdf } from './pdf-pages';
 import { pageNumbers, drawPage, textOfPage, withPdf } from './pdf-reader';
 import { lastLine, pathOf, programs, runProgram, workFolderOf } from './programs';
@@ -21,9 +21,11 @@ export async function recognise(request: EngineRequest): Promise<Converted | Con
     if (isPdf) return recognisePdf(request, input);
     return { file: await runTesseract(request, await picturesIn(input), 'pdf'), warnings: {} };
   }
-  const texts = isPdf ? await textsOfPdf(request, input) : await textsOf(request, await picturesIn(input));
+  const { texts, warnings } = isPdf
+    ? await textsOfPdf(request, input)
+    : { texts: await textsOf(request, await picturesIn(input)), warnings: {} };
   const text = `${texts.map((each) => each.trim()).join(`\n\n${pageEnd}`)}\n`;
-  return { data: new TextEncoder().encode(text), warnings: {} };
+  return { data: new TextEncoder().encode(text), warnings };
 }
 
 /** Pages that hold text stay as they are, unless a language is named; the others become pictures whose text can be searched. */
@@ -58,15 +60,20 @@ async function recognisePdf(request: EngineRequest, input: Buffer): Promise<Conv
 }
 
 /** The text that a page holds, or else the text in its picture. */
-async function textsOfPdf(request: EngineRequest, input: Buffer): Promise<string[]> {
-  const texts = await withPdf(input, (document) => {
-    const pages = pageNumbers(document, request).map((number) => pageWithForms(document, number));
-    return Promise.resolve(pages.map(textOfPage));
+async function textsOfPdf(
+  request: EngineRequest,
+  input: Buffer,
+): Promise<{ texts: readonly string[]; warnings: Warnings }> {
+  const { texts, warnings } = await withPdf(input, (document) => {
+    const numbers = pageNumbers(document, request);
+    const forms = describeForms(document, numbers, true);
+    const pages = numbers.map((number) => pageWithForms(document, number));
+    return Promise.resolve({ texts: pages.map(textOfPage), warnings: forms });
   });
   const scanned = texts.flatMap((text, index) => (text === '' ? [index] : []));
-  if (scanned.length === 0) return texts;
+  if (scanned.length === 0) return { texts, warnings };
   const found = await textsOf(request, await drawnPages(request, input, scanned));
-  return texts.map((text, index) => (text === '' ? (found[scanned.indexOf(index)] ?? '') : text));
+  return { texts: texts.map((text, index) => (text === '' ? (found[scanned.indexOf(index)] ?? '') : text)), warnings };
 }
 
 async function textsOf(request: EngineRequest, pages: readonly Sharp[]): Promise<string[]> {

@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describeUnprinted } from './completeness';
-import { ConversionFailure, type EngineRequest, type ConvertedFile, wearOut } from './conversion';
+import { ConversionFailure, type Converted, type ConvertedFile, type EngineRequest, wearOut } from './conversion';
 import { readInput, requireArchive } from './input';
 import { homeOf, lastLine, pathOf, programs, runProgram, workFolderOf } from './programs';
 
@@ -31,13 +31,12 @@ const readers: Readonly<Record<string, string>> = {
 
 /** What has to be said of a target beside its name. */
 const filters: Readonly<Record<string, string>> = {
-  csv: 'csv:Text - txt - csv (StarCalc):44,34,76',
   txt: 'txt:Text (encoded):UTF8',
 };
 
 let files = 0;
 
-export async function convertOffice(request: EngineRequest): Promise<ConvertedFile> {
+export async function convertOffice(request: EngineRequest): Promise<Converted | ConvertedFile> {
   const { reader } = request.route;
   const input = await readInput(request);
   if (zipped.has(reader)) requireArchive(request, input);
@@ -60,6 +59,11 @@ export async function convertOffice(request: EngineRequest): Promise<ConvertedFi
   const extension = extensionOf(request.route.writer);
   const result = path.join(folder, `${path.basename(request.inputPath, path.extname(request.inputPath))}.${extension}`);
   if (ended.signal === null && existsSync(result)) {
+    if (request.route.writer === 'csv') {
+      // Its own CSV has the first sheet, and says nothing of the others.
+      const { convertSheets } = await import('./sheet-engine.js');
+      return convertSheets({ ...request, route: { ...request.route, reader: extension } }, await readFile(result));
+    }
     const warnings = extension === 'pdf' ? await describeUnprinted(request, input, await readFile(result)) : {};
     return { file: result, warnings };
   }
@@ -71,11 +75,12 @@ export async function convertOffice(request: EngineRequest): Promise<ConvertedFi
 }
 
 function extensionOf(writer: string): string {
+  if (writer === 'csv') return 'xlsx';
   return writer.endsWith('_pdf_Export') ? 'pdf' : writer;
 }
 
 function targetOf({ route: { writer }, parameters: { pages, quality } }: EngineRequest): string {
-  if (extensionOf(writer) !== 'pdf') return filters[writer] ?? writer;
+  if (extensionOf(writer) !== 'pdf') return filters[writer] ?? extensionOf(writer);
   const options = {
     ...(pages !== undefined && { PageRange: { type: 'string', value: pages } }),
     ...(quality !== undefined && { Quality: { type: 'long', value: String(quality) } }),

@@ -10,6 +10,7 @@ import { processesBelow } from '../processes';
 import { serviceOfAllTests, tinySvg } from '../support';
 import { filledForm, textAndScan } from './pdfs';
 import { withPrograms } from './with-packages';
+import { xlsx } from './xlsx';
 
 /** Programs of the machine, each where it is: Debian's libreoffice-writer-nogui and so on, ffmpeg, tesseract-ocr, chromium. */
 
@@ -71,6 +72,15 @@ withPrograms(['calc'], () => {
   it('prints spreadsheets, and reads and writes old ones', async () => {
     const xls = await converted('sums.xlsx', await converted('sums.csv', 'item,price\nx,1.50\n', 'xlsx'), 'xls');
     expect((await converted('sums.xls', xls, 'csv')).toString()).toMatch(/item,price\s+x,1\.50/);
+    const inline = (text: string) => `<row r="1"><c r="A1" t="inlineStr"><is><t>${text}</t></is></c></row>`;
+    const year = xlsx([
+      { name: 'May', rows: inline('Mayword') },
+      { name: 'June', rows: inline('Juneword') },
+    ]);
+    const old = await converted('year.xlsx', year, 'xls');
+    const { bytes, warning } = await client.convertToBytes({ name: 'year.xls', data: old }, 'csv');
+    expect(bytes.toString()).toMatch(/^Mayword\s+$/);
+    expect(warning['SHEETS_LOST']).toMatch(/^Only the sheet May was converted, not June\./);
     expect(await textOf(await converted('sums.xls', xls, 'pdf'))).toMatch(/item[^]*1\.50/);
     expect((await converted('sums.ods', await converted('sums.xls', xls, 'ods'), 'csv')).toString()).toMatch(/x,1\.5/);
   });
@@ -156,6 +166,11 @@ withPrograms(['tesseract'], () => {
   async function scan(): Promise<Buffer> {
     return converted('page.pdf', await converted('page.md', words, 'pdf'), 'png', { dpi: 200 });
   }
+
+  it('names the ticked boxes of a form, which its text does not show', async () => {
+    const { warning } = await client.convertToBytes({ name: 'form.pdf', data: filledForm() }, 'txt');
+    expect(warning).toEqual({ FORM_MARKS_LOST: expect.stringMatching(/^1 box\(es\) .*: agree\./) as string });
+  });
 
   it('reads a scanned page with at most one word in twenty wrong', async () => {
     const picture = await scan();

@@ -3,8 +3,17 @@ import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { z } from 'zod';
 import { until } from '../../../test/support/until';
-import { fileconv, fileconvProcess, linesOf, newFolder, parseJson, removeFolders, startProcess } from './fileconv';
-import { isAlive, untilDead } from './processes';
+import {
+  fileconv,
+  fileconvProcess,
+  linesOf,
+  newFolder,
+  parseJson,
+  removeFolders,
+  startFileconv,
+  startProcess,
+} from './fileconv';
+import { childrenOf, isAlive, untilDead } from './processes';
 
 /** A stack that nobody's terminal holds. */
 
@@ -17,7 +26,7 @@ afterEach(async () => {
   await removeFolders();
 });
 
-const recordSchema = z.object({ pid: z.int(), temporal: z.object({ uiUrl: z.url() }) });
+const recordSchema = z.object({ pid: z.int(), temporal: z.object({ address: z.string(), uiUrl: z.url() }) });
 
 async function startDetached() {
   const ended = await fileconvProcess(['up', '--detach', '--json'], { cwd });
@@ -91,6 +100,34 @@ it('down leaves a process alone that only has the number of a stack which was ki
   await stranger.ended;
   // The next one ends the Temporal that was left over.
   await startDetached();
+});
+
+it('a convert that waits follows the stack that is started again elsewhere', async () => {
+  await writeFile(path.join(cwd, 'a.md'), '# A\n');
+  const started = await fileconvProcess(['up', '--detach', '--json'], {
+    cwd,
+    env: { FILECONV_CALLBACKS_EMBEDDED: 'off' },
+  });
+  const { pid, temporal } = recordSchema.parse(parseJson(started.stdout));
+  // Until its first poll the job hears nothing.
+  const env = { FILECONV_POLICIES_FIRST_CHECK_AFTER: '5 seconds' };
+  const waiting = startFileconv(['convert', 'a.md', '--to', 'html'], { cwd, env });
+  const log = path.join(cwd, '.fileconv/logs/service.log');
+  await until('the conversion', async () => (await readFile(log, 'utf8')).includes('md → html: successful'));
+  const server = childrenOf(pid).get('temporal') ?? 0;
+  for (const each of [pid, server]) process.kill(each, 'SIGKILL');
+  await Promise.all([untilDead(pid), untilDead(server)]);
+  // Somebody else has its port by now, so that the next one has another.
+  const other = createServer((socket) => socket.destroy());
+  const port = Number(new URL(`http://${temporal.address}`).port);
+  await new Promise<void>((resolve) => other.listen(port, '127.0.0.1', resolve));
+  try {
+    expect((await startDetached()).temporal.address).not.toBe(temporal.address);
+    expect(await waiting.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^a\.md → a\.html/) as string });
+    expect((await readFile(log, 'utf8')).split('md → html: successful')).toHaveLength(2);
+  } finally {
+    other.close();
+  }
 });
 
 it('one that can’t start says why, once, and leaves nothing that runs', async () => {

@@ -4,13 +4,11 @@ import { BatchFailedError, type BatchHandle } from 'temporal-file-conversion/cli
 import type { BatchState, ConversionBatchResult, PlannedRows } from 'temporal-file-conversion/job';
 import { formatCount, formatDuration, printable, shellWord } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
-import { CommandError, isAway } from '../command-error';
-import { temporalTarget } from '../config/temporal-connection';
+import { CommandError } from '../command-error';
 import type { Output } from '../output/output';
 import { aborted } from '../stack/asked-to-end';
+import { readFollowing } from '../stack/follow-stack';
 import type { StackInUse } from '../stack/open-temporal';
-import { readLiveStack, type StackRecord } from '../stack/stack-record';
-import { connectTo } from '../stack/use-stack';
 import { createStallReader, type Stall, StallNews } from '../waiting/stall';
 
 const askEveryMs = 1_000;
@@ -48,7 +46,9 @@ export async function watchBatch(
   const over = new AbortController();
   const showing = showUntil(over.signal, { watched, progress, isLive: output.isLive });
   try {
-    const result = await Promise.race([untilKnown(context, { watched, find, signal }), aborted(signal)]);
+    const read = () => (watched.batch = find()).result();
+    const isEnd = (error: unknown) => error instanceof BatchFailedError;
+    const result = await Promise.race([readFollowing(context, { stack, read, isEnd, signal }), aborted(signal)]);
     if (result) progress.planned(result);
     return { ...(result && { result }), ...(news.last && { stall: news.last }) };
   } catch (error) {
@@ -68,52 +68,6 @@ export async function watchBatch(
       sleep(askEveryMs, undefined, { signal: shown.signal }).catch(() => undefined),
     ]);
   }
-}
-
-/**
- * The result; while Temporal is away, the command waits for it, as it says. The record of this folder's stack says where it is: at an
- * address that it does not name, somebody else may answer, who does not know the batch.
- */
-async function untilKnown(
-  context: CommandContext,
-  { watched, find, signal }: { watched: Watched; find: () => BatchHandle; signal: AbortSignal },
-): Promise<ConversionBatchResult> {
-  const { stack } = watched;
-  const isFollowed = stack.outlivesCommand && !temporalTarget(context).isNamed;
-  for (;;) {
-    const answer = await stack
-      .untilClosed(() => watched.batch.result())
-      .then(
-        (result) => ({ result }),
-        (error: unknown) => ({ error }),
-      );
-    const now = isFollowed ? await readLiveStack(context.config.values.state.dir) : undefined;
-    if (now && now.temporal.address !== stack.address) {
-      if (await moveTo(context, stack, now)) {
-        watched.batch = find();
-        continue;
-      }
-    } else if ('result' in answer) return answer.result;
-    else {
-      const { error } = answer;
-      const isElsewhere = isFollowed && !now && !(error instanceof BatchFailedError);
-      if (!stack.outlivesCommand || !(isElsewhere || isAway(error))) throw error;
-    }
-    await sleep(askEveryMs, undefined, { signal });
-  }
-}
-
-/** Whether the stack could be reached where it is now. */
-async function moveTo(context: CommandContext, stack: StackInUse, record: StackRecord): Promise<boolean> {
-  const next = await connectTo(context, record, temporalTarget(context)).catch((error: unknown) => {
-    if (isAway(error) || (error instanceof CommandError && error.code === 'TEMPORAL_UNREACHABLE')) return undefined;
-    throw error;
-  });
-  if (!next) return false;
-  const before = { ...stack };
-  Object.assign(stack, next);
-  await before.close();
-  return true;
 }
 
 function tellStalls(context: CommandContext, watched: Watched): StallNews {

@@ -1,19 +1,21 @@
-import { type ConversionHandle, readPendingStep } from 'temporal-file-conversion/client';
+import { ConversionFailedError, ConversionHandle, readPendingStep } from 'temporal-file-conversion/client';
 import type { ConversionJobResult } from 'temporal-file-conversion/job';
 import { printable } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import type { Output } from '../output/output';
 import { columnsOf, fitMiddle } from '../output/text';
 import { aborted } from '../stack/asked-to-end';
+import { readFollowing } from '../stack/follow-stack';
 import type { StackInUse } from '../stack/open-temporal';
 import { createStallReader, StallNews, type Stall } from '../waiting/stall';
 
 interface AwaitedJob {
-  handle: ConversionHandle;
+  workflowId: string;
   /** As the user knows it. */
   file: string;
   to: string;
-  stack: Pick<StackInUse, 'client' | 'untilClosed'>;
+  /** When it is started again elsewhere, it is connected to there. */
+  stack: StackInUse;
   /** Ends the wait, not the job. */
   signal: AbortSignal;
 }
@@ -25,20 +27,22 @@ interface AwaitedJob {
  */
 export async function awaitJob(
   context: CommandContext,
-  { handle, file, to, stack, signal }: AwaitedJob,
+  { workflowId, file, to, stack, signal }: AwaitedJob,
 ): Promise<{ result?: ConversionJobResult; stall?: Stall }> {
   const { output } = context;
-  const step = showStep(output, { file, to, ask: () => stack.untilClosed(() => currentStep(handle)) });
-  const reader = createStallReader(context, stack.client);
+  const handle = () => new ConversionHandle(stack.client.workflow.getHandle(workflowId));
+  const step = showStep(output, { file, to, ask: () => stack.untilClosed(() => currentStep(handle())) });
   const news = new StallNews({
     output,
     async explain() {
-      const { stall } = await reader.job(handle.workflowId);
+      const { stall } = await createStallReader(context, stack.client).job(workflowId);
       return stall && { who: file, stall };
     },
   });
   try {
-    const result = await stack.untilClosed(() => Promise.race([handle.result(), aborted(signal)]));
+    const isEnd = (error: unknown) => error instanceof ConversionFailedError;
+    const read = () => handle().result();
+    const result = await Promise.race([readFollowing(context, { stack, read, isEnd, signal }), aborted(signal)]);
     return { ...(result && { result }), ...(news.last && { stall: news.last }) };
   } finally {
     news.close();

@@ -72,7 +72,7 @@ export async function convertOne(
   const stack = await useStack(context, signal);
   try {
     if (signal.aborted) throw interrupted(signal.reason);
-    const { outcome, stall } = await stack.untilClosed(() => runJob(context, planned, { stack, settings }));
+    const { outcome, stall } = await runJob(context, planned, { stack, settings });
     const { output, cwd } = context;
     announce(context, outcome, pipedFrom === undefined ? pathFromHere(outcome.output?.path ?? '', cwd) : undefined);
     const isUnfinished = outcome.status === 'unfinished';
@@ -88,7 +88,7 @@ export async function convertOne(
 async function runJob(
   context: CommandContext,
   planned: PlannedResult,
-  { stack, settings }: { stack: Pick<StackInUse, 'client' | 'taskQueue' | 'untilClosed'>; settings: ConvertSettings },
+  { stack, settings }: { stack: StackInUse; settings: ConvertSettings },
 ): Promise<{ outcome: FileOutcome; stall?: Stall }> {
   const { input, to, destination } = planned;
   const { file } = input;
@@ -110,13 +110,13 @@ async function runJob(
       ...(Object.keys(policies).length > 0 && { policies }),
     };
     const conversions = new FileConversionClient({ client, taskQueue, app, stores: configuredStores(context) });
-    const handle = await conversions.start(request, defined({ tags, again, resubmit }));
-    const { workflowId, isAttached } = handle;
+    const start = () => conversions.start(request, defined({ tags, again, resubmit }));
+    const { workflowId, isAttached } = await stack.untilClosed(start);
     told = { workflowId, ...(isAttached && { joined: true }) };
     if (isAttached) {
       context.output.say(printable(`${file}: job ${workflowId} converts it already; waiting for that one.`));
     }
-    const { result, ...stalled } = await awaitJob(context, { handle, file, to, stack, signal });
+    const { result, ...stalled } = await awaitJob(context, { workflowId, file, to, stack, signal });
     return { outcome: outcomeOf(result ? successOf(result) : { status: 'unfinished' }), ...stalled };
   } catch (error) {
     if (!(error instanceof ConversionFailedError || error instanceof JobRunningError)) throw error;

@@ -1,4 +1,4 @@
-import { ConversionFailedError, ConversionHandle } from 'temporal-file-conversion/client';
+import { ConversionFailedError } from 'temporal-file-conversion/client';
 import { type ConversionJobResult, lastSegment } from 'temporal-file-conversion/job';
 import { fileSize, printable, shellWord } from 'temporal-file-conversion/messages';
 import { shownPath } from 'temporal-file-conversion/storage';
@@ -13,12 +13,11 @@ export async function jobWatch(context: CommandContext, workflowId: string): Pro
   const { output } = context;
   const signal = untilAskedToEnd(context);
   return withJob(context, workflowId, async (temporal, job) => {
-    const handle = new ConversionHandle(temporal.client.workflow.getHandle(workflowId));
     const { source, output: to } = job.input;
     const file = 'uri' in source ? lastSegment(source.uri) : source.connector;
     if (!output.isLive && job.status === 'running') output.say(`${job.summary} is ${job.phase ?? 'running'}; waiting.`);
     try {
-      const { result, stall } = await awaitJob(context, { handle, file, to, stack: temporal, signal });
+      const { result, stall } = await awaitJob(context, { workflowId, file, to, stack: temporal, signal });
       if (result) return ended(context, job, result);
       const fate = stall ? stallText('The job', stall) : 'The job continues without this command.';
       output.say(`${fate} Come back: fileconv job watch ${shellWord(workflowId)}`);

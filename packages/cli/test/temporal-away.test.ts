@@ -35,11 +35,13 @@ const needsTemporal: [line: string, code: number][] = [
   ['job cancel x', failed],
   ['job retry x', failed],
   ['namespace init', failed],
+  ['open x', failed],
   ['doctor', failed],
 ];
 
 /** They start and wait for it, run beside it, or have tests of their own: `worker` and `batch retry`. */
-const others = /^(up|worker|batch retry|callbacks|codec-server|formats|service( .*)?|config .*)$/;
+const others =
+  /^(up|down|status|logs|completion|complete|worker|batch retry|callbacks|codec-server|formats|service( .*)?|config .*)$/;
 
 it('a command that can not reach Temporal ends with 1, one of batch with 3, and says so in one line', async () => {
   const cwd = await newFolder();
@@ -62,3 +64,15 @@ it('those are all the commands that need it', () => {
   expect(names.filter((name) => !covered.includes(name) && !others.test(name))).toEqual([]);
   expect(covered).toHaveLength(needsTemporal.length);
 });
+
+it.each(['worker', 'callbacks'])(
+  '%s joins no stack of another folder, which may be at the usual port',
+  async (part) => {
+    const cwd = await newFolder();
+    const ended = await fileconv([part], { cwd });
+    expect(ended).toMatchObject({ code: 1, stdout: '' });
+    expect(ended.stderr).toBe(
+      `error: No stack runs in ${cwd}/.fileconv. Start it (fileconv up), or name a Temporal that runs (TEMPORAL_ADDRESS).\n`,
+    );
+  },
+);

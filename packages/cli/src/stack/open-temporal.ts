@@ -39,7 +39,6 @@ export interface OpenTemporal extends StackInUse {
 export async function openTemporal(context: CommandContext): Promise<OpenTemporal> {
   const { values } = context.config;
   const { target, isLocal, stack } = await findTemporal(context);
-  if (isLocal && !stack) throw new CommandError('TEMPORAL_UNREACHABLE', [await whyNoStack(context)]);
   const { taskQueue } = values.worker;
   return {
     ...(await connect(context, target, { taskQueue, uiUrl: stack?.temporal.uiUrl })),
@@ -75,8 +74,8 @@ export async function withTemporal<T>(
 }
 
 /**
- * Finds the Temporal for a command that starts none: one of this machine (`isLocal`) with the stack that runs it, if one
- * does, or somebody's own.
+ * Finds the Temporal for a command that starts none: one of this machine (`isLocal`) with the stack that runs it, or somebody's own.
+ * @throws CommandError `TEMPORAL_UNREACHABLE` where none is named and no stack runs: at the usual port may be that of another folder.
  */
 export async function findTemporal(
   context: CommandContext,
@@ -84,6 +83,7 @@ export async function findTemporal(
   const target = temporalTarget(context);
   const isLocal = !target.isNamed;
   const stack = isLocal ? await readStackRecord(context.config.values.state.dir) : undefined;
+  if (isLocal && !stack) throw new CommandError('TEMPORAL_UNREACHABLE', [await whyNoStack(context)]);
   if (!stack) return { target, isLocal, stack };
   const { address } = stack.temporal;
   return { target: { ...target, connection: { address } }, isLocal, stack };

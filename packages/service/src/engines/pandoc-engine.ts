@@ -16,6 +16,7 @@ import { readMarkdown } from './markdown';
 import { withWholePipeTables, withWholeWikiTables } from './markup-tables';
 import { breakStyle, plainTextDocument } from './plain-text';
 import { embedImages, type PandocRun, pageWriters } from './pandoc-document';
+import { withUnicodeLetters } from './rtf-text';
 import { readableWord } from './word-document';
 
 /** Formats that are zip archives: a damaged file usually is not one. */
@@ -120,6 +121,7 @@ async function prepare(
   if (reader === 'docx') return { from: reader, input: readableWord(input), warnings: {} };
   if (zipped.has(reader)) return { from: reader, input, warnings: {} };
   const { text, warnings } = readInputText(input, inputFormat);
+  if (reader === 'rtf') return { from: reader, input: withUnicodeLetters(text), warnings };
   if (reader === 'plain-text') return { from: 'json', input: plainTextDocument(text, writer), warnings };
   if (reader === 'github-markdown') {
     const inputName = inputNameFor({ title, inputFormat });

@@ -1,0 +1,92 @@
+/** Letters of RTF that are written as bytes (`\'e0`): in the encoding of their font, of which pandoc's reader knows nothing. */
+
+/** Encodings by `\fcharset`, where they are not those of the document. */
+const ofFonts: Readonly<Record<number, string>> = {
+  77: 'macintosh',
+  128: 'shift_jis',
+  129: 'euc-kr',
+  134: 'gbk',
+  136: 'big5',
+  161: 'windows-1253',
+  162: 'windows-1254',
+  163: 'windows-1258',
+  177: 'windows-1255',
+  178: 'windows-1256',
+  186: 'windows-1257',
+  204: 'windows-1251',
+  222: 'windows-874',
+  238: 'windows-1250',
+};
+/** Encodings by `\ansicpg`, where they are not called `windows-` and the number. */
+const ofDocuments: Readonly<Record<number, string>> = {
+  932: 'shift_jis',
+  936: 'gbk',
+  949: 'euc-kr',
+  950: 'big5',
+  10000: 'macintosh',
+};
+/** What pandoc takes every byte for. */
+const usual = 'windows-1252';
+
+const token = /(?:\\'[\da-f]{2})+|\\([a-z]+)(-?\d+)? ?|\\[^a-z]|[{}]|[^\\{}]+/gi;
+
+interface Group {
+  font: number;
+  /** How many signs behind a `\u` stand for it where it is not known. */
+  skipped: number;
+  isFontTable: boolean;
+}
+
+/** The document with its bytes written as Unicode (`\u1055`), but for those that pandoc reads as they are meant. */
+export function withUnicodeLetters(rtf: string): string {
+  const fonts = new Map<number, string>();
+  let document = usual;
+  let usualFont = 0;
+  let group: Group = { font: -1, skipped: 1, isFontTable: false };
+  const outer: Group[] = [];
+  /** Signs that stand for the letter before them, and are read by nobody who knows that. */
+  let toSkip = 0;
+  const control = (name: string, value: number): void => {
+    toSkip = 0;
+    if (name === 'ansicpg') document = encodingOf(ofDocuments[value] ?? `windows-${value}`);
+    else if (name === 'deff') usualFont = value;
+    else if (name === 'fonttbl') group.isFontTable = true;
+    else if (name === 'f') group.font = value;
+    else if (name === 'plain') group.font = -1;
+    else if (name === 'uc') group.skipped = value;
+    else if (name === 'u') toSkip = group.skipped;
+    else if (name === 'fcharset' && group.isFontTable) {
+      const encoding = ofFonts[value];
+      if (encoding !== undefined) fonts.set(group.font, encoding);
+    }
+  };
+  return rtf.replace(token, (text: string, name: string | undefined, value: string | undefined) => {
+    if (name !== undefined) control(name, Number(value ?? 0));
+    else if (text === '{') outer.push({ ...group });
+    else if (text === '}') group = outer.pop() ?? group;
+    else if (!text.startsWith("\\'")) toSkip = Math.max(0, toSkip - text.length);
+    else {
+      const bytes = Array.from(text.matchAll(/[\da-f]{2}/gi), ([hex]) => Number.parseInt(hex, 16));
+      const kept = bytes.splice(0, toSkip);
+      toSkip -= kept.length;
+      const encoding = fonts.get(group.font === -1 ? usualFont : group.font) ?? document;
+      if (encoding === usual || bytes.length === 0) return text;
+      const letters = new TextDecoder(encoding).decode(Uint8Array.from(bytes));
+      return text.slice(0, 4 * kept.length) + asUnicode(letters);
+    }
+    return text;
+  });
+}
+
+function encodingOf(label: string): string {
+  try {
+    return new TextDecoder(label).encoding;
+  } catch {
+    return usual;
+  }
+}
+
+function asUnicode(letters: string): string {
+  const units = Array.from({ length: letters.length }, (_, index) => letters.charCodeAt(index));
+  return `{\\uc1${units.map((unit) => `\\u${unit > 0x7fff ? unit - 0x10000 : unit}?`).join('')}}`;
+}

@@ -11,6 +11,7 @@ import {
 } from './conversion';
 import { textOfPart, withEntries } from './archive';
 import { describeUnread } from './completeness';
+import { withFormValues } from './html-forms';
 import { readInputText, requireArchive } from './input';
 import { readMarkdown } from './markdown';
 import { withWholePipeTables, withWholeWikiTables } from './markup-tables';
@@ -121,6 +122,7 @@ async function prepare(
   if (reader === 'docx') return { from: reader, input: readableWord(input), warnings: {} };
   if (zipped.has(reader)) return { from: reader, input, warnings: {} };
   const { text, warnings } = readInputText(input, inputFormat);
+  if (reader === 'html') return { from: reader, input: withFormValues(text), warnings };
   if (reader === 'rtf') return { from: reader, input: withUnicodeLetters(text), warnings };
   if (reader === 'plain-text') return { from: 'json', input: plainTextDocument(text, writer), warnings };
   if (reader === 'github-markdown') {

@@ -1,0 +1,26 @@
+import { withFormValues } from '../../src/engines/html-forms';
+
+it.each([
+  ['<input value="Jane Customer">', 'Jane Customer'],
+  [`<INPUT readonly VALUE='a "b" &amp; <c>' type=TEXT/>`, 'a "b" &amp; &lt;c>'],
+  ['<input name=a value=PO-4711>', 'PO-4711'],
+  ['<input data-value="no">', ''],
+  ['<textarea rows=2>Deliver on <Monday></textarea>', 'Deliver on &lt;Monday>'],
+  ['<select><option>a<option value=1 selected>b &amp; c</select>', 'b &amp; c'],
+  ['<select><option>first</option><option>second</option></select>', 'first'],
+  ['<select multiple><option>a<option selected>b<option selected>c</select>', 'b, c'],
+  ['<input type="checkbox" checked> <input type=radio>', '\u2612 \u2610'],
+  ['<input type=checkbox name="checked">', '\u2610'],
+])('%s is read as %s', (html, text) => {
+  expect(withFormValues(`<p>${html}</p>`)).toBe(`<p>${text}</p>`);
+});
+
+it.each([
+  '<input type=hidden value=token>',
+  '<input type="password" value="secret">',
+  '<input type=submit value=Send>',
+  '<!-- <input value=a> -->',
+  '<script>const a = "<input value=a>";</script>',
+])('%s stays as it is', (html) => {
+  expect(withFormValues(html)).toBe(html);
+});

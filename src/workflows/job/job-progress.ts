@@ -162,7 +162,7 @@ export class JobProgress {
       possiblyChargedTwice && 'An earlier submit may have been charged too.',
     ];
     return ApplicationFailure.create({
-      message: [`${this.summary}: ${message}`, advice, ...notes].filter(Boolean).join(' '),
+      message: sentences([`${this.summary}: ${message}`, advice, ...notes]),
       type: code,
       nonRetryable: true,
       details: [details],
@@ -275,4 +275,10 @@ function recordPhase(phase: JobPhase, durationMs: number): void {
 
 function counter({ name, description }: MetricDefinition) {
   return metricMeter.createCounter(name, undefined, description);
+}
+
+/** What stands before another sentence is one. */
+function sentences(parts: readonly (string | false | undefined)[]): string {
+  const said = parts.filter((part) => typeof part === 'string' && part !== '') as string[];
+  return said.map((part, index) => (index < said.length - 1 ? part.replace(/[^.!?]$/, '$&.') : part)).join(' ');
 }

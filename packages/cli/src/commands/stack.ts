@@ -66,7 +66,8 @@ async function upDetached(context: CommandContext, { ui }: { ui?: boolean }): Pr
     const record = await readLiveStack(stateDir);
     if (record !== undefined && record.pid === child.pid) {
       child.unref();
-      return output.result(record, `${describe(record, stateDir)}\nIt goes on without you; fileconv down stops it.`);
+      output.result(record, `${describe(record, stateDir)}\nIt goes on without you; fileconv down stops it.`);
+      return;
     }
     if (signal.aborted) child.kill('SIGTERM');
     if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) break;
@@ -85,7 +86,8 @@ export async function down(context: CommandContext): Promise<void> {
   const holder = await readStackHolder(stateDir);
   // Only who holds the lock is certainly a stack: the number of one that was killed may be anybody's by now.
   if (!holder || !(await isStackHeld(stateDir))) {
-    return output.result({ stopped: false }, `No stack runs in ${stateDir}.`);
+    output.result({ stopped: false }, `No stack runs in ${stateDir}.`);
+    return;
   }
   if (holder.startedBy === 'command') throw new CommandError('STACK_RUNNING', [await describeHolder(stateDir)]);
   process.kill(holder.pid, 'SIGTERM');

@@ -33,7 +33,8 @@ function chosen(choices: string, isMultiple: boolean): string {
 
 function attribute(attributes: string, name: string): string | undefined {
   const found = new RegExp(`\\s${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)'|([^\\s"'>]+))`, 'i').exec(` ${attributes}`);
-  return found?.slice(1).find((each) => each !== undefined);
+  const values: (string | undefined)[] = found?.slice(1) ?? [];
+  return values.find((each) => each !== undefined);
 }
 
 function has(attributes: string | undefined, name: string): boolean {

@@ -137,7 +137,7 @@ export async function readBook(
     throw new ConversionFailure(`The file is not an ${type.toUpperCase()} spreadsheet. ${again}`);
   }
   const contentOfOds = () => archives.find(archives.read(input, { type: 'buffer' }), 'content.xml');
-  if (type === 'xlsx') roundAsShown(book, library.SSF);
+  if (type === 'xlsx') roundAsShown(book, library.SSF as NumberFormats);
   const parts = type === 'xlsx' ? partsOfXlsx(book) : partsOfOds(contentOfOds(), book);
   requireAllCells(book, parts.cells);
   const warnings: Warnings = {};

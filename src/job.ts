@@ -23,6 +23,15 @@ export type {
   PlannedRows,
 } from './shared/batch';
 export { conversionJobType, defaultDeploymentName, defaultTaskQueue } from './shared/names';
+export {
+  endOfBatch,
+  isNoticeSecret,
+  isNoticeUrl,
+  noticeSecretProblem,
+  noticeTypes,
+  noticeUrlProblem,
+} from './shared/notices';
+export type { NoticeData } from './shared/notices';
 export { formatNameOf, mergeParameters, parametersKey, problemOfParameters, readParameter } from './shared/parameters';
 export {
   conversionModes,

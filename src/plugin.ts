@@ -7,6 +7,7 @@ import type { DataConverter } from '@temporalio/common';
 import type * as WorkerPackage from '@temporalio/worker';
 import type { BundleOptions, ReplayWorkerOptions, Worker, WorkerOptions } from '@temporalio/worker';
 import { createActivities } from './activities';
+import { AppNotices } from './activities/app-notices';
 import { AppSlots, logAttributes, WaitSlots, waitSlotsOf } from './activities/app-slots';
 import { UnknownAppError } from './activities/failure';
 import { ConversionTimes } from './activities/pauses';
@@ -18,6 +19,7 @@ import type { ApiTimeouts, ConversionApi, RateMemory } from './http/conversion-a
 import { createRateMemory } from './http/rate-limit/rate-memory';
 import { fixedToken, readTokenFile, RereadToken, type TokenSource } from './http/token-source';
 import type * as NexusHandlers from './nexus/handlers';
+import type { NotifySettings } from './notices/send-notice';
 import type { CallbackSubmission } from './shared/job';
 import { activityNames } from './shared/names';
 import { createHttpsFiles } from './storage/https/index';
@@ -78,6 +80,8 @@ export interface FileConversionPluginOptions {
    * Needs the packages `@temporalio/nexus` and `nexus-rpc`. Default: not served.
    */
   nexus?: { apps: readonly string[] };
+  /** Who is told when a batch ends or needs a person. The secret never enters a workflow. Default: nobody. */
+  notify?: NotifySettings;
 }
 
 /**
@@ -132,6 +136,8 @@ export class FileConversionPlugin extends SimplePlugin {
       times: new ConversionTimes(),
       waits: new WaitSlots(() => waitSlotsOf(this.fewestSlots)),
       callbackUrl: (app, submission) => this.callbackUrl(app, submission),
+      notify: options.notify,
+      appNotices: new AppNotices(options.notify),
     });
   }
 

@@ -5,6 +5,7 @@ import { defaultTaskQueue } from './shared/names';
 
 export { FileConversionPlugin } from './plugin';
 export type { AppProfile, CallbackSettings, FileConversionPluginOptions } from './plugin';
+export type { NotifySettings } from './notices/send-notice';
 export { jobFailedMessage } from './shared/log';
 export { workerMetrics } from './shared/metrics';
 

@@ -4,17 +4,20 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { ConversionApi, RequestTurn } from '../http/conversion-api';
 import { lookUpErrorCode } from '../contract/error-codes';
 import { ConversionApiError } from '../http/errors';
+import type { NotifySettings } from '../notices/send-notice';
 import { defined } from '../shared/defined';
 import type { LastFailure, Parking } from '../shared/activities';
 import type { CallbackSubmission } from '../shared/job';
 import type { Stores } from '../storage/stores';
 import { AcknowledgedHeartbeat } from './acknowledged-heartbeat';
+import type { AppNotices } from './app-notices';
 import type { AppSlots, WaitSlots } from './app-slots';
 import {
   toFailure,
   endedByRateLimit,
   isPaid,
   isUnreadable,
+  parkReasonOf,
   saysMissing,
   withAdvice,
   type FailureContext,
@@ -42,6 +45,10 @@ export interface ActivityDependencies {
   waits: WaitSlots;
   /** Callback URL for a submit of this app; undefined: no callback, the job polls. */
   callbackUrl?: ((app: string, submission: CallbackSubmission) => string | undefined) | undefined;
+  /** Default: nobody is told of anything. */
+  notify?: NotifySettings | undefined;
+  /** Shared by all activities of a worker. Default: nobody is told what becomes of its apps. */
+  appNotices?: AppNotices | undefined;
 }
 
 /** Counts of earlier attempts, kept in the details of every heartbeat. */
@@ -147,7 +154,7 @@ function begin({ step, app, parking }: Step) {
 
 /** `parking`: of a step whose refusals may park its job. */
 export async function runAttempt<T>(
-  { metrics, slots, refusals }: Pick<ActivityDependencies, 'metrics' | 'slots' | 'refusals'>,
+  { metrics, slots, refusals, appNotices }: Pick<ActivityDependencies, 'metrics' | 'slots' | 'refusals' | 'appNotices'>,
   { step, app, parking }: Step,
   work: (attempt: ActivityAttempt) => Promise<T>,
 ): Promise<T> {
@@ -163,6 +170,7 @@ export async function runAttempt<T>(
     account = parking && askForAccount(refusals, attempt);
     const result = await work(attempt);
     account?.accepted();
+    if (parking?.parked) await appNotices?.accepted({ app, reason: parking.parked.reason });
     return result;
   } catch (error) {
     const limitedBy = endedByRateLimit(error);
@@ -183,8 +191,13 @@ export async function runAttempt<T>(
     // Only now: a submit that the service refused has lowered its fence.
     if (error instanceof ConversionApiError) failure.mayHaveOtherToken = await error.mayHaveOtherToken?.();
     if (account) tellOthers(account, error, failure);
+    const reason = error instanceof ConversionApiError ? parkReasonOf(error, failure) : undefined;
     const told = toFailure(error, failure);
     metrics?.attemptFailed({ step, app }, { error, told });
+    if (reason && told instanceof ApplicationFailure) {
+      const { type, message } = told;
+      await appNotices?.refused({ app, reason, code: type ?? '', message });
+    }
     throw told;
   } finally {
     account?.ended();
@@ -243,7 +256,7 @@ interface BatchStep {
 /** An activity that converts nothing at the service: adds the heartbeat and converts its errors. */
 export function batchStep<Input, Result>(
   work: (input: Input, step: BatchStep, client: Client) => Promise<Result>,
-  step: 'batch' | 'plan' = 'batch',
+  { step = 'batch', notifies }: { step?: 'batch' | 'plan' } & Pick<FailureContext, 'notifies'> = {},
 ) {
   return async (input: Input): Promise<Result> => {
     const context = Context.current();
@@ -256,7 +269,8 @@ export function batchStep<Input, Result>(
       const workflowId = workflowExecution?.workflowId ?? '';
       return await work(input, { workflowId, jobKey, attempt, signal: heartbeat.signal }, context.client);
     } catch (error) {
-      throw toFailure(error, { step, app: '', attempt, pauses: readRetryPauses(retryPolicy), requests: 0 });
+      const pauses = readRetryPauses(retryPolicy);
+      throw toFailure(error, { step, app: '', attempt, pauses, requests: 0, notifies });
     } finally {
       heartbeat.stop();
     }

@@ -6,6 +6,7 @@ import { endpoints } from '../contract/endpoints';
 import { adviceOfOthers, lookUpErrorCode, type ErrorClass } from '../contract/error-codes';
 import { ConversionApiError, isClientErrorCode } from '../http/errors';
 import { TokenUnreadableError } from '../http/token-source';
+import { NoticeNotSentError } from '../notices/send-notice';
 import {
   failureCodes,
   type ActivityFailureDetails,
@@ -15,6 +16,7 @@ import {
 } from '../shared/activities';
 import { defined } from '../shared/defined';
 import type { ParkReason } from '../shared/job';
+import type { NoticeType } from '../shared/notices';
 import { systemErrorCode } from '../shared/system-error';
 import { StorageError } from '../storage/errors';
 import { SlotsTakenError } from './app-slots';
@@ -55,6 +57,8 @@ export interface FailureContext {
   isEarlierTask?: boolean;
   /** Milliseconds left until the activity's deadline. Default: unlimited. */
   leftMs?: () => number;
+  /** Of a plan: see `NoticeWishes`. */
+  notifies?: readonly NoticeType[] | undefined;
   /** Milliseconds since the epoch by the Temporal server's clock. Default: this machine's clock. */
   serverNow?: () => number;
 }
@@ -105,13 +109,14 @@ export function toFailure(error: unknown, context: FailureContext): Error {
   if (error instanceof TokenUnreadableError) {
     return retry(failureCodes.tokenUnreadable, { message: `App ${context.app}: ${message}.` });
   }
+  if (error instanceof NoticeNotSentError) return retry(failureCodes.noticeNotSent);
   if (error instanceof RunFileError) return fail(error.code);
   if (error instanceof RefusedPlanError) {
     return ApplicationFailure.create({
       message,
       type: error.code,
       nonRetryable: true,
-      details: [{ problems: error.problems, warnings: error.warnings }],
+      details: [{ problems: error.problems, warnings: error.warnings, ...defined({ notifies: context.notifies }) }],
       cause,
     });
   }
@@ -176,12 +181,18 @@ function fromApiError(error: ConversionApiError, context: FailureContext): Error
   if (context.mayHaveOtherToken === true) {
     return build(context, { ...base, message, reaction: 'retry', expected: true, delayMs: otherTokenPauseMs });
   }
-  // Only this poll was refused; the task has its vCredits.
-  if (known?.class === 'credits' && context.step !== 'check') return park('credits', { ...base, message }, context);
-  if (known?.refusesAccount && (isPaid(context) || context.parking?.parksRefused)) {
-    return park('account', { ...base, message }, context);
-  }
+  const parkedFor = parkReasonOf(error, context);
+  if (parkedFor !== undefined) return park(parkedFor, { ...base, message }, context);
   return build(context, { ...base, message, ...reactionTo(error, known, context) });
+}
+
+/** What a job waits for, parked, that the service has refused so; undefined: it does something else about it. */
+export function parkReasonOf({ code }: ConversionApiError, context: FailureContext): 'credits' | 'account' | undefined {
+  const known = lookUpErrorCode(code);
+  // At a check only this poll was refused; the task has its vCredits.
+  if (known?.class === 'credits' && context.step !== 'check') return 'credits';
+  const isParked = known?.refusesAccount === true && (isPaid(context) || context.parking?.parksRefused === true);
+  return isParked && !context.mayHaveOtherToken ? 'account' : undefined;
 }
 
 /** What to do about an error that leaves no outcome open, by the class of its code. */
@@ -365,6 +376,7 @@ export function build(context: FailureContext, parts: FailureParts): Application
     endpoint,
     taskId,
     neededBytes,
+    notifies: context.notifies,
     callback: whenTrue(context.callback),
   });
   const pauseMs = parts.delayMs ?? (pauses && isRetried ? nextPauseMs(pauses, attempt) : undefined);

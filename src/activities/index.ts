@@ -1,8 +1,10 @@
 import { mergeBatchResults, readBatchItems, rereadBatchItems, writeBatchPart } from '../batch/batch-steps';
 import { reportPage, writeBatchReport } from '../batch/report/write-report';
+import { sendNotice } from '../notices/send-notice';
 import { recallJob } from '../recall/recall-job';
 import type { ConversionActivities } from '../shared/activities';
 import type { BatchActivities } from '../shared/batch-activities';
+import type { NoticeActivities } from '../shared/notices';
 import { processPulse } from './acknowledged-heartbeat';
 import { batchStep, type ActivityDependencies } from './activity-attempt';
 import { createAwaitJobs } from './await-jobs';
@@ -13,8 +15,10 @@ import { createPlanBatch, lookAtNames } from './plan-batch';
 import { createUploadFile } from './upload-file';
 
 /** The activities of conversion jobs, batches and sweeps, by their names in the history. */
-export function createActivities(dependencies: ActivityDependencies): ConversionActivities & BatchActivities {
-  const { files } = dependencies;
+export function createActivities(
+  dependencies: ActivityDependencies,
+): ConversionActivities & BatchActivities & NoticeActivities {
+  const { files, notify = {} } = dependencies;
   // Before the first attempt, whose task may already be as old as a suspension of this process.
   processPulse.start();
   return {
@@ -27,7 +31,7 @@ export function createActivities(dependencies: ActivityDependencies): Conversion
     'conversion.downloadFile': createDownloadFile(dependencies),
     'conversion.discardDownload': createDiscardDownload(dependencies),
     // All of a batch's and a sweep's are idempotent: what is written again replaces what was there.
-    'conversion.lookAtNames': batchStep((_input, _step, client) => Promise.resolve(lookAtNames(client))),
+    'conversion.lookAtNames': batchStep((_input, _step, client) => Promise.resolve(lookAtNames(client, notify))),
     'conversion.readBatchItems': batchStep((input, { signal }) => readBatchItems(files, input, signal)),
     'conversion.rereadBatchItems': batchStep((input, { signal }) => rereadBatchItems(files, input, signal)),
     'conversion.writeBatchPart': batchStep((input, step) => writeBatchPart(files, input, step)),
@@ -38,5 +42,6 @@ export function createActivities(dependencies: ActivityDependencies): Conversion
     }),
     'conversion.awaitJobs': createAwaitJobs(dependencies),
     'conversion.planBatch': createPlanBatch(dependencies),
+    'conversion.sendNotice': batchStep((notice, { signal }) => sendNotice(notice, notify, signal)),
   };
 }

@@ -8,6 +8,7 @@ import { removeOldRuns } from '../batch/run-folders';
 import { hidesPayloads } from '../encryption/data-converter';
 import type { ConversionApi } from '../http/conversion-api';
 import { answerAboutPair } from '../http/pair-answer';
+import { eventsOf, type NotifySettings } from '../notices/send-notice';
 import { defined } from '../shared/defined';
 import type { NamesTold, PlanBatchInput, PlanBatchResult } from '../shared/batch-activities';
 import { batchStep, type ActivityDependencies } from './activity-attempt';
@@ -16,7 +17,8 @@ import { batchStep, type ActivityDependencies } from './activity-attempt';
  * Plans a run of a batch: what is new or changed since the last one. Idempotent: an attempt that is lost at most leaves a
  * run that never started, which changes nothing of what the next one finds.
  */
-export function createPlanBatch({ files, api }: Pick<ActivityDependencies, 'files' | 'api'>) {
+export function createPlanBatch({ files, api, notify }: Pick<ActivityDependencies, 'files' | 'api' | 'notify'>) {
+  const asPlan = { step: 'plan', notifies: eventsOf(notify) } as const;
   return batchStep(async (input: PlanBatchInput, { signal, jobKey, attempt }, client): Promise<PlanBatchResult> => {
     const { request, tags, onUnknownOutcome, again } = input;
     const { app, onExisting, isScheduled } = request;
@@ -38,13 +40,14 @@ export function createPlanBatch({ files, api }: Pick<ActivityDependencies, 'file
     if (problems.count > 0) throw new RefusedPlanError(problems, planned.warnings);
     await removeOldRuns(files, plan.folder);
     if (run) await saveRequest(files, plan.folder, defined({ request, tags }), writing);
-    const told = { planned: summaryOf(planned), totals, ...lookAtNames(client) };
+    const told = { planned: summaryOf(planned), totals, ...lookAtNames(client, notify) };
     return { ...(run && { run: { folder: run.folder, rows } }), ...told };
-  }, 'plan');
+  }, asPlan);
 }
 
-export function lookAtNames({ options }: Client): NamesTold {
-  return hidesPayloads(options.loadedDataConverter) ? { hidesNames: true } : {};
+export function lookAtNames({ options }: Client, notify: NotifySettings | undefined): NamesTold {
+  const isHidden = hidesPayloads(options.loadedDataConverter);
+  return { ...(isHidden && { hidesNames: true }), ...defined({ notifies: eventsOf(notify) }) };
 }
 
 /** One that can't be asked refuses nothing. */

@@ -11,6 +11,7 @@ import {
 } from '../shared/batch';
 import { defined } from '../shared/defined';
 import { problemOfInline } from '../shared/inline-items';
+import { isNoticeUrl, noticeUrlProblem } from '../shared/notices';
 import type { ConversionParameters } from '../shared/parameters';
 import { defaultPolicies, unconvertibleChoices, type Unconvertible } from '../shared/policies';
 import type { FileStore } from '../storage/file-store';
@@ -166,6 +167,7 @@ const startSchema = z.strictObject({
     })
     .optional(),
   uiUrl: z.url({ protocol: /^https?$/ }).optional(),
+  notify: z.string().refine(isNoticeUrl, noticeUrlProblem).optional(),
   resubmit: z.literal(true).optional(),
   again: z.literal(true).optional(),
   historyLimit: z.int().positive().optional(),
@@ -197,6 +199,7 @@ export function toSettings(request: BatchSettings, defaultApp: string): Omit<Con
   const {
     app = defaultApp,
     uiUrl,
+    notify,
     window,
     onExisting,
     mode,
@@ -209,7 +212,7 @@ export function toSettings(request: BatchSettings, defaultApp: string): Omit<Con
   return {
     app,
     ...defined({ window, onExisting, mode, policies, stopAfter, uiUrl: uiUrl && withoutCredentials(uiUrl) }),
-    ...defined({ resubmit, again, historyLimit }),
+    ...defined({ notify, resubmit, again, historyLimit }),
   };
 }
 

@@ -10,6 +10,7 @@ import type {
   SharedUpload,
   SourceContent,
 } from './job';
+import type { NoticeType } from './notices';
 
 /** Inputs and results of the job activities, shared by the workflows and the implementations. */
 
@@ -250,6 +251,8 @@ export interface ActivityFailureDetails {
   requests?: number;
   /** The service was asked for a callback. */
   callback?: true;
+  /** Of a plan: what the worker is configured to tell. */
+  notifies?: readonly NoticeType[];
 }
 
 /** Our own codes: types of failures that do not come from a response of the service. */
@@ -282,6 +285,8 @@ export const failureCodes = {
   unknownApp: 'UNKNOWN_APP',
   /** The file or the function with the app's token gives none. */
   tokenUnreadable: 'TOKEN_UNREADABLE',
+  /** The listener has not accepted a notice, or this worker knows of none. */
+  noticeNotSent: 'NOTICE_NOT_SENT',
   /** A bug in this library. */
   unexpected: 'UNEXPECTED',
 } as const;

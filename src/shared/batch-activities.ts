@@ -9,6 +9,7 @@ import type {
   PlannedRows,
 } from './batch';
 import type { ConversionJobInput } from './job';
+import type { NoticeWishes } from './notices';
 import type { OnUnknownOutcome } from './policies';
 
 /** A position between two lines of the manifest. */
@@ -139,7 +140,7 @@ export interface PlanBatchInput {
 }
 
 /** Told by the worker, whose data converter is that of whoever starts the batch. */
-export interface NamesTold {
+export interface NamesTold extends Pick<NoticeWishes, 'notifies'> {
   /** Payloads are encrypted, so the ids of jobs hold no names. Absent: they are not. */
   hidesNames?: true;
 }

@@ -197,6 +197,11 @@ export interface ConversionBatchInput {
   stopAfter?: { failures?: number; percent?: number };
   /** Base URL of the Temporal UI, for links in the report. Default: no links. */
   uiUrl?: string;
+  /**
+   * Gets the events of this batch as a POST each, in place of the listener that the workers are configured with: an `http` or `https` URL.
+   * Whoever may read the workflow can read it. Default: that listener, if there is one.
+   */
+  notify?: string;
   /** Also converts items of which an earlier run may have been charged without a result to fetch, and marks them. Default: no. */
   resubmit?: true;
   /** Converts all items, whatever earlier runs did; those of which a charge is open are marked. Default: no. */

@@ -11,6 +11,14 @@ export const conversionBatchType = 'conversionBatch';
 
 export const conversionSweepType = 'conversionSweep';
 
+export const conversionNoticeType = 'conversionNotice';
+
+export const conversionAppNoticeType = 'conversionAppNotice';
+
+/** From a worker to the `conversionAppNotice` of an app: a request was refused, or one that waited was accepted. No argument. */
+export const appRefusedSignal = 'appRefused';
+export const appAcceptedSignal = 'appAccepted';
+
 export const activityNames = {
   recallJob: 'conversion.recallJob',
   uploadFile: 'conversion.uploadFile',

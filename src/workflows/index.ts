@@ -5,3 +5,5 @@ export { conversionWorkflowsVersion } from './version';
 export { conversionJob } from './job/conversion-job';
 export { conversionBatch } from './batch/conversion-batch';
 export { conversionSweep } from './sweep/conversion-sweep';
+export { conversionAppNotice } from './notice/conversion-app-notice';
+export { conversionNotice } from './notice/conversion-notice';

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { resolveCallbackHost } from '../../packages/service/src/callbacks/send-callback';
 import { isLoopback, type Reach, reachOf } from '../../src/network/addresses';
-import { createGuard } from '../../src/storage/https/guarded-agent';
+import { createPublicAgent } from '../../src/network/public-agent';
 
 const table: Record<Reach, readonly string[]> = {
   public: [
@@ -67,11 +67,11 @@ describe.each(Object.entries(table))('%s addresses', (reach, addresses) => {
     expect(reachOf(address)).toBe(reach);
   });
 
-  it('are the same to sources of the web and to callbacks', async () => {
-    const guard = createGuard({ allowedHosts: [], plainHttp: true, stallMs: 1_000 });
+  it('are the same to sources of the web, to notices and to callbacks', async () => {
+    const agent = createPublicAgent({ allowedHosts: [], section: 'https', stallMs: 1_000 });
     for (const address of addresses.filter((each) => isIP(each) !== 0 && !each.includes('%'))) {
       const url = new URL(`http://${isIP(address) === 6 ? `[${address}]` : address}/`);
-      const isRead = Promise.resolve().then(() => guard.assertAllowed(url));
+      const isRead = agent.assertPublic(url);
       const isCalled = resolveCallbackHost(url, { resolveHost: () => Promise.resolve([]), privateHosts: [] });
       for (const door of [isRead, isCalled]) {
         const isOpen = door.then(
@@ -81,7 +81,7 @@ describe.each(Object.entries(table))('%s addresses', (reach, addresses) => {
         expect([address, await isOpen]).toEqual([address, reach === 'public']);
       }
     }
-    await guard.dispatcher.close();
+    await agent.dispatcher.close();
   });
 });
 

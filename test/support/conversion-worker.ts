@@ -66,6 +66,8 @@ interface RigOptions {
   callbacks?: CallbackSettings;
   /** Default: callers of other namespaces can't reach it. */
   nexus?: FileConversionPluginOptions['nexus'];
+  /** Default: nobody is told of anything. */
+  notify?: FileConversionPluginOptions['notify'];
   obeyCommonLimit?: boolean;
   /** Activities at a time. */
   slots?: number;
@@ -89,6 +91,7 @@ export async function startRig(options: RigOptions = {}): Promise<ConversionRig>
     ...(options.callbacks && { callbacks: options.callbacks }),
     ...(options.stores && { stores: options.stores }),
     ...(options.nexus && { nexus: options.nexus }),
+    ...(options.notify && { notify: options.notify }),
   });
   let connection: NativeConnection | undefined;
   let worker: Worker | undefined;

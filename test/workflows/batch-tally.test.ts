@@ -1,5 +1,5 @@
 import { noTotals } from '../../src/shared/batch';
-import { BatchTally } from '../../src/workflows/batch/batch-tally';
+import { BatchAttention, BatchTally } from '../../src/workflows/batch/batch-tally';
 
 /** When a batch has failed too often to start more jobs. */
 
@@ -29,4 +29,31 @@ it('items that were not tried are no evidence', () => {
 
 it('a batch without a limit never stops', () => {
   expect(tallyOf({ failed: 1_000 }).exceeds(undefined)).toBe(false);
+});
+
+describe('a batch whose jobs wait for a person', () => {
+  const refused = { code: 'INVALID_CREDENTIAL', message: 'The token is refused.' };
+
+  it('has it told once for all of them, also behind a new run', () => {
+    const attention = new BatchAttention();
+    for (const item of [1, 2, 3]) attention.waits(item, refused);
+    expect(attention.takeUntold()).toMatchObject({ ...refused, jobs: 3 });
+    attention.waits(4, refused);
+    attention.over(1);
+    expect(attention.takeUntold()).toBeUndefined();
+    expect(new BatchAttention(attention.carry()).takeUntold()).toBeUndefined();
+  });
+
+  it('has it told again when they wait for something else, or once more', () => {
+    const attention = new BatchAttention();
+    const codes = ['INVALID_CREDENTIAL', 'INSUFFICIENT_VCREDITS'].map((code) => {
+      attention.waits(1, { ...refused, code });
+      return attention.takeUntold()?.code;
+    });
+    attention.over(1);
+    codes.push(attention.takeUntold()?.code ?? 'nobody waits');
+    attention.waits(1, refused);
+    codes.push(attention.takeUntold()?.code ?? '');
+    expect(codes).toEqual(['INVALID_CREDENTIAL', 'INSUFFICIENT_VCREDITS', 'nobody waits', 'INVALID_CREDENTIAL']);
+  });
 });

@@ -60,6 +60,7 @@ it.each([
   ],
   ['where a service is', 'service.host', '[service]\nhost = "evil.example"', 'evil.example'],
   ['to be reached by others', 'service.allow_remote', '[service]\nallow_remote = "on"', 'on'],
+  ['who is told', 'notify.url', '[notify]\nurl = "https://evil.example/a"', 'https://evil.example/a'],
   ['hosts that are not public', 'https.allowed_hosts', '[https]\nallowed_hosts = ["10.0.0.0/8", "b"]', '10.0.0.0/8, b'],
 ])(
   'a configuration that lies in a folder opens nothing until it is allowed, by value: %s',
@@ -120,7 +121,7 @@ it('every key that could open something is one of those', () => {
   expect(harmless.filter((key) => !key.startsWith('policies.') && !isNumber.test(key))).toEqual([
     ...['temporal.namespace', 'worker.task_queue', 'worker.common_limit', 'worker.roots'],
     ...['worker.shared_files', 'worker.deployment_name', 'worker.build_id', 'service.engines', 'callbacks.embedded'],
-    ...['log.level', 'apps.NAME.app_id'],
+    ...['log.level', 'notify.events', 'apps.NAME.app_id'],
   ]);
 });
 

@@ -1,19 +1,11 @@
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
+import { createPublicAgent, PrivateAddressError, type Resolve } from '../../network/public-agent';
 import { lastSegment, withoutSecrets } from '../../shared/job';
 import { isEmpty, notLookedAt, StorageError } from '../errors';
 import { makeSafeName } from '../file-name';
 import type { FileStore, SourceFile } from '../file-store';
-import {
-  changed,
-  connectionFailure,
-  createGuard,
-  PrivateAddressError,
-  refused,
-  statusFailure,
-  type Guard,
-  type Resolve,
-} from './guarded-agent';
+import { assertReadable, changed, connectionFailure, refused, statusFailure } from './answers';
 
 export interface HttpsFilesOptions {
   /** Host names, addresses and networks (`10.0.0.0/8`) that may be read though they are not public. Default: none. */
@@ -49,7 +41,8 @@ export function createHttpsFiles({
   stallMs = 60_000,
   resolve,
 }: HttpsFilesOptions = {}): FileStore {
-  const guard = createGuard({ allowedHosts, plainHttp, stallMs, resolve });
+  const agent = createPublicAgent({ allowedHosts, section: 'https', stallMs, resolve });
+  const guard = { ...agent, assertReadable: (url: URL) => assertReadable(url, plainHttp) };
 
   async function see(uri: string): Promise<Seen> {
     const url = addressOf(uri);
@@ -141,6 +134,8 @@ interface ReadOptions {
   signal?: AbortSignal | undefined;
 }
 
+type Guard = ReturnType<typeof createPublicAgent> & { assertReadable: (url: URL) => void };
+
 /** The first answer that is no redirect. Nothing that could identify this worker is sent, to no host. */
 async function get(
   guard: Guard,
@@ -155,8 +150,8 @@ async function get(
   try {
     let url = first;
     for (let redirects = 0; redirects <= mostRedirects; redirects += 1) {
-      guard.assertAllowed(url);
-      await guard.assertBehindProxy(url);
+      guard.assertReadable(url);
+      await guard.assertPublic(url);
       const answer = await request(url, { dispatcher, headers: sent, ...(signal && { signal }) });
       const { location } = answer.headers;
       if (![301, 302, 303, 307, 308].includes(answer.statusCode) || typeof location !== 'string') return answer;

@@ -2,6 +2,7 @@ import { ApplicationFailure } from '@temporalio/workflow';
 import { failureCodes } from '../../shared/activities';
 import { isWindow, maxWindow, type BatchPlan, type ConversionBatchInput, type InlineItem } from '../../shared/batch';
 import { problemOfInline } from '../../shared/inline-items';
+import { isNoticeUrl, noticeUrlProblem } from '../../shared/notices';
 import { resolvePolicies } from '../job/policies';
 
 /**
@@ -23,6 +24,7 @@ export function checkBatchInput(input: ConversionBatchInput | null | undefined):
     throw invalid('stopAfter.percent', 'must be above 0 and at most 100');
   }
   if (historyLimit !== undefined && !(historyLimit >= 1)) throw invalid('historyLimit', 'must be 1 or more');
+  if (input.notify !== undefined && !isNoticeUrl(input.notify)) throw invalid('notify', noticeUrlProblem);
   resolvePolicies({
     app,
     source: { uri: plan?.folder ?? 'inline:' },

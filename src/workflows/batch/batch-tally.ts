@@ -51,10 +51,20 @@ export class BatchAttention {
   /** Item numbers. */
   private readonly waiting: Set<number>;
   private reason: Reason | undefined;
+  private toldOf: string | undefined;
 
   constructor(carried?: CarriedAttention) {
     this.waiting = new Set(carried?.items);
     this.reason = carried?.reason;
+    this.toldOf = carried?.toldOf;
+  }
+
+  /** The reason, once, however many jobs wait; again when it comes back, or is another one. */
+  takeUntold(): NeedsAttention | undefined {
+    const { needed } = this;
+    if (needed?.code === this.toldOf) return undefined;
+    this.toldOf = needed?.code;
+    return needed;
   }
 
   get needed(): NeedsAttention | undefined {
@@ -80,7 +90,8 @@ export class BatchAttention {
 
   /** State for the next run; its size is bounded by the window. */
   carry(): CarriedAttention | undefined {
-    return this.needed && this.reason && { items: [...this.waiting], reason: this.reason };
+    const { needed, reason, toldOf } = this;
+    return needed && reason && { items: [...this.waiting], reason, ...(toldOf !== undefined && { toldOf }) };
   }
 }
 
@@ -88,6 +99,8 @@ export interface CarriedAttention {
   /** At most as many as the window. */
   items: number[];
   reason: Reason;
+  /** Code of the reason that a person was told. */
+  toldOf?: string;
 }
 
 type Reason = Omit<NeedsAttention, 'jobs'>;

@@ -27,6 +27,7 @@ import { describeBatch } from './batch-details';
 import { listenTo, type ControlledBatch } from './batch-controls';
 import { BatchFlights } from './batch-flights';
 import { checkBatchInput } from './batch-input';
+import { BatchNotices } from './batch-notices';
 import { BatchReader, BatchRows } from './batch-reader';
 import { BatchResults } from './batch-results';
 import { BatchAttention, BatchTally, type CarriedAttention } from './batch-tally';
@@ -95,6 +96,7 @@ class ConversionBatch implements ControlledBatch {
   private readonly results: BatchResults | InlineResults;
   private readonly flights: BatchFlights;
   private readonly attention: BatchAttention;
+  private readonly notices: BatchNotices;
   private readonly startedAt: number;
   private window: number;
   private isPaused: boolean;
@@ -120,6 +122,7 @@ class ConversionBatch implements ControlledBatch {
     const on = { ended: (result: BatchItemResult) => this.land(result), released: () => this.wake() };
     this.flights = new BatchFlights(input, rows, on, carried.uploads);
     this.attention = new BatchAttention(carried.attention);
+    this.notices = new BatchNotices(input, carried.notifies);
     this.startedAt = carried.startedAt;
     this.window = carried.window ?? input.window ?? defaultWindow;
     this.isPaused = carried.isPaused ?? false;
@@ -143,13 +146,16 @@ class ConversionBatch implements ControlledBatch {
 
   /** The main loop, and the only place that acts; everything else records what happened and wakes it. */
   async run(): Promise<ConversionBatchResult> {
-    this.flights.hidesNames = (await this.names()).hidesNames;
+    const { hidesNames, notifies } = await this.names();
+    this.flights.hidesNames = hidesNames;
+    this.notices.notifies = notifies;
     this.flights.adopt(this.carried.inFlight ?? []);
     for (;;) {
       if (this.isCancelling) this.flights.cancel();
       if (this.isStartingNoMore()) this.flights.giveUpWaiting(this.attention.giveUp());
       this.startJobs();
       this.describe();
+      if (this.notices.wantsAttention) await this.tellAttention();
       if (this.isOver()) return this.finish();
       if (this.hasRunLongEnough()) await this.goOnAsNew();
       await condition(() => this.isAwake || this.isJustReset());
@@ -291,6 +297,11 @@ class ConversionBatch implements ControlledBatch {
     return historyLength >= (this.input.historyLimit ?? Math.max(usualHistoryLimit, eventsOfAPlace * this.window));
   }
 
+  private async tellAttention(): Promise<void> {
+    const needed = this.attention.takeUntold();
+    if (needed) await this.notices.needsAttention(this.state(), needed);
+  }
+
   private async goOnAsNew(): Promise<void> {
     await this.untilQuiet();
     await this.flights.rest();
@@ -301,6 +312,7 @@ class ConversionBatch implements ControlledBatch {
     const uploads = this.flights.carryUploads();
     const carried: CarriedBatch = {
       ...defined({ planned: this.carried.planned, run: this.carried.run, hidesNames: this.flights.hidesNames }),
+      ...defined({ notifies: this.notices.notifies }),
       startedAt: this.startedAt,
       window: this.window,
       isPaused: this.isPaused,
@@ -332,6 +344,15 @@ class ConversionBatch implements ControlledBatch {
   }
 
   private async finish(): Promise<ConversionBatchResult> {
+    const result = await this.conclude().catch(async (error: unknown) => {
+      await this.notices.failed(error);
+      throw error;
+    });
+    await this.notices.ended(result);
+    return result;
+  }
+
+  private async conclude(): Promise<ConversionBatchResult> {
     await this.reader.rest();
     const failure = this.failure();
     if (failure !== undefined) throw unwrap(failure);

@@ -12,6 +12,7 @@ import { defined } from '../../shared/defined';
 import { batchStateQuery } from '../../shared/names';
 import { searchAttributes } from '../../shared/search-attributes';
 import { planSteps } from './batch-activities';
+import { BatchNotices, wishesOf } from './batch-notices';
 import { ruleOf, wantsAgain } from './item-job';
 import { unwrap } from './run-end';
 
@@ -38,6 +39,8 @@ export async function planRun(
     return await planSteps['conversion.planBatch'](asked);
   } catch (error) {
     if (isCancellation(error)) return { status: 'cancelled', ...none, durationMs: Date.now() - startedAt };
-    throw unwrap(error);
+    const failure = unwrap(error);
+    await new BatchNotices(input, wishesOf(error)).failed(failure);
+    throw failure;
   }
 }

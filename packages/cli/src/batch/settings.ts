@@ -53,6 +53,8 @@ export interface RunFlags {
   mode?: ConversionMode;
   tag?: string[];
   app?: string;
+  notify?: string;
+  onEnd?: string;
   dryRun?: boolean;
 }
 

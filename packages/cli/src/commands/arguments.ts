@@ -3,9 +3,11 @@ import {
   conversionModes,
   type ConversionParameters,
   formatNameOf,
+  isNoticeUrl,
   isTag,
   maxTags,
   mergeParameters,
+  noticeUrlProblem,
   onExistingChoices,
   onUnknownOutcomeChoices,
   problemOfParameters,
@@ -169,6 +171,20 @@ export const resubmitOption = [
 ] as const;
 
 export const againOption = ['--again', 'convert again, whatever was done before, and pay for it'] as const;
+
+/** Unlike the parser's own complaint it repeats nothing of the URL, which may hold a password. */
+export const notifyOption = new Option(
+  '--notify <url>',
+  'POST what happens to this URL, in place of the one in [notify]; it is kept in Temporal',
+).argParser((text) => {
+  if (!isNoticeUrl(text)) throw new CommandError('USAGE', [`--notify ${noticeUrlProblem}.`]);
+  return text;
+});
+
+export const onEndOption = [
+  '--on-end <program>',
+  'run this program when the batch has ended, if this command still waits: it gets name and status as arguments, and JSON on standard input',
+] as const;
 
 const modeOption = new Option(
   '--mode <mode>',

@@ -3,6 +3,7 @@ import {
   defaultOnExisting,
   defaultTaskQueue,
   type DurationPolicy,
+  noticeTypes,
   onExistingChoices,
   type OnUnknownOutcome,
   policies,
@@ -29,6 +30,7 @@ import {
   listenAddress,
   hosts,
   names,
+  noticeUrl,
   seconds,
   text,
 } from './value-types';
@@ -232,6 +234,19 @@ export const sectionSchemas = {
       .prefault(5 * 1024 ** 3)
       .describe('larger files are refused'),
   }).meta({ see: '[object stores](operations/object-stores.md#files-from-the-web)' }),
+  notify: section('Who is told when a batch ends, or when somebody is needed.', {
+    url: noticeUrl().optional().meta({
+      description: 'gets a POST for each event; without it nobody does, but for whom `--notify` names',
+    }),
+    secret_env: text().optional().describe('variable that holds the secret that signs what is sent'),
+    secret_file: text().optional().describe('file that holds that secret; without either key nothing is signed'),
+    events: names(noticeTypes)
+      .prefault([...noticeTypes])
+      .meta({ description: 'the events that are told', absent: 'all' }),
+    allowed_hosts: hosts().prefault([]).meta({
+      description: 'hosts, addresses and networks such as `10.0.0.0/8` that may be told though they are not public',
+    }),
+  }).meta({ see: '[notices](notices.md)' }),
   state: section('The state folder.', {
     dir: text().prefault('.fileconv').describe('folder for everything that `fileconv up` and batches keep'),
   }),
@@ -322,6 +337,9 @@ const doors: Readonly<Record<string, DoorKind>> = {
   'codec.host': 'address',
   'codec.ui_origin': 'address',
   'codec.token_env': 'secret',
+  'notify.url': 'address',
+  'notify.secret_env': 'secret',
+  'notify.allowed_hosts': 'trust',
   'https.allowed_hosts': 'trust',
   'https.plain_http': 'trust',
   'apps.base_url': 'address',

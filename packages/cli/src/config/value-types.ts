@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { isNoticeUrl, noticeUrlProblem } from 'temporal-file-conversion/job';
 import { isLoopback } from 'temporal-file-conversion/network';
 import { z } from 'zod';
 import { parseDurationMs } from './duration';
@@ -159,6 +160,17 @@ export function baseUrl() {
     return url.href.replace(/\/+$/, '');
   });
   return schema.meta({ type: 'string', format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?:', shown: 'URL' });
+}
+
+/** Where events are told; it may have a query, which some listeners are known by. */
+export function noticeUrl() {
+  // The value is not repeated: it may hold a password.
+  const meta: z.GlobalMeta = { type: 'string', format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?:', shown: 'URL' };
+  return z
+    .unknown()
+    .refine((value) => isNoticeUrl(value), noticeUrlProblem)
+    .transform(String)
+    .meta(meta);
 }
 
 function textOf(value: unknown): string | undefined {

@@ -11,6 +11,7 @@ import { embeddedApp } from '../config/schema';
 import type { TemporalTarget } from '../config/temporal-connection';
 import { callbackSettings } from '../keys/callback-settings';
 import { openDataConverter } from '../keys/encryption-settings';
+import { notifySettings } from '../keys/notify-settings';
 import { createTemporalObstacle, openHealth } from '../observability/health';
 import { installWorkerRuntime, watchJobs } from '../observability/worker-runtime';
 import { configuredApps, embeddedProfile, isEmbedded } from '../service/app-profiles';
@@ -45,6 +46,7 @@ export async function startWorker(context: CommandContext, options: WorkerPartOp
   const { target, log, onWarning, isUnversioned } = options;
   const { metricsAddress, taskQueue, deploymentName, buildId } = values.worker;
   const callbacks = await callbackSettings(context);
+  const notify = await notifySettings(context);
   const apps = { ...(await embeddedApps(context)), ...configuredApps(context, onWarning) };
   const nexus = nexusOf(values.worker.nexusApps, Object.keys(apps));
   const dataConverter = await openDataConverter(context);
@@ -64,6 +66,7 @@ export async function startWorker(context: CommandContext, options: WorkerPartOp
         apps,
         ...(nexus && { nexus }),
         ...(callbacks && { callbacks }),
+        notify,
         stores: configuredStores(context, { roots: rootsOf(values), isShared: values.worker.sharedFiles === 'on' }),
         ...defined({ stateDir }),
         timeouts: {

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { noticeTypes } from 'temporal-file-conversion/job';
 import { describeConfig } from '../../src/commands/config';
 import type { Environment } from '../../src/config/sources';
 import { mainApp, useConfigFolder } from './config-folder';
@@ -14,6 +15,7 @@ describe('the configuration without a file', () => {
     expect(values).toEqual({
       callbacks: { embedded: 'on', host: '127.0.0.1', port: 8466 },
       metrics: { remote: 'off' },
+      notify: { events: [...noticeTypes], allowedHosts: [] },
       log: { level: 'info' },
       encryption: {},
       codec: { host: '127.0.0.1', port: 8467 },
@@ -132,11 +134,11 @@ describe('precedence', () => {
     const expected = new Map<string, string>();
     for (const { key } of describeConfig(defaults)) {
       if (key === 'default_app') continue;
-      const value = /_base_url$|ui_(origin|url)$/.test(key)
+      const value = /_base_url$|ui_(origin|url)$|^notify\.url$/.test(key)
         ? 'https://x/text'
         : /\.(metrics|health)_address$/.test(key)
           ? '127.0.0.1:11'
-          : /^(encryption|codec)\.(key|token)_|host|dir|roots|queue|address|namespace|accounts_file|faults_file|key_env|key_file|deployment_name|build_id/.test(
+          : /^(encryption|codec|notify)\.(key|token|secret)_|host|dir|roots|queue|address|namespace|accounts_file|faults_file|key_env|key_file|deployment_name|build_id/.test(
                 key,
               )
             ? 'text'
@@ -158,17 +160,21 @@ describe('precedence', () => {
                         ? '1100000000'
                         : key === 'service.engines'
                           ? 'typst'
-                          : '11';
+                          : key === 'notify.events'
+                            ? 'app.parked'
+                            : '11';
       const variable = `FILECONV_${key.replace('.', '_').toUpperCase()}`;
       env[variable] = value;
       expected.set(key, variable);
     }
-    expect(expected.size).toBe(85);
+    expect(expected.size).toBe(90);
     const loaded = await load(undefined, env);
     for (const row of describeConfig(loaded)) {
       if (!expected.has(row.key)) continue;
       expect(row.source).toBe(expected.get(row.key));
-      expect(row.value).toMatch(/^(11|1100000000|11 minutes|fail|off|on|warn|text|typst|127\.0\.0\.1:11|.*\/text)$/);
+      expect(row.value).toMatch(
+        /^(11|1100000000|11 minutes|fail|off|on|warn|text|typst|app\.parked|127\.0\.0\.1:11|.*\/text)$/,
+      );
     }
     expect(loaded.warnings).toEqual([]);
   });

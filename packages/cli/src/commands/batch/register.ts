@@ -10,6 +10,8 @@ import {
   createAct,
   formatNames,
   group,
+  notifyOption,
+  onEndOption,
   pointInTime,
   resubmitOption,
   templateOption,
@@ -67,6 +69,8 @@ export function addBatch(program: Command, runner: Runner): void {
     .option('--window <n>', 'jobs in flight at a time, 1 to 500; default: 50', windowSize)
     .option('--stop-after <n>', 'start no more after so many failures, or such a share of them: 10 or 5%', threshold)
     .addOption(unconvertibleOption)
+    .addOption(notifyOption)
+    .option(...onEndOption)
     .option('--dry-run', 'print what would be done, and do nothing');
   addConversionOptions(run, 'when a result exists that no run of this batch wrote')
     .addHelpText('after', exitCodeHelp)
@@ -82,7 +86,9 @@ export function addBatch(program: Command, runner: Runner): void {
     'watch',
     'show the progress of a batch until it ends; Ctrl-C stops watching, not the batch',
     'fileconv batch watch invoices',
-  ).action(act(async () => (await import('./run.js')).batchWatch));
+  )
+    .option(...onEndOption)
+    .action(act(async () => (await import('./run.js')).batchWatch));
   command(batch, 'list', 'list the newest batches', 'fileconv batch list', 'fileconv batch list --json').action(
     act(async () => (await import('./look.js')).batchList),
   );
@@ -118,6 +124,7 @@ export function addBatch(program: Command, runner: Runner): void {
   )
     .option(...resubmitOption)
     .option(...againOption)
+    .option(...onEndOption)
     .option('--runs <dir>', 'where the runs are, if the batch is no longer known to Temporal')
     .action(act(async () => (await import('./run.js')).batchRetry));
 }

@@ -7,6 +7,7 @@ import {
   readRequest,
 } from 'temporal-file-conversion/batch';
 import {
+  BatchFailedError,
   type BatchHandle,
   BatchRunningError,
   FileConversionClient,
@@ -18,12 +19,14 @@ import {
   type ConversionBatchInput,
   type ConversionBatchResult,
   defined,
+  endOfBatch,
   type PlannedRows,
 } from 'temporal-file-conversion/job';
 import { counted, printable, shellWord } from 'temporal-file-conversion/messages';
 import { batchFolder, filesOf } from '../../batch/batch-folder';
 import { tellDryRun, tellPlan } from '../../batch/plan';
 import { checkName, settleBatch, type RunFlags } from '../../batch/settings';
+import { requireProgram, runOnEnd } from '../../batch/on-end';
 import { watchBatch } from '../../batch/watch';
 import { makeStateFolders } from '../../allowed';
 import type { CommandContext } from '../../command-context';
@@ -33,6 +36,7 @@ import { openTemporal, withTemporal, type StackInUse } from '../../stack/open-te
 import { untilAskedToEnd } from '../../stack/asked-to-end';
 import { useStack } from '../../stack/use-stack';
 import { stallJson, stallText, type Stall } from '../../waiting/stall';
+import type * as Finish from '../../batch/finish';
 import { requireBatch } from './look';
 
 interface Undertaking {
@@ -40,6 +44,8 @@ interface Undertaking {
   input: ConversionBatchInput;
   /** What the batch and its jobs are listed by. */
   tags: readonly string[] | undefined;
+  /** A program to run in the end. */
+  onEnd: string | undefined;
   signal: AbortSignal;
 }
 
@@ -52,7 +58,10 @@ export async function batchRun(
   const signal = untilAskedToEnd(context);
   const { name, app, plan } = await settleBatch(context, sources, flags);
   const input = toInput(context, { app, plan, flags });
-  if (flags.dryRun !== true) return undertake(context, { name, input, tags: flags.tag, signal });
+  await requireProgram(context, flags.onEnd);
+  if (flags.dryRun !== true) {
+    return undertake(context, { name, input, tags: flags.tag, onEnd: flags.onEnd, signal });
+  }
   const { onExisting, policies, again = false } = input;
   const onUnknownOutcome = flags.resubmit === true ? 'resubmit' : policies?.onUnknownOutcome;
   const planned = await tellPlan(context, { plan, app, onExisting, onUnknownOutcome, again }, signal);
@@ -63,9 +72,10 @@ export async function batchRun(
 export async function batchRetry(
   context: CommandContext,
   name: string,
-  { resubmit, again, runs }: { resubmit?: boolean; again?: boolean; runs?: string },
+  { resubmit, again, onEnd, runs }: { resubmit?: boolean; again?: boolean; onEnd?: string; runs?: string },
 ): Promise<ExitCode> {
   checkName(name);
+  await requireProgram(context, onEnd);
   const found = await findRequest(context, name, runs);
   const { request, tags } = found ?? {};
   if (!request?.plan) {
@@ -79,7 +89,7 @@ export async function batchRetry(
     isScheduled: undefined,
     ...wishes({ resubmit, again }),
   });
-  return undertake(context, { name, input, tags, signal: untilAskedToEnd(context) });
+  return undertake(context, { name, input, tags, onEnd, signal: untilAskedToEnd(context) });
 }
 
 /** What the last run of a batch was asked: as it is kept beside its runs, or as Temporal knows it. */
@@ -94,21 +104,29 @@ async function findRequest(
   return request && { request };
 }
 
-export async function batchWatch(context: CommandContext, name: string): Promise<ExitCode> {
+export async function batchWatch(
+  context: CommandContext,
+  name: string,
+  { onEnd }: { onEnd?: string },
+): Promise<ExitCode> {
   checkName(name);
+  await requireProgram(context, onEnd);
   const signal = untilAskedToEnd(context);
   const stack = await openTemporal(context);
   try {
     const isRunning = await stack.untilClosed(() => requireBatch(stack, name));
     if (isRunning) context.output.say(`Watching batch ${name}. Ctrl-C ends the watching, not the batch.`);
-    return await watchToEnd(context, { stack, name, signal });
+    return await watchToEnd(context, { stack, name, onEnd, signal });
   } finally {
     await stack.close();
   }
 }
 
 /** Starts what is to be done or joins what is under way, and watches it to its end. */
-async function undertake(context: CommandContext, { name, input, tags, signal }: Undertaking): Promise<ExitCode> {
+async function undertake(
+  context: CommandContext,
+  { name, input, tags, onEnd, signal }: Undertaking,
+): Promise<ExitCode> {
   const { output } = context;
   // The batch keeps its files there.
   await makeStateFolders(context);
@@ -136,7 +154,7 @@ async function undertake(context: CommandContext, { name, input, tags, signal }:
           `Batch ${name} was started by somebody else. Watch it: fileconv batch watch ${shellWord(name)}`,
         ]);
     }
-    return await watchToEnd(context, { stack, name, signal, joined });
+    return await watchToEnd(context, { stack, name, onEnd, signal, joined });
   } finally {
     await stack.close();
   }
@@ -150,35 +168,52 @@ function notStarted(name: string, error: ServiceError): CommandError {
   return new CommandError('TEMPORAL_UNREACHABLE', [text], { cause: error });
 }
 
-async function watchToEnd(
-  context: CommandContext,
-  watched: {
-    stack: StackInUse;
-    name: string;
-    signal: AbortSignal;
-    /** How the batch has ended that was running when this one was wanted. */
-    joined?: ConversionBatchResult | undefined;
-  },
-): Promise<ExitCode> {
-  const { name, joined } = watched;
+interface WatchedBatch {
+  stack: StackInUse;
+  name: string;
+  onEnd: string | undefined;
+  signal: AbortSignal;
+  /** How the batch has ended that was running when this one was wanted. */
+  joined?: ConversionBatchResult | undefined;
+}
+
+async function watchToEnd(context: CommandContext, watched: WatchedBatch): Promise<ExitCode> {
+  const { name: batch, onEnd } = watched;
   // Loaded now, while the command only waits.
   const finish = import('../../batch/finish.js');
-  const onPlanned = (planned: PlannedRows) => tellPlanned(context, name, planned);
+  const onPlanned = (planned: PlannedRows) => tellPlanned(context, batch, planned);
   const { result, stall } = await watchBatch(context, {
     ...watched,
-    find: finding(watched.stack, name),
+    find: finding(watched.stack, batch),
     onPlanned,
+  }).catch(async (error: unknown) => {
+    const { cause } = error as { cause?: unknown };
+    if (cause instanceof BatchFailedError && onEnd !== undefined) {
+      await runOnEnd(context, onEnd, { batch, status: 'failed', code: cause.code, message: cause.message });
+    }
+    throw error;
   });
   if (!result) return detached(context, { ...watched, stall });
+  const exitCode = await tellEnd(context, watched, { result, finish: await finish });
+  if (onEnd !== undefined) await runOnEnd(context, onEnd, { batch, status: result.status, ...endOfBatch(result) });
+  return exitCode;
+}
+
+async function tellEnd(
+  context: CommandContext,
+  watched: WatchedBatch,
+  { result, finish }: { result: ConversionBatchResult; finish: typeof Finish },
+): Promise<ExitCode> {
+  const { name, joined } = watched;
   const { planned, folder } = result;
   if (planned && folder === undefined && result.status === 'completed') {
     const unconvertible = result.refused ?? 0;
     if (joined?.folder !== undefined) {
-      return (await finish).finishBatch(context, { ...watched, result: joined, unconvertible });
+      return finish.finishBatch(context, { ...watched, result: joined, unconvertible });
     }
     return tellNothingToDo(context, name, { ...result, planned });
   }
-  return (await finish).finishBatch(context, { ...watched, result });
+  return finish.finishBatch(context, { ...watched, result });
 }
 
 function tellPlanned({ output }: CommandContext, name: string, { todo, done, kept, warnings }: PlannedRows): void {
@@ -244,13 +279,13 @@ function toInput(
   { config }: CommandContext,
   { app, plan, flags }: { app: string; plan: BatchPlan; flags: RunFlags },
 ): ConversionBatchInput {
-  const { window, stopAfter, mode, onUnknownOutcome } = flags;
+  const { window, stopAfter, mode, notify, onUnknownOutcome } = flags;
   const policies = chosenPolicies(config, defined({ onUnknownOutcome }));
   return {
     app,
     plan,
     onExisting: flags.onExisting ?? config.values.policies.onExisting,
-    ...defined({ window, stopAfter, mode }),
+    ...defined({ window, stopAfter, mode, notify }),
     ...(Object.keys(policies).length > 0 && { policies }),
     ...wishes(flags),
   };

@@ -35,6 +35,7 @@ export interface CreateFlags {
   settled?: number;
   onExisting?: OnExisting;
   unconvertible?: Unconvertible;
+  notify?: string;
   app?: string;
 }
 
@@ -69,6 +70,7 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
       settledForMs: flags.settled,
       unconvertible: flags.unconvertible ?? config.values.policies.unconvertible,
       overlap: flags.overlap,
+      notify: flags.notify,
       onExisting: flags.onExisting ?? config.values.policies.onExisting,
       policies: Object.keys(policies).length > 0 ? policies : undefined,
       uiUrl,

@@ -1,0 +1,59 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { access, constants } from 'node:fs/promises';
+import path from 'node:path';
+import type { NoticeData } from 'temporal-file-conversion/job';
+import { printable, whyUnreadable } from 'temporal-file-conversion/messages';
+import type { CommandContext } from '../command-context';
+import { CommandError } from '../command-error';
+
+/** A batch that has ended, for the program of `--on-end`. */
+interface EndedBatch extends Omit<NoticeData, 'app' | 'status'> {
+  batch: string;
+  /** `failed`: the batch itself could not work. */
+  status: string;
+}
+
+/**
+ * Refuses a program that is not there before hours of work.
+ * @throws CommandError
+ */
+export async function requireProgram({ cwd, env }: CommandContext, program: string | undefined): Promise<void> {
+  if (program === undefined) return;
+  const folders = program.includes('/') ? [cwd] : (env['PATH'] ?? '').split(path.delimiter).filter(Boolean);
+  for (const folder of folders) {
+    const isThere = access(path.resolve(folder, program), constants.X_OK);
+    if (
+      await isThere.then(
+        () => true,
+        () => false,
+      )
+    )
+      return;
+  }
+  throw new CommandError('INPUT_UNUSABLE', [
+    `--on-end: there is no program ${printable(program)} that can be run. It takes the name or path of one program, without arguments; put more into a script.`,
+  ]);
+}
+
+/**
+ * Runs the program of `--on-end` without a shell: `PROGRAM NAME STATUS`, with what is known of the batch as JSON on its standard
+ * input. What it prints goes to standard error. Its own end is told, and changes no exit code.
+ */
+export async function runOnEnd(
+  { cwd, env, output }: CommandContext,
+  program: string,
+  ended: EndedBatch,
+): Promise<void> {
+  const child = spawn(program, [ended.batch, ended.status], { cwd, env, stdio: ['pipe', 2, 2] });
+  // A program need not read what it gets.
+  child.stdin?.on('error', () => undefined).end(`${JSON.stringify(ended)}\n`);
+  const shown = printable(program);
+  try {
+    const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
+    if (code === 0) output.say(`--on-end: ${shown} has run.`);
+    else output.warn(`--on-end: ${shown} has ended with ${signal ?? `code ${code ?? 0}`}.`);
+  } catch (error) {
+    output.warn(`--on-end: ${shown} could not be run: ${whyUnreadable(error)}.`);
+  }
+}

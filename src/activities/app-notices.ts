@@ -1,0 +1,64 @@
+import { Context } from '@temporalio/activity';
+import { WorkflowNotFoundError } from '@temporalio/common';
+import { eventsOf, type NotifySettings } from '../notices/send-notice';
+import type { ParkReason } from '../shared/job';
+import { appAcceptedSignal, appRefusedSignal, conversionAppNoticeType } from '../shared/names';
+import type { AppNotice, NoticeType } from '../shared/notices';
+
+/** What was told this recently need not be told again: many jobs are answered at once. */
+const recentMs = 30_000;
+
+type Answer = 'refused' | 'accepted';
+
+/**
+ * What a worker tells of its apps: the service refuses a job, which parks, or accepts one that was parked. One workflow for each app
+ * and reason (`conversionAppNotice`) makes one word of what all workers tell.
+ */
+export class AppNotices {
+  readonly #notifies: readonly NoticeType[];
+  readonly #told = new Map<string, { answer: Answer; at: number }>();
+
+  constructor(
+    notify: NotifySettings | undefined,
+    private readonly now: () => number = Date.now,
+  ) {
+    const wanted = eventsOf(notify) ?? [];
+    this.#notifies = wanted.some((event) => event.startsWith('app.')) ? wanted : [];
+  }
+
+  async refused(job: { app: string; reason: ParkReason; code: string; message: string }): Promise<void> {
+    await this.#tell('refused', job, async ({ client, info: { taskQueue } }, workflowId) => {
+      const args: [AppNotice] = [{ ...job, notifies: this.#notifies }];
+      const signal = appRefusedSignal;
+      await client.workflow.signalWithStart(conversionAppNoticeType, { workflowId, taskQueue, args, signal });
+    });
+  }
+
+  async accepted(job: { app: string; reason: ParkReason }): Promise<void> {
+    await this.#tell('accepted', job, async ({ client }, workflowId) => {
+      await client.workflow.getHandle(workflowId).signal(appAcceptedSignal);
+    });
+  }
+
+  /** What can't be told now fails no job: another one will be answered. */
+  async #tell(
+    answer: Answer,
+    { app, reason }: { app: string; reason: ParkReason },
+    send: (context: Context, workflowId: string) => Promise<void>,
+  ): Promise<void> {
+    if (this.#notifies.length === 0 || reason === 'room') return;
+    const context = Context.current();
+    const workflowId = `notice/app/${context.info.taskQueue}/${app}/${reason}`;
+    const told = this.#told.get(workflowId);
+    if (told?.answer === answer && this.now() - told.at < recentMs) return;
+    this.#told.set(workflowId, { answer, at: this.now() });
+    try {
+      await send(context, workflowId);
+    } catch (error) {
+      // Whoever accepts last may be late.
+      if (error instanceof WorkflowNotFoundError) return;
+      this.#told.delete(workflowId);
+      context.log.warn('Nobody could be told what the service answers', { app, reason, answer, error });
+    }
+  }
+}

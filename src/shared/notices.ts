@@ -1,0 +1,106 @@
+import type { BatchCounts, ConversionBatchResult } from './batch';
+import { defined } from './defined';
+import type { ParkReason } from './job';
+
+/** What a listener can be told of. */
+export const noticeTypes = [
+  'batch.ended',
+  'batch.needs_attention',
+  'app.parked',
+  'app.resumed',
+  'schedule.failed',
+] as const;
+
+export type NoticeType = (typeof noticeTypes)[number];
+
+/** What happened, for a program that listens. Names, counts and codes; no token, no secret. */
+export interface NoticeData {
+  app: string;
+  batch?: string;
+  schedule?: string;
+  /** Of a batch that has ended. `failed`: the batch itself could not work. */
+  status?: 'completed' | 'cancelled' | 'stopped' | 'failed';
+  counts?: BatchCounts;
+  /** Failures by error code, at most 20 codes. */
+  failures?: Record<string, number>;
+  vcredits?: number;
+  possiblyChargedTwice?: number;
+  durationMs?: number;
+  /** URI of the report page. */
+  report?: string;
+  /** What a parked app waits for. */
+  reason?: ParkReason;
+  /** Why a person is needed, or was. */
+  code?: string;
+  message?: string;
+  /** Jobs that wait. */
+  jobs?: number;
+  /** How long the app was parked. */
+  parkedMs?: number;
+}
+
+/** How a batch has ended, for whoever is told. */
+export function endOfBatch(result: ConversionBatchResult): Omit<NoticeData, 'app' | 'batch'> {
+  const { status, failures, vcredits, possiblyChargedTwice, durationMs, report } = result;
+  const told = { status, counts: countsOf(result), failures, vcredits, possiblyChargedTwice, durationMs };
+  return { ...told, ...defined({ report }) };
+}
+
+export function countsOf(state: BatchCounts): BatchCounts {
+  const { items, succeeded, failed, skipped, cancelled, inFlight, waiting } = state;
+  return { items, succeeded, failed, skipped, cancelled, inFlight, waiting };
+}
+
+/** Input of the workflow `conversionNotice` and of its activity. */
+export interface Notice {
+  /** The header `webhook-id`: the same in every attempt. */
+  id: string;
+  type: NoticeType;
+  /** When it happened, in milliseconds since the epoch. */
+  at: number;
+  data: NoticeData;
+  /** Default: the one that the worker is configured with. */
+  url?: string;
+  /** For this long afterwards, another notice with the same workflow id is not sent. */
+  quietMs?: number;
+}
+
+/** Input of the workflow `conversionAppNotice`. */
+export interface AppNotice {
+  app: string;
+  reason: ParkReason;
+  code: string;
+  message: string;
+  /** What the worker is configured to tell. */
+  notifies: readonly NoticeType[];
+  /** Of one that continues as new, which has told that the app is parked; in milliseconds since the epoch. */
+  since?: number;
+}
+
+/** What a workflow needs to know to send word: nothing of the worker's secret. */
+export interface NoticeWishes {
+  /** What the worker is configured to tell. Absent: nothing. */
+  notifies?: readonly NoticeType[] | undefined;
+  /** Where the input of a batch wants to have its events told. */
+  url?: string | undefined;
+}
+
+/** Whether notices can be sent there: an `http` or `https` URL without user name, password or fragment. */
+export function isNoticeUrl(text: unknown): text is string {
+  return typeof text === 'string' && text.length <= 2_000 && /^https?:\/\/[^\s/?#@\\]+([/?][^\s#\\]*)?$/i.test(text);
+}
+
+export const noticeUrlProblem = 'must be an http or https URL without user name, password or "#"';
+
+/** Whether notices can be signed with it. */
+export function isNoticeSecret(text: string): boolean {
+  return /^(whsec_)?([A-Za-z0-9+/]{4}){8,21}([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text);
+}
+
+export const noticeSecretProblem =
+  'must be whsec_ and the base64 of 24 to 64 random bytes: echo "whsec_$(openssl rand -base64 32)"';
+
+/** The activity that sends notices, by its name in the history. */
+export interface NoticeActivities {
+  'conversion.sendNotice'(notice: Notice): Promise<void>;
+}

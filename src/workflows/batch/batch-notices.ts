@@ -1,0 +1,65 @@
+import { ApplicationFailure, CancellationScope, workflowInfo } from '@temporalio/workflow';
+import type { ActivityFailureDetails } from '../../shared/activities';
+import type { BatchState, ConversionBatchInput, ConversionBatchResult, NeedsAttention } from '../../shared/batch';
+import { countsOf, endOfBatch, type NoticeData, type NoticeWishes } from '../../shared/notices';
+import { isWanted, startNotice } from '../notice/start-notice';
+
+/** A schedule that fails does so again and again: its word is repeated no sooner. */
+const quietMs = 3_600_000;
+
+/** What a batch tells of itself, if anybody wants it. Each resolves when the batch may end. */
+export class BatchNotices {
+  private readonly batch = workflowInfo().workflowId;
+
+  /** `notifies`: as the worker has told. */
+  constructor(
+    private readonly input: ConversionBatchInput,
+    public notifies: NoticeWishes['notifies'],
+  ) {}
+
+  private get wishes(): NoticeWishes {
+    return { notifies: this.notifies, url: this.input.notify };
+  }
+
+  get wantsAttention(): boolean {
+    return isWanted('batch.needs_attention', this.wishes);
+  }
+
+  needsAttention(state: BatchState, { code, message, jobs }: NeedsAttention): Promise<void> {
+    return this.tell('batch.needs_attention', { counts: countsOf(state), code, message, jobs });
+  }
+
+  /** A run of a schedule that finds nothing new is no news. */
+  async ended(result: ConversionBatchResult): Promise<void> {
+    if (this.input.isScheduled && result.folder === undefined) return;
+    await this.tell('batch.ended', endOfBatch(result));
+  }
+
+  /** The batch itself can't work. `failure`: what its workflow fails with. */
+  async failed(failure: unknown): Promise<void> {
+    const code = failure instanceof ApplicationFailure ? (failure.type ?? 'UNEXPECTED') : 'TIMED_OUT';
+    const message = failure instanceof Error ? failure.message : String(failure);
+    if (!this.input.isScheduled) return this.tell('batch.ended', { status: 'failed', code, message });
+    const { app } = this.input;
+    const data = { app, schedule: this.batch, code, message };
+    const workflowId = `notice/schedule.failed/${this.batch}/${code}`;
+    await CancellationScope.nonCancellable(() =>
+      startNotice({ type: 'schedule.failed', data, workflowId, quietMs }, this.wishes),
+    );
+  }
+
+  private tell(type: 'batch.ended' | 'batch.needs_attention', what: Omit<NoticeData, 'app' | 'batch'>): Promise<void> {
+    const { app } = this.input;
+    const data = { app, batch: this.batch, ...what };
+    return CancellationScope.nonCancellable(() => startNotice({ type, data }, this.wishes));
+  }
+}
+
+/** What the worker wanted to have told when an activity of it failed. */
+export function wishesOf(error: unknown): NoticeWishes['notifies'] {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (!(cause instanceof ApplicationFailure)) continue;
+    return (cause.details?.[0] as Partial<ActivityFailureDetails> | undefined)?.notifies;
+  }
+  return undefined;
+}

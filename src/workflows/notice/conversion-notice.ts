@@ -1,0 +1,18 @@
+import { proxyActivities, sleep } from '@temporalio/workflow';
+import type { Notice, NoticeActivities } from '../../shared/notices';
+
+const { 'conversion.sendNotice': send } = proxyActivities<NoticeActivities>({
+  startToCloseTimeout: '1 minute',
+  heartbeatTimeout: '10 seconds',
+  scheduleToCloseTimeout: '1 day',
+  retry: { initialInterval: '1 second', maximumInterval: '10 minutes', backoffCoefficient: 2 },
+});
+
+/**
+ * Tells a listener what happened, in a workflow of its own: whoever starts it can end meanwhile. Tries for a day, always with the
+ * same id, and fails with `NOTICE_NOT_SENT` after that.
+ */
+export async function conversionNotice(notice: Notice): Promise<void> {
+  await send(notice);
+  if (notice.quietMs !== undefined) await sleep(notice.quietMs, { summary: 'no second word of the same' });
+}

@@ -1,0 +1,97 @@
+import { Webhook } from 'standardwebhooks';
+import { eventsOf, sendNotice, type NotifySettings } from '../../src/notices/send-notice';
+import type { Notice } from '../../src/shared/notices';
+import { noticeSecret, startListener, type Listener } from '../support/listener';
+
+const notice: Notice = {
+  id: '0c6e1f3a-71c6-4d0e-8d5a-9b1f0c2d3e4f',
+  type: 'batch.needs_attention',
+  at: Date.parse('2026-11-26T20:00:00Z'),
+  data: { app: 'invoices', batch: 'letters', code: 'INVALID_CREDENTIAL', message: 'The token is refused.', jobs: 3 },
+};
+
+let listener: Listener;
+beforeEach(async () => {
+  listener = await startListener();
+});
+afterEach(() => listener.close());
+
+const send = (settings: NotifySettings = {}, of: Partial<Notice> = {}) =>
+  sendNotice(
+    { ...notice, ...of },
+    { url: listener.url, allowedHosts: ['127.0.0.1'], ...settings },
+    new AbortController().signal,
+  );
+
+async function failureOf(sending: Promise<void>): Promise<Error> {
+  return sending.then(
+    () => new Error('it was sent'),
+    (error: unknown) => error as Error,
+  );
+}
+
+it('tells what happened in JSON with a text for people, signed so that one changed byte is refused', async () => {
+  await send({ secret: noticeSecret });
+  const [{ headers, body } = { headers: {}, body: '' }] = listener.heard;
+  expect(JSON.parse(body)).toEqual({
+    type: 'batch.needs_attention',
+    timestamp: '2026-11-26T20:00:00.000Z',
+    text: 'Batch letters needs attention: INVALID_CREDENTIAL: The token is refused.',
+    data: notice.data,
+  });
+  expect(headers).toMatchObject({ 'content-type': 'application/json', 'webhook-id': notice.id });
+  const listening = new Webhook(noticeSecret);
+  const given = headers as Record<string, string>;
+  expect(listening.verify(body, given)).toMatchObject({ type: notice.type });
+  expect(() => listening.verify(body.replace('refused', 'refuseD'), given)).toThrow('No matching signature');
+  expect(() => listening.verify(body, { ...given, 'webhook-id': 'another' })).toThrow('No matching signature');
+});
+
+it('signs nothing without a secret', async () => {
+  await send();
+  expect(listener.heard[0]?.headers['webhook-signature']).toBeUndefined();
+});
+
+it('the text can address nobody in a chat, and stays on one line', async () => {
+  await send({}, { data: { ...notice.data, message: '<!channel> a & b\nc' } });
+  expect(listener.heard[0]?.text).toMatch(/: &lt;!channel&gt; a &amp; b\\x0ac$/);
+});
+
+it.each([503, 404, 302])('an answer of %d is no success, and a redirect is not followed', async (status) => {
+  listener.answers = [status];
+  const failure = await failureOf(send({ secret: noticeSecret }));
+  expect(failure).toMatchObject({ name: 'NoticeNotSentError' });
+  expect(failure.message).toMatch(new RegExp(`^The listener at 127\\.0\\.0\\.1:\\d+ answers ${status}\\.$`));
+  expect(listener.heard).toHaveLength(1);
+});
+
+it.each([
+  ['by number', (url: string) => ({ url })],
+  ['by name', (url: string) => ({ url: url.replace('127.0.0.1', 'listener.example') })],
+])('an address that is not public is told nothing unless its host is allowed, %s', async (_title, named) => {
+  const resolve = () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
+  const { message } = await failureOf(send({ ...named(listener.url), allowedHosts: [], resolve }));
+  expect(message).toContain('127.0.0.1');
+  expect(message).toContain('`allowed_hosts` in [notify]');
+  expect(message).not.toContain('of-the-url');
+  expect(listener.heard).toEqual([]);
+  await send({ ...named(listener.url), allowedHosts: ['127.0.0.1', 'listener.example'], resolve });
+  expect(listener.heard).toHaveLength(1);
+});
+
+it('the URL of a batch is told in place of the worker’s; a worker without either says what it lacks', async () => {
+  const other = await startListener();
+  await send({}, { url: other.url }).finally(() => other.close());
+  expect([listener.heard.length, other.heard.length]).toEqual([0, 1]);
+  const { message } = await failureOf(sendNotice(notice, {}, new AbortController().signal));
+  expect(message).toContain('set `url` in [notify]');
+});
+
+it.each([
+  [{ url: 'ftp://listener.example/' }, 'notify.url must be an http or https URL'],
+  [{ url: 'https://user:password@listener.example/' }, 'notify.url must be an http or https URL'],
+  [{ url: 'https://listener.example/', secret: 'whsec_c2hvcnQ=' }, 'notify.secret must be whsec_'],
+  [{ url: 'https://listener.example/', events: ['batch.begun' as 'batch.ended'] }, 'notify.events names batch.begun'],
+])('%j is refused before the worker starts', (settings, message) => {
+  expect(() => eventsOf(settings)).toThrow(message);
+});

@@ -1,0 +1,132 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { TestWorkflowEnvironment } from '@temporalio/testing';
+import { Worker } from '@temporalio/worker';
+import { sendNotice } from '../../src/notices/send-notice';
+import { appAcceptedSignal, appRefusedSignal } from '../../src/shared/names';
+import type { AppNotice, Notice } from '../../src/shared/notices';
+import { installQuietRuntime } from '../support/conversion-worker';
+import { noticeSecret } from '../support/listener';
+import { obtainTestServer } from '../support/test-server';
+
+/** Words that take minutes and hours, on a server that skips time. */
+
+const minute = 60_000;
+const hour = 60 * minute;
+const taskQueue = 'notices';
+const parkedApp: AppNotice = {
+  ...{ app: 'billing', reason: 'credits', code: 'INSUFFICIENT_VCREDITS', message: 'Too few vCredits.' },
+  notifies: ['app.parked', 'app.resumed'],
+};
+
+let environment: TestWorkflowEnvironment;
+let worker: Worker;
+let running: Promise<void>;
+/** What the worker does with a notice. */
+let tell: (notice: Notice) => Promise<void>;
+
+// One for each test: this server stands still for a second workflow that is signalled as its time is skipped.
+beforeEach(async () => {
+  installQuietRuntime();
+  environment = await TestWorkflowEnvironment.createTimeSkipping({
+    server: { executable: { type: 'existing-path', path: await obtainTestServer() } },
+  });
+  worker = await Worker.create({
+    connection: environment.nativeConnection,
+    taskQueue,
+    workflowsPath: require.resolve('../../src/workflows'),
+    activities: { 'conversion.sendNotice': (notice: Notice) => tell(notice) },
+  });
+  running = worker.run();
+});
+afterEach(async () => {
+  worker.shutdown();
+  await running;
+  await environment.teardown();
+});
+
+it('a listener that answers 503 for ten minutes gets each event once, by its id', async () => {
+  const asked: { id: unknown; status: number; at: number }[] = [];
+  let now = 0;
+  let opensAt = Infinity;
+  const listener = createServer((request, response) => {
+    const status = now < opensAt ? 503 : 204;
+    asked.push({ id: request.headers['webhook-id'], status, at: now });
+    response.writeHead(status).end();
+  });
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(listener.address() as AddressInfo).port}/`;
+  const settings = { url, secret: noticeSecret, allowedHosts: ['127.0.0.1'] };
+  tell = async (notice) => {
+    now = await environment.currentTimeMs();
+    if (opensAt === Infinity) opensAt = now + 10 * minute;
+    return sendNotice(notice, settings, new AbortController().signal);
+  };
+  const data = { app: 'billing', batch: 'letters' };
+  const ids = ['one', 'two', 'three'];
+  for (const id of ids) {
+    opensAt = Infinity;
+    const args: [Notice] = [{ id, type: 'batch.ended', at: 0, data }];
+    await environment.client.workflow.execute('conversionNotice', { workflowId: `notice/${id}`, taskQueue, args });
+  }
+  listener.close().closeAllConnections();
+  expect(asked.filter(({ status }) => status === 204).map(({ id }) => id)).toEqual(ids);
+  const refused = asked.filter(({ status }) => status === 503);
+  // After ever longer pauses.
+  expect(refused.length).toBeLessThan(3 * 15);
+  expect(refused.length).toBeGreaterThan(3 * 5);
+});
+
+describe('an app', () => {
+  let told: Notice[];
+  let ranMs: number;
+  let apps = 0;
+
+  /** What is told while workers say what the service answers, each so long after the one before. */
+  async function toldOf(answers: readonly (readonly [waitMs: number, signal: string])[]): Promise<string[]> {
+    told = [];
+    tell = (notice) => Promise.resolve(void told.push(notice));
+    const signal = appRefusedSignal;
+    const start = { workflowId: `notice-${(apps += 1)}`, taskQueue, signal, args: [parkedApp] };
+    const handle = await environment.client.workflow.signalWithStart('conversionAppNotice', start);
+    for (const [waitMs, name] of answers) {
+      await environment.sleep(waitMs);
+      await handle.signal(name);
+    }
+    await handle.result();
+    const { startTime, closeTime = startTime } = await handle.describe();
+    ranMs = closeTime.getTime() - startTime.getTime();
+    // What it started tells after its end.
+    await environment.sleep(1_000);
+    return told.map(({ type }) => type);
+  }
+
+  it('is told as parked once, however many jobs are refused, and once when it goes on', async () => {
+    const refusals = Array.from({ length: 50 }, () => [minute, appRefusedSignal] as const);
+    const accepted = [minute, appAcceptedSignal] as const;
+    expect(await toldOf([...refusals, accepted, [1_000, appAcceptedSignal]])).toEqual(['app.parked', 'app.resumed']);
+    const [parked, resumed] = told;
+    const { message, ...app } = parkedApp;
+    expect(parked?.data).toEqual({ app: app.app, reason: app.reason, code: app.code, message });
+    expect(resumed?.data).toMatchObject({ app: app.app, reason: app.reason, code: app.code });
+    expect((resumed?.data.parkedMs ?? 0) / minute).toBeCloseTo(51, 0);
+    expect(parked?.id).not.toBe(resumed?.id);
+  });
+
+  it('does not go on when the next job is refused within a minute', async () => {
+    const trickle = [
+      [minute, appAcceptedSignal],
+      [30_000, appRefusedSignal],
+      [minute, appAcceptedSignal],
+    ] as const;
+    expect(await toldOf(trickle)).toEqual(['app.parked', 'app.resumed']);
+    expect((told[1]?.data.parkedMs ?? 0) / minute).toBeCloseTo(2.5, 0);
+  });
+
+  it('of which nobody asks any more is not said to go on; while somebody asks each hour it waits', async () => {
+    expect(await toldOf([...Array.from({ length: 5 }, () => [hour, appRefusedSignal] as const)])).toEqual([
+      'app.parked',
+    ]);
+    expect(ranMs / hour).toBeCloseTo(8, 1);
+  });
+});

@@ -85,8 +85,7 @@ async function readDownload(
     throw unreadableAnswer(endpoint, 'the file came without a length, so nothing tells whether it is whole');
   }
   const checked = (whole: Readable): DownloadStream => ({
-    // The announced size tells more.
-    body: size === undefined ? streamOf(checkStart(whole, { contentType, output, origin: url.origin }), whole) : whole,
+    body: streamOf(checkStart(whole, { contentType, output, origin: url.origin }), whole),
     ...length,
   });
   if (!isJson(contentType)) return checked(body);

@@ -1,29 +1,33 @@
-/** What a result of a format begins with; any format may also come as a zip of several files. Formats that are not here may begin with anything. */
+/**
+ * What a result of a format begins with, as patterns; any format may also come as a zip of several files. Formats that are not here may
+ * begin with anything.
+ */
+const starts = [
+  ['bmp', 'BM'],
+  ['docm docx dotm dotx epub odg odp ods odt ott potx ppsx pptm pptx xlsb xlsm xlsx xltx zip', 'PK'],
+  ['eps ps', '\x04?%!|\xc5\xd0\xd3\xc6'],
+  ['flac', 'fLaC|ID3'],
+  ['gif', 'GIF8'],
+  ['gz', '\x1f\x8b'],
+  ['ico', '\0\0[\x01\x02]\0'],
+  ['jpeg jpg', '\xff\xd8\xff'],
+  ['avif heic m4a m4v mp4', '[^]{4}ftyp'],
+  ['mkv webm', '\x1a\x45\xdf\xa3'],
+  ['mp3', 'ID3|\xff[\xe0-\xff]'],
+  ['oga ogg opus', 'OggS'],
+  // Some programs write a line or two before it.
+  ['pdf', '[^]*%PDF-'],
+  ['png', '\x89PNG'],
+  ['psd', '8BPS'],
+  ['rtf', '\\s*\\{\\\\rtf'],
+  ['tif tiff', 'II[*+]\0|MM\0[*+]'],
+  ['wav', '(RIFF|RF64)[^]{4}WAVE'],
+  ['webp', 'RIFF[^]{4}WEBP'],
+] as const;
 const signatures = new Map(
-  (
-    [
-      ['bmp', /^BM/],
-      ['docm docx dotm dotx epub odg odp ods odt ott potx ppsx pptm pptx xlsb xlsm xlsx xltx zip', /^PK/],
-      ['eps ps', /^\x04?%!|^\xc5\xd0\xd3\xc6/],
-      ['flac', /^fLaC|^ID3/],
-      ['gif', /^GIF8/],
-      ['gz', /^\x1f\x8b/],
-      ['ico', /^\0\0[\x01\x02]\0/],
-      ['jpeg jpg', /^\xff\xd8\xff/],
-      ['avif heic m4a m4v mp4', /^[^]{4}ftyp/],
-      ['mkv webm', /^\x1a\x45\xdf\xa3/],
-      ['mp3', /^ID3|^\xff[\xe0-\xff]/],
-      ['oga ogg opus', /^OggS/],
-      // Some programs write a line or two before it.
-      ['pdf', /%PDF-/],
-      ['png', /^\x89PNG/],
-      ['psd', /^8BPS/],
-      ['rtf', /^\s*\{\\rtf/],
-      ['tif tiff', /^II[*+]\0|^MM\0[*+]/],
-      ['wav', /^(RIFF|RF64)[^]{4}WAVE/],
-      ['webp', /^RIFF[^]{4}WEBP/],
-    ] as const
-  ).flatMap(([formats, signature]) => formats.split(' ').map((format) => [format, signature] as const)),
+  starts.flatMap(([formats, start]) =>
+    formats.split(' ').map((format) => [format, new RegExp(`^(?:${start}|PK)`)] as const),
+  ),
 );
 /** Formats that are, or may hold, a web page. */
 const markup = ['htm', 'html', 'mht', 'mhtml', 'php', 'shtml', 'xht', 'xhtml', 'xml'];
@@ -49,7 +53,7 @@ export function problemOfResult(result: {
   if (format === '' || markup.includes(format)) return undefined;
   const text = start.subarray(0, checkedBytes).toString('latin1');
   const expected = signatures.get(format);
-  if (expected?.test(text) || (expected && text.startsWith('PK'))) return undefined;
+  if (expected?.test(text)) return undefined;
   if (beginOfPage.test(text) && (expected || /^text\/html\b/i.test(contentType))) {
     return `a web page came in place of the ${format} file`;
   }

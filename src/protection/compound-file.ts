@@ -1,7 +1,10 @@
 import type { ReadAt } from './read-at';
 
 const endOfChain = 0xfffffffa;
-const mostSectors = 1_000_000;
+/** More than what may be read can name. */
+const mostSectors = 131_072;
+/** Smaller streams are kept together. */
+const smallBytes = 4_096;
 /** Of the directory, and of the table of small sectors. */
 const mostBytes = 1024 * 1024;
 
@@ -12,14 +15,7 @@ export interface CompoundFile {
   read(name: string, start: number, length: number): Promise<Buffer>;
 }
 
-interface Entry {
-  name: string;
-  isStream: boolean;
-  start: number;
-  bytes: number;
-  linked: readonly number[];
-  child: number;
-}
+type Entry = ReturnType<typeof entryOf>;
 
 export async function openCompoundFile(read: ReadAt): Promise<CompoundFile> {
   const header = await read(0, 512);
@@ -28,43 +24,38 @@ export async function openCompoundFile(read: ReadAt): Promise<CompoundFile> {
   const perSector = sectorBytes / 4;
   const sectorAt = (sector: number) => (sector + 1) * sectorBytes;
 
-  /** The sector of the table of sectors that has the entry `index` of it. */
-  async function tableSector(index: number): Promise<number> {
-    const listed = Math.floor(index / perSector);
-    if (listed < 109) return header.readUInt32LE(76 + 4 * listed);
-    let list = await read(sectorAt(header.readUInt32LE(68)), sectorBytes);
-    const rest = listed - 109;
-    for (let skipped = perSector - 1; skipped <= rest; skipped += perSector - 1) {
-      list = await read(sectorAt(list.readUInt32LE(sectorBytes - 4)), sectorBytes);
-    }
-    return list.readUInt32LE(4 * (rest % (perSector - 1)));
-  }
+  /** The sector after another one, by the table of sectors; where the sectors of the table are, the header and a list tell. */
   async function next(sector: number): Promise<number> {
-    const table = await read(sectorAt(await tableSector(sector)), sectorBytes);
+    const listed = Math.floor(sector / perSector);
+    let [list, at] = [header, 76 + 4 * listed];
+    if (listed >= 109) {
+      list = await read(sectorAt(header.readUInt32LE(68)), sectorBytes);
+      for (at = 4 * (listed - 109); at >= sectorBytes - 4; at -= sectorBytes - 4) {
+        list = await read(sectorAt(list.readUInt32LE(sectorBytes - 4)), sectorBytes);
+      }
+    }
+    const table = await read(sectorAt(list.readUInt32LE(at)), sectorBytes);
     return table.readUInt32LE(4 * (sector % perSector));
   }
   /** Bytes of a chain of sectors, of which those in a row are read at once. */
   async function chain(first: number, start: number, length: number): Promise<Buffer> {
-    const skipped = Math.floor(start / sectorBytes);
     const sectors: number[] = [];
     for (
-      let sector = first;
-      sector < endOfChain && sectors.length * sectorBytes < start + length;
-      sector = await next(sector)
+      let each = first;
+      each < endOfChain && sectors.length * sectorBytes < start + length;
+      each = await next(each)
     ) {
-      if (sectors.push(sector) > mostSectors) throw new RangeError('Its chain of sectors is too long.');
+      if (sectors.push(each) > mostSectors) throw new RangeError('Its chain of sectors is too long.');
     }
     const runs: Buffer[] = [];
-    for (let at = skipped; at < sectors.length;) {
+    const skipped = Math.floor(start / sectorBytes);
+    for (let at = skipped, count = 1; at < sectors.length; at += count, count = 1) {
       const run = sectors[at] ?? 0;
-      let count = 1;
       while (sectors[at + count] === run + count) count += 1;
       runs.push(await read(sectorAt(run), count * sectorBytes));
-      at += count;
     }
-    return Buffer.concat(runs)
-      .subarray(start - skipped * sectorBytes)
-      .subarray(0, length);
+    const from = start - skipped * sectorBytes;
+    return Buffer.concat(runs).subarray(from, from + length);
   }
 
   const directory = await chain(header.readUInt32LE(48), 0, mostBytes);
@@ -97,13 +88,13 @@ export async function openCompoundFile(read: ReadAt): Promise<CompoundFile> {
       const entry = streams.get(name);
       if (!entry) throw new RangeError(`Has no stream ${name}.`);
       const end = Math.min(start + length, entry.bytes);
-      const isSmall = entry.bytes < header.readUInt32LE(56);
+      const isSmall = entry.bytes < Math.min(header.readUInt32LE(56), smallBytes);
       return isSmall ? (await readSmall(entry)).subarray(start, end) : chain(entry.start, start, end - start);
     },
   };
 }
 
-function entryOf(bytes: Buffer): Entry {
+function entryOf(bytes: Buffer) {
   return {
     name: bytes.toString('utf16le', 0, Math.max(0, bytes.readUInt16LE(64) - 2)),
     isStream: bytes[66] === 2,

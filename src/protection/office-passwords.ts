@@ -65,12 +65,9 @@ export async function opensByProvider(info: Buffer, password: string): Promise<b
     return hash('sha1', plain.subarray(0, 16)).equals(plain.subarray(16));
   }
   const final = hash('sha1', await spun('sha1', start, 50_000), number(0));
-  const mixed = (filler: number) =>
-    hash(
-      'sha1',
-      sized(final, 64, 0).map((byte) => byte ^ filler),
-    );
-  const key = Buffer.concat([mixed(0x36), mixed(0x5c)]).subarray(0, keyBytes);
+  const filled = sized(final, 64, 0);
+  const mixed = [0x36, 0x5c].map((filler) => hash('sha1', Buffer.from(filled.map((byte) => byte ^ filler))));
+  const key = Buffer.concat(mixed).subarray(0, keyBytes);
   const decipher = createDecipheriv(`aes-${keyBytes * 8}-ecb`, key, null).setAutoPadding(false);
   const plain = decipher.update(Buffer.concat([encrypted, encryptedHash]));
   return hash('sha1', plain.subarray(0, 16)).equals(plain.subarray(16, 36));

@@ -10,6 +10,7 @@ const powerPointTries = '/01Hannes Ruescher/01';
 const mostRecordsBefore = 8;
 const filePass = 0x2f;
 const biff8 = 0x0600;
+const encryptedWord = 0x0100;
 const encryptedPresentation = 0xf3d1c4df;
 
 /** Whether a compound file is a document of Office, new or old, that asks for a password or for rights. */
@@ -17,7 +18,8 @@ export async function isProtectedOffice(read: ReadAt): Promise<boolean> {
   const file = await openCompoundFile(read);
   if (file.has('\tDRMContent')) return true;
   if (file.has('EncryptedPackage')) return isProtectedPackage(file);
-  if (file.has('WordDocument')) return isProtectedWord(file);
+  if (file.has('WordDocument'))
+    return ((await file.read('WordDocument', 0, 12)).readUInt16LE(10) & encryptedWord) !== 0;
   const workbook = ['Workbook', 'Book'].find((name) => file.has(name));
   if (workbook !== undefined) return isProtectedWorkbook(file, workbook);
   return file.has('PowerPoint Document') && isProtectedPresentation(file);
@@ -31,11 +33,6 @@ async function isProtectedPackage(file: CompoundFile): Promise<boolean> {
   const [major, minor] = [info.readUInt16LE(0), info.readUInt16LE(2)];
   if (major === 4 && minor === 4) return !(await opensByAgile(info.toString('utf8', 8), excelTries));
   return minor === 2 && !(await opensByProvider(info, excelTries));
-}
-
-async function isProtectedWord(file: CompoundFile): Promise<boolean> {
-  const start = await file.read('WordDocument', 0, 12);
-  return (start.readUInt16LE(10) & 0x0100) !== 0;
 }
 
 async function isProtectedWorkbook(file: CompoundFile, name: string): Promise<boolean> {
@@ -52,12 +49,10 @@ async function isProtectedWorkbook(file: CompoundFile, name: string): Promise<bo
 }
 
 function opensWorkbook(content: Buffer, isBiff8: boolean): boolean | Promise<boolean> {
-  const isObfuscated = !isBiff8 || content.readUInt16LE(0) === 0;
-  if (isObfuscated) return opensByObfuscation(content.subarray(isBiff8 ? 2 : 0), excelTries);
-  const info = content.subarray(2);
-  return info.readUInt16LE(0) === 1
-    ? opensByLegacyRc4(info.subarray(4), excelTries)
-    : opensByProvider(info, excelTries);
+  const info = content.subarray(isBiff8 ? 2 : 0);
+  if (!isBiff8 || content.readUInt16LE(0) === 0) return opensByObfuscation(info, excelTries);
+  if (info.readUInt16LE(0) === 1) return opensByLegacyRc4(info.subarray(4), excelTries);
+  return opensByProvider(info, excelTries);
 }
 
 /** By way of the last edit, which names its record of encryption ([MS-PPT] 2.3.3). */

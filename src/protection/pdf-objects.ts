@@ -11,7 +11,7 @@ export const isDictionary = (value: PdfValue | undefined): value is PdfDictionar
 
 /** In its groups: a mark, a text in hexadecimal digits, a name, a reference, another word. */
 const token =
-  /(?:[\0\s]|%[^\r\n]*)*(?:(<<|>>|[[\](])|<([\da-f\0\s]*)>|(\/[^\0\s()<>[\]{}/%]*)|(\d+)[\0\s]+\d+[\0\s]+R(?![^\0\s()<>[\]{}/%])|([^\0\s()<>[\]{}/%]+))/iy;
+  /(?:[\0\s]|%[^\r\n]*[\r\n])*(?:(<<|>>|[[\](])|<([\da-f\0\s]*)>|(\/[^\0\s()<>[\]{}/%]*)|(\d+)[\0\s]+\d+[\0\s]+R(?![^\0\s()<>[\]{}/%])|([^\0\s()<>[\]{}/%]+))/iy;
 const textPart = /\\[^]|[^]/y;
 const controls: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', b: '\b', f: '\f' };
 const words: Readonly<Record<string, PdfValue>> = { true: true, false: false, null: null };
@@ -41,7 +41,7 @@ export function readObject(source: string, at = 0): { value: PdfValue; end: numb
     if (mark !== undefined) return undefined;
     if (digits !== undefined) return Buffer.from(digits.replace(/[\0\s]/g, '').replace(/^(..)*.$/, '$&0'), 'hex');
     if (reference !== undefined) return { reference: Number(reference) };
-    return name ?? (word in words ? (words[word] ?? null) : Number(word));
+    return name ?? (Object.hasOwn(words, word) ? (words[word] ?? null) : Number(word));
   }
   function* list(depth: number): Generator<PdfValue, undefined> {
     for (let value = object(depth + 1); value !== undefined; value = object(depth + 1)) yield value;
@@ -54,15 +54,10 @@ export function readObject(source: string, at = 0): { value: PdfValue; end: numb
       if (part === ')') open -= 1;
       parts.push(part);
     }
-    const plain = parts
-      .slice(0, -1)
-      .join('')
-      .replace(/\\(?:([0-7]{1,3})|\r\n?|\n|([^]))/g, (_, octal?: string, char?: string) =>
-        octal === undefined
-          ? (controls[char ?? ''] ?? char ?? '')
-          : String.fromCharCode(Number.parseInt(octal, 8) & 255),
-      );
-    return Buffer.from(plain, 'latin1');
+    const unescape = (_: string, octal?: string, char = '') =>
+      octal === undefined ? (controls[char] ?? char) : String.fromCharCode(Number.parseInt(octal, 8) & 255);
+    parts.pop();
+    return Buffer.from(parts.join('').replace(/\\(?:([0-7]{1,3})|\r\n?|\n|([^]))/g, unescape), 'latin1');
   }
   return { value: object(0) ?? null, end };
 }

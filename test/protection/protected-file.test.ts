@@ -87,6 +87,17 @@ it('a file of another kind takes one read of a few kilobytes, and a large PDF or
   expect(await look(pdf)).toMatchObject({ isIt: false, reads: 3 });
 });
 
+it('is not held up by what was made to do so', async () => {
+  const comments = Buffer.from(`%PDF-1.7\nxref\ntrailer ${'% '.repeat(30)}\n)\nstartxref\n9\n%%EOF`, 'latin1');
+  const deep = Buffer.from(`%PDF-1.7\nxref\ntrailer ${'[<<'.repeat(900)}\nstartxref\n9\n%%EOF`, 'latin1');
+  // Chains of sectors without an end, of streams that say to be small and large.
+  const endless = compound({ EncryptedPackage: Buffer.alloc(9), EncryptionInfo: Buffer.alloc(9_000) });
+  endless.fill(numbers(4, 1), endless.length - 512);
+  const began = Date.now();
+  for (const content of [comments, deep, endless]) expect((await look(content)).isIt).toBe(false);
+  expect(Date.now() - began).toBeLessThan(5_000);
+});
+
 it('no damage makes it fail, take a file that opens for one that does not, or read without end', async () => {
   let seed = 7;
   const random = (below: number) => (seed = (seed * 48_271) % 2_147_483_647) % below;

@@ -6,6 +6,7 @@ import { builtinModules } from 'node:module';
 const arrows = {
   contract: [],
   network: [],
+  protection: [],
   shared: [],
   workflows: ['shared'],
   notices: ['network', 'shared'],
@@ -14,7 +15,9 @@ const arrows = {
   s3: ['network', 'storage', 'shared'],
   batch: ['storage', 'contract', 'shared'],
   recall: ['batch', 'history', 'storage', 'shared'],
-  activities: ['http', 'contract', 'notices', 'storage', 'batch', 'encryption', 'history', 'recall', 'shared'],
+  activities: [
+    ...['http', 'contract', 'notices', 'storage', 'batch', 'encryption', 'history', 'protection', 'recall', 'shared'],
+  ],
   callbacks: ['storage', 'shared'],
   history: ['shared'],
   client: ['contract', 'batch', 'encryption', 'history', 'recall', 'storage', 'shared'],

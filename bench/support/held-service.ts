@@ -29,7 +29,7 @@ export interface HeldService {
   close(): Promise<void>;
 }
 
-const converted = Buffer.from('converted');
+const converted = Buffer.from('PK result');
 const pollsBeforeHold = 8;
 const limitWindowSeconds = 5;
 

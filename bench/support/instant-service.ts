@@ -3,7 +3,7 @@ import type { CountingService } from './counting-service';
 import { startCountingService, tellCounts } from './counting-service';
 
 const connector = '00000000-0000-4000-8000-000000000000';
-const converted = Buffer.from('converted');
+const converted = Buffer.from('PK result');
 
 /** A conversion service that answers every request at once and converts nothing. */
 export function startInstantService(): Promise<CountingService> {

@@ -3,7 +3,7 @@ import { createServer, request, type IncomingMessage, type ServerResponse } from
 import type { CountingService } from './counting-service';
 import { startCountingService, tellCounts } from './counting-service';
 
-const converted = Buffer.from('converted');
+const converted = Buffer.from('PK result');
 
 /** A conversion service whose every conversion takes the same time. It calls back where that was asked for. */
 export function startTimedService(conversionMs: number): Promise<CountingService> {

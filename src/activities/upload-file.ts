@@ -3,11 +3,12 @@ import { hostname } from 'node:os';
 import { Context } from '@temporalio/activity';
 import { sameContent } from '../batch/contents';
 import type { ConversionApi } from '../http/conversion-api';
+import { isProtected } from '../protection/protected-file';
 import type { UploadFileInput, UploadFileResult } from '../shared/activities';
 import { defined } from '../shared/defined';
 import { lastSegment } from '../shared/job';
 import { hasAny } from '../shared/warnings';
-import { StorageError } from '../storage/errors';
+import { isLocked, StorageError } from '../storage/errors';
 import type { SourceFile } from '../storage/file-store';
 import type { Stores } from '../storage/stores';
 import { runAttempt, type ActivityAttempt, type ActivityDependencies } from './activity-attempt';
@@ -23,7 +24,9 @@ export function createUploadFile(dependencies: ActivityDependencies) {
       const host = input.destination === undefined ? undefined : ownHost(files, input.destination);
       // Before anything is spent: a conversion whose result can't be stored is not started.
       if (await isThere(files, input, attempt)) return { skipped: true };
-      const sent = (await sentBefore(files, input, attempt)) ?? (await send(api(input.app), source, attempt));
+      const before = await sentBefore(files, input, attempt);
+      if (!before) await refuseProtected(files, source, attempt);
+      const sent = before ?? (await send(api(input.app), source, attempt));
       return { skipped: false, ...sent, ...defined({ bytes: source.size, host }) };
     });
 }
@@ -39,6 +42,23 @@ async function sentBefore(
   if (!upload) return undefined;
   const source = await sameContent(files, uri, { content: upload.source, signal });
   return source && { connector: upload.connector, source, requests: 0 };
+}
+
+/** A service can't open what asks for a password: it would take the upload, and often the money, for nothing. */
+async function refuseProtected(files: Stores, { uri, size }: SourceFile, { signal }: ActivityAttempt): Promise<void> {
+  const readAt = (start: number, length: number) => firstBytes(files.read(uri, { start, signal }), length);
+  if (await isProtected({ size, readAt })) throw isLocked(uri);
+}
+
+async function firstBytes(body: AsyncIterable<Buffer>, length: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes >= length) break;
+  }
+  return Buffer.concat(chunks).subarray(0, length);
 }
 
 async function send(service: ConversionApi, source: SourceFile, attempt: ActivityAttempt): Promise<Sent> {

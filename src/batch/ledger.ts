@@ -209,14 +209,22 @@ function endedRow(row: LedgerRow, result: BatchItemResult): LedgerRow {
   });
 }
 
+/** A service that was short of something may refuse a file that it converts another day. */
+export const refusalsBelieved = 3;
+
 /** Absent unless the file itself is the reason: then another attempt ends in the same way. */
 function refusalOf(
   seen: Sighting,
   { status, code = '', message = '', charge, possiblyChargedExtra, source }: Omit<BatchItemResult, 'item'>,
 ): Pick<LedgerRow, 'seen' | 'refused'> {
-  const isOfFile = status === 'failed' && lookUpErrorCode(code)?.class === 'input';
+  // The worker's own finding, of which no attempt changes anything.
+  const isProtected = code === 'SOURCE_PROTECTED';
+  const isOfFile = status === 'failed' && (isProtected || lookUpErrorCode(code)?.class === 'input');
   if (!isOfFile || charge !== 'no' || possiblyChargedExtra !== undefined) return {};
-  return { seen: defined({ ...seen, source, times: (seen.times ?? 0) + 1 }), refused: { code, message } };
+  return {
+    seen: defined({ ...seen, source, times: isProtected ? refusalsBelieved : (seen.times ?? 0) + 1 }),
+    refused: { code, message },
+  };
 }
 
 /** Undefined if nothing can have been charged and nothing is marked. */

@@ -49,8 +49,8 @@ export interface RequestOptions {
 export interface ResultOptions extends RequestOptions {
   readonly ticket: DownloadTicket;
   /**
-   * Target format. If the ticket has no size, the first bytes are compared with it: a proxy's page, or nothing, fails
-   * with UNREADABLE_RESPONSE. Default: only nothing does.
+   * Target format, with which the first bytes are compared: a page, an error, or nothing fails with UNREADABLE_RESPONSE.
+   * Default: only nothing does.
    */
   readonly output?: string | undefined;
 }

@@ -1,28 +1,44 @@
-/** What a result of a format begins with; any format may also come as a zip of several files. */
-const signatures: Readonly<Record<string, readonly string[]>> = {
-  bmp: ['BM'],
-  gif: ['GIF8'],
-  jpeg: ['\xff\xd8\xff'],
-  jpg: ['\xff\xd8\xff'],
-  pdf: ['%PDF-'],
-  png: ['\x89PNG'],
-  tif: ['II', 'MM'],
-  tiff: ['II', 'MM'],
-  webp: ['RIFF'],
-  ...Object.fromEntries(['docx', 'epub', 'odp', 'ods', 'odt', 'pptx', 'xlsx', 'zip'].map((format) => [format, ['PK']])),
-};
-/** Some programs write a line or two before it. */
-const pdfHeaderWithin = 1_024;
+/**
+ * What a result of a format begins with, as patterns; any format may also come as a zip of several files. Formats that are not here may
+ * begin with anything.
+ */
+const starts = [
+  ['bmp', 'BM'],
+  ['docm docx dotm dotx epub odg odp ods odt ott potx ppsx pptm pptx xlsb xlsm xlsx xltx zip', 'PK'],
+  ['eps ps', '\x04?%!|\xc5\xd0\xd3\xc6'],
+  ['flac', 'fLaC|ID3'],
+  ['gif', 'GIF8'],
+  ['gz', '\x1f\x8b'],
+  ['ico', '\0\0[\x01\x02]\0'],
+  ['jpeg jpg', '\xff\xd8\xff'],
+  ['avif heic m4a m4v mp4', '[^]{4}ftyp'],
+  ['mkv webm', '\x1a\x45\xdf\xa3'],
+  ['mp3', 'ID3|\xff[\xe0-\xff]'],
+  ['oga ogg opus', 'OggS'],
+  // Some programs write a line or two before it.
+  ['pdf', '[^]*%PDF-'],
+  ['png', '\x89PNG'],
+  ['psd', '8BPS'],
+  ['rtf', '\\s*\\{\\\\rtf'],
+  ['tif tiff', 'II[*+]\0|MM\0[*+]'],
+  ['wav', '(RIFF|RF64)[^]{4}WAVE'],
+  ['webp', 'RIFF[^]{4}WEBP'],
+] as const;
+const signatures = new Map(
+  starts.flatMap(([formats, start]) =>
+    formats.split(' ').map((format) => [format, new RegExp(`^(?:${start}|PK)`)] as const),
+  ),
+);
 /** Formats that are, or may hold, a web page. */
 const markup = ['htm', 'html', 'mht', 'mhtml', 'php', 'shtml', 'xht', 'xhtml', 'xml'];
 const beginOfPage = /^\ufeff?\s*(<!--[^]*?-->\s*)*<(!doctype\s+html|html|head|body|h1|title|center)\b/i;
 
 /** Bytes that `problemOfResult` looks at. */
-export const checkedBytes = pdfHeaderWithin;
+export const checkedBytes = 1_024;
 
 /**
  * Why the beginning of a body is not that of a converted file, as a proxy's page or nothing at all is not; undefined if
- * it may be one. To be asked where the service announced no size, which tells more.
+ * it may be one.
  *
  * @param result.output target format, `format` or `format-type`; undefined: unknown, so that anything but nothing is taken.
  */
@@ -36,11 +52,8 @@ export function problemOfResult(result: {
   const [format = ''] = output?.toLowerCase().split('-') ?? [];
   if (format === '' || markup.includes(format)) return undefined;
   const text = start.subarray(0, checkedBytes).toString('latin1');
-  const expected = signatures[format];
-  if (expected) {
-    const isIt = format === 'pdf' ? text.includes('%PDF-') : expected.some((each) => text.startsWith(each));
-    if (isIt || text.startsWith('PK')) return undefined;
-  }
+  const expected = signatures.get(format);
+  if (expected?.test(text)) return undefined;
   if (beginOfPage.test(text) && (expected || /^text\/html\b/i.test(contentType))) {
     return `a web page came in place of the ${format} file`;
   }

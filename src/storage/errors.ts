@@ -8,6 +8,8 @@ export const storageErrorCodes = [
   'SOURCE_IS_DIRECTORY',
   'SOURCE_EMPTY',
   'SOURCE_UNREADABLE',
+  /** It opens only with a password or a certificate. */
+  'SOURCE_PROTECTED',
   /** The source changed after the job first looked at it; a new attempt starts from the new content. */
   'SOURCE_CHANGED',
   'DESTINATION_EXISTS',
@@ -65,6 +67,11 @@ export function cannotUse(uri: string, why: string, cause?: unknown): StorageErr
 
 export function isEmpty(uri: string): StorageError {
   return new StorageError({ code: 'SOURCE_EMPTY', message: `Cannot convert ${uri}: the file is empty.`, uri });
+}
+
+export function isLocked(uri: string): StorageError {
+  const message = `Cannot convert ${uri}: it opens only with a password or a certificate. Put a copy without one in its place.`;
+  return new StorageError({ code: 'SOURCE_PROTECTED', message, uri });
 }
 
 /** What a look tells of a file that cannot be looked at. @throws the failure itself if it may pass */

@@ -59,11 +59,17 @@ describe('download', () => {
     expect((await readAll(body)).toString()).toBe(content);
   });
 
-  it('takes a body of the announced size for the file, even if it looks like an error, or like nothing', async () => {
+  it('takes a body of the announced size for the file, even if it looks like an error, but not for one of another format', async () => {
     const content = JSON.stringify({ code: 'NOT_FOUND', message: 'The API endpoint does not exist.' });
     const { baseUrl } = await serving(content);
-    const { body } = await connectTo(baseUrl).download({ ticket: { ...ticket, size: content.length }, output: 'pdf' });
+    const sized = { ...ticket, size: content.length };
+    const { body } = await connectTo(baseUrl).download({ ticket: sized, output: 'txt' });
     expect((await readAll(body)).toString()).toBe(content);
+    const { body: wrong } = await connectTo(baseUrl).download({ ticket: sized, output: 'pdf' });
+    expect(await failureOf(readAll(wrong))).toMatchObject({
+      code: 'UNREADABLE_RESPONSE',
+      message: expect.stringContaining('does not begin like a pdf file') as unknown,
+    });
     const failure = await failureOf(connectTo(baseUrl).download({ ticket: { ...ticket, size: 4_711 } }));
     expect(failure.code).toBe('NOT_FOUND');
   });

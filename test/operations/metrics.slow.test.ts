@@ -120,7 +120,7 @@ describe('the metrics of a worker', () => {
   });
 
   it('count bytes of files and no others', () => {
-    expect(told.worker.sum('fileconv_transferred_bytes_total', { direction: 'down' })).toBe(5 * 'converted'.length);
+    expect(told.worker.sum('fileconv_transferred_bytes_total', { direction: 'down' })).toBe(5 * 'PK result'.length);
     const uploads = told.worker.sum('fileconv_requests_total', { endpoint: 'v1/upload/file' }) ?? 0;
     expect(told.worker.sum('fileconv_transferred_bytes_total', { direction: 'up' })).toBe(
       uploads * '# A report\n'.length,

@@ -246,7 +246,7 @@ describe('the plugin, installed from its tarball into an empty project', () => {
       });
       const sha256 = await Promise.race([archived, died]);
       expect(sha256).toMatch(/^[0-9a-f]{64}$/);
-      expect(await readFile(path.join(project.folder, 'files/archive/invoice.pdf'), 'utf8')).toBe('converted');
+      expect(await readFile(path.join(project.folder, 'files/archive/invoice.pdf'), 'utf8')).toBe('PK result');
       const job = await temporal.workflow.getHandle(`${workflowId}/pdf`).describe();
       expect(job).toMatchObject({ type: 'conversionJob', parentExecution: { workflowId } });
       expect(job.typedSearchAttributes.get(searchAttributes.app)).toBe('invoices');

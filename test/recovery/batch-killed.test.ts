@@ -34,6 +34,6 @@ it('every item of a batch whose worker was killed ends in one state, every outpu
   const names = await readdir(path.dirname(run.output(1)));
   expect(names.sort()).toEqual(run.items.map(({ item }) => `${item}.pdf`).sort());
   const contents = await Promise.all(run.items.map(({ item }) => readFile(run.output(item), 'utf8')));
-  expect(new Set(contents)).toEqual(new Set(['converted']));
+  expect(new Set(contents)).toEqual(new Set(['PK result']));
   expect((await runsOf(temporal, run.name)).length).toBeGreaterThan(1);
 });

@@ -75,7 +75,7 @@ describe('fileconv up', () => {
       await new Promise((resolve) => request.once('close', resolve));
     });
     const downloading = stubOf('downloading');
-    downloading.output = randomBytes(6 * 1024 ** 2);
+    downloading.output = Buffer.alloc(6 * 1024 ** 2, 'PK');
     first(downloading, 'download/url/get', (response) => {
       response.writeHead(200, { 'content-length': downloading.output.length });
       response.write(downloading.output.subarray(0, 1024 ** 2));

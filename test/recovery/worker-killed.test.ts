@@ -150,7 +150,7 @@ describe('after kill -9 of the worker and the start of another one', () => {
     for (const [app, stub] of stubs) {
       const scene = scenes[app];
       if (!scene) continue;
-      stub.output = randomBytes(scene.outputBytes ?? 100);
+      stub.output = Buffer.alloc(scene.outputBytes ?? 100, 'PK');
       scene.arrange?.(stub);
       jobs.set(app, await startJob({ app, scene, stub, taskQueue }));
     }

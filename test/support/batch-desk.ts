@@ -37,7 +37,7 @@ export class BatchDesk {
     this.folder = path.join(rig.folder, this.name);
   }
 
-  async put(name: string, text = `# ${name}\n`): Promise<string> {
+  async put(name: string, text: string | Buffer = `# ${name}\n`): Promise<string> {
     const file = path.join(this.folder, 'in', name);
     await mkdir(path.dirname(file), { recursive: true });
     await writeFile(file, text);

@@ -107,7 +107,7 @@ export async function startStubService(port = 0): Promise<StubService> {
       stub.conversions.set(id, stub.fileOf(seen));
       return id;
     },
-    output: Buffer.from('converted'),
+    output: Buffer.from('PK result'),
     count: (endpoint) => stub.requests.filter((seen) => seen.path === endpoint).length,
     on: (endpoint, handler) => handlers.set(endpoint, handler),
     answerAsAlways: (seen, response) => void always.get(seen.path)?.(seen, response, stub),

@@ -41,7 +41,7 @@ export function sweepsOfEachTest() {
     return name;
   }
 
-  async function put(name: string, text: string): Promise<string> {
+  async function put(name: string, text: string | Buffer): Promise<string> {
     const file = path.join(rig.folder, 'in', name);
     await mkdir(path.dirname(file), { recursive: true });
     await writeFile(file, text);

@@ -97,6 +97,18 @@ describe('in place of the bytes of a result', () => {
       expect(rig.stub.count('convert/file')).toBe(1);
     },
   );
+
+  it.each([
+    ['a web page', page],
+    ['an error in JSON', '{"error":{"code":"BUSY"}}'],
+    ['nothing', ''],
+  ])('%s of the announced size is fetched again too, and never gets the name of a result', async (_what, content) => {
+    rig.stub.asAlways('download/url');
+    rig.stub.output = Buffer.from(content);
+    expect((await convert()).end).toMatchObject({ code: 'UNREADABLE_RESPONSE', details: { charge: 'yes' } });
+    expect(existsSync(destination())).toBe(false);
+    expect([rig.stub.count('convert/file'), rig.stub.count('download/url/get')]).toEqual([1, 5]);
+  });
 });
 
 it('asks once more just before the deadline of the conversion, instead of giving up a pause earlier', async () => {

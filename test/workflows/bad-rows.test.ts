@@ -6,6 +6,7 @@ import type { BatchItemResult, ConversionBatchResult } from '../../src/shared/ba
 import { readJsonl } from '../batch/folder';
 import { BatchDesk } from '../support/batch-desk';
 import { rigOfEachTest } from '../support/conversion-worker';
+import { presentation } from '../protection/made-files';
 
 /** Batches some of whose rows are bad, or in each other's way, and whose folders can't be read as a whole. */
 
@@ -46,6 +47,17 @@ it('a row that is in the way of another one fails like that one, nothing is sent
   expect((await textOf(result, 'report.csv')).match(/failed.*DESTINATION_TAKEN/g)).toHaveLength(2);
   expect(JSON.parse(await textOf(result, 'report.json'))).toMatchObject({ unclear: 2, counts: { failed: 3 } });
   expect(await desk.problems()).toEqual([]);
+});
+
+it('a row whose file asks for a password fails before anything is sent, with what to do', async () => {
+  await desk.put('locked.ppt', presentation('secret'));
+  await desk.put('open.ppt', presentation());
+  const { result } = await desk.run();
+  expect(result).toMatchObject({ succeeded: 1, failed: 1, failures: { SOURCE_PROTECTED: 1 } });
+  expect(rig.stub.count('upload/file')).toBe(1);
+  const [locked] = await resultsOf(result);
+  expect(locked).toMatchObject({ status: 'failed', charge: 'no', requests: 0 });
+  expect(locked?.message).toMatch(/locked\.ppt: it opens only with a password or a certificate\. Put a copy without/);
 });
 
 it('a result is never paid twice nor replaced because of a row that is in its way, and is known when that is gone', async () => {

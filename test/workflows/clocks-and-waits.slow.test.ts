@@ -135,10 +135,10 @@ describe('answers that are no answers of the service, after others', () => {
       { status: 302, headers: { location: 'http://[' }, body: '' },
       'is not an http(s) URL',
     ],
-    ['brings fewer bytes than promised', { status: 200, headers: {}, body: 'conv' }, '9 bytes were to come, only 4'],
+    ['brings fewer bytes than promised', { status: 200, headers: {}, body: 'PK r' }, '9 bytes were to come, only 4'],
     [
       'brings more bytes than promised',
-      { status: 200, headers: {}, body: 'converted!' },
+      { status: 200, headers: {}, body: 'PK result!' },
       '9 bytes were to come, at least 10',
     ],
   ])('fail a download that %s at the fifth in a row', async (_title, { status, headers, body }, told) => {

@@ -25,7 +25,7 @@ it('converts every item of the manifest once, and tells what each cost', async (
     output: { bytes: 9, name: '7.pdf' },
     vcredits: 1,
   });
-  expect(await readFile(run.output(8), 'utf8')).toBe('converted');
+  expect(await readFile(run.output(8), 'utf8')).toBe('PK result');
 });
 
 it('reads on where its manifest has more rows than are read at a time, and tells each of them', async () => {

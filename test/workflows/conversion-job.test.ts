@@ -24,7 +24,7 @@ describe('conversionJob', () => {
 
   it('uploads, converts, polls and downloads, and tells what it spent', async () => {
     const result = await rig.client.convert(await rig.request());
-    expect(await readFile(path.join(rig.folder, 'out', 'report.pdf'), 'utf8')).toBe('converted');
+    expect(await readFile(path.join(rig.folder, 'out', 'report.pdf'), 'utf8')).toBe('PK result');
     expect(result).toMatchObject({
       status: 'succeeded',
       vcredits: 1,
@@ -157,7 +157,7 @@ describe('conversionJob', () => {
     });
     await rig.client.convert(await rig.request());
     expect(await readdir(path.join(rig.folder, 'out'))).toEqual(['report.pdf']);
-    expect(await readFile(path.join(rig.folder, 'out', 'report.pdf'), 'utf8')).toBe('converted');
+    expect(await readFile(path.join(rig.folder, 'out', 'report.pdf'), 'utf8')).toBe('PK result');
   });
 
   describe('when the outcome of the submit is unknown', () => {

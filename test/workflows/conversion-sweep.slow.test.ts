@@ -1,6 +1,7 @@
 import { appendFile, mkdir, readFile, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { WorkflowFailedError } from '@temporalio/client';
+import { presentation } from '../protection/made-files';
 import { planRun, startRun } from '../support/batches';
 import { quickPolicies } from '../support/conversion-worker';
 import { chargeProblems, conversionsOf } from '../support/invariant';
@@ -181,6 +182,18 @@ describe('a file that cannot be converted', () => {
     await put('bad.md', 'damaged in another way');
     expect(await sweep(name)).toMatchObject({ failed: 1 });
     expect(uploads('bad.md')).toBe(4);
+  });
+
+  it('is looked at once when it asks for a password, and again when it has changed', async () => {
+    const name = await schedule();
+    const locked = { ...counts, failed: 1, failures: { SOURCE_PROTECTED: 1 } };
+    for (const refused of [undefined, 1, undefined]) {
+      if (refused === undefined) await put('bad.md', presentation('secret'));
+      const swept = await sweep(name);
+      expect(swept).toMatchObject(locked);
+      expect(swept.refused).toBe(refused);
+    }
+    expect(uploads('bad.md')).toBe(0);
   });
 
   it('is never uploaded when the service says beforehand that it does not convert it, and tells why', async () => {

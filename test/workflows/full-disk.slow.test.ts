@@ -70,7 +70,7 @@ describe('a job', () => {
   });
 
   it('whose result finds no room waits for it in one activity, and fetches it once there is some', async () => {
-    rig.stub.output = Buffer.alloc(500, 'y');
+    rig.stub.output = Buffer.alloc(500, 'PK');
     const out = await makeOut(100);
     const source = await rig.source('report.md', 'small');
     const job = await rig.client.start({ source, output: 'pdf', destination: `${out}/`, policies: quickPolicies });
@@ -101,7 +101,7 @@ describe('a job', () => {
   ])(
     'fails at the deadline of parked jobs when there is no room until then: %s',
     async (_title, source, result, submits) => {
-      rig.stub.output = Buffer.alloc(result);
+      rig.stub.output = Buffer.alloc(result, 'PK');
       const out = await makeOut(100);
       const request = { source: await rig.source('report.md', Buffer.alloc(source, 'x')), output: 'pdf' };
       const policies = { ...quickPolicies, submitTimeout: '1 second', parkedDeadline: '2 seconds' };
@@ -152,7 +152,7 @@ describe('a batch', () => {
     // A user who may not mount one has a folder of which this store says so.
     const mounted = await mountMemory('size=9m');
     const out = mounted ?? (await makeOut(9 * megabyte));
-    rig.stub.output = Buffer.alloc(megabyte, 'z');
+    rig.stub.output = Buffer.alloc(megabyte, 'PK');
     const run = await planRun(rig.folder, 40, {
       request: { window },
       change: (row) => ({ ...row, destination: pathToFileURL(path.join(out, `${row.item}.pdf`)).href }),

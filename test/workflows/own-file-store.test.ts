@@ -26,7 +26,7 @@ async function attemptsOf({ workflowId }: ConversionHandle): Promise<number[]> {
 it('a job reads from the store and writes to it', async () => {
   const result = await (await start()).result();
   expect(result.output).toMatchObject({ uri: 'memory:///out/report.pdf', name: 'report.pdf', bytes: 9 });
-  expect(files.files.get('memory:///out/report.pdf')?.toString()).toBe('converted');
+  expect(files.files.get('memory:///out/report.pdf')?.toString()).toBe('PK result');
 });
 
 it.each([

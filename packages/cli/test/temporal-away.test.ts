@@ -71,8 +71,6 @@ it.each(['worker', 'callbacks'])(
     const cwd = await newFolder();
     const ended = await fileconv([part], { cwd });
     expect(ended).toMatchObject({ code: 1, stdout: '' });
-    expect(ended.stderr).toBe(
-      `error: No stack runs in ${cwd}/.fileconv. Start it (fileconv up), or name a Temporal that runs (TEMPORAL_ADDRESS).\n`,
-    );
+    expect(ended.stderr).toMatch(/^error: No stack runs in .* Start it \(fileconv up\), or name a Temporal that runs/);
   },
 );

@@ -6,7 +6,7 @@ import type { OnExisting, Unconvertible } from '../../shared/policies';
 import { capitalised, closestName, noConverter } from '../../shared/wording';
 import type { FileStore } from '../../storage/file-store';
 import { hashFile, hashSource, lookAtSource, sameContent } from '../contents';
-import type { LedgerRow } from '../ledger';
+import { refusalsBelieved, type LedgerRow } from '../ledger';
 import { contentAsDelivered, hasOptions, isThere, recallLeft, type Recalled } from '../recall';
 
 export type RepeatedRow = ConversionOptions &
@@ -183,9 +183,6 @@ export function asAsked({ code, message }: Refusal, unconvertible: Unconvertible
 
 /** With the stamp of its source, now. */
 type SightedRow = RepeatedRow & { stamp: string };
-
-/** A service that was short of something may refuse a file that it converts another day. */
-const refusalsBelieved = 3;
 
 /**
  * The refusals of earlier runs that still hold, since the source has not changed. Undefined if there is none; without `refused` if there were too few to be believed.

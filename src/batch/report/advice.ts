@@ -53,6 +53,7 @@ const table = [
   'SOURCE_NOT_FOUND | There is no such file | The message tells what is missing. Put it there, or correct the row; the worker must see it under the same path or URI.',
   'SOURCE_IS_DIRECTORY | The source is a folder | Name the files in it instead.',
   'SOURCE_UNREADABLE | The worker may not read the file | The message tells why. Let the user or the credentials of the worker read the file, and the folders above it.',
+  'SOURCE_PROTECTED | The file opens only with a password or a certificate | Put a copy without one in its place. Nothing was sent to the service.',
   'DESTINATION_EXISTS | Something stands where the result was to go | Move it away, or run the batch with `--on-existing skip`, `overwrite` or `rename`.',
   'DESTINATION_TAKEN | The place of the result is that of another row, or of a job that converts something else | The message tells whose. Choose another destination for one of them, or wait for the job.',
   'DESTINATION_INVALID DESTINATION_OUTSIDE | The row names no usable place for its result | The message tells why. Correct the row, or choose another --out.',

@@ -64,14 +64,17 @@ export function createHttpsFiles({
     async function* bytes(): AsyncGenerator<Buffer> {
       // A weak ETag cannot be a condition; it is compared all the same.
       const condition = seen?.etag?.startsWith('"') ? { 'if-match': seen.etag } : {};
-      const answer = await get(guard, url, condition, signals);
-      if (answer.statusCode !== 200) {
+      const answer = await get(guard, url, { ...condition, ...(start > 0 && { range: `bytes=${start}-` }) }, signals);
+      // A server may send everything all the same.
+      const isFromStart =
+        answer.statusCode === 206 && String(answer.headers['content-range']).startsWith(`bytes ${start}-`);
+      if (answer.statusCode !== 200 && !isFromStart) {
         answer.body.on('error', () => undefined).destroy();
         throw statusFailure(url, answer.statusCode);
       }
       const { etag, lastModified } = versionOf(answer);
       if (seen && (etag !== seen.etag || lastModified !== seen.lastModified)) throw changed(url);
-      let [passed, waitedMs, askedMs] = [0, 0, performance.now()];
+      let [passed, waitedMs, askedMs] = [isFromStart ? start : 0, 0, performance.now()];
       try {
         for await (const chunk of answer.body as AsyncIterable<Buffer>) {
           const skipped = Math.max(0, Math.min(chunk.length, start - passed));

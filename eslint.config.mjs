@@ -46,7 +46,7 @@ function boundary(folder, refused, { leastUp = 1 } = {}) {
  * which tests of the sources lack, and Jest refuses it in what it has not transformed.
  */
 const loadedLate = [
-  '^undici$',
+  '^(standardwebhooks|undici)$',
   '^@temporalio/worker$',
   '^temporal-file-conversion/s3$',
   '^\\./(client|nexus/handlers|plan-batch|write-report)$',

@@ -1,3 +1,5 @@
+import type * as Signing from 'standardwebhooks';
+import type * as Undici from 'undici';
 import { createPublicAgent, PrivateAddressError, type Resolve } from '../network/public-agent';
 import {
   isNoticeSecret,
@@ -68,14 +70,14 @@ export async function sendNotice(
   const headers = {
     'content-type': 'application/json',
     'user-agent': 'temporal-file-conversion',
-    ...(await headersOf({ id, body, secret })),
+    ...headersOf({ id, body, secret }),
   };
   const agent = createPublicAgent({ allowedHosts, section: 'notify', stallMs: answerWithinMs, resolve });
   const ended = AbortSignal.any([signal, AbortSignal.timeout(answerWithinMs)]);
   try {
     await agent.assertPublic(url);
     // Loaded for the first word: most workers send none.
-    const { request } = await import('undici');
+    const { request } = require('undici') as typeof Undici;
     const answer = await request(url, { method: 'POST', dispatcher: agent.dispatcher, headers, body, signal: ended });
     answer.body.on('error', () => undefined).destroy();
     if (answer.statusCode >= 200 && answer.statusCode < 300) return;
@@ -89,11 +91,11 @@ export async function sendNotice(
 }
 
 /** The signature counts from the attempt: a listener refuses what is minutes old. */
-async function headersOf({ id, body, secret }: { id: string; body: string; secret: string | undefined }) {
+function headersOf({ id, body, secret }: { id: string; body: string; secret: string | undefined }) {
   const now = new Date();
   const named = { 'webhook-id': id, 'webhook-timestamp': String(Math.floor(now.getTime() / 1_000)) };
   if (secret === undefined) return named;
-  const { Webhook } = await import('standardwebhooks');
+  const { Webhook } = require('standardwebhooks') as typeof Signing;
   return { ...named, 'webhook-signature': new Webhook(secret).sign(id, now, body) };
 }
 

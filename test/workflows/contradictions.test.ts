@@ -76,6 +76,7 @@ describe('a submit', () => {
 
 describe('a task', () => {
   const error = { code: 'INTERNAL_SERVER_ERROR', message: 'tries again.' };
+  beforeEach(() => rig.stub.on('convert/file', (_seen, response) => answerRunning(response, id)));
 
   it('that runs with an error in its result is waited for: only a completed task has failed', async () => {
     const running = (response: ServerResponse) =>
@@ -143,6 +144,7 @@ it('an empty id names no task: it is not known what became of the submit', async
 });
 
 it('a task that failed for nothing is converted again', async () => {
+  rig.stub.on('convert/file', (_seen, response) => answerRunning(response, id));
   rig.stub.first('task/response', (response) =>
     answerCompleted(response, id, { error: { code: 'INTERNAL_SERVER_ERROR', message: 'broken.' } }),
   );

@@ -18,9 +18,15 @@ function normalise(text: string): string {
     .replaceAll('\u1e9e', 'SS');
 }
 
+const isArabic = /\p{Script=Arabic}/u;
+const arabic = '[\\u0621-\\u064a\\u0671-\\u06d3]';
+/** What stretches the words of a line: a PDF may give it back as the digit of its glyph. */
+const stretch = new RegExp(`\\u0640|(?<=${arabic})1+(?=${arabic})`, 'g');
+
 /** As pages and words are compared: a PDF gives back the two letters of a ligature of lam and alef in either order. */
 function comparable(text: string): string {
-  return normalise(text).replace(/[\u0627\u0644\u0671]{2,}/g, (letters) => Array.from(letters).sort().join(''));
+  const plain = normalise(text).replace(stretch, '');
+  return plain.replace(/[\u0627\u0644\u0671]{2,}/g, (letters) => Array.from(letters).sort().join(''));
 }
 
 function countWords(normalised: string): Map<string, number> {
@@ -41,10 +47,12 @@ export function lostWords(text: string, ...pages: readonly string[]): string[] {
   if (lacking.length === 0) return [];
   const own = countWords(comparable(text));
   // A word that the text has as often as the pages stands for itself, and holds no other: the 1000 of a year no 100.
-  const isSpare: IsSpare = (each) => (own.get(each) ?? 0) < (there.get(each) ?? 0);
+  const spareOf = (each: string) => (there.get(each) ?? 0) - (own.get(each) ?? 0);
+  const isSpare: IsSpare = (each) => spareOf(each) > 0;
   const run = runOf(all, isSpare);
   const lost = lacking.flatMap(([each, times]) => {
-    const found = Math.max(...asSet(each).map((way) => occurrences(run, comparable(way), times)));
+    const whole = Math.max(...asSet(each).map((way) => occurrences(run, comparable(way), times)));
+    const found = whole + (isArabic.test(each) ? cutInTwo(comparable(each), spareOf) : 0);
     return found < times ? [{ each, times: times - found }] : [];
   });
   const endsThatSplit = lost.length > mostSplit ? () => 0 : splitWords(pages, isSpare);
@@ -52,6 +60,12 @@ export function lostWords(text: string, ...pages: readonly string[]): string[] {
     const split = splitAtAnEnd * endsThatSplit(comparable(each));
     return Array.from({ length: Math.max(0, times - split) }, () => each);
   });
+}
+
+/** How often both halves of a word are spare: a number may stand between them where lines run from right to left. */
+function cutInTwo(each: string, spareOf: (part: string) => number): number {
+  const halves = Array.from(each, (_, at) => [each.slice(0, at), each.slice(at)]).slice(1);
+  return Math.max(0, ...halves.map((parts) => Math.min(...parts.map(spareOf))));
 }
 
 /** As a page may give a word back: as it was written; from right to left; or there with its digits before its letters. */

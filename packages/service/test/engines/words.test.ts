@@ -35,6 +35,8 @@ describe('words of a text that its pages lack', () => {
     ['capitals', 'Straße', 'STRASSE'],
     ['capitals that have a form of their own', 'Straße', 'STRA\u1e9eE'],
     ['ligatures of Arabic, whose letters a page changes', 'السلام الاقتصاد لأن', 'السالم االقتصاد ألن'],
+    ['words of Arabic that are stretched to fill a line', 'الله السماوات', 'الل1ه السـماوات'],
+    ['a word of Arabic into which a page sets a number', 'جميلا ١٢٣٤ لا', 'جمي ١٢٣٤ اًل\nال'],
     ['ligatures of Arabic that have a form of their own', 'السلام لأن', 'الس\ufefbم \ufef7ن'],
     ['accents of their own', 'é naïve', 'e\u0301 nai\u0308ve'],
     [

@@ -57,3 +57,19 @@ export function textAndScan(text: string, scan: { jpeg: Buffer; width: number; h
     7,
   );
 }
+
+/** A page with a word, and others that nobody sees: below the page, and in a row that is too low for them. */
+export function unseenText(): Buffer {
+  const word = (text: string, y: number) => `BT /F1 12 Tf 50 ${y} Td (${text}) Tj ET`;
+  const content = `${word('Seen', 705)} ${word('Below', -30)} q 50 600 200 1 re W n ${word('Clipped', 580)} Q`;
+  return pdfOf(
+    [
+      '<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>',
+      `<</Length ${content.length}>>stream\n${content}\nendstream`,
+      '<</Type/Page/Parent 4 0 R/MediaBox[0 0 400 800]/Resources<</Font<</F1 1 0 R>>>>/Contents 2 0 R>>',
+      '<</Type/Pages/Kids[3 0 R]/Count 1>>',
+      '<</Type/Catalog/Pages 4 0 R>>',
+    ],
+    5,
+  );
+}

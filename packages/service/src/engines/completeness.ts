@@ -54,8 +54,12 @@ function describeLost(lost: readonly string[]): Warnings {
 }
 
 /** What no reader hands on. */
-function describeAside({ commentCount, noteCount }: OfficeTexts): Warnings {
+function describeAside({ commentCount, noteCount, insertedCount }: OfficeTexts): Warnings {
   const warnings: Warnings = {};
+  if (insertedCount > 0) {
+    warnings['INSERTED_FILES_LOST'] =
+      `${insertedCount} file(s) that another program has put into the document whole (altChunk) are not in the result. Open it in Word, save it and convert it again.`;
+  }
   if (commentCount > 0) {
     warnings['COMMENTS_LOST'] = `${commentCount} comment(s) of the document are not in the result.`;
   }
@@ -66,22 +70,31 @@ function describeAside({ commentCount, noteCount }: OfficeTexts): Warnings {
 /** What of a document, of slides or of a spreadsheet is not on the pages that a program has printed. */
 export async function describeUnprinted(request: EngineRequest, input: Buffer, pdf: Uint8Array): Promise<Warnings> {
   const { reader } = request.route;
-  if (reader === 'xlsx' || reader === 'ods') return describeUnprintedCells(request, input, pdf);
+  if (/^(xls|xlsx|ods)$/.test(reader)) return describeUnprintedCells(request, input, pdf);
   const texts = officeTexts(reader, input);
-  return texts ? { ...describeAside(texts), ...(await describePages(request, texts.body, pdf)) } : {};
+  if (!texts) return {};
+  const text = texts.body === undefined ? undefined : `${texts.body}\n${texts.diagrams}`;
+  return { ...describeAside(texts), ...(await describePages(request, text, pdf)) };
 }
 
-async function describePages(request: EngineRequest, body: string | undefined, pdf: Uint8Array): Promise<Warnings> {
+async function describePages(
+  request: EngineRequest,
+  body: string | undefined,
+  pdf: Uint8Array,
+  isSheet = false,
+): Promise<Warnings> {
   const { warnings, shown } = await describeMissingGlyphs(body ?? '');
   const text = request.parameters.pages === undefined ? shown : '';
-  return { ...warnings, ...(await checkPdf(pdf, { text, isSet: false })) };
+  return { ...warnings, ...(await checkPdf(pdf, { text, isSet: false, isSheet })) };
 }
 
 async function describeUnprintedCells(request: EngineRequest, input: Buffer, pdf: Uint8Array): Promise<Warnings> {
-  if (!isHere({ npm: '@e965/xlsx' })) return {};
-  const { shownTexts } = await import('./spreadsheet.js');
-  const cells = await shownTexts(input, request.route.reader as 'xlsx' | 'ods');
-  return cells ? { ...cells.warnings, ...(await describePages(request, cells.text, pdf)) } : {};
+  const { reader } = request.route;
+  const isRead = reader !== 'xls' && isHere({ npm: '@e965/xlsx' });
+  const cells = isRead
+    ? await (await import('./spreadsheet.js')).shownTexts(input, reader as 'xlsx' | 'ods')
+    : undefined;
+  return { ...cells?.warnings, ...(await describePages(request, cells?.text, pdf, true)) };
 }
 
 /** The text of a result, or more than that. */

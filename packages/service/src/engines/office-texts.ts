@@ -12,20 +12,34 @@ export interface OfficeTexts {
   readonly noteCount: number;
   /** Charts and diagrams (SmartArt), which only a program that lays out draws. */
   readonly drawingCount: number;
+  /** The text of diagrams, of which a program may draw nothing. */
+  readonly diagrams: string;
+  /** Whole files of other formats that are to be read where they stand. */
+  readonly insertedCount: number;
 }
+
+const nothing = { headers: '', commentCount: 0, noteCount: 0, drawingCount: 0, diagrams: '', insertedCount: 0 };
 
 /** By the name of the reader; undefined for a format of which nothing is known here. */
 export function officeTexts(reader: string, file: Buffer): OfficeTexts | undefined {
-  if (reader === 'docx') return { ...wordTexts(file), noteCount: 0, drawingCount: drawingsOf(file) };
+  if (reader === 'docx') return { ...nothing, ...wordTexts(file), ...drawingsOf(file) };
   if (reader === 'odt' || reader === 'odp') return openTexts(file);
   if (reader === 'pptx') return slideTexts(file);
   return reader === 'rtf' ? richTexts(file.toString('latin1')) : undefined;
 }
 
 /** Of a document that XML describes, each chart or diagram is a part of its own. */
-function drawingsOf(file: Buffer): number {
-  const isDrawing = (name: string) => /^(word|ppt)\/(charts\/chart|diagrams\/data)\d*\.xml$/.test(name);
-  return entriesOf(file).filter(({ name }) => isDrawing(name)).length;
+function drawingsOf(file: Buffer): Pick<OfficeTexts, 'drawingCount' | 'diagrams'> {
+  const diagrams = partsOf(file, /^(word|ppt)\/diagrams\/data\d*\.xml$/);
+  const charts = entriesOf(file).filter(({ name }) => /^(word|ppt)\/charts\/chart\d*\.xml$/.test(name));
+  return {
+    drawingCount: charts.length + diagrams.length,
+    diagrams: diagrams.map((xml) => readXml(xml, drawn)).join('\n'),
+  };
+}
+
+function partsOf(file: Buffer, name: RegExp): string[] {
+  return entriesOf(file).flatMap((entry) => (name.test(entry.name) ? (textOfEntry(file, entry) ?? []) : []));
 }
 
 interface Reading {
@@ -64,6 +78,7 @@ function openTexts(file: Buffer): OfficeTexts {
   const headers = styles.match(/<style:(header|footer)[\w-]*(?=[\s>])[^]*?<\/style:\1[\w-]*>/g) ?? [];
   const notes = body.match(/<presentation:notes[\s>][^]*?<\/presentation:notes>/g) ?? [];
   return {
+    ...nothing,
     body: readXml(body, openDocument),
     headers: headers.map((each) => readXml(each, openDocument)).join('\n'),
     commentCount: body.match(/<office:annotation[\s>]/g)?.length ?? 0,
@@ -78,18 +93,19 @@ function openTexts(file: Buffer): OfficeTexts {
 const drawn: Reading = { holds: /^t$/, skips: /^(fld|Fallback)$/, ends: /^(p|br|tab)$/ };
 
 function slideTexts(file: Buffer): OfficeTexts {
-  const partsOf = (name: RegExp) =>
-    entriesOf(file).flatMap((entry) => (name.test(entry.name) ? (textOfEntry(file, entry) ?? []) : []));
-  const shown = partsOf(/^ppt\/slides\/slide\d+\.xml$/).filter((xml) => !/<p:sld [^>]*show="(0|false)"/.test(xml));
+  const shown = partsOf(file, /^ppt\/slides\/slide\d+\.xml$/).filter(
+    (xml) => !/<p:sld [^>]*show="(0|false)"/.test(xml),
+  );
   return {
+    ...nothing,
+    ...drawingsOf(file),
     body: shown.map((xml) => readXml(xml, drawn)).join('\n'),
-    headers: '',
-    commentCount: partsOf(/^ppt\/comments\/.*\.xml$/).reduce(
+    commentCount: partsOf(file, /^ppt\/comments\/.*\.xml$/).reduce(
       (sum, xml) => sum + (xml.match(/<(p|p188):cm[\s>]/g)?.length ?? 0),
       0,
     ),
-    noteCount: partsOf(/^ppt\/notesSlides\/notesSlide\d+\.xml$/).filter((xml) => hasWords(readXml(xml, drawn))).length,
-    drawingCount: drawingsOf(file),
+    noteCount: partsOf(file, /^ppt\/notesSlides\/notesSlide\d+\.xml$/).filter((xml) => hasWords(readXml(xml, drawn)))
+      .length,
   };
 }
 
@@ -101,10 +117,9 @@ function richTexts(rtf: string): OfficeTexts {
       /^\\(par|tab|line|cell)/.test(sign) ? ' ' : '',
     );
   return {
+    ...nothing,
     headers: headers.map(plain).join('\n'),
     commentCount: groupsOf(rtf, /\{\\\*\\annotation(?![a-z])/g).length,
-    noteCount: 0,
-    drawingCount: 0,
   };
 }
 

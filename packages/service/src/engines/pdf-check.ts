@@ -1,5 +1,6 @@
 import type { PDFiumPage } from '@hyzyla/pdfium';
 import type { Warnings } from './conversion';
+import { count } from './input';
 import { textOfPage, withPdf } from './pdf-reader';
 import { pdfiumOf } from './pdfium';
 import { isHere } from './programs';
@@ -17,8 +18,14 @@ interface Box {
 /** Edges of letters that touch are no overlap. */
 const [tolerance, overlap] = [3, 0.4];
 
-/** `text`: what should be in it; `isSet`: nothing of it stands outside of a page or over other text on purpose. */
-export async function checkPdf(pdf: Uint8Array, { text, isSet }: { text: string; isSet: boolean }): Promise<Warnings> {
+/**
+ * `text`: what should be in it; `isSet`: nothing of it stands outside of a page or over other text on purpose; `isSheet`: signs stand
+ * for numbers that have no room.
+ */
+export async function checkPdf(
+  pdf: Uint8Array,
+  { text, isSet, isSheet = false }: { text: string; isSet: boolean; isSheet?: boolean },
+): Promise<Warnings> {
   if (!isHere({ npm: '@hyzyla/pdfium' })) return {};
   return withPdf(Buffer.from(pdf), (document) => {
     const pages = Array.from({ length: document.getPageCount() }, (_, number) =>
@@ -29,9 +36,16 @@ export async function checkPdf(pdf: Uint8Array, { text, isSet }: { text: string;
     if (lost.length > 0) {
       warnings['TEXT_LOST'] = `Not on the pages of the PDF: ${someWords(lost)} of the document.`;
     }
+    const narrow = isSheet ? pages.reduce((sum, page) => sum + count(page.text, noRoom), 0) - count(text, noRoom) : 0;
+    if (narrow > 0) {
+      warnings['CELLS_TOO_NARROW'] =
+        `${narrow} cell(s) show ### in place of a number or a date, because their columns are too narrow. Widen the columns, save the file and convert it again.`;
+    }
     return Promise.resolve(isSet ? { ...warnings, ...describePlaces(pages) } : warnings);
   });
 }
+
+const noRoom = /###/g;
 
 interface PageRead {
   readonly text: string;
@@ -46,9 +60,9 @@ function describePlaces(pages: readonly PageRead[]): Warnings {
     const numbers = pages.flatMap((page, index) => (of(page) > 0 ? [index + 1] : []));
     if (numbers.length === 0) return;
     const shown = numbers.slice(0, 5).join(', ') + (numbers.length > 5 ? ' and others' : '');
-    const count = pages.reduce((sum, page) => sum + of(page), 0);
+    const pieces = pages.reduce((sum, page) => sum + of(page), 0);
     warnings[name] =
-      `${count} piece(s) of text ${says}, on page ${shown}. Split wide tables and long lines, or choose a larger page_size.`;
+      `${pieces} piece(s) of text ${says}, on page ${shown}. Split wide tables and long lines, or choose a larger page_size.`;
   };
   tell('TEXT_OUTSIDE_PAGE', ({ outside }) => outside, 'leave the page');
   tell('TEXT_OVERLAPS', ({ overlapping }) => overlapping, 'are printed over other text');

@@ -8,12 +8,13 @@ const tag = /<(\/?)(?:(\w+):)?(\w+)([^<>]*?)(\/?)>|([^<]+)/g;
 /** All that Word's file holds to be read, whoever reads it; `body`: with its notes and its text boxes. */
 export function wordTexts(archive: Buffer) {
   const texts = { body: '', headers: '' };
-  let commentCount = 0;
+  let [commentCount, insertedCount] = [0, 0];
   for (const [part, xml] of partsOf(archive)) {
+    insertedCount += xml.match(/<\w+:altChunk[\s/>]/g)?.length ?? 0;
     if (part === 'comments') commentCount += xml.match(/<\w+:comment[\s>]/g)?.length ?? 0;
     else texts[part === 'header' || part === 'footer' ? 'headers' : 'body'] += `${textOfPart(xml)}\n`;
   }
-  return { ...texts, commentCount };
+  return { ...texts, commentCount, insertedCount };
 }
 
 function partsOf(archive: Buffer): [part: string, xml: string, name: string][] {

@@ -58,10 +58,19 @@ export function textAndScan(text: string, scan: { jpeg: Buffer; width: number; h
   );
 }
 
+const word = (text: string, y: number) => `BT /F1 12 Tf 50 ${y} Td (${text}) Tj ET`;
+
 /** A page with a word, and others that nobody sees: below the page, and in a row that is too low for them. */
 export function unseenText(): Buffer {
-  const word = (text: string, y: number) => `BT /F1 12 Tf 50 ${y} Td (${text}) Tj ET`;
-  const content = `${word('Seen', 705)} ${word('Below', -30)} q 50 600 200 1 re W n ${word('Clipped', 580)} Q`;
+  return pageOf(`${word('Seen', 705)} ${word('Below', -30)} q 50 600 200 1 re W n ${word('Clipped', 580)} Q`);
+}
+
+/** A page with a line of text. */
+export function printed(line: string): Buffer {
+  return pageOf(word(line, 705));
+}
+
+function pageOf(content: string): Buffer {
   return pdfOf(
     [
       '<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>',

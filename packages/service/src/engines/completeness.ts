@@ -1,5 +1,5 @@
 import { entriesOf, textOfEntry } from './archive';
-import type { EngineRequest, Warnings } from './conversion';
+import { type EngineRequest, fewOf, type Warnings } from './conversion';
 import { readInputText } from './input';
 import { describeMissingGlyphs } from './missing-glyphs';
 import { type OfficeTexts, officeTexts } from './office-texts';
@@ -36,6 +36,15 @@ export async function describeUnread(
   const texts = officeTexts(request.route.reader, input);
   if (!texts) return {};
   const warnings = describeAside(texts);
+  const hidden = lostWords(texts.hidden, '');
+  if (hidden.length > 0 || texts.hiddenSlideCount > 0) {
+    const what = hidden.length > 0 ? someWords(hidden) : `${texts.hiddenSlideCount} slide(s)`;
+    warnings['HIDDEN_TEXT_LOST'] = `Left out, because it is hidden: ${what}. Show it to have it converted.`;
+  }
+  if (texts.numbers.length > 0) {
+    warnings['NUMBERS_LOST'] =
+      `${texts.numbers.length} number(s) of headings and paragraphs that Word makes are not in the result, or are plain ones: ${fewOf([...new Set(texts.numbers)])}. An office program can save it as PDF.`;
+  }
   const headers = lostWords(texts.headers, '');
   if (headers.length > 0) {
     warnings['HEADERS_LOST'] = `Headers and footers are not in the result: ${someWords(headers)}.`;

@@ -32,6 +32,15 @@ describe('what a program does not print', () => {
     },
   );
 
+  it('are cells of an area that is to be printed, and no others', async () => {
+    const rows = `<row r="1">${inline('A1', 'Lost')}${inline('B1', 'Kept')}${inline('C1', 'Outside')}</row><row r="2">${inline('A2', 'Below')}</row>`;
+    const after =
+      '<definedNames><definedName name="_xlnm.Print_Area" localSheetId="0">\'A, b\'!$A$1:$B$1</definedName></definedNames>';
+    expect(await unprinted('xlsx', xlsx([{ name: 'A, b', rows }], { after }), 'Kept')).toEqual({
+      TEXT_LOST: 'Not on the pages of the PDF: 1 word(s) (LOST) of the document.',
+    });
+  });
+
   it('is the text of a diagram without a picture of it', async () => {
     const diagram = '<dgm:pt><dgm:t><a:p><a:r><a:t>Planned</a:t></a:r></a:p></dgm:t></dgm:pt>';
     expect(await unprinted('docx', docx(para('Kept'), { 'diagrams/data1': diagram }), 'Kept')).toEqual({

@@ -45,10 +45,7 @@ export async function describeUnread(
     warnings['NUMBERS_LOST'] =
       `${texts.numbers.length} number(s) of headings and paragraphs that Word makes are not in the result, or are plain ones: ${fewOf([...new Set(texts.numbers)])}. An office program can save it as PDF.`;
   }
-  const headers = lostWords(texts.headers, '');
-  if (headers.length > 0) {
-    warnings['HEADERS_LOST'] = `Headers and footers are not in the result: ${someWords(headers)}.`;
-  }
+  Object.assign(warnings, describeHeaders(texts));
   if (texts.drawingCount > 0) {
     warnings['DRAWINGS_LOST'] =
       `${texts.drawingCount} chart(s) or diagram(s) of the document are not in the result. An office program can save it as PDF.`;
@@ -60,6 +57,13 @@ export async function describeUnread(
 
 function describeLost(lost: readonly string[]): Warnings {
   return lost.length === 0 ? {} : { TEXT_LOST: `Not in the result: ${someWords(lost)} of the document.` };
+}
+
+function describeHeaders(texts: OfficeTexts): Warnings {
+  const headers = lostWords(texts.headers, '');
+  return headers.length === 0
+    ? {}
+    : { HEADERS_LOST: `Headers and footers are not in the result: ${someWords(headers)}.` };
 }
 
 /** What no reader hands on. */
@@ -84,6 +88,14 @@ export async function describeUnprinted(request: EngineRequest, input: Buffer, p
   if (!texts) return {};
   const text = texts.body === undefined ? undefined : `${texts.body}\n${texts.diagrams}`;
   return { ...describeAside(texts), ...(await describePages(request, text, pdf)) };
+}
+
+/** What of a document is not in the plain text that a program has written. */
+export function describeUnwritten({ route: { reader } }: EngineRequest, input: Buffer, text: Uint8Array): Warnings {
+  const texts = officeTexts(reader, input);
+  if (!texts) return {};
+  const lost = lostWords(texts.body ?? '', Buffer.from(text).toString('utf8'));
+  return { ...describeAside(texts), ...describeHeaders(texts), ...describeLost(lost) };
 }
 
 async function describePages(

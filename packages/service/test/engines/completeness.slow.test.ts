@@ -243,6 +243,16 @@ withPrograms(['writer', 'calc', 'impress'], () => {
     expect(await convert('a.pptx', slides)).toEqual({
       NOTES_LOST: "The speaker's notes of 1 slide(s) are not in the result.",
     });
+    const old = async (name: string, data: Buffer, output: string) =>
+      (await client.convertToBytes({ name, data }, output)).bytes;
+    expect(await convert('a.ppt', await old('a.pptx', slides, 'ppt'))).toEqual({
+      NOTES_LOST: "The speaker's notes of 1 slide(s) are not in the result.",
+    });
+    const doc = await old('a.docx', docx(para('Kept'), { header1: para('Headed') }), 'doc');
+    expect(await convert('a.doc', doc)).toEqual({});
+    expect((await client.convertToBytes({ name: 'a.doc', data: doc }, 'txt')).warning).toEqual({
+      HEADERS_LOST: 'Headers and footers are not in the result: 1 word(s) (HEADED).',
+    });
     expect(await convert('a.xlsx', clipped)).toEqual({
       TEXT_LOST: expect.stringMatching(
         /^Not on the pages of the PDF: \d+ word\(s\) \(COVEREDBYOTHERS\) of the document\.$/,

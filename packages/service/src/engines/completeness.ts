@@ -1,5 +1,5 @@
 import { entriesOf, textOfEntry } from './archive';
-import type { EngineRequest, Warnings } from './conversion';
+import { type EngineRequest, fewOf, type Warnings } from './conversion';
 import { readInputText } from './input';
 import { describeMissingGlyphs } from './missing-glyphs';
 import { type OfficeTexts, officeTexts } from './office-texts';
@@ -36,10 +36,16 @@ export async function describeUnread(
   const texts = officeTexts(request.route.reader, input);
   if (!texts) return {};
   const warnings = describeAside(texts);
-  const headers = lostWords(texts.headers, '');
-  if (headers.length > 0) {
-    warnings['HEADERS_LOST'] = `Headers and footers are not in the result: ${someWords(headers)}.`;
+  const hidden = lostWords(texts.hidden, '');
+  if (hidden.length > 0 || texts.hiddenSlideCount > 0) {
+    const what = hidden.length > 0 ? someWords(hidden) : `${texts.hiddenSlideCount} slide(s)`;
+    warnings['HIDDEN_TEXT_LOST'] = `Left out, because it is hidden: ${what}. Show it to have it converted.`;
   }
+  if (texts.numbers.length > 0) {
+    warnings['NUMBERS_LOST'] =
+      `${texts.numbers.length} number(s) of headings and paragraphs that Word makes are not in the result, or are plain ones: ${fewOf([...new Set(texts.numbers)])}. An office program can save it as PDF.`;
+  }
+  Object.assign(warnings, describeHeaders(texts));
   if (texts.drawingCount > 0) {
     warnings['DRAWINGS_LOST'] =
       `${texts.drawingCount} chart(s) or diagram(s) of the document are not in the result. An office program can save it as PDF.`;
@@ -53,9 +59,20 @@ function describeLost(lost: readonly string[]): Warnings {
   return lost.length === 0 ? {} : { TEXT_LOST: `Not in the result: ${someWords(lost)} of the document.` };
 }
 
+function describeHeaders(texts: OfficeTexts): Warnings {
+  const headers = lostWords(texts.headers, '');
+  return headers.length === 0
+    ? {}
+    : { HEADERS_LOST: `Headers and footers are not in the result: ${someWords(headers)}.` };
+}
+
 /** What no reader hands on. */
-function describeAside({ commentCount, noteCount }: OfficeTexts): Warnings {
+function describeAside({ commentCount, noteCount, insertedCount }: OfficeTexts): Warnings {
   const warnings: Warnings = {};
+  if (insertedCount > 0) {
+    warnings['INSERTED_FILES_LOST'] =
+      `${insertedCount} file(s) that another program has put into the document whole (altChunk) are not in the result. Open it in Word, save it and convert it again.`;
+  }
   if (commentCount > 0) {
     warnings['COMMENTS_LOST'] = `${commentCount} comment(s) of the document are not in the result.`;
   }
@@ -66,22 +83,39 @@ function describeAside({ commentCount, noteCount }: OfficeTexts): Warnings {
 /** What of a document, of slides or of a spreadsheet is not on the pages that a program has printed. */
 export async function describeUnprinted(request: EngineRequest, input: Buffer, pdf: Uint8Array): Promise<Warnings> {
   const { reader } = request.route;
-  if (reader === 'xlsx' || reader === 'ods') return describeUnprintedCells(request, input, pdf);
+  if (/^(xls|xlsx|ods)$/.test(reader)) return describeUnprintedCells(request, input, pdf);
   const texts = officeTexts(reader, input);
-  return texts ? { ...describeAside(texts), ...(await describePages(request, texts.body, pdf)) } : {};
+  if (!texts) return {};
+  const text = texts.body === undefined ? undefined : `${texts.body}\n${texts.diagrams}`;
+  return { ...describeAside(texts), ...(await describePages(request, text, pdf)) };
 }
 
-async function describePages(request: EngineRequest, body: string | undefined, pdf: Uint8Array): Promise<Warnings> {
+/** What of a document is not in the plain text that a program has written. */
+export function describeUnwritten({ route: { reader } }: EngineRequest, input: Buffer, text: Uint8Array): Warnings {
+  const texts = officeTexts(reader, input);
+  if (!texts) return {};
+  const lost = lostWords(texts.body ?? '', Buffer.from(text).toString('utf8'));
+  return { ...describeAside(texts), ...describeHeaders(texts), ...describeLost(lost) };
+}
+
+async function describePages(
+  request: EngineRequest,
+  body: string | undefined,
+  pdf: Uint8Array,
+  isSheet = false,
+): Promise<Warnings> {
   const { warnings, shown } = await describeMissingGlyphs(body ?? '');
   const text = request.parameters.pages === undefined ? shown : '';
-  return { ...warnings, ...(await checkPdf(pdf, { text, isSet: false })) };
+  return { ...warnings, ...(await checkPdf(pdf, { text, isSet: false, isSheet })) };
 }
 
 async function describeUnprintedCells(request: EngineRequest, input: Buffer, pdf: Uint8Array): Promise<Warnings> {
-  if (!isHere({ npm: '@e965/xlsx' })) return {};
-  const { shownTexts } = await import('./spreadsheet.js');
-  const cells = await shownTexts(input, request.route.reader as 'xlsx' | 'ods');
-  return cells ? { ...cells.warnings, ...(await describePages(request, cells.text, pdf)) } : {};
+  const { reader } = request.route;
+  const isRead = reader !== 'xls' && isHere({ npm: '@e965/xlsx' });
+  const cells = isRead
+    ? await (await import('./spreadsheet.js')).shownTexts(input, reader as 'xlsx' | 'ods')
+    : undefined;
+  return { ...cells?.warnings, ...(await describePages(request, cells?.text, pdf, true)) };
 }
 
 /** The text of a result, or more than that. */

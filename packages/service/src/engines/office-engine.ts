@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { describeUnprinted } from './completeness';
+import { describeUnprinted, describeUnwritten } from './completeness';
 import { ConversionFailure, type Converted, type ConvertedFile, type EngineRequest, wearOut } from './conversion';
 import { readInput, requireArchive } from './input';
 import { homeOf, lastLine, pathOf, programs, runProgram, workFolderOf } from './programs';
@@ -46,32 +46,50 @@ export async function convertOffice(request: EngineRequest): Promise<Converted |
   }
   files += 1;
   if (files >= filesPerProfile) wearOut();
-  const beside = 'soffice.bin';
-  const file = path.join(path.dirname(pathOf({ ...programs.writer, beside })), beside);
-  const folder = path.join(workFolderOf(request), 'result');
-  const parameters = [
-    `-env:UserInstallation=${pathToFileURL(await prepareProfile(homeOf(request))).href}`,
-    ...['--headless', '--norestore', '--nologo', '--nolockcheck', `--infilter=${readers[reader] ?? ''}`],
-    ...['--convert-to', targetOf(request), '--outdir', folder, request.inputPath],
-  ];
-  const once = await runProgram(file, parameters, request);
-  const ended = once.code === startAgain ? await runProgram(file, parameters, request) : once;
+  const started = Date.now();
+  const { ended, result } = await runOffice(request, targetOf(request));
   const extension = extensionOf(request.route.writer);
-  const result = path.join(folder, `${path.basename(request.inputPath, path.extname(request.inputPath))}.${extension}`);
   if (ended.signal === null && existsSync(result)) {
     if (request.route.writer === 'csv') {
       // Its own CSV has the first sheet, and says nothing of the others.
       const { convertSheets } = await import('./sheet-engine.js');
       return convertSheets({ ...request, route: { ...request.route, reader: extension } }, await readFile(result));
     }
-    const warnings = extension === 'pdf' ? await describeUnprinted(request, input, await readFile(result)) : {};
-    return { file: result, warnings };
+    if (extension !== 'pdf' && extension !== 'txt') return { file: result, warnings: {} };
+    // Old files tell nothing of themselves but by way of newer ones, for which a slow one has no time.
+    const newer = Date.now() - started < request.timeoutMs / 4 ? newerFormats[reader] : undefined;
+    const copy = newer === undefined ? undefined : (await runOffice(request, newer)).result;
+    const isCopied = copy !== undefined && existsSync(copy);
+    const readable = isCopied ? { ...request, route: { ...request.route, reader: newer ?? reader } } : request;
+    const describe = extension === 'pdf' ? describeUnprinted : describeUnwritten;
+    return {
+      file: result,
+      warnings: await describe(readable, isCopied ? await readFile(copy) : input, await readFile(result)),
+    };
   }
   if (ended.signal !== null) wearOut();
   const reason = ended.signal ?? lastLine(ended.says, request).replace(/^Error: /, '');
   throw new ConversionFailure(
     `LibreOffice could not convert the ${request.inputFormat} file to ${request.outputFormat}; it may be damaged, or need a password (${reason}).`,
   );
+}
+
+const newerFormats: Readonly<Record<string, string>> = { doc: 'docx', ppt: 'pptx' };
+
+/** Starts LibreOffice once; `result`: where the file is then, if there is one. */
+async function runOffice(request: EngineRequest, target: string) {
+  const beside = 'soffice.bin';
+  const file = path.join(path.dirname(pathOf({ ...programs.writer, beside })), beside);
+  const folder = path.join(workFolderOf(request), 'result');
+  const parameters = [
+    `-env:UserInstallation=${pathToFileURL(await prepareProfile(homeOf(request))).href}`,
+    ...['--headless', '--norestore', '--nologo', '--nolockcheck', `--infilter=${readers[request.route.reader] ?? ''}`],
+    ...['--convert-to', target, '--outdir', folder, request.inputPath],
+  ];
+  const once = await runProgram(file, parameters, request);
+  const ended = once.code === startAgain ? await runProgram(file, parameters, request) : once;
+  const name = path.basename(request.inputPath, path.extname(request.inputPath));
+  return { ended, result: path.join(folder, `${name}.${target.split(':')[0] ?? ''}`) };
 }
 
 function extensionOf(writer: string): string {

@@ -1,5 +1,6 @@
-import { entriesOf, textOfEntry, textOfPart } from './archive';
+import { entriesOf, textOfEntry, textOfPart, withEntries } from './archive';
 import { decodeXml, wordTexts } from './word-document';
+import { wordNumbers } from './word-numbers';
 
 /** What the files of office programs hold to be read, whoever reads them. */
 
@@ -7,25 +8,54 @@ export interface OfficeTexts {
   /** Of a document with its notes and text boxes, or of slides that are shown. Undefined: not known of this format. */
   readonly body?: string;
   readonly headers: string;
+  /** Text that nobody sees. */
+  readonly hidden: string;
+  readonly hiddenSlideCount: number;
+  /** Those that Word makes, as `Article 1.`; their digits are not the right ones. */
+  readonly numbers: readonly string[];
   readonly commentCount: number;
   /** Slides with notes for the speaker. */
   readonly noteCount: number;
   /** Charts and diagrams (SmartArt), which only a program that lays out draws. */
   readonly drawingCount: number;
+  /** The text of diagrams, of which a program may draw nothing. */
+  readonly diagrams: string;
+  /** Whole files of other formats that are to be read where they stand. */
+  readonly insertedCount: number;
 }
+
+const nothing = {
+  headers: '',
+  hidden: '',
+  commentCount: 0,
+  noteCount: 0,
+  drawingCount: 0,
+  diagrams: '',
+  hiddenSlideCount: 0,
+  numbers: [],
+  insertedCount: 0,
+};
 
 /** By the name of the reader; undefined for a format of which nothing is known here. */
 export function officeTexts(reader: string, file: Buffer): OfficeTexts | undefined {
-  if (reader === 'docx') return { ...wordTexts(file), noteCount: 0, drawingCount: drawingsOf(file) };
+  if (reader === 'docx') return { ...nothing, ...wordTexts(file), ...drawingsOf(file), numbers: wordNumbers(file) };
   if (reader === 'odt' || reader === 'odp') return openTexts(file);
   if (reader === 'pptx') return slideTexts(file);
   return reader === 'rtf' ? richTexts(file.toString('latin1')) : undefined;
 }
 
 /** Of a document that XML describes, each chart or diagram is a part of its own. */
-function drawingsOf(file: Buffer): number {
-  const isDrawing = (name: string) => /^(word|ppt)\/(charts\/chart|diagrams\/data)\d*\.xml$/.test(name);
-  return entriesOf(file).filter(({ name }) => isDrawing(name)).length;
+function drawingsOf(file: Buffer): Pick<OfficeTexts, 'drawingCount' | 'diagrams'> {
+  const diagrams = partsOf(file, /^(word|ppt)\/diagrams\/data\d*\.xml$/);
+  const charts = entriesOf(file).filter(({ name }) => /^(word|ppt)\/charts\/chart\d*\.xml$/.test(name));
+  return {
+    drawingCount: charts.length + diagrams.length,
+    diagrams: diagrams.map((xml) => readXml(xml, drawn)).join('\n'),
+  };
+}
+
+function partsOf(file: Buffer, name: RegExp): string[] {
+  return entriesOf(file).flatMap((entry) => (name.test(entry.name) ? (textOfEntry(file, entry) ?? []) : []));
 }
 
 interface Reading {
@@ -64,6 +94,7 @@ function openTexts(file: Buffer): OfficeTexts {
   const headers = styles.match(/<style:(header|footer)[\w-]*(?=[\s>])[^]*?<\/style:\1[\w-]*>/g) ?? [];
   const notes = body.match(/<presentation:notes[\s>][^]*?<\/presentation:notes>/g) ?? [];
   return {
+    ...nothing,
     body: readXml(body, openDocument),
     headers: headers.map((each) => readXml(each, openDocument)).join('\n'),
     commentCount: body.match(/<office:annotation[\s>]/g)?.length ?? 0,
@@ -77,20 +108,53 @@ function openTexts(file: Buffer): OfficeTexts {
 
 const drawn: Reading = { holds: /^t$/, skips: /^(fld|Fallback)$/, ends: /^(p|br|tab)$/ };
 
+const hiddenSlide = /<p:sld [^>]*show="(0|false)"/;
+
 function slideTexts(file: Buffer): OfficeTexts {
-  const partsOf = (name: RegExp) =>
-    entriesOf(file).flatMap((entry) => (name.test(entry.name) ? (textOfEntry(file, entry) ?? []) : []));
-  const shown = partsOf(/^ppt\/slides\/slide\d+\.xml$/).filter((xml) => !/<p:sld [^>]*show="(0|false)"/.test(xml));
+  const slides = partsOf(file, /^ppt\/slides\/slide\d+\.xml$/);
+  const shown = slides.filter((xml) => !hiddenSlide.test(xml));
   return {
+    ...nothing,
+    ...drawingsOf(file),
+    hiddenSlideCount: slides.length - shown.length,
     body: shown.map((xml) => readXml(xml, drawn)).join('\n'),
-    headers: '',
-    commentCount: partsOf(/^ppt\/comments\/.*\.xml$/).reduce(
+    commentCount: partsOf(file, /^ppt\/comments\/.*\.xml$/).reduce(
       (sum, xml) => sum + (xml.match(/<(p|p188):cm[\s>]/g)?.length ?? 0),
       0,
     ),
-    noteCount: partsOf(/^ppt\/notesSlides\/notesSlide\d+\.xml$/).filter((xml) => hasWords(readXml(xml, drawn))).length,
-    drawingCount: drawingsOf(file),
+    noteCount: partsOf(file, /^ppt\/notesSlides\/notesSlide\d+\.xml$/).filter((xml) => hasWords(readXml(xml, drawn)))
+      .length,
   };
+}
+
+/** Slides of which pandoc reads those that are shown. */
+export function readableSlides(file: Buffer): Buffer {
+  const [list, book] = ['ppt/_rels/presentation.xml.rels', 'ppt/presentation.xml'];
+  const targets = new Map(
+    Array.from(textOfPart(file, list).matchAll(/<Relationship\s[^>]*>/g), ([relation]) => {
+      const [id, target] = ['Id', 'Target'].map((name) => new RegExp(`\\s${name}="([^"]*)"`).exec(relation)?.[1] ?? '');
+      return [id, target?.replace(/^(\/?ppt\/)?/, 'ppt/') ?? ''];
+    }),
+  );
+  const xml = textOfPart(file, book);
+  const shown = xml.replace(/<p:sldId\s[^>]*r:id="([^"]*)"[^>]*\/>/g, (slide, id: string) =>
+    hiddenSlide.test(textOfPart(file, targets.get(id) ?? '')) ? '' : slide,
+  );
+  return shown === xml ? file : withEntries(file, new Map([[book, shown]]));
+}
+
+/** Fields of which pandoc leaves out the text that they show. */
+const openField =
+  /<(\/?)text:(user-field-(?:get|input)|variable-(?:set|get|input)|sequence(?:-ref)?|date|time|(?:creation|modification|print)-(?:date|time)|author-(?:name|initials)|(?:initial-)?creator|printed-by|sender-[\w-]+|placeholder|conditional-text|text-input|expression|title|subject|keywords|description|chapter|file-name|user-defined|drop-down)(?=[\s>])([^<>]*)>/g;
+
+/** A document of OpenDocument of which pandoc reads the fields. */
+export function readableOpenText(file: Buffer): Buffer {
+  const xml = textOfPart(file, 'content.xml');
+  const isHidden = /<text:variable-set\s[^<>]*text:display="none"[^<>]*>[^<]*<\/text:variable-set>/g;
+  const readable = xml
+    .replace(isHidden, '')
+    .replace(openField, (tag, _closing: string, _name: string, rest: string) => (rest.endsWith('/') ? tag : ''));
+  return readable === xml ? file : withEntries(file, new Map([['content.xml', readable]]));
 }
 
 /** Of RTF, what no reader hands on: the groups of headers, footers and comments. */
@@ -101,10 +165,9 @@ function richTexts(rtf: string): OfficeTexts {
       /^\\(par|tab|line|cell)/.test(sign) ? ' ' : '',
     );
   return {
+    ...nothing,
     headers: headers.map(plain).join('\n'),
     commentCount: groupsOf(rtf, /\{\\\*\\annotation(?![a-z])/g).length,
-    noteCount: 0,
-    drawingCount: 0,
   };
 }
 

@@ -15,6 +15,7 @@ import { withFormValues } from './html-forms';
 import { readInputText, requireArchive } from './input';
 import { readMarkdown } from './markdown';
 import { withWholePipeTables, withWholeWikiTables } from './markup-tables';
+import { readableOpenText, readableSlides } from './office-texts';
 import { breakStyle, plainTextDocument } from './plain-text';
 import { embedImages, type PandocRun, pageWriters } from './pandoc-document';
 import { withUnicodeLetters } from './rtf-text';
@@ -22,6 +23,13 @@ import { readableWord } from './word-document';
 
 /** Formats that are zip archives: a damaged file usually is not one. */
 const zipped = new Set(['docx', 'odt', 'epub', 'pptx', 'xlsx', 'ods']);
+
+/** What pandoc would leave out of them, or show although it is hidden. */
+const readableParts: Readonly<Record<string, (archive: Buffer) => Buffer>> = {
+  docx: readableWord,
+  odt: readableOpenText,
+  pptx: readableSlides,
+};
 
 /** Tables are read here: pandoc knows only commas, cuts longer rows silently and leaves cells of spreadsheets empty. */
 const tabular = new Set(['csv', 'tsv', 'xlsx', 'ods']);
@@ -119,8 +127,8 @@ async function prepare(
     const { json, warnings } = await spreadsheetDocument(input, writer, reader);
     return { from: 'json', input: json, warnings };
   }
-  if (reader === 'docx') return { from: reader, input: readableWord(input), warnings: {} };
-  if (zipped.has(reader)) return { from: reader, input, warnings: {} };
+  const readable = readableParts[reader] ?? ((archive: Buffer) => archive);
+  if (zipped.has(reader)) return { from: reader, input: readable(input), warnings: {} };
   const { text, warnings } = readInputText(input, inputFormat);
   if (reader === 'html') return { from: reader, input: withFormValues(text), warnings };
   if (reader === 'rtf') return { from: reader, input: withUnicodeLetters(text), warnings };

@@ -1,5 +1,6 @@
 import type { PDFiumPage } from '@hyzyla/pdfium';
 import type { Warnings } from './conversion';
+import { count } from './input';
 import { textOfPage, withPdf } from './pdf-reader';
 import { pdfiumOf } from './pdfium';
 import { isHere } from './programs';
@@ -17,19 +18,34 @@ interface Box {
 /** Edges of letters that touch are no overlap. */
 const [tolerance, overlap] = [3, 0.4];
 
-/** `text`: what should be in it; `isSet`: nothing of it stands outside of a page or over other text on purpose. */
-export async function checkPdf(pdf: Uint8Array, { text, isSet }: { text: string; isSet: boolean }): Promise<Warnings> {
+/**
+ * `text`: what should be in it; `isSet`: nothing of it stands outside of a page or over other text on purpose; `isSheet`: signs stand
+ * for numbers that have no room.
+ */
+export async function checkPdf(
+  pdf: Uint8Array,
+  { text, isSet, isSheet = false }: { text: string; isSet: boolean; isSheet?: boolean },
+): Promise<Warnings> {
   if (!isHere({ npm: '@hyzyla/pdfium' })) return {};
   return withPdf(Buffer.from(pdf), (document) => {
-    const pages = Array.from({ length: document.getPageCount() }, (_, number) => readPage(document.getPage(number)));
+    const pages = Array.from({ length: document.getPageCount() }, (_, number) =>
+      readPage(document.getPage(number), isSet),
+    );
     const lost = lostWords(text, ...pages.map((page) => page.text));
     const warnings: Warnings = {};
     if (lost.length > 0) {
       warnings['TEXT_LOST'] = `Not on the pages of the PDF: ${someWords(lost)} of the document.`;
     }
+    const narrow = isSheet ? pages.reduce((sum, page) => sum + count(page.text, noRoom), 0) - count(text, noRoom) : 0;
+    if (narrow > 0) {
+      warnings['CELLS_TOO_NARROW'] =
+        `${narrow} cell(s) show ### in place of a number or a date, because their columns are too narrow. Widen the columns, save the file and convert it again.`;
+    }
     return Promise.resolve(isSet ? { ...warnings, ...describePlaces(pages) } : warnings);
   });
 }
+
+const noRoom = /###/g;
 
 interface PageRead {
   readonly text: string;
@@ -44,18 +60,18 @@ function describePlaces(pages: readonly PageRead[]): Warnings {
     const numbers = pages.flatMap((page, index) => (of(page) > 0 ? [index + 1] : []));
     if (numbers.length === 0) return;
     const shown = numbers.slice(0, 5).join(', ') + (numbers.length > 5 ? ' and others' : '');
-    const count = pages.reduce((sum, page) => sum + of(page), 0);
+    const pieces = pages.reduce((sum, page) => sum + of(page), 0);
     warnings[name] =
-      `${count} piece(s) of text ${says}, on page ${shown}. Split wide tables and long lines, or choose a larger page_size.`;
+      `${pieces} piece(s) of text ${says}, on page ${shown}. Split wide tables and long lines, or choose a larger page_size.`;
   };
   tell('TEXT_OUTSIDE_PAGE', ({ outside }) => outside, 'leave the page');
   tell('TEXT_OVERLAPS', ({ overlapping }) => overlapping, 'are printed over other text');
   return warnings;
 }
 
-function readPage(page: PDFiumPage): PageRead {
+function readPage(page: PDFiumPage, isSet: boolean): PageRead {
   const { originalWidth: width, originalHeight: height } = page.getOriginalSize();
-  const text = textOfPage(page);
+  const text = isSet ? textOfPage(page) : seenText(page);
   const boxes = boxesOf(page);
   const outside = boxes.filter(
     ({ left, right, top, bottom }) =>
@@ -83,6 +99,69 @@ function shared(one: Box, other: Box): number {
   const width = Math.min(one.right, other.right) - Math.max(one.left, other.left);
   const height = Math.min(one.top, other.top) - Math.max(one.bottom, other.bottom);
   return width > 0 && height > 0 ? width * height : 0;
+}
+
+const textObject = 1;
+
+/** The text of a page without what stands outside of it, or is clipped, as what a cell or a row has no room for. */
+function seenText(page: PDFiumPage): string {
+  const { pdfium, handle } = pdfiumOf(page);
+  const memory = pdfium.wasmExports.malloc(64);
+  const text = pdfium._FPDFText_LoadPage(handle);
+  try {
+    const cut = cutTexts(page, memory);
+    if (cut.size === 0) return textOfPage(page);
+    const letters = Array.from({ length: pdfium._FPDFText_CountChars(text) }, (_, index) => {
+      const area = cut.get(pdfium._FPDFText_GetTextObject(text, index));
+      pdfium._FPDFText_GetCharBox(text, index, memory, memory + 8, memory + 16, memory + 24);
+      const [left = 0, right = 0, bottom = 0, top = 0] = new Float64Array(pdfium.HEAPU8.buffer, memory, 4);
+      const [x, y] = [(left + right) / 2, (bottom + top) / 2];
+      const isSeen = !area || (x >= area.left && x <= area.right && y >= area.bottom && y <= area.top);
+      // A hyphen at the end of a line.
+      return isSeen ? String.fromCodePoint(pdfium._FPDFText_GetUnicode(text, index)).replace('\u0002', '\ufffe') : ' ';
+    });
+    return letters.join('').replace(/\r\n?/g, '\n');
+  } finally {
+    pdfium.wasmExports.free(memory);
+    pdfium._FPDFText_ClosePage(text);
+  }
+}
+
+/** The pieces of text of which not all is seen, each with the part of the page where it would be. */
+function cutTexts(page: PDFiumPage, memory: number): Map<number, Box> {
+  const { pdfium, handle } = pdfiumOf(page);
+  const { originalWidth: right, originalHeight: top } = page.getOriginalSize();
+  const floats = (count: number) => new Float32Array(pdfium.HEAPU8.buffer, memory, count);
+  const cut = new Map<number, Box>();
+  for (let index = 0; index < pdfium._FPDFPage_CountObjects(handle); index += 1) {
+    const object = pdfium._FPDFPage_GetObject(handle, index);
+    if (pdfium._FPDFPageObj_GetType(object) !== textObject) continue;
+    let area: Box = { left: 0, bottom: 0, right, top };
+    const clip = pdfium._FPDFPageObj_GetClipPath(object);
+    for (let path = 0; path < pdfium._FPDFClipPath_CountPaths(clip); path += 1) {
+      const points = Array.from({ length: pdfium._FPDFClipPath_CountPathSegments(clip, path) }, (_, segment) => {
+        const place = pdfium._FPDFClipPath_GetPathSegment(clip, path, segment);
+        pdfium._FPDFPathSegment_GetPoint(place, memory, memory + 4);
+        return [...floats(2)] as [number, number];
+      });
+      const [xs, ys] = [points.map(([x]) => x), points.map(([, y]) => y)];
+      area = {
+        left: Math.max(area.left, Math.min(...xs)),
+        bottom: Math.max(area.bottom, Math.min(...ys)),
+        right: Math.min(area.right, Math.max(...xs)),
+        top: Math.min(area.top, Math.max(...ys)),
+      };
+    }
+    pdfium._FPDFPageObj_GetBounds(object, memory, memory + 4, memory + 8, memory + 12);
+    const [left = 0, bottom = 0, end = 0, head = 0] = floats(4);
+    const isWhole =
+      left >= area.left - tolerance &&
+      bottom >= area.bottom - tolerance &&
+      end <= area.right + tolerance &&
+      head <= area.top + tolerance;
+    if (!isWhole) cut.set(object, area);
+  }
+  return cut;
 }
 
 /** Of each piece of text on a page. */

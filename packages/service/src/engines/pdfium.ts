@@ -9,13 +9,33 @@ interface Pdfium {
   _FPDFAnnot_GetFormFieldName: (form: number, field: number, place: number, bytes: number) => number;
   _FPDFAnnot_GetSubtype: (annotation: number) => number;
   _FPDFAnnot_IsChecked: (form: number, field: number) => number;
+  _FPDFClipPath_CountPaths: (clip: number) => number;
+  _FPDFClipPath_CountPathSegments: (clip: number, path: number) => number;
+  _FPDFClipPath_GetPathSegment: (clip: number, path: number, index: number) => number;
+  _FPDFPageObj_GetBounds: (object: number, left: number, bottom: number, right: number, top: number) => number;
+  _FPDFPageObj_GetClipPath: (object: number) => number;
+  _FPDFPageObj_GetType: (object: number) => number;
   _FPDFPage_CloseAnnot: (annotation: number) => void;
+  _FPDFPage_CountObjects: (page: number) => number;
   _FPDFPage_Flatten: (page: number, usage: number) => number;
   _FPDFPage_GetAnnot: (page: number, index: number) => number;
   _FPDFPage_GetAnnotCount: (page: number) => number;
+  _FPDFPage_GetObject: (page: number, index: number) => number;
+  _FPDFPathSegment_GetPoint: (segment: number, x: number, y: number) => number;
   _FPDFText_ClosePage: (text: number) => void;
+  _FPDFText_CountChars: (text: number) => number;
   _FPDFText_CountRects: (text: number, start: number, count: number) => number;
   _FPDFText_GetRect: (text: number, index: number, left: number, top: number, right: number, bottom: number) => number;
+  _FPDFText_GetCharBox: (
+    text: number,
+    index: number,
+    left: number,
+    right: number,
+    bottom: number,
+    top: number,
+  ) => number;
+  _FPDFText_GetTextObject: (text: number, index: number) => number;
+  _FPDFText_GetUnicode: (text: number, index: number) => number;
   _FPDFText_LoadPage: (page: number) => number;
   _FPDF_ClosePage: (page: number) => void;
   _FPDF_GetFormType: (file: number) => number;

@@ -77,8 +77,8 @@ export function firstTable(book: WorkBook): { rows: string[][]; warnings: Warnin
 }
 
 /**
- * The texts of the cells that a program prints, and what it does not print of them. Undefined for a file that says itself what is
- * printed, or that is not read here.
+ * The texts of the cells that a program prints, and what it does not print of them. Undefined for a file that is not read here; no texts
+ * of a sheet of which it is not known what of it is printed.
  */
 export async function shownTexts(
   input: Buffer,
@@ -86,16 +86,16 @@ export async function shownTexts(
 ): Promise<{ text: string; warnings: Warnings } | undefined> {
   try {
     const { book } = await readBook(input, type, { dates: false });
-    const isChosen = book.Workbook?.Names?.some(({ Name }) => Name === '_xlnm.Print_Area') === true;
-    if (isChosen || (type === 'ods' && /table:print(-ranges|="false)/.test(textOfPart(input, 'content.xml')))) return;
+    const isChosen = type === 'ods' && /table:print(-ranges|="false)/.test(textOfPart(input, 'content.xml'));
     const { shown } = sheetsOf(book);
-    const texts = shown.flatMap(({ sheet }) => {
+    const texts = (isChosen ? [] : shown).flatMap(({ name, sheet }) => {
+      const isPrinted = printAreaOf(book, name);
       const data: Rows = sheet['!data'] ?? [];
       const { rows, columns } = gridOf(data, sheet);
       const covered = mergedCells(sheet['!merges'] ?? [], rows, columns).covered;
       // How a program shows numbers and formulas is its own affair.
       const isText = (y: number, x: number) =>
-        data[y]?.[x]?.t === 's' && data[y][x].f === undefined && !covered.has(positionOf(y, x));
+        data[y]?.[x]?.t === 's' && data[y][x].f === undefined && !covered.has(positionOf(y, x)) && isPrinted(y, x);
       return rows.flatMap((y) => columns.flatMap((x) => (isText(y, x) ? String(data[y]?.[x]?.v) : [])));
     });
     return { text: texts.join('\n'), warnings: describeComments(shown.flatMap(({ sheet }) => cellsOf(sheet))) };
@@ -103,6 +103,18 @@ export async function shownTexts(
     if (error instanceof ConversionFailure) return undefined;
     throw error;
   }
+}
+
+const areaOfCells = /^(?:'(?:[^']|'')*'|[^'!]+)!\$([A-Z]+)\$(\d+):\$([A-Z]+)\$(\d+)$/;
+
+/** Whether a cell of a sheet is printed; none is known to be where other sheets have areas, or this one has another than of cells. */
+function printAreaOf(book: WorkBook, sheet: string): (y: number, x: number) => boolean {
+  const areas = book.Workbook?.Names?.filter(({ Name }) => Name === '_xlnm.Print_Area') ?? [];
+  if (areas.length === 0) return () => true;
+  const own = areas.find(({ Sheet }) => Sheet === book.SheetNames.indexOf(sheet));
+  const [, left = '', top, right = '', bottom] = areaOfCells.exec(own?.Ref ?? '') ?? [];
+  const column = (letters: string) => Array.from(letters).reduce((sum, each) => sum * 26 + parseInt(each, 36) - 9, 0);
+  return (y, x) => y + 1 >= Number(top) && y < Number(bottom) && x + 1 >= column(left) && x < column(right);
 }
 
 function sheetsOf(book: WorkBook) {

@@ -7,13 +7,15 @@ const tag = /<(\/?)(?:(\w+):)?(\w+)([^<>]*?)(\/?)>|([^<]+)/g;
 
 /** All that Word's file holds to be read, whoever reads it; `body`: with its notes and its text boxes. */
 export function wordTexts(archive: Buffer) {
-  const texts = { body: '', headers: '' };
-  let commentCount = 0;
+  const texts = { body: '', headers: '', hidden: '' };
+  let [commentCount, insertedCount] = [0, 0];
   for (const [part, xml] of partsOf(archive)) {
+    texts.hidden += Array.from(xml.matchAll(hiddenRun), ([run]) => run.match(textOfRun)?.join('') ?? '').join('\n');
+    insertedCount += xml.match(/<\w+:altChunk[\s/>]/g)?.length ?? 0;
     if (part === 'comments') commentCount += xml.match(/<\w+:comment[\s>]/g)?.length ?? 0;
     else texts[part === 'header' || part === 'footer' ? 'headers' : 'body'] += `${textOfPart(xml)}\n`;
   }
-  return { ...texts, commentCount };
+  return { ...texts, commentCount, insertedCount };
 }
 
 function partsOf(archive: Buffer): [part: string, xml: string, name: string][] {
@@ -94,18 +96,31 @@ interface Edit {
 
 /** Around text that pandoc leaves out with them: fields, directions of writing, marks of other programs. */
 const wrappers = /<\/?\w+:(?:fldSimple|dir|bdo|customXml)(?=[\s/>])[^<>]*>/g;
+/** A run that is not printed. */
+const hiddenRun =
+  /<(\w+:)r(?:\s[^>]*)?><\1rPr>(?:(?!<\/\1rPr>)[^])*<\1vanish(?![^>]*val="(?:0|false)")(?:(?!<\1r[\s>])[^])*?<\/\1r>/g;
+const textOfRun = /(?<=<\w+:t(?:\s[^>]*)?>)[^<]+/g;
+/** A box or a list of a form, whose value stands in its field alone. */
+const formField =
+  /<(\w+:)r(?:\s[^>]*)?>(?:<\1rPr>(?:(?!<\/\1rPr>)[^])*<\/\1rPr>)?<\1fldChar[^>]*><\1ffData>((?:(?!<\/\1ffData>)[^])*<\1(?:checkBox|ddList)>[^]*?)<\/\1ffData>/g;
 /** Text with its reading above it: pandoc leaves out both. */
 const ruby = /<(\w+:)ruby>[^]*?<\1rubyBase>([^]*?)<\/\1rubyBase><\/\1ruby>/g;
 
 /**
- * A file of which pandoc reads all: its tables have as many columns in their first rows as in all, for pandoc cuts longer rows, and a
+ * A file of which pandoc reads all that is shown: it has no hidden text, forms show their values, and its tables have as many columns in their first rows as in all, for pandoc cuts longer rows, and a
  * width of each column.
  */
 export function readableWord(archive: Buffer): Buffer {
   const changed = new Map<string, string>();
   for (const [part, original, name] of partsOf(archive)) {
     if (part === 'header' || part === 'footer' || part === 'comments') continue;
-    const xml = original.replace(wrappers, '').replace(ruby, '</$1r>$2<$1r>');
+    const xml = original
+      .replace(wrappers, '')
+      .replace(ruby, '</$1r>$2<$1r>')
+      .replace(hiddenRun, (run) => run.replace(textOfRun, ''))
+      .replace(formField, (field, prefix: string, data: string) => {
+        return `<${prefix}r><${prefix}t>${valueOfField(data)}</${prefix}t></${prefix}r>${field}`;
+      });
     const edits = editsOfTables(xml);
     if (edits.length === 0 && xml === original) continue;
     let whole = '';
@@ -117,6 +132,15 @@ export function readableWord(archive: Buffer): Buffer {
     changed.set(name, whole + xml.slice(at));
   }
   return withEntries(archive, changed);
+}
+
+function valueOfField(data: string): string {
+  const valueOf = (name: string) =>
+    new RegExp(`<\\w+:${name}(?:\\s+\\w+:val="([^"]*)")?\\s*/>`).exec(data)?.slice(0, 2);
+  const entries = Array.from(data.matchAll(/<\w+:listEntry\s+\w+:val="([^"]*)"/g), ([, entry = '']) => entry);
+  const [found, value = '1'] = valueOf('result') ?? valueOf('checked') ?? valueOf('default') ?? ['', '0'];
+  if (data.includes(':ddList>')) return entries[found === '' ? 0 : Number(value)] ?? '';
+  return /^(0|false)$/.test(value) ? '\u2610' : '\u2612';
 }
 
 const tableTag = /<(\/?)(\w+:)(tbl|tblGrid|gridCol|tr|tc|gridSpan|gridBefore)(?=[\s/>])([^<>]*?)(\/?)>/g;

@@ -24,7 +24,7 @@ const slides = pptx([
 /** A text that its neighbour covers. */
 const clipped = xlsx([
   {
-    rows: `<row r="1">${inline('A1', 'Coveredbyothers '.repeat(20))}${inline('B1', 'Neighbour')}<c r="C1"><v>42</v></c></row>`,
+    rows: `<row r="1">${inline('A1', 'Coveredbyothers '.repeat(20))}${inline('B1', 'Next')}<c r="C1"><v>42</v></c></row>`,
     after: '<headerFooter><oddHeader>&amp;C&amp;"Arial,Bold"Confidential &amp;P</oddHeader></headerFooter>',
   },
 ]);
@@ -91,6 +91,69 @@ describe('without the programs of a machine', () => {
     expect(warning).toEqual({ TEXT_LOST: 'Not in the result: 2 word(s) (GROUPED, BOX) of the document.' });
   });
 
+  async function read(format: string, data: Buffer) {
+    const { bytes, warning } = await running.client.convertToBytes({ name: `a.${format}`, data }, 'txt');
+    return { text: bytes.toString('utf8').split(/\s+/).join(' ').trim(), warnings: warning };
+  }
+
+  it('the text that fields of an OpenDocument text show is kept, and not of those that show none', async () => {
+    const field = (name: string, text: string, attributes = '') => `<text:${name}${attributes}>${text}</text:${name}>`;
+    const body = [
+      field('user-field-get', 'Customer', ' text:name="a"'),
+      field('variable-set', 'Price', ' text:name="b"'),
+      field('variable-set', 'Unseen', ' text:name="c" text:display="none"'),
+      field('sequence', '17'),
+      field('date', '5 May', ' text:fixed="true"'),
+      field('sender-lastname', 'Smith'),
+      field('conditional-text', 'True'),
+      '<text:placeholder/>',
+    ];
+    expect(await read('odt', odf({ kind: 'text', body: `<text:p>${body.join(' ')}</text:p>` }))).toEqual({
+      text: 'Customer Price 17 5 May Smith True',
+      warnings: {},
+    });
+  });
+
+  it('the values of the forms of older Words are kept', async () => {
+    const field = (data: string, code: string) =>
+      `<w:r><w:rPr><w:b/></w:rPr><w:fldChar w:fldCharType="begin"><w:ffData><w:name w:val="f"/>${data}</w:ffData></w:fldChar></w:r><w:r><w:instrText>${code}</w:instrText></w:r><w:r><w:fldChar w:fldCharType="separate"/></w:r><w:r><w:fldChar w:fldCharType="end"/></w:r>`;
+    const box = (data: string) => field(`<w:checkBox><w:sizeAuto/>${data}</w:checkBox>`, 'FORMCHECKBOX');
+    const list = (data: string) =>
+      field(`<w:ddList>${data}<w:listEntry w:val="Austria"/><w:listEntry w:val="Belgium"/></w:ddList>`, 'FORMDROPDOWN');
+    const boxes = [
+      '<w:default w:val="0"/><w:checked/>',
+      '<w:default w:val="1"/>',
+      '<w:default w:val="1"/><w:checked w:val="0"/>',
+      '',
+    ];
+    const data = docx(para(boxes.map(box).join('') + list('') + run(' ') + list('<w:result w:val="1"/>')));
+    expect(await read('docx', data)).toEqual({ text: '☒☒☐☐Austria Belgium', warnings: {} });
+  });
+
+  it('hidden text of a Word document and hidden slides are left out with a warning', async () => {
+    const hidden = run('Secret price', '<w:b/><w:vanish/>') + run('shown', '<w:vanish w:val="0"/>');
+    expect(await read('docx', docx(para(run('Kept ') + hidden)))).toEqual({
+      text: 'Kept shown',
+      warnings: {
+        HIDDEN_TEXT_LOST: 'Left out, because it is hidden: 2 word(s) (SECRET, PRICE). Show it to have it converted.',
+      },
+    });
+    const slides = pptx([{ shapes: ['Unseen'], isHidden: true }, { shapes: ['Titled'] }]);
+    expect(await read('pptx', slides)).toEqual({
+      text: 'Slide 1 Titled',
+      warnings: { HIDDEN_TEXT_LOST: 'Left out, because it is hidden: 1 slide(s). Show it to have it converted.' },
+    });
+  });
+
+  it('numbers that only Word makes are counted', async () => {
+    const numbering =
+      '<w:abstractNum w:abstractNumId="7"><w:lvl w:ilvl="0"><w:numFmt w:val="decimal"/><w:lvlText w:val="Article %1."/></w:lvl></w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="7"/></w:num>';
+    const article = para('Kept', '<w:numPr><w:ilvl w:val="0"/><w:numId w:val="1"/></w:numPr>');
+    expect((await read('docx', docx(article.repeat(2), { numbering }))).warnings).toEqual({
+      NUMBERS_LOST: expect.stringMatching(/^2 number\(s\) .*: Article 1\.\. An office program/) as string,
+    });
+  });
+
   it('what pandoc leaves out of other office files is counted', async () => {
     const convert = async (name: string, data: string | Buffer) =>
       (await running.client.convertToBytes({ name, data }, 'html')).warning;
@@ -100,6 +163,7 @@ describe('without the programs of a machine', () => {
       TEXT_LOST: 'Not in the result: 1 word(s) (BOXED) of the document.',
     });
     expect(await convert('a.pptx', slides)).toEqual({
+      HIDDEN_TEXT_LOST: 'Left out, because it is hidden: 1 slide(s). Show it to have it converted.',
       NOTES_LOST: "The speaker's notes of 1 slide(s) are not in the result.",
     });
     const rtf = String.raw`{\rtf1{\header Headed \{a\}\par}{\*\annotation{\*\atnref 1} Noted}Kept{\footer {\b Foo}ted}\par}`;
@@ -178,6 +242,16 @@ withPrograms(['writer', 'calc', 'impress'], () => {
     });
     expect(await convert('a.pptx', slides)).toEqual({
       NOTES_LOST: "The speaker's notes of 1 slide(s) are not in the result.",
+    });
+    const old = async (name: string, data: Buffer, output: string) =>
+      (await client.convertToBytes({ name, data }, output)).bytes;
+    expect(await convert('a.ppt', await old('a.pptx', slides, 'ppt'))).toEqual({
+      NOTES_LOST: "The speaker's notes of 1 slide(s) are not in the result.",
+    });
+    const doc = await old('a.docx', docx(para('Kept'), { header1: para('Headed') }), 'doc');
+    expect(await convert('a.doc', doc)).toEqual({});
+    expect((await client.convertToBytes({ name: 'a.doc', data: doc }, 'txt')).warning).toEqual({
+      HEADERS_LOST: 'Headers and footers are not in the result: 1 word(s) (HEADED).',
     });
     expect(await convert('a.xlsx', clipped)).toEqual({
       TEXT_LOST: expect.stringMatching(

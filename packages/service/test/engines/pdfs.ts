@@ -57,3 +57,28 @@ export function textAndScan(text: string, scan: { jpeg: Buffer; width: number; h
     7,
   );
 }
+
+const word = (text: string, y: number) => `BT /F1 12 Tf 50 ${y} Td (${text}) Tj ET`;
+
+/** A page with a word, and others that nobody sees: below the page, and in a row that is too low for them. */
+export function unseenText(): Buffer {
+  return pageOf(`${word('Seen', 705)} ${word('Below', -30)} q 50 600 200 1 re W n ${word('Clipped', 580)} Q`);
+}
+
+/** A page with a line of text. */
+export function printed(line: string): Buffer {
+  return pageOf(word(line, 705));
+}
+
+function pageOf(content: string): Buffer {
+  return pdfOf(
+    [
+      '<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>',
+      `<</Length ${content.length}>>stream\n${content}\nendstream`,
+      '<</Type/Page/Parent 4 0 R/MediaBox[0 0 400 800]/Resources<</Font<</F1 1 0 R>>>>/Contents 2 0 R>>',
+      '<</Type/Pages/Kids[3 0 R]/Count 1>>',
+      '<</Type/Catalog/Pages 4 0 R>>',
+    ],
+    5,
+  );
+}

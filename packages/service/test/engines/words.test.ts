@@ -13,6 +13,16 @@ describe('words of a text that its pages lack', () => {
     expect(lostWords('pay the invoice, pay it twice', 'Pay the')).toEqual(['PAY', 'INVOICE', 'IT', 'TWICE']);
   });
 
+  it('do not hide in longer words that are in the text themselves', () => {
+    const text = 'In 2024 with 1000 of 2500 items, 12345 pages: 100 250 34';
+    expect(lostWords(text, 'In 2024 with 1000 of 2500\r\nitems, 12345 pages:')).toEqual(['100', '250', '34']);
+    expect(lostWords('total 10', 'total10')).toEqual([]);
+  });
+
+  it('are named as they are written, whatever has been folded to compare them', () => {
+    expect(lostWords('السلام لأن', 'السالم')).toEqual(['لان']);
+  });
+
   it.each([
     ['a hyphen at the end of a line', 'invoices', 'in-\r\nvoices'],
     ['a hyphen that PDFium marks', 'invoices', 'in\ufffevoices'],
@@ -23,6 +33,11 @@ describe('words of a text that its pages lack', () => {
     ],
     ['ligatures', 'efficient office', 'e\ufb03cient o\ufb03ce'],
     ['capitals', 'Straße', 'STRASSE'],
+    ['capitals that have a form of their own', 'Straße', 'STRA\u1e9eE'],
+    ['ligatures of Arabic, whose letters a page changes', 'السلام الاقتصاد لأن', 'السالم االقتصاد ألن'],
+    ['words of Arabic that are stretched to fill a line', 'الله السماوات', 'الل1ه السـماوات'],
+    ['a word of Arabic into which a page sets a number', 'جميلا ١٢٣٤ لا', 'جمي ١٢٣٤ اًل\nال'],
+    ['ligatures of Arabic that have a form of their own', 'السلام لأن', 'الس\ufefbم \ufef7ن'],
     ['accents of their own', 'é naïve', 'e\u0301 nai\u0308ve'],
     [
       'soft hyphens and breaks within a word',

@@ -12,7 +12,7 @@ afterAll(removeFolders);
 it.each([
   { typed: ['ba'], is: ['batch'] },
   { typed: ['batch', 're'], is: ['report', 'resume', 'retry'] },
-  { typed: ['batch', 'run', '--on-'], is: ['--on-existing', '--on-unknown-outcome'] },
+  { typed: ['batch', 'run', '--on-'], is: ['--on-end', '--on-existing', '--on-unknown-outcome'] },
   { typed: ['convert', 'a.md', '--on-existing', ''], is: ['fail', 'skip', 'overwrite', 'rename'] },
   { typed: ['convert', '--on-existing', 'skip', 'a.md', '--t'], is: ['--to', '--tag'] },
   { typed: ['completion', ''], is: ['bash', 'zsh', 'fish'] },

@@ -3,6 +3,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { z } from 'zod';
 import { until } from '../../../test/support/until';
+import { freePort } from '../src/dev-server';
 import {
   fileconv,
   fileconvProcess,
@@ -117,17 +118,10 @@ it('a convert that waits follows the stack that is started again elsewhere', asy
   const server = childrenOf(pid).get('temporal') ?? 0;
   for (const each of [pid, server]) process.kill(each, 'SIGKILL');
   await Promise.all([untilDead(pid), untilDead(server)]);
-  // Somebody else has its port by now, so that the next one has another.
-  const other = createServer((socket) => socket.destroy());
-  const port = Number(new URL(`http://${temporal.address}`).port);
-  await new Promise<void>((resolve) => other.listen(port, '127.0.0.1', resolve));
-  try {
-    expect((await startDetached()).temporal.address).not.toBe(temporal.address);
-    expect(await waiting.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^a\.md → a\.html/) as string });
-    expect((await readFile(log, 'utf8')).split('md → html: successful')).toHaveLength(2);
-  } finally {
-    other.close();
-  }
+  await writeFile(path.join(cwd, '.fileconv/temporal-port.json'), String(await freePort()));
+  expect((await startDetached()).temporal.address).not.toBe(temporal.address);
+  expect(await waiting.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^a\.md → a\.html/) as string });
+  expect((await readFile(log, 'utf8')).split('md → html: successful')).toHaveLength(2);
 });
 
 it('one that can’t start says why, once, and leaves nothing that runs', async () => {

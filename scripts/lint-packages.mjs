@@ -12,9 +12,7 @@ try {
   const run = (tool, ...args) =>
     execFileSync(path.join(root, 'node_modules/.bin', tool), args, { cwd: root, stdio: 'inherit' });
   for (const tarball of [plugin, service, cli]) run('publint', '--strict', tarball);
-  run('attw', plugin);
-  // What is inside has no types that anybody sees.
-  run('attw', service, '--exclude-entrypoints', './internal/*');
+  for (const tarball of [plugin, service]) run('attw', tarball);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

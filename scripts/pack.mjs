@@ -92,12 +92,12 @@ function withinLib(manifest, needed) {
     const others = entries.filter(([name]) => !(name in folders)).sort(([a], [b]) => (a < b ? -1 : 1));
     return others.length > 0 && { [field]: Object.fromEntries(others) };
   };
-  const { main, types, bin, exports } = JSON.parse(
+  const { main, types, typesVersions, bin, exports } = JSON.parse(
     JSON.stringify(manifest).replaceAll(/"(\.\/)?(dist|bin)\//g, '"$1lib/$2/'),
   );
   return {
     ...manifest,
-    ...{ main, types, bin, exports, files: ['lib', ...dataFiles(manifest)] },
+    ...{ main, types, typesVersions, bin, exports, files: ['lib', ...dataFiles(manifest)] },
     ...merged('dependencies'),
     ...merged('optionalDependencies'),
   };

@@ -79,7 +79,8 @@ describe.each(parts)('fileconv %s', (part) => {
   it('does not start at a health address that is taken, and says which key to change', async () => {
     const variable = `FILECONV_${part.toUpperCase()}_HEALTH_ADDRESS`;
     const { host } = new URL(health[part]);
-    const { code, stderr } = await fileconv([part], { cwd: await newFolder(), env: { [variable]: host } });
+    const env = { [variable]: host, TEMPORAL_ADDRESS: testTemporalAddress() };
+    const { code, stderr } = await fileconv([part], { cwd: await newFolder(), env });
     expect(code).toBe(1);
     expect(linesOf(stderr)).toEqual([
       `error: Something else listens on ${host}. Give this process another address (${variable}), or leave ${part}.health_address out.`,

@@ -12,6 +12,7 @@ import {
   formatName,
   formatNames,
   group,
+  logNames,
   refuseEmpty,
   wholeNumber,
 } from './commands/arguments';
@@ -196,9 +197,7 @@ function addStack(program: Command, act: Act): void {
     'fileconv logs',
     'fileconv logs worker --follow',
   )
-    .addArgument(
-      new Argument('[part]', 'only of this part').choices(['up', 'worker', 'service', 'callbacks', 'temporal']),
-    )
+    .addArgument(new Argument('[part]', 'only of this part').choices(logNames))
     .option('--lines <n>', 'how many of each', wholeNumber(1), 20)
     .option('--follow', 'go on with what is written from now on, until Ctrl-C')
     .action(act(async () => (await import('./commands/stack.js')).logs));

@@ -93,6 +93,9 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (tex
   };
 }
 
+/** Each part of a stack logs to a file of its own; `up`: what a detached one would have said on its terminal. */
+export const logNames = ['up', 'worker', 'service', 'callbacks', 'temporal'] as const;
+
 function collectTag(value: string, before: string[] = []): string[] {
   if (before.length === maxTags) throw new InvalidArgumentError(`There are at most ${maxTags} tags.`);
   return [...before, tagText(value)];

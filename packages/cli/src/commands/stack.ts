@@ -13,6 +13,7 @@ import { bothTimes } from '../output/text';
 import { aborted, isAlive, untilAskedToEnd } from '../stack/asked-to-end';
 import { readLiveStack, readStackHolder, readStackRecord, type StackRecord } from '../stack/stack-record';
 import { startStack } from '../stack/start-stack';
+import { logNames } from './arguments';
 
 const lookMs = 100;
 
@@ -92,9 +93,10 @@ export async function down(context: CommandContext): Promise<void> {
   if (holder.startedBy === 'command') throw new CommandError('STACK_RUNNING', [await describeHolder(stateDir)]);
   process.kill(holder.pid, 'SIGTERM');
   output.say(`Stopping process ${holder.pid}; jobs that are not finished continue with the next \`fileconv up\`.`);
+  const asked = aborted(signal);
   while (isAlive(holder.pid) && (await readStackHolder(stateDir)) !== undefined) {
     if (signal.aborted) throw new CommandError('INTERRUPTED', [`Process ${holder.pid} is still stopping.`]);
-    await Promise.race([aborted(signal), sleep(lookMs)]);
+    await Promise.race([asked, sleep(lookMs)]);
   }
   output.result({ stopped: true, pid: holder.pid }, 'Stopped.');
 }
@@ -111,9 +113,6 @@ export async function status({ output, config }: CommandContext): Promise<ExitCo
   return exitCodes.failed;
 }
 
-/** Each says what it does in a file of its own; `up`, what a detached stack would have said on its terminal. */
-export const logNames = ['up', 'worker', 'service', 'callbacks', 'temporal'] as const;
-
 /** The last lines of the logs of a stack, also of one that has ended; with `follow` what is written from then on, until Ctrl-C. */
 export async function logs(
   context: CommandContext,
@@ -129,19 +128,20 @@ export async function logs(
   const written = files.filter(({ file }) => existsSync(file));
   if (written.length === 0)
     throw new CommandError('INPUT_UNUSABLE', [`There is no log in ${path.dirname(files[0]?.file ?? '')}.`]);
-  const show = (name: string, text: string) => {
-    const shown = text.trimEnd().split('\n').slice(-lines).filter(Boolean);
+  const show = (name: string, text: string, most = Infinity) => {
+    const shown = text.trimEnd().split('\n').slice(-most).filter(Boolean);
     if (shown.length > 0)
       output.print([...(part === undefined ? [`==> ${name} <==`] : []), ...shown].map(printable).join('\n'));
   };
   for (const log of written) {
     const text = readFileSync(log.file);
     log.read = text.length;
-    show(log.name, text.toString());
+    show(log.name, text.toString(), lines);
   }
   const signal = untilAskedToEnd(context);
+  const asked = aborted(signal);
   while (follow === true && !signal.aborted) {
-    await Promise.race([aborted(signal), sleep(lookMs)]);
+    await Promise.race([asked, sleep(lookMs)]);
     for (const log of files) {
       const size = statSync(log.file, { throwIfNoEntry: false })?.size ?? 0;
       // A log that has grown too long begins anew.

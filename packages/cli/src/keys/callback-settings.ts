@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { Client, Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import {
   createSignalJob,
   startCallbackReceiver,
@@ -17,6 +17,7 @@ import { CommandError, explainListen, explainStateFolder } from '../command-erro
 import type { TemporalTarget } from '../config/temporal-connection';
 import { createTemporalObstacle, openHealth } from '../observability/health';
 import { Closing } from '../stack/closing';
+import { lazyConnection } from '../stack/quiet-retries';
 import { openDataConverter, readConfiguredSecret } from './encryption-settings';
 
 /** Key and URL of the callbacks that a worker asks services for; undefined when the configuration names no URL. */
@@ -42,7 +43,7 @@ export async function openReceiver(
   try {
     const health = await openHealth(context, 'callbacks');
     opened.add(() => health?.close());
-    const connection = Connection.lazy(target.connection);
+    const connection = lazyConnection(target.connection);
     opened.add(() => connection.close());
     const metrics = await openReceiverMetrics(metricsAddress);
     opened.add(() => metrics?.close());

@@ -1,12 +1,12 @@
 import { setMaxListeners } from 'node:events';
-import { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
-import type { ConnectionOptions } from '@temporalio/client';
+import { Client, Connection } from '@temporalio/client';
 import { shellWord, systemErrorCode } from 'temporal-file-conversion/messages';
 import { lastStackFolder } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { temporalTarget, type TemporalTarget } from '../config/temporal-connection';
 import { openDataConverter } from '../keys/encryption-settings';
+import { retriesThatEndQuietly } from './quiet-retries';
 import { readLiveStack, readStackHolder, readStackRecord, type StackRecord } from './stack-record';
 
 /** What a command needs to run jobs, whoever runs the processes behind it. */
@@ -205,36 +205,3 @@ async function spokenAt(address: string): Promise<'tls' | 'plain' | undefined> {
 }
 
 const probeTimeoutMs = 2_000;
-
-type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
-type Call = ReturnType<Interceptor>;
-
-/**
- * The SDK's retries, for a connection that may be closed while Temporal is away: a retry that comes due afterwards would throw where
- * nothing catches it, and end the command with an unrelated error.
- */
-export function retriesThatEndQuietly(): Interceptor[] {
-  return [makeGrpcRetryInterceptor(defaultGrpcRetryOptions()), endQuietly];
-}
-
-const endQuietly: Interceptor = (options, nextCall) => {
-  const next: (options: Parameters<Interceptor>[0]) => unknown = nextCall;
-  try {
-    return next(options) as Call;
-  } catch {
-    const nobody: unknown = neverAnswered;
-    return nobody as Call;
-  }
-};
-
-/** A call that never answers: its caller has gone. */
-const neverAnswered = {
-  start: () => undefined,
-  sendMessage: () => undefined,
-  sendMessageWithContext: () => undefined,
-  startRead: () => undefined,
-  halfClose: () => undefined,
-  cancelWithStatus: () => undefined,
-  getPeer: () => '',
-  getAuthContext: () => null,
-};

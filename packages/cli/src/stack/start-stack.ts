@@ -104,7 +104,7 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     const failed = failureOf(context, { worker, temporal, logs });
     opened.add(() => failed.forget());
     // A command that waits says itself what it waits for.
-    const watched = options.startedBy === 'up' ? await watchTemporal(context, target) : undefined;
+    const watched = options.startedBy === 'up' ? watchTemporal(context, target) : undefined;
     opened.add(() => watched?.close());
     const record: StackRecord = {
       pid: process.pid,

@@ -3,6 +3,8 @@ import { hasStatus } from 'temporal-file-conversion/client';
 import type { CommandContext } from '../command-context';
 import { isAway } from '../command-error';
 import { temporalCommand, type TemporalTarget } from '../config/temporal-connection';
+import { aborted } from './asked-to-end';
+import { lazyConnection } from './quiet-retries';
 
 const intervalMs = 2_000;
 const timeoutMs = 5_000;
@@ -13,15 +15,14 @@ type Obstacle = 'away' | 'noNamespace' | undefined;
  * Says once when the Temporal of a stack goes away or loses its namespace, with what to do, and once when it is there again. A server of
  * the stack's own is started again by whoever started it, who says so.
  */
-export async function watchTemporal(
+export function watchTemporal(
   { output }: Pick<CommandContext, 'output'>,
   target: TemporalTarget,
-): Promise<{ close(): Promise<void> }> {
-  // Loaded here: a command that finds a stack watches none.
-  const { Connection } = await import('@temporalio/client');
+): { close(): Promise<void> } {
   const { connection: options, namespace, isNamed } = target;
-  const connection = Connection.lazy(options);
+  const connection = lazyConnection(options);
   const over = new AbortController();
+  const ended = aborted(over.signal);
   // A function, since TypeScript would otherwise narrow `aborted` to false for good.
   const isOver = () => over.signal.aborted;
 
@@ -40,8 +41,11 @@ export async function watchTemporal(
     let told: Obstacle;
     for (;;) {
       await sleep(intervalMs, undefined, { signal: over.signal, ref: false }).catch(() => undefined);
-      const found = await look();
+      // A request that waits to be repeated when its connection is closed is never answered.
+      const looking = look();
+      await Promise.race([looking, ended]);
       if (isOver()) return;
+      const found = await looking;
       if (found === told) continue;
       told = found;
       if (found) output.warn(wordsOf(found, target));

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -73,6 +74,14 @@ describe('a walk', () => {
         'd is a link to a folder that was looked into before',
       ],
     });
+  });
+
+  it('tells of what is neither a file nor a folder', async () => {
+    const folder = await makeTree('a.md');
+    execFileSync('mkfifo', [path.join(folder, 'b.md')]);
+    await symlink('/dev/null', path.join(folder, 'c.md'));
+    const unreadable = ['b.md is a pipe, a socket or a device', 'c.md is a pipe, a socket or a device'];
+    expect(await walk(folder)).toEqual({ found: ['a.md'], unreadable });
   });
 
   it('tells of a folder that this user may not look into, and finds nothing in one that is gone', async () => {

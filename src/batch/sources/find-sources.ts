@@ -230,8 +230,8 @@ async function* walkFolder(
   { folder, shown: named, maxDepth, hidden = !isLocal(folder), matches }: Walk,
   { files, excluded, skippedFolders, warnings, unread, signal }: Looking,
 ): AsyncGenerator<FoundSource> {
-  const onUnreadable = (relative: string, reason: string, isVisited = false) =>
-    (isVisited ? warnings : unread).add(
+  const onUnreadable = (relative: string, reason: string, isNoFile = false) =>
+    (isNoFile ? warnings : unread).add(
       'SOURCE_UNUSABLE',
       `${printable(shownAs(relative))} ${reason}. It is left out.`,
     );
@@ -252,11 +252,11 @@ async function* walkFolder(
       if (!isWanted(relative) || skippedFolders.has(subfolder) || (await isRunFolder(files, subfolder))) return false;
       return !isUnfit(relative);
     },
-    onUnreadable(relative, reason, isVisited) {
+    onUnreadable(relative, reason, isNoFile) {
       // What is not looked into could only be a file.
       const isFile = relative.split('/').length === maxDepth;
       const isLost = isWanted(relative) && (!isFile || (matches?.(relative) ?? true));
-      if (relative === '' || isLost) onUnreadable(relative, reason, isVisited);
+      if (relative === '' || isLost) onUnreadable(relative, reason, isNoFile);
     },
     signal,
   });

@@ -82,6 +82,7 @@ const separators = [
   { separator: ',', name: 'commas', line: 'sep=,' },
   { separator: ';', name: 'semicolons', line: 'sep=;' },
   { separator: '\t', name: 'tabs', line: 'sep= with a tab' },
+  { separator: '|', name: 'vertical bars', line: 'sep=|' },
 ] as const;
 
 /** `counts`: how often it occurs in each line. */
@@ -90,7 +91,7 @@ type Candidate = (typeof separators)[number] & { readonly counts: readonly numbe
 /** The beginning of a long file is enough. */
 const sampleLength = 256 * 1024;
 
-const quotedValue = /(?<=^|[,;\t\n]) *"[^"]*(?:""[^"]*)*"(?= *(?:[,;\t\n]|$))/g;
+const quotedValue = /(?<=^|[,;\t|\n]) *"[^"]*(?:""[^"]*)*"(?= *(?:[,;\t|\n]|$))/g;
 
 /** The separator of a CSV file, and its text without the line `sep=;` that may name it. What can be read in two ways is refused. */
 function findSeparator(source: string): { separator: string; text: string } {
@@ -114,7 +115,9 @@ function guessSeparator(lines: readonly string[]): string {
   const rows = lines.slice(first);
   const found = separators
     .map((each): Candidate => ({ ...each, counts: rows.map((row) => row.split(each.separator).length - 1) }))
-    .filter(({ counts }) => counts.some((count) => count > 0));
+    .filter(({ counts }) => counts.some((count) => count > 0))
+    .filter((each, _index, all) => each.separator !== '|' || separatesAlone(each, all));
+  if (found.length === 0) return ',';
   const best = choose(found, { rows, underTitle: first > 0 });
   if (best) return best.separator;
   const [names, hints] = [found.map(({ name }) => name), found.map(({ line }) => line)];
@@ -138,6 +141,12 @@ function choose(
   if (tabs || even.length === 1) return tabs ?? even[0];
   const withoutNumbers = rows.map((row) => row.replace(/(?<=\d),(?=\d)/g, ''));
   return withoutNumbers.some((row) => row.includes(',')) ? undefined : even.find(({ separator }) => separator === ';');
+}
+
+/** A vertical bar is seldom more than a part of a value, and nothing else separates where it does. */
+function separatesAlone({ counts }: Candidate, all: readonly Candidate[]): boolean {
+  const isEven = (each: readonly number[]) => each.length > 1 && each.every((count) => count === each[0]);
+  return isEven(counts) && all.every((other) => other.counts === counts || !isEven(other.counts));
 }
 
 /** Below lines that are no row, such as a title, a separator has to show that it is no part of sentences. */

@@ -3,6 +3,8 @@ import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { BatchFailedError } from '../../src/client/batch-handle';
 import { InvalidRequestError } from '../../src/client/job-request';
+import { batchStateQuery, conversionBatchType, conversionItemWaitsSignal } from '../../src/shared/names';
+import { BatchTally } from '../../src/workflows/batch/batch-tally';
 import { endBatch, planRun, runBatch, sumOf, startRun } from '../support/batches';
 import { rigOfEachTest } from '../support/conversion-worker';
 import { until } from '../support/until';
@@ -208,4 +210,27 @@ it('leaves to its jobs a lower priority than single ones have, and lists them un
   expect(activities.map(({ priority }) => priority?.priorityKey)).toEqual([4, 4, 4, 4]);
   const query = `ConversionBatchId = '${run.name}' AND WorkflowType = 'conversionJob' AND ConversionStatus = 'completed'`;
   await until('both are listed', async () => (await rig.temporal.workflow.count(query)).count === 2);
+});
+
+it('a run that continues another hears what its jobs told with its first task', async () => {
+  rig.stub.refuse = ({ path: endpoint }) => (endpoint === 'upload/file' ? 'INVALID_CREDENTIAL' : undefined);
+  const policies = { onRefusedAccount: 'park', retryMaximumInterval: '1 hour' } as const;
+  const job = await rig.client.start(await rig.request({ policies }));
+  await until('the job is parked', async () => (await job.state()).phase === 'parked');
+  const { workflowId } = job;
+  const flight = { item: 1, byte: 0, workflowId, startedAt: Date.now(), step: { kind: 'awaited' } };
+  const carried = {
+    ...{ startedAt: Date.now(), window: 1, isPaused: false, isCancelling: false, parts: 0 },
+    ...{ position: { byte: 1, item: 1 }, totals: new BatchTally().totals, inFlight: [flight], results: [] },
+  };
+  const item = { item: 1, source: 'file:///a.md', output: 'pdf', destination: 'file:///a.pdf' };
+  const batch = await rig.temporal.workflow.signalWithStart(conversionBatchType, {
+    workflowId: `batch-${randomUUID()}`,
+    taskQueue: rig.taskQueue,
+    args: [{ app: rig.app, items: [item] }, carried],
+    signal: conversionItemWaitsSignal,
+    signalArgs: [{ workflowId, code: 'INVALID_CREDENTIAL', message: 'refused' }],
+  });
+  expect(await batch.query(batchStateQuery)).toMatchObject({ inFlight: 1, needsAttention: { jobs: 1 } });
+  await Promise.all([batch.terminate(), job.cancel()]);
 });

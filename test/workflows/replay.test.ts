@@ -33,8 +33,8 @@ const paths: Record<string, RegExp> = {
   'job-failed': /^uploadFile convertFile failed$/,
   'job-source-missing': /^uploadFile failed$/,
   'batch-continued-first-run': /^planBatch readBatchItems( child)+( child| timer)+ continued$/,
-  'batch-continued-middle-run': /^readBatchItems awaitJobs( child| awaitJobs| timer)+ continued$/,
-  'batch-continued-last-run': /^readBatchItems (awaitJobs )+.*mergeBatchResults writeBatchReport completed$/,
+  'batch-continued-middle-run': /^awaitJobs readBatchItems( child| awaitJobs| timer)+ continued$/,
+  'batch-continued-last-run': /^awaitJobs readBatchItems (child )?(awaitJobs )+.*mergeBatchResults writeBatchReport completed$/,
   'batch-failed-item': /^planBatch readBatchItems child child child mergeBatchResults writeBatchReport completed$/,
   'batch-stopped': /^planBatch readBatchItems child child mergeBatchResults writeBatchReport completed$/,
   'batch-paused-cancelled':

@@ -85,7 +85,6 @@ export async function conversionBatch(
   const planned = carried ?? (input.plan ? await planRun(input, input.plan, startedAt) : {});
   if ('status' in planned) return planned;
   const batch = new ConversionBatch(input, { startedAt, ...planned });
-  listenTo(batch);
   CancellationScope.current().cancelRequested.catch(() => batch.cancel(true));
   return CancellationScope.nonCancellable(() => batch.run());
 }
@@ -146,10 +145,12 @@ class ConversionBatch implements ControlledBatch {
 
   /** The main loop, and the only place that acts; everything else records what happened and wakes it. */
   async run(): Promise<ConversionBatchResult> {
+    // Before anybody is heard: what jobs told the last run too late comes with the first task of this one.
+    this.flights.adopt(this.carried.inFlight ?? []);
+    listenTo(this);
     const { hidesNames, notifies } = await this.names();
     this.flights.hidesNames = hidesNames;
     this.notices.notifies = notifies;
-    this.flights.adopt(this.carried.inFlight ?? []);
     for (;;) {
       if (this.isCancelling) this.flights.cancel();
       if (this.isStartingNoMore()) this.flights.giveUpWaiting(this.attention.giveUp());

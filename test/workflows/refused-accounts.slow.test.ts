@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tellReady } from '../../src/client/operations/tell-app';
+import { BatchDesk } from '../support/batch-desk';
 import { endBatch, planRun, runBatch, startRun } from '../support/batches';
-import { startRig } from '../support/conversion-worker';
+import { startRig, type ConversionRig } from '../support/conversion-worker';
+import { patient, planRefused, refuseAfter, sayReady, untilRefused } from '../support/refused-account';
 import { until } from '../support/until';
 
 const items = 80;
@@ -13,12 +15,24 @@ const window = 20;
 /** FILECONV_TEST_ITEMS=1000 is the long form. */
 const unattended = Number(process.env['FILECONV_TEST_ITEMS'] ?? 80);
 
+let rig: ConversionRig;
+/** Another one for each test: batches of a test that failed may still wait. */
+let app: string;
+
+beforeEach(async () => {
+  app = `refused-${randomUUID()}`;
+  rig = await startRig({ app });
+});
+
+afterEach(() => rig.close());
+
 it('a token that is revoked under a large batch costs at most a window of refused requests, and no file', async () => {
-  const app = `revoked-${randomUUID()}`;
+  await rig.close();
+  app = `revoked-${randomUUID()}`;
   const folder = await mkdtemp(path.join(tmpdir(), 'fileconv-revoked-'));
   const tokenFile = path.join(folder, 'token');
   await writeFile(tokenFile, 'first-token');
-  const rig = await startRig({ app, token: { tokenFile } });
+  rig = await startRig({ app, token: { tokenFile } });
   const run = await planRun(rig.folder, items, {
     request: { window, policies: { firstCheckAfter: 20 } },
   });
@@ -40,12 +54,10 @@ it('a token that is revoked under a large batch costs at most a window of refuse
   const { result } = await endBatch(handle, run);
   expect(result).toMatchObject({ status: 'completed', succeeded: items, failed: 0, possiblyChargedTwice: 0 });
   expect(rig.stub.conversions.size).toBe(items);
-  await rig.close();
   await rm(folder, { recursive: true });
 });
 
 it('an account that is refused twice costs a batch a minute, and no file', async () => {
-  const rig = await startRig({ app: `refused-${randomUUID()}` });
   let left = 2;
   rig.stub.refuse = ({ path: at }) => (at === 'upload/file' && left-- > 0 ? 'INVALID_CREDENTIAL' : undefined);
   const run = await planRun(rig.folder, unattended, { request: { window: 40, policies: { firstCheckAfter: 20 } } });
@@ -54,5 +66,109 @@ it('an account that is refused twice costs a batch a minute, and no file', async
   expect(result.durationMs).toBeLessThan(5 * 60_000);
   expect(rig.stub.refused).toHaveLength(2);
   expect(rig.stub.conversions.size).toBe(unattended);
-  await rig.close();
+});
+
+it('what was accepted before the refusal continues, and is done', async () => {
+  const held = rig.stub.hold();
+  const run = await planRefused(rig, 4, { window: 2 });
+  const handle = await startRun(rig.client, run.request);
+  await until('the window is full', () => rig.stub.conversions.size === 2);
+  const account = refuseAfter(rig, 0);
+  held.letGo();
+  await untilRefused(handle);
+  expect(await handle.state()).toMatchObject({ succeeded: 2, failed: 0 });
+  account.mend();
+  await sayReady(rig, handle);
+  expect((await endBatch(handle, run)).result).toMatchObject({ succeeded: 4 });
+});
+
+it('an app that is said to be ready and is not parks the same jobs again', async () => {
+  const account = refuseAfter(rig, 1, 'FREE_PLAN_DISALLOWED');
+  const run = await planRefused(rig, 4, { window: 2 });
+  const handle = await startRun(rig.client, run.request);
+  await untilRefused(handle);
+  const refused = rig.stub.refused.length;
+  await sayReady(rig, handle);
+  await until('they are refused again', () => rig.stub.refused.length > refused);
+  await untilRefused(handle);
+  account.mend();
+  await sayReady(rig, handle);
+  expect((await endBatch(handle, run)).result).toMatchObject({ succeeded: 4, failed: 0 });
+});
+
+it('one word tells the jobs of every batch of the app, and no other', async () => {
+  const account = refuseAfter(rig, 0);
+  const runs = [await planRefused(rig, 1), await planRefused(rig, 2)];
+  const handles = await Promise.all(runs.map(({ request }) => startRun(rig.client, request)));
+  const listed = `WorkflowType = 'conversionBatch' AND ConversionApp = '${app}' AND ConversionStatus = 'needsAttention'`;
+  await until('both are listed', async () => (await rig.temporal.workflow.count(listed)).count === 2);
+  const parked = `ConversionApp = '${app}' AND ConversionStatus = 'parked' AND ExecutionStatus = 'Running'`;
+  await until('their jobs are', async () => (await rig.temporal.workflow.count(parked)).count === 3);
+  account.mend();
+  await tellReady(rig.temporal, { app: 'elsewhere' });
+  expect(await Promise.all(handles.map((handle) => handle.state()))).toMatchObject([
+    { needsAttention: { jobs: 1 } },
+    { needsAttention: { jobs: 2 } },
+  ]);
+  await tellReady(rig.temporal, { app });
+  const results = await Promise.all(handles.map((handle) => handle.result()));
+  expect(results.map(({ succeeded }) => succeeded)).toEqual([1, 2]);
+});
+
+it('a job whose account is refused until its deadline fails with the code, and has asked at the end', async () => {
+  rig.stub.refuse = () => 'FREE_PLAN_DISALLOWED';
+  const policies = { ...patient, onRefusedAccount: 'park', parkedDeadline: '2 seconds' } as const;
+  await expect(rig.client.convert(await rig.request({ policies }))).rejects.toMatchObject({
+    code: 'FREE_PLAN_DISALLOWED',
+    message: expect.stringContaining('for longer than policy parkedDeadline allows (2 s)') as string,
+    details: { charge: 'no', phase: 'parked', requests: 2 },
+  });
+});
+
+it('without vCredits a batch starts no more jobs, says so, and continues when they are restored', async () => {
+  const account = { isFunded: false };
+  rig.stub.refuse = ({ path: at }) =>
+    at === 'convert/file' && !account.isFunded ? 'INSUFFICIENT_VCREDITS' : undefined;
+  const run = await planRefused(rig, 8, { window: 3 });
+  const handle = await startRun(rig.client, run.request);
+  const state = await untilRefused(handle);
+  expect(state).toMatchObject({ inFlight: 3, failed: 0, needsAttention: { code: 'INSUFFICIENT_VCREDITS', app } });
+  expect(state.needsAttention?.message).toContain(`fileconv app ready --app ${app}`);
+  await handle.setWindow(6);
+  expect((await handle.state()).inFlight).toBe(3);
+  account.isFunded = true;
+  await sayReady(rig, handle);
+  expect((await endBatch(handle, run)).result).toMatchObject({ status: 'completed', succeeded: 8, failed: 0 });
+});
+
+it.each(['convert/file', 'download/url'])(
+  'a job that parks is refused at %s, says so, and continues by itself',
+  async (endpoint) => {
+    const account = { isRefused: true };
+    rig.stub.refuse = ({ path: at }) => (at === endpoint && account.isRefused ? 'INVALID_CREDENTIAL' : undefined);
+    const handle = await rig.client.start(await rig.request({ policies: { onRefusedAccount: 'park' } }));
+    await until('it is parked', async () => (await handle.state()).phase === 'parked');
+    expect(await handle.state()).toMatchObject({ parkedFor: 'account' });
+    await until('it has asked again', () => rig.stub.refused.length > 1);
+    account.isRefused = false;
+    const result = await handle.result();
+    expect(result).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
+    expect(result.requests).toBe(rig.stub.requests.length);
+    expect(rig.stub.conversions.size).toBe(1);
+  },
+);
+
+it('a batch that ends with what is in flight, and whose account is refused, ends, and run again it converts the rest', async () => {
+  const account = refuseAfter(rig, 1);
+  const desk = new BatchDesk(rig, 'fail', { window: 2, policies: patient });
+  for (let file = 1; file <= 4; file += 1) await desk.put(`${file}.md`);
+  const handle = await desk.start();
+  await untilRefused(handle);
+  await handle.cancel({ inFlight: 'finish' });
+  const ended = await desk.end(handle);
+  expect(ended.result).toMatchObject({ status: 'cancelled', succeeded: 1, failed: 0, cancelled: 3 });
+  account.mend();
+  expect((await desk.run()).result).toMatchObject({ status: 'completed', failed: 0 });
+  expect(rig.stub.conversions.size).toBe(4);
+  expect(await desk.problems()).toEqual([]);
 });

@@ -1,19 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { tellReady } from '../../src/client/operations/tell-app';
-import type { BatchHandle } from '../../src/client/batch-handle';
-import type { BatchState } from '../../src/shared/batch';
 import { BatchDesk } from '../support/batch-desk';
-import { endBatch, planRun, runBatch, runsOf, startRun, sumOf, type RunRequest } from '../support/batches';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { endBatch, runBatch, runsOf, startRun, sumOf } from '../support/batches';
+import { startRig, type ConversionRig } from '../support/conversion-worker';
+import { patient, planRefused, refuseAfter, sayReady, untilRefused } from '../support/refused-account';
 import { answerError } from '../support/stub-service';
 import { until } from '../support/until';
 
 /** Jobs and batches whose account the service refuses from one moment to the next, and takes again later. */
-
-/** Parked jobs ask by themselves no sooner than a test ends. */
-const patient = { ...quickPolicies, retryMaximumInterval: '1 hour' };
 
 let rig: ConversionRig;
 /** Another one for each test: batches of a test that failed may still wait. */
@@ -26,40 +21,9 @@ beforeEach(async () => {
 
 afterEach(() => rig.close());
 
-/** Refuses uploads and submits after so many conversions, until it is fixed. Polls and downloads are answered. */
-function refuseAfter(conversions: number, code = 'INVALID_CREDENTIAL') {
-  const account = { isMended: false };
-  rig.stub.refuse = ({ path }) => {
-    const isNew = path === 'upload/file' || path === 'convert/file';
-    return isNew && !account.isMended && rig.stub.conversions.size >= conversions ? code : undefined;
-  };
-  return { mend: () => (account.isMended = true) };
-}
-
-const plan = (count: number, request: Partial<RunRequest> = {}) =>
-  planRun(rig.folder, count, { request: { policies: patient, ...request } });
-
-/** Says it once the batch's jobs are listed as parked: who is told is read from the list, which lags behind their state. */
-async function sayReady(batch: BatchHandle): Promise<void> {
-  const { inFlight: jobs } = await batch.state();
-  const parked = `ConversionApp = '${app}' AND ConversionStatus = 'parked' AND ExecutionStatus = 'Running'`;
-  await until('they are listed', async () => (await rig.temporal.workflow.count(parked)).count === jobs);
-  expect(await tellReady(rig.temporal, { app })).toMatchObject({ failed: 0 });
-}
-
-/** Everything in flight is parked. */
-async function untilRefused(handle: BatchHandle): Promise<BatchState> {
-  let state = await handle.state();
-  await until('the account is refused', async () => {
-    state = await handle.state();
-    return state.needsAttention?.jobs === state.inFlight;
-  });
-  return state;
-}
-
 it('a refused account halts the batch: at most a window of requests is refused, none of its files fails, and all continue at a word', async () => {
-  const account = refuseAfter(2);
-  const run = await plan(8, { window: 3 });
+  const account = refuseAfter(rig, 2);
+  const run = await planRefused(rig, 8, { window: 3 });
   const handle = await startRun(rig.client, run.request);
   const state = await untilRefused(handle);
   expect(state).toMatchObject({
@@ -77,7 +41,7 @@ it('a refused account halts the batch: at most a window of requests is refused, 
   expect(details).toContain('`INVALID_CREDENTIAL`');
 
   account.mend();
-  await sayReady(handle);
+  await sayReady(rig, handle);
   const { result, results } = await endBatch(handle, run);
   expect(result).toMatchObject({ status: 'completed', succeeded: 8, failed: 0, possiblyChargedTwice: 0 });
   expect(result.needsAttention).toBeUndefined();
@@ -86,16 +50,7 @@ it('a refused account halts the batch: at most a window of requests is refused, 
   expect(results.map(({ status, charge }) => `${status} ${charge ?? ''}`)).toEqual(results.map(() => 'succeeded yes'));
 });
 
-it('a batch whose account is refused twice, and accepted then, ends by itself', async () => {
-  let left = 2;
-  rig.stub.refuse = ({ path: at }) => (at === 'upload/file' && left-- > 0 ? 'INVALID_CREDENTIAL' : undefined);
-  const { result } = await runBatch(rig.client, await plan(6, { window: 3, policies: quickPolicies }));
-  expect(result).toMatchObject({ status: 'completed', succeeded: 6, failed: 0, possiblyChargedTwice: 0 });
-  expect(rig.stub.refused).toHaveLength(2);
-  expect(rig.stub.conversions.size).toBe(6);
-});
-
-it.each(['upload/file', 'convert/file', 'task/response', 'download/url'])(
+it.each(['upload/file', 'task/response'])(
   'a job that parks is refused at %s, says so, and continues by itself',
   async (endpoint) => {
     const account = { isRefused: true };
@@ -128,44 +83,6 @@ it('a single job fails at once, with what to change, unless its conversion is pa
   expect(await paid.result()).toMatchObject({ status: 'succeeded' });
 });
 
-it('a job whose account is refused until its deadline fails with the code, and has asked at the end', async () => {
-  rig.stub.refuse = () => 'FREE_PLAN_DISALLOWED';
-  const policies = { ...patient, onRefusedAccount: 'park', parkedDeadline: '2 seconds' } as const;
-  await expect(rig.client.convert(await rig.request({ policies }))).rejects.toMatchObject({
-    code: 'FREE_PLAN_DISALLOWED',
-    message: expect.stringContaining('for longer than policy parkedDeadline allows (2 s)') as string,
-    details: { charge: 'no', phase: 'parked', requests: 2 },
-  });
-});
-
-it('what was accepted before the refusal continues, and is done', async () => {
-  const held = rig.stub.hold();
-  const run = await plan(4, { window: 2 });
-  const handle = await startRun(rig.client, run.request);
-  await until('the window is full', () => rig.stub.conversions.size === 2);
-  const account = refuseAfter(0);
-  held.letGo();
-  await untilRefused(handle);
-  expect(await handle.state()).toMatchObject({ succeeded: 2, failed: 0 });
-  account.mend();
-  await sayReady(handle);
-  expect((await endBatch(handle, run)).result).toMatchObject({ succeeded: 4 });
-});
-
-it('an app that is said to be ready and is not parks the same jobs again', async () => {
-  const account = refuseAfter(1, 'FREE_PLAN_DISALLOWED');
-  const run = await plan(4, { window: 2 });
-  const handle = await startRun(rig.client, run.request);
-  await untilRefused(handle);
-  const refused = rig.stub.refused.length;
-  await sayReady(handle);
-  await until('they are refused again', () => rig.stub.refused.length > refused);
-  await untilRefused(handle);
-  account.mend();
-  await sayReady(handle);
-  expect((await endBatch(handle, run)).result).toMatchObject({ succeeded: 4, failed: 0 });
-});
-
 it('a job whose refusal was under way when the app was said to be ready asks again at once', async () => {
   const late = { isOut: false };
   rig.stub.on('upload/file', async (seen, response) => {
@@ -184,8 +101,8 @@ it('a job whose refusal was under way when the app was said to be ready asks aga
 });
 
 it('parked jobs survive a new run of the batch, which starts no others', async () => {
-  const account = refuseAfter(0);
-  const run = await plan(4, { window: 2, historyLimit: 30 });
+  const account = refuseAfter(rig, 0);
+  const run = await planRefused(rig, 4, { window: 2, historyLimit: 30 });
   const handle = await startRun(rig.client, run.request);
   await untilRefused(handle);
   await until('it has continued as new', async () => {
@@ -197,38 +114,35 @@ it('parked jobs survive a new run of the batch, which starts no others', async (
     needsAttention: { code: 'INVALID_CREDENTIAL', jobs: 2, app },
   });
   account.mend();
-  await sayReady(handle);
+  await sayReady(rig, handle);
   const { result } = await endBatch(handle, run);
   expect(result).toMatchObject({ succeeded: 4, failed: 0 });
   expect(result.requests).toBe(rig.stub.requests.length);
 });
 
-it.each(['cancel', 'finish'] as const)(
-  'a batch that is cancelled (%s) while its account is refused ends, and run again it converts the rest',
-  async (inFlight) => {
-    const account = refuseAfter(1);
-    const desk = new BatchDesk(rig, 'fail', { window: 2, policies: patient });
-    for (let file = 1; file <= 4; file += 1) await desk.put(`${file}.md`);
-    const handle = await desk.start();
-    await untilRefused(handle);
-    await handle.cancel({ inFlight });
-    const ended = await desk.end(handle);
-    expect(ended.result).toMatchObject({ status: 'cancelled', succeeded: 1, failed: 0, cancelled: 3 });
-    account.mend();
-    expect((await desk.run()).result).toMatchObject({ status: 'completed', failed: 0 });
-    expect(rig.stub.conversions.size).toBe(4);
-    expect(await desk.problems()).toEqual([]);
-  },
-);
+it('a batch that is cancelled while its account is refused ends, and run again it converts the rest', async () => {
+  const account = refuseAfter(rig, 1);
+  const desk = new BatchDesk(rig, 'fail', { window: 2, policies: patient });
+  for (let file = 1; file <= 4; file += 1) await desk.put(`${file}.md`);
+  const handle = await desk.start();
+  await untilRefused(handle);
+  await handle.cancel({ inFlight: 'cancel' });
+  const ended = await desk.end(handle);
+  expect(ended.result).toMatchObject({ status: 'cancelled', succeeded: 1, failed: 0, cancelled: 3 });
+  account.mend();
+  expect((await desk.run()).result).toMatchObject({ status: 'completed', failed: 0 });
+  expect(rig.stub.conversions.size).toBe(4);
+  expect(await desk.problems()).toEqual([]);
+});
 
 it('a paused batch starts no job when its account is taken again, until it is resumed', async () => {
-  const account = refuseAfter(1);
-  const run = await plan(4, { window: 2 });
+  const account = refuseAfter(rig, 1);
+  const run = await planRefused(rig, 4, { window: 2 });
   const handle = await startRun(rig.client, run.request);
   await untilRefused(handle);
   await handle.pause();
   account.mend();
-  await sayReady(handle);
+  await sayReady(rig, handle);
   await until('what was in flight is done', async () => (await handle.state()).inFlight === 0);
   const { status, waiting } = await handle.state();
   expect(status).toBe('paused');
@@ -238,8 +152,8 @@ it('a paused batch starts no job when its account is taken again, until it is re
 });
 
 it('a batch that stops for its failures does not wait for the account', async () => {
-  refuseAfter(0);
-  const run = await plan(5, { window: 3, stopAfter: { failures: 1 } });
+  refuseAfter(rig, 0);
+  const run = await planRefused(rig, 5, { window: 3, stopAfter: { failures: 1 } });
   // Found missing only after the others were refused.
   const gone = fileURLToPath(run.items[1]?.source ?? '');
   await rm(gone);
@@ -249,49 +163,14 @@ it('a batch that stops for its failures does not wait for the account', async ()
 });
 
 it('the jobs of a batch that asks for it fail with their account', async () => {
-  refuseAfter(0);
-  const run = await plan(2, { policies: { ...patient, onRefusedAccount: 'fail' } });
+  refuseAfter(rig, 0);
+  const run = await planRefused(rig, 2, { policies: { ...patient, onRefusedAccount: 'fail' } });
   expect((await runBatch(rig.client, run)).result).toMatchObject({ failures: { INVALID_CREDENTIAL: 2 } });
 });
 
 it('a code that concerns one file fails that file alone', async () => {
   rig.stub.refuse = ({ path: at, body }) =>
     at === 'upload/file' && body.includes('Report 3\n') ? 'ONLY_DEVELOPMENT_FILE' : undefined;
-  const { result } = await runBatch(rig.client, await plan(4, { window: 2 }));
+  const { result } = await runBatch(rig.client, await planRefused(rig, 4, { window: 2 }));
   expect(result).toMatchObject({ succeeded: 3, failed: 1, failures: { ONLY_DEVELOPMENT_FILE: 1 } });
-});
-
-it('without vCredits a batch starts no more jobs, says so, and continues when they are restored', async () => {
-  const account = { isFunded: false };
-  rig.stub.refuse = ({ path: at }) =>
-    at === 'convert/file' && !account.isFunded ? 'INSUFFICIENT_VCREDITS' : undefined;
-  const run = await plan(8, { window: 3 });
-  const handle = await startRun(rig.client, run.request);
-  const state = await untilRefused(handle);
-  expect(state).toMatchObject({ inFlight: 3, failed: 0, needsAttention: { code: 'INSUFFICIENT_VCREDITS', app } });
-  expect(state.needsAttention?.message).toContain(`fileconv app ready --app ${app}`);
-  await handle.setWindow(6);
-  expect((await handle.state()).inFlight).toBe(3);
-  account.isFunded = true;
-  await sayReady(handle);
-  expect((await endBatch(handle, run)).result).toMatchObject({ status: 'completed', succeeded: 8, failed: 0 });
-});
-
-it('one word tells the jobs of every batch of the app, and no other', async () => {
-  const account = refuseAfter(0);
-  const runs = [await plan(1), await plan(2)];
-  const handles = await Promise.all(runs.map(({ request }) => startRun(rig.client, request)));
-  const listed = `WorkflowType = 'conversionBatch' AND ConversionApp = '${app}' AND ConversionStatus = 'needsAttention'`;
-  await until('both are listed', async () => (await rig.temporal.workflow.count(listed)).count === 2);
-  const parked = `ConversionApp = '${app}' AND ConversionStatus = 'parked' AND ExecutionStatus = 'Running'`;
-  await until('their jobs are', async () => (await rig.temporal.workflow.count(parked)).count === 3);
-  account.mend();
-  await tellReady(rig.temporal, { app: 'elsewhere' });
-  expect(await Promise.all(handles.map((handle) => handle.state()))).toMatchObject([
-    { needsAttention: { jobs: 1 } },
-    { needsAttention: { jobs: 2 } },
-  ]);
-  await tellReady(rig.temporal, { app });
-  const results = await Promise.all(handles.map((handle) => handle.result()));
-  expect(results.map(({ succeeded }) => succeeded)).toEqual([1, 2]);
 });

@@ -8,7 +8,7 @@ import type { DownloadStream, DownloadTicket, RequestOptions, ResultOptions } fr
 import { ConversionApiError, unreadableAnswer } from './errors';
 import type { ExchangeAnswer } from './exchange';
 import { frameData } from './multipart';
-import { checkedBytes, problemOfResult } from './result-check';
+import { checkedBytes, checkedEnd, problemOfEnd, problemOfResult } from './result-check';
 
 const endpoint = endpoints.downloadUrlGet;
 const maxRedirects = 5;
@@ -88,7 +88,7 @@ async function readDownload(
     throw unreadableAnswer(endpoint, 'the file came without a length, so nothing tells whether it is whole');
   }
   const checked = (whole: Readable): DownloadStream => ({
-    body: streamOf(checkStart(whole, { contentType, output, origin: url.origin }), whole),
+    body: streamOf(checkWhole(whole, { contentType, output, isSized: size !== undefined, origin: url.origin }), whole),
     ...length,
   });
   if (!isJson(contentType)) return checked(body);
@@ -104,14 +104,19 @@ async function readDownload(
   return checked(streamOf(rejoin(start), body));
 }
 
-/** Fails before the first byte of what can't be the file. */
-async function* checkStart(
-  body: Readable,
-  { origin, ...kind }: { contentType: string | undefined; output: string | undefined; origin: string },
-): AsyncGenerator<Buffer> {
+interface Expected {
+  contentType: string | undefined;
+  output: string | undefined;
+  /** The service has told the size. */
+  isSized: boolean;
+  origin: string;
+}
+
+/** Fails before the first byte of what can't be the file, and at its end when it is not whole. */
+async function* checkWhole(body: Readable, { origin, ...kind }: Expected): AsyncGenerator<Buffer> {
   const start: Buffer[] = [];
-  const assertResult = (): void => {
-    const problem = problemOfResult({ start: Buffer.concat(start), ...kind });
+  const end = new LastBytes(checkedEnd);
+  const assertNo = (problem: string | undefined): void => {
     if (problem !== undefined) throw unreadableAnswer(endpoint, `${problem} (${origin})`, { httpStatus: 200 });
   };
   const chunks = (body as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
@@ -120,9 +125,36 @@ async function* checkStart(
     start.push(next.value);
     bytes += next.value.length;
   }
-  assertResult();
-  yield* start;
-  for (; next.done !== true; next = await chunks.next()) yield next.value;
+  const first = Buffer.concat(start);
+  assertNo(problemOfResult({ start: first, ...kind }));
+  end.add(first);
+  yield first;
+  for (; next.done !== true; next = await chunks.next()) {
+    end.add(next.value);
+    yield next.value;
+  }
+  assertNo(problemOfEnd({ start: first, end: end.bytes(), ...kind }));
+}
+
+/** The last chunks of a stream, which together have at least so many bytes. */
+class LastBytes {
+  private readonly chunks: Buffer[] = [];
+  private length = 0;
+
+  constructor(private readonly wanted: number) {}
+
+  add(chunk: Buffer): void {
+    this.chunks.push(chunk);
+    this.length += chunk.length;
+    for (let [first] = this.chunks; first && this.length - first.length >= this.wanted; [first] = this.chunks) {
+      this.length -= first.length;
+      this.chunks.shift();
+    }
+  }
+
+  bytes(): Buffer {
+    return Buffer.concat(this.chunks);
+  }
 }
 
 function isChunked(transferEncoding: string | string[] | undefined): boolean {

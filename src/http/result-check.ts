@@ -1,10 +1,16 @@
+/** How a zip begins whose first entry has such a name. */
+const zipOf = (names: string) => `PK\\x03\\x04[^]{26}(?:${names})`;
+const openDocument = zipOf('mimetype');
+const officeOpenXml = zipOf('\\[Content_Types\\]\\.xml|_rels/|docProps/|word/|xl/|ppt/');
+
 /**
  * What a result of a format begins with, as patterns; any format may also come as a zip of several files. Formats that are not here may
  * begin with anything.
  */
 const starts = [
   ['bmp', 'BM'],
-  ['docm docx dotm dotx epub odg odp ods odt ott potx ppsx pptm pptx xlsb xlsm xlsx xltx zip', 'PK'],
+  ['docm docx dotm dotx potx ppsx pptm pptx xlsb xlsm xlsx xltx', `(?!${openDocument})PK`],
+  ['epub odg odp ods odt ott', `(?!${officeOpenXml})PK`],
   ['eps ps', '\x04?%!|\xc5\xd0\xd3\xc6'],
   ['flac', 'fLaC|ID3'],
   ['gif', 'GIF8'],
@@ -23,10 +29,12 @@ const starts = [
   ['tif tiff', 'II[*+]\0|MM\0[*+]'],
   ['wav', '(RIFF|RF64)[^]{4}WAVE'],
   ['webp', 'RIFF[^]{4}WEBP'],
+  ['zip', 'PK'],
 ] as const;
+const zipOfResults = `(?!${openDocument}|${officeOpenXml})PK`;
 const signatures = new Map(
   starts.flatMap(([formats, start]) =>
-    formats.split(' ').map((format) => [format, new RegExp(`^(?:${start}|PK)`)] as const),
+    formats.split(' ').map((format) => [format, new RegExp(`^(?:${start}|${zipOfResults})`)] as const),
   ),
 );
 /** Formats that are, or may hold, a web page. */
@@ -58,4 +66,38 @@ export function problemOfResult(result: {
     return `a web page came in place of the ${format} file`;
   }
   return expected && `what came does not begin like a ${format} file`;
+}
+
+/** Bytes at the end that `problemOfEnd` looks at: a zip may end with a comment of 64 KB. */
+export const checkedEnd = 66_000;
+
+const mainParts = new Map(
+  ['docm docx dotm dotx word/document', 'potx ppsx pptm pptx ppt/presentation', 'xlsb xlsm xlsx xltx xl/workbook']
+    .map((line) => line.split(' '))
+    .flatMap((family) => family.map((format) => [format, family.at(-1)] as const)),
+);
+/** In the directory of a zip, which is its end. */
+const mainPart = new RegExp('PK\x01\x02[^]{42}(word/document|ppt/presentation|xl/workbook)\\.');
+
+/**
+ * Why a body is not whole, or is that of another office format, by its end; undefined if nothing tells.
+ *
+ * @param result.isSized the service has told how many bytes there are, and they came.
+ */
+export function problemOfEnd(result: {
+  start: Buffer;
+  end: Buffer;
+  output: string | undefined;
+  isSized: boolean;
+}): string | undefined {
+  const [format = ''] = result.output?.toLowerCase().split('-') ?? [];
+  const [start, end] = [result.start.subarray(0, checkedBytes).toString('latin1'), result.end.toString('latin1')];
+  const isPdf = format === 'pdf' && start.includes('%PDF-');
+  const isZip = signatures.has(format) && start.startsWith('PK\x03\x04');
+  const lacksEnd = (isPdf && !end.includes('%%EOF')) || (isZip && !end.includes('PK\x05\x06'));
+  if (lacksEnd && !result.isSized) return `the end of the ${format} file is missing`;
+  const part = isZip && !lacksEnd ? mainPart.exec(end)?.[1] : undefined;
+  const own = mainParts.get(format);
+  if (part === undefined || own === undefined || part === own) return undefined;
+  return `what came is no ${format} file: it holds ${part}`;
 }

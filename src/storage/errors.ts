@@ -98,7 +98,10 @@ export function isItsSource(uri: string): StorageError {
 /** @throws StorageError SIZE_MISMATCH */
 export function assertSize(uri: string, expected: number | undefined, came: number, isWhole: boolean): void {
   if (expected === undefined || (came <= expected && (!isWhole || came === expected))) return;
-  const why = `${expected} bytes were to come, ${came > expected ? 'at least' : 'only'} ${came} came.`;
+  const why =
+    came > expected
+      ? `the sender sent more than the ${expected} bytes that were announced.`
+      : `the sender ended after ${came} of the ${expected} bytes that were announced.`;
   throw cannotWrite(uri, { code: 'SIZE_MISMATCH', why, retryable: true });
 }
 

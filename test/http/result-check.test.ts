@@ -1,7 +1,13 @@
-import { problemOfResult } from '../../src/http/result-check';
+import { problemOfEnd, problemOfResult } from '../../src/http/result-check';
 
 const problem = (start: string, output?: string, contentType?: string) =>
   problemOfResult({ start: Buffer.from(start, 'latin1'), contentType, output });
+
+/** How a zip begins. */
+const entry = (name: string) => `PK\x03\x04${'\0'.repeat(26)}${name}`;
+/** How it ends. */
+const directory = (...names: string[]) =>
+  names.map((name) => `PK\x01\x02${'\0'.repeat(42)}${name}`).join('') + `PK\x05\x06${'\0'.repeat(18)}`;
 
 const page = '\n<!-- proxy -->\n<!DOCTYPE html><html><body>502</body></html>';
 
@@ -21,7 +27,9 @@ it.each([
   ['{\\rtf1', 'rtf'],
   ['MM\0+', 'tiff'],
   // Several pages, each a picture.
-  ['PK\x03\x04', 'png'],
+  [entry('page-1.png'), 'png'],
+  [entry('mimetype'), 'epub'],
+  [entry('[Content_Types].xml'), 'xlsx'],
   ['# A page', 'md'],
   ['<table>', 'html'],
   [page, 'html-standalone'],
@@ -43,8 +51,41 @@ it.each([
   ['{"error":{"code":"BUSY"}}', 'mp3', 'application/json', 'does not begin like a mp3 file'],
   // Nobody asked for a password.
   ['\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1', 'docx', undefined, 'does not begin like a docx file'],
+  [entry('[Content_Types].xml'), 'pdf', undefined, 'does not begin like a pdf file'],
+  [entry('word/document.xml'), 'png', undefined, 'does not begin like a png file'],
+  [entry('mimetype'), 'docx', undefined, 'does not begin like a docx file'],
+  [entry('[Content_Types].xml'), 'odt', undefined, 'does not begin like a odt file'],
   ['', 'txt', undefined, 'empty'],
   ['', undefined, undefined, 'empty'],
 ])('%j is no result in %s', (start, output, contentType, reason) => {
   expect(problem(start, output, contentType)).toContain(reason);
+});
+
+describe('the end of a body', () => {
+  const told = (start: string, end: string, { output = 'pdf', isSized = false } = {}) => {
+    const [first, last] = [Buffer.from(start, 'latin1'), Buffer.from(end, 'latin1')];
+    return problemOfEnd({ start: first, end: last, output, isSized });
+  };
+
+  it.each([
+    ['%PDF-1.7', '%%EOF\n', {}],
+    ['%PDF-1.7', 'cut by a service that announced it so', { isSized: true }],
+    [entry('a.xml'), directory('word/document.xml'), { output: 'docx' }],
+    [entry('a.xml'), directory('xl/workbook.bin'), { output: 'xlsb' }],
+    // Two results in one file, each of the format.
+    [entry('1.docx'), directory('1.docx', '2.docx'), { output: 'docx' }],
+    [entry('mimetype'), directory('mimetype', 'content.xml'), { output: 'odt' }],
+    ['# A text', 'to its end', { output: 'md' }],
+  ])('%j ... %j is taken', (start, end, expected) => {
+    expect(told(start, end, expected)).toBeUndefined();
+  });
+
+  it.each([
+    ['%PDF-1.7', 'cut', {}, 'the end of the pdf file is missing'],
+    [entry('a.xml'), 'cut', { output: 'docx' }, 'the end of the docx file is missing'],
+    [entry('a.xml'), directory('xl/workbook.xml'), { output: 'docx' }, 'no docx file: it holds xl/workbook'],
+    [entry('a.xml'), directory('word/document.xml'), { output: 'xlsx', isSized: true }, 'no xlsx file'],
+  ])('%j ... %j is none', (start, end, expected, reason) => {
+    expect(told(start, end, expected)).toContain(reason);
+  });
 });

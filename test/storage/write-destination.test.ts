@@ -44,8 +44,8 @@ describe('writeDestination', () => {
   });
 
   it.each([
-    ['fewer', 20, '20 bytes were to come, only 11 came.'],
-    ['more', 5, '5 bytes were to come, at least 11 came.'],
+    ['fewer', 20, 'the sender ended after 11 of the 20 bytes'],
+    ['more', 5, 'the sender sent more than the 5 bytes'],
   ])(
     'fails with both figures, and keeps nothing, when %s bytes come than were promised',
     async (_how, expectedSize, told) => {

@@ -192,7 +192,7 @@ function exists(uri: string): StorageError {
 }
 
 function mismatch(uri: string, expected: number, came: string): StorageError {
-  return failure('SIZE_MISMATCH', uri, `${expected} bytes were to come, ${came} came`, true);
+  return failure('SIZE_MISMATCH', uri, `the sender ended after ${came} of the ${expected} bytes that were announced`, true);
 }
 
 function failure(code: StorageErrorCode, uri: string, why: string, retryable = false): StorageError {

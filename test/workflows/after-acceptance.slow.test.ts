@@ -47,7 +47,7 @@ it.each(places)('$code for ever at $step ends at last; a retry later delivers it
 
 describe('in place of the bytes of a result', () => {
   const page = '<!DOCTYPE html><html><head><title>Maintenance</title></head><body>Back soon.</body></html>';
-  const whole = '%PDF-1.7 the converted file';
+  const whole = '%PDF-1.7 the converted file %%EOF';
   const answers: [string, (response: ServerResponse) => void][] = [
     ['a web page', (response) => response.writeHead(200, { 'content-type': 'text/html' }).end(page)],
     ['nothing', (response) => response.writeHead(200, { 'content-length': 0 }).end()],

@@ -58,12 +58,16 @@ it.each(places.slice(0, 1))(
 
 describe('in place of the bytes of a result', () => {
   const page = '<!DOCTYPE html><html><head><title>Maintenance</title></head><body>Back soon.</body></html>';
-  const whole = '%PDF-1.7 the converted file';
+  const whole = '%PDF-1.7 the converted file %%EOF';
   const answers: [string, (response: ServerResponse) => void][] = [
     ['a web page', (response) => response.writeHead(200, { 'content-type': 'text/html' }).end(page)],
     ['a web page of no type', (response) => response.writeHead(200).end(page)],
     ['nothing', (response) => response.writeHead(200, { 'content-length': 0 }).end()],
     ['an empty body in chunks', (response) => response.writeHead(200, { 'transfer-encoding': 'chunked' }).end()],
+    [
+      'half of it, with a length of its own',
+      (response) => response.writeHead(200, { 'content-length': 12 }).end(whole.slice(0, 12)),
+    ],
     [
       'half of it, without a length',
       (response) => {

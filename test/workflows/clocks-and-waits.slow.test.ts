@@ -135,11 +135,15 @@ describe('answers that are no answers of the service, after others', () => {
       { status: 302, headers: { location: 'http://[' }, body: '' },
       'is not an http(s) URL',
     ],
-    ['brings fewer bytes than promised', { status: 200, headers: {}, body: 'PK r' }, '9 bytes were to come, only 4'],
+    [
+      'brings fewer bytes than promised',
+      { status: 200, headers: {}, body: 'PK r' },
+      'the sender ended after 4 of the 9 bytes',
+    ],
     [
       'brings more bytes than promised',
       { status: 200, headers: {}, body: 'PK result!' },
-      '9 bytes were to come, at least 10',
+      'the sender sent more than the 9 bytes',
     ],
   ])('fail a download that %s at the fifth in a row', async (_title, { status, headers, body }, told) => {
     rig.stub.on('download/url/get', (_seen, response) => void response.writeHead(status, headers).end(body));

@@ -34,7 +34,8 @@ const paths: Record<string, RegExp> = {
   'job-source-missing': /^uploadFile failed$/,
   'batch-continued-first-run': /^planBatch readBatchItems( child)+( child| timer)+ continued$/,
   'batch-continued-middle-run': /^awaitJobs readBatchItems( child| awaitJobs| timer)+ continued$/,
-  'batch-continued-last-run': /^awaitJobs readBatchItems (child )?(awaitJobs )+.*mergeBatchResults writeBatchReport completed$/,
+  'batch-continued-last-run':
+    /^awaitJobs readBatchItems (child )?(awaitJobs )+.*mergeBatchResults writeBatchReport completed$/,
   'batch-failed-item': /^planBatch readBatchItems child child child mergeBatchResults writeBatchReport completed$/,
   'batch-stopped': /^planBatch readBatchItems child child mergeBatchResults writeBatchReport completed$/,
   'batch-paused-cancelled':

@@ -77,7 +77,8 @@ const mainParts = new Map(
     .flatMap((family) => family.map((format) => [format, family.at(-1)] as const)),
 );
 /** In the directory of a zip, which is its end. */
-const mainPart = new RegExp('PK\x01\x02[^]{42}(word/document|ppt/presentation|xl/workbook)\\.');
+const listed = 'PK\x01\x02';
+const mainPart = new RegExp(`${listed}[^]{42}(word/document|ppt/presentation|xl/workbook)\\.`);
 
 /**
  * Why a body is not whole, or is that of another office format, by its end; undefined if nothing tells.

@@ -55,6 +55,22 @@ export function textOfPart(archive: Buffer, name: string): string {
   return (entry && textOfEntry(archive, entry)) ?? '';
 }
 
+const numbered = /&#(?:x0*([\da-f]{5,6})|0*(\d{5,7}));/gi;
+
+/** The XML of a document with characters above U+FFFF as they are, in place of their numbers, which not every reader reads. */
+export function withWholeCharacters(archive: Buffer): Buffer {
+  const changed = new Map<string, string>();
+  for (const entry of entriesOf(archive).filter(({ name }) => name.endsWith('.xml'))) {
+    const text = textOfEntry(archive, entry) ?? '';
+    const whole = text.replace(numbered, (shown, hex?: string, decimal?: string) => {
+      const code = hex === undefined ? Number(decimal) : parseInt(hex, 16);
+      return code > 0xffff && code <= 0x10ffff ? String.fromCodePoint(code) : shown;
+    });
+    if (whole !== text) changed.set(entry.name, whole);
+  }
+  return withEntries(archive, changed);
+}
+
 /** A copy of an archive in which entries have other contents: those stand, not packed, behind what was there. */
 export function withEntries(archive: Buffer, contents: ReadonlyMap<string, string>): Buffer {
   const entries = entriesOf(archive);

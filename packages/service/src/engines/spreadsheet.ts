@@ -2,7 +2,7 @@ import type { CellObject, ParsingOptions, Range, WorkBook, WorkSheet } from '@e9
 import { z } from 'zod';
 import { ConversionFailure, fewOf, loadEngine, failureReason, type Warnings } from './conversion';
 import { count } from './input';
-import { textOfPart } from './archive';
+import { textOfPart, withWholeCharacters } from './archive';
 import { readHidden } from './hidden-parts';
 import { type Cell, requireFewCells, type Table, tableDocument } from './pandoc-document';
 import { decodeXml } from './word-document';
@@ -136,9 +136,10 @@ export async function readBook(
 ): Promise<{ book: WorkBook; warnings: Warnings }> {
   const library = await loadEngine('@e965/xlsx', () => import('@e965/xlsx'));
   const archives = library.CFB as Archives;
+  const whole = withWholeCharacters(input);
   const parse = (options: ParsingOptions): WorkBook => {
     try {
-      return library.read(input, { ...readAll, ...options });
+      return library.read(whole, { ...readAll, ...options });
     } catch (error) {
       throw new ConversionFailure(`The spreadsheet is damaged (${failureReason(error)}). ${again}`);
     }

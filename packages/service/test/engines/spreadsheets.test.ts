@@ -39,7 +39,8 @@ describe('the texts of a spreadsheet', () => {
   it('are read letter by letter, whatever stands in them and where', async () => {
     const text = fc.string({ minLength: 1, maxLength: 12, unit: 'grapheme' }).filter((each) => each.trim() === each);
     const property = fc.asyncProperty(fc.array(fc.tuple(text, text), { minLength: 1, maxLength: 8 }), async (rows) => {
-      const escaped = (each: string) => each.replace(/[&<>]/g, (letter) => `&#${letter.charCodeAt(0)};`);
+      const escaped = (each: string) =>
+        each.replace(/[&<>\u{10000}-\u{10ffff}]/gu, (letter) => `&#${letter.codePointAt(0)};`);
       const xml = rows.map(
         ([a, b], y) => `<row r="${y + 1}">${inline(`A${y + 1}`, escaped(a))}${inline(`C${y + 1}`, escaped(b))}</row>`,
       );

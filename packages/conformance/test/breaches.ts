@@ -227,7 +227,7 @@ export const together: (readonly [what: string, breaches: readonly Breach[]])[] 
           if (entity['status'] === 'running') entity['status'] = 'hold';
         },
       ),
-      breach('Limits', 'Every response carries X-RATELIMIT-LIMIT, the most requests in a window', (answer) => {
+      breach('Endpoints', 'A request that cannot be read as HTTP is answered in that shape too', (answer) => {
         if (answer.asked.method === '') delete answer.headers['x-ratelimit-limit'];
       }),
       breach(

@@ -156,7 +156,7 @@ function cureOf(other: DraftRow, { source, destination }: DraftRow): string {
   }
   return isOfOneFormat
     ? 'Name the folder that holds both of their folders, or run two batches with different --out folders.'
-    : "Keep their extensions apart with --template '{dir}/{name}.{from}.{ext}', or run two batches with different --out folders.";
+    : "Convert them into different --out folders, or keep their extensions apart in a batch: --template '{dir}/{name}.{from}.{ext}'.";
 }
 
 function comparable(uri: string): string {

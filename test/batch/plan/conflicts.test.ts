@@ -12,7 +12,7 @@ describe('conflicts of files', () => {
     const { problems, run } = await plan(cwd, { what: { sources: ['in', 'more'], to: 'pdf' } });
     const result = path.join(cwd, 'out/a.pdf');
     const apart =
-      "Keep their extensions apart with --template '{dir}/{name}.{from}.{ext}', or run two batches with different --out folders.";
+      "Convert them into different --out folders, or keep their extensions apart in a batch: --template '{dir}/{name}.{from}.{ext}'.";
     expect(messagesOf(problems)).toEqual([
       `in/a.md and in/a.txt would both become ${result}. ${apart}`,
       `in/a.txt and in/a.md would both become ${result}. ${apart}`,

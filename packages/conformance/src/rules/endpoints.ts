@@ -1,9 +1,9 @@
 import { endpoints } from 'temporal-file-conversion/contract';
-import { isObject } from '../reply';
+import { isObject, type Reply } from '../reply';
 import { beyond, type Checks, inSection } from '../rule';
 import type { Session } from '../session';
 import { noId, sample } from '../target';
-import { ensure, ensureAccepted, ensureEqual, ensureError, ensureMatches, ensureRefused } from '../verdict';
+import { ensure, ensureAccepted, ensureEqual, ensureError, ensureMatches, ensureRefused, Undecided } from '../verdict';
 
 /** "Endpoints", "Authentication" and "Versioning": how to reach a task, and who may. */
 
@@ -11,10 +11,15 @@ function authenticationError(code: string, authorization: string | undefined): C
   return {
     [`${code} is answered with HTTP 403`]: async (session) => {
       const reply = await session.raw({ path: endpoints.taskResponse, authorization });
+      if (isTaken(reply)) throw new Undecided('task/response takes it, which is a breach of Authentication');
       ensureError(reply, [code], `Authorization: ${authorization ?? '(none)'}`);
       ensureEqual(reply.status, 403, 'the HTTP status');
     },
   };
+}
+
+function isTaken({ errorCode, status }: Reply): boolean {
+  return errorCode === undefined && status < 400;
 }
 
 /** Requests that are right but for their authorization, or the service might refuse them for another reason; names every endpoint that takes it. */
@@ -22,7 +27,7 @@ async function ensureAuthenticated(session: Session, authorization: string | und
   const open: string[] = [];
   for (const { path, body } of await session.validRequests()) {
     const reply = await session.raw({ path, body: body(), authorization });
-    if (reply.errorCode === undefined && reply.status < 400) open.push(path);
+    if (isTaken(reply)) open.push(path);
   }
   ensureEqual(
     open,
@@ -68,6 +73,8 @@ export const endpointRules = [
       for (const [what, reply] of await session.unreadable()) {
         ensure(isObject(reply.json) && isObject(reply.json['result']), `${what}: ${reply.describe()}`);
         ensureMatches(reply.at('result.error.code'), /^[A-Z][A-Z0-9_]*$/, `${what}: error.code`);
+        for (const header of ['X-RATELIMIT-LIMIT', 'X-RATELIMIT-REMAINING', 'X-RATELIMIT-RESET'])
+          ensureMatches(reply.header(header), /^\d+$/, `${what}: ${header}`);
       }
     },
   }),

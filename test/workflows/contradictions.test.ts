@@ -120,8 +120,8 @@ describe('a key that nobody needs', () => {
     ['null', { name: null, size: null, url: null, expires_at: null }],
     ['of another kind', { name: 7, size: -1, expires_at: 1_790_000_000 }],
   ])('is not missed when it is %s', async (_what, extras) => {
-    // Without a size, the bytes have to be of the format.
-    rig.stub.output = Buffer.from('%PDF-1.7');
+    // Without a size, the bytes have to be of the format, to their end.
+    rig.stub.output = Buffer.from('%PDF-1.7 %%EOF');
     rig.stub.on('upload/file', (_seen, response) => answerOutput(response, { connector: 'up', ...extras }));
     rig.stub.on('convert/file', (_seen, response) =>
       answerJson(response, 200, { entity: { ...odd, id, status: 'running' }, result: { warning: 'soon' } }),

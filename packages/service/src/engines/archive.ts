@@ -55,6 +55,17 @@ export function textOfPart(archive: Buffer, name: string): string {
   return (entry && textOfEntry(archive, entry)) ?? '';
 }
 
+/** A copy of an archive in which the texts of these entries are as `edit` returns them; the same archive if none is another. */
+export function editParts(archive: Buffer, part: RegExp, edit: (xml: string, name: string) => string): Buffer {
+  const edited = new Map<string, string>();
+  for (const entry of entriesOf(archive)) {
+    const xml = part.test(entry.name) ? textOfEntry(archive, entry) : undefined;
+    const other = xml === undefined ? xml : edit(xml, entry.name);
+    if (other !== undefined && other !== xml) edited.set(entry.name, other);
+  }
+  return withEntries(archive, edited);
+}
+
 /** A copy of an archive in which entries have other contents: those stand, not packed, behind what was there. */
 export function withEntries(archive: Buffer, contents: ReadonlyMap<string, string>): Buffer {
   const entries = entriesOf(archive);

@@ -6,8 +6,8 @@ import { createRequire } from 'node:module';
 const require = createRequire(import.meta.url);
 const { isHere, programs } = require('../packages/service/dist/engines/programs.js');
 
-const { writer, calc, impress, ffmpeg, tesseract } = programs;
-const wanted = [writer, calc, impress, ffmpeg, tesseract, { debian: 'bubblewrap', commands: ['bwrap'] }];
+const { writer, calc, impress, math, ffmpeg, tesseract } = programs;
+const wanted = [writer, calc, impress, math, ffmpeg, tesseract, { debian: 'bubblewrap', commands: ['bwrap'] }];
 const missing = () => wanted.filter((program) => !isHere(program)).map(({ debian }) => debian);
 
 const packages = missing();

@@ -59,16 +59,23 @@ const numbered = /&#(?:x0*([\da-f]{5,6})|0*(\d{5,7}));/gi;
 
 /** The XML of a document with characters above U+FFFF as they are, in place of their numbers, which not every reader reads. */
 export function withWholeCharacters(archive: Buffer): Buffer {
-  const changed = new Map<string, string>();
-  for (const entry of entriesOf(archive).filter(({ name }) => name.endsWith('.xml'))) {
-    const text = textOfEntry(archive, entry) ?? '';
-    const whole = text.replace(numbered, (shown, hex?: string, decimal?: string) => {
+  return editParts(archive, /\.xml$/, (xml) =>
+    xml.replace(numbered, (shown, hex?: string, decimal?: string) => {
       const code = hex === undefined ? Number(decimal) : parseInt(hex, 16);
       return code > 0xffff && code <= 0x10ffff ? String.fromCodePoint(code) : shown;
-    });
-    if (whole !== text) changed.set(entry.name, whole);
+    }),
+  );
+}
+
+/** A copy of an archive in which the texts of these entries are as `edit` returns them; the same archive if none is another. */
+export function editParts(archive: Buffer, part: RegExp, edit: (xml: string, name: string) => string): Buffer {
+  const edited = new Map<string, string>();
+  for (const entry of entriesOf(archive)) {
+    const xml = part.test(entry.name) ? textOfEntry(archive, entry) : undefined;
+    const other = xml === undefined ? xml : edit(xml, entry.name);
+    if (other !== undefined && other !== xml) edited.set(entry.name, other);
   }
-  return withEntries(archive, changed);
+  return withEntries(archive, edited);
 }
 
 /** A copy of an archive in which entries have other contents: those stand, not packed, behind what was there. */

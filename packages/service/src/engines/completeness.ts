@@ -5,7 +5,8 @@ import { describeMissingGlyphs } from './missing-glyphs';
 import { type OfficeTexts, officeTexts } from './office-texts';
 import { shownText } from './pandoc-document';
 import { checkPdf } from './pdf-check';
-import { isHere } from './programs';
+import { installCommand, isHere, programs } from './programs';
+import { plainRichText } from './rtf-text';
 import { lostWords, someWords } from './words';
 
 /** Whether a reader has handed on the text that a file holds. */
@@ -35,12 +36,7 @@ export async function describeUnread(
   }
   const texts = officeTexts(request.route.reader, input);
   if (!texts) return {};
-  const warnings = describeAside(texts);
-  const hidden = lostWords(texts.hidden, '');
-  if (hidden.length > 0 || texts.hiddenSlideCount > 0) {
-    const what = hidden.length > 0 ? someWords(hidden) : `${texts.hiddenSlideCount} slide(s)`;
-    warnings['HIDDEN_TEXT_LOST'] = `Left out, because it is hidden: ${what}. Show it to have it converted.`;
-  }
+  const warnings = { ...describeAside(texts), ...describeHidden(texts) };
   if (texts.numbers.length > 0) {
     warnings['NUMBERS_LOST'] =
       `${texts.numbers.length} number(s) of headings and paragraphs that Word makes are not in the result, or are plain ones: ${fewOf([...new Set(texts.numbers)])}. An office program can save it as PDF.`;
@@ -66,6 +62,26 @@ function describeHeaders(texts: OfficeTexts): Warnings {
     : { HEADERS_LOST: `Headers and footers are not in the result: ${someWords(headers)}.` };
 }
 
+function describeHidden({ hidden, hiddenSlideCount }: OfficeTexts): Warnings {
+  const words = lostWords(hidden, '');
+  if (words.length === 0 && hiddenSlideCount === 0) return {};
+  const what = words.length > 0 ? someWords(words) : `${hiddenSlideCount} slide(s)`;
+  return { HIDDEN_TEXT_LOST: `Left out, because it is hidden: ${what}. Show it to have it converted.` };
+}
+
+/** What LibreOffice leaves out whole where its part for equations is not installed. */
+function describeEquations({ equations }: OfficeTexts): Warnings {
+  if (equations.length === 0 || isHere(programs.math)) return {};
+  return {
+    EQUATIONS_LOST: `${equations.length} equation(s) of the document are not in the result. To have them converted, run: ${installCommand([programs.math])}`,
+  };
+}
+
+/** All that a program should show of a document. */
+function shownTextsOf({ body, diagrams, equations }: OfficeTexts): string {
+  return [body, diagrams, ...(isHere(programs.math) ? equations : [])].join('\n');
+}
+
 /** What no reader hands on. */
 function describeAside({ commentCount, noteCount, insertedCount }: OfficeTexts): Warnings {
   const warnings: Warnings = {};
@@ -83,28 +99,48 @@ function describeAside({ commentCount, noteCount, insertedCount }: OfficeTexts):
 /** What of a document, of slides or of a spreadsheet is not on the pages that a program has printed. */
 export async function describeUnprinted(request: EngineRequest, input: Buffer, pdf: Uint8Array): Promise<Warnings> {
   const { reader } = request.route;
-  if (/^(xls|xlsx|ods)$/.test(reader)) return describeUnprintedCells(request, input, pdf);
+  if (isTable(reader)) return describeUnprintedCells(request, input, pdf);
   const texts = officeTexts(reader, input);
   if (!texts) return {};
-  const text = texts.body === undefined ? undefined : `${texts.body}\n${texts.diagrams}`;
-  return { ...describeAside(texts), ...(await describePages(request, text, pdf)) };
+  const losses = { ...describeAside(texts), ...describeHidden(texts), ...describeEquations(texts) };
+  return { ...losses, ...(await describePages(request, shownTextsOf(texts), pdf)) };
 }
 
 /** What of a document is not in the plain text that a program has written. */
 export function describeUnwritten({ route: { reader } }: EngineRequest, input: Buffer, text: Uint8Array): Warnings {
   const texts = officeTexts(reader, input);
   if (!texts) return {};
-  const lost = lostWords(texts.body ?? '', Buffer.from(text).toString('utf8'));
-  return { ...describeAside(texts), ...describeHeaders(texts), ...describeLost(lost) };
+  const lost = lostWords(shownTextsOf(texts), Buffer.from(text).toString('utf8'));
+  return { ...describeAside(texts), ...describeHeaders(texts), ...describeEquations(texts), ...describeLost(lost) };
+}
+
+/** What of an office file is not in another that a program has made of it. */
+export async function describeUnkept(
+  { route: { reader } }: EngineRequest,
+  input: Buffer,
+  result: { format: string; data: Buffer },
+): Promise<Warnings> {
+  if (isTable(reader)) return isTable(result.format) ? describeUnkeptCells(reader, input, result) : {};
+  const [texts, kept] = [officeTexts(reader, input), officeTexts(result.format, result.data)];
+  if (!texts || !kept) return {};
+  // Headers may be in a file once for each of its sections.
+  const headers = [...new Set(texts.headers.split(/\s+/))].join(' ');
+  const lost = lostWords(`${shownTextsOf(texts)}\n${headers}`, textOfResult(result));
+  const aside = {
+    ...texts,
+    commentCount: texts.commentCount - kept.commentCount,
+    noteCount: texts.noteCount - kept.noteCount,
+  };
+  return { ...describeAside(aside), ...describeEquations(texts), ...describeLost(lost) };
 }
 
 async function describePages(
   request: EngineRequest,
-  body: string | undefined,
+  body: string,
   pdf: Uint8Array,
   isSheet = false,
 ): Promise<Warnings> {
-  const { warnings, shown } = await describeMissingGlyphs(body ?? '');
+  const { warnings, shown } = await describeMissingGlyphs(body);
   const text = request.parameters.pages === undefined ? shown : '';
   return { ...warnings, ...(await checkPdf(pdf, { text, isSet: false, isSheet })) };
 }
@@ -113,9 +149,35 @@ async function describeUnprintedCells(request: EngineRequest, input: Buffer, pdf
   const { reader } = request.route;
   const isRead = reader !== 'xls' && isHere({ npm: '@e965/xlsx' });
   const cells = isRead
-    ? await (await import('./spreadsheet.js')).shownTexts(input, reader as 'xlsx' | 'ods')
+    ? await (await import('./sheet-texts.js')).shownTexts(input, reader as 'xlsx' | 'ods')
     : undefined;
-  return { ...cells?.warnings, ...(await describePages(request, cells?.text, pdf, true)) };
+  return { ...cells?.warnings, ...(await describePages(request, cells?.text ?? '', pdf, true)) };
+}
+
+function isTable(format: string): boolean {
+  return /^(xls|xlsx|ods)$/.test(format);
+}
+
+async function describeUnkeptCells(
+  reader: string,
+  input: Buffer,
+  result: { format: string; data: Buffer },
+): Promise<Warnings> {
+  const { textsOfCells } = await import('./sheet-texts.js');
+  const [cells, kept] = await Promise.all([
+    textsOfCells(input, reader as 'xlsx' | 'ods'),
+    textsOfCells(result.data, result.format as 'xlsx' | 'ods'),
+  ]);
+  if (!cells || !kept) return {};
+  const comments = cells.commentCount - kept.commentCount;
+  return {
+    ...(comments > 0 && { COMMENTS_LOST: `Comments of ${comments} cell(s) are not in the result.` }),
+    ...describeLost(lostWords(cells.typed, kept.shown)),
+  };
+}
+
+function textOfResult({ format, data }: { format: string; data: Buffer }): string {
+  return format === 'rtf' ? plainRichText(data.toString('latin1')) : textOfOutput(data);
 }
 
 /** The text of a result, or more than that. */

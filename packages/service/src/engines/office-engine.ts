@@ -2,9 +2,17 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { describeUnprinted, describeUnwritten } from './completeness';
-import { ConversionFailure, type Converted, type ConvertedFile, type EngineRequest, wearOut } from './conversion';
+import { describeUnkept, describeUnprinted, describeUnwritten } from './completeness';
+import {
+  ConversionFailure,
+  type Converted,
+  type ConvertedFile,
+  type EngineRequest,
+  type Warnings,
+  wearOut,
+} from './conversion';
 import { readInput, requireArchive } from './input';
+import { hasChanges, readableOffice } from './office-input';
 import { homeOf, lastLine, pathOf, programs, runProgram, workFolderOf } from './programs';
 
 /** LibreOffice, one start for each file, as printed: `soffice` of the machine with a profile of its own for each process. */
@@ -37,58 +45,89 @@ const filters: Readonly<Record<string, string>> = {
 let files = 0;
 
 export async function convertOffice(request: EngineRequest): Promise<Converted | ConvertedFile> {
-  const { reader } = request.route;
+  const { reader, writer } = request.route;
   const input = await readInput(request);
   if (zipped.has(reader)) requireArchive(request, input);
   // LibreOffice takes anything for RTF, and prints an empty page.
   if (reader === 'rtf' && !input.toString('latin1', 0, 1_000).trimStart().startsWith('{\\rt')) {
     throw new ConversionFailure('The file is not an RTF document, so it is damaged or has the wrong extension.');
   }
+  const format = extensionOf(writer);
+  const opened = readableOffice(reader, format, input);
+  if (opened !== input) await writeFile(request.inputPath, opened);
   files += 1;
   if (files >= filesPerProfile) wearOut();
   const started = Date.now();
-  const { ended, result } = await runOffice(request, targetOf(request));
-  const extension = extensionOf(request.route.writer);
-  if (ended.signal === null && existsSync(result)) {
-    if (request.route.writer === 'csv') {
-      // Its own CSV has the first sheet, and says nothing of the others.
-      const { convertSheets } = await import('./sheet-engine.js');
-      return convertSheets({ ...request, route: { ...request.route, reader: extension } }, await readFile(result));
-    }
-    if (extension !== 'pdf' && extension !== 'txt') return { file: result, warnings: {} };
-    // Old files tell nothing of themselves but by way of newer ones, for which a slow one has no time.
-    const newer = Date.now() - started < request.timeoutMs / 4 ? newerFormats[reader] : undefined;
-    const copy = newer === undefined ? undefined : (await runOffice(request, newer)).result;
-    const isCopied = copy !== undefined && existsSync(copy);
-    const readable = isCopied ? { ...request, route: { ...request.route, reader: newer ?? reader } } : request;
-    const describe = extension === 'pdf' ? describeUnprinted : describeUnwritten;
-    return {
-      file: result,
-      warnings: await describe(readable, isCopied ? await readFile(copy) : input, await readFile(result)),
-    };
+  const source = { format: reader, file: request.inputPath };
+  const { ended, result } = await runOffice(request, source, targetOf(request));
+  if (ended.signal !== null || !existsSync(result)) throw failureOf(request, ended);
+  if (writer === 'csv') {
+    // Its own CSV has the first sheet, and says nothing of the others.
+    const { convertSheets } = await import('./sheet-engine.js');
+    return convertSheets({ ...request, route: { ...request.route, reader: format } }, await readFile(result));
   }
+  const isSlow = Date.now() - started > request.timeoutMs / 4;
+  return { file: result, warnings: await describeResult(request, source, { format, file: result, isSlow }) };
+}
+
+function failureOf(request: EngineRequest, ended: { signal: string | null; says: string }): ConversionFailure {
   if (ended.signal !== null) wearOut();
   const reason = ended.signal ?? lastLine(ended.says, request).replace(/^Error: /, '');
-  throw new ConversionFailure(
+  return new ConversionFailure(
     `LibreOffice could not convert the ${request.inputFormat} file to ${request.outputFormat}; it may be damaged, or need a password (${reason}).`,
   );
 }
 
-const newerFormats: Readonly<Record<string, string>> = { doc: 'docx', ppt: 'pptx' };
+interface OfficeFile {
+  readonly format: string;
+  readonly file: string;
+}
+
+/** What of the source is not in the result. Old files tell it only by way of newer ones, for which a slow one has no time. */
+async function describeResult(
+  request: EngineRequest,
+  source: OfficeFile,
+  result: OfficeFile & { isSlow: boolean },
+): Promise<Warnings> {
+  const told = result.isSlow ? source : await newerOf(request, source, result.format);
+  const readable = { ...request, route: { ...request.route, reader: told.format } };
+  const data = await readFile(told.file);
+  const opened = readableOffice(told.format, result.format, data);
+  if (opened !== data) {
+    // Only now it is known what is to be put right.
+    await writeFile(told.file, opened);
+    await runOffice(request, told, targetOf(request));
+  }
+  if (result.format === 'pdf') return describeUnprinted(readable, opened, await readFile(result.file));
+  if (result.format === 'txt') return describeUnwritten(readable, opened, await readFile(result.file));
+  const kept = result.isSlow ? result : await newerOf(request, result);
+  return describeUnkept(readable, opened, { format: kept.format, data: await readFile(kept.file) });
+}
+
+const newerFormats: Readonly<Record<string, string>> = { doc: 'docx', ppt: 'pptx', xls: 'xlsx' };
+
+/** An old file in the newer format of its kind; any other, and one whose newer format is at hand, as it is. */
+async function newerOf(request: EngineRequest, old: OfficeFile, atHand?: string): Promise<OfficeFile> {
+  const isChanged = /pdf|txt/.test(atHand ?? '') && old.format === 'rtf' && hasChanges(await readFile(old.file));
+  const format = isChanged ? 'docx' : newerFormats[old.format];
+  if (format === undefined || format === atHand) return old;
+  const { result } = await runOffice(request, old, format);
+  return existsSync(result) ? { format, file: result } : old;
+}
 
 /** Starts LibreOffice once; `result`: where the file is then, if there is one. */
-async function runOffice(request: EngineRequest, target: string) {
+async function runOffice(request: EngineRequest, { format, file: input }: OfficeFile, target: string) {
   const beside = 'soffice.bin';
   const file = path.join(path.dirname(pathOf({ ...programs.writer, beside })), beside);
   const folder = path.join(workFolderOf(request), 'result');
   const parameters = [
     `-env:UserInstallation=${pathToFileURL(await prepareProfile(homeOf(request))).href}`,
-    ...['--headless', '--norestore', '--nologo', '--nolockcheck', `--infilter=${readers[request.route.reader] ?? ''}`],
-    ...['--convert-to', target, '--outdir', folder, request.inputPath],
+    ...['--headless', '--norestore', '--nologo', '--nolockcheck', `--infilter=${readers[format] ?? ''}`],
+    ...['--convert-to', target, '--outdir', folder, input],
   ];
   const once = await runProgram(file, parameters, request);
   const ended = once.code === startAgain ? await runProgram(file, parameters, request) : once;
-  const name = path.basename(request.inputPath, path.extname(request.inputPath));
+  const name = path.basename(input, path.extname(input));
   return { ended, result: path.join(folder, `${name}.${target.split(':')[0] ?? ''}`) };
 }
 

@@ -1,5 +1,6 @@
 import { entriesOf, textOfEntry, textOfPart, withEntries } from './archive';
-import { decodeXml, wordTexts } from './word-document';
+import { decodeXml, equationsIn, wordTexts } from './word-document';
+import { hiddenRichText, plainRichText } from './rtf-text';
 import { wordNumbers } from './word-numbers';
 
 /** What the files of office programs hold to be read, whoever reads them. */
@@ -20,6 +21,8 @@ export interface OfficeTexts {
   readonly drawingCount: number;
   /** The text of diagrams, of which a program may draw nothing. */
   readonly diagrams: string;
+  /** The text of each. */
+  readonly equations: readonly string[];
   /** Whole files of other formats that are to be read where they stand. */
   readonly insertedCount: number;
 }
@@ -33,6 +36,7 @@ const nothing = {
   diagrams: '',
   hiddenSlideCount: 0,
   numbers: [],
+  equations: [],
   insertedCount: 0,
 };
 
@@ -82,6 +86,8 @@ function readXml(xml: string, { holds, skips, ends }: Reading): string {
   return text;
 }
 
+const formula: Reading = { skips: /^(annotation(-xml)?|mphantom)$/, ends: /^m(i|n|o|s|text)$/ };
+
 const openDocument: Reading = {
   skips:
     /^(annotation|tracked-changes|note-citation|forms|event-listeners|desc|title|notes|ruby-text|(table-of|alphabetical|illustration|table|object|user|bibliography)-(content|index)|[\w-]*-count|[\w-]*(date|time)|page-[\w-]*|file-name|chapter|author-[\w-]*|[\w-]*creator|sender-[\w-]*|template-name|sheet-name|variable-[\w-]*|user-field-[\w-]*|expression|sequence|[\w-]*-ref|conditional-text|hidden-[\w-]*|placeholder|subject|keywords|description)$/,
@@ -89,24 +95,41 @@ const openDocument: Reading = {
 };
 
 function openTexts(file: Buffer): OfficeTexts {
+  const objects = partsOf(file, /\/content\.xml$/);
   const [content, styles] = [textOfPart(file, 'content.xml'), textOfPart(file, 'styles.xml')];
-  const [, body = ''] = /<office:body[^>]*>([^]*)<\/office:body>/.exec(content) ?? [];
+  const [, whole = ''] = /<office:body[^>]*>([^]*)<\/office:body>/.exec(content) ?? [];
+  const { body, hiddenSlideCount } = withoutHiddenPages(content, whole);
   const headers = styles.match(/<style:(header|footer)[\w-]*(?=[\s>])[^]*?<\/style:\1[\w-]*>/g) ?? [];
-  const notes = body.match(/<presentation:notes[\s>][^]*?<\/presentation:notes>/g) ?? [];
+  const notes = whole.match(/<presentation:notes[\s>][^]*?<\/presentation:notes>/g) ?? [];
   return {
     ...nothing,
     body: readXml(body, openDocument),
+    hiddenSlideCount,
     headers: headers.map((each) => readXml(each, openDocument)).join('\n'),
-    commentCount: body.match(/<office:annotation[\s>]/g)?.length ?? 0,
+    commentCount: whole.match(/<office:annotation[\s>]/g)?.length ?? 0,
     noteCount: notes.filter((each) => hasWords(readXml(each, { ...openDocument, skips: /^(page-number|date)$/ })))
       .length,
-    drawingCount: entriesOf(file).filter(
-      (entry) => entry.name.endsWith('/content.xml') && textOfEntry(file, entry)?.includes('<office:chart'),
-    ).length,
+    drawingCount: objects.filter((xml) => xml.includes('<office:chart')).length,
+    equations: objects.flatMap(
+      (xml) => /<(?:\w+:)?math[\s>][^]*/.exec(xml)?.map((math) => readXml(math, formula)) ?? [],
+    ),
   };
 }
 
-const drawn: Reading = { holds: /^t$/, skips: /^(fld|Fallback)$/, ends: /^(p|br|tab)$/ };
+/** Pages of a presentation are hidden by their style. */
+function withoutHiddenPages(content: string, whole: string) {
+  const styles = content.match(/<style:style\s(?:(?!<\/?style:style[\s>])[^])*presentation:visibility="hidden"/g) ?? [];
+  const hidden = new Set(styles.map((style) => /\sstyle:name="([^"]*)"/.exec(style)?.[1]));
+  let hiddenSlideCount = 0;
+  const body = whole.replace(/<draw:page\s([^<>]*)>[^]*?<\/draw:page>/g, (page, attributes: string) => {
+    if (!hidden.has(/draw:style-name="([^"]*)"/.exec(attributes)?.[1] ?? '')) return page;
+    hiddenSlideCount += 1;
+    return '';
+  });
+  return { body, hiddenSlideCount };
+}
+
+const drawn: Reading = { holds: /^t$/, skips: /^(fld|Fallback)$/, ends: /^(p|br|tab|oMath)$/ };
 
 const hiddenSlide = /<p:sld [^>]*show="(0|false)"/;
 
@@ -118,6 +141,8 @@ function slideTexts(file: Buffer): OfficeTexts {
     ...drawingsOf(file),
     hiddenSlideCount: slides.length - shown.length,
     body: shown.map((xml) => readXml(xml, drawn)).join('\n'),
+    // Their words are in the body.
+    equations: shown.flatMap(equationsIn).map(() => ''),
     commentCount: partsOf(file, /^ppt\/comments\/.*\.xml$/).reduce(
       (sum, xml) => sum + (xml.match(/<(p|p188):cm[\s>]/g)?.length ?? 0),
       0,
@@ -160,13 +185,11 @@ export function readableOpenText(file: Buffer): Buffer {
 /** Of RTF, what no reader hands on: the groups of headers, footers and comments. */
 function richTexts(rtf: string): OfficeTexts {
   const headers = groupsOf(rtf, /\{\\(?:header|footer)[lrf]?(?![a-z])/g);
-  const plain = (group: string) =>
-    group.replace(/\\'[\da-f]{2}|\\[a-z]+-?\d* ?|\\[^a-z]|[{}]/gi, (sign) =>
-      /^\\(par|tab|line|cell)/.test(sign) ? ' ' : '',
-    );
   return {
     ...nothing,
-    headers: headers.map(plain).join('\n'),
+    headers: headers.map(plainRichText).join('\n'),
+    hidden: hiddenRichText(rtf),
+    equations: (rtf.match(/\{\\moMath(?![a-z])/gi) ?? []).map(() => ''),
     commentCount: groupsOf(rtf, /\{\\\*\\annotation(?![a-z])/g).length,
   };
 }

@@ -17,6 +17,7 @@ export const programs = {
   writer: { debian: 'libreoffice-writer-nogui', commands: ['soffice'], beside: 'libswlo.so' },
   calc: { debian: 'libreoffice-calc-nogui', commands: ['soffice'], beside: 'libsclo.so' },
   impress: { debian: 'libreoffice-impress-nogui', commands: ['soffice'], beside: 'libslideshowlo.so' },
+  math: { debian: 'libreoffice-math-nogui', commands: ['soffice'], beside: 'libsmlo.so' },
   tesseract: { debian: 'tesseract-ocr', commands: ['tesseract'] },
 } as const satisfies Readonly<Record<string, Program>>;
 

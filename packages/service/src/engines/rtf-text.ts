@@ -90,3 +90,37 @@ function asUnicode(letters: string): string {
   const units = Array.from({ length: letters.length }, (_, index) => letters.charCodeAt(index));
   return `{\\uc1${units.map((unit) => `\\u${unit > 0x7fff ? unit - 0x10000 : unit}?`).join('')}}`;
 }
+
+const letter = /\\u(-?\d+) ?(?:\\'[\da-f]{2}|\?)?|\\'([\da-f]{2})|\\[a-z]+-?\d* ?|\\[^a-z]|[{}\r\n]/gi;
+
+/** The text of a part of a document, or of all of it and more. */
+export function plainRichText(rtf: string): string {
+  // What fields do, names of bookmarks and their like.
+  const text = withUnicodeLetters(rtf).replace(/\{\\\*\\[a-z]+[^{}]*\}/gi, '');
+  return text.replace(letter, (sign: string, unit?: string, byte?: string) => {
+    if (unit !== undefined) return String.fromCharCode(Number(unit) & 0xffff);
+    if (byte !== undefined) return new TextDecoder(usual).decode(Uint8Array.of(Number.parseInt(byte, 16)));
+    return /^\\(par|tab|line|cell|row|sect|page)/.test(sign) ? ' ' : '';
+  });
+}
+
+/** Groups that are no text of the document. */
+const noText = /^(\*|stylesheet|fonttbl|colortbl|info|xe|tcn?|fldinst|pict)$/;
+
+/** The text of a document that nobody sees. */
+export function hiddenRichText(rtf: string): string {
+  if (!/\\v(?![a-z0])/i.test(rtf)) return '';
+  let group = { isHidden: false, isText: true };
+  const outer: (typeof group)[] = [];
+  let hidden = '';
+  for (const [sign, name, value] of rtf.matchAll(token)) {
+    if (sign === '{') outer.push({ ...group });
+    else if (sign === '}') group = outer.pop() ?? group;
+    else if (noText.test(name ?? sign.slice(1))) group.isText = false;
+    else if (name === 'v') group.isHidden = value !== '0';
+    else if (name === 'plain') group.isHidden = false;
+    else if (group.isHidden && group.isText) hidden += sign;
+    if (!group.isHidden) hidden += hidden.endsWith(' ') ? '' : ' ';
+  }
+  return plainRichText(hidden);
+}

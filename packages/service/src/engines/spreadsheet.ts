@@ -2,7 +2,7 @@ import type { CellObject, ParsingOptions, Range, WorkBook, WorkSheet } from '@e9
 import { z } from 'zod';
 import { ConversionFailure, fewOf, loadEngine, failureReason, type Warnings } from './conversion';
 import { count } from './input';
-import { textOfPart, withWholeCharacters } from './archive';
+import { withWholeCharacters } from './archive';
 import { readHidden } from './hidden-parts';
 import { type Cell, requireFewCells, type Table, tableDocument } from './pandoc-document';
 import { decodeXml } from './word-document';
@@ -22,7 +22,7 @@ const readAll: ParsingOptions = {
 const again = 'Open it in a spreadsheet program, save it as XLSX and convert it again.';
 
 /** The kinds of spreadsheets that are read here, as the reader calls them. */
-type BookType = 'xlsx' | 'ods';
+export type BookType = 'xlsx' | 'ods';
 
 /** What the reader reports beyond its types. */
 const packageSchema = z.object({
@@ -45,12 +45,8 @@ export async function spreadsheetDocument(
     const requireFew = (cells: number) => requireFewCells((area += cells), writer);
     return { title: name, ...sheetTable(sheet, requireFew) };
   });
-  const hidden = [
-    ...sheets.filter(({ isHidden }) => isHidden).map(({ name }) => `sheet ${name}`),
-    ...tables.filter(({ unseen }) => unseen > 0).map(({ title, unseen }) => `${unseen} cell(s) of sheet ${title}`),
-  ];
   const cells = shown.flatMap(({ sheet }) => cellsOf(sheet));
-  const losses = { ...describeHidden(hidden), ...describeComments(cells), ...describeFormulas(book, cells) };
+  const losses = { ...describeUnseen(sheets, tables), ...describeComments(cells), ...describeFormulas(book, cells) };
   return { json: tableDocument(tables, writer), warnings: { ...warnings, ...losses } };
 }
 
@@ -76,48 +72,7 @@ export function firstTable(book: WorkBook): { rows: string[][]; warnings: Warnin
   return { rows: texts, warnings };
 }
 
-/**
- * The texts of the cells that a program prints, and what it does not print of them. Undefined for a file that is not read here; no texts
- * of a sheet of which it is not known what of it is printed.
- */
-export async function shownTexts(
-  input: Buffer,
-  type: BookType,
-): Promise<{ text: string; warnings: Warnings } | undefined> {
-  try {
-    const { book } = await readBook(input, type, { dates: false });
-    const isChosen = type === 'ods' && /table:print(-ranges|="false)/.test(textOfPart(input, 'content.xml'));
-    const { shown } = sheetsOf(book);
-    const texts = (isChosen ? [] : shown).flatMap(({ name, sheet }) => {
-      const isPrinted = printAreaOf(book, name);
-      const data: Rows = sheet['!data'] ?? [];
-      const { rows, columns } = gridOf(data, sheet);
-      const covered = mergedCells(sheet['!merges'] ?? [], rows, columns).covered;
-      // How a program shows numbers and formulas is its own affair.
-      const isText = (y: number, x: number) =>
-        data[y]?.[x]?.t === 's' && data[y][x].f === undefined && !covered.has(positionOf(y, x)) && isPrinted(y, x);
-      return rows.flatMap((y) => columns.flatMap((x) => (isText(y, x) ? String(data[y]?.[x]?.v) : [])));
-    });
-    return { text: texts.join('\n'), warnings: describeComments(shown.flatMap(({ sheet }) => cellsOf(sheet))) };
-  } catch (error) {
-    if (error instanceof ConversionFailure) return undefined;
-    throw error;
-  }
-}
-
-const areaOfCells = /^(?:'(?:[^']|'')*'|[^'!]+)!\$([A-Z]+)\$(\d+):\$([A-Z]+)\$(\d+)$/;
-
-/** Whether a cell of a sheet is printed; none is known to be where other sheets have areas, or this one has another than of cells. */
-function printAreaOf(book: WorkBook, sheet: string): (y: number, x: number) => boolean {
-  const areas = book.Workbook?.Names?.filter(({ Name }) => Name === '_xlnm.Print_Area') ?? [];
-  if (areas.length === 0) return () => true;
-  const own = areas.find(({ Sheet }) => Sheet === book.SheetNames.indexOf(sheet));
-  const [, left = '', top, right = '', bottom] = areaOfCells.exec(own?.Ref ?? '') ?? [];
-  const column = (letters: string) => Array.from(letters).reduce((sum, each) => sum * 26 + parseInt(each, 36) - 9, 0);
-  return (y, x) => y + 1 >= Number(top) && y < Number(bottom) && x + 1 >= column(left) && x < column(right);
-}
-
-function sheetsOf(book: WorkBook) {
+export function sheetsOf(book: WorkBook) {
   const sheets = book.SheetNames.map((name, index) => ({
     name,
     sheet: book.Sheets[name] ?? {},
@@ -262,8 +217,19 @@ export function allCells({ Sheets }: WorkBook): CellObject[] {
   return Object.values(Sheets).flatMap(cellsOf);
 }
 
-function cellsOf(sheet: WorkSheet): CellObject[] {
+export function cellsOf(sheet: WorkSheet): CellObject[] {
   return (sheet['!data'] ?? []).flat().filter(Boolean);
+}
+
+/** What is hidden of a spreadsheet: whole sheets, and cells of the others. */
+export function describeUnseen(
+  sheets: readonly { name: string; isHidden: boolean }[],
+  shown: readonly { title: string; unseen: number }[],
+): Warnings {
+  return describeHidden([
+    ...sheets.filter(({ isHidden }) => isHidden).map(({ name }) => `sheet ${name}`),
+    ...shown.filter(({ unseen }) => unseen > 0).map(({ title, unseen }) => `${unseen} cell(s) of sheet ${title}`),
+  ]);
 }
 
 function describeHidden(hidden: readonly string[]): Warnings {
@@ -292,7 +258,7 @@ function describeFormulas({ Workbook }: WorkBook, cells: readonly CellObject[]):
   return warnings;
 }
 
-type Rows = readonly (readonly (CellObject | undefined)[] | undefined)[];
+export type Rows = readonly (readonly (CellObject | undefined)[] | undefined)[];
 
 /** The part of a sheet that has something in it, without hidden rows and columns; and how many cells with something in them it leaves out. */
 function sheetTable(sheet: WorkSheet, requireFew: (cells: number) => void): Table & { unseen: number } {
@@ -318,7 +284,7 @@ function sheetTable(sheet: WorkSheet, requireFew: (cells: number) => void): Tabl
 }
 
 /** The rows and columns that are shown, from the first to the last that has something in it, and how many cells have, hidden or not. */
-function gridOf(data: Rows, { '!rows': rowInfos, '!cols': columnInfos }: WorkSheet) {
+export function gridOf(data: Rows, { '!rows': rowInfos, '!cols': columnInfos }: WorkSheet) {
   const isShownRow = (y: number) => rowInfos?.[y]?.hidden !== true;
   const isShownColumn = (x: number) => columnInfos?.[x]?.hidden !== true;
   const rows = new Set<number>();
@@ -372,13 +338,13 @@ function between(numbers: Iterable<number>): number[] {
   return greatest < 0 ? [] : Array.from({ length: greatest - least + 1 }, (_, index) => least + index);
 }
 
-function positionOf(y: number, x: number): number {
+export function positionOf(y: number, x: number): number {
   // More columns than a sheet can have.
   return y * 2 ** 15 + x;
 }
 
 /** The first cells of merged ones as far as they are shown, and the others. Of ranges that overlap, which no program writes, the first one counts. */
-function mergedCells(merges: readonly Range[], rows: readonly number[], columns: readonly number[]) {
+export function mergedCells(merges: readonly Range[], rows: readonly number[], columns: readonly number[]) {
   const spans = new Map<number, { rowSpan: number; columnSpan: number }>();
   const covered = new Set<number>();
   for (const { s, e } of merges) {

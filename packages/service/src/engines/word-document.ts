@@ -8,14 +8,24 @@ const tag = /<(\/?)(?:(\w+):)?(\w+)([^<>]*?)(\/?)>|([^<]+)/g;
 /** All that Word's file holds to be read, whoever reads it; `body`: with its notes and its text boxes. */
 export function wordTexts(archive: Buffer) {
   const texts = { body: '', headers: '', hidden: '' };
+  const equations: string[] = [];
   let [commentCount, insertedCount] = [0, 0];
   for (const [part, xml] of partsOf(archive)) {
     texts.hidden += Array.from(xml.matchAll(hiddenRun), ([run]) => run.match(textOfRun)?.join('') ?? '').join('\n');
     insertedCount += xml.match(/<\w+:altChunk[\s/>]/g)?.length ?? 0;
+    if (part !== 'comments') equations.push(...equationsIn(xml));
     if (part === 'comments') commentCount += xml.match(/<\w+:comment[\s>]/g)?.length ?? 0;
     else texts[part === 'header' || part === 'footer' ? 'headers' : 'body'] += `${textOfPart(xml)}\n`;
   }
-  return { ...texts, commentCount, insertedCount };
+  return { ...texts, equations, commentCount, insertedCount };
+}
+
+/** The text of each that is seen, but for what is no text of an equation. */
+export function equationsIn(xml: string): string[] {
+  return Array.from(xml.matchAll(/<(\w+:)oMath[\s>][^]*?<\/\1oMath>/g), ([whole, prefix]) => {
+    const texts = new RegExp(`<${prefix}phant>[^]*?</${prefix}phant>|<${prefix}t(?:\\s[^<>]*)?>([^<]*)`, 'g');
+    return Array.from(whole.matchAll(texts), ([, text = '']) => decodeXml(text)).join(' ');
+  });
 }
 
 function partsOf(archive: Buffer): [part: string, xml: string, name: string][] {
@@ -29,7 +39,17 @@ function partsOf(archive: Buffer): [part: string, xml: string, name: string][] {
 /** What is in a file twice, was deleted, or stays hidden. */
 const unseen = new Set(['Fallback', 'del', 'moveFrom', 'rt']);
 /** What ends a word. */
-const ends = new Set(['p', 'tab', 'br', 'cr', 'tc', 'txbxContent', 'noBreakHyphen']);
+const ends = new Set([
+  'p',
+  'tab',
+  'br',
+  'cr',
+  'tc',
+  'txbxContent',
+  'noBreakHyphen',
+  'footnoteReference',
+  'endnoteReference',
+]);
 /** Fields whose results every program makes anew. */
 const madeAnew =
   /^\s*(TOC|INDEX|PAGE|NUMPAGES|SECTIONPAGES|PAGEREF|DATE|TIME|SAVEDATE|PRINTDATE|CREATEDATE|EDITTIME|FILENAME|FILESIZE|STYLEREF|DOCPROPERTY|AUTHOR|TITLE|LASTSAVEDBY|REVNUM|NUMWORDS|NUMCHARS|=)/i;
@@ -42,6 +62,10 @@ function textOfPart(xml: string): string {
   let isHidden = false;
   const fields: { code: string; isResult: boolean }[] = [];
   const isMadeAnew = () => fields.some(({ code, isResult }) => isResult && madeAnew.test(code));
+  const endField = () => {
+    // What is made anew stands between the words beside it.
+    if (madeAnew.test(fields.pop()?.code ?? '')) text += ' ';
+  };
   for (const [, closing, prefix, name = '', attributes = '', empty, content] of xml.matchAll(tag)) {
     if (content !== undefined) {
       const [field] = fields.slice(-1);
@@ -58,10 +82,10 @@ function textOfPart(xml: string): string {
     else if (name === 'r') isHidden = false;
     else if (name === 'fldChar') {
       if (attributes.includes('fldCharType="begin"')) fields.push({ code: '', isResult: false });
-      else if (attributes.includes('fldCharType="end"')) fields.pop();
+      else if (attributes.includes('fldCharType="end"')) endField();
       else fields.splice(-1, 1, { code: fields.at(-1)?.code ?? '', isResult: true });
     } else if (name === 'fldSimple' && !isEmpty) {
-      if (isEnd) fields.pop();
+      if (isEnd) endField();
       else fields.push({ code: /instr="([^"]*)"/.exec(attributes)?.[1] ?? '', isResult: true });
     } else if (ends.has(name)) text += ' ';
   }

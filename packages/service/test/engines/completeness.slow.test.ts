@@ -5,7 +5,7 @@ import { cell, docx, everything, para, row, run, table } from './docx';
 import { chartFrame, odf } from './odf';
 import { pptx } from './pptx';
 import { withPrograms } from './with-packages';
-import { inline, xlsx } from './xlsx';
+import { chartSheet, inline, xlsx } from './xlsx';
 
 /** No word of an office file is lost without a warning, whoever converts it. */
 
@@ -233,7 +233,72 @@ withPrograms(['writer'], () => {
   });
 });
 
+withPrograms(['writer', 'math'], () => {
+  const running = serviceOfAllTests({ conversionConcurrency: 1, engines: engineNames });
+  const printedText = async (name: string, data: Buffer) => {
+    const { bytes, warning } = await running.client.convertToBytes({ name, data }, 'pdf');
+    return [(await running.client.convertToBytes({ name: 'a.pdf', data: bytes }, 'txt')).bytes.toString(), warning];
+  };
+
+  it('equations are printed, and kept in other documents', async () => {
+    const data = docx(para(`${run('Kept ')}<m:oMath><m:r><m:t>kinetic</m:t></m:r></m:oMath>`));
+    expect(await printedText('a.docx', data)).toEqual([expect.stringContaining('kinetic'), {}]);
+    const { bytes, warning } = await running.client.convertToBytes({ name: 'a.docx', data }, 'odt');
+    expect([await textIn(running.client, bytes, 'odt'), warning]).toEqual([expect.stringContaining('kinetic'), {}]);
+    expect(await printedText('a.odt', bytes)).toEqual([expect.stringContaining('kinetic'), {}]);
+  });
+
+  it('documents are printed as if all changes in them were accepted', async () => {
+    const changed = docx(
+      para(
+        `${run('Kept ')}<w:del w:id="1" w:author="a"><w:r><w:delText>OLD-100</w:delText></w:r></w:del><w:ins w:id="2" w:author="a">${run('NEW-200')}</w:ins>`,
+      ),
+    );
+    for (const format of ['docx', 'odt', 'rtf', 'doc']) {
+      const { bytes: data } =
+        format === 'docx'
+          ? { bytes: changed }
+          : await running.client.convertToBytes({ name: 'a.docx', data: changed }, format);
+      expect([format, ...(await printedText(`a.${format}`, data))]).toEqual([format, 'Kept NEW-200\n', {}]);
+    }
+  });
+});
+
+withPrograms(['calc'], () => {
+  it('a chart that is a whole sheet is printed though it has no size', async () => {
+    const { client, stop } = await startTestService({ conversionConcurrency: 1, engines: engineNames });
+    const { bytes } = await client.convertToBytes({ name: 'a.xlsx', data: chartSheet('Turnover') }, 'pdf');
+    expect(await textIn(client, bytes, 'pdf')).toContain('Turnover');
+    await stop();
+  });
+});
+
 withPrograms(['writer', 'calc', 'impress'], () => {
+  it('of a document that becomes another, what is not kept is counted', async () => {
+    const { client, stop } = await startTestService({ conversionConcurrency: 1, engines: engineNames });
+    const convert = async (name: string, data: Buffer, output: string) => client.convertToBytes({ name, data }, output);
+    for (const format of ['odt', 'rtf', 'doc']) {
+      const { bytes, warning } = await convert('a.docx', everything(), format);
+      // What is drawn in the old way is in no RTF of LibreOffice.
+      const lost = format === 'rtf' && { TEXT_LOST: 'Not in the result: 1 word(s) (ANCIENTBOX) of the document.' };
+      expect([format, warning]).toEqual([format, { ...lost }]);
+      expect((await convert(`a.${format}`, bytes, 'docx')).warning).toEqual({});
+    }
+    for (const format of ['odp', 'ppt']) expect((await convert('a.pptx', slides, format)).warning).toEqual({});
+    for (const format of ['ods', 'xls']) expect((await convert('a.xlsx', clipped, format)).warning).toEqual({});
+    const table =
+      '<table:table><table:table-column/><table:table-row><table:table-cell><text:p>Kept</text:p>SUB</table:table-cell></table:table-row></table:table>';
+    const inner = table
+      .replace('<table:table>', '<table:table table:is-sub-table="true">')
+      .replace('Kept', 'Nested')
+      .replace('SUB', '');
+    const nested = odf({ kind: 'text', body: table.replace('SUB', inner) });
+    expect((await convert('a.odt', nested, 'docx')).warning).toEqual({
+      TEXT_LOST: 'Not in the result: 1 word(s) (NESTED) of the document.',
+    });
+    await stop();
+  });
+
   it('of other office files what is not printed is counted', async () => {
     const { client, stop } = await startTestService({ conversionConcurrency: 1, engines: engineNames });
     const convert = async (name: string, data: Buffer) => (await client.convertToBytes({ name, data }, 'pdf')).warning;
@@ -241,11 +306,13 @@ withPrograms(['writer', 'calc', 'impress'], () => {
       COMMENTS_LOST: '1 comment(s) of the document are not in the result.',
     });
     expect(await convert('a.pptx', slides)).toEqual({
+      HIDDEN_TEXT_LOST: 'Left out, because it is hidden: 1 slide(s). Show it to have it converted.',
       NOTES_LOST: "The speaker's notes of 1 slide(s) are not in the result.",
     });
     const old = async (name: string, data: Buffer, output: string) =>
       (await client.convertToBytes({ name, data }, output)).bytes;
     expect(await convert('a.ppt', await old('a.pptx', slides, 'ppt'))).toEqual({
+      HIDDEN_TEXT_LOST: 'Left out, because it is hidden: 1 slide(s). Show it to have it converted.',
       NOTES_LOST: "The speaker's notes of 1 slide(s) are not in the result.",
     });
     const doc = await old('a.docx', docx(para('Kept'), { header1: para('Headed') }), 'doc');

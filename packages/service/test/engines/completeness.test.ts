@@ -1,23 +1,46 @@
-import { describeUnprinted } from '../../src/engines/completeness';
-import { docx, para } from './docx';
+import { describeUnkept, describeUnprinted } from '../../src/engines/completeness';
+import { isHere, programs } from '../../src/engines/programs';
+import { docx, para, run } from './docx';
+import { odf } from './odf';
 import { printed } from './pdfs';
+import { pptx } from './pptx';
 import { inline, xlsx } from './xlsx';
 
 /** What the pages of a program do not show of an office file: pages written by hand in place of the program's. */
 
-async function unprinted(reader: string, file: Buffer, line: string) {
-  const request = {
-    route: { engine: 'libreoffice', reader, writer: 'pdf' },
+function requestOf(reader: string, writer: string) {
+  return {
+    route: { engine: 'libreoffice', reader, writer },
     inputPath: '',
     outputPath: '',
     title: 'a',
     inputFormat: reader,
-    outputFormat: 'pdf',
+    outputFormat: writer,
     parameters: {},
     timeoutMs: 1_000,
   };
-  return describeUnprinted(request, file, printed(line));
 }
+
+async function unprinted(reader: string, file: Buffer, line: string) {
+  return describeUnprinted(requestOf(reader, 'pdf'), file, printed(line));
+}
+
+const equation = (text: string) => `<m:oMath><m:r><m:t>${text}</m:t></m:r></m:oMath>`;
+const mathObject = {
+  'Object 1/content.xml':
+    '<math><semantics><mrow><mi>kinetic</mi></mrow><annotation>kinetic</annotation></semantics></math>',
+};
+const openFormula = odf({
+  kind: 'text',
+  body: '<text:p>Kept<draw:frame><draw:object xlink:href="./Object 1"/></draw:frame></text:p>',
+  more: mathObject,
+});
+
+/** Where the part of LibreOffice for equations is not installed, they are counted as what they are. */
+const equationLost = (text: string) =>
+  isHere(programs.math)
+    ? { TEXT_LOST: text }
+    : { EQUATIONS_LOST: expect.stringMatching(/^1 equation\(s\) .*libreoffice-math-nogui$/) as string };
 
 describe('what a program does not print', () => {
   it.each(['xlsx', 'xls'])(
@@ -41,6 +64,58 @@ describe('what a program does not print', () => {
     });
   });
 
+  it.each([
+    ['docx', docx(para(`${run('Kept')}${equation('kinetic')}`))],
+    ['odt', openFormula],
+  ])('is an equation (%s)', async (reader, file) => {
+    const lost = 'Not on the pages of the PDF: 1 word(s) (KINETIC) of the document.';
+    expect(await unprinted(reader, file, 'Kept')).toEqual(equationLost(lost));
+    expect(await unprinted(reader, docx(para('Kept')), 'Kept')).toEqual({});
+  });
+
+  it('is what is hidden: text, slides, sheets, rows and columns, and cells below others that they were merged with', async () => {
+    const hidden = (what: string) => `Left out, because it is hidden: ${what}. Show it to have it converted.`;
+    const text = docx(para(run('Kept') + run('Secret', '<w:vanish/>')));
+    expect(await unprinted('docx', text, 'Kept')).toEqual({ HIDDEN_TEXT_LOST: hidden('1 word(s) (SECRET)') });
+    const rtf = Buffer.from(String.raw`{\rtf1{\stylesheet{\s1\v Style;}}Kept {\v Sec{\b ret} }{\v\f0\v0 Shown}\par}`);
+    expect(await unprinted('rtf', rtf, 'Kept')).toEqual({ HIDDEN_TEXT_LOST: hidden('1 word(s) (SECRET)') });
+    const slides = pptx([{ shapes: ['Kept'] }, { shapes: ['Unseen'], isHidden: true }]);
+    expect(await unprinted('pptx', slides, 'Kept')).toEqual({ HIDDEN_TEXT_LOST: hidden('1 slide(s)') });
+    const page = (style: string, word: string) =>
+      `<draw:page draw:style-name="${style}"><text:p>${word}</text:p></draw:page>`;
+    const notes = '<presentation:notes><text:p>Spoken</text:p></presentation:notes>';
+    const style = (name: string, visibility: string) =>
+      `<style:style style:name="${name}"><style:drawing-page-properties presentation:visibility="${visibility}"/></style:style>`;
+    const open = odf({
+      kind: 'presentation',
+      body: page('a', 'Kept') + page('b', `Unseen${notes}`),
+      automaticStyles: style('a', 'visible') + style('b', 'hidden'),
+    });
+    expect(await unprinted('odp', open, 'Kept')).toEqual({
+      HIDDEN_TEXT_LOST: hidden('1 slide(s)'),
+      NOTES_LOST: "The speaker's notes of 1 slide(s) are not in the result.",
+    });
+    const rows = `<row r="1">${inline('A1', 'Kept')}${inline('B1', 'Covered')}${inline('C1', 'Column')}</row><row r="2" hidden="1">${inline('A2', 'Row')}</row>`;
+    const sheet = {
+      name: 'Shown',
+      before: '<cols><col min="3" max="3" hidden="1"/></cols>',
+      rows,
+      after: '<mergeCells><mergeCell ref="A1:B1"/></mergeCells>',
+    };
+    const book = xlsx([sheet, { name: 'Away', state: 'hidden', rows: `<row r="1">${inline('A1', 'Unseen')}</row>` }]);
+    expect(await unprinted('xlsx', book, 'Kept')).toEqual({
+      HIDDEN_CELLS_LOST: hidden('sheet Away, 3 cell(s) of sheet Shown'),
+    });
+  });
+
+  it('is no word that a mark of a note stands in', async () => {
+    const note = '<w:r><w:footnoteReference w:id="1"/></w:r>';
+    const parts = { footnotes: `<w:footnote w:id="1">${para('Noted')}</w:footnote>` };
+    expect(await unprinted('docx', docx(para(run('Base') + note + run('Next')), parts), 'Base1Next 1Noted')).toEqual(
+      {},
+    );
+  });
+
   it('is the text of a diagram without a picture of it', async () => {
     const diagram = '<dgm:pt><dgm:t><a:p><a:r><a:t>Planned</a:t></a:r></a:p></dgm:t></dgm:pt>';
     expect(await unprinted('docx', docx(para('Kept'), { 'diagrams/data1': diagram }), 'Kept')).toEqual({
@@ -52,5 +127,48 @@ describe('what a program does not print', () => {
     expect(await unprinted('docx', docx(`${para('Kept')}<w:altChunk r:id="a"/>`), 'Kept')).toEqual({
       INSERTED_FILES_LOST: expect.stringMatching(/^1 file\(s\)/) as string,
     });
+  });
+});
+
+describe('what a program does not keep in another office file', () => {
+  const unkept = async (reader: string, file: Buffer, format: string, data: Buffer) =>
+    describeUnkept(requestOf(reader, format), file, { format, data });
+
+  it('are words of a document, of its headers and its equations', async () => {
+    const file = docx(para(run('Kept') + equation('kinetic')), { header1: para('Headed') });
+    const none = odf({ kind: 'text', body: '<text:p>Kept</text:p>' });
+    const lost = await unkept('docx', file, 'odt', none);
+    expect(lost['TEXT_LOST']).toContain(isHere(programs.math) ? '(KINETIC, HEADED)' : '(HEADED)');
+    const all = odf({ kind: 'text', body: '<text:p>Kept</text:p><text:p>Headed</text:p>', more: mathObject });
+    expect((await unkept('docx', file, 'odt', all))['TEXT_LOST']).toBeUndefined();
+    const rtf = Buffer.from(String.raw`{\rtf1{\header Hea{\b ded}}K\u101\'65pt {\moMath kinetic}}`);
+    expect((await unkept('docx', file, 'rtf', rtf))['TEXT_LOST']).toBeUndefined();
+  });
+
+  it('are comments', async () => {
+    const note = '<office:annotation><text:p>Asked</text:p></office:annotation>';
+    const file = odf({ kind: 'text', body: `<text:p>Kept${note}${note}</text:p>` });
+    const comment = `<w:comment w:id="0">${para('Asked')}</w:comment>`;
+    expect(await unkept('odt', file, 'docx', docx(para('Kept'), { comments: comment }))).toEqual({
+      COMMENTS_LOST: '1 comment(s) of the document are not in the result.',
+    });
+    expect(await unkept('odt', file, 'docx', docx(para('Kept'), { comments: comment.repeat(2) }))).toEqual({});
+  });
+
+  it('are texts of cells, as often as they were', async () => {
+    const book = (...words: string[]) =>
+      xlsx([{ rows: words.map((text, y) => `<row r="${y + 1}">${inline(`A${y + 1}`, text)}</row>`).join('') }]);
+    const cell = (text: string, kind = 'table-cell') =>
+      `<table:${kind} office:value-type="string"><text:p>${text}</text:p></table:${kind}>`;
+    const open = (cells: string) =>
+      odf({
+        kind: 'spreadsheet',
+        body: `<table:table table:name="a"><table:table-row>${cells}</table:table-row></table:table>`,
+      });
+    const lost = { TEXT_LOST: 'Not in the result: 1 word(s) (TWICE) of the document.' };
+    expect(await unkept('xlsx', book('Twice', 'Twice'), 'ods', open(cell('Twice')))).toEqual(lost);
+    expect(await unkept('xlsx', book('Twice', 'Twice'), 'xlsx', book('Twice'))).toEqual(lost);
+    const merged = open(cell('Twice') + cell('Twice', 'covered-table-cell'));
+    expect(await unkept('xlsx', book('Twice', 'Twice'), 'ods', merged)).toEqual({});
   });
 });

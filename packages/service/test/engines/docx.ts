@@ -10,6 +10,7 @@ const namespaces = [
   'mc http://schemas.openxmlformats.org/markup-compatibility/2006',
   'wps http://schemas.microsoft.com/office/word/2010/wordprocessingShape',
   'v urn:schemas-microsoft-com:vml',
+  'm http://schemas.openxmlformats.org/officeDocument/2006/math',
   'pic http://schemas.openxmlformats.org/drawingml/2006/picture',
 ].map((line) => line.replace(/^(\S+) (.*)$/, 'xmlns:$1="$2"'));
 

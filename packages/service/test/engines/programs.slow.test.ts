@@ -109,12 +109,15 @@ withPrograms(['writer'], () => {
   });
 });
 
-withPrograms(['writer', 'calc', 'impress'], () => {
-  it.each(['writer', 'calc', 'impress'] as const)('the file that %s is known by comes with its own package', (name) => {
-    const { beside } = programs[name];
-    const file = path.join(path.dirname(findProgram(programs[name]) ?? ''), beside);
-    expect(spawnSync('dpkg', ['-S', file]).stdout.toString()).toMatch(new RegExp(`^libreoffice-${name}(-nogui)?:`));
-  });
+withPrograms(['writer', 'calc', 'impress', 'math'], () => {
+  it.each(['writer', 'calc', 'impress', 'math'] as const)(
+    'the file that %s is known by comes with its own package',
+    (name) => {
+      const { beside } = programs[name];
+      const file = path.join(path.dirname(findProgram(programs[name]) ?? ''), beside);
+      expect(spawnSync('dpkg', ['-S', file]).stdout.toString()).toMatch(new RegExp(`^libreoffice-${name}(-nogui)?:`));
+    },
+  );
 });
 
 withPrograms(['ffmpeg'], () => {

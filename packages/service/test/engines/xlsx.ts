@@ -58,6 +58,41 @@ export function xlsx(sheets: readonly SheetSource[], source: BookSource = {}): B
   return zip([...openXml(`${base && '/'}xl/workbook.xml`, 'spreadsheetml', parts), ...others]);
 }
 
+/** A book of one sheet, which is a chart, as openpyxl writes it: without a size. */
+export function chartSheet(title: string): Buffer {
+  const drawing = 'http://schemas.openxmlformats.org/drawingml/2006';
+  const names = `xmlns:a="${drawing}/main" xmlns:c="${drawing}/chart" xmlns:r="${office}"`;
+  const type = 'application/vnd.openxmlformats-officedocument';
+  const axis = (id: number, other: number) =>
+    `<c:axId val="${id}"/><c:scaling><c:orientation val="minMax"/></c:scaling><c:axPos val="l"/><c:crossAx val="${other}"/>`;
+  const series =
+    '<c:ser><c:idx val="0"/><c:order val="0"/><c:val><c:numLit><c:ptCount val="1"/><c:pt idx="0"><c:v>7</c:v></c:pt></c:numLit></c:val></c:ser>';
+  const chart = `<c:chart><c:title><c:tx><c:rich><a:bodyPr/><a:p><a:r><a:t>${title}</a:t></a:r></a:p></c:rich></c:tx></c:title><c:plotArea><c:barChart><c:barDir val="col"/>${series}<c:axId val="1"/><c:axId val="2"/></c:barChart><c:catAx>${axis(1, 2)}</c:catAx><c:valAx>${axis(2, 1)}</c:valAx></c:plotArea></c:chart>`;
+  const frame = `<graphicFrame><nvGraphicFramePr><cNvPr id="1" name="a"/><cNvGraphicFramePr/></nvGraphicFramePr><xfrm/><a:graphic><a:graphicData uri="${drawing}/chart"><c:chart r:id="c"/></a:graphicData></a:graphic></graphicFrame>`;
+  const parts = {
+    'xl/workbook.xml': {
+      type: 'sheet.main',
+      xml: `<workbook xmlns="${main}" xmlns:r="${office}"><sheets><sheet name="a" sheetId="1" r:id="s"/></sheets></workbook>`,
+      relations: [relation('s', 'chartsheet', 'chartsheets/sheet1.xml')],
+    },
+    'xl/chartsheets/sheet1.xml': {
+      type: 'chartsheet',
+      xml: `<chartsheet xmlns="${main}" xmlns:r="${office}"><sheetViews><sheetView workbookViewId="0"/></sheetViews><drawing r:id="d"/></chartsheet>`,
+      relations: [relation('d', 'drawing', '../drawings/drawing1.xml')],
+    },
+    'xl/drawings/drawing1.xml': {
+      type: `${type}.drawing+xml`,
+      xml: `<wsDr xmlns="${drawing}/spreadsheetDrawing" ${names}><absoluteAnchor><pos x="0" y="0"/><ext cx="0" cy="0"/>${frame}<clientData/></absoluteAnchor></wsDr>`,
+      relations: [relation('c', 'chart', '../charts/chart1.xml')],
+    },
+    'xl/charts/chart1.xml': {
+      type: `${type}.drawingml.chart+xml`,
+      xml: `<c:chartSpace ${names}>${chart}</c:chartSpace>`,
+    },
+  };
+  return zip(openXml('xl/workbook.xml', 'spreadsheetml', new Map(Object.entries(parts))));
+}
+
 /** A cell with its text in it, as XlsxWriter writes it where memory is scarce. */
 export function inline(address: string, text: string): string {
   return `<c r="${address}" t="inlineStr"><is><t xml:space="preserve">${text}</t></is></c>`;

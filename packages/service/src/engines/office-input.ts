@@ -1,0 +1,55 @@
+import { editParts, entriesOf, textOfEntry } from './archive';
+
+/** What LibreOffice would not show as it is meant, put right in the file that it opens. */
+
+const wordPart = /^word\/\w+\.xml$/;
+const changeInWord = /<\w+:(ins|del|moveFrom|moveTo|\w+Change)[\s>]/;
+/** What was deleted stands in the first, apart from the text. */
+const openChanges =
+  /<text:tracked-changes(?:\s[^<>]*?)?(?:\/>|>[^]*?<\/text:tracked-changes>)|<text:change(?:-start|-end)?\s[^<>]*>/g;
+
+/** The same file if there is nothing to put right in it. */
+export function readableOffice(reader: string, writer: string, file: Buffer): Buffer {
+  if (reader === 'xlsx') return withChartSheets(file);
+  return writer === 'pdf' || writer === 'txt' ? withChangesAccepted(reader, file) : file;
+}
+
+/** A document as it is when all changes that were tracked in it are accepted. */
+function withChangesAccepted(reader: string, file: Buffer): Buffer {
+  if (reader === 'odt') return editParts(file, /^(content|styles)\.xml$/, (xml) => xml.replace(openChanges, ''));
+  const isChanged = entriesOf(file).some(
+    (entry) => wordPart.test(entry.name) && changeInWord.test(textOfEntry(file, entry) ?? ''),
+  );
+  if (reader !== 'docx' || !isChanged) return file;
+  return editParts(file, wordPart, (xml, name) => (name.endsWith('/settings.xml') ? hideMarks(xml) : dropDeleted(xml)));
+}
+
+/** Whether changes were tracked in an RTF document. */
+export function hasChanges(rtf: Buffer): boolean {
+  return /\\(deleted|revised)(?![a-z])/.test(rtf.toString('latin1'));
+}
+
+/** Text that was deleted, or moved elsewhere. The marks of paragraphs and rows stay. */
+function dropDeleted(xml: string): string {
+  let depth = 0;
+  return xml.replace(/<(\/?)\w+:(?:del|moveFrom)(?=[\s>])[^<>]*(?<!\/)>|<[^<>]*>|[^<]+/g, (text, closing?: string) => {
+    if (closing === undefined) return depth > 0 ? '' : text;
+    depth += closing === '/' ? -1 : 1;
+    return '';
+  });
+}
+
+/** The colours of what was inserted, and the ends of paragraphs that were deleted. */
+function hideMarks(settings: string): string {
+  const view =
+    '<w:revisionView xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" w:insDel="0" w:formatting="0"/>';
+  return settings.replace(/<\w+:revisionView[^<>]*>/g, '').replace(/<(\w+:)?settings(\s[^<>]*)?>/, `$&${view}`);
+}
+
+/** A spreadsheet whose charts that are whole sheets have a size: openpyxl writes none, for Excel needs none. */
+function withChartSheets(file: Buffer): Buffer {
+  const sheetOfChart = /(<(?:\w+:)?absoluteAnchor>\s*<(?:\w+:)?pos\s[^<>]*>\s*<(?:\w+:)?ext) cx="0" cy="0"/g;
+  return editParts(file, /^xl\/drawings\/drawing\d*\.xml$/, (xml) =>
+    xml.replace(sheetOfChart, '$1 cx="9300000" cy="6000000"'),
+  );
+}

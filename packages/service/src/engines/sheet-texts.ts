@@ -1,0 +1,98 @@
+import type { CellObject, WorkBook, WorkSheet } from '@e965/xlsx';
+import { textOfPart } from './archive';
+import { ConversionFailure, type Warnings } from './conversion';
+import {
+  allCells,
+  type BookType,
+  cellsOf,
+  describeComments,
+  describeUnseen,
+  gridOf,
+  mergedCells,
+  positionOf,
+  readBook,
+  type Rows,
+  sheetsOf,
+  textOfCell,
+} from './spreadsheet';
+import { decodeXml } from './word-document';
+
+/** The texts of a spreadsheet that another program converts. */
+
+/**
+ * The texts of the cells that a program prints, and what it does not print of them. Undefined for a file that is not read here; no texts
+ * of a sheet of which it is not known what of it is printed.
+ */
+export async function shownTexts(
+  input: Buffer,
+  type: BookType,
+): Promise<{ text: string; warnings: Warnings } | undefined> {
+  return ifReadable(input, type, (book) => {
+    const isChosen = type === 'ods' && /table:print(-ranges|="false)/.test(textOfPart(input, 'content.xml'));
+    const { sheets, shown } = sheetsOf(book);
+    const read = shown.map(({ name, sheet }) => ({ title: name, ...readSheet(sheet, printAreaOf(book, name)) }));
+    const comments = describeComments(shown.flatMap(({ sheet }) => cellsOf(sheet)));
+    const text = isChosen ? '' : read.flatMap(({ texts }) => texts).join('\n');
+    return { text, warnings: { ...describeUnseen(sheets, read), ...comments } };
+  });
+}
+
+/** What stands in all cells, shown or not: texts that were typed, and whatever they show. Undefined for a file that is not read here. */
+export async function textsOfCells(file: Buffer, type: BookType) {
+  return ifReadable(file, type, (book) => {
+    const cells = allCells(book);
+    const typed = cells.filter(isText).map(({ v }) => String(v));
+    const commentCount = cells.filter(({ c }) => c !== undefined && c.length > 0).length;
+    // Of ODS, the library reads no cells that are covered, nor what their format hides.
+    const unread = type === 'ods' ? textOfPart(file, 'content.xml').match(unreadCell) : null;
+    const others = unread?.map((xml) => decodeXml(xml.replace(/<[^<>]*>/g, ' '))) ?? [];
+    return { typed: typed.join('\n'), shown: [...cells.map(textOfCell), ...others].join('\n'), commentCount };
+  });
+}
+
+const unreadCell =
+  /<table:covered-table-cell(?:\s[^<>]*)?(?<!\/)>[^]*?<\/table:covered-table-cell>|(?<=\soffice:string-value=")[^"]+/g;
+
+async function ifReadable<Read>(file: Buffer, type: BookType, read: (book: WorkBook) => Read) {
+  try {
+    return read((await readBook(file, type, { dates: false })).book);
+  } catch (error) {
+    if (error instanceof ConversionFailure) return undefined;
+    throw error;
+  }
+}
+
+/** `unseen`: cells with something in them that are hidden, or covered by others that they were merged with. */
+function readSheet(sheet: WorkSheet, isPrinted: (y: number, x: number) => boolean) {
+  const data: Rows = sheet['!data'] ?? [];
+  const { rows, columns, used } = gridOf(data, sheet);
+  const covered = mergedCells(sheet['!merges'] ?? [], rows, columns).covered;
+  const texts: string[] = [];
+  let unseen = used;
+  for (const y of rows) {
+    for (const x of columns) {
+      const cell = data[y]?.[x];
+      if (!cell || covered.has(positionOf(y, x))) continue;
+      if (textOfCell(cell).trim() !== '') unseen -= 1;
+      if (isText(cell) && isPrinted(y, x)) texts.push(String(cell.v));
+    }
+  }
+  return { texts, unseen };
+}
+
+/** How a program shows numbers and formulas is its own affair. */
+function isText({ t, f }: CellObject): boolean {
+  return t === 's' && f === undefined;
+}
+
+const areaOfCells = /^(?:'(?:[^']|'')*'|[^'!]+)!\$([A-Z]+)\$(\d+):\$([A-Z]+)\$(\d+)$/;
+
+/** Whether a cell of a sheet is printed; none is known to be where other sheets have areas, or this one has another than of cells. */
+function printAreaOf(book: WorkBook, sheet: string): (y: number, x: number) => boolean {
+  const areas = book.Workbook?.Names?.filter(({ Name }) => Name === '_xlnm.Print_Area') ?? [];
+  if (areas.length === 0) return () => true;
+  const own = areas.find(({ Sheet }) => Sheet === book.SheetNames.indexOf(sheet));
+  const [, left = '', top, right = '', bottom] = areaOfCells.exec(own?.Ref ?? '') ?? [];
+  const column = (letters: string) => Array.from(letters).reduce((sum, each) => sum * 26 + parseInt(each, 36) - 9, 0);
+  return (y, x) => y + 1 >= Number(top) && y < Number(bottom) && x + 1 >= column(left) && x < column(right);
+}

@@ -1,0 +1,58 @@
+import { textOfPart } from '../../src/engines/archive';
+import { readableOffice } from '../../src/engines/office-input';
+import { docx, para, run } from './docx';
+import { odf } from './odf';
+import { xlsx } from './xlsx';
+
+/** Files as LibreOffice opens them. */
+
+const by = 'w:id="1" w:author="a"';
+const deleted = (text: string) => `<w:del ${by}><w:r><w:delText>${text}</w:delText></w:r></w:del>`;
+
+describe('changes that were tracked are accepted where a document is printed', () => {
+  const textOf = (file: Buffer, part: string) => textOfPart(file, part).replace(/<[^<>]*>/g, '');
+
+  it.each([
+    ['deleted text', run('Kept ') + deleted('gone'), 'Kept '],
+    ['inserted text', `<w:ins ${by}>${run('New')}</w:ins>`, 'New'],
+    ['text that was deleted after it was inserted', `<w:ins ${by}>${run('New')}${deleted('gone')}</w:ins>`, 'New'],
+    ['text that was moved away', `<w:moveFrom ${by}>${run('gone')}</w:moveFrom>${run('Kept')}`, 'Kept'],
+    ['a deleted box', `<w:del ${by}>${run('gone')}<w:txbxContent>${deleted('too')}</w:txbxContent></w:del>`, ''],
+    ['a deleted end of a paragraph', `<w:rPr><w:del ${by}/></w:rPr>${run('Kept')}`, 'Kept'],
+  ])('of Word: %s', (_title, content, text) => {
+    const file = docx(para(content), { settings: '<w:zoom/>' });
+    expect(textOf(readableOffice('docx', 'pdf', file), 'word/document.xml')).toBe(text);
+    expect(textOfPart(readableOffice('docx', 'pdf', file), 'word/settings.xml')).toMatch(
+      /<w:settings [^>]*><w:revisionView [^>]*w:insDel="0"[^>]*\/><w:zoom\/>/,
+    );
+    expect(readableOffice('docx', 'odt', file)).toBe(file);
+  });
+
+  it('of OpenDocument', () => {
+    const changes = `<text:tracked-changes><text:changed-region text:id="c"><text:deletion><text:p>gone</text:p></text:deletion></text:changed-region></text:tracked-changes>`;
+    const body = `<text:p>Kept<text:change text:change-id="c"/><text:change-start text:change-id="d"/>New<text:change-end text:change-id="d"/></text:p>`;
+    const file = odf({ kind: 'text', body: changes + body });
+    expect(textOf(readableOffice('odt', 'pdf', file), 'content.xml')).toBe('KeptNew');
+    const without = odf({ kind: 'text', body: `<text:tracked-changes text:track-changes="false"/>${body}` });
+    expect(textOf(readableOffice('odt', 'pdf', without), 'content.xml')).toBe('KeptNew');
+  });
+
+  it('and a document without any is left as it is', () => {
+    const file = docx(para('Kept'), { settings: '<w:trackRevisions/>' });
+    expect(readableOffice('docx', 'pdf', file)).toBe(file);
+  });
+});
+
+it('a chart that is a whole sheet of a spreadsheet gets a size', () => {
+  const drawing = (name: string, size: string) =>
+    `<xdr:${name}><xdr:pos x="0" y="0"/><xdr:ext ${size}/><xdr:graphicFrame><a:ext cx="0" cy="0"/></xdr:graphicFrame></xdr:${name}>`;
+  const more = {
+    'xl/drawings/drawing1.xml': drawing('absoluteAnchor', 'cx="0" cy="0"') + drawing('oneCellAnchor', 'cx="0" cy="0"'),
+    'xl/drawings/drawing2.xml': drawing('absoluteAnchor', 'cx="5" cy="7"'),
+  };
+  const opened = readableOffice('xlsx', 'pdf', xlsx([{ rows: '' }], { more }));
+  expect(textOfPart(opened, 'xl/drawings/drawing1.xml')).toBe(
+    drawing('absoluteAnchor', 'cx="9300000" cy="6000000"') + drawing('oneCellAnchor', 'cx="0" cy="0"'),
+  );
+  expect(textOfPart(opened, 'xl/drawings/drawing2.xml')).toBe(more['xl/drawings/drawing2.xml']);
+});

@@ -11,7 +11,7 @@ import {
 } from './conversion';
 import { textOfPart, withEntries } from './archive';
 import { describeUnread } from './completeness';
-import { withFormValues } from './html-forms';
+import { readableBook, readablePage } from './html-page';
 import { readInputText, requireArchive } from './input';
 import { readMarkdown } from './markdown';
 import { withWholePipeTables, withWholeWikiTables } from './markup-tables';
@@ -27,6 +27,7 @@ const zipped = new Set(['docx', 'odt', 'epub', 'pptx', 'xlsx', 'ods']);
 /** What pandoc would leave out of them, or show although it is hidden. */
 const readableParts: Readonly<Record<string, (archive: Buffer) => Buffer>> = {
   docx: readableWord,
+  epub: readableBook,
   odt: readableOpenText,
   pptx: readableSlides,
 };
@@ -130,7 +131,6 @@ async function prepare(
   const readable = readableParts[reader] ?? ((archive: Buffer) => archive);
   if (zipped.has(reader)) return { from: reader, input: readable(input), warnings: {} };
   const { text, warnings } = readInputText(input, inputFormat);
-  if (reader === 'html') return { from: reader, input: withFormValues(text), warnings };
   if (reader === 'rtf') return { from: reader, input: withUnicodeLetters(text), warnings };
   if (reader === 'plain-text') return { from: 'json', input: plainTextDocument(text, writer), warnings };
   if (reader === 'github-markdown') {
@@ -157,7 +157,8 @@ const outputName = 'converted.output';
 export async function runPandoc({ from, to, input, inputName, options = {} }: PandocRun): Promise<PandocOutput> {
   const pandoc = await loadEngine('pandoc-wasm', () => import('pandoc-wasm'));
   const allOptions = { from, to, 'input-files': [inputName], 'output-file': outputName, ...options };
-  const files = { [inputName]: new Blob([typeof input === 'string' ? input : new Uint8Array(input)]) };
+  const read = from === 'html' && typeof input === 'string' ? readablePage(input) : input;
+  const files = { [inputName]: new Blob([typeof read === 'string' ? read : new Uint8Array(read)]) };
   const result = await pandoc.convert(allOptions, null, files).catch((error: unknown) => {
     // Its WebAssembly has crashed.
     wearOut();

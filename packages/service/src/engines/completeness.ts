@@ -1,6 +1,7 @@
 import { entriesOf, textOfEntry } from './archive';
 import { type EngineRequest, fewOf, type Warnings } from './conversion';
 import { readInputText } from './input';
+import { captionsOf } from './latex';
 import { describeMissingGlyphs } from './missing-glyphs';
 import { type OfficeTexts, officeTexts } from './office-texts';
 import { shownText } from './pandoc-document';
@@ -32,6 +33,11 @@ export async function describeUnread(
     const all = [...new Set(lines.split(/[^\p{L}\p{M}\p{N}]+/u))].join(' ');
     if (lostWords(all, textOfOutput(Buffer.from(output))).length === 0) return {};
     return describeLost(lostWords(all, await readAgain()));
+  }
+  if (request.route.reader === 'latex') {
+    const captions = captionsOf(readInputText(input, request.inputFormat).text);
+    if (lostWords(captions, textOfOutput(Buffer.from(output))).length === 0) return {};
+    return describeLost(lostWords(captions, shownText(JSON.parse(await readAgain()))));
   }
   const texts = officeTexts(request.route.reader, input);
   if (!texts) return {};

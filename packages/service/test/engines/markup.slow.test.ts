@@ -1,10 +1,12 @@
 import { engineNamesOfNpm } from '../../src/engines/engine';
-import { serviceOfAllTests } from '../support';
+import { serviceOfAllTests, tinyPng } from '../support';
 import { zip, zipEntry } from './archives';
 
 /** Nothing of pages, books and LaTeX is lost without a warning that pandoc by itself leaves out. */
 
 const running = serviceOfAllTests({ conversionConcurrency: 1, engines: engineNamesOfNpm });
+
+const dot = `data:image/png;base64,${tinyPng.toString('base64')}`;
 
 async function converted(name: string, data: string | Buffer, output = 'txt') {
   const { bytes, warning } = await running.client.convertToBytes({ name, data }, output);
@@ -46,5 +48,60 @@ describe('a book', () => {
     };
     const book = zip(Object.entries(files).map(([name, data]) => zipEntry(name, data)));
     expect(await converted('a.epub', book)).toEqual({ text: 'Chapter Beside Answers', warning: {} });
+  });
+});
+
+describe('LaTeX', () => {
+  const latex = (body: string) =>
+    converted('a.tex', `\\documentclass{article}\n\\begin{document}\n${body}\n\\end{document}\n`);
+
+  it.each([
+    ['\\fbox{\\begin{minipage}{3cm}Framed\n\ntwice\\end{minipage}}', 'Framed twice'],
+    [
+      'a \\makebox[2cm][c]{made} \\raisebox{1pt}[2pt]{raised} \\resizebox{3cm}{!}{b} 5\\,\\texteuro',
+      'a made raised b 5 €',
+    ],
+    ['\\rotatebox[origin=c]{90}{turned} \\nicefrac{1}{2} \\verb|\\fbox{c}|', 'turned 1/2 \\fbox{c}'],
+    ['a\\marginpar{Beside}\\todo[inline]{Later}', 'a[1][2] [1] Beside [2] Later'],
+    ['\\newcommand{\\todo}[1]{own #1}\\todo{a}', 'own a'],
+    ['\\begin{itemize}\\item[(a)] one \\item[--] two\\end{itemize}', '- (a) one - two'],
+    ['\\begin{description}\\item[term] text\\end{description}', 'term text'],
+    ['\\begin{tabbing}set \\= tabs \\kill a \\= b \\\\ c \\> d \\end{tabbing}', 'a b c d'],
+    ['\\begin{lstlisting}[language=C, caption={[short]Listed, once}]\ncode\n\\end{lstlisting}', 'Listed, once code'],
+    ['\\begin{wrapfigure}[9]{r}{3cm}\\includegraphics{a}\\caption{Wrapped}\\end{wrapfigure}', 'Wrapped'],
+    ['\\begin{table*}\\caption{Wide}\\begin{tabular}{l}a\\end{tabular}\\end{table*}', '--- a --- : Wide'],
+    ['\\begin{figure}\\begin{tabular}{l}a\\end{tabular}\\caption{Of table}\\end{figure}', '--- a --- : Of table'],
+    ['As in \\cite{one,two}', 'As in [one, two]'],
+  ])('%s is read as %s', async (body, text) => {
+    const { text: shown, warning } = await latex(body);
+    expect(shown).toBe(text);
+    expect(Object.keys(warning).filter((name) => name !== 'RESOURCE_NOT_FOUND')).toEqual([]);
+  });
+
+  it('commands that are left out with their text are counted and named, and no others', async () => {
+    const { warning } = await latex(
+      String.raw`\hspace*{1cm}\pagestyle{plain}\setlength{\a}{1pt}\index{a}\phantom{b}\unknown{} a \cvitem{b}{c} \cvitem{d}{e} \textohmeter \begin{tikzpicture}\node{f};\end{tikzpicture}`,
+    );
+    expect(warning).toEqual({
+      COMMANDS_LOST: expect.stringMatching(
+        /^4 LaTeX command\(s\) .*: \\cvitem, \\textohmeter, tikzpicture\. Define them/,
+      ) as string,
+    });
+  });
+
+  it('captions are counted that a float has beside another', async () => {
+    const part = (caption: string) => `\\begin{minipage}{3cm}a\\caption{${caption}}\\end{minipage}`;
+    expect((await latex(`\\begin{figure}${part('Left')}${part('Right')}\\end{figure}`)).warning).toEqual({
+      TEXT_LOST: 'Not in the result: 1 word(s) (LEFT) of the document.',
+    });
+  });
+});
+
+describe('captions of tables, code and pictures', () => {
+  const page = `<figure><table><tr><td>a</td></tr></table><figcaption>Table</figcaption></figure><figure><pre>b</pre><figcaption>Code</figcaption></figure><figure><img src="${dot}" alt="Dot"><figcaption>Picture</figcaption></figure>`;
+
+  it.each(['txt', 'rst', 'adoc', 'wiki', 'tex', 'wiki-jira', 'html', 'md'])('are kept in %s', async (output) => {
+    const { text } = await converted('a.html', page, output);
+    expect(['Table', 'Code', 'Picture'].filter((word) => !text.includes(word))).toEqual([]);
   });
 });

@@ -65,11 +65,11 @@ function describeLost(lost: readonly string[]): Warnings {
   return lost.length === 0 ? {} : { TEXT_LOST: `Not in the result: ${someWords(lost)} of the document.` };
 }
 
-function describeHeaders(texts: OfficeTexts): Warnings {
-  const headers = lostWords(texts.headers, '');
-  return headers.length === 0
-    ? {}
-    : { HEADERS_LOST: `Headers and footers are not in the result: ${someWords(headers)}.` };
+function describeHeaders({ headers, headerArt, headerPictureCount: pictures }: OfficeTexts): Warnings {
+  const words = lostWords(`${headers}\n${headerArt}`, '');
+  if (words.length === 0 && pictures === 0) return {};
+  const what = [...(words.length > 0 ? [someWords(words)] : []), ...(pictures > 0 ? [`${pictures} picture(s)`] : [])];
+  return { HEADERS_LOST: `Headers and footers are not in the result: ${what.join(' and ')}.` };
 }
 
 /** What no reader hands on. */

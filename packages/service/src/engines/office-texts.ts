@@ -8,6 +8,9 @@ export interface OfficeTexts {
   /** Of a document with its notes and text boxes, or of slides that are shown. Undefined: not known of this format. */
   readonly body?: string;
   readonly headers: string;
+  /** Text of headers that is drawn, such as a watermark. */
+  readonly headerArt: string;
+  readonly headerPictureCount: number;
   /** Text that nobody sees. */
   readonly hidden: string;
   readonly hiddenSlideCount: number;
@@ -26,6 +29,8 @@ export interface OfficeTexts {
 
 const nothing = {
   headers: '',
+  headerArt: '',
+  headerPictureCount: 0,
   hidden: '',
   commentCount: 0,
   noteCount: 0,
@@ -97,6 +102,7 @@ function openTexts(file: Buffer): OfficeTexts {
     ...nothing,
     body: readXml(body, openDocument),
     headers: headers.map((each) => readXml(each, openDocument)).join('\n'),
+    headerPictureCount: countOf(headers, /<draw:frame\s[^<>]*>\s*<draw:image(?=[\s/>])/g),
     commentCount: body.match(/<office:annotation[\s>]/g)?.length ?? 0,
     noteCount: notes.filter((each) => hasWords(readXml(each, { ...openDocument, skips: /^(page-number|date)$/ })))
       .length,
@@ -167,6 +173,7 @@ function richTexts(rtf: string): OfficeTexts {
   return {
     ...nothing,
     headers: headers.map(plain).join('\n'),
+    headerPictureCount: countOf(headers, /\{\\pict(?![a-z])/g),
     commentCount: groupsOf(rtf, /\{\\\*\\annotation(?![a-z])/g).length,
   };
 }
@@ -181,6 +188,10 @@ function groupsOf(rtf: string, start: RegExp): string[] {
     }
     return '';
   });
+}
+
+function countOf(texts: readonly string[], pattern: RegExp): number {
+  return texts.join('\n').match(pattern)?.length ?? 0;
 }
 
 function hasWords(text: string): boolean {

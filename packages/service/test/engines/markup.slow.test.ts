@@ -1,8 +1,10 @@
 import { engineNamesOfNpm } from '../../src/engines/engine';
 import { serviceOfAllTests, tinyPng } from '../support';
 import { zip, zipEntry } from './archives';
+import { docx, para, run } from './docx';
+import { odf } from './odf';
 
-/** Nothing of pages, books and LaTeX is lost without a warning that pandoc by itself leaves out. */
+/** Nothing of pages, books, LaTeX and documents is lost without a warning that pandoc by itself leaves out. */
 
 const running = serviceOfAllTests({ conversionConcurrency: 1, engines: engineNamesOfNpm });
 
@@ -104,4 +106,47 @@ describe('captions of tables, code and pictures', () => {
     const { text } = await converted('a.html', page, output);
     expect(['Table', 'Code', 'Picture'].filter((word) => !text.includes(word))).toEqual([]);
   });
+});
+
+describe('a Word document', () => {
+  const art = (text: string) =>
+    `<w:r><w:pict><v:shapetype><v:textpath on="t"/></v:shapetype><v:shape><v:textpath style="font-size:1pt" string="${text}"/></v:shape></w:pict></w:r>`;
+  const field = (...codes: string[]) =>
+    `<w:r><w:fldChar w:fldCharType="begin"/></w:r>${codes.map((code) => `<w:r><w:instrText xml:space="preserve">${code}</w:instrText></w:r>`).join('')}<w:r><w:fldChar w:fldCharType="end"/></w:r>`;
+  const ruby = (reading: string) =>
+    `<w:r><w:ruby><w:rubyPr/><w:rt>${reading}</w:rt><w:rubyBase>${run('base')}</w:rubyBase></w:ruby></w:r>`;
+  const twice = `<w:r><mc:AlternateContent><mc:Choice Requires="wps"/><mc:Fallback><w:pict><v:shape><v:textpath string="again"/></v:shape></w:pict></mc:Fallback></mc:AlternateContent></w:r>`;
+
+  it('keeps WordArt, the text of buttons and readings above the text', async () => {
+    const body = [
+      para(run('a ') + art('A &amp; B') + run(' c')),
+      para(field(' MACROBUTTON NoMacro [Click', ' here] ') + run(' ') + field(' PAGE ')),
+      para(ruby(run('reading')) + ruby('')),
+      para(twice),
+    ];
+    expect(await converted('a.docx', docx(body.join('')))).toEqual({
+      text: 'a A & B c [Click here] base(reading)base',
+      warning: {},
+    });
+  });
+
+  it('names watermarks and pictures of its headers', async () => {
+    const picture = '<w:r><w:drawing><a:blip r:embed="a"/></w:drawing></w:r>';
+    const parts = { header1: para(art('Confidential') + twice), footer1: para(picture) };
+    expect((await converted('a.docx', docx(para('Kept'), parts))).warning).toEqual({
+      HEADERS_LOST: 'Headers and footers are not in the result: 1 word(s) (CONFIDENTIAL) and 1 picture(s).',
+    });
+  });
+});
+
+it('pictures in headers of OpenDocument and RTF are named', async () => {
+  const warning = { HEADERS_LOST: 'Headers and footers are not in the result: 1 picture(s).' };
+  const styles =
+    '<office:master-styles><style:master-page style:name="Standard" style:page-layout-name="p"><style:header><text:p><draw:frame draw:name="a"><draw:image/><draw:image/></draw:frame></text:p></style:header></style:master-page></office:master-styles>';
+  expect((await converted('a.odt', odf({ kind: 'text', body: '<text:p>Kept</text:p>', styles }))).warning).toEqual(
+    warning,
+  );
+  expect((await converted('a.rtf', String.raw`{\rtf1{\header{\pict\pngblip 00}\par}Kept\par}`)).warning).toEqual(
+    warning,
+  );
 });

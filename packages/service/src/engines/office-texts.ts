@@ -163,6 +163,9 @@ export function readableOpenText(file: Buffer): Buffer {
   return readable === xml ? file : withEntries(file, new Map([['content.xml', readable]]));
 }
 
+/** With its data, which are no words. */
+const richPicture = /\{\\pict(?![a-z])(?:[^{}]|\{[^{}]*\})*\}/g;
+
 /** Of RTF, what no reader hands on: the groups of headers, footers and comments. */
 function richTexts(rtf: string): OfficeTexts {
   const headers = groupsOf(rtf, /\{\\(?:header|footer)[lrf]?(?![a-z])/g);
@@ -172,7 +175,7 @@ function richTexts(rtf: string): OfficeTexts {
     );
   return {
     ...nothing,
-    headers: headers.map(plain).join('\n'),
+    headers: headers.map((each) => plain(each.replace(richPicture, ''))).join('\n'),
     headerPictureCount: countOf(headers, /\{\\pict(?![a-z])/g),
     commentCount: groupsOf(rtf, /\{\\\*\\annotation(?![a-z])/g).length,
   };

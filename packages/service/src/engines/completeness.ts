@@ -1,6 +1,7 @@
 import { entriesOf, textOfEntry } from './archive';
 import { type EngineRequest, fewOf, type Warnings } from './conversion';
 import { readInputText } from './input';
+import { captionsOf } from './latex';
 import { describeMissingGlyphs } from './missing-glyphs';
 import { type OfficeTexts, officeTexts } from './office-texts';
 import { shownText } from './pandoc-document';
@@ -34,6 +35,11 @@ export async function describeUnread(
     if (lostWords(all, textOfOutput(Buffer.from(output))).length === 0) return {};
     return describeLost(lostWords(all, await readAgain()));
   }
+  if (request.route.reader === 'latex') {
+    const captions = captionsOf(readInputText(input, request.inputFormat).text);
+    if (lostWords(captions, textOfOutput(Buffer.from(output))).length === 0) return {};
+    return describeLost(lostWords(captions, shownText(JSON.parse(await readAgain()))));
+  }
   const texts = officeTexts(request.route.reader, input);
   if (!texts) return {};
   const warnings = { ...describeAside(texts), ...describeHidden(texts) };
@@ -55,11 +61,11 @@ function describeLost(lost: readonly string[]): Warnings {
   return lost.length === 0 ? {} : { TEXT_LOST: `Not in the result: ${someWords(lost)} of the document.` };
 }
 
-function describeHeaders(texts: OfficeTexts): Warnings {
-  const headers = lostWords(texts.headers, '');
-  return headers.length === 0
-    ? {}
-    : { HEADERS_LOST: `Headers and footers are not in the result: ${someWords(headers)}.` };
+function describeHeaders({ headers, headerArt, headerPictureCount: pictures }: OfficeTexts): Warnings {
+  const words = lostWords(`${headers}\n${headerArt}`, '');
+  if (words.length === 0 && pictures === 0) return {};
+  const what = [...(words.length > 0 ? [someWords(words)] : []), ...(pictures > 0 ? [`${pictures} picture(s)`] : [])];
+  return { HEADERS_LOST: `Headers and footers are not in the result: ${what.join(' and ')}.` };
 }
 
 function describeHidden({ hidden, hiddenSlideCount }: OfficeTexts): Warnings {

@@ -9,6 +9,9 @@ export interface OfficeTexts {
   /** Of a document with its notes and text boxes, or of slides that are shown. Undefined: not known of this format. */
   readonly body?: string;
   readonly headers: string;
+  /** Text of headers that is drawn, such as a watermark. */
+  readonly headerArt: string;
+  readonly headerPictureCount: number;
   /** Text that nobody sees. */
   readonly hidden: string;
   readonly hiddenSlideCount: number;
@@ -29,6 +32,8 @@ export interface OfficeTexts {
 
 const nothing = {
   headers: '',
+  headerArt: '',
+  headerPictureCount: 0,
   hidden: '',
   commentCount: 0,
   noteCount: 0,
@@ -106,6 +111,7 @@ function openTexts(file: Buffer): OfficeTexts {
     body: readXml(body, openDocument),
     hiddenSlideCount,
     headers: headers.map((each) => readXml(each, openDocument)).join('\n'),
+    headerPictureCount: countOf(headers, /<draw:frame\s[^<>]*>\s*<draw:image(?=[\s/>])/g),
     commentCount: whole.match(/<office:annotation[\s>]/g)?.length ?? 0,
     noteCount: notes.filter((each) => hasWords(readXml(each, { ...openDocument, skips: /^(page-number|date)$/ })))
       .length,
@@ -182,12 +188,16 @@ export function readableOpenText(file: Buffer): Buffer {
   return readable === xml ? file : withEntries(file, new Map([['content.xml', readable]]));
 }
 
+/** With its data, which are no words. */
+const richPicture = /\{\\pict(?![a-z])(?:[^{}]|\{[^{}]*\})*\}/g;
+
 /** Of RTF, what no reader hands on: the groups of headers, footers and comments. */
 function richTexts(rtf: string): OfficeTexts {
   const headers = groupsOf(rtf, /\{\\(?:header|footer)[lrf]?(?![a-z])/g);
   return {
     ...nothing,
-    headers: headers.map(plainRichText).join('\n'),
+    headers: headers.map((each) => plainRichText(each.replace(richPicture, ''))).join('\n'),
+    headerPictureCount: countOf(headers, /\{\\pict(?![a-z])/g),
     hidden: hiddenRichText(rtf),
     equations: (rtf.match(/\{\\moMath(?![a-z])/gi) ?? []).map(() => ''),
     commentCount: groupsOf(rtf, /\{\\\*\\annotation(?![a-z])/g).length,
@@ -204,6 +214,10 @@ function groupsOf(rtf: string, start: RegExp): string[] {
     }
     return '';
   });
+}
+
+function countOf(texts: readonly string[], pattern: RegExp): number {
+  return texts.join('\n').match(pattern)?.length ?? 0;
 }
 
 function hasWords(text: string): boolean {

@@ -92,6 +92,8 @@ export interface PandocRun {
   /** Name of the input in pandoc's file system; it becomes the title of a page that has none. */
   inputName: string;
   options?: Record<string, unknown>;
+  /** In Lua. */
+  filter?: string | undefined;
 }
 
 /** A class of text in which every letter has its column. */

@@ -1,3 +1,4 @@
+import type { PandocWarning } from 'pandoc-wasm';
 import {
   ConversionFailure,
   type EngineRequest,
@@ -11,13 +12,15 @@ import {
 } from './conversion';
 import { textOfPart, withEntries } from './archive';
 import { describeUnread } from './completeness';
-import { withFormValues } from './html-forms';
+import { readableBook, readablePage } from './html-page';
 import { readInputText, requireArchive } from './input';
+import { describeCommands, readableLatex } from './latex';
 import { readMarkdown } from './markdown';
 import { withWholePipeTables, withWholeWikiTables } from './markup-tables';
 import { readableOpenText, readableSlides } from './office-texts';
 import { breakStyle, plainTextDocument } from './plain-text';
 import { embedImages, type PandocRun, pageWriters } from './pandoc-document';
+import { filterFor } from './pandoc-filter';
 import { withUnicodeLetters } from './rtf-text';
 import { readableWord } from './word-document';
 
@@ -27,6 +30,7 @@ const zipped = new Set(['docx', 'odt', 'epub', 'pptx', 'xlsx', 'ods']);
 /** What pandoc would leave out of them, or show although it is hidden. */
 const readableParts: Readonly<Record<string, (archive: Buffer) => Buffer>> = {
   docx: readableWord,
+  epub: readableBook,
   odt: readableOpenText,
   pptx: readableSlides,
 };
@@ -89,7 +93,8 @@ export async function readDocument(
   const { warnings, ...prepared } = await prepare(request, input, to);
   try {
     const inputName = inputNameFor(request);
-    const read = await runPandoc({ ...prepared, to, inputName, options });
+    const filter = filterFor(request.route);
+    const read = await runPandoc({ ...prepared, to, inputName, options, filter });
     const readAgain = async () => {
       const { data } = to === 'json' ? read : await runPandoc({ ...prepared, to: 'json', inputName });
       return Buffer.from(data).toString('utf8');
@@ -130,7 +135,7 @@ async function prepare(
   const readable = readableParts[reader] ?? ((archive: Buffer) => archive);
   if (zipped.has(reader)) return { from: reader, input: readable(input), warnings: {} };
   const { text, warnings } = readInputText(input, inputFormat);
-  if (reader === 'html') return { from: reader, input: withFormValues(text), warnings };
+  if (reader === 'latex') return { from: reader, input: readableLatex(text), warnings };
   if (reader === 'rtf') return { from: reader, input: withUnicodeLetters(text), warnings };
   if (reader === 'plain-text') return { from: 'json', input: plainTextDocument(text, writer), warnings };
   if (reader === 'github-markdown') {
@@ -152,12 +157,27 @@ interface PandocOutput extends Converted {
 }
 
 const outputName = 'converted.output';
+const filterName = 'converted.lua';
 
 /** Runs pandoc once. Throws a ConversionFailure with pandoc's own words when it refuses the input. */
-export async function runPandoc({ from, to, input, inputName, options = {} }: PandocRun): Promise<PandocOutput> {
+export async function runPandoc({
+  from,
+  to,
+  input,
+  inputName,
+  options = {},
+  filter,
+}: PandocRun): Promise<PandocOutput> {
   const pandoc = await loadEngine('pandoc-wasm', () => import('pandoc-wasm'));
-  const allOptions = { from, to, 'input-files': [inputName], 'output-file': outputName, ...options };
-  const files = { [inputName]: new Blob([typeof input === 'string' ? input : new Uint8Array(input)]) };
+  const allOptions = {
+    ...{ from, to, 'input-files': [inputName], 'output-file': outputName, ...options },
+    // Of LaTeX it says then what it has left out, and of pages each tag.
+    ...(!/^(html|epub)$/.test(from) && { verbosity: 'INFO' }),
+    ...(filter !== undefined && { filters: [filterName] }),
+  };
+  const read = from === 'html' && typeof input === 'string' ? readablePage(input) : input;
+  const files = { [inputName]: new Blob([typeof read === 'string' ? read : new Uint8Array(read)]) };
+  if (filter !== undefined) files[filterName] = new Blob([filter]);
   const result = await pandoc.convert(allOptions, null, files).catch((error: unknown) => {
     // Its WebAssembly has crashed.
     wearOut();
@@ -170,7 +190,7 @@ export async function runPandoc({ from, to, input, inputName, options = {} }: Pa
   const media = new Map<string, Uint8Array>();
   for (const [name, blob] of Object.entries(result.mediaFiles)) media.set(name, await bytesOf(blob));
   const data = await bytesOf(result.files[outputName]);
-  return { data, media, warnings: describeWarnings(result.warnings) };
+  return { data, media, warnings: describeWarnings(result.warnings, from) };
 }
 
 /** The name in pandoc's file system: free of what pandoc reads as a URL, a path or standard input. */
@@ -185,10 +205,10 @@ async function bytesOf(blob: Blob | undefined): Promise<Uint8Array> {
 /** Warnings of no use to the owner of a file. */
 const ignoredWarnings = new Set(['NoTitleElement', 'NoLangSpecified', 'Deprecated']);
 
-function describeWarnings(
-  reports: readonly { type: string; verbosity: string; pretty: string; path?: string }[],
-): Warnings {
-  const warnings: Warnings = {};
+function describeWarnings(reports: readonly PandocWarning[], from: string): Warnings {
+  const warnings = describeCommands(
+    from === 'latex' ? reports : reports.filter(({ type }) => type !== 'SkippedContent'),
+  );
   const missing: string[] = [];
   for (const report of reports) {
     if (report.verbosity !== 'WARNING' || ignoredWarnings.has(report.type)) continue;

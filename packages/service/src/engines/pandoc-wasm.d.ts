@@ -1,10 +1,13 @@
 /** pandoc-wasm comes without types; this is the part that the engines use. */
 declare module 'pandoc-wasm' {
-  interface PandocWarning {
+  export interface PandocWarning {
     type: string;
     verbosity: string;
     pretty: string;
     path?: string;
+    contents?: string | { c?: unknown };
+    line?: number;
+    column?: number;
   }
 
   interface PandocResult {

@@ -9,6 +9,7 @@ const tag = /<(\/?)(?:(\w+):)?(\w+)([^<>]*?)(\/?)>|([^<]+)/g;
 export function wordTexts(archive: Buffer) {
   const texts = { body: '', headers: '', hidden: '' };
   const equations: string[] = [];
+  const drawn = { headerArt: '', headerPictureCount: 0 };
   let [commentCount, insertedCount] = [0, 0];
   for (const [part, xml] of partsOf(archive)) {
     texts.hidden += Array.from(xml.matchAll(hiddenRun), ([run]) => run.match(textOfRun)?.join('') ?? '').join('\n');
@@ -16,8 +17,14 @@ export function wordTexts(archive: Buffer) {
     if (part !== 'comments') equations.push(...equationsIn(xml));
     if (part === 'comments') commentCount += xml.match(/<\w+:comment[\s>]/g)?.length ?? 0;
     else texts[part === 'header' || part === 'footer' ? 'headers' : 'body'] += `${textOfPart(xml)}\n`;
+    if (part !== 'header' && part !== 'footer') continue;
+    drawn.headerArt += Array.from(xml.matchAll(art), ([, , text = '']) => decodeXml(text)).join('\n');
+    drawn.headerPictureCount +=
+      xml
+        .match(/<mc:Fallback>[^]*?<\/mc:Fallback>|<\w+:(?:blip|imagedata)\s/g)
+        ?.filter((each) => !each.startsWith('<mc')).length ?? 0;
   }
-  return { ...texts, equations, commentCount, insertedCount };
+  return { ...texts, ...drawn, equations, commentCount, insertedCount };
 }
 
 /** The text of each that is seen, but for what is no text of an equation. */
@@ -128,10 +135,17 @@ const textOfRun = /(?<=<\w+:t(?:\s[^>]*)?>)[^<]+/g;
 const formField =
   /<(\w+:)r(?:\s[^>]*)?>(?:<\1rPr>(?:(?!<\/\1rPr>)[^])*<\/\1rPr>)?<\1fldChar[^>]*><\1ffData>((?:(?!<\/\1ffData>)[^])*<\1(?:checkBox|ddList)>[^]*?)<\/\1ffData>/g;
 /** Text with its reading above it: pandoc leaves out both. */
-const ruby = /<(\w+:)ruby>[^]*?<\1rubyBase>([^]*?)<\/\1rubyBase><\/\1ruby>/g;
+const ruby = /<(\w+:)ruby>[^]*?<\1rt>([^]*?)<\/\1rt>[^]*?<\1rubyBase>([^]*?)<\/\1rubyBase><\/\1ruby>/g;
+/** A field with no result, such as a button, whose text stands in its code. */
+const field = /<(\w+:)fldChar\s[^<>]*"begin"[^<>]*\/>((?:(?!<\w+:fldChar\s)[^])*)<\1fldChar\s[^<>]*"end"[^<>]*\/>/g;
+const textOfCode = /(?<=<\w+:instrText(?:\s[^>]*)?>)[^<]+/g;
+const button = /^\s*(?:MACRO|GOTO)BUTTON\s+\S+\s+/;
+/** Text that is drawn as a picture (WordArt), once for each program; the second time is passed over. */
+const art =
+  /<mc:Fallback>[^]*?<\/mc:Fallback>|<(\w+:)pict(?=[\s>])(?:(?!<\/\1pict>)[^])*?<\w+:textpath\s[^<>]*?\bstring="([^"]*)"[^]*?<\/\1pict>/g;
 
 /**
- * A file of which pandoc reads all that is shown: it has no hidden text, forms show their values, and its tables have as many columns in their first rows as in all, for pandoc cuts longer rows, and a
+ * A file of which pandoc reads all that is shown: it has no hidden text, forms, buttons and what is drawn show their text, and its tables have as many columns in their first rows as in all, for pandoc cuts longer rows, and a
  * width of each column.
  */
 export function readableWord(archive: Buffer): Buffer {
@@ -140,10 +154,20 @@ export function readableWord(archive: Buffer): Buffer {
     if (part === 'header' || part === 'footer' || part === 'comments') continue;
     const xml = original
       .replace(wrappers, '')
-      .replace(ruby, '</$1r>$2<$1r>')
+      .replace(art, (whole: string, prefix: string, text?: string) =>
+        text === undefined ? whole : `${whole}</${prefix}r><${prefix}r>${textNode(prefix, text)}`,
+      )
+      .replace(ruby, (_whole, prefix: string, reading: string, base: string) => {
+        const letters = reading.match(textOfRun)?.join('') ?? '';
+        return `</${prefix}r>${base}<${prefix}r>${letters === '' ? '' : textNode(prefix, `(${letters})`)}`;
+      })
+      .replace(field, (whole, prefix: string, inside: string) => {
+        const code = inside.match(textOfCode)?.join('') ?? '';
+        return button.test(code) ? textNode(prefix, code.replace(button, '').trimEnd()) : whole;
+      })
       .replace(hiddenRun, (run) => run.replace(textOfRun, ''))
-      .replace(formField, (field, prefix: string, data: string) => {
-        return `<${prefix}r><${prefix}t>${valueOfField(data)}</${prefix}t></${prefix}r>${field}`;
+      .replace(formField, (whole, prefix: string, data: string) => {
+        return `<${prefix}r>${textNode(prefix, valueOfField(data))}</${prefix}r>${whole}`;
       });
     const edits = editsOfTables(xml);
     if (edits.length === 0 && xml === original) continue;
@@ -156,6 +180,10 @@ export function readableWord(archive: Buffer): Buffer {
     changed.set(name, whole + xml.slice(at));
   }
   return withEntries(archive, changed);
+}
+
+function textNode(prefix: string, xml: string): string {
+  return `<${prefix}t xml:space="preserve">${xml}</${prefix}t>`;
 }
 
 function valueOfField(data: string): string {

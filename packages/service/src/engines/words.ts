@@ -11,11 +11,15 @@ const piece = /.{10}/gu;
 const longestWord = 40;
 
 function normalise(text: string): string {
-  return text
-    .normalize('NFKD')
-    .replace(/\p{M}|\u00ad|\u200b/gu, '')
-    .toUpperCase()
-    .replaceAll('\u1e9e', 'SS');
+  return (
+    text
+      .normalize('NFKD')
+      // The iota below a Greek letter is a letter of its own beside a capital.
+      .replaceAll('\u0345', '\u03b9')
+      .replace(/\p{M}|\u00ad|\u200b/gu, '')
+      .toUpperCase()
+      .replaceAll('\u1e9e', 'SS')
+  );
 }
 
 const isArabic = /\p{Script=Arabic}/u;

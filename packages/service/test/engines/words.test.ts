@@ -34,6 +34,8 @@ describe('words of a text that its pages lack', () => {
     ['ligatures', 'efficient office', 'e\ufb03cient o\ufb03ce'],
     ['capitals', 'Straße', 'STRASSE'],
     ['capitals that have a form of their own', 'Straße', 'STRA\u1e9eE'],
+    ['Greek in capitals, with their accents and without', 'τῷ λόγῳ τῆς ᾠδῆς Ἄρα ᾼ', 'ΤΩ͂Ι ΛΟΓΩΙ ΤΗ͂Σ ᾨΔΗΣ ΑΡΑ ᾳ'],
+    ['capitals of Greek that are accented letters again', 'ΤΩΙ ΛΟΓΩΙ', 'τῷ λόγῳ'],
     ['ligatures of Arabic, whose letters a page changes', 'السلام الاقتصاد لأن', 'السالم االقتصاد ألن'],
     ['words of Arabic that are stretched to fill a line', 'الله السماوات', 'الل1ه السـماوات'],
     ['a word of Arabic into which a page sets a number', 'جميلا ١٢٣٤ لا', 'جمي ١٢٣٤ اًل\nال'],

@@ -1,4 +1,4 @@
-import { withFormValues } from '../../src/engines/html-forms';
+import { readablePage } from '../../src/engines/html-page';
 
 it.each([
   ['<input value="Jane Customer">', 'Jane Customer'],
@@ -11,16 +11,27 @@ it.each([
   ['<select multiple><option>a<option selected>b<option selected>c</select>', 'b, c'],
   ['<input type="checkbox" checked> <input type=radio>', '\u2612 \u2610'],
   ['<input type=checkbox name="checked">', '\u2610'],
+  ['<input type="submit" value="Send">', 'Send'],
+  ['<main id=a>b</main>', '<div id=a>b</div>'],
+  ['<div role="main" id=a>b</div>', '<div id=a>b</div>'],
+  [`<MAIN class=a role='main'/>`, '<div class=a/>'],
+  [
+    '<iframe srcdoc="&lt;head>&lt;title>a&lt;/title>&lt;/head>&lt;body>&lt;main>&amp;lt;b&lt;/main>"></iframe>',
+    '<div><div>&lt;b</div></div></iframe>',
+  ],
 ])('%s is read as %s', (html, text) => {
-  expect(withFormValues(`<p>${html}</p>`)).toBe(`<p>${text}</p>`);
+  expect(readablePage(`<p>${html}</p>`)).toBe(`<p>${text}</p>`);
 });
 
 it.each([
   '<input type=hidden value=token>',
   '<input type="password" value="secret">',
-  '<input type=submit value=Send>',
+  '<input type=image value=Send>',
+  '<iframe src="other.html"></iframe>',
+  '<div role="maintenance"><mainly></mainly></div>',
+  '<!-- <main role="main"> -->',
   '<!-- <input value=a> -->',
   '<script>const a = "<input value=a>";</script>',
 ])('%s stays as it is', (html) => {
-  expect(withFormValues(html)).toBe(html);
+  expect(readablePage(html)).toBe(html);
 });

@@ -1,0 +1,81 @@
+import { entriesOf, textOfEntry, withEntries } from './archive';
+import { decodeXml } from './word-document';
+
+/** What a browser shows of a page and pandoc leaves out: values of forms, pages within it, and all beside its main part. */
+
+/** What is none of these is passed over whole, so that nothing in it is taken for one. */
+const part =
+  /<!--[^]*?-->|<(script|style|title)\b[^]*?<\/\1\s*>|<textarea\b[^>]*>([^]*?)<\/textarea\s*>|<select\b([^>]*)>([^]*?)<\/select\s*>|<input\b((?:"[^"]*"|'[^']*'|[^>"'])*)>|<iframe\b((?:"[^"]*"|'[^']*'|[^>"'])*)>|<\/?main(?=[\s>])[^>]*>|<\w[^<>]*\srole\s*=\s*["']?main(?=["'\s>])[^>]*>/gi;
+const options = /<option\b((?:"[^"]*"|'[^']*'|[^>"'])*)>([^<]*)/gi;
+const withoutText = /^(hidden|image|file|password|color|range)$/i;
+/** What a page within a page has around its text. */
+const frame = /<!doctype[^>]*>|<head\b[^]*?<\/head\s*>|<\/?(?:html|body)\b[^>]*>/gi;
+
+/**
+ * A page of which pandoc reads all: with each value as the text that it is, signs for boxes with and without a tick, the pages of its
+ * frames in their places, and no main part, for pandoc would read nothing else.
+ */
+export function readablePage(html: string): string {
+  return html.replace(
+    part,
+    (whole, left?: string, area?: string, ofSelect?: string, choices?: string, ofInput?: string, ofFrame?: string) => {
+      if (area !== undefined) return area.replaceAll('<', '&lt;');
+      if (choices !== undefined) return chosen(choices, has(ofSelect, 'multiple'));
+      if (ofFrame !== undefined) {
+        const page = attribute(ofFrame, 'srcdoc');
+        return page === undefined ? whole : `<div>${readablePage(decodeXml(page).replace(frame, ''))}</div>`;
+      }
+      if (left !== undefined || whole.startsWith('<!')) return whole;
+      if (ofInput === undefined) return withoutMain(whole);
+      const type = attribute(ofInput, 'type') ?? 'text';
+      if (/^(checkbox|radio)$/i.test(type)) return has(ofInput, 'checked') ? '\u2612' : '\u2610';
+      return withoutText.test(type) ? whole : (attribute(ofInput, 'value') ?? '').replaceAll('<', '&lt;');
+    },
+  );
+}
+
+/** A book of which pandoc reads all pages, and of them all: those too that stand beside its order of reading, but for its contents. */
+export function readableBook(book: Buffer): Buffer {
+  const changed = new Map<string, string>();
+  for (const entry of entriesOf(book)) {
+    const isPackage = entry.name.endsWith('.opf');
+    const text = isPackage || /\.x?html?$/i.test(entry.name) ? textOfEntry(book, entry) : undefined;
+    if (text === undefined) continue;
+    const readable = isPackage ? withAllPages(text) : readablePage(text);
+    if (readable !== text) changed.set(entry.name, readable);
+  }
+  return withEntries(book, changed);
+}
+
+function withAllPages(list: string): string {
+  const items = Array.from(list.matchAll(/<(?:\w+:)?item\s[^<>]*>/g), ([item]) => item);
+  const contents = items.filter((item) => /\bnav\b/.test(attribute(item, 'properties') ?? ''));
+  const ids = contents.map((item) => attribute(item, 'id'));
+  return list.replace(/<(?:\w+:)?itemref\s[^<>]*>/g, (page) =>
+    ids.includes(attribute(page, 'idref')) ? page : page.replace(/\slinear\s*=\s*["']no["']/, ''),
+  );
+}
+
+function withoutMain(tag: string): string {
+  return tag.replace(/^(<\/?)main\b/i, '$1div').replace(/\srole\s*=\s*(["']?)main\1(?=[\s/>])/i, '');
+}
+
+function chosen(choices: string, isMultiple: boolean): string {
+  const all = Array.from(choices.matchAll(options), ([, attributes, text = '']) => ({
+    text: text.trim(),
+    isSelected: has(attributes, 'selected'),
+  }));
+  const selected = all.filter(({ isSelected }) => isSelected);
+  const shown = selected.length > 0 || isMultiple ? selected : all.slice(0, 1);
+  return shown.map(({ text }) => text).join(', ');
+}
+
+function attribute(attributes: string, name: string): string | undefined {
+  const found = new RegExp(`\\s${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)'|([^\\s"'>]+))`, 'i').exec(` ${attributes}`);
+  const values: (string | undefined)[] = found?.slice(1) ?? [];
+  return values.find((each) => each !== undefined);
+}
+
+function has(attributes: string | undefined, name: string): boolean {
+  return new RegExp(`\\s${name}(?=[\\s=/]|$)`, 'i').test(` ${attributes?.replace(/"[^"]*"|'[^']*'/g, '""') ?? ''}`);
+}

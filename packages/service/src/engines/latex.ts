@@ -1,0 +1,142 @@
+import { fewOf, type Warnings } from './conversion';
+
+/** LaTeX, as far as pandoc would leave out text of it: commands that it does not know, labels and captions. */
+
+/** Commands that only place or frame text, and signs, by what follows their names where they are defined. None is an environment's. */
+const definitions: readonly (readonly [names: string, definition: string])[] = [
+  ['fbox shadowbox doublebox ovalbox Ovalbox leftline rightline llap rlap clap reflectbox', '[1]{{#1}}'],
+  ['uwave so ce', '[1]{{#1}}'],
+  ['path', String.raw`[1]{\nolinkurl{#1}}`],
+  ['shortstack makecell thead textls textquote lastshown', '[2][]{{#2}}'],
+  ['makebox framebox', String.raw`[1][]{\lastshown}`],
+  ['raisebox scalebox captionof', String.raw`[1]{\makebox}`],
+  ['rotatebox', '[3][]{{#3}}'],
+  ['resizebox fcolorbox', '[3]{{#3}}'],
+  ['nicefrac sfrac', '[2]{#1/#2}'],
+  ['IEEEPARstart', '[2]{#1#2}'],
+  ['subfloat', '[2][]{#2 #1}'],
+  ['tnote', String.raw`[1]{\textsuperscript{#1}}`],
+  ['marginpar marginnote sidenote todo', String.raw`[2][]{\footnote{#2}}`],
+  ['texteuro', '{€}'],
+  ['texttrademark', '{™}'],
+  ['dag', '{†}'],
+  ['ddag', '{‡}'],
+  ['checkmark', '{✓}'],
+  ['LaTeXe', '{LaTeX2e}'],
+];
+
+/** What is written as it is or not at all is passed over whole; braces within options and labels are closed there. */
+const group = String.raw`\{(?:[^{}]|\{[^{}]*\})*\}`;
+const option = String.raw`\[(?:${group}|[^\]{}])*\]`;
+const part = new RegExp(
+  [
+    String.raw`\\[\\%]|%[^\n]*|\\verb\*?([^\sa-zA-Z*])[^\n]*?\1`,
+    String.raw`\\begin\{(verbatim\*?|Verbatim|minted|comment)\}[^]*?\\end\{\2\}`,
+    String.raw`\\begin\{lstlisting\}\s*(${option})?[^]*?\\end\{lstlisting\}`,
+    String.raw`\\begin\{tabbing\}([^]*?)\\end\{tabbing\}`,
+    String.raw`\\(begin|end)\{(\w+)\*?\}`,
+    String.raw`\\item\s*(${option})`,
+  ].join('|'),
+  'g',
+);
+const list = /^(itemize|enumerate|description|compactitem|compactenum)$/;
+/** Floats whose captions pandoc does not know; what wraps has a place and a width behind its name. */
+const floats: Readonly<Record<string, string>> = {
+  ...{ table: 'table', sidewaystable: 'table', wraptable: 'table', margintable: 'table' },
+  ...{ sidewaysfigure: 'figure', wrapfigure: 'figure', marginfigure: 'figure', SCfigure: 'figure' },
+  ...{ algorithm: 'figure', listing: 'figure' },
+};
+const placeOfWrap = new RegExp(
+  String.raw`(\\begin\{)wrap(\w+\})\s*(?:${option})?\s*\{\w*\}\s*(?:${option})?\s*${group}`,
+  'g',
+);
+
+/** A document of which pandoc reads the text in boxes, margins and captions, and the labels of lists. */
+export function readableLatex(text: string): string {
+  const own = new Set(Array.from(text.matchAll(ownNames), ([, command, environment]) => command ?? environment));
+  const known = definitions.flatMap(([names, definition]) =>
+    names.split(' ').flatMap((name) => (own.has(name) ? [] : [`\\newcommand\\${name}${definition}`])),
+  );
+  const lists: string[] = [];
+  const whole = text.replace(placeOfWrap, '$1$2').replace(part, (found, ...groups: (string | undefined)[]) => {
+    const [, , options, columns, edge, name = '', label] = groups;
+    if (columns !== undefined) return `\\par ${columns.replace(leftOut, '').replace(stops, ' ')}\\par `;
+    if (options !== undefined) return `${captionOf(options)}${found}`;
+    if (label !== undefined) {
+      return lists.at(-1) === 'description' || !hasWords(label) ? found : `\\item {${label.slice(1, -1)}} `;
+    }
+    if (list.test(name) && edge === 'begin') lists.push(name);
+    if (list.test(name) && edge === 'end') lists.pop();
+    return name in floats && !own.has(name) ? `\\${edge}{${floats[name]}}` : found;
+  });
+  return known.join('') + whole;
+}
+
+/** What a document defines itself. */
+const ownNames = /(?:[cC]ommand\*?\s*\{?|def|let)\s*\\([a-zA-Z]+)|(?:theorem|environment)\*?\s*\{(\w+)/g;
+/** Of columns that tabs align: lines that only set them, and the tabs. */
+const leftOut = /(?:(?!\\\\|\\kill)[^])*\\kill/g;
+const stops = /\\[=>+<'`-]/g;
+
+function captionOf(options: string): string {
+  const [, caption = ''] = new RegExp(String.raw`\b(?:caption|title)\s*=\s*(${group}|[^,\]]*)`).exec(options) ?? [];
+  return caption === '' ? '' : `\n\n${caption.replace(new RegExp(`^\\{${option}`), '{')}\n\n`;
+}
+
+/** The text of all captions, as far as it is no code. */
+export function captionsOf(text: string): string {
+  const captions = text
+    .replace(/(?<!\\)%.*/g, '')
+    .matchAll(new RegExp(String.raw`\\caption\*?\s*(?:${option})?\s*(${group})`, 'g'));
+  return Array.from(captions, ([, caption = '']) => caption.replace(code, ' ')).join('\n');
+}
+
+const code = /\$[^$]*\$|\\(?:label|ref|eqref|cite\w*|autoref|cref|Cref)\*?\s*\{[^{}]*\}|\\[a-zA-Z]+\*?/g;
+
+/** Commands whose braces hold no text that is shown where they stand. */
+const layout = new RegExp(
+  [
+    String.raw`^\\(?:(?:re|provide)?new|def|let(?:ltx|cs)?$|use[a-z]*(?:theme|library|package)|set|colorlet|declare|require|provide|pass`,
+    String.raw`pdf|pgf|lst|tikz[a-z]|at(?:begin|end)|add(?:to|bib|con)|nocite|nobib|bibitem|mark(?:both|right)|glsadd`,
+    String.raw`includeonly|numberwithin|graphicspath|hyphenation|geometry|rule|typeout|arabic|alph|roman|c(?:mid)?(?:rule|line)$`,
+    String.raw`enlargethispage)|(?:set|setup|style|skip|space|phantom|length|stretch|spread|colou?rs?|counter|format|size|ref|index`,
+    String.raw`language|font|family|spacing|template|numbering|layers?)\*?$|width|height`,
+  ].join('|'),
+  'i',
+);
+
+/** As pandoc tells of what it has not read, or not written. */
+interface Report {
+  readonly type: string;
+  readonly contents?: string | { readonly c?: unknown } | undefined;
+  readonly line?: number | undefined;
+  readonly column?: number | undefined;
+}
+
+/** A warning of commands and drawings that are left out with their text; pandoc tells of some more than once. */
+export function describeCommands(reports: readonly Report[]): Warnings {
+  const lost = new Map<string, string>();
+  for (const [index, { type, contents, line, column }] of reports.entries()) {
+    const [format, raw] = typeof contents === 'object' && Array.isArray(contents.c) ? (contents.c as unknown[]) : [];
+    const source = type === 'SkippedContent' ? contents : /^(latex|tex)$/.test(String(format)) ? raw : undefined;
+    const name = typeof source === 'string' ? lostCommand(source) : undefined;
+    if (name !== undefined) lost.set(line === undefined ? String(index) : `${line}:${column}`, name);
+  }
+  if (lost.size === 0) return {};
+  const message = `${lost.size} LaTeX command(s) that the engine does not know are not in the result, nor is the text in them: ${fewOf([...new Set(lost.values())])}. Define them in the file with \\newcommand, or convert the PDF that LaTeX makes of it.`;
+  return { COMMANDS_LOST: message };
+}
+
+function lostCommand(source: string): string | undefined {
+  const [, environment, inside = ''] = /^\\begin\{(\w+\*?)\}([^]*)/.exec(source) ?? [];
+  if (environment !== undefined) return /\\end\{|title\s*=/.test(inside) ? environment : undefined;
+  const [, command = '', rest = ''] = /^(\\[a-zA-Z@]+\*?)([^]*)/.exec(source) ?? [];
+  if (/^\\text(?!width|height|fl)\w/.test(command)) return command;
+  return /^\\(begin|end)$/.test(command) || layout.test(command) || !hasWords(/\{[^]*\}/.exec(rest)?.[0] ?? '')
+    ? undefined
+    : command;
+}
+
+function hasWords(text: string): boolean {
+  return /[\p{L}\p{N}]/u.test(text.replace(code, ' '));
+}

@@ -1,0 +1,50 @@
+/** What pandoc's own writers would leave out of a document, as filters (Lua) that it runs between reading and writing. */
+
+/** Writers without captions for anything but a picture, for nothing, and for no table. */
+const withoutCaptions = /^(asciidoc|beamer|fb2|latex|ms|pptx|rst)$/;
+const withoutAnyCaptions = /^(jira|mediawiki|plain|vimdoc|xwiki)$/;
+const withoutTableCaptions = /^(jira|muse|tei|xwiki)$/;
+const withCitations = /^(markdown|latex|beamer|org|native|json|xml|typst$)/;
+
+/** A picture that is there keeps its caption. */
+const pictures = `
+  local inlines = #figure.content == 1 and (first.t == 'Plain' or first.t == 'Para') and first.content or {}
+  local image = #inlines == 1 and inlines[1].t == 'Image' and inlines[1].src
+  if image and (image:match('^data:') or pandoc.mediabag.lookup(image)) then return nil end`;
+const ofTable = `
+  if #figure.content == 1 and first.t == 'Table' and #first.caption.long == 0 then
+    first.caption = figure.caption
+    return first
+  end`;
+const tables = `
+function Table(each)
+  local caption = each.caption.long
+  each.caption.long = {}
+  return pandoc.Blocks { each } .. caption
+end`;
+
+/** Citations of LaTeX without a bibliography, each as the name of what it cites. */
+const citations = `
+function Cite(citation)
+  local only = citation.content[1]
+  if #citation.content ~= 1 or only.t ~= 'RawInline' then return nil end
+  local names = citation.citations:map(function (each) return each.id end)
+  return pandoc.Str('[' .. table.concat(names, ', ') .. ']')
+end`;
+
+/** The filter for a document that is read by one and written by the other; undefined when it needs none. */
+export function filterFor({ reader, writer }: { reader: string; writer: string }): string | undefined {
+  const hasNone = withoutAnyCaptions.test(writer);
+  const hasTables = !withoutTableCaptions.test(writer);
+  const parts = hasTables ? [] : [tables];
+  if (hasNone || withoutCaptions.test(writer)) {
+    parts.push(
+      '\nfunction Figure(figure)\n  local first = figure.content[1]',
+      hasNone ? '' : pictures,
+      hasTables ? ofTable : '',
+    );
+    parts.push('\n  return figure.content .. figure.caption.long\nend');
+  }
+  if (reader === 'latex' && !withCitations.test(writer)) parts.push(citations);
+  return parts.length === 0 ? undefined : parts.join('');
+}

@@ -1,0 +1,152 @@
+import { engineNamesOfNpm } from '../../src/engines/engine';
+import { serviceOfAllTests, tinyPng } from '../support';
+import { zip, zipEntry } from './archives';
+import { docx, para, run } from './docx';
+import { odf } from './odf';
+
+/** Nothing of pages, books, LaTeX and documents is lost without a warning that pandoc by itself leaves out. */
+
+const running = serviceOfAllTests({ conversionConcurrency: 1, engines: engineNamesOfNpm });
+
+const dot = `data:image/png;base64,${tinyPng.toString('base64')}`;
+
+async function converted(name: string, data: string | Buffer, output = 'txt') {
+  const { bytes, warning } = await running.client.convertToBytes({ name, data }, output);
+  const isPdf = output === 'pdf';
+  const text = isPdf ? (await running.client.convertToBytes({ name: 'a.pdf', data: bytes }, 'txt')).bytes : bytes;
+  return { text: text.toString('utf8').split(/\s+/).join(' ').trim(), warning };
+}
+
+describe('a page', () => {
+  const around = (tag: string) => `<header>Company</header><${tag}><p>Thanks</p></${tag}><footer>Account</footer>`;
+
+  it.each(['txt', 'md', 'pdf'])('with a main part keeps what stands beside it, as %s', async (output) => {
+    const { text, warning } = await converted('a.html', around('main'), output);
+    expect(text).toMatch(/Company[^]*Thanks[^]*Account/);
+    expect(warning).toEqual({});
+  });
+
+  it('within Markdown does too', async () => {
+    expect((await converted('a.md', around('main'))).text).toBe('Company Thanks Account');
+  });
+});
+
+describe('a book', () => {
+  const item = (id: string, more = '') =>
+    `<item id="${id}" href="${id}.xhtml" media-type="application/xhtml+xml"${more}/>`;
+  const page = (body: string) => `<html xmlns="http://www.w3.org/1999/xhtml"><body>${body}</body></html>`;
+
+  it('keeps pages beside its order of reading, and all of a page', async () => {
+    const opf = `<?xml version="1.0"?><package xmlns="http://www.idpf.org/2007/opf" version="3.0"><metadata/><manifest>${item('a')}${item('b')}${item('n', ' properties="nav"')}</manifest><spine><itemref idref="n" linear="no"/><itemref idref="a"/><itemref idref="b" linear="no"/></spine></package>`;
+    const container =
+      '<?xml version="1.0"?><container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles><rootfile full-path="a.opf" media-type="application/oebps-package+xml"/></rootfiles></container>';
+    const files = {
+      mimetype: 'application/epub+zip',
+      'META-INF/container.xml': container,
+      'a.opf': opf,
+      'a.xhtml': page('<main>Chapter</main><footer>Beside</footer>'),
+      'b.xhtml': page('<p>Answers</p>'),
+      'n.xhtml': page('<nav>Contents</nav>'),
+    };
+    const book = zip(Object.entries(files).map(([name, data]) => zipEntry(name, data)));
+    expect(await converted('a.epub', book)).toEqual({ text: 'Chapter Beside Answers', warning: {} });
+  });
+});
+
+describe('LaTeX', () => {
+  const latex = (body: string) =>
+    converted('a.tex', `\\documentclass{article}\n\\begin{document}\n${body}\n\\end{document}\n`);
+
+  it.each([
+    ['\\fbox{\\begin{minipage}{3cm}Framed\n\ntwice\\end{minipage}}', 'Framed twice'],
+    [
+      'a \\makebox[2cm][c]{made} \\raisebox{1pt}[2pt]{raised} \\resizebox{3cm}{!}{b} 5\\,\\texteuro',
+      'a made raised b 5 €',
+    ],
+    ['\\rotatebox[origin=c]{90}{turned} \\nicefrac{1}{2} \\verb|\\fbox{c}|', 'turned 1/2 \\fbox{c}'],
+    ['a\\marginpar{Beside}\\todo[inline]{Later}', 'a[1][2] [1] Beside [2] Later'],
+    ['\\newcommand{\\todo}[1]{own #1}\\todo{a}', 'own a'],
+    ['\\begin{itemize}\\item[(a)] one \\item[--] two\\end{itemize}', '- (a) one - two'],
+    ['\\begin{description}\\item[term] text\\end{description}', 'term text'],
+    ['\\begin{tabbing}set \\= tabs \\kill a \\= b \\\\ c \\> d \\end{tabbing}', 'a b c d'],
+    ['\\begin{lstlisting}[language=C, caption={[short]Listed, once}]\ncode\n\\end{lstlisting}', 'Listed, once code'],
+    ['\\begin{wrapfigure}[9]{r}{3cm}\\includegraphics{a}\\caption{Wrapped}\\end{wrapfigure}', 'Wrapped'],
+    ['\\begin{table*}\\caption{Wide}\\begin{tabular}{l}a\\end{tabular}\\end{table*}', '--- a --- : Wide'],
+    ['\\begin{figure}\\begin{tabular}{l}a\\end{tabular}\\caption{Of table}\\end{figure}', '--- a --- : Of table'],
+    ['As in \\cite{one,two}', 'As in [one, two]'],
+  ])('%s is read as %s', async (body, text) => {
+    const { text: shown, warning } = await latex(body);
+    expect(shown).toBe(text);
+    expect(Object.keys(warning).filter((name) => name !== 'RESOURCE_NOT_FOUND')).toEqual([]);
+  });
+
+  it('commands that are left out with their text are counted and named, and no others', async () => {
+    const { warning } = await latex(
+      String.raw`\hspace*{1cm}\pagestyle{plain}\setlength{\a}{1pt}\index{a}\phantom{b}\unknown{} a \cvitem{b}{c} \cvitem{d}{e} \textohmeter \begin{tikzpicture}\node{f};\end{tikzpicture}`,
+    );
+    expect(warning).toEqual({
+      COMMANDS_LOST: expect.stringMatching(
+        /^4 LaTeX command\(s\) .*: \\cvitem, \\textohmeter, tikzpicture\. Define them/,
+      ) as string,
+    });
+  });
+
+  it('captions are counted that a float has beside another', async () => {
+    const part = (caption: string) => `\\begin{minipage}{3cm}a\\caption{${caption}}\\end{minipage}`;
+    expect((await latex(`\\begin{figure}${part('Left')}${part('Right')}\\end{figure}`)).warning).toEqual({
+      TEXT_LOST: 'Not in the result: 1 word(s) (LEFT) of the document.',
+    });
+  });
+});
+
+describe('captions of tables, code and pictures', () => {
+  const page = `<figure><table><tr><td>a</td></tr></table><figcaption>Table</figcaption></figure><figure><pre>b</pre><figcaption>Code</figcaption></figure><figure><img src="${dot}" alt="Dot"><figcaption>Picture</figcaption></figure>`;
+
+  it.each(['txt', 'rst', 'adoc', 'wiki', 'tex', 'wiki-jira', 'html', 'md'])('are kept in %s', async (output) => {
+    const { text } = await converted('a.html', page, output);
+    expect(['Table', 'Code', 'Picture'].filter((word) => !text.includes(word))).toEqual([]);
+  });
+});
+
+describe('a Word document', () => {
+  const art = (text: string) =>
+    `<w:r><w:pict><v:shapetype><v:textpath on="t"/></v:shapetype><v:shape><v:textpath style="font-size:1pt" string="${text}"/></v:shape></w:pict></w:r>`;
+  const field = (...codes: string[]) =>
+    `<w:r><w:fldChar w:fldCharType="begin"/></w:r>${codes.map((code) => `<w:r><w:instrText xml:space="preserve">${code}</w:instrText></w:r>`).join('')}<w:r><w:fldChar w:fldCharType="end"/></w:r>`;
+  const ruby = (reading: string) =>
+    `<w:r><w:ruby><w:rubyPr/><w:rt>${reading}</w:rt><w:rubyBase>${run('base')}</w:rubyBase></w:ruby></w:r>`;
+  const twice = `<w:r><mc:AlternateContent><mc:Choice Requires="wps"/><mc:Fallback><w:pict><v:shape><v:textpath string="again"/></v:shape></w:pict></mc:Fallback></mc:AlternateContent></w:r>`;
+
+  it('keeps WordArt, the text of buttons and readings above the text', async () => {
+    const body = [
+      para(run('a ') + art('A &amp; B') + run(' c')),
+      para(field(' MACROBUTTON NoMacro [Click', ' here] ') + run(' ') + field(' PAGE ')),
+      para(ruby(run('reading')) + ruby('')),
+      para(twice),
+    ];
+    expect(await converted('a.docx', docx(body.join('')))).toEqual({
+      text: 'a A & B c [Click here] base(reading)base',
+      warning: {},
+    });
+  });
+
+  it('names watermarks and pictures of its headers', async () => {
+    const picture = '<w:r><w:drawing><a:blip r:embed="a"/></w:drawing></w:r>';
+    const parts = { header1: para(art('Confidential') + twice), footer1: para(picture) };
+    expect((await converted('a.docx', docx(para('Kept'), parts))).warning).toEqual({
+      HEADERS_LOST: 'Headers and footers are not in the result: 1 word(s) (CONFIDENTIAL) and 1 picture(s).',
+    });
+  });
+});
+
+it('pictures in headers of OpenDocument and RTF are named', async () => {
+  const warning = { HEADERS_LOST: 'Headers and footers are not in the result: 1 picture(s).' };
+  const styles =
+    '<office:master-styles><style:master-page style:name="Standard" style:page-layout-name="p"><style:header><text:p><draw:frame draw:name="a"><draw:image/><draw:image/></draw:frame></text:p></style:header></style:master-page></office:master-styles>';
+  expect((await converted('a.odt', odf({ kind: 'text', body: '<text:p>Kept</text:p>', styles }))).warning).toEqual(
+    warning,
+  );
+  expect((await converted('a.rtf', String.raw`{\rtf1{\header{\pict\pngblip 00}\par}Kept\par}`)).warning).toEqual(
+    warning,
+  );
+});

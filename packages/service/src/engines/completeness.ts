@@ -102,12 +102,21 @@ function describeAside({ commentCount, noteCount, insertedCount }: OfficeTexts):
   return warnings;
 }
 
-/** What of a document, of slides or of a spreadsheet is not on the pages that a program has printed. */
-export async function describeUnprinted(request: EngineRequest, input: Buffer, pdf: Uint8Array): Promise<Warnings> {
+/**
+ * What of a document, of slides or of a spreadsheet is not on the pages that a program has printed. `isCopy`: not the input was printed,
+ * but an old file that it was made of, whose equations are pictures.
+ */
+export async function describeUnprinted(
+  request: EngineRequest,
+  input: Buffer,
+  pdf: Uint8Array,
+  { isCopy = false }: { isCopy?: boolean } = {},
+): Promise<Warnings> {
   const { reader } = request.route;
   if (isTable(reader)) return describeUnprintedCells(request, input, pdf);
-  const texts = officeTexts(reader, input);
-  if (!texts) return {};
+  const all = officeTexts(reader, input);
+  if (!all) return {};
+  const texts = isCopy ? { ...all, equations: [] } : all;
   const losses = { ...describeAside(texts), ...describeHidden(texts), ...describeEquations(texts) };
   return { ...losses, ...(await describePages(request, shownTextsOf(texts), pdf)) };
 }
@@ -131,7 +140,8 @@ export async function describeUnkept(
   if (!texts || !kept) return {};
   // Headers may be in a file once for each of its sections.
   const headers = [...new Set(texts.headers.split(/\s+/))].join(' ');
-  const lost = lostWords(`${shownTextsOf(texts)}\n${headers}`, textOfResult(result));
+  const wanted = [shownTextsOf(texts), headers, ...texts.drawnEquations];
+  const lost = lostWords(wanted.join('\n'), textOfResult(result));
   const aside = {
     ...texts,
     commentCount: texts.commentCount - kept.commentCount,
@@ -191,5 +201,9 @@ function textOfOutput(output: Buffer): string {
   const entries = entriesOf(output).filter(({ name }) => /\.(xml|x?html)$/.test(name));
   const all =
     entries.length === 0 ? output.toString('utf8') : entries.map((entry) => textOfEntry(output, entry)).join('\n');
-  return all.replace(/<[^<>]*>/g, '');
+  // What is drawn is an attribute; what a field does is no text.
+  const texts = all
+    .replace(/<\w+:instrText[\s>][^<]*/g, '')
+    .replace(/<\w+:textpath\s[^<>]*?\bstring="([^"]*)"/g, ' $1 <');
+  return texts.replace(/<[^<>]*>/g, '');
 }

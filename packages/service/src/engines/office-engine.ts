@@ -98,7 +98,8 @@ async function describeResult(
     await writeFile(told.file, opened);
     await runOffice(request, told, targetOf(request));
   }
-  if (result.format === 'pdf') return describeUnprinted(readable, opened, await readFile(result.file));
+  const isCopy = told !== source;
+  if (result.format === 'pdf') return describeUnprinted(readable, opened, await readFile(result.file), { isCopy });
   if (result.format === 'txt') return describeUnwritten(readable, opened, await readFile(result.file));
   const kept = result.isSlow ? result : await newerOf(request, result);
   return describeUnkept(readable, opened, { format: kept.format, data: await readFile(kept.file) });

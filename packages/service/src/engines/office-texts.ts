@@ -24,8 +24,10 @@ export interface OfficeTexts {
   readonly drawingCount: number;
   /** The text of diagrams, of which a program may draw nothing. */
   readonly diagrams: string;
-  /** The text of each. */
+  /** The text of each that is no picture, too. */
   readonly equations: readonly string[];
+  /** The text of the others. */
+  readonly drawnEquations: readonly string[];
   /** Whole files of other formats that are to be read where they stand. */
   readonly insertedCount: number;
 }
@@ -42,6 +44,7 @@ const nothing = {
   hiddenSlideCount: 0,
   numbers: [],
   equations: [],
+  drawnEquations: [],
   insertedCount: 0,
 };
 
@@ -116,10 +119,20 @@ function openTexts(file: Buffer): OfficeTexts {
     noteCount: notes.filter((each) => hasWords(readXml(each, { ...openDocument, skips: /^(page-number|date)$/ })))
       .length,
     drawingCount: objects.filter((xml) => xml.includes('<office:chart')).length,
-    equations: objects.flatMap(
-      (xml) => /<(?:\w+:)?math[\s>][^]*/.exec(xml)?.map((math) => readXml(math, formula)) ?? [],
-    ),
+    ...openEquations(file),
   };
+}
+
+function openEquations(file: Buffer): Pick<OfficeTexts, 'equations' | 'drawnEquations'> {
+  const names = new Set(entriesOf(file).map(({ name }) => name));
+  const read = (isDrawn: boolean) =>
+    entriesOf(file).flatMap((entry) => {
+      const [, object] = /^(.+)\/content\.xml$/.exec(entry.name) ?? [];
+      if (object === undefined || names.has(`ObjectReplacements/${object}`) !== isDrawn) return [];
+      const [math] = /<(?:\w+:)?math[\s>][^]*/.exec(textOfEntry(file, entry) ?? '') ?? [];
+      return math === undefined ? [] : [readXml(math, formula)];
+    });
+  return { equations: read(false), drawnEquations: read(true) };
 }
 
 /** Pages of a presentation are hidden by their style. */

@@ -70,7 +70,14 @@ describe('what a program does not print', () => {
   ])('is an equation (%s)', async (reader, file) => {
     const lost = 'Not on the pages of the PDF: 1 word(s) (KINETIC) of the document.';
     expect(await unprinted(reader, file, 'Kept')).toEqual(equationLost(lost));
-    expect(await unprinted(reader, docx(para('Kept')), 'Kept')).toEqual({});
+  });
+
+  it('is no equation of which there is a picture', async () => {
+    const picture = { ...mathObject, 'ObjectReplacements/Object 1': 'drawn' };
+    const drawn = odf({ kind: 'text', body: '<text:p>Kept</text:p>', more: picture });
+    expect(await unprinted('odt', drawn, 'Kept')).toEqual({});
+    const old = docx(para(run('Kept') + equation('kinetic')));
+    expect(await describeUnprinted(requestOf('docx', 'pdf'), old, printed('Kept'), { isCopy: true })).toEqual({});
   });
 
   it('is what is hidden: text, slides, sheets, rows and columns, and cells below others that they were merged with', async () => {
@@ -139,6 +146,10 @@ describe('what a program does not keep in another office file', () => {
     const none = odf({ kind: 'text', body: '<text:p>Kept</text:p>' });
     const lost = await unkept('docx', file, 'odt', none);
     expect(lost['TEXT_LOST']).toContain(isHere(programs.math) ? '(KINETIC, HEADED)' : '(HEADED)');
+    const art = '<w:r><w:pict><v:shape><v:textpath string="Kept"/></v:shape></w:pict></w:r>';
+    const code = '<w:r><w:instrText>PAGE</w:instrText></w:r>';
+    const written = docx(para(run('Hea') + code + run('ded') + art));
+    expect(await unkept('docx', docx(para('Kept'), { header1: para('Headed') }), 'docx', written)).toEqual({});
     const all = odf({ kind: 'text', body: '<text:p>Kept</text:p><text:p>Headed</text:p>', more: mathObject });
     expect((await unkept('docx', file, 'odt', all))['TEXT_LOST']).toBeUndefined();
     const rtf = Buffer.from(String.raw`{\rtf1{\header Hea{\b ded}}K\u101\'65pt {\moMath kinetic}}`);

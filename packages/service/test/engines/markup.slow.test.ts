@@ -150,3 +150,18 @@ it('pictures in headers of OpenDocument and RTF are named', async () => {
     warning,
   );
 });
+
+describe('pictures in SVG', () => {
+  const page = '<p>a</p><svg width="20" height="20" xmlns="http://www.w3.org/2000/svg"><text>b</text></svg>';
+
+  it.each([
+    [
+      'docx',
+      { COULD_NOT_CONVERT_IMAGE: expect.stringMatching(/^1 picture\(s\) are in the result as SVG alone/) as string },
+    ],
+    ['rtf', { IMAGES_LOST: expect.stringMatching(/^1 picture\(s\) .* can hold only PNG and JPEG\./) as string }],
+    ['html', {}],
+  ])('are named where a file of the format shows them not everywhere, or nowhere: %s', async (output, warning) => {
+    expect((await converted('a.html', page, output)).warning).toEqual(warning);
+  });
+});

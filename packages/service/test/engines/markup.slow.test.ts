@@ -165,3 +165,14 @@ describe('pictures in SVG', () => {
     expect((await converted('a.html', page, output)).warning).toEqual(warning);
   });
 });
+
+it.each(['txt', 'md-commonmark', 'wiki', 'rtf', 'html-slidy', 'ipynb', 'html'])(
+  'what stands above a document is in its text as %s, where the format has no place for it',
+  async (output) => {
+    const data =
+      '---\ntitle: Titled\nsubtitle: Sub\nauthor: [Written, Two]\ndate: Dated\nabstract: |\n  Abstracted\n---\n\nBody\n';
+    const { bytes } = await running.client.convertToBytes({ name: 'a.md', data }, output, { input: 'md-pandoc' });
+    const words = ['Titled', 'Sub', 'Two', 'Dated', 'Abstracted', 'Body'];
+    expect(words.filter((word) => !bytes.toString('utf8').includes(word))).toEqual([]);
+  },
+);

@@ -12,7 +12,7 @@ import {
 } from './conversion';
 import { textOfPart, withEntries } from './archive';
 import { describeUnread } from './completeness';
-import { readableBook, readablePage } from './html-page';
+import { describeGenerated, readableBook, readablePage } from './html-page';
 import { readInputText, requireArchive } from './input';
 import { describeCommands, readableLatex } from './latex';
 import { readMarkdown } from './markdown';
@@ -135,6 +135,7 @@ async function prepare(
   const readable = readableParts[reader] ?? ((archive: Buffer) => archive);
   if (zipped.has(reader)) return { from: reader, input: readable(input), warnings: {} };
   const { text, warnings } = readInputText(input, inputFormat);
+  if (reader === 'html') return { from: reader, input: text, warnings: { ...warnings, ...describeGenerated(text) } };
   if (reader === 'latex') return { from: reader, input: readableLatex(text), warnings };
   if (reader === 'rtf') return { from: reader, input: withUnicodeLetters(text), warnings };
   if (reader === 'plain-text') return { from: 'json', input: plainTextDocument(text, writer), warnings };

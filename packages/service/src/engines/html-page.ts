@@ -1,4 +1,5 @@
 import { entriesOf, textOfEntry, withEntries } from './archive';
+import { fewOf, type Warnings } from './conversion';
 import { decodeXml } from './word-document';
 
 /** What a browser shows of a page and pandoc leaves out: values of forms, pages within it, and all beside its main part. */
@@ -58,6 +59,31 @@ function withAllPages(list: string): string {
 
 function withoutMain(tag: string): string {
   return tag.replace(/^(<\/?)main\b/i, '$1div').replace(/\srole\s*=\s*(["']?)main\1(?=[\s/>])/i, '');
+}
+
+const styles = /<style\b[^>]*>([^]*?)<\/style\s*>|<script\b[^]*?<\/script\s*>|<!--[^]*?-->/gi;
+/** What of styles is no rule for a screen. */
+const aside = /\/\*[^]*?\*\/|@media[^{}]*\bprint\b[^{}]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}/gi;
+const generating = /^(.*?)::?(?:before|after)\b/is;
+
+/** A warning of text that the styles of a page add to elements that it has; signs of a font for icons are none. */
+export function describeGenerated(html: string): Warnings {
+  const css = Array.from(html.matchAll(styles), ([, rules = '']) => rules.replace(aside, '')).join('\n');
+  const body = html.replace(styles, '');
+  const added = css.split('}').flatMap((rule) => {
+    const [selector = '', declarations = ''] = rule.split('{').slice(-2);
+    const [, styled] = generating.exec(selector) ?? [];
+    const [, content = ''] = styled === undefined ? [] : (/\bcontent\s*:\s*([^;]*)/i.exec(declarations) ?? []);
+    const hasWords = /[\p{L}\p{N}]/u.test(
+      content.replace(/\\[\da-f]{1,6}/gi, '').replace(/\b(none|normal|\w+-quote)\b/, ''),
+    );
+    const [element = ''] = /[^\s>+~,]*$/.exec(styled?.trim() ?? '') ?? [];
+    const names = element.replace(/\[[^\]]*\]|:.*/g, '').match(/[\w-]+/g) ?? [];
+    return hasWords && names.every((name) => new RegExp(`[<\\s"'=]${name}(?![\\w-])`, 'i').test(body)) ? [element] : [];
+  });
+  if (added.length === 0) return {};
+  const message = `Text that ${added.length} rule(s) of the page's styles add to it (content) is not in the result: that of ${fewOf([...new Set(added)])}. A browser can save the page as PDF with it.`;
+  return { GENERATED_TEXT_LOST: message };
 }
 
 function chosen(choices: string, isMultiple: boolean): string {

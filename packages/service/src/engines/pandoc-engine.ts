@@ -12,7 +12,7 @@ import {
 } from './conversion';
 import { textOfPart, withEntries } from './archive';
 import { describeUnread } from './completeness';
-import { readableBook, readablePage } from './html-page';
+import { describeGenerated, readableBook, readablePage } from './html-page';
 import { readInputText, requireArchive } from './input';
 import { describeCommands, readableLatex } from './latex';
 import { readMarkdown } from './markdown';
@@ -135,6 +135,7 @@ async function prepare(
   const readable = readableParts[reader] ?? ((archive: Buffer) => archive);
   if (zipped.has(reader)) return { from: reader, input: readable(input), warnings: {} };
   const { text, warnings } = readInputText(input, inputFormat);
+  if (reader === 'html') return { from: reader, input: text, warnings: { ...warnings, ...describeGenerated(text) } };
   if (reader === 'latex') return { from: reader, input: readableLatex(text), warnings };
   if (reader === 'rtf') return { from: reader, input: withUnicodeLetters(text), warnings };
   if (reader === 'plain-text') return { from: 'json', input: plainTextDocument(text, writer), warnings };
@@ -210,11 +211,23 @@ function describeWarnings(reports: readonly PandocWarning[], from: string): Warn
     from === 'latex' ? reports : reports.filter(({ type }) => type !== 'SkippedContent'),
   );
   const missing: string[] = [];
+  let [unknown, vectors] = [0, 0];
   for (const report of reports) {
     if (report.verbosity !== 'WARNING' || ignoredWarnings.has(report.type)) continue;
     const name = report.type.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toUpperCase();
-    if (report.type === 'CouldNotFetchResource') missing.push(report.path ?? 'an image');
+    const isUnknown = report.pretty.includes('image is not a jpeg or png');
+    if (report.type === 'CouldNotConvertImage') vectors += 1;
+    else if (report.type === 'CouldNotFetchResource' && isUnknown) unknown += 1;
+    else if (report.type === 'CouldNotFetchResource') missing.push(report.path ?? 'an image');
     else warnings[name] ??= oneLine(report.pretty);
+  }
+  if (vectors > 0) {
+    warnings['COULD_NOT_CONVERT_IMAGE'] =
+      `${vectors} picture(s) are in the result as SVG alone, which older programs (Word before 2016) do not show. Put PNG in their place, or convert to html or pdf.`;
+  }
+  if (unknown > 0) {
+    warnings['IMAGES_LOST'] =
+      `${unknown} picture(s) of the document are not in the result, because a file of its format can hold only PNG and JPEG. Put these in their place, or convert to docx, html or pdf.`;
   }
   return { ...warnings, ...describeMissing(missing) };
 }

@@ -6,6 +6,12 @@ const withoutAnyCaptions = /^(jira|mediawiki|plain|vimdoc|xwiki)$/;
 const withoutTableCaptions = /^(jira|muse|tei|xwiki)$/;
 const withCitations = /^(markdown|latex|beamer|org|native|json|xml|typst$)/;
 
+/** Writers that leave out what stands above a document: all of it, its abstract, its subtitle. */
+const withoutHead =
+  /^(bbcode|commonmark|dokuwiki|icml|ipynb|jira|markdown_(phpextra|strict)|markua|mediawiki|textile|xwiki|zimwiki)$/;
+const withoutAbstract = /^(ansi|djot|docbook\d?|man|muse|opml|plain|revealjs|rtf|slidy|tei|texinfo)$/;
+const withoutSubtitle = /^(asciidoc|djot|fb2|man|ms|opml|org|plain|rtf|tei|texinfo|vimdoc)$/;
+
 /** A picture that is there keeps its caption. */
 const pictures = `
   local inlines = #figure.content == 1 and (first.t == 'Plain' or first.t == 'Para') and first.content or {}
@@ -22,6 +28,24 @@ function Table(each)
   each.caption.long = {}
   return pandoc.Blocks { each } .. caption
 end`;
+
+/** What stands above a document begins its text. */
+function headOf(names: readonly string[]): string {
+  return `
+function Pandoc(document)
+  local head = pandoc.Blocks {}
+  local function add(value, name)
+    local kind = pandoc.utils.type(value)
+    if kind == 'Blocks' then head:extend(value)
+    elseif kind == 'List' then for _, each in ipairs(value) do add(each, name) end
+    elseif kind == 'table' then add(value.name, name)
+    elseif kind == 'Inlines' then head:insert(name == 'title' and pandoc.Header(1, value) or pandoc.Para(value)) end
+  end
+  for _, name in ipairs { '${names.join("', '")}' } do add(document.meta[name], name) end
+  document.blocks = head .. document.blocks
+  return document
+end`;
+}
 
 /** Citations of LaTeX without a bibliography, each as the name of what it cites. */
 const citations = `
@@ -45,6 +69,12 @@ export function filterFor({ reader, writer }: { reader: string; writer: string }
     );
     parts.push('\n  return figure.content .. figure.caption.long\nend');
   }
+  const all = withoutHead.test(writer);
+  const names = all ? ['title', 'subtitle', 'author', 'date', 'abstract'] : [];
+  if (!all && withoutSubtitle.test(writer)) names.push('subtitle');
+  if (!all && withoutAbstract.test(writer)) names.push('abstract');
+  // The title of a page is not on it.
+  if (names.length > 0 && !/^(html|epub)$/.test(reader)) parts.push(headOf(names));
   if (reader === 'latex' && !withCitations.test(writer)) parts.push(citations);
   return parts.length === 0 ? undefined : parts.join('');
 }

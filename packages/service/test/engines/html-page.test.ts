@@ -1,4 +1,4 @@
-import { readablePage } from '../../src/engines/html-page';
+import { describeGenerated, readablePage } from '../../src/engines/html-page';
 
 it.each([
   ['<input value="Jane Customer">', 'Jane Customer'],
@@ -34,4 +34,19 @@ it.each([
   '<script>const a = "<input value=a>";</script>',
 ])('%s stays as it is', (html) => {
   expect(readablePage(html)).toBe(html);
+});
+
+it.each([
+  ['.req::after{content:" required"}', 1],
+  ['p.req:after , h2::before { color: red; content: "Chapter " counter(c) }', 1],
+  ['p::before{content:attr(title)}', 1],
+  ['.other::after{content:"a"}', 0],
+  ['.req::after{content:"";display:block}', 0],
+  ['.req::before{content:"\\f101"}', 0],
+  ['.req::before{content:open-quote}', 0],
+  ['@media print { a{b:c} p::after{content:attr(href)} }', 0],
+  ['/* .req::after{content:"a"} */ p{content:"a"}', 0],
+])('%s adds text to a page: %i', (css, rules) => {
+  const { GENERATED_TEXT_LOST: message = '0' } = describeGenerated(`<style>${css}</style><p class="a req">b</p>`);
+  expect(message).toContain(rules === 0 ? '0' : `${rules} rule(s)`);
 });

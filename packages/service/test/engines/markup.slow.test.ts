@@ -150,3 +150,29 @@ it('pictures in headers of OpenDocument and RTF are named', async () => {
     warning,
   );
 });
+
+describe('pictures in SVG', () => {
+  const page = '<p>a</p><svg width="20" height="20" xmlns="http://www.w3.org/2000/svg"><text>b</text></svg>';
+
+  it.each([
+    [
+      'docx',
+      { COULD_NOT_CONVERT_IMAGE: expect.stringMatching(/^1 picture\(s\) are in the result as SVG alone/) as string },
+    ],
+    ['rtf', { IMAGES_LOST: expect.stringMatching(/^1 picture\(s\) .* can hold only PNG and JPEG\./) as string }],
+    ['html', {}],
+  ])('are named where a file of the format shows them not everywhere, or nowhere: %s', async (output, warning) => {
+    expect((await converted('a.html', page, output)).warning).toEqual(warning);
+  });
+});
+
+it.each(['txt', 'md-commonmark', 'wiki', 'rtf', 'html-slidy', 'ipynb', 'html'])(
+  'what stands above a document is in its text as %s, where the format has no place for it',
+  async (output) => {
+    const data =
+      '---\ntitle: Titled\nsubtitle: Sub\nauthor: [Written, Two]\ndate: Dated\nabstract: |\n  Abstracted\n---\n\nBody\n';
+    const { bytes } = await running.client.convertToBytes({ name: 'a.md', data }, output, { input: 'md-pandoc' });
+    const words = ['Titled', 'Sub', 'Two', 'Dated', 'Abstracted', 'Body'];
+    expect(words.filter((word) => !bytes.toString('utf8').includes(word))).toEqual([]);
+  },
+);

@@ -192,7 +192,12 @@ function exists(uri: string): StorageError {
 }
 
 function mismatch(uri: string, expected: number, came: string): StorageError {
-  return failure('SIZE_MISMATCH', uri, `the sender ended after ${came} of the ${expected} bytes that were announced`, true);
+  return failure(
+    'SIZE_MISMATCH',
+    uri,
+    `the sender ended after ${came} of the ${expected} bytes that were announced`,
+    true,
+  );
 }
 
 function failure(code: StorageErrorCode, uri: string, why: string, retryable = false): StorageError {

@@ -231,10 +231,7 @@ async function* walkFolder(
   { files, excluded, skippedFolders, warnings, unread, signal }: Looking,
 ): AsyncGenerator<FoundSource> {
   const onUnreadable = (relative: string, reason: string, isNoFile = false) =>
-    (isNoFile ? warnings : unread).add(
-      'SOURCE_UNUSABLE',
-      `${printable(shownAs(relative))} ${reason}. It is left out.`,
-    );
+    (isNoFile ? warnings : unread).add('SOURCE_UNUSABLE', `${printable(shownAs(relative))} ${reason}. It is left out.`);
   const shownAs = (relative: string) => showIn(named, relative);
   const isWanted = (relative: string) =>
     (hidden ? lastOf(relative) !== runsFolder : !lastOf(relative).startsWith('.')) &&

@@ -53,12 +53,11 @@ export async function convertOffice(request: EngineRequest): Promise<Converted |
     throw new ConversionFailure('The file is not an RTF document, so it is damaged or has the wrong extension.');
   }
   const format = extensionOf(writer);
-  const opened = readableOffice(reader, format, input);
-  if (opened !== input) await writeFile(request.inputPath, opened);
+  const source = { format: reader, file: request.inputPath };
+  await putRight(source, format);
   files += 1;
   if (files >= filesPerProfile) wearOut();
   const started = Date.now();
-  const source = { format: reader, file: request.inputPath };
   const { ended, result } = await runOffice(request, source, targetOf(request));
   if (ended.signal !== null || !existsSync(result)) throw failureOf(request, ended);
   if (writer === 'csv') {
@@ -89,20 +88,24 @@ async function describeResult(
   source: OfficeFile,
   result: OfficeFile & { isSlow: boolean },
 ): Promise<Warnings> {
-  const told = result.isSlow ? source : await newerOf(request, source, result.format);
+  // A copy of RTF is made only where changes are to be accepted in it.
+  const told = result.isSlow && source.format !== 'rtf' ? source : await newerOf(request, source, result.format);
   const readable = { ...request, route: { ...request.route, reader: told.format } };
-  const data = await readFile(told.file);
-  const opened = readableOffice(told.format, result.format, data);
-  if (opened !== data) {
-    // Only now it is known what is to be put right.
-    await writeFile(told.file, opened);
-    await runOffice(request, told, targetOf(request));
-  }
   const isCopy = told !== source;
+  if (isCopy && (await putRight(told, result.format))) await runOffice(request, told, targetOf(request));
+  const opened = await readFile(told.file);
   if (result.format === 'pdf') return describeUnprinted(readable, opened, await readFile(result.file), { isCopy });
   if (result.format === 'txt') return describeUnwritten(readable, opened, await readFile(result.file));
   const kept = result.isSlow ? result : await newerOf(request, result);
   return describeUnkept(readable, opened, { format: kept.format, data: await readFile(kept.file) });
+}
+
+/** Whether there was something to put right in a file that is to become one of that format. */
+async function putRight({ format, file }: OfficeFile, to: string): Promise<boolean> {
+  const data = await readFile(file);
+  const opened = readableOffice(format, to, data);
+  if (opened !== data) await writeFile(file, opened);
+  return opened !== data;
 }
 
 const newerFormats: Readonly<Record<string, string>> = { doc: 'docx', ppt: 'pptx', xls: 'xlsx' };

@@ -1,5 +1,6 @@
 const { AsyncLocalStorage } = require('node:async_hooks');
 const process = require('node:process');
+const { promiseHooks } = require('node:v8');
 const { ModernFakeTimers } = require('@jest/fake-timers');
 const { TestEnvironment } = require('jest-environment-node');
 const { ModuleMocker } = require('jest-mock');
@@ -14,6 +15,13 @@ if (enable) {
     enable.call(this);
   };
 }
+
+const { createHook } = promiseHooks;
+/**
+ * A worker whose workflows run in the thread of the test looks for the workflow of each promise of the process, to answer a query for
+ * stack traces that no test asks. Node's own hooks, which have a `before`, stay.
+ */
+promiseHooks.createHook = (hooks) => (hooks.before ? createHook(hooks) : () => undefined);
 
 /**
  * Runs tests in the context of Node itself, where an error of a package or of Node is an `Error` of the tests, too; with `runtime.cjs`,

@@ -1,4 +1,4 @@
-import { entriesOf, textOfEntry, withEntries } from './archive';
+import { editParts } from './archive';
 import { fewOf, type Warnings } from './conversion';
 import { decodeXml } from './word-document';
 
@@ -37,15 +37,9 @@ export function readablePage(html: string): string {
 
 /** A book of which pandoc reads all pages, and of them all: those too that stand beside its order of reading, but for its contents. */
 export function readableBook(book: Buffer): Buffer {
-  const changed = new Map<string, string>();
-  for (const entry of entriesOf(book)) {
-    const isPackage = entry.name.endsWith('.opf');
-    const text = isPackage || /\.x?html?$/i.test(entry.name) ? textOfEntry(book, entry) : undefined;
-    if (text === undefined) continue;
-    const readable = isPackage ? withAllPages(text) : readablePage(text);
-    if (readable !== text) changed.set(entry.name, readable);
-  }
-  return withEntries(book, changed);
+  return editParts(book, /\.opf$|\.[xX]?[hH][tT][mM][lL]?$/, (text, name) =>
+    name.endsWith('.opf') ? withAllPages(text) : readablePage(text),
+  );
 }
 
 function withAllPages(list: string): string {

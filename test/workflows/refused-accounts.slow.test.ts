@@ -7,7 +7,14 @@ import { tellReady } from '../../src/client/operations/tell-app';
 import { BatchDesk } from '../support/batch-desk';
 import { endBatch, planRun, runBatch, startRun } from '../support/batches';
 import { startRig, type ConversionRig } from '../support/conversion-worker';
-import { patient, planRefused, refuseAfter, sayReady, untilRefused } from '../support/refused-account';
+import {
+  parksAndContinues,
+  patient,
+  planRefused,
+  refuseAfter,
+  sayReady,
+  untilRefused,
+} from '../support/refused-account';
 import { until } from '../support/until';
 
 const items = 80;
@@ -143,19 +150,7 @@ it('without vCredits a batch starts no more jobs, says so, and continues when th
 
 it.each(['convert/file', 'download/url'])(
   'a job that parks is refused at %s, says so, and continues by itself',
-  async (endpoint) => {
-    const account = { isRefused: true };
-    rig.stub.refuse = ({ path: at }) => (at === endpoint && account.isRefused ? 'INVALID_CREDENTIAL' : undefined);
-    const handle = await rig.client.start(await rig.request({ policies: { onRefusedAccount: 'park' } }));
-    await until('it is parked', async () => (await handle.state()).phase === 'parked');
-    expect(await handle.state()).toMatchObject({ parkedFor: 'account' });
-    await until('it has asked again', () => rig.stub.refused.length > 1);
-    account.isRefused = false;
-    const result = await handle.result();
-    expect(result).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
-    expect(result.requests).toBe(rig.stub.requests.length);
-    expect(rig.stub.conversions.size).toBe(1);
-  },
+  (endpoint) => parksAndContinues(rig, endpoint),
 );
 
 it('a batch that ends with what is in flight, and whose account is refused, ends, and run again it converts the rest', async () => {

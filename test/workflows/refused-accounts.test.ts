@@ -4,7 +4,14 @@ import { fileURLToPath } from 'node:url';
 import { BatchDesk } from '../support/batch-desk';
 import { endBatch, runBatch, runsOf, startRun, sumOf } from '../support/batches';
 import { startRig, type ConversionRig } from '../support/conversion-worker';
-import { patient, planRefused, refuseAfter, sayReady, untilRefused } from '../support/refused-account';
+import {
+  parksAndContinues,
+  patient,
+  planRefused,
+  refuseAfter,
+  sayReady,
+  untilRefused,
+} from '../support/refused-account';
 import { answerError } from '../support/stub-service';
 import { until } from '../support/until';
 
@@ -52,19 +59,7 @@ it('a refused account halts the batch: at most a window of requests is refused, 
 
 it.each(['upload/file', 'task/response'])(
   'a job that parks is refused at %s, says so, and continues by itself',
-  async (endpoint) => {
-    const account = { isRefused: true };
-    rig.stub.refuse = ({ path: at }) => (at === endpoint && account.isRefused ? 'INVALID_CREDENTIAL' : undefined);
-    const handle = await rig.client.start(await rig.request({ policies: { onRefusedAccount: 'park' } }));
-    await until('it is parked', async () => (await handle.state()).phase === 'parked');
-    expect(await handle.state()).toMatchObject({ parkedFor: 'account' });
-    await until('it has asked again', () => rig.stub.refused.length > 1);
-    account.isRefused = false;
-    const result = await handle.result();
-    expect(result).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
-    expect(result.requests).toBe(rig.stub.requests.length);
-    expect(rig.stub.conversions.size).toBe(1);
-  },
+  (endpoint) => parksAndContinues(rig, endpoint),
 );
 
 it('a single job fails at once, with what to change, unless its conversion is paid for', async () => {

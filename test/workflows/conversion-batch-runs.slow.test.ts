@@ -98,3 +98,30 @@ it('a batch continues as new after 2,000 events, long before the server suggests
   expect(others).not.toEqual([]);
   expect(first?.events).toBeLessThan(3_500);
 });
+
+it('reads on where its manifest has more rows than are read at a time, and tells each of them', async () => {
+  const output = { uri: 'file:///before.pdf', name: 'before.pdf', bytes: 1, sha256: 'a' };
+  const done = { source: { bytes: 1, sha256: 'a' }, output };
+  const open = new Set([7, 200, 201, 407]);
+  const run = await planRun(rig.folder, 407, { change: (row) => (open.has(row.item) ? row : { ...row, done }) });
+  const { result, results } = await runBatch(rig.client, run);
+  expect(result).toMatchObject({ status: 'completed', succeeded: 4, skipped: 403 });
+  expect(results.filter(({ status }) => status === 'succeeded').map(({ item }) => item)).toEqual([...open]);
+  expect(rig.stub.count('convert/file')).toBe(4);
+});
+
+it('counts a job that was terminated by hand as failed, one that was cancelled as cancelled, and ends', async () => {
+  const held = rig.stub.hold();
+  const run = await planRun(rig.folder, 4, { request: { window: 3 } });
+  const handle = await startRun(rig.client, run.request);
+  await until('the window is full', () => rig.stub.count('convert/file') === 3);
+  await rig.temporal.workflow.getHandle(run.jobId(1)).terminate('by hand');
+  await rig.temporal.workflow.getHandle(run.jobId(2)).cancel();
+  held.letGo();
+  const { result, results } = await endBatch(handle, run);
+  expect(result).toMatchObject({ succeeded: 2, failed: 1, cancelled: 1, failures: { TERMINATED: 1 } });
+  expect(results.slice(0, 2)).toMatchObject([
+    { item: 1, status: 'failed', code: 'TERMINATED' },
+    { item: 2, status: 'cancelled', code: 'CANCELLED' },
+  ]);
+});

@@ -3,9 +3,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { tellReady } from '../../src/client/operations/tell-app';
 import { BatchDesk } from '../support/batch-desk';
-import { endBatch, planRun, runBatch, startRun } from '../support/batches';
+import { endBatch, planRun, runBatch, runsOf, startRun } from '../support/batches';
 import { startRig, type ConversionRig } from '../support/conversion-worker';
 import {
   parksAndContinues,
@@ -166,4 +167,66 @@ it('a batch that ends with what is in flight, and whose account is refused, ends
   expect((await desk.run()).result).toMatchObject({ status: 'completed', failed: 0 });
   expect(rig.stub.conversions.size).toBe(4);
   expect(await desk.problems()).toEqual([]);
+});
+
+it('parked jobs survive a new run of the batch, which starts no others', async () => {
+  const account = refuseAfter(rig, 0);
+  const run = await planRefused(rig, 4, { window: 2, historyLimit: 30 });
+  const handle = await startRun(rig.client, run.request);
+  await untilRefused(handle);
+  await until('it has continued as new', async () => {
+    await handle.setWindow(3);
+    return (await runsOf(rig.temporal, run.name)).length > 1;
+  });
+  expect(await untilRefused(handle)).toMatchObject({
+    failed: 0,
+    needsAttention: { code: 'INVALID_CREDENTIAL', jobs: 2, app },
+  });
+  account.mend();
+  await sayReady(rig, handle);
+  const { result } = await endBatch(handle, run);
+  expect(result).toMatchObject({ succeeded: 4, failed: 0 });
+  expect(result.requests).toBe(rig.stub.requests.length);
+});
+
+it('a batch that is cancelled while its account is refused ends, and run again it converts the rest', async () => {
+  const account = refuseAfter(rig, 1);
+  const desk = new BatchDesk(rig, 'fail', { window: 2, policies: patient });
+  for (let file = 1; file <= 4; file += 1) await desk.put(`${file}.md`);
+  const handle = await desk.start();
+  await untilRefused(handle);
+  await handle.cancel({ inFlight: 'cancel' });
+  const ended = await desk.end(handle);
+  expect(ended.result).toMatchObject({ status: 'cancelled', succeeded: 1, failed: 0, cancelled: 3 });
+  account.mend();
+  expect((await desk.run()).result).toMatchObject({ status: 'completed', failed: 0 });
+  expect(rig.stub.conversions.size).toBe(4);
+  expect(await desk.problems()).toEqual([]);
+});
+
+it('a paused batch starts no job when its account is taken again, until it is resumed', async () => {
+  const account = refuseAfter(rig, 1);
+  const run = await planRefused(rig, 4, { window: 2 });
+  const handle = await startRun(rig.client, run.request);
+  await untilRefused(handle);
+  await handle.pause();
+  account.mend();
+  await sayReady(rig, handle);
+  await until('what was in flight is done', async () => (await handle.state()).inFlight === 0);
+  const { status, waiting } = await handle.state();
+  expect(status).toBe('paused');
+  expect(waiting).toBeGreaterThan(0);
+  await handle.resume();
+  expect((await endBatch(handle, run)).result).toMatchObject({ succeeded: 4 });
+});
+
+it('a batch that stops for its failures does not wait for the account', async () => {
+  refuseAfter(rig, 0);
+  const run = await planRefused(rig, 5, { window: 3, stopAfter: { failures: 1 } });
+  // Found missing only after the others were refused.
+  const gone = fileURLToPath(run.items[1]?.source ?? '');
+  await rm(gone);
+  const { result, results } = await runBatch(rig.client, run);
+  expect(result).toMatchObject({ status: 'stopped', failed: 1, cancelled: 4, failures: { SOURCE_NOT_FOUND: 1 } });
+  expect(results.filter(({ workflowId }) => workflowId).map(({ charge }) => charge)).toEqual(['no', 'no', 'no']);
 });

@@ -40,7 +40,8 @@ export function createPlanBatch({ files, api, notify }: Pick<ActivityDependencie
     if (problems.count > 0) throw new RefusedPlanError(problems, planned.warnings);
     await removeOldRuns(files, plan.folder);
     if (run) await saveRequest(files, plan.folder, defined({ request, tags }), writing);
-    const told = { planned: summaryOf(planned), totals, ...lookAtNames(client, notify) };
+    const spent = request.maxVcredits === undefined ? undefined : planned.spent;
+    const told = { planned: summaryOf(planned), totals, ...defined({ spent }), ...lookAtNames(client, notify) };
     return { ...(run && { run: { folder: run.folder, rows } }), ...told };
   }, asPlan);
 }

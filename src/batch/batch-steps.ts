@@ -82,10 +82,11 @@ export async function mergeBatchResults(
   if (lastPart > parts) await writeBatchPart(files, { folder, part: lastPart, results: rest }, writing);
   const partOf = await indexParts(files, folder, lastPart);
   const counts: Record<BatchItemStatus, number> = { succeeded: 0, failed: 0, skipped: 0, cancelled: 0 };
+  let vcredits = 0;
   const results = folder + runFiles.results;
   const written = new Set<string>();
   await writeFile(files, results, merged(), { writing });
-  await addToLedger(files, folder, writing);
+  await addToLedger(files, { folder, vcredits }, writing);
   // A failure to tidy up is none of the batch.
   const sweep = (each: string, recursive = false) => files.sweepPartial?.(each, { recursive }).catch(() => undefined);
   await sweep(folder.replace(/\/run-\d+\/$/, '/'), true);
@@ -100,6 +101,7 @@ export async function mergeBatchResults(
       const result = part === undefined ? withoutJob(row) : await find(part, row.item);
       if (part !== undefined) used += 1;
       counts[result.status] += 1;
+      vcredits += result.vcredits ?? 0;
       if (written.size < mostSwept && !row.refused?.isUnclear) written.add(row.destination.replace(/[^/]*$/, ''));
       yield jsonLine(result);
     }

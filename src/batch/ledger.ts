@@ -57,16 +57,25 @@ export interface LedgerRow {
 
 const ledgerFile = 'ledger.jsonl';
 
+/** The ledger's first line. */
+interface LedgerHead {
+  /** The last one in it; 0: none. */
+  run: number;
+  /** That all of them were charged. */
+  vcredits: number;
+}
+
+const noRun: LedgerHead = { run: 0, vcredits: 0 };
+
 /**
- * What all runs of a batch did, by destination: a line each, behind one that names the last run in it. A run's end writes
+ * What all runs of a batch did, by destination: a line each, behind one that names the last run in it and what they cost. A run's end writes
  * it anew, whole or not at all, and nothing is ever left out. It is written from the runs of a batch that ended in the
  * middle when the next one is planned. Takes about 500 bytes of memory a row.
  */
 export class Ledger {
   private constructor(
     private readonly rowsOf: Map<string, LedgerRow>,
-    /** The last one; 0: none. */
-    readonly run: number,
+    private readonly head: LedgerHead,
     /** Runs that have not ended are known here, and not in the file. */
     readonly isAhead: boolean,
   ) {}
@@ -88,17 +97,30 @@ export class Ledger {
   /** @throws RunFileError */
   static async read(files: FileStore, batchFolder: string, signal?: AbortSignal): Promise<Ledger> {
     const rows = new Map<string, LedgerRow>();
-    let run = 0;
+    let { run, vcredits } = noRun;
     for await (const line of readLedger(files, batchFolder, signal)) {
-      if (typeof line === 'number') run = line;
-      else rows.set(keyOf(line, rows.size), line);
+      if ('destination' in line) rows.set(keyOf(line, rows.size), line);
+      else ({ run, vcredits } = line);
     }
     const unended = (await listRuns(files, batchFolder)).filter(({ number }) => number > run).reverse();
     for (const each of unended) {
-      for await (const row of rowsOfRun(files, each, signal)) rows.set(keyOf(row, rows.size), row);
+      for await (const { row, paid } of rowsOfRun(files, each, signal)) {
+        rows.set(keyOf(row, rows.size), row);
+        vcredits += paid;
+      }
       run = each.number;
     }
-    return new Ledger(rows, run, unended.length > 0);
+    return new Ledger(rows, { run, vcredits }, unended.length > 0);
+  }
+
+  /** The last one; 0: none. */
+  get run(): number {
+    return this.head.run;
+  }
+
+  /** What its runs were charged. */
+  get vcredits(): number {
+    return this.head.vcredits;
   }
 
   find(destination: string): LedgerRow | undefined {
@@ -111,28 +133,35 @@ export class Ledger {
   }
 
   async save(files: FileStore, batchFolder: string, writing: Writing): Promise<void> {
-    const lines = function* (run: number, rows: Iterable<LedgerRow>) {
-      yield jsonLine({ run });
+    const lines = function* (head: LedgerHead, rows: Iterable<LedgerRow>) {
+      yield jsonLine(head);
       for (const row of rows) yield jsonLine(row);
     };
-    await writeFile(files, batchFolder + ledgerFile, lines(this.run, this.rowsOf.values()), { writing });
+    await writeFile(files, batchFolder + ledgerFile, lines(this.head, this.rowsOf.values()), { writing });
   }
 }
 
-/** Takes what a run did into the ledger of its batch. Safe to repeat. Memory holds the destinations of the run. */
-export async function addToLedger(files: FileStore, runFolder: string, writing: Writing): Promise<void> {
+/** Takes what a run did, and was charged, into the ledger of its batch. Safe to repeat. Memory holds the destinations of the run. */
+export async function addToLedger(
+  files: FileStore,
+  { folder: runFolder, vcredits }: { folder: string; vcredits: number },
+  writing: Writing,
+): Promise<void> {
   const batchFolder = folderOf(runFolder);
   const run = runOf(runFolder);
   const { signal } = writing;
+  const before = await headOf(files, batchFolder, signal);
+  // Another attempt has added it.
+  const isIn = before.run >= run.number;
   const lines = async function* () {
-    yield jsonLine({ run: run.number });
+    yield jsonLine({ run: run.number, vcredits: before.vcredits + (isIn ? 0 : vcredits) });
     const own = new Set<string>();
-    for await (const row of rowsOfRun(files, run, signal)) {
+    for await (const { row } of rowsOfRun(files, run, signal)) {
       if (!isUnclear(row)) own.add(row.destination);
       yield jsonLine(row);
     }
     for await (const line of readLedger(files, batchFolder, signal)) {
-      if (typeof line !== 'number' && !isUnclear(line) && !own.has(line.destination)) yield jsonLine(line);
+      if ('destination' in line && !isUnclear(line) && !own.has(line.destination)) yield jsonLine(line);
     }
   };
   await writeFile(files, batchFolder + ledgerFile, lines(), { writing });
@@ -147,24 +176,31 @@ function keyOf(row: LedgerRow, count: number): string {
   return isUnclear(row) ? `unclear ${count}` : row.destination;
 }
 
+async function headOf(files: FileStore, batchFolder: string, signal: AbortSignal | undefined): Promise<LedgerHead> {
+  for await (const line of readLedger(files, batchFolder, signal)) if (!('destination' in line)) return line;
+  return noRun;
+}
+
 async function* readLedger(
   files: FileStore,
   batchFolder: string,
   signal: AbortSignal | undefined,
-): AsyncGenerator<LedgerRow | number> {
+): AsyncGenerator<LedgerRow | LedgerHead> {
   const uri = batchFolder + ledgerFile;
   if (!(await exists(files, uri))) return;
   const cure = 'Restore it; or remove it, and what the runs beside it tell is all that is known';
-  for await (const line of recordsOf(files, uri, { parse: parserOf(lineSchema), signal, cure })) {
-    yield 'destination' in line ? line : line.run;
-  }
+  yield* recordsOf(files, uri, { parse: parserOf(lineSchema), signal, cure });
 }
 
-/** The rows of a run, as they ended or, where they have not, as they were planned. */
-async function* rowsOfRun(files: FileStore, run: BatchRun, signal: AbortSignal | undefined): AsyncGenerator<LedgerRow> {
+/** The rows of a run, as they ended or, where they have not, as they were planned; with the vCredits that each has cost in it. */
+async function* rowsOfRun(
+  files: FileStore,
+  run: BatchRun,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<{ row: LedgerRow; paid: number }> {
   for await (const { item, result } of readRows(files, run, signal)) {
     const planned = plannedRow(item, run.number);
-    yield result ? endedRow(planned, result) : planned;
+    yield { row: result ? endedRow(planned, result) : planned, paid: result?.vcredits ?? 0 };
   }
 }
 
@@ -253,5 +289,5 @@ const lineSchema = z.union([
     seen: seenSchema.exactOptional(),
     refused: refusedSchema.exactOptional(),
   }) satisfies z.ZodType<LedgerRow>,
-  z.strictObject({ run: z.int().nonnegative() }),
+  z.strictObject({ run: z.int().nonnegative(), vcredits: z.number().nonnegative() }) satisfies z.ZodType<LedgerHead>,
 ]);

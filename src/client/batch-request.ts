@@ -166,6 +166,7 @@ const startSchema = z.strictObject({
       percent: z.number().positive().max(100).optional(),
     })
     .optional(),
+  maxVcredits: z.number().positive().optional(),
   uiUrl: z.url({ protocol: /^https?$/ }).optional(),
   notify: z.string().refine(isNoticeUrl, noticeUrlProblem).optional(),
   resubmit: z.literal(true).optional(),
@@ -205,6 +206,7 @@ export function toSettings(request: BatchSettings, defaultApp: string): Omit<Con
     mode,
     policies,
     stopAfter,
+    maxVcredits,
     resubmit,
     again,
     historyLimit,
@@ -212,7 +214,7 @@ export function toSettings(request: BatchSettings, defaultApp: string): Omit<Con
   return {
     app,
     ...defined({ window, onExisting, mode, policies, stopAfter, uiUrl: uiUrl && withoutCredentials(uiUrl) }),
-    ...defined({ notify, resubmit, again, historyLimit }),
+    ...defined({ maxVcredits, notify, resubmit, again, historyLimit }),
   };
 }
 

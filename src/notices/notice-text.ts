@@ -27,7 +27,12 @@ function sentence({ type, data }: Pick<Notice, 'type' | 'data'>): string {
 function endOf(data: NoticeData): string {
   const { batch = '', status, counts } = data;
   if (status === 'failed' || !counts) return `has failed: ${reasonOf(data)}`;
-  const how = { completed: 'has ended', cancelled: 'was cancelled', stopped: 'has stopped after too many failures' };
+  const how = {
+    completed: 'has ended',
+    cancelled: 'was cancelled',
+    stopped: 'has stopped after too many failures',
+    budget: 'has stopped, since its vCredits are spent',
+  };
   const retry = `What is left: fileconv batch retry ${shellWord(batch)}`;
   const isLeft = counts.failed + counts.cancelled > 0;
   return `${how[status ?? 'completed']}: ${shownCounts(counts)}.${isLeft ? ` ${retry}` : ''}`;

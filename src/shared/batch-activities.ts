@@ -151,6 +151,8 @@ export interface PlanBatchResult extends NamesTold {
   planned: PlannedRows;
   /** Of the rows for which no job is started. */
   totals: BatchTotals;
+  /** What earlier runs were charged, of a batch with `maxVcredits`. */
+  spent?: number;
 }
 
 export interface PlannedRun {

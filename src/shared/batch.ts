@@ -195,6 +195,11 @@ export interface ConversionBatchInput {
    * above, once there are 20 of them. Default: never.
    */
   stopAfter?: { failures?: number; percent?: number };
+  /**
+   * Starts no more jobs once all runs of this batch have been charged so many vCredits: at most those of the jobs in flight come on top.
+   * Runs of inline items count for themselves. Default: no limit.
+   */
+  maxVcredits?: number;
   /** Base URL of the Temporal UI, for links in the report. Default: no links. */
   uiUrl?: string;
   /**
@@ -265,7 +270,7 @@ export interface BatchCounts {
   waiting: number;
 }
 
-export type BatchStatus = 'planning' | 'running' | 'paused' | 'stopping' | 'completed' | 'cancelled' | 'stopped';
+export type BatchStatus = 'planning' | 'running' | 'paused' | 'stopping' | 'completed' | 'cancelled' | 'stopped' | 'budget';
 
 /** Why a batch that is not paused starts no jobs: some in flight are parked. It continues when they do. */
 export interface NeedsAttention {
@@ -344,8 +349,8 @@ export function noTotals(): BatchTotals {
 
 /** Result of the workflow `conversionBatch`. A batch with failed items still completes with a result. */
 export interface ConversionBatchResult extends BatchState {
-  /** `cancelled`: by request; `stopped`: by `stopAfter`. */
-  status: 'completed' | 'cancelled' | 'stopped';
+  /** `cancelled`: by request; `stopped`: by `stopAfter`; `budget`: by `maxVcredits`, with rows left that were not tried. */
+  status: 'completed' | 'cancelled' | 'stopped' | 'budget';
   /** URI of `results.jsonl`: one `BatchItemResult` per line for every row, in the manifest's order. */
   results?: string;
   /** Of inline items, in their order, instead of `results`. */

@@ -19,7 +19,7 @@ export interface NoticeData {
   batch?: string;
   schedule?: string;
   /** Of a batch that has ended. `failed`: the batch itself could not work. */
-  status?: 'completed' | 'cancelled' | 'stopped' | 'failed';
+  status?: ConversionBatchResult['status'] | 'failed';
   counts?: BatchCounts;
   /** Failures by error code, at most 20 codes. */
   failures?: Record<string, number>;

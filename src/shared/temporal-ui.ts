@@ -75,7 +75,7 @@ function shownParameters(parameters: ConversionParameters): string {
 }
 
 export function batchDetails(input: ConversionBatchInput): string {
-  const { app, stopAfter, plan } = input;
+  const { app, stopAfter, maxVcredits, plan } = input;
   const limits = [
     stopAfter?.failures === undefined ? '' : `${stopAfter.failures} failures`,
     stopAfter?.percent === undefined ? '' : `${stopAfter.percent} % failed`,
@@ -85,6 +85,7 @@ export function batchDetails(input: ConversionBatchInput): string {
     ...(plan?.out !== undefined && { Results: code(plan.out) }),
     ...(plan && { 'Ledger, runs and reports': code(plan.folder) }),
     App: code(app),
+    ...(maxVcredits !== undefined && { 'vCredits at most': code(String(maxVcredits)) }),
     ...(stopAfter && { 'Stops after': limits.filter(Boolean).join(' or ') }),
   });
 }

@@ -82,15 +82,18 @@ describe('the merged results', () => {
     ]);
   });
 
-  it('take a part that was written twice for one, and leave no temporary file', async () => {
+  it('take a part that was written twice for one, count its cost once, and leave no temporary file', async () => {
     await writeManifest([row(1), row(2)]);
-    const part = { folder, part: 1, results: [succeeded(1)] };
+    const paid = { ...succeeded(1), vcredits: 3 };
+    const part = { folder, part: 1, results: [paid] };
     await writeBatchPart(files, part, writing);
     await writeBatchPart(files, part, { ...writing, attempt: 2 });
     const merge = { folder, parts: 1, rest: [succeeded(2)] };
     await mergeBatchResults(files, merge, writing);
     await mergeBatchResults(files, merge, { ...writing, attempt: 2 });
-    expect(await merged()).toEqual([succeeded(1), succeeded(2)]);
+    expect(await merged()).toEqual([paid, succeeded(2)]);
+    const [head = ''] = (await readFile(path.join(batch, 'ledger.jsonl'), 'utf8')).split('\n');
+    expect(JSON.parse(head)).toEqual({ run: 1, vcredits: 3 });
     expect((await readdir(root, { recursive: true })).sort()).toEqual([
       'manifest.jsonl',
       'parts',

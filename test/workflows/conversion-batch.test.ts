@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { BatchFailedError } from '../../src/client/batch-handle';
 import { InvalidRequestError } from '../../src/client/job-request';
 import { batchStateQuery, conversionBatchType, conversionItemWaitsSignal } from '../../src/shared/names';
 import { BatchTally } from '../../src/workflows/batch/batch-tally';
 import { endBatch, planRun, runBatch, sumOf, startRun } from '../support/batches';
-import { rigOfEachTest } from '../support/conversion-worker';
+import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { until } from '../support/until';
 
 /** Batches on a real Temporal server, against a service that answers at once unless a test holds it. */
@@ -123,6 +123,30 @@ it('starts no more jobs after so many failures', async () => {
   });
   const { result } = await runBatch(rig.client, run);
   expect(result).toMatchObject({ status: 'stopped', failed: 3, succeeded: 0, cancelled: 4 });
+});
+
+it('starts no more jobs once its runs have cost so many vCredits, and goes on with a higher limit', async () => {
+  const sources = path.join(rig.folder, 'spending');
+  await mkdir(sources);
+  for (let file = 1; file <= 12; file += 1) await writeFile(path.join(sources, `${file}.md`), `# ${file}\n`);
+  const folders = { out: path.join(rig.folder, 'spent'), runs: path.join(rig.folder, 'spending-runs') };
+  const request = { name: `batch-${randomUUID()}`, sources: [sources], to: 'pdf', ...folders, window: 2 };
+  const spend = async (maxVcredits: number) => {
+    const batch = await rig.client.startBatch({ ...request, maxVcredits, policies: quickPolicies });
+    const { status, succeeded, cancelled, inFlight } = await batch.result();
+    expect(inFlight).toBe(0);
+    return { status, succeeded, cancelled };
+  };
+  const first = await spend(5);
+  // One more than the limit may be in flight.
+  expect(first.succeeded).toBeGreaterThanOrEqual(5);
+  expect(first.succeeded).toBeLessThanOrEqual(6);
+  expect(first).toMatchObject({ status: 'budget', cancelled: 12 - first.succeeded });
+  expect(await spend(5)).toEqual({ status: 'budget', succeeded: 0, cancelled: 12 - first.succeeded });
+  expect(rig.stub.conversions.size).toBe(first.succeeded);
+  // It is spent with the last file: nothing was stopped.
+  expect(await spend(12)).toEqual({ status: 'completed', succeeded: 12 - first.succeeded, cancelled: 0 });
+  expect(rig.stub.conversions.size).toBe(12);
 });
 
 it('ends at once with nothing to do', async () => {

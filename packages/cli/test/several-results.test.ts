@@ -101,3 +101,23 @@ it('is the same as batch run; the formats of a manifest are in its rows', async 
     stderr: expect.stringMatching(/^error: a row of a manifest has one format: .*\n$/) as unknown,
   });
 });
+
+it('stops when so many vCredits are spent; a retry goes on with more', async () => {
+  const cwd = await folderWithReport();
+  const batch = (...args: string[]) => fileconv(['batch', ...args], { cwd, env });
+  const run = (most: string, ...args: string[]) =>
+    batch('run', 'a.md', '--to', 'pdf,docx,html', '--name', 'spent', '--app', 'stub', '--max-vcredits', most, ...args);
+  const ended = await run('1', '--window', '1');
+  expect([ended.code, ended.stdout.split('\n').slice(0, 1)]).toEqual([
+    1,
+    [
+      'The vCredits are spent; 2 of 3 files not tried. 1 converted. Run the same batch again with a higher --max-vcredits to continue with the rest.',
+    ],
+  ]);
+  const same = await batch('retry', 'spent', '--json');
+  expect([same.code, JSON.parse(same.stdout)]).toMatchObject([1, { status: 'budget', counts: { cancelled: 2 } }]);
+  const more = await batch('retry', 'spent', '--max-vcredits', '3');
+  expect([more.code, more.stdout]).toEqual([0, expect.stringMatching(/^All 3 files are done\. 2 converted;/)]);
+  const wrong = await run('0');
+  expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('It must be a number above 0, such as 500.')]);
+});

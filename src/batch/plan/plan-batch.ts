@@ -98,6 +98,7 @@ class BatchPlanning {
   /** Offset of each row in the draft, and the end. */
   readonly #offsets = [0];
   #lastRun = 0;
+  #spent = 0;
 
   constructor(
     private readonly options: PlanBatchOptions,
@@ -123,7 +124,7 @@ class BatchPlanning {
     });
     this.#refuseNothing(written.rows);
     const found = { problems: this.#problems, warnings: this.#warnings, unread: this.#unread, leftOut: this.#leftOut };
-    return conclude(written, found);
+    return { ...conclude(written, found), spent: this.#spent };
   }
 
   /** The rules for destinations; undefined if the options are invalid. */
@@ -154,6 +155,7 @@ class BatchPlanning {
     const { files, what, folder: batchFolder, dryRun, writing = firstAttempt, signal } = this.options;
     const ledger = await Ledger.open(files, batchFolder, { writing: dryRun ? undefined : writing, signal });
     this.#lastRun = ledger.run;
+    this.#spent = ledger.vcredits;
     if (what === 'last' && ledger.run === 0) {
       const none = `${shownFolder(batchFolder)} holds no run of a batch. Start one first: fileconv batch run`;
       throw new RunFileError('NO_EARLIER_RUN', none);

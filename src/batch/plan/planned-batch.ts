@@ -69,6 +69,8 @@ export interface PlannedBatch {
   bytes: number;
   /** Of the rows for which no job is started. */
   totals: BatchTotals;
+  /** vCredits that earlier runs were charged. */
+  spent: number;
   /** Of the rows to do, most frequent first. */
   formats: FormatCount[];
   /** Rows to do that replace the result of an earlier run. */
@@ -220,7 +222,7 @@ interface Concluding {
 export function conclude(
   { badRows, isRefused, ...written }: Awaited<ReturnType<typeof writeRun>>,
   { problems, warnings, unread, leftOut }: Concluding,
-): PlannedBatch {
+): Omit<PlannedBatch, 'spent'> {
   const { refused } = written;
   const fated = (fate: string): FindingList[] => [
     { count: badRows.count, listed: badRows.listed.map((each) => ({ ...each, message: each.message + fate })) },

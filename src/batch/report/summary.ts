@@ -115,6 +115,7 @@ export function headlineOf(report: BatchReport): Headline {
     if (items === 0) return 'The manifest was empty: there was nothing to convert.';
     if (status === 'stopped')
       return `Stopped after ${counted(failed, 'failure')}; ${formatCount(cancelled)} of ${total} not tried.`;
+    if (status === 'budget') return `The vCredits are spent; ${formatCount(cancelled)} of ${total} not tried.`;
     if (status === 'cancelled' && cancelled > 0)
       return `Cancelled; ${formatCount(cancelled)} of ${total} not converted.`;
     if (failed === items) return items === 1 ? 'The only file failed.' : `All ${total} failed.`;
@@ -138,7 +139,8 @@ export function headlineOf(report: BatchReport): Headline {
     ].filter((part) => part !== '');
     const parts = done.length === 0 ? [] : [`${done.join('; ')}.`];
     if (cancelled > 0 && status === 'completed') parts.push(`${formatCount(cancelled)} cancelled.`);
-    if (cancelled > 0 && status !== 'completed') parts.push('Run the same batch again to continue with the rest.');
+    const how = status === 'budget' ? ' with a higher --max-vcredits' : '';
+    if (cancelled > 0 && status !== 'completed') parts.push(`Run the same batch again${how} to continue with the rest.`);
     if (report.leftOut) parts.push(`${formatCount(report.leftOut.count)} left out.`);
     return parts.join(' ');
   }

@@ -12,7 +12,7 @@ import { resolvePolicies } from '../job/policies';
  */
 export function checkBatchInput(input: ConversionBatchInput | null | undefined): asserts input is ConversionBatchInput {
   if (typeof input !== 'object' || input === null) throw invalid('its input', 'must be an object');
-  const { app, plan, items, window, stopAfter, onExisting, policies, historyLimit } = input;
+  const { app, plan, items, window, stopAfter, maxVcredits, onExisting, policies, historyLimit } = input;
   if ((plan === undefined) === (items === undefined)) throw invalid('plan', 'must be given, or else items');
   if (items) checkItems(items);
   if (plan) checkPlan(plan);
@@ -23,6 +23,7 @@ export function checkBatchInput(input: ConversionBatchInput | null | undefined):
   if (percent !== undefined && !(percent > 0 && percent <= 100)) {
     throw invalid('stopAfter.percent', 'must be above 0 and at most 100');
   }
+  if (maxVcredits !== undefined && !(maxVcredits > 0)) throw invalid('maxVcredits', 'must be above 0');
   if (historyLimit !== undefined && !(historyLimit >= 1)) throw invalid('historyLimit', 'must be 1 or more');
   if (input.notify !== undefined && !isNoticeUrl(input.notify)) throw invalid('notify', noticeUrlProblem);
   resolvePolicies({

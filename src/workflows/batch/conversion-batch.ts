@@ -65,7 +65,7 @@ const longestDrainMs = 10_000;
 const usualHistoryLimit = 2_000;
 const eventsOfAPlace = 8;
 
-type StopReason = 'cancelled' | 'stopped';
+type StopReason = Exclude<ConversionBatchResult['status'], 'completed'>;
 
 /**
  * Plans what is to be converted, and converts it, a window of items at a time, each in a `conversionJob` that is named by
@@ -153,6 +153,7 @@ class ConversionBatch implements ControlledBatch {
     this.notices.notifies = notifies;
     for (;;) {
       if (this.isCancelling) this.flights.cancel();
+      if (this.isSpent()) this.stop ??= 'budget';
       if (this.isStartingNoMore()) this.flights.giveUpWaiting(this.attention.giveUp());
       this.startJobs();
       this.describe();
@@ -261,6 +262,12 @@ class ConversionBatch implements ControlledBatch {
     this.wake();
   }
 
+  /** Jobs in flight may cost more. */
+  private isSpent(): boolean {
+    const { maxVcredits = Infinity } = this.input;
+    return (this.carried.spent ?? 0) + this.tally.totals.vcredits >= maxVcredits;
+  }
+
   private startJobs(): void {
     if (this.isStartingNoMore()) return;
     if (!this.isPaused && !this.attention.needed) {
@@ -313,7 +320,7 @@ class ConversionBatch implements ControlledBatch {
     const uploads = this.flights.carryUploads();
     const carried: CarriedBatch = {
       ...defined({ planned: this.carried.planned, run: this.carried.run, hidesNames: this.flights.hidesNames }),
-      ...defined({ notifies: this.notices.notifies }),
+      ...defined({ notifies: this.notices.notifies, spent: this.carried.spent }),
       startedAt: this.startedAt,
       window: this.window,
       isPaused: this.isPaused,
@@ -360,7 +367,9 @@ class ConversionBatch implements ControlledBatch {
     await this.results.rest();
     const { totals } = this.tally;
     const { items } = this;
-    const status = this.stop ?? 'completed';
+    // A budget that is spent with the last row stops nothing.
+    const isWhole = this.stop === 'budget' && this.tally.ended === items;
+    const status = isWhole ? 'completed' : (this.stop ?? 'completed');
     const { planned, run } = this.carried;
     totals.cancelled += items - this.tally.ended;
     const result: ConversionBatchResult = run

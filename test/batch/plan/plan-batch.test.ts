@@ -30,6 +30,7 @@ describe('a plan of folders', () => {
       replaced: 0,
       missing: { count: 0, listed: [] },
       existing: { count: 0, listed: [] },
+      spent: 0,
       leftOut: { repeated: 0, unmodified: 0, unsettled: 0, ownResults: 0, unread: 0 },
       problems: { count: 0, listed: [] },
       warnings: { count: 0, listed: [] },

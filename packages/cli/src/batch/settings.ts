@@ -45,6 +45,7 @@ export interface RunFlags {
   template?: string;
   window?: number;
   stopAfter?: { failures?: number; percent?: number };
+  maxVcredits?: number;
   onExisting?: OnExisting;
   unconvertible?: Unconvertible;
   onUnknownOutcome?: OnUnknownOutcome;

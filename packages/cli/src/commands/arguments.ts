@@ -184,6 +184,15 @@ export const notifyOption = new Option(
   return text;
 });
 
+export const maxVcreditsOption = [
+  '--max-vcredits <n>',
+  'start no more once all runs of this batch have cost so much; what is in flight then comes on top',
+  (text: string): number => {
+    if (/^\d{1,15}(\.\d{1,6})?$/.test(text) && Number(text) > 0) return Number(text);
+    throw new InvalidArgumentError('It must be a number above 0, such as 500.');
+  },
+] as const;
+
 export const onEndOption = [
   '--on-end <program>',
   'run this program when the batch has ended, if this command still waits: it gets name and status as arguments, and JSON on standard input',

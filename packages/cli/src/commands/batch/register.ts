@@ -10,6 +10,7 @@ import {
   createAct,
   formatNames,
   group,
+  maxVcreditsOption,
   notifyOption,
   onEndOption,
   pointInTime,
@@ -68,6 +69,7 @@ export function addBatch(program: Command, runner: Runner): void {
     .option(...templateOption)
     .option('--window <n>', 'jobs in flight at a time, 1 to 500; default: 50', windowSize)
     .option('--stop-after <n>', 'start no more after so many failures, or such a share of them: 10 or 5%', threshold)
+    .option(...maxVcreditsOption)
     .addOption(unconvertibleOption)
     .addOption(notifyOption)
     .option(...onEndOption)
@@ -124,6 +126,7 @@ export function addBatch(program: Command, runner: Runner): void {
   )
     .option(...resubmitOption)
     .option(...againOption)
+    .option(...maxVcreditsOption)
     .option(...onEndOption)
     .option('--runs <dir>', 'where the runs are, if the batch is no longer known to Temporal')
     .action(act(async () => (await import('./run.js')).batchRetry));

@@ -72,7 +72,7 @@ export async function batchRun(
 export async function batchRetry(
   context: CommandContext,
   name: string,
-  { resubmit, again, onEnd, runs }: { resubmit?: boolean; again?: boolean; onEnd?: string; runs?: string },
+  { resubmit, again, maxVcredits, onEnd, runs }: Pick<RunFlags, 'resubmit' | 'again' | 'maxVcredits' | 'onEnd' | 'runs'>,
 ): Promise<ExitCode> {
   checkName(name);
   await requireProgram(context, onEnd);
@@ -84,6 +84,7 @@ export async function batchRetry(
   const { folder, cwd, unconvertible } = request.plan;
   const input = defined({
     ...request,
+    ...defined({ maxVcredits }),
     plan: { ...defined({ folder, cwd, unconvertible }), what: 'last' as const },
     // Somebody watches it now.
     isScheduled: undefined,
@@ -279,13 +280,13 @@ function toInput(
   { config }: CommandContext,
   { app, plan, flags }: { app: string; plan: BatchPlan; flags: RunFlags },
 ): ConversionBatchInput {
-  const { window, stopAfter, mode, notify, onUnknownOutcome } = flags;
+  const { window, stopAfter, maxVcredits, mode, notify, onUnknownOutcome } = flags;
   const policies = chosenPolicies(config, defined({ onUnknownOutcome }));
   return {
     app,
     plan,
     onExisting: flags.onExisting ?? config.values.policies.onExisting,
-    ...defined({ window, stopAfter, mode, notify }),
+    ...defined({ window, stopAfter, maxVcredits, mode, notify }),
     ...(Object.keys(policies).length > 0 && { policies }),
     ...wishes(flags),
   };

@@ -35,6 +35,7 @@ export interface CreateFlags {
   settled?: number;
   onExisting?: OnExisting;
   unconvertible?: Unconvertible;
+  maxVcredits?: number;
   notify?: string;
   app?: string;
 }
@@ -69,6 +70,7 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
       exclude: flags.exclude,
       settledForMs: flags.settled,
       unconvertible: flags.unconvertible ?? config.values.policies.unconvertible,
+      maxVcredits: flags.maxVcredits,
       overlap: flags.overlap,
       notify: flags.notify,
       onExisting: flags.onExisting ?? config.values.policies.onExisting,

@@ -7,6 +7,7 @@ import {
   excludeOption,
   formatName,
   group,
+  maxVcreditsOption,
   notifyOption,
   onExistingOption,
   parameterOption,
@@ -57,6 +58,7 @@ export function addSchedule(program: Command, act: Act): void {
     )
     .option('--settled <time>', 'leave files to the next run that changed within this time; default: 1m', duration)
     .addOption(onExistingOption('when a result exists that no run wrote'))
+    .option(...maxVcreditsOption)
     .addOption(unconvertibleOption)
     .addOption(notifyOption)
     .option(...appOption)

@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { FileConversionClient } from '../../src/client/file-conversion-client';
+import { quickPolicies } from '../support/conversion-worker';
+import { chargeProblems, conversionsOf } from '../support/invariant';
+import { killableWorkers, type KillableWorkers } from '../support/killable-workers';
+import { answerCompleted } from '../support/stub-service';
+import { until } from '../support/until';
+
+/** A batch whose workers are killed with `kill -9` again and again, and which may cost no more than its limit. */
+
+const [files, price, limit, window, kills] = [300, 2, 100, 10, 10];
+
+let stand: KillableWorkers;
+beforeEach(async () => {
+  stand = await killableWorkers();
+});
+afterEach(() => stand.close());
+
+it('it is charged no more than its limit and what was in flight, and a higher limit pays for nothing twice', async () => {
+  const { folder, temporal, stub, startWorker } = stand;
+  const source = path.join(folder, 'in');
+  await mkdir(source);
+  for (let file = 1; file <= files; file += 1) await writeFile(path.join(source, `${file}.md`), `# ${file}\n`);
+  stub.on('task/response', (seen, response) =>
+    answerCompleted(response, String(seen.data['connector']), { vcredits: price }),
+  );
+  const taskQueue = `test-${randomUUID()}`;
+  const client = new FileConversionClient({ client: temporal, taskQueue, app: 'stub' });
+  const folders = { out: path.join(folder, 'out'), runs: path.join(folder, 'runs') };
+  const request = { name: `batch-${randomUUID()}`, sources: [source], to: 'pdf', ...folders };
+  const start = (maxVcredits: number) =>
+    client.startBatch({ ...request, window, maxVcredits, historyLimit: 100, policies: quickPolicies });
+
+  let worker = await startWorker(taskQueue);
+  const first = await start(limit);
+  const end = first.result();
+  for (let killed = 0; killed < kills; killed += 1) {
+    const before = stub.conversions.size;
+    await Promise.race([end, until('some more are converted', () => stub.conversions.size > before + 2)]);
+    await worker.kill();
+    worker = await startWorker(taskQueue);
+  }
+  const result = await end;
+  expect(result.status).toBe('budget');
+  const inFlight = window * price;
+  expect(stub.conversions.size * price).toBeLessThan(limit + inFlight + result.possiblyChargedTwice * price);
+  expect(result.vcredits).toBeGreaterThanOrEqual(limit);
+  expect(result.cancelled).toBe(files - result.succeeded);
+  expect(await readdir(folders.out)).toHaveLength(result.succeeded);
+
+  const second = await (await start(limit + 40)).result();
+  expect(second.status).toBe('budget');
+  expect(result.vcredits + second.vcredits).toBeGreaterThanOrEqual(limit + 40);
+  expect(result.vcredits + second.vcredits).toBeLessThan(limit + 40 + inFlight);
+  expect(await readdir(folders.out)).toHaveLength(result.succeeded + second.succeeded);
+  const runs = await readdir(path.join(folders.runs, request.name));
+  const all = runs.filter((each) => each.startsWith('run-')).map((each) => path.join(folders.runs, request.name, each));
+  expect(await chargeProblems(conversionsOf(stub), all, temporal)).toEqual([]);
+});

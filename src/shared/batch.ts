@@ -270,7 +270,8 @@ export interface BatchCounts {
   waiting: number;
 }
 
-export type BatchStatus = 'planning' | 'running' | 'paused' | 'stopping' | 'completed' | 'cancelled' | 'stopped' | 'budget';
+export type BatchStatus =
+  'planning' | 'running' | 'paused' | 'stopping' | 'completed' | 'cancelled' | 'stopped' | 'budget';
 
 /** Why a batch that is not paused starts no jobs: some in flight are parked. It continues when they do. */
 export interface NeedsAttention {

@@ -140,7 +140,8 @@ export function headlineOf(report: BatchReport): Headline {
     const parts = done.length === 0 ? [] : [`${done.join('; ')}.`];
     if (cancelled > 0 && status === 'completed') parts.push(`${formatCount(cancelled)} cancelled.`);
     const how = status === 'budget' ? ' with a higher --max-vcredits' : '';
-    if (cancelled > 0 && status !== 'completed') parts.push(`Run the same batch again${how} to continue with the rest.`);
+    if (cancelled > 0 && status !== 'completed')
+      parts.push(`Run the same batch again${how} to continue with the rest.`);
     if (report.leftOut) parts.push(`${formatCount(report.leftOut.count)} left out.`);
     return parts.join(' ');
   }

@@ -72,7 +72,13 @@ export async function batchRun(
 export async function batchRetry(
   context: CommandContext,
   name: string,
-  { resubmit, again, maxVcredits, onEnd, runs }: Pick<RunFlags, 'resubmit' | 'again' | 'maxVcredits' | 'onEnd' | 'runs'>,
+  {
+    resubmit,
+    again,
+    maxVcredits,
+    onEnd,
+    runs,
+  }: Pick<RunFlags, 'resubmit' | 'again' | 'maxVcredits' | 'onEnd' | 'runs'>,
 ): Promise<ExitCode> {
   checkName(name);
   await requireProgram(context, onEnd);

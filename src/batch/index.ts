@@ -12,7 +12,8 @@ export { reportOf } from './report/report-of';
 export { chargedTwice, leftOutLines, summariseReport } from './report/summary';
 export { readRequest } from './request';
 export type { KeptRequest } from './request';
-export { estimateVcredits } from './run-folders';
+export { estimateVcredits } from './prices';
+export type { CostEstimate } from './prices';
 export {
   asFolder,
   batchFolderOf,

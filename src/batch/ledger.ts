@@ -55,7 +55,8 @@ export interface LedgerRow {
   refused?: Refusal;
 }
 
-const ledgerFile = 'ledger.jsonl';
+/** In the folder of the batch. */
+export const ledgerFile = 'ledger.jsonl';
 
 /** The ledger's first line. */
 interface LedgerHead {

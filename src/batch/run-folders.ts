@@ -234,21 +234,3 @@ function inOrder<Value extends { item: number }>(parse: (line: Buffer) => Value,
 function cureOf(folder: string): string {
   return `Restore it; or move ${shownFolder(folder)} out of the batch's folder and run the batch again, and what that run converted counts as not done`;
 }
-
-/** Estimated vCredits for so many files, by the average of the latest run with results; undefined if there is none. */
-export async function estimateVcredits(
-  files: FileStore,
-  { batchFolder, todo }: { batchFolder: string; todo: number },
-): Promise<number | undefined> {
-  for (const run of await listRuns(files, batchFolder)) {
-    let paid = 0;
-    let converted = 0;
-    for await (const { status, vcredits } of readEndedItems(files, run)) {
-      if (status !== 'succeeded' || vcredits === undefined) continue;
-      paid += vcredits;
-      converted += 1;
-    }
-    if (converted > 0) return Math.round((paid / converted) * todo);
-  }
-  return undefined;
-}

@@ -102,7 +102,7 @@ it('is the same as batch run; the formats of a manifest are in its rows', async 
   });
 });
 
-it('stops when so many vCredits are spent; a retry goes on with more', async () => {
+it('stops when so many vCredits are spent; a retry goes on with more, and a dry run of another batch tells what it will cost', async () => {
   const cwd = await folderWithReport();
   const batch = (...args: string[]) => fileconv(['batch', ...args], { cwd, env });
   const run = (most: string, ...args: string[]) =>
@@ -118,6 +118,13 @@ it('stops when so many vCredits are spent; a retry goes on with more', async () 
   expect([same.code, JSON.parse(same.stdout)]).toMatchObject([1, { status: 'budget', counts: { cancelled: 2 } }]);
   const more = await batch('retry', 'spent', '--max-vcredits', '3');
   expect([more.code, more.stdout]).toEqual([0, expect.stringMatching(/^All 3 files are done\. 2 converted;/)]);
+  await writeFile(path.join(cwd, 'b.md'), '# Other\n');
+  const dry = (...args: string[]) => batch('run', 'b.md', '--dry-run', '--app', 'stub', '--name', 'other', ...args);
+  const { stdout } = await dry('--to', 'pdf,docx,epub3');
+  expect(stdout).toMatch(
+    /^vCredits: about 2 \(from \d+ conversions of these pairs\)\. 1 file of other pairs not in it\.$/m,
+  );
+  expect((await dry('--to', 'epub3')).stdout).toContain('vCredits: not known;');
   const wrong = await run('0');
   expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('It must be a number above 0, such as 500.')]);
 });

@@ -1,5 +1,6 @@
 import {
   askingOf,
+  type CostEstimate,
   type FormatQuestions,
   messagesOf,
   planDry,
@@ -79,15 +80,22 @@ function refuseProblems({ output }: CommandContext, { problems, warnings, todo }
   throwIfAny('INPUT_UNUSABLE', messagesOf(problems, maxShown));
 }
 
-/** `--dry-run`: what would be done. `vcredits`: an estimate, where prices are known. Ends as the run would, as far as that is known. */
+function costText(estimate: CostEstimate | undefined): string {
+  if (!estimate) return 'vCredits: not known; the service tells the price of a conversion only with its result.';
+  const { vcredits, from, unknown } = estimate;
+  const others = unknown > 0 ? ` ${counted(unknown, 'file')} of other pairs not in it.` : '';
+  return `vCredits: about ${formatCount(vcredits)} (from ${counted(from, 'conversion')} of these pairs).${others}`;
+}
+
+/** `--dry-run`: what would be done. `estimate`: where prices are known. Ends as the run would, as far as that is known. */
 export function tellDryRun(
   { output }: CommandContext,
   {
     name,
     plan,
-    vcredits,
+    estimate,
     onExisting,
-  }: { name: string; plan: PlannedBatch; vcredits: number | undefined; onExisting: OnExisting },
+  }: { name: string; plan: PlannedBatch; estimate: CostEstimate | undefined; onExisting: OnExisting },
 ): ExitCode {
   const { rows, done, kept, missing, refused, bad, failures, todo, bytes, formats, replaced, existing } = plan;
   const { warnings, leftOut } = plan;
@@ -96,7 +104,7 @@ export function tellDryRun(
   const exitCode = wouldFail ? exitCodes.failed : exitCodes.ok;
   if (output.json) {
     const counts = { rows, done, missing, refused, bad, failures, todo, bytes, formats, replaced, existing };
-    output.printJson({ batch: name, ...counts, warnings, leftOut, vcredits: vcredits ?? null });
+    output.printJson({ batch: name, ...counts, warnings, leftOut, vcredits: estimate?.vcredits ?? null, estimate });
     return exitCode;
   }
   const before = done > 0 ? `, ${counted(done, 'file')} done before` : '';
@@ -113,11 +121,7 @@ export function tellDryRun(
     output.print(`${what}: ${fates[onExisting]} (--on-existing).`);
     for (const line of messagesOf(existing, maxShown)) output.print(printable(`  ${line}`));
   }
-  output.print(
-    vcredits === undefined
-      ? 'vCredits: not known; the service tells the price of a conversion only with its result.'
-      : `vCredits: about ${formatCount(vcredits)}, by what files of the last run have cost.`,
-  );
+  output.print(costText(estimate));
   output.print('Nothing was done (--dry-run).');
   return exitCode;
 }

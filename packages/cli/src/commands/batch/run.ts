@@ -65,8 +65,9 @@ export async function batchRun(
   const { onExisting, policies, again = false } = input;
   const onUnknownOutcome = flags.resubmit === true ? 'resubmit' : policies?.onUnknownOutcome;
   const planned = await tellPlan(context, { plan, app, onExisting, onUnknownOutcome, again }, signal);
-  const vcredits = await estimateVcredits(filesOf(context), { batchFolder: plan.folder, todo: planned.todo });
-  return tellDryRun(context, { name, plan: planned, vcredits, onExisting: onExisting ?? 'fail' });
+  const { formats } = planned;
+  const estimate = await estimateVcredits(filesOf(context), { batchFolder: plan.folder, formats });
+  return tellDryRun(context, { name, plan: planned, estimate, onExisting: onExisting ?? 'fail' });
 }
 
 export async function batchRetry(

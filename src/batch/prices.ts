@@ -1,0 +1,74 @@
+import type { FileStore } from '../storage/file-store';
+import { ledgerFile } from './ledger';
+import type { FormatCount } from './plan/planned-batch';
+import { extensionOf } from './plan/settle-row';
+import { RunFileError } from './run-files';
+import { listRuns, readRows } from './run-folders';
+import { folderOf } from './uris';
+
+/** What conversions will cost, by what others of the same pairs of formats have cost. */
+export interface CostEstimate {
+  vcredits: number;
+  /** Number of conversions that it is made from. */
+  from: number;
+  /** Files that it leaves out: nobody knows what one of their pair costs. */
+  unknown: number;
+}
+
+/** Enough for a price, and read in seconds. */
+const [mostBatches, mostRuns, mostRows] = [20, 3, 20_000];
+
+/**
+ * By the latest runs of this batch, and of those that are kept beside it.
+ * @returns undefined if none of the pairs was ever converted there.
+ */
+export async function estimateVcredits(
+  files: FileStore,
+  { batchFolder, formats }: { batchFolder: string; formats: readonly FormatCount[] },
+): Promise<CostEstimate | undefined> {
+  const wanted = new Map(formats.map((pair) => [keyOf(pair), { cost: 0, count: 0 }]));
+  let rows = 0;
+  for await (const batch of batchesBeside(files, batchFolder)) {
+    for (const run of (await listRuns(files, batch)).slice(0, mostRuns)) {
+      try {
+        for await (const { item, result } of readRows(files, run)) {
+          if (++rows > mostRows) break;
+          const price = wanted.get(keyOf({ input: item.input ?? extensionOf(item.source), output: item.output }));
+          if (!price || result?.status !== 'succeeded' || result.vcredits === undefined) continue;
+          price.cost += result.vcredits;
+          price.count += 1;
+        }
+      } catch (error) {
+        // Whoever runs that batch is told; its other rows are priced.
+        if (!(error instanceof RunFileError)) throw error;
+      }
+    }
+    if (rows > mostRows) break;
+  }
+  const estimate = { vcredits: 0, from: 0, unknown: 0 };
+  for (const pair of formats) {
+    const { cost, count } = wanted.get(keyOf(pair)) ?? { cost: 0, count: 0 };
+    if (count === 0) estimate.unknown += pair.rows;
+    else estimate.vcredits += (cost / count) * pair.rows;
+  }
+  for (const { count } of wanted.values()) estimate.from += count;
+  return estimate.from === 0 ? undefined : { ...estimate, vcredits: Math.round(estimate.vcredits) };
+}
+
+function keyOf({ input, output }: { input: string; output: string }): string {
+  return `${input} ${output}`;
+}
+
+/** This batch first. */
+async function* batchesBeside(files: FileStore, batchFolder: string): AsyncGenerator<string> {
+  yield batchFolder;
+  const home = folderOf(batchFolder);
+  let others = 0;
+  for await (const { uri } of files.walk(home, { maxDepth: 2, enters: (folder) => !folder.includes('/') })) {
+    const folder = folderOf(uri);
+    if (!uri.endsWith(`/${ledgerFile}`) || folder === batchFolder) continue;
+    yield folder;
+    others += 1;
+    if (others === mostBatches) return;
+  }
+}

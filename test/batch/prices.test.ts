@@ -1,0 +1,45 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { estimateVcredits } from '../../src/batch/prices';
+import { folderUri, makeTree } from './folder';
+import { createLocalFiles } from '../../src/storage/local-files';
+
+const sha256 = 'a'.repeat(64);
+
+/** A run of so many files each, of which every one has cost so much. */
+async function ran(root: string, batch: string, pairs: Record<string, { files: number; each: number }>): Promise<void> {
+  const folder = path.join(root, batch, 'run-0001');
+  await mkdir(folder, { recursive: true });
+  const [items, results]: [object[], object[]] = [[], []];
+  for (const [pair, { files, each: vcredits }] of Object.entries(pairs)) {
+    const [extension = '', output = ''] = pair.split(' ');
+    for (let file = 0; file < files; file += 1) {
+      const item = items.length + 1;
+      const uri = `file:///out/${item}.${output}`;
+      items.push({ item, source: `file:///in/${item}.${extension}`, output, destination: uri });
+      results.push({ item, status: 'succeeded', vcredits, output: { uri, name: `${item}`, bytes: 1, sha256 } });
+    }
+  }
+  const lines = (all: object[]) => all.map((each) => `${JSON.stringify(each)}\n`).join('');
+  await writeFile(path.join(folder, 'manifest.jsonl'), lines(items));
+  await writeFile(path.join(folder, 'results.jsonl'), lines(results));
+  await writeFile(path.join(root, batch, 'ledger.jsonl'), '{"run":1,"vcredits":0}\n');
+}
+
+const pair = (input: string, output: string, rows: number) => ({ input, extension: input, output, rows, bytes: 1 });
+
+it('takes the price of each pair from this batch and those beside it, and leaves out what nobody knows', async () => {
+  const root = await makeTree({});
+  await ran(root, 'own', { 'md pdf': { files: 3, each: 1 }, 'docx pdf': { files: 1, each: 10 } });
+  await ran(root, 'other batch', { 'md pdf': { files: 3, each: 3 }, 'png webp': { files: 5, each: 100 } });
+  await ran(root, 'damaged', { 'md pdf': { files: 1, each: 50 } });
+  await writeFile(path.join(root, 'damaged', 'run-0001', 'results.jsonl'), 'no JSON\n');
+  const estimate = (formats: ReturnType<typeof pair>[]) =>
+    estimateVcredits(createLocalFiles(), { batchFolder: folderUri(root, 'own'), formats });
+  expect(await estimate([pair('md', 'pdf', 100), pair('docx', 'pdf', 2), pair('odt', 'pdf', 7)])).toEqual({
+    vcredits: 220,
+    from: 7,
+    unknown: 7,
+  });
+  expect(await estimate([pair('odt', 'pdf', 7)])).toBeUndefined();
+});

@@ -2,6 +2,7 @@ import { entriesOf, textOfEntry, textOfPart, withEntries } from './archive';
 import { decodeXml, equationsIn, wordTexts } from './word-document';
 import { hiddenRichText, plainRichText } from './rtf-text';
 import { wordNumbers } from './word-numbers';
+import { withUsualNames } from './xml-names';
 
 /** What the files of office programs hold to be read, whoever reads them. */
 
@@ -49,7 +50,8 @@ const nothing = {
 };
 
 /** By the name of the reader; undefined for a format of which nothing is known here. */
-export function officeTexts(reader: string, file: Buffer): OfficeTexts | undefined {
+export function officeTexts(reader: string, written: Buffer): OfficeTexts | undefined {
+  const file = reader === 'rtf' ? written : withUsualNames(written);
   if (reader === 'docx') return { ...nothing, ...wordTexts(file), ...drawingsOf(file), numbers: wordNumbers(file) };
   if (reader === 'odt' || reader === 'odp') return openTexts(file);
   if (reader === 'pptx') return slideTexts(file);

@@ -23,6 +23,7 @@ import { embedImages, type PandocRun, pageWriters } from './pandoc-document';
 import { filterFor } from './pandoc-filter';
 import { withUnicodeLetters } from './rtf-text';
 import { readableWord } from './word-document';
+import { withUsualNames } from './xml-names';
 
 /** Formats that are zip archives: a damaged file usually is not one. */
 const zipped = new Set(['docx', 'odt', 'epub', 'pptx', 'xlsx', 'ods']);
@@ -133,7 +134,7 @@ async function prepare(
     return { from: 'json', input: json, warnings };
   }
   const readable = readableParts[reader] ?? ((archive: Buffer) => archive);
-  if (zipped.has(reader)) return { from: reader, input: readable(input), warnings: {} };
+  if (zipped.has(reader)) return { from: reader, input: readable(withUsualNames(input)), warnings: {} };
   const { text, warnings } = readInputText(input, inputFormat);
   if (reader === 'html') return { from: reader, input: text, warnings: { ...warnings, ...describeGenerated(text) } };
   if (reader === 'latex') return { from: reader, input: readableLatex(text), warnings };

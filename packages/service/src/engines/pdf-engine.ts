@@ -9,6 +9,7 @@ import {
   pointsPerInch,
   type Warnings,
 } from './conversion';
+import { describeLostPictures, takenPictures } from './document-pictures';
 import { describeMissingGlyphs } from './missing-glyphs';
 import { describeMissing, inputNameFor, readDocument, runPandoc } from './pandoc-engine';
 import { type PdfDocument, preparePdfDocument } from './pdf-document';
@@ -19,21 +20,25 @@ import { installCommand, isHere, programs } from './programs';
 import type { Page } from './table-layout';
 import { paperOf, signs, typeset } from './typesetter';
 
+const typesetKinds = ['png', 'jpg', 'gif', 'webp', 'svg'];
+
 /** Makes a PDF: pandoc reads the document, typst typesets it. */
 export async function convertToPdf(request: EngineRequest, input: Buffer): Promise<Converted> {
   const read = await readDocument(request, input, { to: 'json', options: { 'extract-media': 'media' } });
   const json = Buffer.from(read.data).toString('utf8');
   const page = pageOf(request.parameters);
-  const document = preparePdfDocument(json, { media: read.media, keepReferences: true, page });
+  const { media, lost } = await takenPictures(read.media, typesetKinds);
+  const document = preparePdfDocument(json, { media, keepReferences: true, page });
   const written = await writeTypst(document, request, page);
-  const warnings: Warnings = { ...read.warnings, ...written.warnings, ...describeMissing(document.missing) };
+  const missing = describeMissing(document.missing.filter((name) => !lost.has(name)));
+  const warnings: Warnings = { ...read.warnings, ...written.warnings, ...missing, ...describeLostPictures(lost) };
   const first = await typeset(written.source, document.images);
   const glyphs = await describeMissingGlyphs(shownText(JSON.parse(document.json)));
   Object.assign(warnings, glyphs.warnings, describeLayout(request, input));
   if (first.pdf) {
     const { TEXT_LOST, ...found } = await checkPdf(first.pdf, { text: glyphs.shown, isSet: true });
-    const lost = [warnings['TEXT_LOST'], TEXT_LOST].filter(Boolean).join(' ');
-    return { data: first.pdf, warnings: { ...warnings, ...found, ...(lost !== '' && { TEXT_LOST: lost }) } };
+    const words = [warnings['TEXT_LOST'], TEXT_LOST].filter(Boolean).join(' ');
+    return { data: first.pdf, warnings: { ...warnings, ...found, ...(words !== '' && { TEXT_LOST: words }) } };
   }
 
   // One broken image or label makes typst fail: better a PDF without them than none.

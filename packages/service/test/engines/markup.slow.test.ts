@@ -1,3 +1,4 @@
+import sharp from 'sharp';
 import { engineNamesOfNpm } from '../../src/engines/engine';
 import { serviceOfAllTests, tinyPng } from '../support';
 import { zip, zipEntry } from './archives';
@@ -163,6 +164,16 @@ describe('pictures in SVG', () => {
     ['html', {}],
   ])('are named where a file of the format shows them not everywhere, or nowhere: %s', async (output, warning) => {
     expect((await converted('a.html', page, output)).warning).toEqual(warning);
+  });
+});
+
+it.each(['pdf', 'fb2'])('pictures of other kinds are in the %s as PNG, or named', async (output) => {
+  const picture = (kind: string, data: Buffer) =>
+    `<p><img src="data:image/${kind};base64,${data.toString('base64')}"></p>`;
+  const tiff = await sharp(tinyPng).tiff().toBuffer();
+  const page = picture('tiff', tiff) + picture('x-emf', Buffer.alloc(80)) + picture('webp', Buffer.from('RIFF'));
+  expect((await converted('a.html', page, output)).warning).toEqual({
+    IMAGES_LOST: expect.stringMatching(/^2 picture\(s\) of the document/) as string,
   });
 });
 

@@ -36,7 +36,7 @@ export async function convertToPdf(request: EngineRequest, input: Buffer): Promi
   const glyphs = await describeMissingGlyphs(shownText(JSON.parse(document.json)));
   Object.assign(warnings, glyphs.warnings, describeLayout(request, input));
   if (first.pdf) {
-    const { TEXT_LOST, ...found } = await checkPdf(first.pdf, { text: glyphs.shown, isSet: true });
+    const { TEXT_LOST, ...found } = await checkSet(first.pdf, glyphs.shown, { ...document, ...written });
     const words = [warnings['TEXT_LOST'], TEXT_LOST].filter(Boolean).join(' ');
     return { data: first.pdf, warnings: { ...warnings, ...found, ...(words !== '' && { TEXT_LOST: words }) } };
   }
@@ -49,6 +49,24 @@ export async function convertToPdf(request: EngineRequest, input: Buffer): Promi
   warnings['PDF_SIMPLIFIED'] =
     `Images and links within the document were left out, because it does not typeset with them: ${oneLine(first.reason)}`;
   return { data: second.pdf, warnings };
+}
+
+/** Points and vowels of Hebrew and Arabic. */
+const points = /(?=[\u0591-\u06ed])\p{M}/gu;
+
+/**
+ * Points tear apart the letters that are read back, and lie over them: they are set anew without, on the same lines. What is lost there
+ * is lost.
+ */
+async function checkSet(
+  pdf: Uint8Array,
+  text: string,
+  { source, images }: { source: string; images: ReadonlyMap<string, Uint8Array> },
+): Promise<Warnings> {
+  const found = await checkPdf(pdf, { text, isSet: true });
+  if (Object.keys(found).length === 0 || text.search(points) === -1) return found;
+  const { pdf: bare } = await typeset(source.replace(points, ''), images);
+  return bare ? checkPdf(bare, { text, isSet: true }) : found;
 }
 
 /** What prints documents that have a look of their own. */

@@ -81,6 +81,13 @@ describe('LaTeX', () => {
     expect(Object.keys(warning).filter((name) => name !== 'RESOURCE_NOT_FOUND')).toEqual([]);
   });
 
+  it('the entries of a curriculum vitae are read', async () => {
+    const commands = String.raw`\cventry[1em]{2001}{Degree}{School}{City}{}{Studied \begin{itemize}\item well\end{itemize}} \cvitem{Hobby}{Chess} \cvlistdoubleitem{Left}{Right} \cvlanguage{English}{fluent}{daily}`;
+    const read = await converted('a.tex', `\\documentclass[11pt]{moderncv}\\begin{document}${commands}\\end{document}`);
+    const text = '2001 Degree School City Studied - well Hobby Chess Left Right English fluent daily';
+    expect(read).toEqual({ text, warning: {} });
+  });
+
   it('commands that are left out with their text are counted and named, and no others', async () => {
     const { warning } = await latex(
       String.raw`\hspace*{1cm}\pagestyle{plain}\setlength{\a}{1pt}\index{a}\phantom{b}\unknown{} a \cvitem{b}{c} \cvitem{d}{e} \textohmeter \begin{tikzpicture}\node{f};\end{tikzpicture}`,

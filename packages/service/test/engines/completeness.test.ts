@@ -1,4 +1,4 @@
-import { describeUnkept, describeUnprinted } from '../../src/engines/completeness';
+import { describeUnkept, describeUnprinted, describeUnwritten } from '../../src/engines/completeness';
 import { textOfPart } from '../../src/engines/archive';
 import { isHere, programs } from '../../src/engines/programs';
 import { readableWord } from '../../src/engines/word-document';
@@ -129,6 +129,15 @@ describe('what a program does not print', () => {
     expect(await unprinted('xlsx', book, 'Kept')).toEqual({
       HIDDEN_CELLS_LOST: hidden('sheet Away, 3 cell(s) of sheet Shown'),
     });
+  });
+
+  it('is no text that is drawn as lines, which other results lack', async () => {
+    const shape = (path: string, text: string) =>
+      `<draw:custom-shape><text:p>${text}</text:p><draw:enhanced-geometry draw:text-path="${path}"/></draw:custom-shape>`;
+    const file = odf({ kind: 'text', body: shape('false', 'Shaped') + shape('true', 'Artful') });
+    expect(await unprinted('odt', file, 'Shaped')).toEqual({});
+    expect((await unprinted('odt', file, ''))['TEXT_LOST']).toContain('(SHAPED)');
+    expect(describeUnwritten(requestOf('odt', 'txt'), file, Buffer.from('Shaped'))['TEXT_LOST']).toContain('(ARTFUL)');
   });
 
   it('is no word that a mark of a note stands in', async () => {

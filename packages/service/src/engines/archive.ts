@@ -42,11 +42,17 @@ export function textOfEntry(archive: Buffer, { at }: Entry): string | undefined 
     const from = start + 30 + archive.readUInt16LE(start + 26) + archive.readUInt16LE(start + 28);
     const packed = archive.subarray(from, from + archive.readUInt32LE(at + 20));
     const method = archive.readUInt16LE(at + 10);
-    if (method === 0) return packed.toString('utf8');
-    return method === 8 ? inflateRawSync(packed, { maxOutputLength: maxEntryBytes }).toString('utf8') : undefined;
+    if (method === 0) return decode(packed);
+    return method === 8 ? decode(inflateRawSync(packed, { maxOutputLength: maxEntryBytes })) : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** XML is UTF-8, or UTF-16 with a byte order mark. */
+function decode(bytes: Buffer): string {
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return bytes.toString('utf16le', 2);
+  return bytes[0] === 0xfe && bytes[1] === 0xff ? new TextDecoder('utf-16be').decode(bytes) : bytes.toString('utf8');
 }
 
 /** The text of the entry of that name; empty when there is none. */

@@ -52,7 +52,7 @@ export async function describeUnread(
     warnings['DRAWINGS_LOST'] =
       `${texts.drawingCount} chart(s) or diagram(s) of the document are not in the result. An office program can save it as PDF.`;
   }
-  const { body = '' } = texts;
+  const body = `${texts.body ?? ''}\n${texts.art}`;
   if (lostWords(body, textOfOutput(Buffer.from(output))).length === 0) return warnings;
   return { ...warnings, ...describeLost(lostWords(body, shownText(JSON.parse(await readAgain())))) };
 }
@@ -84,8 +84,8 @@ function describeEquations({ equations }: OfficeTexts): Warnings {
 }
 
 /** All that a program should show of a document. */
-function shownTextsOf({ body, diagrams, equations }: OfficeTexts): string {
-  return [body, diagrams, ...(isHere(programs.math) ? equations : [])].join('\n');
+function shownTextsOf({ body, art, diagrams, equations }: OfficeTexts): string {
+  return [body, art, diagrams, ...(isHere(programs.math) ? equations : [])].join('\n');
 }
 
 /** What no reader hands on. */
@@ -116,7 +116,7 @@ export async function describeUnprinted(
   if (isTable(reader)) return describeUnprintedCells(request, input, pdf);
   const all = officeTexts(reader, input);
   if (!all) return {};
-  const texts = isCopy ? { ...all, equations: [] } : all;
+  const texts = { ...all, art: '', ...(isCopy && { equations: [] }) };
   const losses = { ...describeAside(texts), ...describeHidden(texts), ...describeEquations(texts) };
   return { ...losses, ...(await describePages(request, shownTextsOf(texts), pdf)) };
 }

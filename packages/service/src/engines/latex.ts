@@ -25,6 +25,17 @@ const definitions: readonly (readonly [names: string, definition: string])[] = [
   ['LaTeXe', '{LaTeX2e}'],
 ];
 
+/** The same of the class moderncv; others have commands of these names with other parts. */
+const entries: typeof definitions = [
+  ['cvlistitem', String.raw`[2][]{\par #2\par}`],
+  ['cvitem cvline cvcolumn', String.raw`[3][]{\par \textbf{#2} #3\par}`],
+  ['cvlistdoubleitem', String.raw`[3][]{\par #2\par #3\par}`],
+  ['cvitemwithcomment cvlanguage', String.raw`[4][]{\par \textbf{#2} #3 \emph{#4}\par}`],
+  ['cvdoubleitem cvcomputer', String.raw`[5][]{\par \textbf{#2} #3\par \textbf{#4} #5\par}`],
+  ['cventry', String.raw`[7][]{\par #2 \textbf{#3} \emph{#4} #5 #6\par #7\par}`],
+];
+const hasEntries = /\\documentclass\s*(?:\[[^\]]*\]\s*)?\{moderncv\}/;
+
 /** What is written as it is or not at all is passed over whole; braces within options and labels are closed there. */
 const group = String.raw`\{(?:[^{}]|\{[^{}]*\})*\}`;
 const option = String.raw`\[(?:${group}|[^\]{}])*\]`;
@@ -54,7 +65,8 @@ const placeOfWrap = new RegExp(
 /** A document of which pandoc reads the text in boxes, margins and captions, and the labels of lists. */
 export function readableLatex(text: string): string {
   const own = new Set(Array.from(text.matchAll(ownNames), ([, command, environment]) => command ?? environment));
-  const known = definitions.flatMap(([names, definition]) =>
+  const all = hasEntries.test(text) ? [...definitions, ...entries] : definitions;
+  const known = all.flatMap(([names, definition]) =>
     names.split(' ').flatMap((name) => (own.has(name) ? [] : [`\\newcommand\\${name}${definition}`])),
   );
   const lists: string[] = [];

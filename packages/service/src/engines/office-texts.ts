@@ -2,6 +2,7 @@ import { entriesOf, textOfEntry, textOfPart, withEntries } from './archive';
 import { decodeXml, equationsIn, wordTexts } from './word-document';
 import { hiddenRichText, plainRichText } from './rtf-text';
 import { wordNumbers } from './word-numbers';
+import { withUsualNames } from './xml-names';
 
 /** What the files of office programs hold to be read, whoever reads them. */
 
@@ -9,6 +10,8 @@ export interface OfficeTexts {
   /** Of a document with its notes and text boxes, or of slides that are shown. Undefined: not known of this format. */
   readonly body?: string;
   readonly headers: string;
+  /** Text of the body that a program draws on pages as lines, and is no text there. */
+  readonly art: string;
   /** Text of headers that is drawn, such as a watermark. */
   readonly headerArt: string;
   readonly headerPictureCount: number;
@@ -34,6 +37,7 @@ export interface OfficeTexts {
 
 const nothing = {
   headers: '',
+  art: '',
   headerArt: '',
   headerPictureCount: 0,
   hidden: '',
@@ -49,7 +53,8 @@ const nothing = {
 };
 
 /** By the name of the reader; undefined for a format of which nothing is known here. */
-export function officeTexts(reader: string, file: Buffer): OfficeTexts | undefined {
+export function officeTexts(reader: string, written: Buffer): OfficeTexts | undefined {
+  const file = reader === 'rtf' ? written : withUsualNames(written);
   if (reader === 'docx') return { ...nothing, ...wordTexts(file), ...drawingsOf(file), numbers: wordNumbers(file) };
   if (reader === 'odt' || reader === 'odp') return openTexts(file);
   if (reader === 'pptx') return slideTexts(file);
@@ -102,6 +107,9 @@ const openDocument: Reading = {
   ends: /^(p|h|s|tab|line-break|table-cell|note-body)$/,
 };
 
+const openArt =
+  /<draw:custom-shape[\s>](?:(?!<\/draw:custom-shape>)[^])*?\sdraw:text-path="true"[^]*?<\/draw:custom-shape>/g;
+
 function openTexts(file: Buffer): OfficeTexts {
   const objects = partsOf(file, /\/content\.xml$/);
   const [content, styles] = [textOfPart(file, 'content.xml'), textOfPart(file, 'styles.xml')];
@@ -111,7 +119,8 @@ function openTexts(file: Buffer): OfficeTexts {
   const notes = whole.match(/<presentation:notes[\s>][^]*?<\/presentation:notes>/g) ?? [];
   return {
     ...nothing,
-    body: readXml(body, openDocument),
+    body: readXml(body.replace(openArt, ' '), openDocument),
+    art: (body.match(openArt) ?? []).map((each) => readXml(each, openDocument)).join('\n'),
     hiddenSlideCount,
     headers: headers.map((each) => readXml(each, openDocument)).join('\n'),
     headerPictureCount: countOf(headers, /<draw:frame\s[^<>]*>\s*<draw:image(?=[\s/>])/g),

@@ -12,6 +12,7 @@ import {
 } from './conversion';
 import { textOfPart, withEntries } from './archive';
 import { describeUnread } from './completeness';
+import { describeLostPictures, type Pictures, takenPictures } from './document-pictures';
 import { describeGenerated, readableBook, readablePage } from './html-page';
 import { readInputText, requireArchive } from './input';
 import { describeCommands, readableLatex } from './latex';
@@ -23,6 +24,7 @@ import { embedImages, type PandocRun, pageWriters } from './pandoc-document';
 import { filterFor } from './pandoc-filter';
 import { withUnicodeLetters } from './rtf-text';
 import { readableWord } from './word-document';
+import { withUsualNames } from './xml-names';
 
 /** Formats that are zip archives: a damaged file usually is not one. */
 const zipped = new Set(['docx', 'odt', 'epub', 'pptx', 'xlsx', 'ods']);
@@ -39,9 +41,9 @@ const readableParts: Readonly<Record<string, (archive: Buffer) => Buffer>> = {
 const tabular = new Set(['csv', 'tsv', 'xlsx', 'ods']);
 
 /** Writers that put images into the file they write. */
-const containers = new Set(['docx', 'odt', 'epub2', 'epub3', 'rtf', 'fb2']);
-/** Others that do, and fail on a missing image or drop it silently. */
-const carelessContainers = new Set(['pptx', 'ipynb']);
+const containers = new Set(['docx', 'odt', 'epub2', 'epub3', 'rtf']);
+/** Others that do, and fail on a missing image, drop it silently, or take one of any kind, which programs do not show. */
+const carelessContainers = new Set(['pptx', 'ipynb', 'fb2']);
 
 /** Converts between document formats with pandoc. */
 export async function convertDocument(request: EngineRequest, input: Buffer): Promise<Converted> {
@@ -75,11 +77,14 @@ async function convertToPage(request: EngineRequest, input: Buffer): Promise<Con
 
 async function convertWithImages(request: EngineRequest, input: Buffer): Promise<Converted> {
   const read = await readDocument(request, input, { to: 'json', options: { 'extract-media': 'media' } });
-  const { json, missing } = embedImages(Buffer.from(read.data).toString('utf8'), read.media);
-  const options = { standalone: true };
   const to = request.route.writer;
+  const none: Pictures = { media: read.media, lost: new Set() };
+  const { media, lost } = to === 'fb2' ? await takenPictures(read.media, ['png', 'jpg']) : none;
+  const { json, missing } = embedImages(Buffer.from(read.data).toString('utf8'), media);
+  const options = { standalone: true };
   const written = await runPandoc({ from: 'json', to, input: json, inputName: inputNameFor(request), options });
-  return { data: written.data, warnings: { ...read.warnings, ...written.warnings, ...describeMissing(missing) } };
+  const gone = { ...describeMissing(missing.filter((name) => !lost.has(name))), ...describeLostPictures(lost) };
+  return { data: written.data, warnings: { ...read.warnings, ...written.warnings, ...gone } };
 }
 
 /** Reads the input of a conversion and writes it in the format that pandoc calls `to`. */
@@ -133,7 +138,7 @@ async function prepare(
     return { from: 'json', input: json, warnings };
   }
   const readable = readableParts[reader] ?? ((archive: Buffer) => archive);
-  if (zipped.has(reader)) return { from: reader, input: readable(input), warnings: {} };
+  if (zipped.has(reader)) return { from: reader, input: readable(withUsualNames(input)), warnings: {} };
   const { text, warnings } = readInputText(input, inputFormat);
   if (reader === 'html') return { from: reader, input: text, warnings: { ...warnings, ...describeGenerated(text) } };
   if (reader === 'latex') return { from: reader, input: readableLatex(text), warnings };

@@ -9,6 +9,7 @@ import {
   pointsPerInch,
   type Warnings,
 } from './conversion';
+import { describeLostPictures, takenPictures } from './document-pictures';
 import { describeMissingGlyphs } from './missing-glyphs';
 import { describeMissing, inputNameFor, readDocument, runPandoc } from './pandoc-engine';
 import { type PdfDocument, preparePdfDocument } from './pdf-document';
@@ -19,21 +20,25 @@ import { installCommand, isHere, programs } from './programs';
 import type { Page } from './table-layout';
 import { paperOf, signs, typeset } from './typesetter';
 
+const typesetKinds = ['png', 'jpg', 'gif', 'webp', 'svg'];
+
 /** Makes a PDF: pandoc reads the document, typst typesets it. */
 export async function convertToPdf(request: EngineRequest, input: Buffer): Promise<Converted> {
   const read = await readDocument(request, input, { to: 'json', options: { 'extract-media': 'media' } });
   const json = Buffer.from(read.data).toString('utf8');
   const page = pageOf(request.parameters);
-  const document = preparePdfDocument(json, { media: read.media, keepReferences: true, page });
+  const { media, lost } = await takenPictures(read.media, typesetKinds);
+  const document = preparePdfDocument(json, { media, keepReferences: true, page });
   const written = await writeTypst(document, request, page);
-  const warnings: Warnings = { ...read.warnings, ...written.warnings, ...describeMissing(document.missing) };
+  const missing = describeMissing(document.missing.filter((name) => !lost.has(name)));
+  const warnings: Warnings = { ...read.warnings, ...written.warnings, ...missing, ...describeLostPictures(lost) };
   const first = await typeset(written.source, document.images);
   const glyphs = await describeMissingGlyphs(shownText(JSON.parse(document.json)));
   Object.assign(warnings, glyphs.warnings, describeLayout(request, input));
   if (first.pdf) {
-    const { TEXT_LOST, ...found } = await checkPdf(first.pdf, { text: glyphs.shown, isSet: true });
-    const lost = [warnings['TEXT_LOST'], TEXT_LOST].filter(Boolean).join(' ');
-    return { data: first.pdf, warnings: { ...warnings, ...found, ...(lost !== '' && { TEXT_LOST: lost }) } };
+    const { TEXT_LOST, ...found } = await checkSet(first.pdf, glyphs.shown, { ...document, ...written });
+    const words = [warnings['TEXT_LOST'], TEXT_LOST].filter(Boolean).join(' ');
+    return { data: first.pdf, warnings: { ...warnings, ...found, ...(words !== '' && { TEXT_LOST: words }) } };
   }
 
   // One broken image or label makes typst fail: better a PDF without them than none.
@@ -44,6 +49,24 @@ export async function convertToPdf(request: EngineRequest, input: Buffer): Promi
   warnings['PDF_SIMPLIFIED'] =
     `Images and links within the document were left out, because it does not typeset with them: ${oneLine(first.reason)}`;
   return { data: second.pdf, warnings };
+}
+
+/** Points and vowels of Hebrew and Arabic. */
+const points = /(?=[\u0591-\u06ed])\p{M}/gu;
+
+/**
+ * Points tear apart the letters that are read back, and lie over them: they are set anew without, on the same lines. What is lost there
+ * is lost.
+ */
+async function checkSet(
+  pdf: Uint8Array,
+  text: string,
+  { source, images }: { source: string; images: ReadonlyMap<string, Uint8Array> },
+): Promise<Warnings> {
+  const found = await checkPdf(pdf, { text, isSet: true });
+  if (Object.keys(found).length === 0 || text.search(points) === -1) return found;
+  const { pdf: bare } = await typeset(source.replace(points, ''), images);
+  return bare ? checkPdf(bare, { text, isSet: true }) : found;
 }
 
 /** What prints documents that have a look of their own. */

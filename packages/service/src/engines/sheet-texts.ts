@@ -43,15 +43,12 @@ export async function textsOfCells(file: Buffer, type: BookType) {
     const cells = allCells(book);
     const typed = cells.filter(isText).map(({ v }) => String(v));
     const commentCount = cells.filter(({ c }) => c !== undefined && c.length > 0).length;
-    // Of ODS, the library reads no cells that are covered, nor what their format hides.
-    const unread = type === 'ods' ? textOfPart(file, 'content.xml').match(unreadCell) : null;
-    const others = unread?.map((xml) => decodeXml(xml.replace(/<[^<>]*>/g, ' '))) ?? [];
+    // Of ODS, the library does not read what the formats of cells hide.
+    const unread = type === 'ods' ? textOfPart(file, 'content.xml').match(/(?<=\soffice:string-value=")[^"]+/g) : null;
+    const others = unread?.map(decodeXml) ?? [];
     return { typed: typed.join('\n'), shown: [...cells.map(textOfCell), ...others].join('\n'), commentCount };
   });
 }
-
-const unreadCell =
-  /<table:covered-table-cell(?:\s[^<>]*)?(?<!\/)>[^]*?<\/table:covered-table-cell>|(?<=\soffice:string-value=")[^"]+/g;
 
 async function ifReadable<Read>(file: Buffer, type: BookType, read: (book: WorkBook) => Read) {
   try {

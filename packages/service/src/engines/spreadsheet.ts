@@ -2,7 +2,7 @@ import type { CellObject, ParsingOptions, Range, WorkBook, WorkSheet } from '@e9
 import { z } from 'zod';
 import { ConversionFailure, fewOf, loadEngine, failureReason, type Warnings } from './conversion';
 import { count } from './input';
-import { withWholeCharacters } from './archive';
+import { editParts, withWholeCharacters } from './archive';
 import { readHidden } from './hidden-parts';
 import { type Cell, requireFewCells, type Table, tableDocument } from './pandoc-document';
 import { decodeXml } from './word-document';
@@ -83,6 +83,8 @@ export function sheetsOf(book: WorkBook) {
   throw new ConversionFailure('The spreadsheet shows no cells: all of its sheets are hidden, or are charts.');
 }
 
+const covered = /(?<=<\/?table:)covered-(?=table-cell[\s/>])/g;
+
 /** All of a spreadsheet; the warnings tell of what is in the file and cannot be read here. */
 export async function readBook(
   input: Buffer,
@@ -91,7 +93,8 @@ export async function readBook(
 ): Promise<{ book: WorkBook; warnings: Warnings }> {
   const library = await loadEngine('@e965/xlsx', () => import('@e965/xlsx'));
   const archives = library.CFB as Archives;
-  const whole = withWholeCharacters(input);
+  // Of cells below others the library reads nothing.
+  const whole = editParts(withWholeCharacters(input), /^content\.xml$/, (xml) => xml.replace(covered, ''));
   const parse = (options: ParsingOptions): WorkBook => {
     try {
       return library.read(whole, { ...readAll, ...options });

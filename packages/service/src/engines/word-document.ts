@@ -1,4 +1,4 @@
-import { entriesOf, textOfEntry, withEntries } from './archive';
+import { entriesOf, textOfEntry, textOfPart as partOf, withEntries } from './archive';
 
 /** Word's files as they are: their texts, and tables that pandoc would read without some of their cells. */
 
@@ -35,11 +35,51 @@ export function equationsIn(xml: string): string[] {
   });
 }
 
+/** Text that is hidden by its style is so by its run here. */
 function partsOf(archive: Buffer): [part: string, xml: string, name: string][] {
+  const hidden = hiddenStyles(partOf(archive, 'word/styles.xml'));
   return entriesOf(archive).flatMap((entry): [string, string, string][] => {
     const [, part] = partNames.exec(entry.name) ?? [];
     const xml = part === undefined ? undefined : textOfEntry(archive, entry);
-    return part === undefined || xml === undefined ? [] : [[part, xml, entry.name]];
+    return part === undefined || xml === undefined ? [] : [[part, hideByStyle(xml, hidden), entry.name]];
+  });
+}
+
+/** The names of styles that hide their text, or are based on one that does. */
+function hiddenStyles(xml: string): ReadonlySet<string> {
+  const styles = new Map(
+    Array.from(xml.matchAll(/<\w+:style\s[^<>]*:styleId="([^"]*)"[^]*?<\/\w+:style>/g), ([style, id = '']) => [
+      id,
+      style,
+    ]),
+  );
+  const isHidden = (id: string, depth = 0): boolean => {
+    const style = styles.get(id) ?? '';
+    const [, attributes] = /<\w+:vanish(?=[\s/>])([^<>]*)>/.exec(style) ?? [];
+    if (attributes !== undefined) return !/val="(0|false)"/.test(attributes);
+    const [, parent] = /<\w+:basedOn\s[^<>]*val="([^"]*)"/.exec(style) ?? [];
+    return parent !== undefined && depth < 20 && isHidden(parent, depth + 1);
+  };
+  return new Set([...styles.keys()].filter((id) => isHidden(id)));
+}
+
+const styled =
+  /<\w+:p(?:\s[^<>]*)?(?<!\/)>|<(\/)\w+:p>|<\w+:pStyle\s[^<>]*val="([^"]*)"|(<(\w+:)r(?:\s[^<>]*)?(?<!\/)>)(?:<\4rPr>(?=((?:(?!<\/\4rPr>)[^])*)))?/g;
+
+function hideByStyle(xml: string, hidden: ReadonlySet<string>): string {
+  if (hidden.size === 0) return xml;
+  const paragraphs: boolean[] = [];
+  return xml.replace(styled, (whole: string, ...groups: (string | undefined)[]) => {
+    const [end, style, run, prefix = '', properties] = groups;
+    if (style !== undefined) paragraphs.splice(-1, 1, hidden.has(style));
+    else if (end !== undefined) paragraphs.pop();
+    else if (run === undefined) paragraphs.push(false);
+    else if (!/:vanish[\s/>]/.test(properties ?? '')) {
+      const [, own = ''] = /:rStyle\s[^<>]*val="([^"]*)"/.exec(properties ?? '') ?? [];
+      const vanish = `${run}<${prefix}rPr><${prefix}vanish/>${properties === undefined ? `</${prefix}rPr>` : ''}`;
+      if (paragraphs.at(-1) === true || hidden.has(own)) return vanish;
+    }
+    return whole;
   });
 }
 

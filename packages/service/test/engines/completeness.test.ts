@@ -1,5 +1,7 @@
-import { describeUnkept, describeUnprinted } from '../../src/engines/completeness';
+import { describeUnkept, describeUnprinted, describeUnwritten } from '../../src/engines/completeness';
+import { textOfPart } from '../../src/engines/archive';
 import { isHere, programs } from '../../src/engines/programs';
+import { readableWord } from '../../src/engines/word-document';
 import { docx, para, run } from './docx';
 import { odf } from './odf';
 import { printed } from './pdfs';
@@ -84,6 +86,20 @@ describe('what a program does not print', () => {
     const hidden = (what: string) => `Left out, because it is hidden: ${what}. Show it to have it converted.`;
     const text = docx(para(run('Kept') + run('Secret', '<w:vanish/>')));
     expect(await unprinted('docx', text, 'Kept')).toEqual({ HIDDEN_TEXT_LOST: hidden('1 word(s) (SECRET)') });
+    const styles =
+      '<w:style w:styleId="A"><w:rPr><w:vanish/></w:rPr></w:style><w:style w:styleId="B"><w:basedOn w:val="A"/></w:style><w:style w:styleId="C"><w:basedOn w:val="A"/><w:rPr><w:vanish w:val="0"/></w:rPr></w:style>';
+    const [byRun, byParagraph] = ['B', 'A'].map((name, index) => `<w:${'rp'[index]}Style w:val="${name}"/>`);
+    const styled = docx(
+      para(run('Kept', '<w:rStyle w:val="C"/>') + run('Secret', byRun)) +
+        para(`${run('Shown', '<w:vanish w:val="0"/>')}<w:r><w:t>Price</w:t></w:r>`, byParagraph) +
+        para('Open'),
+      { styles },
+    );
+    expect(await unprinted('docx', styled, 'Kept Shown Open')).toEqual({
+      HIDDEN_TEXT_LOST: hidden('2 word(s) (SECRET, PRICE)'),
+    });
+    const readable = textOfPart(readableWord(styled), 'word/document.xml');
+    expect(readable.replace(/<[^<>]*>/g, '')).toBe('KeptShownOpen');
     const rtf = Buffer.from(String.raw`{\rtf1{\stylesheet{\s1\v Style;}}Kept {\v Sec{\b ret} }{\v\f0\v0 Shown}\par}`);
     expect(await unprinted('rtf', rtf, 'Kept')).toEqual({ HIDDEN_TEXT_LOST: hidden('1 word(s) (SECRET)') });
     const slides = pptx([{ shapes: ['Kept'] }, { shapes: ['Unseen'], isHidden: true }]);
@@ -113,6 +129,15 @@ describe('what a program does not print', () => {
     expect(await unprinted('xlsx', book, 'Kept')).toEqual({
       HIDDEN_CELLS_LOST: hidden('sheet Away, 3 cell(s) of sheet Shown'),
     });
+  });
+
+  it('is no text that is drawn as lines, which other results lack', async () => {
+    const shape = (path: string, text: string) =>
+      `<draw:custom-shape><text:p>${text}</text:p><draw:enhanced-geometry draw:text-path="${path}"/></draw:custom-shape>`;
+    const file = odf({ kind: 'text', body: shape('false', 'Shaped') + shape('true', 'Artful') });
+    expect(await unprinted('odt', file, 'Shaped')).toEqual({});
+    expect((await unprinted('odt', file, ''))['TEXT_LOST']).toContain('(SHAPED)');
+    expect(describeUnwritten(requestOf('odt', 'txt'), file, Buffer.from('Shaped'))['TEXT_LOST']).toContain('(ARTFUL)');
   });
 
   it('is no word that a mark of a note stands in', async () => {

@@ -121,6 +121,13 @@ describe('a report in columns', () => {
   });
 });
 
+it.each([
+  ['Arabic', 'بِسْمِ اللَّهِ الرَّحْمَٰنِ\n\nكَتَبَ الطَّالِبُ الدَّرْسَ فِي الدَّفْتَرِ'],
+  ['Hebrew', 'שָׁלוֹם עוֹלָם\n\nבְּרֵאשִׁית בָּרָא אֱלֹהִים'],
+])('%s with its vowels is no text that is lost, nor printed over other text', async (_title, text) => {
+  expect((await laidOut('a.md', text)).warning).toEqual({});
+});
+
 describe('an ordinary document', () => {
   it('is laid out without a warning', async () => {
     const markdown = await readFile(path.resolve(__dirname, '../../../../docs/service/engines.md'), 'utf8');

@@ -1,3 +1,4 @@
+import sharp from 'sharp';
 import { engineNamesOfNpm } from '../../src/engines/engine';
 import { serviceOfAllTests, tinyPng } from '../support';
 import { zip, zipEntry } from './archives';
@@ -78,6 +79,13 @@ describe('LaTeX', () => {
     const { text: shown, warning } = await latex(body);
     expect(shown).toBe(text);
     expect(Object.keys(warning).filter((name) => name !== 'RESOURCE_NOT_FOUND')).toEqual([]);
+  });
+
+  it('the entries of a curriculum vitae are read', async () => {
+    const commands = String.raw`\cventry[1em]{2001}{Degree}{School}{City}{}{Studied \begin{itemize}\item well\end{itemize}} \cvitem{Hobby}{Chess} \cvlistdoubleitem{Left}{Right} \cvlanguage{English}{fluent}{daily}`;
+    const read = await converted('a.tex', `\\documentclass[11pt]{moderncv}\\begin{document}${commands}\\end{document}`);
+    const text = '2001 Degree School City Studied - well Hobby Chess Left Right English fluent daily';
+    expect(read).toEqual({ text, warning: {} });
   });
 
   it('commands that are left out with their text are counted and named, and no others', async () => {
@@ -163,6 +171,16 @@ describe('pictures in SVG', () => {
     ['html', {}],
   ])('are named where a file of the format shows them not everywhere, or nowhere: %s', async (output, warning) => {
     expect((await converted('a.html', page, output)).warning).toEqual(warning);
+  });
+});
+
+it.each(['pdf', 'fb2'])('pictures of other kinds are in the %s as PNG, or named', async (output) => {
+  const picture = (kind: string, data: Buffer) =>
+    `<p><img src="data:image/${kind};base64,${data.toString('base64')}"></p>`;
+  const tiff = await sharp(tinyPng).tiff().toBuffer();
+  const page = picture('tiff', tiff) + picture('x-emf', Buffer.alloc(80)) + picture('webp', Buffer.from('RIFF'));
+  expect((await converted('a.html', page, output)).warning).toEqual({
+    IMAGES_LOST: expect.stringMatching(/^2 picture\(s\) of the document/) as string,
   });
 });
 

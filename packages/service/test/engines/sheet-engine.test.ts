@@ -136,6 +136,12 @@ describe('an ODS spreadsheet', () => {
     expect([text, Object.keys(warnings)]).toEqual(['a\r\n', ['DRAWINGS_LOST', 'HIDDEN_CELLS_LOST']]);
   });
 
+  it('keeps what cells hold below others that they were merged with', async () => {
+    const above = odsRow('a').replace('<table:table-cell', '$& table:number-rows-spanned="2"');
+    const below = odsRow('b').replaceAll(':table-cell', ':covered-table-cell');
+    expect(await convert(ods(above + below), 'ods', 'csv')).toMatchObject({ text: 'a\r\nb\r\n', warnings: {} });
+  });
+
   it('that is none fails, and so does one that is no archive', async () => {
     await expect(convert(xlsx([{ rows: '' }]), 'ods', 'csv')).rejects.toThrow(ConversionFailure);
     await expect(convert('hello', 'ods', 'csv')).rejects.toThrow(/not a ODS document: it is no zip archive/);

@@ -142,6 +142,13 @@ export function readErrorObject(value: unknown): DocumentError | undefined {
   return { code: typeof code === 'string' ? code : JSON.stringify(code), message: text };
 }
 
+/** Whether it has every key of a result (section "Result keys"), as a converted file hardly has. */
+export function isTaskAnswer(answer: unknown): boolean {
+  const keys = ['output', 'error', 'warning'];
+  const result = record.safeParse(record.safeParse(answer).data?.['result']).data;
+  return result !== undefined && keys.every((key) => Object.hasOwn(result, key));
+}
+
 /**
  * The error of a response, wherever it is: `result.error`, the top-level `error`, or top-level `code` and `message`.
  * Top-level codes must look like the document's, because gateways use these keys for other things.

@@ -2,13 +2,13 @@ import { Readable } from 'node:stream';
 import { endpoints } from '../contract/endpoints';
 import { lookUpErrorCode } from '../contract/error-codes';
 import type { DownloadTarget } from './address';
-import { findRefusal, parseJson } from './answer';
+import { findRefusal, isTaskAnswer, parseJson } from './answer';
 import { peekBytes, type ServiceConnection } from './connection';
 import type { DownloadStream, DownloadTicket, RequestOptions, ResultOptions } from './conversion-api';
 import { ConversionApiError, unreadableAnswer } from './errors';
 import type { ExchangeAnswer } from './exchange';
 import { frameData } from './multipart';
-import { checkedBytes, checkedEnd, problemOfEnd, problemOfResult } from './result-check';
+import { checkedBytes, checkedEnd, isNoJson, problemOfEnd, problemOfResult } from './result-check';
 
 const endpoint = endpoints.downloadUrlGet;
 const maxRedirects = 5;
@@ -87,20 +87,26 @@ async function readDownload(
     body.destroy();
     throw unreadableAnswer(endpoint, 'the file came without a length, so nothing tells whether it is whole');
   }
+  const refusalIn = (bytes: Buffer): ConversionApiError | undefined => {
+    const json = parseJson(bytes.toString('utf8'));
+    const error = findRefusal({ ...answer, endpoint, text: '' }, json, connection.quote);
+    // A result in JSON may have such keys of its own, and any result be of a type that its sender does not know.
+    const isOwn = !isJson(contentType) || (output?.startsWith('json') === true && !lookUpErrorCode(error?.code ?? ''));
+    if (error) return isOwn && !isTaskAnswer(json) ? undefined : error;
+    if (size !== undefined || !isJson(contentType) || !isNoJson(output) || !isObject(json)) return undefined;
+    return unreadableAnswer(endpoint, `JSON came in place of the ${output} file (${url.origin})`, { httpStatus });
+  };
+  const expected = { contentType, output, isSized: size !== undefined, size, origin: url.origin, refusalIn };
   const checked = (whole: Readable): DownloadStream => ({
-    body: streamOf(checkWhole(whole, { contentType, output, isSized: size !== undefined, origin: url.origin }), whole),
+    body: streamOf(checkWhole(whole, expected), whole),
     ...length,
   });
   if (!isJson(contentType)) return checked(body);
 
   const start = await peekBytes(body, maxErrorBytes);
   // A body of the announced size is the file, whatever it holds.
-  if (start.whole && start.bytes.length !== size) {
-    const json = parseJson(start.bytes.toString('utf8'));
-    const error = findRefusal({ ...answer, endpoint, text: '' }, json, connection.quote);
-    // A result in JSON may have such keys of its own.
-    if (error && (output?.startsWith('json') !== true || lookUpErrorCode(error.code))) throw error;
-  }
+  const refusal = start.whole && start.bytes.length !== size ? refusalIn(start.bytes) : undefined;
+  if (refusal) throw refusal;
   return checked(streamOf(rejoin(start), body));
 }
 
@@ -109,11 +115,13 @@ interface Expected {
   output: string | undefined;
   /** The service has told the size. */
   isSized: boolean;
+  size: number | undefined;
   origin: string;
+  refusalIn: (bytes: Buffer) => ConversionApiError | undefined;
 }
 
 /** Fails before the first byte of what can't be the file, and at its end when it is not whole. */
-async function* checkWhole(body: Readable, { origin, ...kind }: Expected): AsyncGenerator<Buffer> {
+async function* checkWhole(body: Readable, { origin, refusalIn, ...kind }: Expected): AsyncGenerator<Buffer> {
   const start: Buffer[] = [];
   const end = new LastBytes(checkedEnd);
   const assertNo = (problem: string | undefined): void => {
@@ -126,6 +134,8 @@ async function* checkWhole(body: Readable, { origin, ...kind }: Expected): Async
     bytes += next.value.length;
   }
   const first = Buffer.concat(start);
+  const refusal = next.done === true && first.length !== kind.size ? refusalIn(first) : undefined;
+  if (refusal) throw refusal;
   assertNo(problemOfResult({ start: first, ...kind }));
   end.add(first);
   yield first;
@@ -176,6 +186,10 @@ function foreignRefusal(httpStatus: number, url: URL): ConversionApiError {
 
 function isJson(contentType: string | undefined): boolean {
   return /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(contentType ?? '');
+}
+
+function isObject(json: unknown): boolean {
+  return typeof json === 'object' && json !== null && !Array.isArray(json);
 }
 
 async function* rejoin({ bytes, whole, rest }: Awaited<ReturnType<typeof peekBytes>>): AsyncGenerator<Buffer> {

@@ -16,6 +16,8 @@ const starts = [
   ['gif', 'GIF8'],
   ['gz', '\x1f\x8b'],
   ['ico', '\0\0[\x01\x02]\0'],
+  // UTF-8, with or without a byte order mark, or UTF-16.
+  ['ipynb json', '(?:\xef\xbb\xbf)?[ \\t\\r\\n]*["[{\\-\\dtfn]|\xff\xfe|\xfe\xff|[^]?\0'],
   ['jpeg jpg', '\xff\xd8\xff'],
   ['avif heic m4a m4v mp4', '[^]{4}ftyp'],
   ['mkv webm', '\x1a\x45\xdf\xa3'],
@@ -39,7 +41,16 @@ const signatures = new Map(
 );
 /** Formats that are, or may hold, a web page. */
 const markup = ['htm', 'html', 'mht', 'mhtml', 'php', 'shtml', 'xht', 'xhtml', 'xml'];
-const beginOfPage = /^\ufeff?\s*(<!--[^]*?-->\s*)*<(!doctype\s+html|html|head|body|h1|title|center)\b/i;
+/** Formats of text that is neither a web page nor JSON. */
+const plain = ['adoc', 'csv', 'md', 'org', 'rst', 'srt', 'tex', 'tsv', 'txt', 'vtt', 'yaml', 'yml'];
+const prolog = '^(?:\\xef\\xbb\\xbf)?\\s*(?:<\\?xml[^>]*>\\s*)?(?:<!--[^]*?-->\\s*)*';
+const beginOfPage = new RegExp(`${prolog}<(?:!doctype\\s+html|html|head|body|h1|title|center)\\b`, 'i');
+const anyElement = new RegExp(`${prolog}<[a-z][a-z0-9-]*[\\s/>]`, 'i');
+const pageType = /^(?:text\/html|application\/xhtml\+xml)\b/i;
+/** How no text begins. Only what is sure: a text may be about GIF89a. */
+const binary = new RegExp(
+  `^(?:\x89PNG\\r\\n|\xff\xd8\xff|GIF8[79]a[^]*\0|RIFF[^]{4}(?:WAVE|WEBP)|OggS\0|\xd0\xcf\x11\xe0|%PDF-\\d\\.\\d\\s[^]*\\d obj\\b|${openDocument}|${officeOpenXml})`,
+);
 
 /** Bytes that `problemOfResult` looks at. */
 export const checkedBytes = 1_024;
@@ -54,18 +65,35 @@ export function problemOfResult(result: {
   start: Buffer;
   contentType: string | undefined;
   output: string | undefined;
+  /** The service has told how many bytes there are. */
+  isSized: boolean;
 }): string | undefined {
-  const { start, contentType = '', output } = result;
+  const { start, contentType = '', output, isSized } = result;
   if (start.length === 0) return 'the file is empty';
-  const [format = ''] = output?.toLowerCase().split('-') ?? [];
-  if (format === '' || markup.includes(format)) return undefined;
+  const format = formatOf(output);
   const text = start.subarray(0, checkedBytes).toString('latin1');
+  const isMarkup = markup.includes(format);
+  if ((isMarkup || plain.includes(format)) && binary.test(text)) return `what came is no text, as a ${format} file is`;
+  if (format === '' || isMarkup) return undefined;
   const expected = signatures.get(format);
   if (expected?.test(text)) return undefined;
-  if (beginOfPage.test(text) && (expected || /^text\/html\b/i.test(contentType))) {
+  const isPage = beginOfPage.test(text);
+  // What something in between answers has hardly the size that the service has told.
+  const mayBePage = isPage || (plain.includes(format) && !isSized && anyElement.test(text));
+  if ((isPage && expected) || (mayBePage && pageType.test(contentType))) {
     return `a web page came in place of the ${format} file`;
   }
   return expected && `what came does not begin like a ${format} file`;
+}
+
+/** Whether a result of this format is no JSON, or only if a text is about JSON. */
+export function isNoJson(output: string | undefined): boolean {
+  const format = formatOf(output);
+  return markup.includes(format) || plain.includes(format);
+}
+
+function formatOf(output: string | undefined): string {
+  return output?.toLowerCase().split('-')[0] ?? '';
 }
 
 /** Bytes at the end that `problemOfEnd` looks at: a zip may end with a comment of 64 KB. */
@@ -76,6 +104,15 @@ const mainParts = new Map(
     .map((line) => line.split(' '))
     .flatMap((family) => family.map((format) => [format, family.at(-1)] as const)),
 );
+const directoryEnd = 'PK\x05\x06';
+const endOfZip = new RegExp(directoryEnd);
+/** What a result ends with that begins so. */
+const ends: readonly [formats: readonly string[], begin: RegExp, last: RegExp][] = [
+  [['pdf'], /%PDF-/, /%%EOF/],
+  [['png'], /^\x89PNG/, /IEND/],
+  [['jpeg', 'jpg'], /^\xff\xd8/, /\xff\xd9/],
+  [['ipynb', 'json'], /^(?:\xef\xbb\xbf)?\s*[[{]/, /[\]}]\s*$/],
+];
 /** In the directory of a zip, which is its end. */
 const listed = 'PK\x01\x02';
 const mainPart = new RegExp(`${listed}[^]{42}(word/document|ppt/presentation|xl/workbook)\\.`);
@@ -91,11 +128,11 @@ export function problemOfEnd(result: {
   output: string | undefined;
   isSized: boolean;
 }): string | undefined {
-  const [format = ''] = result.output?.toLowerCase().split('-') ?? [];
+  const format = formatOf(result.output);
   const [start, end] = [result.start.subarray(0, checkedBytes).toString('latin1'), result.end.toString('latin1')];
-  const isPdf = format === 'pdf' && start.includes('%PDF-');
   const isZip = signatures.has(format) && start.startsWith('PK\x03\x04');
-  const lacksEnd = (isPdf && !end.includes('%%EOF')) || (isZip && !end.includes('PK\x05\x06'));
+  const last = isZip ? endOfZip : ends.find(([formats, begin]) => formats.includes(format) && begin.test(start))?.[2];
+  const lacksEnd = last?.test(end) === false;
   if (lacksEnd && !result.isSized) return `the end of the ${format} file is missing`;
   const part = isZip && !lacksEnd ? mainPart.exec(end)?.[1] : undefined;
   const own = mainParts.get(format);

@@ -82,6 +82,29 @@ describe('download', () => {
     expect((await failureOf(connectTo(baseUrl).download({ ticket, output: 'pdf' }))).code).toBe('ORDER_SHIPPED');
   });
 
+  it.each([
+    ['application/octet-stream', 'txt'],
+    ['text/plain', 'json'],
+    ['application/json', 'json'],
+  ])('takes an answer of the document’s shape, of type %s, for no result in %s', async (type, output) => {
+    const error = { code: 'BUSY_NOW', message: 'Ask later.' };
+    const { baseUrl } = await serving(JSON.stringify({ result: { output: {}, error, warning: {} } }), type);
+    const read = connectTo(baseUrl)
+      .download({ ticket, output })
+      .then(({ body }) => readAll(body));
+    expect((await failureOf(read)).code).toBe('BUSY_NOW');
+  });
+
+  it('takes a gateway’s JSON for no text, unless the service has told its size', async () => {
+    const content = JSON.stringify({ message: 'Service Unavailable', status: 503 });
+    const { baseUrl } = await serving(content);
+    const failure = await failureOf(connectTo(baseUrl).download({ ticket, output: 'csv' }));
+    expect(failure).toMatchObject({ code: 'UNREADABLE_RESPONSE', message: expect.stringContaining('JSON') as unknown });
+    const sized = { ...ticket, size: content.length };
+    const { body } = await connectTo(baseUrl).download({ ticket: sized, output: 'txt' });
+    expect((await readAll(body)).toString()).toBe(content);
+  });
+
   it('takes HTML for the converted file, which it can be', async () => {
     const { baseUrl } = await serving('<table>', 'text/html');
     const { body } = await connectTo(baseUrl).download({ ticket });

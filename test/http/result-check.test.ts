@@ -1,7 +1,7 @@
 import { problemOfEnd, problemOfResult } from '../../src/http/result-check';
 
-const problem = (start: string, output?: string, contentType?: string) =>
-  problemOfResult({ start: Buffer.from(start, 'latin1'), contentType, output });
+const problem = (start: string, output?: string, contentType?: string, isSized = false) =>
+  problemOfResult({ start: Buffer.from(start, 'latin1'), contentType, output, isSized });
 
 /** How a zip begins. */
 const entry = (name: string) => `PK\x03\x04${'\0'.repeat(26)}${name}`;
@@ -36,6 +36,14 @@ it.each([
   [page, 'xhtml'],
   // A text may be about HTML.
   [page, 'txt'],
+  ['GIF89a is a format of pictures', 'txt'],
+  ['%PDF-1.7 is how it begins', 'md'],
+  // The texts of several pages.
+  [entry('page-1.txt'), 'txt'],
+  ['\xef\xbb\xbf\n[1]', 'json'],
+  ['null', 'json'],
+  ['\xff\xfe{\0', 'json'],
+  ['{\0', 'json'],
   ['anything', 'a-format-of-tomorrow'],
   [page, undefined],
 ])('%j may be a result in %s', (start, output) => {
@@ -55,10 +63,24 @@ it.each([
   [entry('word/document.xml'), 'png', undefined, 'does not begin like a png file'],
   [entry('mimetype'), 'docx', undefined, 'does not begin like a docx file'],
   [entry('[Content_Types].xml'), 'odt', undefined, 'does not begin like a odt file'],
+  [page, 'json', undefined, 'a web page came in place of the json file'],
+  ['Bad Gateway', 'json', 'text/plain', 'does not begin like a json file'],
+  ['\n', 'json', undefined, 'does not begin like a json file'],
+  [`\xef\xbb\xbf${page}`, 'txt', 'text/html', 'a web page'],
+  [`<?xml version="1.0"?>${page}`, 'md', 'application/xhtml+xml', 'a web page'],
+  ['<p>Sign in to continue</p>', 'csv', 'text/html', 'a web page'],
+  ['\x89PNG\r\n\x1a\n', 'txt', undefined, 'no text'],
+  ['%PDF-1.7\n1 0 obj', 'html', undefined, 'no text'],
+  ['GIF89a\x01\0', 'csv', undefined, 'no text'],
+  [entry('[Content_Types].xml'), 'md-gfm', undefined, 'no text'],
   ['', 'txt', undefined, 'empty'],
   ['', undefined, undefined, 'empty'],
 ])('%j is no result in %s', (start, output, contentType, reason) => {
   expect(problem(start, output, contentType)).toContain(reason);
+});
+
+it('a text of the announced size may begin with an element, whatever its type', () => {
+  expect(problem('<p align="center">', 'md', 'text/html', true)).toBeUndefined();
 });
 
 describe('the end of a body', () => {
@@ -76,12 +98,21 @@ describe('the end of a body', () => {
     [entry('1.docx'), directory('1.docx', '2.docx'), { output: 'docx' }],
     [entry('mimetype'), directory('mimetype', 'content.xml'), { output: 'odt' }],
     ['# A text', 'to its end', { output: 'md' }],
+    ['\x89PNG', 'IEND\xae\x42\x60\x82', { output: 'png' }],
+    ['\xff\xd8\xff', '\xff\xd9', { output: 'jpg' }],
+    ['{"a":', '1}\n', { output: 'json' }],
+    // Line by line.
+    ['[1]', '\n{"a": 1}', { output: 'json' }],
+    ['"', 'text"', { output: 'json' }],
   ])('%j ... %j is taken', (start, end, expected) => {
     expect(told(start, end, expected)).toBeUndefined();
   });
 
   it.each([
     ['%PDF-1.7', 'cut', {}, 'the end of the pdf file is missing'],
+    ['\x89PNG', 'cut', { output: 'png' }, 'the end of the png file is missing'],
+    ['\xff\xd8\xff', 'cut', { output: 'jpg' }, 'the end of the jpg file is missing'],
+    ['\xef\xbb\xbf\n[1', ',1,', { output: 'json' }, 'the end of the json file is missing'],
     [entry('a.xml'), 'cut', { output: 'docx' }, 'the end of the docx file is missing'],
     [entry('a.xml'), directory('xl/workbook.xml'), { output: 'docx' }, 'no docx file: it holds xl/workbook'],
     [entry('a.xml'), directory('word/document.xml'), { output: 'xlsx', isSized: true }, 'no xlsx file'],

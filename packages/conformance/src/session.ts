@@ -119,8 +119,8 @@ export class Session {
     return this.#once('uploaded', () => this.uploadedConnector());
   }
 
-  /** For every endpoint a request that it carries out; a body can be sent once. */
-  validRequests(): Promise<{ path: string; body: () => FormData }[]> {
+  /** For every endpoint a request that it carries out, and its answer; a body can be sent once. */
+  validRequests(): Promise<{ path: string; body: () => FormData; reply: Reply }[]> {
     return this.#once('valid requests', async () => {
       const [connector, converted] = [await this.uploaded(), (await this.converted()).connector];
       const link = (await this.linked()).text('result.output.connector');
@@ -143,9 +143,13 @@ export class Session {
             path === endpoints.uploadFile ? sample : undefined,
           ),
       }));
-      for (const { path, body } of requests)
-        ensureAccepted(await this.raw({ path, body: body() }), `${path}, with the token`);
-      return requests;
+      const answered: { path: string; body: () => FormData; reply: Reply }[] = [];
+      for (const request of requests) {
+        const reply = await this.raw({ path: request.path, body: request.body() });
+        ensureAccepted(reply, `${request.path}, with the token`);
+        answered.push({ ...request, reply });
+      }
+      return answered;
     });
   }
 

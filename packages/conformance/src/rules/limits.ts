@@ -12,12 +12,10 @@ import { exceedLimit } from './errors';
 const wholeNumber = /^\d+$/;
 const longestWindowSeconds = 366 * 24 * 60 * 60;
 
-/** Answers of every kind: successes, refusals of each status, and a request without a valid token. */
+/** Answers of every kind: a success of each endpoint, refusals of each status, and a request without a valid token. */
 async function anyReplies(session: Session): Promise<[string, Reply][]> {
-  const connector = await session.uploaded();
   return [
-    ['a success', await session.monitor(connector)],
-    ['an upload', await session.upload()],
+    ...(await session.validRequests()).map(({ path, reply }): [string, Reply] => [path, reply]),
     ['a refused request', await session.raw({ path: endpoints.taskResponse, body: '' })],
     ['a request without authorization', await session.raw({ path: endpoints.taskResponse, authorization: undefined })],
     ['an unknown path', await session.raw({ path: 'v1/unknown' })],

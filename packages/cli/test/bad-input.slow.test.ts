@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { testTemporalAddress } from '../../../test/support/temporal';
 import { badInputs, damagedPng, type BadInput } from './bad-inputs';
 import type { Ended } from './fileconv';
 import {
@@ -136,7 +137,9 @@ it('a folder that is read-only is one clear line, in every command that keeps st
   await chmod(folder, 0o555);
   const commands = [['up'], ['service'], ['worker'], ['convert', 'good.md', '--to', 'html', '--out', out]];
   for (const args of commands) {
-    const ended = await fileconv(args, { cwd: folder });
+    // A worker asks first for a Temporal.
+    const env: Record<string, string> = args[0] === 'worker' ? { TEMPORAL_ADDRESS: testTemporalAddress() } : {};
+    const ended = await fileconv(args, { cwd: folder, env });
     expect(linesOf(ended.stderr).map((line) => line.replaceAll(folder, 'FOLDER'))).toEqual([
       'error: The state folder FOLDER/.fileconv cannot be written to: permission denied. Change to a folder of yours, or name another with FILECONV_STATE_DIR.',
     ]);

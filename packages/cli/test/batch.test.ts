@@ -22,7 +22,8 @@ describe('batch run --dry-run', () => {
     const cwd = await folderWithPictures(3);
     await mkdir(path.join(cwd, 'out'));
     await writeFile(path.join(cwd, 'out/p002.gif'), 'mine');
-    const ended = await batch(cwd, 'run', ...toGif('dry'), '--dry-run');
+    // Beside the other tests' batches, prices would be known.
+    const ended = await batch(cwd, 'run', ...toGif('dry'), '--runs', 'runs', '--dry-run');
     // One of them would fail.
     expect(ended).toMatchObject({ code: 1, stderr: '' });
     expect(linesOf(ended.stdout)).toEqual([
@@ -40,7 +41,7 @@ describe('batch run --dry-run', () => {
 
   it('is one document with --json', async () => {
     const cwd = await folderWithPictures(3);
-    const ended = await batch(cwd, 'run', ...toGif('dry'), '--dry-run', '--json');
+    const ended = await batch(cwd, 'run', ...toGif('dry'), '--runs', 'runs', '--dry-run', '--json');
     expect(ended).toMatchObject({ code: 0, stderr: '' });
     expect(parseJson(ended.stdout)).toMatchObject({
       batch: 'dry',

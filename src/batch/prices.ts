@@ -2,6 +2,7 @@ import type { FileStore } from '../storage/file-store';
 import { ledgerFile } from './ledger';
 import type { FormatCount } from './plan/planned-batch';
 import { extensionOf } from './plan/settle-row';
+import { readRequest } from './request';
 import { RunFileError } from './run-files';
 import { listRuns, readRows } from './run-folders';
 import { folderOf } from './uris';
@@ -19,18 +20,20 @@ export interface CostEstimate {
 const [mostBatches, mostRuns, mostRows] = [20, 3, 20_000];
 
 /**
- * By the latest runs of this batch, and of those that are kept beside it.
+ * By the latest runs of this batch, and of those of the same app that are kept beside it.
  * @returns undefined if none of the pairs was ever converted there.
  */
 export async function estimateVcredits(
   files: FileStore,
-  { batchFolder, formats }: { batchFolder: string; formats: readonly FormatCount[] },
+  { app, batchFolder, formats }: { app: string; batchFolder: string; formats: readonly FormatCount[] },
 ): Promise<CostEstimate | undefined> {
   const wanted = new Map(formats.map((pair) => [keyOf(pair), { cost: 0, count: 0 }]));
   let rows = 0;
   for await (const batch of batchesBeside(files, batchFolder)) {
-    for (const run of (await listRuns(files, batch)).slice(0, mostRuns)) {
-      try {
+    try {
+      const { request } = (await readRequest(files, batch)) ?? {};
+      if (request && request.app !== app) continue;
+      for (const run of (await listRuns(files, batch)).slice(0, mostRuns)) {
         for await (const { item, result } of readRows(files, run)) {
           if (++rows > mostRows) break;
           const price = wanted.get(keyOf({ input: item.input ?? extensionOf(item.source), output: item.output }));
@@ -38,10 +41,10 @@ export async function estimateVcredits(
           price.cost += result.vcredits;
           price.count += 1;
         }
-      } catch (error) {
-        // Whoever runs that batch is told; its other rows are priced.
-        if (!(error instanceof RunFileError)) throw error;
       }
+    } catch (error) {
+      // Whoever runs that batch is told.
+      if (!(error instanceof RunFileError)) throw error;
     }
     if (rows > mostRows) break;
   }

@@ -34,8 +34,11 @@ it('takes the price of each pair from this batch and those beside it, and leaves
   await ran(root, 'other batch', { 'md pdf': { files: 3, each: 3 }, 'png webp': { files: 5, each: 100 } });
   await ran(root, 'damaged', { 'md pdf': { files: 1, each: 50 } });
   await writeFile(path.join(root, 'damaged', 'run-0001', 'results.jsonl'), 'no JSON\n');
+  await ran(root, 'of another app', { 'md pdf': { files: 9, each: 50 } });
+  const request = { app: 'other', plan: { folder: 'file:///', cwd: 'file:///', what: 'last' } };
+  await writeFile(path.join(root, 'of another app', 'request.json'), JSON.stringify({ request }));
   const estimate = (formats: ReturnType<typeof pair>[]) =>
-    estimateVcredits(createLocalFiles(), { batchFolder: folderUri(root, 'own'), formats });
+    estimateVcredits(createLocalFiles(), { app: 'mine', batchFolder: folderUri(root, 'own'), formats });
   expect(await estimate([pair('md', 'pdf', 100), pair('docx', 'pdf', 2), pair('odt', 'pdf', 7)])).toEqual({
     vcredits: 220,
     from: 7,

@@ -66,7 +66,7 @@ export async function batchRun(
   const onUnknownOutcome = flags.resubmit === true ? 'resubmit' : policies?.onUnknownOutcome;
   const planned = await tellPlan(context, { plan, app, onExisting, onUnknownOutcome, again }, signal);
   const { formats } = planned;
-  const estimate = await estimateVcredits(filesOf(context), { batchFolder: plan.folder, formats });
+  const estimate = await estimateVcredits(filesOf(context), { app, batchFolder: plan.folder, formats });
   return tellDryRun(context, { name, plan: planned, estimate, onExisting: onExisting ?? 'fail' });
 }
 

@@ -55,3 +55,11 @@ export function partners(input: Format, output: Format): boolean {
 
 /** What every whole PNG ends with. */
 export const endOfPng = Buffer.from('IEND', 'latin1');
+
+/** What is no picture of its format is taken for no result. */
+export const beginnings: Readonly<Record<string, string>> = {
+  gif: 'GIF89a',
+  jpg: '\xff\xd8\xff',
+  png: '\x89PNG\r\n\x1a\n',
+  webp: 'RIFF\0\0\0\0WEBP',
+};

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { endOfPng, type Format, formats, partners } from './account-formats';
+import { beginnings, endOfPng, type Format, formats, partners } from './account-formats';
 import { parseForm } from './parse-form';
 
 /**
@@ -39,14 +39,6 @@ export interface AccountService {
 
 export const accountApp = 'f3d1b0a2-5c7e-4d8f-9a6b-0c1d2e3f4a5b';
 export const accountToken = 'account-token-0815';
-
-/** What is no picture of its format is taken for no result. */
-const beginnings: Readonly<Record<string, string>> = {
-  gif: 'GIF89a',
-  jpg: '\xff\xd8\xff',
-  png: '\x89PNG\r\n\x1a\n',
-  webp: 'RIFF\0\0\0\0WEBP',
-};
 
 const items: readonly Item[] = ['entity', 'payload', 'result'];
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

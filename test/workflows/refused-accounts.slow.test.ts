@@ -154,13 +154,16 @@ it.each(['convert/file', 'download/url'])(
   (endpoint) => parksAndContinues(rig, endpoint),
 );
 
-it('a batch that ends with what is in flight, and whose account is refused, ends, and run again it converts the rest', async () => {
+it.each([
+  ['ends with what is in flight, and whose account is refused,', 'finish'],
+  ['is cancelled while its account is refused', 'cancel'],
+] as const)('a batch that %s ends, and run again it converts the rest', async (_what, inFlight) => {
   const account = refuseAfter(rig, 1);
   const desk = new BatchDesk(rig, 'fail', { window: 2, policies: patient });
   for (let file = 1; file <= 4; file += 1) await desk.put(`${file}.md`);
   const handle = await desk.start();
   await untilRefused(handle);
-  await handle.cancel({ inFlight: 'finish' });
+  await handle.cancel({ inFlight });
   const ended = await desk.end(handle);
   expect(ended.result).toMatchObject({ status: 'cancelled', succeeded: 1, failed: 0, cancelled: 3 });
   account.mend();
@@ -187,21 +190,6 @@ it('parked jobs survive a new run of the batch, which starts no others', async (
   const { result } = await endBatch(handle, run);
   expect(result).toMatchObject({ succeeded: 4, failed: 0 });
   expect(result.requests).toBe(rig.stub.requests.length);
-});
-
-it('a batch that is cancelled while its account is refused ends, and run again it converts the rest', async () => {
-  const account = refuseAfter(rig, 1);
-  const desk = new BatchDesk(rig, 'fail', { window: 2, policies: patient });
-  for (let file = 1; file <= 4; file += 1) await desk.put(`${file}.md`);
-  const handle = await desk.start();
-  await untilRefused(handle);
-  await handle.cancel({ inFlight: 'cancel' });
-  const ended = await desk.end(handle);
-  expect(ended.result).toMatchObject({ status: 'cancelled', succeeded: 1, failed: 0, cancelled: 3 });
-  account.mend();
-  expect((await desk.run()).result).toMatchObject({ status: 'completed', failed: 0 });
-  expect(rig.stub.conversions.size).toBe(4);
-  expect(await desk.problems()).toEqual([]);
 });
 
 it('a paused batch starts no job when its account is taken again, until it is resumed', async () => {

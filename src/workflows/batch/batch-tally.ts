@@ -31,6 +31,11 @@ export class BatchTally {
     if (outcome.status === 'failed') countCode(totals.failures, outcome.code);
   }
 
+  /** Whether so many vCredits are charged, with what earlier runs `spent`. Jobs in flight may cost more. */
+  isSpent({ maxVcredits = Infinity }: Pick<ConversionBatchInput, 'maxVcredits'>, spent = 0): boolean {
+    return spent + this.totals.vcredits >= maxVcredits;
+  }
+
   /** Whether the failures have reached the limit at which the batch starts no more jobs. */
   exceeds(stopAfter: ConversionBatchInput['stopAfter']): boolean {
     const { succeeded, kept, refused = 0 } = this.totals;

@@ -153,7 +153,7 @@ class ConversionBatch implements ControlledBatch {
     this.notices.notifies = notifies;
     for (;;) {
       if (this.isCancelling) this.flights.cancel();
-      if (this.isSpent()) this.stop ??= 'budget';
+      if (this.tally.isSpent(this.input, this.carried.spent)) this.stop ??= 'budget';
       if (this.isStartingNoMore()) this.flights.giveUpWaiting(this.attention.giveUp());
       this.startJobs();
       this.describe();
@@ -260,12 +260,6 @@ class ConversionBatch implements ControlledBatch {
     this.results.add(result);
     if (this.tally.exceeds(this.input.stopAfter)) this.stop ??= 'stopped';
     this.wake();
-  }
-
-  /** Jobs in flight may cost more. */
-  private isSpent(): boolean {
-    const { maxVcredits = Infinity } = this.input;
-    return (this.carried.spent ?? 0) + this.tally.totals.vcredits >= maxVcredits;
   }
 
   private startJobs(): void {

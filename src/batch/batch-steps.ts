@@ -9,6 +9,7 @@ import type {
   WriteBatchPartInput,
 } from '../shared/batch-activities';
 import { rowOfEarlier } from '../shared/job-outcome';
+import { Spending } from '../shared/spending';
 import type { FileStore } from '../storage/file-store';
 import { writeFile, type Writing } from './contents';
 import { addToLedger } from './ledger';
@@ -82,11 +83,11 @@ export async function mergeBatchResults(
   if (lastPart > parts) await writeBatchPart(files, { folder, part: lastPart, results: rest }, writing);
   const partOf = await indexParts(files, folder, lastPart);
   const counts: Record<BatchItemStatus, number> = { succeeded: 0, failed: 0, skipped: 0, cancelled: 0 };
-  let vcredits = 0;
+  const spending = Spending.from();
   const results = folder + runFiles.results;
   const written = new Set<string>();
   await writeFile(files, results, merged(), { writing });
-  await addToLedger(files, { folder, vcredits }, writing);
+  await addToLedger(files, { folder, vcredits: spending.most }, writing);
   // A failure to tidy up is none of the batch.
   const sweep = (each: string, recursive = false) => files.sweepPartial?.(each, { recursive }).catch(() => undefined);
   await sweep(folder.replace(/\/run-\d+\/$/, '/'), true);
@@ -101,7 +102,7 @@ export async function mergeBatchResults(
       const result = part === undefined ? withoutJob(row) : await find(part, row.item);
       if (part !== undefined) used += 1;
       counts[result.status] += 1;
-      vcredits += result.vcredits ?? 0;
+      spending.add(result, row.earlier ?? row.kept);
       if (written.size < mostSwept && !row.refused?.isUnclear) written.add(row.destination.replace(/[^/]*$/, ''));
       yield jsonLine(result);
     }

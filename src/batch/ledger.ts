@@ -13,6 +13,7 @@ import type {
 import type { EarlierRuns } from '../shared/charge';
 import { defined } from '../shared/defined';
 import { markOf } from '../shared/job-outcome';
+import { Spending } from '../shared/spending';
 import type { FileStore } from '../storage/file-store';
 import { writeFile, type Writing } from './contents';
 import { jsonLine } from './lines';
@@ -62,7 +63,7 @@ export const ledgerFile = 'ledger.jsonl';
 interface LedgerHead {
   /** The last one in it; 0: none. */
   run: number;
-  /** That all of them were charged. */
+  /** That all of them were charged at most: see `Spending`. */
   vcredits: number;
 }
 
@@ -105,10 +106,12 @@ export class Ledger {
     }
     const unended = (await listRuns(files, batchFolder)).filter(({ number }) => number > run).reverse();
     for (const each of unended) {
-      for await (const { row, paid } of rowsOfRun(files, each, signal)) {
+      const spending = Spending.from();
+      for await (const { row, item, result } of rowsOfRun(files, each, signal)) {
         rows.set(keyOf(row, rows.size), row);
-        vcredits += paid;
+        if (result) spending.add(result, item.earlier ?? item.kept);
       }
+      vcredits += spending.most;
       run = each.number;
     }
     return new Ledger(rows, { run, vcredits }, unended.length > 0);
@@ -119,7 +122,7 @@ export class Ledger {
     return this.head.run;
   }
 
-  /** What its runs were charged. */
+  /** What its runs were charged at most: see `Spending`. */
   get vcredits(): number {
     return this.head.vcredits;
   }
@@ -193,15 +196,15 @@ async function* readLedger(
   yield* recordsOf(files, uri, { parse: parserOf(lineSchema), signal, cure });
 }
 
-/** The rows of a run, as they ended or, where they have not, as they were planned; with the vCredits that each has cost in it. */
+/** The rows of a run, as they ended or, where they have not, as they were planned. */
 async function* rowsOfRun(
   files: FileStore,
   run: BatchRun,
   signal: AbortSignal | undefined,
-): AsyncGenerator<{ row: LedgerRow; paid: number }> {
+): AsyncGenerator<{ row: LedgerRow; item: BatchItem; result?: BatchItemResult }> {
   for await (const { item, result } of readRows(files, run, signal)) {
     const planned = plannedRow(item, run.number);
-    yield { row: result ? endedRow(planned, result) : planned, paid: result?.vcredits ?? 0 };
+    yield { item, ...(result ? { result, row: endedRow(planned, result) } : { row: planned }) };
   }
 }
 

@@ -45,15 +45,13 @@ it('it is charged no more than its limit and what was in flight, and a higher li
   const result = await end;
   expect(result.status).toBe('budget');
   const inFlight = window * price;
-  expect(stub.conversions.size * price).toBeLessThan(limit + inFlight + result.possiblyChargedTwice * price);
-  expect(result.vcredits).toBeGreaterThanOrEqual(limit);
+  expect(stub.conversions.size * price).toBeLessThan(limit + inFlight);
   expect(result.cancelled).toBe(files - result.succeeded);
   expect(await readdir(folders.out)).toHaveLength(result.succeeded);
 
   const second = await (await start(limit + 40)).result();
   expect(second.status).toBe('budget');
-  expect(result.vcredits + second.vcredits).toBeGreaterThanOrEqual(limit + 40);
-  expect(result.vcredits + second.vcredits).toBeLessThan(limit + 40 + inFlight);
+  expect(stub.conversions.size * price).toBeLessThan(limit + 40 + inFlight);
   expect(await readdir(folders.out)).toHaveLength(result.succeeded + second.succeeded);
   const runs = await readdir(path.join(folders.runs, request.name));
   const all = runs.filter((each) => each.startsWith('run-')).map((each) => path.join(folders.runs, request.name, each));

@@ -23,12 +23,26 @@ it('a share of failures is not judged by the first few items', () => {
 });
 
 it('items that were not tried are no evidence', () => {
-  const tally = new BatchTally({ ...noTotals(), succeeded: 20, failed: 60, kept: 30, refused: 30 });
+  const tally = new BatchTally({ totals: { ...noTotals(), succeeded: 20, failed: 60, kept: 30, refused: 30 } });
   expect(tally.exceeds({ failures: 1, percent: 1 })).toBe(false);
 });
 
 it('a batch without a limit never stops', () => {
   expect(tallyOf({ failed: 1_000 }).exceeds(undefined)).toBe(false);
+});
+
+it('a submit that may have been charged counts like the dearest conversion, once over all runs', () => {
+  const tally = new BatchTally(new BatchTally().carry());
+  const isSpent = (maxVcredits: number) => tally.isSpent({ maxVcredits }, 10);
+  tally.add({ status: 'failed', charge: 'maybe' });
+  expect(isSpent(11)).toBe(false);
+  tally.add({ status: 'succeeded', charge: 'yes', vcredits: 2 });
+  tally.add({ status: 'succeeded', charge: 'yes', vcredits: 3, possiblyChargedExtra: 2 });
+  expect([isSpent(10 + 5 + 9), isSpent(10 + 5 + 9.1)]).toEqual([true, false]);
+  const earlier = { charge: 'maybe', possiblyChargedExtra: 1 } as const;
+  tally.add({ status: 'succeeded', charge: 'yes', vcredits: 1, possiblyChargedExtra: 2 }, earlier);
+  tally.add({ status: 'failed', ...earlier }, earlier);
+  expect([isSpent(10 + 6 + 9), isSpent(10 + 6 + 9.1)]).toEqual([true, false]);
 });
 
 describe('a batch whose jobs wait for a person', () => {

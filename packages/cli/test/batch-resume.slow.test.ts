@@ -98,7 +98,8 @@ describe('batch run that was interrupted, typed again after three sources change
     const flags = ['--json', '--window', '1'];
     const { ended: left, converted } = await interruptedRun(options, { before, flags });
     expect(left).toMatchObject({ code: 130, stderr: '' });
-    expect(parseJson(left.stdout)).toEqual({ batch: 'pictures', detached: true });
+    // A slow machine lets it add what the batch waits for.
+    expect(parseJson(left.stdout)).toMatchObject({ batch: 'pictures', detached: true });
     await changeThree(cwd, converted);
 
     const again = startProcess(args, options);

@@ -331,7 +331,7 @@ export class BatchFlights {
     const { item, startedAt, workflowId, runId, step, earlier } = flight;
     if (!this.flights.delete(item)) return;
     const isOurs = step.kind !== 'blocked' && step.kind !== 'looking' && runId !== undefined;
-    this.on.ended({
+    const result = {
       item,
       // Without a job, the charge of earlier ones still counts.
       ...(outcome.charge === undefined && earlier && rowOfEarlier(earlier)),
@@ -339,7 +339,8 @@ export class BatchFlights {
       ...(isOurs && { workflowId, runId }),
       startedAt,
       durationMs: Date.now() - startedAt,
-    });
+    };
+    this.on.ended(result, earlier);
   }
 
   private idOf(row: BatchItem, number = 1): string {

@@ -7,21 +7,31 @@ import {
   type ConversionBatchInput,
 } from '../../shared/batch';
 import type { JobOutcome } from '../../shared/batch-activities';
+import type { EarlierRuns } from '../../shared/charge';
+import { Spending, type CarriedSpending } from '../../shared/spending';
 
 /** Below this number a percentage means nothing: the first item alone gives 0 or 100 percent. */
 const fewestForPercent = 20;
 
 /** Counts how the items of a batch ended. Its size does not depend on the number of items. */
 export class BatchTally {
-  constructor(readonly totals: BatchTotals = noTotals()) {}
+  readonly totals: BatchTotals;
+  private readonly spending: Spending;
+
+  constructor({ totals = noTotals(), spending }: Partial<CarriedTally> = {}) {
+    this.totals = totals;
+    this.spending = Spending.from(spending);
+  }
 
   get ended(): number {
     const { succeeded, failed, skipped, cancelled } = this.totals;
     return succeeded + failed + skipped + cancelled;
   }
 
-  add(outcome: JobOutcome | BatchItemResult): void {
+  /** @param earlier what earlier runs of the batch left of the item. */
+  add(outcome: JobOutcome | BatchItemResult, earlier?: EarlierRuns): void {
     const { totals } = this;
+    this.spending.add(outcome, earlier);
     totals[outcome.status] += 1;
     totals.vcredits += outcome.vcredits ?? 0;
     totals.requests += outcome.requests ?? 0;
@@ -31,9 +41,13 @@ export class BatchTally {
     if (outcome.status === 'failed') countCode(totals.failures, outcome.code);
   }
 
-  /** Whether so many vCredits are charged, with what earlier runs `spent`. Jobs in flight may cost more. */
+  /** Whether so many vCredits may be charged, with what earlier runs `spent`. Jobs in flight may cost more. */
   isSpent({ maxVcredits = Infinity }: Pick<ConversionBatchInput, 'maxVcredits'>, spent = 0): boolean {
-    return spent + this.totals.vcredits >= maxVcredits;
+    return spent + this.spending.most >= maxVcredits;
+  }
+
+  carry(): CarriedTally {
+    return { totals: this.totals, spending: this.spending.carry() };
   }
 
   /** Whether the failures have reached the limit at which the batch starts no more jobs. */
@@ -46,6 +60,11 @@ export class BatchTally {
     const judged = succeeded + failed;
     return percent !== undefined && judged >= fewestForPercent && failed * 100 >= percent * judged;
   }
+}
+
+export interface CarriedTally {
+  totals: BatchTotals;
+  spending: CarriedSpending;
 }
 
 /**

@@ -19,6 +19,7 @@ import {
   type ItemWaits,
 } from '../../shared/batch';
 import type { ManifestPosition, NamesTold } from '../../shared/batch-activities';
+import type { EarlierRuns } from '../../shared/charge';
 import { defined } from '../../shared/defined';
 import { isListed, searchAttributes, type ListedBatchStatus } from '../../shared/search-attributes';
 import { wasReset } from '../job/job-progress';
@@ -30,7 +31,7 @@ import { checkBatchInput } from './batch-input';
 import { BatchNotices } from './batch-notices';
 import { BatchReader, BatchRows } from './batch-reader';
 import { BatchResults } from './batch-results';
-import { BatchAttention, BatchTally, type CarriedAttention } from './batch-tally';
+import { BatchAttention, BatchTally, type CarriedAttention, type CarriedTally } from './batch-tally';
 import type { CarriedFlight } from './flight';
 import { allResults, InlineItems, InlineResults } from './inline-items';
 import { planRun, type Planned } from './plan-run';
@@ -38,7 +39,7 @@ import { mergeResults, unwrap, writeReport } from './run-end';
 import type { CarriedUploads } from './source-uploads';
 
 /** State handed from one run of the workflow to the next. Its size does not depend on the size of the batch. */
-interface CarriedBatch extends Planned {
+interface CarriedBatch extends Planned, Pick<CarriedTally, 'spending'> {
   startedAt: number;
   window: number;
   isPaused: boolean;
@@ -114,11 +115,11 @@ class ConversionBatch implements ControlledBatch {
     private readonly input: ConversionBatchInput,
     private readonly carried: Partial<CarriedBatch> & { startedAt: number },
   ) {
-    this.tally = new BatchTally(carried.totals);
+    this.tally = new BatchTally(carried);
     const { reader, results, rows } = this.open(carried);
     this.reader = reader;
     this.results = results;
-    const on = { ended: (result: BatchItemResult) => this.land(result), released: () => this.wake() };
+    const on = { ended: this.land.bind(this), released: () => this.wake() };
     this.flights = new BatchFlights(input, rows, on, carried.uploads);
     this.attention = new BatchAttention(carried.attention);
     this.notices = new BatchNotices(input, carried.notifies);
@@ -253,10 +254,10 @@ class ConversionBatch implements ControlledBatch {
     return this.isPaused ? 'paused' : 'running';
   }
 
-  private land(result: BatchItemResult): void {
+  private land(result: BatchItemResult, earlier: EarlierRuns | undefined): void {
     this.progress += 1;
     this.attention.over(result.item);
-    this.tally.add(result);
+    this.tally.add(result, earlier);
     this.results.add(result);
     if (this.tally.exceeds(this.input.stopAfter)) this.stop ??= 'stopped';
     this.wake();
@@ -322,7 +323,7 @@ class ConversionBatch implements ControlledBatch {
       ...(this.stop && { stop: this.stop }),
       isCancelling: this.isCancelling,
       position: this.reader.position,
-      totals: this.tally.totals,
+      ...this.tally.carry(),
       inFlight: this.flights.carry(),
       ...(uploads.length > 0 && { uploads }),
       results: this.results.pending,

@@ -52,7 +52,8 @@ export interface FlightRows {
 }
 
 export interface FlightEvents {
-  ended: (result: BatchItemResult) => void;
+  /** `earlier`: what earlier runs left of the item. */
+  ended: (result: BatchItemResult, earlier: EarlierRuns | undefined) => void;
   /** Rows that wait for an upload may start without it. */
   released: () => void;
 }

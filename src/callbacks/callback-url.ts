@@ -1,6 +1,6 @@
 import { createSecretKey, randomBytes, createHmac, timingSafeEqual, type KeyObject } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
+import { makeFolder } from '../storage/folders';
 import type { CallbackSubmission } from '../shared/job';
 import { readOrCreateFile } from '../storage/replace-file';
 
@@ -89,6 +89,6 @@ export function parseCallbackKeys(text: string): CallbackKeys {
 
 /** The content of the key file. The first of several processes creates it, readable by its owner only. */
 export async function ensureCallbackKeyFile(file: string): Promise<string> {
-  await mkdir(path.dirname(file), { recursive: true });
+  await makeFolder(path.dirname(file));
   return readOrCreateFile(file, () => `${randomBytes(32).toString('base64url')}\n`);
 }

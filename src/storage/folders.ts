@@ -23,22 +23,25 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Makes a folder and its parents. Fails with ENOENT in /proc and the like, where Node's recursive mkdir hangs. */
-export async function makeFolder(folder: string): Promise<void> {
+/**
+ * Makes a folder and its parents. Fails with ENOENT in /proc and the like, where Node's recursive mkdir hangs.
+ * @param mode of those that it makes.
+ */
+export async function makeFolder(folder: string, mode?: number): Promise<void> {
   try {
-    await makeOne(folder);
+    await makeOne(folder, mode);
   } catch (error) {
     const parent = path.dirname(folder);
     if (systemCode(error) !== 'ENOENT' || parent === folder) throw error;
-    await makeFolder(parent);
-    await makeOne(folder);
+    await makeFolder(parent, mode);
+    await makeOne(folder, mode);
   }
 }
 
 /** Succeeds if the folder exists or is created concurrently; the error for that depends on the file system. */
-async function makeOne(folder: string): Promise<void> {
+async function makeOne(folder: string, mode: number | undefined): Promise<void> {
   try {
-    await mkdir(folder);
+    await mkdir(folder, { mode });
     await syncFolder(path.dirname(folder));
   } catch (error) {
     const found = await stat(folder).catch(() => undefined);

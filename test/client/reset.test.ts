@@ -29,7 +29,7 @@ it('a handle to a job waits for the run that a reset makes, and then for its end
 it('a handle to a batch does, too', async () => {
   const held = rig.stub.hold();
   const items = [await requested('report.md')];
-  const batch = await rig.client.startBatch({ name: randomUUID(), items });
+  const batch = await rig.client.startBatch({ name: randomUUID(), items, policies: quickPolicies });
   const ended = batch.result();
   await isPolled();
   await resetWorkflow(rig.temporal, batch.name, 'latest');
@@ -41,11 +41,12 @@ it('one that is terminated is told as such, though another is started under its 
   const held = rig.stub.hold();
   const name = randomUUID();
   const items = [await requested('report.md')];
-  const batch = await rig.client.startBatch({ name, items });
+  const request = { name, items, policies: quickPolicies };
+  const batch = await rig.client.startBatch(request);
   const ended = expect(batch.result()).rejects.toMatchObject({ code: 'TERMINATED' });
   await isPolled();
   await rig.temporal.workflow.getHandle(name).terminate();
-  await rig.client.startBatch({ name, items });
+  await rig.client.startBatch(request);
   await ended;
   held.letGo();
   await rig.client.getBatch(name).result();

@@ -44,7 +44,7 @@ export async function allow(context: Context): Promise<{ doors: readonly Door[];
   if (file !== undefined && context.config.isFound) {
     const others = (await readAllowed(context)).filter((each) => each.file !== file);
     const now = [...others, ...doors.map((door) => ({ file, ...door }))];
-    await mkdir(ownFolder(context), { recursive: true });
+    await makeFolder(ownFolder(context));
     await replaceFile(allowedFile(context), `${JSON.stringify(now, undefined, 2)}\n`, { mode: 0o600 });
   }
   const folders: string[] = [];
@@ -77,7 +77,7 @@ export async function stateFolderIfAny(context: Context): Promise<string | undef
 
 /** Remembers where this user has started a stack last, for commands that are typed in another folder. Best effort. */
 export async function rememberStack(context: Context): Promise<void> {
-  await mkdir(ownFolder(context), { recursive: true })
+  await makeFolder(ownFolder(context))
     .then(() => replaceFile(lastStackFile(context), context.config.values.state.dir))
     .catch(() => undefined);
 }
@@ -130,7 +130,7 @@ async function remember(context: Context, folder: string): Promise<void> {
   const own = ownFolder(context);
   const line = `${await identityOf(folder)}\n`;
   try {
-    await mkdir(own, { recursive: true });
+    await makeFolder(own);
     await appendFile(foldersFile(context), line, { mode: 0o600 });
   } catch (error) {
     const problem = `${own} cannot be written to, where fileconv remembers the folders that it makes. Name the state folder yourself: export FILECONV_STATE_DIR=PATH`;

@@ -69,7 +69,7 @@ it('writes the result of standard input to the file that --out names, which --on
 });
 
 it('ends with 141 when its reader ends early, says where the result is, and delivers it when it is typed again', async () => {
-  const cwd = await folderWith({ 'a.md': `${page('Long')}\n${'word '.repeat(60_000)}` });
+  const cwd = await folderWith({ 'a.md': `${page('Long')}\n${'word '.repeat(20_000)}` });
   const args = ['convert', 'a.md', '--to', 'html', '--out', '-'];
   const command = `"$0" "$1" ${args.join(' ')} 2> stderr | head -c 10; echo " \${PIPESTATUS[0]}"`;
   const { stdout } = spawnSync('bash', ['-c', command, process.execPath, mainFile], {

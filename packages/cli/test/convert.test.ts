@@ -81,14 +81,9 @@ it('shows the warnings of the service, and counts them for no failure', async ()
 
 describe('names that other tools trip over', () => {
   const names = [
-    'with two spaces.md',
-    'Grüße 请求 🙂.md',
-    'C# 100%25 sure?.md',
-    'a&b;c$d`e\'f"g.md',
-    'back\\slash.md',
-    '.hidden.md',
-    'UPPER.MD',
-    'two.dots.md',
+    '.hidden  Grüße 請求 🙂.MD',
+    'C# 100%25 sure? a&b;c$d`e\'f"g.md',
+    'back\\slash.two.dots.md',
     '🙂'.repeat(45) + '.md',
     `${'n'.repeat(240)}.md`,
   ];

@@ -1,8 +1,8 @@
-import { mkdir } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { isLoopback } from 'temporal-file-conversion/network';
 import type { Log } from 'temporal-file-conversion/messages';
+import { makeFolder } from 'temporal-file-conversion/storage';
 import type { ServiceApp } from './accounts/account';
 import { Accounts } from './accounts/accounts';
 import { type CallbackOptions, CallbackQueue, checkCallbackOptions } from './callbacks/callback-queue';
@@ -93,7 +93,7 @@ export async function startConversionService(options: ConversionServiceOptions):
     apps: () => accounts.all,
     log,
   });
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  await makeFolder(dataDir, 0o700);
   await refuseForeignFolder(dataDir);
   const unlock = lockDataDir(path.join(dataDir, 'service.lock'), dataDir);
   let store: TaskStore | undefined;

@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fileSize, systemErrorCode } from 'temporal-file-conversion/messages';
-import { syncFolder } from 'temporal-file-conversion/storage';
+import { makeFolder, syncFolder } from 'temporal-file-conversion/storage';
 import { CommandError } from '../command-error';
 import { isAlive } from '../stack/asked-to-end';
 
@@ -27,7 +27,7 @@ export class PipeFolder {
 
   /** An empty one below `pipes`, which is made if missing; what nobody can want any more is removed there. */
   static async create(pipes: string): Promise<PipeFolder> {
-    await mkdir(pipes, { recursive: true });
+    await makeFolder(pipes);
     for (const name of await readdir(pipes)) await removeForgotten(path.join(pipes, name));
     const folder = new PipeFolder(pipes);
     await mkdir(folder.#location, { mode: 0o700 });

@@ -1,9 +1,10 @@
 import { createWriteStream } from 'node:fs';
-import { access, chmod, constants, copyFile, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { access, chmod, constants, copyFile, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { types } from 'node:util';
+import { makeFolder } from 'temporal-file-conversion/storage';
 import { CommandError, runCommand, TemporalServerError, type Variables } from './processes';
 
 /**
@@ -67,7 +68,7 @@ export async function obtainTemporalCli(options: ObtainOptions): Promise<string>
   if (inCache === undefined) return cached;
   const attempts = ['TEMPORAL_CLI_PATH: not set', `temporal on PATH: ${onPath}`, `cache: ${inCache}`];
   try {
-    await mkdir(cacheDir, { recursive: true });
+    await makeFolder(cacheDir);
     await access(cacheDir, constants.W_OK);
   } catch (error) {
     throw unavailable([...attempts, `cache ${cacheDir}: ${messageOf(error)}`]);

@@ -1,6 +1,6 @@
-import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { makeFolder } from 'temporal-file-conversion/storage';
 import { TemporalServerError } from './processes';
 
 /** A lock between processes; it ends with `release()` or with the process, however that ends. */
@@ -28,7 +28,7 @@ const retryDelayMs = 50;
 export async function acquireProcessLock(file: string, options: ProcessLockOptions = {}): Promise<ProcessLock> {
   const absolute = path.resolve(file);
   options.signal?.throwIfAborted();
-  await mkdir(path.dirname(absolute), { recursive: true });
+  await makeFolder(path.dirname(absolute));
   // Loaded here: a worker's installation may lack SQLite.
   const { tryLockFile } = await import('temporal-file-conversion-service/administration');
   for (;;) {

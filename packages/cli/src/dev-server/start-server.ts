@@ -1,11 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdir, mkdtemp, open, readFile, rename, rm } from 'node:fs/promises';
+import { mkdtemp, open, readFile, rename, rm } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { types } from 'node:util';
 import { searchAttributeTypes } from 'temporal-file-conversion/client';
 import { shellWord } from 'temporal-file-conversion/messages';
+import { makeFolder } from 'temporal-file-conversion/storage';
 import { TemporalServerError, type Variables } from './processes';
 import { databaseMark, endLeftOverServer, removeServerPid, untilReady, writeServerPid } from './running-server';
 import type { RunningTemporalServer, ServerExit } from './running-server';
@@ -57,7 +58,7 @@ const defaultStartTimeoutMs = 60_000;
 export async function startTemporalServer(options: ServerOptions): Promise<RunningTemporalServer> {
   const { dbFilename } = options;
   if (dbFilename !== undefined) {
-    await mkdir(path.dirname(path.resolve(dbFilename)), { recursive: true });
+    await makeFolder(path.dirname(path.resolve(dbFilename)));
     await endLeftOverServer(dbFilename);
   }
   for (let attempt = 1; ; attempt += 1) {
@@ -237,7 +238,7 @@ const tailLines = 8;
 async function openServerLog(wanted?: string) {
   const folder = wanted === undefined ? await mkdtemp(path.join(os.tmpdir(), 'temporal-server-')) : undefined;
   const file = wanted ?? path.join(folder ?? '', 'temporal.log');
-  await mkdir(path.dirname(file), { recursive: true });
+  await makeFolder(path.dirname(file));
   await rename(file, `${file}.previous`).catch(() => undefined);
   // Exclusively, so that no link is followed.
   const handle = await open(file, 'ax', 0o600);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { appendFile, mkdir } from 'node:fs/promises';
+import { appendFile } from 'node:fs/promises';
 import path from 'node:path';
-import { readIfExists } from 'temporal-file-conversion/storage';
+import { makeFolder, readIfExists } from 'temporal-file-conversion/storage';
 import { z } from 'zod';
 import { documentVersion, taskPaths } from '../shared/api-version';
 import { messageOf } from '../shared/caught';
@@ -165,7 +165,7 @@ export async function addApp(
 ) {
   const token = newToken();
   const appId = randomUUID();
-  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+  await makeFolder(path.dirname(file), 0o700);
   const text = (await readIfExists(file)) ?? '';
   if (name === embeddedAppName || parseAccountsFile(text, file).apps.some((app) => app.name === name)) {
     throw new SettingsFileError(`There is an app "${name}" already; see: fileconv service apps list`);

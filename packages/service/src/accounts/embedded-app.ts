@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { readOrCreateFile, replaceFile } from 'temporal-file-conversion/storage';
+import { makeFolder, readOrCreateFile, replaceFile } from 'temporal-file-conversion/storage';
 import { z } from 'zod';
 import { messageOf } from '../shared/caught';
 import { hashToken, newToken, type ServiceApp } from './account';
@@ -25,7 +24,7 @@ export async function ensureEmbeddedApp(
   dataDir: string,
 ): Promise<{ app: ServiceApp; appId: string; tokenFile: string }> {
   const folder = path.resolve(dataDir);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder, 0o700);
   const tokenFile = path.join(folder, 'embedded-app.token');
   const appFile = path.join(folder, 'embedded-app.json');
   const token = (await readOrCreateFile(tokenFile, () => `${newToken()}\n`)).trim();

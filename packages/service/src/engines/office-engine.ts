@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { makeFolder } from 'temporal-file-conversion/storage';
 import { describeUnkept, describeUnprinted, describeUnwritten } from './completeness';
 import {
   ConversionFailure,
@@ -178,7 +179,7 @@ async function prepareProfile(home: string): Promise<string> {
     ([component, name, value]) =>
       `<item oor:path="/org.openoffice.${component}"><prop oor:name="${name}" oor:op="fuse"><value>${String(value)}</value></prop></item>`,
   );
-  await mkdir(path.dirname(file), { recursive: true });
+  await makeFolder(path.dirname(file));
   await writeFile(
     file,
     `<?xml version="1.0" encoding="UTF-8"?>\n<oor:items xmlns:oor="http://openoffice.org/2001/registry">${items.join('')}</oor:items>\n`,

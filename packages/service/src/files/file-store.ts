@@ -1,9 +1,10 @@
 import { createHash, type Hash, randomUUID } from 'node:crypto';
 import { constants, createWriteStream, type ReadStream } from 'node:fs';
-import { access, lstat, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
+import { access, lstat, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { endpoints } from 'temporal-file-conversion/contract';
+import { makeFolder } from 'temporal-file-conversion/storage';
 import { isTaskOf } from '../shared/api-version';
 import { inspectError, isOutOfSpace, outOfSpaceMessage } from '../shared/caught';
 import type { ServiceLimits } from '../shared/limits';
@@ -52,7 +53,7 @@ export class ServiceFiles {
 
   async prepare(): Promise<void> {
     for (const folder of [this.#uploads, this.#outputs]) {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await makeFolder(folder, 0o700);
       if ((await lstat(folder)).isSymbolicLink())
         throw new Error(`${folder} is a link; name the folder that it leads to`);
       // Better now than at the first upload.

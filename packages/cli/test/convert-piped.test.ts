@@ -50,7 +50,7 @@ it('writes to standard output, byte for byte, what it would write to a file, and
   const file = await readFile(path.join(cwd, 'a.html'), 'utf8');
   const fromStdin = await piping(toStdout, { input: page('Same'), cwd }).ended;
   expect(fromStdin).toMatchObject({ code: 0, stdout: file });
-  expect(fromStdin.stderr).toMatch(/^standard input → standard output \([\d.]+ kB, [\d.]+ s\)\n$/);
+  expect(fromStdin.stderr).toMatch(/^standard input is converted \([\d.]+ kB, [\d.]+ s\)\n$/);
   const fromFile = await fileconv(['convert', 'a.md', '--to', 'html', '--out', '-'], { cwd, env: stack.env });
   expect(fromFile).toMatchObject({ code: 0, stdout: file });
   expect(await left()).toEqual([]);
@@ -79,7 +79,7 @@ it('ends with 141 when its reader ends early, says where the result is, and deli
   });
   expect(stdout).toBe('<!DOCTYPE  141\n');
   expect(linesOf(withoutEverydayWaits(await readFile(path.join(cwd, 'stderr'), 'utf8')))).toEqual([
-    expect.stringMatching(/^a\.md → standard output/),
+    expect.stringMatching(/^a\.md is converted \(/),
     expect.stringMatching(
       /^The reader of standard output ended before it had all\. The result is \S+\/result\.html; the same/,
     ),

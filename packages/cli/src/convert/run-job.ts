@@ -152,8 +152,9 @@ function announce({ output }: CommandContext, outcome: FileOutcome, place: strin
   const { file, status, output: result, error, seconds } = outcome;
   if (!output.json) {
     if (status === 'converted' && result) {
-      const target = place ?? 'standard output';
-      output.print(printable(`${file} → ${target} (${fileSize(result.bytes)}, ${seconds.toFixed(1)} s)`));
+      // Whether standard output takes it is not known yet.
+      const target = place === undefined ? 'is converted' : `→ ${place}`;
+      output.print(printable(`${file} ${target} (${fileSize(result.bytes)}, ${seconds.toFixed(1)} s)`));
     }
     if (status === 'skipped' && place !== undefined) {
       const why = result

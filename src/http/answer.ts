@@ -35,7 +35,8 @@ export function readAnswer(answer: RawAnswer, quote: Quote): ReadAnswer {
 export function findRefusal(answer: RawAnswer, json: unknown, quote: Quote): ConversionApiError | undefined {
   const { endpoint, httpStatus, headers } = answer;
   const documented = findDocumentError(json);
-  const retryAfterSeconds = httpStatus === 429 || httpStatus === 503 ? readRetryAfter(headers) : undefined;
+  const isPassing = httpStatus === 408 || httpStatus === 429 || httpStatus >= 500;
+  const retryAfterSeconds = isPassing ? readRetryAfter(headers) : undefined;
   const asked = headers['retry-after'] ?? '';
   const shortened =
     retryAfterSeconds === longestRetryAfterSeconds ? ` (RETRY-AFTER: ${quote(asked)}; 31 days are waited)` : '';

@@ -45,6 +45,12 @@ it('a 429 carries the RETRY-AFTER of its answer', async () => {
   expect(error).toMatchObject({ code: 'TOO_MANY_REQUESTS', httpStatus: 429, retryAfterSeconds: 17 });
 });
 
+it.each([408, 500, 502, 503, 504])('a %d carries it too, whoever has made it', async (status) => {
+  const { baseUrl } = await serve((response) => sendJson(response, 'Bad gateway', status, { 'retry-after': '3' }));
+  const error = await failureOf(connectTo(baseUrl).taskResponse({ connector: 'c' }));
+  expect(error).toMatchObject({ code: `HTTP_${status}`, retryAfterSeconds: 3 });
+});
+
 describe('FREE_APP_LIMITED', () => {
   it.each([
     ['The daily limit of the free app is reached; retry in 3 hours.', 3 * 3600],

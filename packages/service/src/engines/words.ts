@@ -36,10 +36,13 @@ function comparable(text: string): string {
 function countWords(normalised: string): Map<string, number> {
   const counts = new Map<string, number>();
   for (const [found] of normalised.matchAll(word)) {
-    const pieces = found.length > longestWord ? (found.match(piece) ?? []) : [found];
-    for (const each of pieces) counts.set(each, (counts.get(each) ?? 0) + 1);
+    for (const each of inPieces(found)) counts.set(each, (counts.get(each) ?? 0) + 1);
   }
   return counts;
+}
+
+function inPieces(found: string): readonly string[] {
+  return found.length > longestWord ? (found.match(piece) ?? []) : [found];
 }
 
 /** The words of a text that the pages of another do not have, or not as often; in capitals, without accents. */
@@ -54,16 +57,26 @@ export function lostWords(text: string, ...pages: readonly string[]): string[] {
   const spareOf = (each: string) => (there.get(each) ?? 0) - (own.get(each) ?? 0);
   const isSpare: IsSpare = (each) => spareOf(each) > 0;
   const run = runOf(all, isSpare);
+  const isTaken = new Uint8Array(run.letters.length);
   const lost = lacking.flatMap(([each, times]) => {
-    const whole = Math.max(...asSet(each).map((way) => occurrences(run, comparable(way), times)));
-    const found = whole + (isArabic.test(each) ? cutInTwo(comparable(each), spareOf) : 0);
+    const ways = asSet(each).map((way) => occurrences(run, comparable(way), times));
+    const places = ways.reduce((most, next) => (next.length > most.length ? next : most));
+    for (const at of places) isTaken.fill(1, at, at + comparable(each).length);
+    const found = places.length + (isArabic.test(each) ? cutInTwo(comparable(each), spareOf) : 0);
     return found < times ? [{ each, times: times - found }] : [];
   });
-  const endsThatSplit = lost.length > mostSplit ? () => 0 : splitWords(pages, isSpare);
-  return lost.flatMap(({ each, times }) => {
-    const split = splitAtAnEnd * endsThatSplit(comparable(each));
-    return Array.from({ length: Math.max(0, times - split) }, () => each);
-  });
+  if (lost.length <= mostSplit) {
+    const countSplits = splitWords(pages);
+    const left = leftOf(run, isTaken);
+    // Those of which all is left come first: it is of no other word then.
+    for (const take of [takeApart, takeOne]) {
+      for (const word of lost) {
+        const whole = comparable(word.each);
+        word.times -= countSplits(whole, word.times, (ends) => take(left, whole, ends));
+      }
+    }
+  }
+  return lost.flatMap(({ each, times }) => Array.from({ length: times }, () => each));
 }
 
 /** How often both halves of a word are spare: a number may stand between them where lines run from right to left. */
@@ -88,6 +101,8 @@ type IsSpare = (word: string) => boolean;
 interface Run {
   readonly letters: string;
   readonly marks: string;
+  /** The spare ones. */
+  readonly words: readonly { readonly text: string; readonly at: number }[];
 }
 
 const [spare, first, other] = ['+', '(', '-'];
@@ -95,30 +110,72 @@ const [spare, first, other] = ['+', '(', '-'];
 const wordOrLetter = new RegExp(`${word.source}|[\\p{L}\\p{N}]`, 'gu');
 
 function runOf(text: string, isSpare: IsSpare): Run {
-  const run = { letters: '', marks: '' };
+  const run = { letters: '', marks: '', words: [] as { text: string; at: number }[] };
   for (const [each] of text.matchAll(wordOrLetter)) {
+    const at = run.letters.length;
     run.letters += each;
     const isFree = each.length > longestWord || isSpare(each);
+    if (isFree) for (const part of inPieces(each)) run.words.push({ text: part, at });
     run.marks += isFree ? spare.repeat(each.length) : first + other.repeat(each.length - 1);
   }
   return run;
 }
 
-/** Up to `most`. */
-function occurrences({ letters, marks }: Run, part: string, most: number): number {
-  let [count, at] = [0, letters.indexOf(part)];
-  while (at !== -1 && count < most) {
+/** How many spare words are in no word that was found in pieces, of each. */
+function leftOf({ words }: Run, isTaken: Uint8Array): Left {
+  const left: Left = new Map();
+  for (const { text, at } of words) {
+    if (isTaken[at] !== 1) left.set(text, (left.get(text) ?? 0) + 1);
+  }
+  return left;
+}
+
+/** Where it stands, up to `most` times. */
+function occurrences({ letters, marks }: Run, part: string, most: number): number[] {
+  const places: number[] = [];
+  let at = letters.indexOf(part);
+  while (at !== -1 && places.length < most) {
     const end = at + part.length;
     const isWhole = marks[at] === first && marks[end] !== other && !marks.slice(at + 1, end).includes(first);
     const isFound = isWhole || marks.slice(at, end).includes(spare);
-    if (isFound) count += 1;
+    if (isFound) places.push(at);
     at = letters.indexOf(part, isFound ? end : at + 1);
   }
-  return count;
+  return places;
 }
 
-/** At the ends of how many pages a word may begin at the end of a line and end on the next, with or without a hyphen, whatever stands in between. */
-function splitWords(pages: readonly string[], isSpare: IsSpare): (word: string) => number {
+type Left = Map<string, number>;
+/** Whether what is left can be what a word was split into; it is left no longer. `ends`: the words around the end of a page. */
+type Take = (ends: readonly string[]) => boolean;
+
+/** Narrow cells break a word into more; each of them costs time. */
+const mostParts = 5;
+
+function takeApart(left: Left, whole: string, _ends: readonly string[], parts = mostParts): boolean {
+  if (whole === '' || parts === 0) return whole === '';
+  for (let length = whole.length; length > 0; length -= 1) {
+    const start = whole.slice(0, length);
+    const times = left.get(start) ?? 0;
+    if (times === 0) continue;
+    left.set(start, times - 1);
+    if (takeApart(left, whole.slice(length), [], parts - 1)) return true;
+    left.set(start, times);
+  }
+  return false;
+}
+
+function takeOne(left: Left, _whole: string, ends: readonly string[]): boolean {
+  // Short numbers that are left are those of pages.
+  const one = ends.find((each) => (left.get(each) ?? 0) > 0 && !/^\p{N}{1,4}$/u.test(each));
+  if (one !== undefined) left.set(one, (left.get(one) ?? 0) - 1);
+  return one !== undefined;
+}
+
+/**
+ * How often, up to `most`, a word may begin at the end of a line of a page and end on the next, with or without a hyphen, whatever stands
+ * in between.
+ */
+function splitWords(pages: readonly string[]): (word: string, most: number, take: Take) => number {
   // PDFium writes U+FFFE for a hyphen at the end of a line.
   const read = pages.map((page) => {
     const ends = page.matchAll(/([\p{L}\p{N}]+)(?:\ufffe|[-\u00ad\u2010]?\s*(?:\n|$))/gu);
@@ -127,22 +184,28 @@ function splitWords(pages: readonly string[], isSpare: IsSpare): (word: string) 
     return { letters: text.replace(notALetter, ''), lastInLine, words: [...countWords(text).keys()] };
   });
   const parts = (whole: string) => Array.from(whole, (_, index) => index).slice(1);
-  return (whole) =>
-    read.filter(({ letters, lastInLine }, page) =>
-      parts(whole).some((at) => {
-        const [start, end] = [whole.slice(0, at), whole.slice(at)];
-        if (!letters.includes(start)) return false;
-        // The word may be a piece of a longer one, or be split more than once.
-        const lasts = lastInLine.filter((last) => last.endsWith(start) || start.endsWith(last));
-        if (lasts.length === 0) return false;
-        // Of what a page ends with something may be printed below it, as notes are.
-        return [read[page], read[page + 1]].some((next) => {
-          if (next?.letters.includes(end) !== true) return false;
-          const firsts = next.words.filter((each) => each.startsWith(end) || end.startsWith(each));
-          return firsts.length > 0 && [...lasts, ...firsts].some(isSpare);
-        });
-      }),
-    ).length;
+  const isSplit = (whole: string, page: number, take: Take) => {
+    const { letters = '', lastInLine = [] } = read[page] ?? {};
+    return parts(whole).some((at) => {
+      const [start, end] = [whole.slice(0, at), whole.slice(at)];
+      if (!letters.includes(start)) return false;
+      // The word may be a piece of a longer one, or be split more than once.
+      const lasts = lastInLine.filter((last) => last.endsWith(start) || start.endsWith(last));
+      if (lasts.length === 0) return false;
+      // Of what a page ends with something may be printed below it, as notes are.
+      return [read[page], read[page + 1]].some((next) => {
+        if (next?.letters.includes(end) !== true) return false;
+        const firsts = next.words.filter((each) => each.startsWith(end) || end.startsWith(each));
+        return firsts.length > 0 && take([...lasts, ...firsts]);
+      });
+    });
+  };
+  return (whole, most, take) => {
+    const atEnds = pages.flatMap((_, page) => Array.from({ length: splitAtAnEnd }, () => page));
+    let split = 0;
+    for (const page of atEnds) if (split < most && isSplit(whole, page, take)) split += 1;
+    return split;
+  };
 }
 
 /** `3 word(s) (ONE, TWO, THREE)` */

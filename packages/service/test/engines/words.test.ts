@@ -9,6 +9,24 @@ describe('words of a text that its pages lack', () => {
     expect(lostWords('documented complete', 'Name Docu\r\n1', 'other')).toEqual(['DOCUMENTED', 'COMPLETE']);
   });
 
+  it('are not hidden by others that narrow cells break into the same pieces', () => {
+    const rows = ['01', '02', '03', '04', '05'].map((row) =>
+      ['11', '12', '13', '14'].map((cell) => ['w', 'd1', row, cell]),
+    );
+    const wordsOf = (cells: string[][]) => cells.map((pieces) => pieces.join(''));
+    const text = rows.flatMap(wordsOf).join(' ');
+    const isSeen = (row: number) => (_: unknown, cell: number) => cell !== row % 4;
+    const seen = rows.map((cells, row) => cells.filter(isSeen(row)));
+    // The page ends in the middle of the third row.
+    const linesOf = (of: string[][][], from = 0, to = 4) =>
+      of.flatMap((cells) => cells.flatMap((pieces) => pieces.slice(from, to))).join('\r\n');
+    const split = seen.slice(2, 3);
+    const first = [linesOf(seen.slice(0, 2)), linesOf(split, 0, 2), '1'].join('\r\n');
+    const second = [linesOf(split, 2), linesOf(seen.slice(3)), '2'].join('\r\n');
+    const lost = rows.map((cells, row) => cells.slice(row % 4, (row % 4) + 1)).flatMap(wordsOf);
+    expect(lostWords(text, first, second)).toEqual(lost.map((each) => each.toUpperCase()));
+  });
+
   it('are named as often as they are lacking', () => {
     expect(lostWords('pay the invoice, pay it twice', 'Pay the')).toEqual(['PAY', 'INVOICE', 'IT', 'TWICE']);
   });

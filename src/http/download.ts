@@ -129,7 +129,8 @@ async function* checkWhole(body: Readable, { origin, refusalIn, ...kind }: Expec
   };
   const chunks = (body as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
   let next = await chunks.next();
-  for (let bytes = 0; next.done !== true && bytes < checkedBytes; next = await chunks.next()) {
+  let bytes = 0;
+  for (; next.done !== true && bytes < checkedBytes; next = await chunks.next()) {
     start.push(next.value);
     bytes += next.value.length;
   }
@@ -141,9 +142,10 @@ async function* checkWhole(body: Readable, { origin, refusalIn, ...kind }: Expec
   yield first;
   for (; next.done !== true; next = await chunks.next()) {
     end.add(next.value);
+    bytes += next.value.length;
     yield next.value;
   }
-  assertNo(problemOfEnd({ start: first, end: end.bytes(), ...kind }));
+  assertNo(problemOfEnd({ start: first, end: end.bytes(), bytes, ...kind }));
 }
 
 /** The last chunks of a stream, which together have at least so many bytes. */

@@ -105,14 +105,24 @@ const mainParts = new Map(
     .flatMap((family) => family.map((format) => [format, family.at(-1)] as const)),
 );
 const directoryEnd = 'PK\x05\x06';
-const endOfZip = new RegExp(directoryEnd);
+/** With all of its 22 bytes. */
+const endOfZip = new RegExp(`${directoryEnd}[^]{18}`);
 /** What a result ends with that begins so. */
 const ends: readonly [formats: readonly string[], begin: RegExp, last: RegExp][] = [
   [['pdf'], /%PDF-/, /%%EOF/],
   [['png'], /^\x89PNG/, /IEND/],
   [['jpeg', 'jpg'], /^\xff\xd8/, /\xff\xd9/],
-  [['ipynb', 'json'], /^(?:\xef\xbb\xbf)?\s*[[{]/, /[\]}]\s*$/],
+  [['ipynb', 'json'], /^(?:\xef\xbb\xbf)?\s*[[{]/, /[\]}][\s\0]*$/],
 ];
+/** What the first file in an OpenDocument or EPUB names, as it begins. */
+const mediaTypes = new Map([
+  ['epub', 'application/epub+zip'],
+  ['odg', 'application/vnd.oasis.opendocument.graphics'],
+  ['odp', 'application/vnd.oasis.opendocument.presentation'],
+  ['ods', 'application/vnd.oasis.opendocument.spreadsheet'],
+  ['odt', 'application/vnd.oasis.opendocument.text'],
+]);
+const mediaType = new RegExp(`^${openDocument}(application/[\\w.+-]+)`);
 /** In the directory of a zip, which is its end. */
 const listed = 'PK\x01\x02';
 const mainPart = new RegExp(`${listed}[^]{42}(word/document|ppt/presentation|xl/workbook)\\.`);
@@ -127,13 +137,20 @@ export function problemOfEnd(result: {
   end: Buffer;
   output: string | undefined;
   isSized: boolean;
+  /** Of all of it. */
+  bytes: number;
 }): string | undefined {
   const format = formatOf(result.output);
   const [start, end] = [result.start.subarray(0, checkedBytes).toString('latin1'), result.end.toString('latin1')];
   const isZip = signatures.has(format) && start.startsWith('PK\x03\x04');
   const last = isZip ? endOfZip : ends.find(([formats, begin]) => formats.includes(format) && begin.test(start))?.[2];
-  const lacksEnd = last?.test(end) === false;
+  const isCut = format === 'webp' && start.startsWith('RIFF') && result.start.readUInt32LE(4) + 8 > result.bytes;
+  const lacksEnd = isCut || last?.test(end) === false;
   if (lacksEnd && !result.isSized) return `the end of the ${format} file is missing`;
+  const type = mediaType.exec(start)?.[1];
+  if (type !== undefined && !type.startsWith(mediaTypes.get(format) ?? type)) {
+    return `what came is no ${format} file: it is ${type}`;
+  }
   const part = isZip && !lacksEnd ? mainPart.exec(end)?.[1] : undefined;
   const own = mainParts.get(format);
   if (part === undefined || own === undefined || part === own) return undefined;

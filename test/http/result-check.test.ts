@@ -86,7 +86,7 @@ it('a text of the announced size may begin with an element, whatever its type', 
 describe('the end of a body', () => {
   const told = (start: string, end: string, { output = 'pdf', isSized = false } = {}) => {
     const [first, last] = [Buffer.from(start, 'latin1'), Buffer.from(end, 'latin1')];
-    return problemOfEnd({ start: first, end: last, output, isSized });
+    return problemOfEnd({ start: first, end: last, output, isSized, bytes: first.length + last.length });
   };
 
   it.each([
@@ -104,11 +104,22 @@ describe('the end of a body', () => {
     // Line by line.
     ['[1]', '\n{"a": 1}', { output: 'json' }],
     ['"', 'text"', { output: 'json' }],
+    ['{\0"\0', '}\0', { output: 'json' }],
+    ['RIFF\x08\0\0\0WEBP', 'VP8 ', { output: 'webp' }],
+    [`${entry('mimetype')}application/vnd.oasis.opendocument.text-template`, directory('mimetype'), { output: 'odt' }],
   ])('%j ... %j is taken', (start, end, expected) => {
     expect(told(start, end, expected)).toBeUndefined();
   });
 
   it.each([
+    ['RIFF\x09\0\0\0WEBP', 'VP8 ', { output: 'webp' }, 'the end of the webp file is missing'],
+    [entry('a.xml'), directory('word/document.xml').slice(0, -12), { output: 'docx' }, 'the end of the docx file'],
+    [
+      `${entry('mimetype')}application/epub+zip`,
+      directory('mimetype'),
+      { output: 'odt', isSized: true },
+      'no odt file',
+    ],
     ['%PDF-1.7', 'cut', {}, 'the end of the pdf file is missing'],
     ['\x89PNG', 'cut', { output: 'png' }, 'the end of the png file is missing'],
     ['\xff\xd8\xff', 'cut', { output: 'jpg' }, 'the end of the jpg file is missing'],

@@ -61,26 +61,43 @@ it('RETRY-AFTER that is missing on a 429 is named, with what can no longer be se
   expect(undecided).toHaveLength(2);
 });
 
-it('a service that asks some endpoints for no token is told which', async () => {
-  const { token } = running.target;
-  const open = ['v1/convert/file', 'v1/download/url/get'];
-  const proxy = await startAlteringProxy(
-    running.target.baseUrl,
-    () => undefined,
-    (path) => (open.includes(path) ? `Bearer ${token}` : undefined),
-  );
-  const outcomes = await runRules({ ...running.target, baseUrl: proxy.url, capabilities: {} });
-  await proxy.close();
+it.each([[['v1/convert/file', 'v1/download/url/get']], [['v1/task/response']]])(
+  'a service that asks %j for no token is told so',
+  async (open) => {
+    const { token } = running.target;
+    const proxy = await startAlteringProxy(
+      running.target.baseUrl,
+      () => undefined,
+      (path) => (open.includes(path) ? `Bearer ${token}` : undefined),
+    );
+    const outcomes = await runRules({ ...running.target, baseUrl: proxy.url, capabilities: {} });
+    await proxy.close();
+    const failed = outcomes.filter(({ status }) => status === 'fail');
+    expect(failed.map(({ rule, why }) => [rule, why])).toEqual([
+      [
+        'A request without an Authorization header is refused, on every endpoint',
+        `what takes no Authorization header is ${JSON.stringify(open)}, not []`,
+      ],
+      [
+        'A header other than Bearer with the app token is refused',
+        `what takes Authorization: Bearer wrong-token is ${JSON.stringify(open)}, not []`,
+      ],
+    ]);
+  },
+);
+
+const lookedAt = 'v1/convert/status';
+
+it('the status and the type of each endpoint are looked at', async () => {
+  const outcomes = await runAltered((answer) => {
+    if (!answer.asked.path.endsWith(lookedAt)) return;
+    if (answer.status === 200) answer.status = 201;
+    answer.headers['content-type'] = 'text/html';
+  }, []);
   const failed = outcomes.filter(({ status }) => status === 'fail');
   expect(failed.map(({ rule, why }) => [rule, why])).toEqual([
-    [
-      'A request without an Authorization header is refused, on every endpoint',
-      `what takes no Authorization header is ${JSON.stringify(open)}, not []`,
-    ],
-    [
-      'A header other than Bearer with the app token is refused',
-      `what takes Authorization: Bearer wrong-token is ${JSON.stringify(open)}, not []`,
-    ],
+    ['Responses are JSON objects in the shape of the task response body', expect.stringContaining(lookedAt)],
+    ['Success is HTTP 200', expect.stringContaining(lookedAt)],
   ]);
 });
 

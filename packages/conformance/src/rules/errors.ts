@@ -155,8 +155,9 @@ export const errorRules = [
   ...provocations.flatMap((each) => inSection('Errors', codeRule(each))),
   ...inSection('Errors', {
     async 'Success is HTTP 200'(session) {
-      const replies = [await session.upload(), (await session.converted()).reply, await session.linked()];
-      for (const reply of replies) ensureEqual(reply.status, 200, 'the HTTP status of a success');
+      for (const { path, reply } of await session.validRequests()) {
+        ensureEqual(reply.status, 200, `the HTTP status of a success of ${path}`);
+      }
     },
     async 'In messages, [NAME] is replaced by the name of the offending key, field or parameter'(session) {
       for (const { names, provoke } of provocations) {

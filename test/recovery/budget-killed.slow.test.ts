@@ -30,8 +30,10 @@ it('it is charged no more than its limit and what was in flight, and a higher li
   const client = new FileConversionClient({ client: temporal, taskQueue, app: 'stub' });
   const folders = { out: path.join(folder, 'out'), runs: path.join(folder, 'runs') };
   const request = { name: `batch-${randomUUID()}`, sources: [source], to: 'pdf', ...folders };
+  // All kills may meet the submits of one file.
+  const policies = { ...quickPolicies, maxResubmissions: kills };
   const start = (maxVcredits: number) =>
-    client.startBatch({ ...request, window, maxVcredits, historyLimit: 100, policies: quickPolicies });
+    client.startBatch({ ...request, window, maxVcredits, historyLimit: 100, policies });
 
   let worker = await startWorker(taskQueue);
   const first = await start(limit);
@@ -43,6 +45,7 @@ it('it is charged no more than its limit and what was in flight, and a higher li
     worker = await startWorker(taskQueue);
   }
   const result = await end;
+  expect(result.failures).toEqual({});
   expect(result.status).toBe('budget');
   const inFlight = window * price;
   expect(stub.conversions.size * price).toBeLessThan(limit + inFlight);

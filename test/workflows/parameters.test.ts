@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { DefaultLogger } from '@temporalio/worker';
 import { lookAtJob } from '../../src/activities/look-at-job';
 import { defined } from '../../src/shared/defined';
 import type { ConversionJobInput } from '../../src/shared/job';
@@ -12,8 +12,6 @@ import { until } from '../support/until';
 const logged: string[] = [];
 let rig: ConversionRig;
 beforeAll(async () => {
-  // Another file of this process may have left one, with a logger of its own.
-  await Runtime._instance?.shutdown();
   installQuietRuntime(
     new DefaultLogger('DEBUG', (entry) => void logged.push(JSON.stringify(entry.meta) + entry.message)),
   );

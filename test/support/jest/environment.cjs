@@ -40,6 +40,8 @@ module.exports = class NodeContext extends TestEnvironment {
 
   async teardown() {
     await super.teardown();
+    // Of the SDK's worker, if this file or one before it has loaded that: with the logger and the metrics of this file.
+    await require.cache[require.resolve('@temporalio/worker')]?.exports.Runtime._instance?.shutdown();
     for (const storage of storages) storage.disable();
     storages.clear();
     process.exit = this.exit;

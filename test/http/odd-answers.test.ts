@@ -1,6 +1,6 @@
 import { closeAll, connectTo, failureOf, sendJson, serve, serveTcp } from './loopback';
 
-/** Answers at the edge of the document, one by one; `property.test.ts` looks for more of them. */
+/** Answers at the edge of the document, one by one; `property.slow.test.ts` looks for more of them. */
 
 afterEach(closeAll);
 

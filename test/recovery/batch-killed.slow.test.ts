@@ -7,7 +7,7 @@ import { chargeProblems, conversionsOf } from '../support/invariant';
 import { killableWorkers, type KillableWorkers } from '../support/killable-workers';
 import { until } from '../support/until';
 
-/** The worker of a batch is killed with `kill -9`, and another one takes its place: chaos-batch.slow.test.ts kills again and again. */
+/** The worker of a batch is killed with `kill -9`, and another one takes its place: chaos-batch.nightly.test.ts kills again and again. */
 
 const items = 8;
 

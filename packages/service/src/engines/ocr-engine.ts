@@ -68,7 +68,7 @@ async function textsOfPdf(
     const numbers = pageNumbers(document, request);
     const forms = describeForms(document, numbers, true);
     const pages = numbers.map((number) => pageWithForms(document, number));
-    return Promise.resolve({ texts: pages.map(textOfPage), warnings: forms });
+    return Promise.resolve({ texts: pages.map((page) => textOfPage(page)), warnings: forms });
   });
   const scanned = texts.flatMap((text, index) => (text === '' ? [index] : []));
   if (scanned.length === 0) return { texts, warnings };

@@ -105,25 +105,20 @@ const textObject = 1;
 
 /** The text of a page without what stands outside of it, or is clipped, as what a cell or a row has no room for. */
 function seenText(page: PDFiumPage): string {
-  const { pdfium, handle } = pdfiumOf(page);
+  const { pdfium } = pdfiumOf(page);
   const memory = pdfium.wasmExports.malloc(64);
-  const text = pdfium._FPDFText_LoadPage(handle);
   try {
     const cut = cutTexts(page, memory);
-    if (cut.size === 0) return textOfPage(page);
-    const letters = Array.from({ length: pdfium._FPDFText_CountChars(text) }, (_, index) => {
-      const area = cut.get(pdfium._FPDFText_GetTextObject(text, index));
-      pdfium._FPDFText_GetCharBox(text, index, memory, memory + 8, memory + 16, memory + 24);
+    return textOfPage(page, (text, letter) => {
+      const area = cut.get(pdfium._FPDFText_GetTextObject(text, letter));
+      if (!area) return true;
+      pdfium._FPDFText_GetCharBox(text, letter, memory, memory + 8, memory + 16, memory + 24);
       const [left = 0, right = 0, bottom = 0, top = 0] = new Float64Array(pdfium.HEAPU8.buffer, memory, 4);
       const [x, y] = [(left + right) / 2, (bottom + top) / 2];
-      const isSeen = !area || (x >= area.left && x <= area.right && y >= area.bottom && y <= area.top);
-      // A hyphen at the end of a line.
-      return isSeen ? String.fromCodePoint(pdfium._FPDFText_GetUnicode(text, index)).replace('\u0002', '\ufffe') : ' ';
+      return x >= area.left && x <= area.right && y >= area.bottom && y <= area.top;
     });
-    return letters.join('').replace(/\r\n?/g, '\n');
   } finally {
     pdfium.wasmExports.free(memory);
-    pdfium._FPDFText_ClosePage(text);
   }
 }
 

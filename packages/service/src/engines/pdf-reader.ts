@@ -10,6 +10,8 @@ import {
   failureReason,
   type Warnings,
 } from './conversion';
+import { count } from './input';
+import { pdfiumOf } from './pdfium';
 import { describeForms, pageWithForms } from './pdf-forms';
 import { encodePicture, loadSharp, maxPixels } from './image-engine';
 
@@ -38,8 +40,29 @@ export function pageNumbers(document: PDFiumDocument, { parameters }: Pick<Engin
   return numbers;
 }
 
-export function textOfPage(page: PDFiumPage): string {
-  return page.getText().replace(/\r\n?/g, '\n').trim();
+/** For a sign of which the PDF says no letter. */
+const unknownLetter = '\ufffd';
+const unknownLetters = /\ufffd/g;
+/** Control characters, but for those of lines, and what is no character. */
+const noLetter = /(?![\t\n\r])[\p{Cc}\ufffe\uffff]/u;
+
+/**
+ * The text of a page, or that of its letters that `isSeen` by their number; spaces stand for others. PDFium's own function for it leaves
+ * out as many letters at the end as there are unknown ones before.
+ */
+export function textOfPage(page: PDFiumPage, isSeen: (text: number, letter: number) => boolean = () => true): string {
+  const { pdfium, handle } = pdfiumOf(page);
+  const text = pdfium._FPDFText_LoadPage(handle);
+  const letters = Array.from({ length: pdfium._FPDFText_CountChars(text) }, (_, letter) => {
+    if (!isSeen(text, letter)) return ' ';
+    const code = pdfium._FPDFText_GetUnicode(text, letter);
+    // At the end of a line, which PDFium leaves out.
+    if (pdfium._FPDFText_IsHyphen(text, letter)) return '-\n';
+    const said = code > 0x10ffff ? unknownLetter : String.fromCodePoint(code);
+    return noLetter.test(said) ? unknownLetter : said;
+  });
+  pdfium._FPDFText_ClosePage(text);
+  return letters.join('').replace(/\r\n?/g, '\n').trim();
 }
 
 /** Opens a PDF for as long as `use` takes. */
@@ -68,10 +91,15 @@ export async function withPdf<Result>(
 }
 
 function textOf(pages: readonly PDFiumPage[]): Converted {
-  const texts = pages.map(textOfPage);
+  const texts = pages.map((page) => textOfPage(page));
   const empty = texts.filter((text) => text === '').length;
   const message = `${empty} of ${texts.length} page(s) hold no text, as scanned ones do.`;
   const warnings: Warnings = empty > 0 ? { NO_TEXT: message } : {};
+  const unknown = texts.reduce((sum, text) => sum + count(text, unknownLetters), 0);
+  if (unknown > 0) {
+    warnings['LETTERS_UNKNOWN'] =
+      `Of ${unknown} character(s) the PDF does not say which letter they show; the text has ${unknownLetter} in their place.`;
+  }
   return { data: new TextEncoder().encode(`${texts.join('\n\n\f')}\n`), warnings };
 }
 

@@ -36,6 +36,7 @@ interface Pdfium {
   ) => number;
   _FPDFText_GetTextObject: (text: number, index: number) => number;
   _FPDFText_GetUnicode: (text: number, index: number) => number;
+  _FPDFText_IsHyphen: (text: number, index: number) => number;
   _FPDFText_LoadPage: (page: number) => number;
   _FPDF_ClosePage: (page: number) => void;
   _FPDF_GetFormType: (file: number) => number;

@@ -176,9 +176,8 @@ function takeOne(left: Left, _whole: string, ends: readonly string[]): boolean {
  * in between.
  */
 function splitWords(pages: readonly string[]): (word: string, most: number, take: Take) => number {
-  // PDFium writes U+FFFE for a hyphen at the end of a line.
   const read = pages.map((page) => {
-    const ends = page.matchAll(/([\p{L}\p{N}]+)(?:\ufffe|[-\u00ad\u2010]?\s*(?:\n|$))/gu);
+    const ends = page.matchAll(/([\p{L}\p{N}]+)[-\u00ad\u2010]?\s*(?:\n|$)/gu);
     const lastInLine = Array.from(new Set(Array.from(ends, ([, end = '']) => comparable(end))));
     const text = comparable(page);
     return { letters: text.replace(notALetter, ''), lastInLine, words: [...countWords(text).keys()] };

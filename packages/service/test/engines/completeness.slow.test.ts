@@ -40,7 +40,7 @@ async function textIn(client: TestClient, bytes: Buffer, format: string): Promis
   const entries = entriesOf(text).filter(({ name }) => name.endsWith('ml'));
   const all = entries.length > 0 ? entries.map((entry) => textOfEntry(text, entry)).join('') : text.toString('utf8');
   // Words that a line, a tag or a mark of bold letters splits are whole.
-  return all.replace(/<[^<>]*>|[\s\u200b\ufffe*+|=\\-]|\{\\b |\\textbf\{|\}/g, '');
+  return all.replace(/<[^<>]*>|[\s\u200b*+|=\\-]|\{\\b |\\textbf\{|\}/g, '');
 }
 
 describe('without the programs of a machine', () => {

@@ -6,22 +6,10 @@ import { docx, para, run } from './docx';
 import { odf } from './odf';
 import { printed } from './pdfs';
 import { pptx } from './pptx';
+import { requestOf } from './requests';
 import { inline, xlsx } from './xlsx';
 
 /** What the pages of a program do not show of an office file: pages written by hand in place of the program's. */
-
-function requestOf(reader: string, writer: string) {
-  return {
-    route: { engine: 'libreoffice', reader, writer },
-    inputPath: '',
-    outputPath: '',
-    title: 'a',
-    inputFormat: reader,
-    outputFormat: writer,
-    parameters: {},
-    timeoutMs: 1_000,
-  };
-}
 
 async function unprinted(reader: string, file: Buffer, line: string) {
   return describeUnprinted(requestOf(reader, 'pdf'), file, printed(line));

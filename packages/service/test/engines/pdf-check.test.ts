@@ -1,5 +1,7 @@
 import { checkPdf } from '../../src/engines/pdf-check';
-import { unseenText } from './pdfs';
+import { convertPdf } from '../../src/engines/pdf-reader';
+import { requestOf } from './requests';
+import { printed, unknownLetters, unseenText } from './pdfs';
 
 /** What a PDF that was made here holds, and nobody can read. */
 
@@ -8,5 +10,27 @@ describe('a PDF that is read back', () => {
     expect(await checkPdf(unseenText(), { text: 'Seen Below Clipped', isSet: false })).toEqual({
       TEXT_LOST: 'Not on the pages of the PDF: 2 word(s) (BELOW, CLIPPED) of the document.',
     });
+  });
+
+  it('has all words behind signs of which it does not say what letters they show', async () => {
+    const pdf = unknownLetters(5, ' and the end');
+    expect(await checkPdf(pdf, { text: 'and the end', isSet: true })).toEqual({});
+  });
+});
+
+describe('the text of a PDF', () => {
+  const textOf = async (pdf: Buffer) => {
+    const { data, warnings } = await convertPdf(requestOf('pdf', 'text'), pdf);
+    return [Buffer.from(data).toString(), warnings];
+  };
+
+  it('is whole, and says how many of its signs show letters that nobody knows', async () => {
+    const warnings = { LETTERS_UNKNOWN: expect.stringMatching(/^Of 3 character/) as string };
+    expect(await textOf(unknownLetters(3, ' and the end'))).toEqual(['\ufffd\ufffd\ufffd and the end\n', warnings]);
+    expect(await textOf(printed('Known'))).toEqual(['Known\n', {}]);
+  });
+
+  it('has the hyphens at the ends of lines, and the ends', async () => {
+    expect(await textOf(printed('in-) Tj 0 -14 Td (voices)  Tj 0 -14 Td (end'))).toEqual(['in-\nvoices\nend\n', {}]);
   });
 });

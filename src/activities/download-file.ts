@@ -17,11 +17,11 @@ export function createDownloadFile(dependencies: ActivityDependencies) {
     runAttempt(dependencies, { step: 'download', app: input.app, parking: input }, async (activity) => {
       const { number, heartbeat, signal, jobKey, failure } = activity;
       failure.taskId = input.taskId;
-      failure.isEarlierTask = input.mayBeDelivered === true;
+      failure.isEarlierTask = input.isEarlier === true;
       const turn = activity.countRequests();
       failure.neededBytes = input.neededBytes;
-      // After a park, or in a later run, an earlier attempt may already have written the file.
-      const attempt = input.parked || input.mayBeDelivered ? number + 1 : number;
+      // An attempt before this activity may already have written the file.
+      const attempt = input.parked || input.isEarlier || input.mayBeDelivered ? number + 1 : number;
       const plan = await planDestination(files, { ...input, attempt }, failure);
       if (plan.kind === 'skip') return { skipped: true, requests: failure.requests };
 

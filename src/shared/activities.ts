@@ -157,7 +157,9 @@ export interface DownloadFileInput extends Parking {
   replaces?: ConversionJobInput['replaces'];
   /** Size of what did not fit before. */
   neededBytes?: number;
-  /** An earlier run may have delivered the result: a file with the same bytes counts as this job's. */
+  /** Of a task of an earlier run, which may have delivered the result. */
+  isEarlier?: true;
+  /** This run may have delivered the result. A file with the same bytes counts as this job's. */
   mayBeDelivered?: true;
   /** From the upload. */
   host?: string;

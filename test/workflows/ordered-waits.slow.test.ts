@@ -1,6 +1,8 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { rigOfEachTest } from '../support/conversion-worker';
+import { rigOfEachTest, startRig } from '../support/conversion-worker';
+import { FailingCodec } from '../support/failing-codec';
 import { answerError } from '../support/stub-service';
+import { testTemporalAddress } from '../support/temporal';
 
 /** RETRY-AFTER with codes and statuses beside the document's 429: it is waited for, and costs no file. */
 
@@ -43,6 +45,28 @@ it.each([
     expect(marked).toBe(status === 429 ? 0 : refusals);
   },
 );
+
+it('a download that has delivered, and can not say so before a pause beyond its deadline, knows its file afterwards', async () => {
+  const codec = new FailingCodec();
+  const dataConverter = { payloadCodecs: [codec] };
+  const own = await startRig({ temporal: { address: testTemporalAddress(), namespace: 'default', dataConverter } });
+  try {
+    let downloads = 0;
+    own.stub.on('download/url', (seen, response) => {
+      downloads += 1;
+      if (downloads === 1) codec.poison = '"sha256"';
+      if (downloads === 2) answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '6' });
+      else own.stub.answerAsAlways(seen, response);
+    });
+    const policies = { downloadDeadline: '5 seconds' } as const;
+    const result = await own.client.convert(await own.request({ destination: `${own.folder}/out/`, policies }));
+    expect(result.status).toBe('succeeded');
+    expect(downloads).toBe(3);
+    expect(own.stub.count('convert/file')).toBe(1);
+  } finally {
+    await own.close();
+  }
+});
 
 /** What had its turn when a refusal came may still be sent: it waits for its fence. */
 const underWayMs = 1_000;

@@ -1,29 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { Payload, PayloadCodec } from '@temporalio/common';
 import type { ConversionFailedError } from '../../src/client/conversion-handle';
 import { startRig, type ConversionRig } from '../support/conversion-worker';
+import { FailingCodec } from '../support/failing-codec';
 import { answerJson } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 import { startTemporalProxy, type Refusal } from '../support/temporal-proxy';
 
 /** Answers of a submit that Temporal can't be told: the conversion was accepted, so nothing may be sent again in silence. */
-
-/** Fails for the first payload that holds a text, once it is armed. */
-class FailingCodec implements PayloadCodec {
-  poison: string | undefined;
-
-  encode(payloads: Payload[]): Promise<Payload[]> {
-    const { poison } = this;
-    const isPoisoned = payloads.some(({ data }) => poison !== undefined && Buffer.from(data ?? []).includes(poison));
-    if (!isPoisoned) return Promise.resolve(payloads);
-    this.poison = undefined;
-    return Promise.reject(new Error('the key server is away'));
-  }
-
-  decode(payloads: Payload[]): Promise<Payload[]> {
-    return Promise.resolve(payloads);
-  }
-}
 
 const codec = new FailingCodec();
 let rig: ConversionRig;

@@ -170,7 +170,7 @@ class ConversionJob extends JobParts {
       destination,
       onExisting: this.policies.onExisting,
       replaces: this.replaces,
-      ...(report.taskId === this.progress.earlierTaskId && { mayBeDelivered: true as const }),
+      ...(report.taskId === this.progress.earlierTaskId && { isEarlier: true as const }),
       ...(this.host !== undefined && { host: this.host }),
     };
     const summary = `to ${lastSegment(destination)}${destination.endsWith('/') ? '/' : ''}`;

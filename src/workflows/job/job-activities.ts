@@ -49,12 +49,12 @@ export function createJobActivities(policies: ResolvedPolicies, waits: OrderedWa
   const transfer = { heartbeatTimeout, retry, cancellationType };
   const step = <T>(
     { deadlineMs, ...options }: ActivityOptions & { deadlineMs: number },
-    run: (proxy: ConversionActivities) => Promise<T>,
+    run: (proxy: ConversionActivities, isAgain: boolean) => Promise<T>,
     explain?: (error: unknown) => unknown,
   ) =>
     waits.obey(
       deadlineMs,
-      (scheduleToCloseTimeout) => run(activities({ ...options, scheduleToCloseTimeout })),
+      (scheduleToCloseTimeout, isAgain) => run(activities({ ...options, scheduleToCloseTimeout }), isAgain),
       explain,
     );
   const whenRepeatSafe = (error: unknown) => asCancellation(error, { isRepeatSafe: true });
@@ -95,7 +95,11 @@ export function createJobActivities(policies: ResolvedPolicies, waits: OrderedWa
       ),
 
     downloadFile: (input: DownloadFileInput, { summary, deadlineMs }: StepOptions) =>
-      step({ ...transfer, summary, deadlineMs }, (run) => run['conversion.downloadFile'](input), whenRepeatSafe),
+      step(
+        { ...transfer, summary, deadlineMs },
+        (run, isAgain) => run['conversion.downloadFile'](isAgain ? { ...input, mayBeDelivered: true } : input),
+        whenRepeatSafe,
+      ),
 
     /** Removes what a job without a result left at the destination. */
     discardDownload: (input: DiscardDownloadInput) =>
@@ -150,7 +154,7 @@ export class OrderedWaits {
    */
   async obey<T>(
     deadlineMs: number,
-    run: (deadlineMs: number) => Promise<T>,
+    run: (deadlineMs: number, isAgain: boolean) => Promise<T>,
     explain: (error: unknown) => unknown = (error) => error,
   ): Promise<T> {
     const deadline = Date.now() + deadlineMs;
@@ -158,7 +162,7 @@ export class OrderedWaits {
     let leftMs = deadlineMs;
     for (let isFirst = true; ; isFirst = false) {
       try {
-        return await run(leftMs);
+        return await run(leftMs, !isFirst);
       } catch (error) {
         if (isFirst && wasNeverTaken(error)) continue;
         const order = readOrder(error);

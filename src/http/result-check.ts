@@ -46,6 +46,8 @@ const plain = ['adoc', 'csv', 'md', 'org', 'rst', 'srt', 'tex', 'tsv', 'txt', 'v
 const prolog = '^(?:\\xef\\xbb\\xbf)?\\s*(?:<\\?xml[^>]*>\\s*)?(?:<!--[^]*?-->\\s*)*';
 const beginOfPage = new RegExp(`${prolog}<(?:!doctype\\s+html|html|head|body|h1|title|center)\\b`, 'i');
 const anyElement = new RegExp(`${prolog}<[a-z][a-z0-9-]*[\\s/>]`, 'i');
+/** What a store of objects answers in place of a file. */
+const storeError = new RegExp(`${prolog}<Error>\\s*<Code>[^<]*</Code>\\s*<Message>`);
 const pageType = /^(?:text\/html|application\/xhtml\+xml)\b/i;
 /** How no text begins. Only what is sure: a text may be about GIF89a. */
 const binary = new RegExp(
@@ -72,14 +74,17 @@ export function problemOfResult(result: {
   if (start.length === 0) return 'the file is empty';
   const format = formatOf(output);
   const text = start.subarray(0, checkedBytes).toString('latin1');
-  const isMarkup = markup.includes(format);
-  if ((isMarkup || plain.includes(format)) && binary.test(text)) return `what came is no text, as a ${format} file is`;
+  const [isMarkup, isPlain] = [markup.includes(format), plain.includes(format)];
+  if ((isMarkup || isPlain) && binary.test(text)) return `what came is no text, as a ${format} file is`;
+  if ((isMarkup || isPlain) && !isSized && storeError.test(text)) {
+    return `a store's error came in place of the ${format} file`;
+  }
   if (format === '' || isMarkup) return undefined;
   const expected = signatures.get(format);
   if (expected?.test(text)) return undefined;
   const isPage = beginOfPage.test(text);
   // What something in between answers has hardly the size that the service has told.
-  const mayBePage = isPage || (plain.includes(format) && !isSized && anyElement.test(text));
+  const mayBePage = isPage || (isPlain && !isSized && anyElement.test(text));
   if ((isPage && expected) || (mayBePage && pageType.test(contentType))) {
     return `a web page came in place of the ${format} file`;
   }
@@ -113,6 +118,14 @@ const ends: readonly [formats: readonly string[], begin: RegExp, last: RegExp][]
   [['png'], /^\x89PNG/, /IEND/],
   [['jpeg', 'jpg'], /^\xff\xd8/, /\xff\xd9/],
   [['ipynb', 'json'], /^(?:\xef\xbb\xbf)?\s*[[{]/, /[\]}][\s\0]*$/],
+  [['gif'], /^GIF8/, /;[\s\0]*$/],
+  [['rtf'], /^\s*\{\\rtf/, /\}[\s\0]*$/],
+  [['fb2', 'svg', 'xhtml', 'xml'], /^(?:\xef\xbb\xbf)?\s*<\?xml\b/, />[\s\0]*$/],
+];
+/** Where the beginning of a format says how many bytes there are, and how many more. Who writes it to a pipe does not know it. */
+const sizes: readonly [begin: RegExp, at: number, more: number][] = [
+  [/^RIFF(?!\xff{4})[^]{4}(WAVE|WEBP)/, 4, 8],
+  [/^BM[^]{12}/, 2, 0],
 ];
 /** What the first file in an OpenDocument or EPUB names, as it begins. */
 const mediaTypes = new Map([
@@ -144,7 +157,8 @@ export function problemOfEnd(result: {
   const [start, end] = [result.start.subarray(0, checkedBytes).toString('latin1'), result.end.toString('latin1')];
   const isZip = signatures.has(format) && start.startsWith('PK\x03\x04');
   const last = isZip ? endOfZip : ends.find(([formats, begin]) => formats.includes(format) && begin.test(start))?.[2];
-  const isCut = format === 'webp' && start.startsWith('RIFF') && result.start.readUInt32LE(4) + 8 > result.bytes;
+  const [, at = 0, more = 0] = signatures.has(format) ? (sizes.find(([begin]) => begin.test(start)) ?? []) : [];
+  const isCut = at > 0 && result.start.readUInt32LE(at) + more > result.bytes;
   const lacksEnd = isCut || last?.test(end) === false;
   if (lacksEnd && !result.isSized) return `the end of the ${format} file is missing`;
   const type = mediaType.exec(start)?.[1];

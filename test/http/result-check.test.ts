@@ -9,6 +9,9 @@ const entry = (name: string) => `PK\x03\x04${'\0'.repeat(26)}${name}`;
 const directory = (...names: string[]) =>
   names.map((name) => `PK\x01\x02${'\0'.repeat(42)}${name}`).join('') + `PK\x05\x06${'\0'.repeat(18)}`;
 
+const storeError =
+  '<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>NoSuchKey</Code><Message>It does not exist.</Message></Error>';
+
 const page = '\n<!-- proxy -->\n<!DOCTYPE html><html><body>502</body></html>';
 
 it.each([
@@ -55,6 +58,8 @@ it.each([
   ['<html>', 'docx', undefined, 'a web page'],
   ['<h1>Bad Gateway</h1>', 'txt', 'text/html; charset=utf-8', 'a web page'],
   ['Bad Gateway', 'pdf', 'text/plain', 'does not begin like a pdf file'],
+  [storeError, 'txt', 'application/xml', "a store's error came in place of the txt file"],
+  [storeError, 'xml', undefined, "a store's error"],
   ['RIFF1234WAVEfmt ', 'webp', undefined, 'does not begin like a webp file'],
   ['{"error":{"code":"BUSY"}}', 'mp3', 'application/json', 'does not begin like a mp3 file'],
   // Nobody asked for a password.
@@ -106,6 +111,15 @@ describe('the end of a body', () => {
     ['"', 'text"', { output: 'json' }],
     ['{\0"\0', '}\0', { output: 'json' }],
     ['RIFF\x08\0\0\0WEBP', 'VP8 ', { output: 'webp' }],
+    // Written to a pipe.
+    ['RIFF\xff\xff\xff\xffWAVE', 'data', { output: 'wav' }],
+    [`BM\x10\0\0\0${'\0'.repeat(8)}`, '\0\0', { output: 'bmp' }],
+    ['GIF89a', '\0;', { output: 'gif' }],
+    ['{\\rtf1', '}}\r\n\0', { output: 'rtf' }],
+    ['<?xml version="1.0"?><a>', '</a>\n<!-- its end -->\n', { output: 'xml' }],
+    ['<?xml version="1.0"?><a>', 'cut', { output: 'xml', isSized: true }],
+    // HTML leaves its end to whoever reads it.
+    ['<!doctype html>', 'to its end', { output: 'html' }],
     [`${entry('mimetype')}application/vnd.oasis.opendocument.text-template`, directory('mimetype'), { output: 'odt' }],
   ])('%j ... %j is taken', (start, end, expected) => {
     expect(told(start, end, expected)).toBeUndefined();
@@ -113,6 +127,11 @@ describe('the end of a body', () => {
 
   it.each([
     ['RIFF\x09\0\0\0WEBP', 'VP8 ', { output: 'webp' }, 'the end of the webp file is missing'],
+    ['RIFF\x09\0\0\0WAVE', 'data', { output: 'wav' }, 'the end of the wav file'],
+    [`BM\x20\0\0\0${'\0'.repeat(8)}`, '\0\0', { output: 'bmp' }, 'the end of the bmp file'],
+    ['GIF89a', 'cut', { output: 'gif' }, 'the end of the gif file'],
+    ['{\\rtf1', '} cut', { output: 'rtf' }, 'the end of the rtf file'],
+    ['<?xml version="1.0"?><a>', '</a><b', { output: 'xml' }, 'the end of the xml file'],
     [entry('a.xml'), directory('word/document.xml').slice(0, -12), { output: 'docx' }, 'the end of the docx file'],
     [
       `${entry('mimetype')}application/epub+zip`,

@@ -22,6 +22,8 @@ function normalise(text: string): string {
   );
 }
 
+/** A page gives back the end of a line of theirs before what a hyphen at its beginning splits. */
+const fromRight = /[\p{Script=Arabic}\p{Script=Hebrew}]/u;
 const isArabic = /\p{Script=Arabic}/u;
 const arabic = '[\\u0621-\\u064a\\u0671-\\u06d3]';
 /** What stretches the words of a line: a PDF may give it back as the digit of its glyph. */
@@ -180,13 +182,15 @@ function splitWords(pages: readonly string[]): (word: string, most: number, take
     const ends = page.matchAll(/([\p{L}\p{N}]+)[-\u00ad\u2010]?\s*(?:\n|$)/gu);
     const lastInLine = Array.from(new Set(Array.from(ends, ([, end = '']) => comparable(end))));
     const text = comparable(page);
-    return { letters: text.replace(notALetter, ''), lastInLine, words: [...countWords(text).keys()] };
+    const isFromRight = fromRight.test(page);
+    return { letters: text.replace(notALetter, ''), lastInLine, words: [...countWords(text).keys()], isFromRight };
   });
-  const parts = (whole: string) => Array.from(whole, (_, index) => index).slice(1);
+  const parts = (whole: string) =>
+    Array.from(whole, (_, at) => [whole.slice(0, at), whole.slice(at)] as const).slice(1);
   const isSplit = (whole: string, page: number, take: Take) => {
-    const { letters = '', lastInLine = [] } = read[page] ?? {};
-    return parts(whole).some((at) => {
-      const [start, end] = [whole.slice(0, at), whole.slice(at)];
+    const { letters = '', lastInLine = [], isFromRight = false } = read[page] ?? {};
+    const swapped = isFromRight ? parts(whole).map(([start, end]) => [end, start] as const) : [];
+    return [...parts(whole), ...swapped].some(([start, end]) => {
       if (!letters.includes(start)) return false;
       // The word may be a piece of a longer one, or be split more than once.
       const lasts = lastInLine.filter((last) => last.endsWith(start) || start.endsWith(last));

@@ -14,7 +14,7 @@ import { until } from '../support/until';
 /** Runs a job that is refused as its case says, and checks what became of it. */
 type Reaction = (refusal: Pick<Refusal, 'code' | 'at'>) => { title: string; run: () => Promise<void> };
 
-/** All at once would keep this thread so busy that Temporal takes steps for lost, and their requests are told by nobody. */
+/** All at once would keep this thread so busy that Temporal takes steps for lost. */
 const lanes = 30;
 
 const always = Number.POSITIVE_INFINITY;
@@ -57,8 +57,16 @@ async function runJob(refusal: Refusal, { output = 'pdf', policies, meanwhile }:
     },
   );
   const { result, failure } = ending;
-  expect((result ?? failure?.details)?.requests).toBe(job.seen.length);
+  const told = (result ?? failure?.details)?.requests;
+  if (await hasLostStep(handle.workflowId)) expect(told).toBeLessThanOrEqual(job.seen.length);
+  else expect(told).toBe(job.seen.length);
   return { ...ending, requests: service.requestsOf(job), pauseMs: service.pauseOf(job) };
+}
+
+/** On a machine so busy that Temporal takes a step for lost, nobody tells its requests. */
+async function hasLostStep(workflowId: string): Promise<boolean> {
+  const events = await rig.events(workflowId);
+  return events.some(({ activityTaskStartedEventAttributes: started }) => started?.lastFailure?.timeoutFailureInfo);
 }
 
 const complete = { 'upload/file': 1, 'convert/file': 1, 'task/response': 1, 'download/url': 1, 'download/url/get': 1 };

@@ -88,6 +88,14 @@ describe('LaTeX', () => {
     expect(read).toEqual({ text, warning: {} });
   });
 
+  it('a letter has its sender, its date and who signs it', async () => {
+    const said = String.raw`\address{2 Side Road \\ Town}\signature{Jo Writer}\date{1 May}`;
+    const body = String.raw`\begin{letter}{Bo \\ Old Road}\opening{Dear Bo,}Thanks.\closing{Yours,}\cc{Al}\end{letter}`;
+    const read = await converted('a.tex', `\\documentclass{letter}${said}\\begin{document}${body}\\end{document}`);
+    const text = 'Bo Old Road 2 Side Road Town 1 May Dear Bo, Thanks. Yours, Jo Writer cc: Al';
+    expect(read).toEqual({ text, warning: {} });
+  });
+
   it('commands that are left out with their text are counted and named, and no others', async () => {
     const { warning } = await latex(
       String.raw`\hspace*{1cm}\pagestyle{plain}\setlength{\a}{1pt}\index{a}\phantom{b}\unknown{} a \cvitem{b}{c} \cvitem{d}{e} \textohmeter \begin{tikzpicture}\node{f};\end{tikzpicture}`,

@@ -11,6 +11,7 @@ import {
   type ConversionSource,
 } from '../shared/job';
 import { isFormatName, parametersKey, problemOfParameters } from '../shared/parameters';
+import { problemOfDuration } from '../shared/duration';
 import { conversionModes, onExistingChoices, policies } from '../shared/policies';
 
 export const nonEmptyText = z.string().min(1);
@@ -21,10 +22,10 @@ export function formatLike(example: string) {
   return z.string().refine(isFormatName, `must be a format name such as ${example}`);
 }
 
-const duration = z.union([
-  z.number().positive(),
-  z.string().regex(/^\d+(\.\d+)?\s*(ms|s|m|h|d|w|[a-z]+)$/i, "must be milliseconds or text such as '10 minutes'"),
-]);
+const duration = z.unknown().superRefine((value, context) => {
+  const message = problemOfDuration(value);
+  if (message !== undefined) context.addIssue({ code: 'custom', message });
+});
 
 function policyValue(policy: (typeof policies)[keyof typeof policies]): z.ZodType {
   switch (policy.kind) {

@@ -34,6 +34,8 @@ export interface StartOptions extends WorkflowStart {
 }
 
 const schema = z.looseObject({
+  // As Temporal takes it.
+  workflowId: z.string().min(1).max(1_000).optional(),
   onRunning: z.enum(['fail', 'attach']).optional(),
   tags: z
     .array(z.string().refine(isTag, 'must be 1 to 100 characters, without double quotes and backslashes'))

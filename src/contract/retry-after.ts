@@ -21,7 +21,8 @@ export function parseHours(message: string): number | undefined {
 /** Requires the weekday of an HTTP date: `Date.parse` alone would accept many other texts. */
 function secondsUntil(text: string, nowMs: number): number | undefined {
   if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /.test(text)) return undefined;
-  const atMs = Date.parse(text);
+  // The oldest form names no zone, and means the same one.
+  const atMs = Date.parse(/ \d{4}$/.test(text) ? `${text} GMT` : text);
   if (Number.isNaN(atMs)) return undefined;
   // A date in the past means no wait: the clocks differ, or the response took long.
   return Math.max(0, Math.ceil((atMs - nowMs) / 1000));

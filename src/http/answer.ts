@@ -35,8 +35,7 @@ export function readAnswer(answer: RawAnswer, quote: Quote): ReadAnswer {
 export function findRefusal(answer: RawAnswer, json: unknown, quote: Quote): ConversionApiError | undefined {
   const { endpoint, httpStatus, headers } = answer;
   const documented = findDocumentError(json);
-  const isPassing = httpStatus === 408 || httpStatus === 429 || httpStatus >= 500;
-  const retryAfterSeconds = isPassing ? readRetryAfter(headers) : undefined;
+  const retryAfterSeconds = orderedWait(httpStatus, headers, documented?.code);
   const asked = headers['retry-after'] ?? '';
   const shortened =
     retryAfterSeconds === longestRetryAfterSeconds ? ` (RETRY-AFTER: ${quote(asked)}; 31 days are waited)` : '';
@@ -66,6 +65,12 @@ export function findRefusal(answer: RawAnswer, json: unknown, quote: Quote): Con
     mayHaveExecuted: httpStatus !== 429,
     retryAfterSeconds,
   });
+}
+
+/** Seconds that RETRY-AFTER orders, where the status or the code says that it passes. */
+export function orderedWait(httpStatus: number, headers: IncomingHttpHeaders, code = ''): number | undefined {
+  const isPassing = httpStatus === 408 || httpStatus === 429 || httpStatus >= 500;
+  return isPassing || lookUpErrorCode(code)?.class === 'rate' ? readRetryAfter(headers) : undefined;
 }
 
 /** The error for a response that is a success by its status but cannot be used. */

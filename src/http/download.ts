@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { endpoints } from '../contract/endpoints';
 import { lookUpErrorCode } from '../contract/error-codes';
 import type { DownloadTarget } from './address';
-import { findRefusal, isTaskAnswer, parseJson } from './answer';
+import { findRefusal, isTaskAnswer, orderedWait, parseJson } from './answer';
 import { peekBytes, type ServiceConnection } from './connection';
 import type { DownloadStream, DownloadTicket, RequestOptions, ResultOptions } from './conversion-api';
 import { ConversionApiError, unreadableAnswer } from './errors';
@@ -72,11 +72,11 @@ async function readDownload(
   // HTTP 200 is the only status that carries the file; elsewhere a 204 or 206 would count as a success.
   if (httpStatus !== 200) {
     const text = await connection.readText(endpoint, answer);
-    if (!own) throw foreignRefusal(httpStatus, url);
+    if (!own) throw foreignRefusal(answer, url);
     const error = findRefusal({ ...answer, endpoint, text }, parseJson(text), connection.quote);
     throw error ?? unreadableAnswer(endpoint, `HTTP ${httpStatus} in place of the file`, { httpStatus });
   }
-  if (!['', 'identity'].includes(headers['content-encoding'] ?? '')) {
+  if (!['', 'identity'].includes(headers['content-encoding']?.toLowerCase() ?? '')) {
     body.destroy();
     throw unreadableAnswer(endpoint, 'the file came with a content encoding that was not asked for', { httpStatus });
   }
@@ -176,13 +176,14 @@ function isChunked(transferEncoding: string | string[] | undefined): boolean {
 }
 
 /** A storage host's error page may repeat the signed link, so it is not quoted. */
-function foreignRefusal(httpStatus: number, url: URL): ConversionApiError {
+function foreignRefusal({ httpStatus, headers }: ExchangeAnswer, url: URL): ConversionApiError {
   return new ConversionApiError({
     code: `HTTP_${httpStatus}`,
     message: `${endpoint}: ${url.origin}, where the service keeps the file, answered HTTP ${httpStatus}`,
     endpoint,
     httpStatus,
     mayHaveExecuted: httpStatus !== 429,
+    retryAfterSeconds: orderedWait(httpStatus, headers),
   });
 }
 

@@ -40,7 +40,7 @@ export class ConversionApiError extends Error {
   /** The task in the response, if it is not over, was charged or succeeded: poll it to learn the outcome. */
   readonly taskId: string | undefined;
   /**
-   * How long to wait before the next attempt, in full: RETRY-AFTER of a 429 or 503, the wait that a FREE_APP_LIMITED
+   * How long to wait before the next attempt, in full: RETRY-AFTER, the wait that a FREE_APP_LIMITED
    * message gives, or the time until the next turn at the rate limit.
    */
   readonly retryAfterSeconds: number | undefined;

@@ -8,10 +8,15 @@ const officeOpenXml = zipOf('\\[Content_Types\\]\\.xml|_rels/|docProps/|word/|xl
  * begin with anything.
  */
 const starts = [
+  ['7z', '7z\xbc\xaf'],
+  ['aac', '\xff[\xf0-\xff]|ADIF|ID3'],
+  ['avi', 'RIFF[^]{4}AVI '],
   ['bmp', 'BM'],
+  // Of some programs RTF or XML.
+  ['doc ppt xls', '\xd0\xcf\x11\xe0|\xdb\xa5|\x31\xbe|\x09[\0\x02\x04\x08]|\\{\\\\rtf|<\\?xml'],
   ['docm docx dotm dotx potx ppsx pptm pptx xlsb xlsm xlsx xltx', `(?!${openDocument})PK`],
   ['epub odg odp ods odt ott', `(?!${officeOpenXml})PK`],
-  ['eps ps', '\x04?%!|\xc5\xd0\xd3\xc6'],
+  ['eps ps', '(?:\x1b%-12345X[^]*)?\\s*\x04?%!|\xc5\xd0\xd3\xc6'],
   ['flac', 'fLaC|ID3'],
   ['gif', 'GIF8'],
   ['gz', '\x1f\x8b'],
@@ -19,15 +24,19 @@ const starts = [
   // UTF-8, with or without a byte order mark, or UTF-16.
   ['ipynb json', '(?:\xef\xbb\xbf)?[ \\t\\r\\n]*["[{\\-\\dtfn]|\xff\xfe|\xfe\xff|[^]?\0'],
   ['jpeg jpg', '\xff\xd8\xff'],
-  ['avif heic m4a m4v mp4', '[^]{4}ftyp'],
+  ['jp2', '[^]{4}jP  |\xff\x4f'],
+  ['avif heic m4a m4v mov mp4', '[^]{4}(?:ftyp|free|mdat|moov|skip|wide)'],
   ['mkv webm', '\x1a\x45\xdf\xa3'],
-  ['mp3', 'ID3|\xff[\xe0-\xff]'],
+  ['mobi', '[^]{60}BOOKMOBI'],
+  ['mp3', '\0*(?:ID3|\xff[\xe0-\xff])|APETAGEX|RIFF'],
   ['oga ogg opus', 'OggS'],
   // Some programs write a line or two before it.
   ['pdf', '[^]*%PDF-'],
   ['png', '\x89PNG'],
   ['psd', '8BPS'],
-  ['rtf', '\\s*\\{\\\\rtf'],
+  ['rar', 'Rar!'],
+  ['rtf', '(?:\xef\xbb\xbf)?\\s*\\{\\\\rtf'],
+  ['svg', '(?:\xef\xbb\xbf)?\\s*<(?:\\?xml|!--|!DOCTYPE\\s+svg|[\\w:]*svg\\b)|\xff\xfe|\xfe\xff|\x1f\x8b'],
   ['tif tiff', 'II[*+]\0|MM\0[*+]'],
   ['wav', '(RIFF|RF64)[^]{4}WAVE'],
   ['webp', 'RIFF[^]{4}WEBP'],
@@ -51,7 +60,7 @@ const storeError = new RegExp(`${prolog}<Error>\\s*<Code>[^<]*</Code>\\s*<Messag
 const pageType = /^(?:text\/html|application\/xhtml\+xml)\b/i;
 /** How no text begins. Only what is sure: a text may be about GIF89a. */
 const binary = new RegExp(
-  `^(?:\x89PNG\\r\\n|\xff\xd8\xff|GIF8[79]a[^]*\0|RIFF[^]{4}(?:WAVE|WEBP)|OggS\0|\xd0\xcf\x11\xe0|%PDF-\\d\\.\\d\\s[^]*\\d obj\\b|${openDocument}|${officeOpenXml})`,
+  `^(?:\x89PNG\\r\\n|\xff\xd8\xff[\xdb\xe0-\xef]|GIF8[79]a[^]*\0|RIFF[^]{4}(?:WAVEfmt |WEBPVP8)|OggS\0|\xd0\xcf\x11\xe0|%PDF-\\d\\.\\d\\s[^]*\\d obj\\b|${openDocument}|${officeOpenXml})`,
 );
 
 /** Bytes that `problemOfResult` looks at. */
@@ -71,18 +80,19 @@ export function problemOfResult(result: {
   isSized: boolean;
 }): string | undefined {
   const { start, contentType = '', output, isSized } = result;
-  if (start.length === 0) return 'the file is empty';
   const format = formatOf(output);
   const text = start.subarray(0, checkedBytes).toString('latin1');
   const [isMarkup, isPlain] = [markup.includes(format), plain.includes(format)];
+  // A text may have nothing to say.
+  if (start.length === 0) return isPlain && isSized ? undefined : 'the file is empty';
   if ((isMarkup || isPlain) && binary.test(text)) return `what came is no text, as a ${format} file is`;
   if ((isMarkup || isPlain) && !isSized && storeError.test(text)) {
     return `a store's error came in place of the ${format} file`;
   }
-  if (format === '' || isMarkup) return undefined;
+  if (format === '' || (isMarkup && format !== 'xml')) return undefined;
   const expected = signatures.get(format);
-  if (expected?.test(text)) return undefined;
   const isPage = beginOfPage.test(text);
+  if (!isPage && expected?.test(text)) return undefined;
   // What something in between answers has hardly the size that the service has told.
   const mayBePage = isPage || (isPlain && !isSized && anyElement.test(text));
   if ((isPage && expected) || (mayBePage && pageType.test(contentType))) {
@@ -109,19 +119,20 @@ const mainParts = new Map(
     .map((line) => line.split(' '))
     .flatMap((family) => family.map((format) => [format, family.at(-1)] as const)),
 );
-const directoryEnd = 'PK\x05\x06';
-/** With all of its 22 bytes. */
-const endOfZip = new RegExp(`${directoryEnd}[^]{18}`);
-/** What a result ends with that begins so. */
+/** What a result ends with that begins so, but for blanks: not what its parts end with. */
 const ends: readonly [formats: readonly string[], begin: RegExp, last: RegExp][] = [
   [['pdf'], /%PDF-/, /%%EOF/],
   [['png'], /^\x89PNG/, /IEND/],
   [['jpeg', 'jpg'], /^\xff\xd8/, /\xff\xd9/],
-  [['ipynb', 'json'], /^(?:\xef\xbb\xbf)?\s*[[{]/, /[\]}][\s\0]*$/],
-  [['gif'], /^GIF8/, /;[\s\0]*$/],
-  [['rtf'], /^\s*\{\\rtf/, /\}[\s\0]*$/],
-  [['fb2', 'svg', 'xhtml', 'xml'], /^(?:\xef\xbb\xbf)?\s*<\?xml\b/, />[\s\0]*$/],
+  // One value, or one in each line.
+  [['ipynb', 'json'], /^(?:\xef\xbb\xbf)?\s*\[/, /\]$|\n\{[^\n]*\}$/],
+  [['ipynb', 'json'], /^(?:\xef\xbb\xbf)?\s*\{/, /[\]}]$/],
+  [['gif'], /^GIF8/, /;$/],
+  [['rtf'], /^\s*\{\\rtf/, /\}$/],
+  [['fb2', 'svg', 'xhtml', 'xml'], /^(?:\xef\xbb\xbf)?\s*<\?xml\b/, />$/],
 ];
+/** How far from the end that may be. */
+const lastBytes = 1_024;
 /** Where the beginning of a format says how many bytes there are, and how many more. Who writes it to a pipe does not know it. */
 const sizes: readonly [begin: RegExp, at: number, more: number][] = [
   [/^RIFF(?!\xff{4})[^]{4}(WAVE|WEBP)/, 4, 8],
@@ -156,10 +167,10 @@ export function problemOfEnd(result: {
   const format = formatOf(result.output);
   const [start, end] = [result.start.subarray(0, checkedBytes).toString('latin1'), result.end.toString('latin1')];
   const isZip = signatures.has(format) && start.startsWith('PK\x03\x04');
-  const last = isZip ? endOfZip : ends.find(([formats, begin]) => formats.includes(format) && begin.test(start))?.[2];
+  const last = isZip ? undefined : ends.find(([formats, begin]) => formats.includes(format) && begin.test(start))?.[2];
   const [, at = 0, more = 0] = signatures.has(format) ? (sizes.find(([begin]) => begin.test(start)) ?? []) : [];
   const isCut = at > 0 && result.start.readUInt32LE(at) + more > result.bytes;
-  const lacksEnd = isCut || last?.test(end) === false;
+  const lacksEnd = isCut || (isZip && !hasZipEnd(result.end)) || last?.test(lastOf(result.end)) === false;
   if (lacksEnd && !result.isSized) return `the end of the ${format} file is missing`;
   const type = mediaType.exec(start)?.[1];
   if (type !== undefined && !type.startsWith(mediaTypes.get(format) ?? type)) {
@@ -169,4 +180,22 @@ export function problemOfEnd(result: {
   const own = mainParts.get(format);
   if (part === undefined || own === undefined || part === own) return undefined;
   return `what came is no ${format} file: it holds ${part}`;
+}
+
+/** The end without blanks behind it. */
+function lastOf(end: Buffer): string {
+  let length = end.length;
+  while (length > 0 && blanks.has(end[length - 1])) length -= 1;
+  return end.toString('latin1', Math.max(length - lastBytes, 0), length);
+}
+
+const blanks = new Set<number | undefined>(Buffer.from('\0\t\n\r '));
+
+/** A zip that another holds has such an end too, and more behind it than its comment. */
+function hasZipEnd(end: Buffer): boolean {
+  for (let at = end.lastIndexOf('PK\x05\x06'); at !== -1; at = at === 0 ? -1 : end.lastIndexOf('PK\x05\x06', at - 1)) {
+    const after = at + 22;
+    if (after <= end.length && after + end.readUInt16LE(at + 20) === end.length) return true;
+  }
+  return false;
 }

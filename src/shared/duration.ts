@@ -21,3 +21,12 @@ export function durationMs(value: unknown): number {
   const found = units.find(([names]) => names.test(unit.toLowerCase()));
   return Number(amount) * (found?.[1] ?? Number.NaN);
 }
+
+const longestYears = 100;
+
+/** Why a value is no duration of a policy; undefined if it is one. */
+export function problemOfDuration(value: unknown): string | undefined {
+  const milliseconds = durationMs(value);
+  if (milliseconds > 0 && milliseconds <= longestYears * 365.25 * day) return undefined;
+  return `must be milliseconds above 0 or text such as '10 minutes', at most ${longestYears} years, not ${JSON.stringify(value)}`;
+}

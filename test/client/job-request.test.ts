@@ -24,6 +24,8 @@ describe('toJobInput', () => {
     [{ source: '', output: 'pdf' }, 'source'],
     [{ source: 'a.md', output: '../pdf' }, 'output'],
     [{ source: 'a.md', output: 'pdf', policies: { uploadDeadline: 'soon' } }, 'policies.uploadDeadline'],
+    [{ source: 'a.md', output: 'pdf', policies: { conversionDeadline: 1e16 } }, 'at most 100 years'],
+    [{ source: 'a.md', output: 'pdf', policies: { uploadDeadline: '0 s' } }, 'policies.uploadDeadline'],
     [{ source: 'a.md', output: 'pdf', policies: { maxResubmissions: -1 } }, 'policies.maxResubmissions'],
     [{ source: 'a.md', output: 'pdf', onExisting: 'replace' as 'fail' }, 'onExisting'],
     [{ source: 'a.md', output: 'pdf', parameters: { output: 'html' } }, 'parameters'],

@@ -86,6 +86,7 @@ it('jobs of a batch have its priority key, if it was started with one', async ()
 });
 
 it.each<[StartOptions, RegExp]>([
+  [{ workflowId: '' }, /workflowId/],
   [{ tags: [''] }, /tags\.0/],
   [{ tags: ['the "good" ones'] }, /tags\.0: must be .* without double quotes/],
   [{ tags: Array.from({ length: 21 }, String) }, /tags/],

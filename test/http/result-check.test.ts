@@ -47,6 +47,17 @@ it.each([
   ['null', 'json'],
   ['\xff\xfe{\0', 'json'],
   ['{\0', 'json'],
+  ['\xd0\xcf\x11\xe0', 'xls'],
+  ['{\\rtf1', 'doc'],
+  ['\xef\xbb\xbf{\\rtf1', 'rtf'],
+  ['<?xml version="1.0"?>\n<svg>', 'svg'],
+  ['<svg:svg ', 'svg'],
+  ['RIFF1234AVI LIST', 'avi'],
+  ['\0\0\0\x08wide\0\0\0\x18mdat', 'mov'],
+  ['\0\0\0\xff\xfb', 'mp3'],
+  ['\x1b%-12345X@PJL\n%!PS-Adobe-3.0', 'ps'],
+  ['RIFF or WAVE files are containers', 'txt'],
+  ['\xff\xd8\xff in Latin-1', 'txt'],
   ['anything', 'a-format-of-tomorrow'],
   [page, undefined],
 ])('%j may be a result in %s', (start, output) => {
@@ -60,6 +71,10 @@ it.each([
   ['Bad Gateway', 'pdf', 'text/plain', 'does not begin like a pdf file'],
   [storeError, 'txt', 'application/xml', "a store's error came in place of the txt file"],
   [storeError, 'xml', undefined, "a store's error"],
+  [page, 'xml', 'text/html', 'a web page'],
+  [page, 'svg', undefined, 'a web page came in place of the svg file'],
+  ['{"message":"Internal server error"}', 'doc', 'application/json', 'does not begin like a doc file'],
+  ['\x89PNG\r\n', 'mov', undefined, 'does not begin like a mov file'],
   ['RIFF1234WAVEfmt ', 'webp', undefined, 'does not begin like a webp file'],
   ['{"error":{"code":"BUSY"}}', 'mp3', 'application/json', 'does not begin like a mp3 file'],
   // Nobody asked for a password.
@@ -106,6 +121,7 @@ describe('the end of a body', () => {
     ['\x89PNG', 'IEND\xae\x42\x60\x82', { output: 'png' }],
     ['\xff\xd8\xff', '\xff\xd9', { output: 'jpg' }],
     ['{"a":', '1}\n', { output: 'json' }],
+    ['[{"a":1}', ']', { output: 'json' }],
     // Line by line.
     ['[1]', '\n{"a": 1}', { output: 'json' }],
     ['"', 'text"', { output: 'json' }],
@@ -130,6 +146,11 @@ describe('the end of a body', () => {
     ['RIFF\x09\0\0\0WAVE', 'data', { output: 'wav' }, 'the end of the wav file'],
     [`BM\x20\0\0\0${'\0'.repeat(8)}`, '\0\0', { output: 'bmp' }, 'the end of the bmp file'],
     ['GIF89a', 'cut', { output: 'gif' }, 'the end of the gif file'],
+    // What parts of it end with.
+    ['[{"a":1},', '\n  {"a":2}', { output: 'json' }, 'the end of the json file'],
+    ['\xff\xd8\xff', `\xff\xd9${'cut'.repeat(500)}`, { output: 'jpg' }, 'the end of the jpg file'],
+    ['%PDF-1.7', `%%EOF${'cut'.repeat(500)}`, {}, 'the end of the pdf file'],
+    [entry('1.zip'), `${directory('a')}cut`, { output: 'zip' }, 'the end of the zip file'],
     ['{\\rtf1', '} cut', { output: 'rtf' }, 'the end of the rtf file'],
     ['<?xml version="1.0"?><a>', '</a><b', { output: 'xml' }, 'the end of the xml file'],
     [entry('a.xml'), directory('word/document.xml').slice(0, -12), { output: 'docx' }, 'the end of the docx file'],
@@ -149,4 +170,10 @@ describe('the end of a body', () => {
   ])('%j ... %j is none', (start, end, expected, reason) => {
     expect(told(start, end, expected)).toContain(reason);
   });
+});
+
+it('a text of no bytes is one if the service has told so', () => {
+  expect(problem('', 'csv', undefined, true)).toBeUndefined();
+  expect(problem('', 'csv')).toBe('the file is empty');
+  expect(problem('', 'pdf', undefined, true)).toBe('the file is empty');
 });

@@ -16,9 +16,12 @@ describe('parseRetryAfter', () => {
     expect(parseRetryAfter(header, now)).toBe(seconds);
   });
 
-  it('takes an HTTP date for the time until then, rounded up', () => {
-    expect(parseRetryAfter('Sun, 01 Mar 2026 12:01:30 GMT', now + 500)).toBe(90);
-  });
+  it.each(['Sun, 01 Mar 2026 12:01:30 GMT', 'Sunday, 01-Mar-26 12:01:30 GMT', 'Sun Mar  1 12:01:30 2026'])(
+    'takes %j for the time until then, rounded up',
+    (header) => {
+      expect(parseRetryAfter(header, now + 500)).toBe(90);
+    },
+  );
 
   it('asks for no wait when the date has passed', () => {
     expect(parseRetryAfter('Sun, 01 Mar 2026 11:59:00 GMT', now)).toBe(0);
@@ -49,6 +52,13 @@ it.each([408, 500, 502, 503, 504])('a %d carries it too, whoever has made it', a
   const { baseUrl } = await serve((response) => sendJson(response, 'Bad gateway', status, { 'retry-after': '3' }));
   const error = await failureOf(connectTo(baseUrl).taskResponse({ connector: 'c' }));
   expect(error).toMatchObject({ code: `HTTP_${status}`, retryAfterSeconds: 3 });
+});
+
+it('a refusal at the rate limit carries it, whatever its status', async () => {
+  const error = { code: 'TOO_MANY_REQUESTS', message: 'Rate limit exceeded; retry after 3 seconds.' };
+  const { baseUrl } = await serve((response) => sendJson(response, { result: { error } }, 400, { 'retry-after': '3' }));
+  const failure = await failureOf(connectTo(baseUrl).taskResponse({ connector: 'c' }));
+  expect(failure).toMatchObject({ code: 'TOO_MANY_REQUESTS', retryAfterSeconds: 3 });
 });
 
 describe('FREE_APP_LIMITED', () => {

@@ -2,7 +2,7 @@ import { ApplicationFailure } from '@temporalio/workflow';
 import { failureCodes } from '../../shared/activities';
 import { charges } from '../../shared/charge';
 import type { ConversionJobInput, OnExisting } from '../../shared/job';
-import { durationMs } from '../../shared/duration';
+import { durationMs, problemOfDuration } from '../../shared/duration';
 import { problemOfParameters } from '../../shared/parameters';
 import {
   conversionModes,
@@ -65,12 +65,9 @@ function resolvePolicy(
 }
 
 function readDuration(value: unknown, field: string): number {
-  const milliseconds = durationMs(value);
-  if (!Number.isFinite(milliseconds) || milliseconds <= 0) {
-    const told = JSON.stringify(value);
-    throw invalid(field, `must be milliseconds above 0 or text such as '10 minutes', not ${told}`);
-  }
-  return milliseconds;
+  const problem = problemOfDuration(value);
+  if (problem !== undefined) throw invalid(field, problem);
+  return durationMs(value);
 }
 
 /** Takes `unknown`, because an untyped caller may violate the type. */

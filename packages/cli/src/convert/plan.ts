@@ -58,11 +58,18 @@ export async function checkInput(typed: string, cwd: string): Promise<TypedInput
   return { file, location, extension: path.extname(nameOf(location)).slice(1).toLowerCase() };
 }
 
-/** A file of a store that is not this machine's disk. */
+/** A file of a store that is not this machine's disk. @throws CommandError for a `file:` URI that names no path. */
 export function toLocation(typed: string, cwd: string): string {
   if (!isUri(typed)) return path.resolve(cwd, typed);
   const uri = escapeQuerySigns(typed);
-  return /^file:/i.test(uri) ? fileURLToPath(uri) : uri;
+  if (!/^file:/i.test(uri)) return uri;
+  try {
+    return fileURLToPath(uri);
+  } catch (error) {
+    throw new CommandError('INPUT_UNUSABLE', [`${typed} names no file here: ${(error as Error).message}`], {
+      cause: error,
+    });
+  }
 }
 
 function nameOf(location: string): string {

@@ -10,6 +10,11 @@ export function counted(count: number, singular: string, plural = `${singular}s`
   return `${formatCount(count)} ${count === 1 ? singular : plural}`;
 }
 
+/** `twice`, `3 times`: how often a marked conversion may have been charged. */
+export function timesCharged({ possiblyChargedExtra = 1 }: { possiblyChargedExtra?: number }): string {
+  return possiblyChargedExtra === 1 ? 'twice' : `${formatCount(possiblyChargedExtra + 1)} times`;
+}
+
 export function capitalised(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -8,7 +8,7 @@ import {
   type OnUnknownOutcome,
   type OutputFile,
 } from 'temporal-file-conversion/job';
-import { fileSize, printable } from 'temporal-file-conversion/messages';
+import { fileSize, printable, timesCharged } from 'temporal-file-conversion/messages';
 import { shownPath as pathOf } from 'temporal-file-conversion/storage';
 import type { CommandContext } from '../command-context';
 import { exitCodes, interrupted, type ExitCode } from '../command-error';
@@ -57,6 +57,7 @@ export interface FileOutcome {
   /** Until the end of the job, or of the command. */
   seconds: number;
   possiblyChargedTwice?: boolean;
+  possiblyChargedExtra?: number;
   /** The service's warnings: name, and how to resolve it. */
   warnings?: Record<string, string>;
   error?: { code: string; message: string };
@@ -124,11 +125,12 @@ async function runJob(
   }
 }
 
-function successOf({ status, output, possiblyChargedTwice, warnings }: ConversionJobResult) {
+function successOf({ status, output, possiblyChargedTwice, possiblyChargedExtra, warnings }: ConversionJobResult) {
   return {
     status: status === 'skipped' ? ('skipped' as const) : ('converted' as const),
     ...(output && { output: { ...output, path: pathOf(output.uri) } }),
     possiblyChargedTwice,
+    ...defined({ possiblyChargedExtra }),
     warnings,
   };
 }
@@ -168,7 +170,7 @@ function announce({ output }: CommandContext, outcome: FileOutcome, place: strin
     output.warn(printable(`${file}: ${name}: ${advice}`));
   }
   if (outcome.possiblyChargedTwice) {
-    output.warn(`${printable(file)}: the service may have charged this conversion twice.`);
+    output.warn(`${printable(file)}: the service may have charged this conversion ${timesCharged(outcome)}.`);
   }
 }
 

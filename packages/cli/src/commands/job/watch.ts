@@ -1,6 +1,6 @@
 import { ConversionFailedError } from 'temporal-file-conversion/client';
 import { type ConversionJobResult, lastSegment } from 'temporal-file-conversion/job';
-import { fileSize, printable, shellWord } from 'temporal-file-conversion/messages';
+import { fileSize, printable, shellWord, timesCharged } from 'temporal-file-conversion/messages';
 import { shownPath } from 'temporal-file-conversion/storage';
 import type { CommandContext } from '../../command-context';
 import { exitCodes, type ExitCode } from '../../command-error';
@@ -45,7 +45,7 @@ function ended(
   else
     output.print(`${printable(summary)}: ${printable(file ? `${file.path} (${fileSize(file.bytes)})` : 'converted')}`);
   if (result.possiblyChargedTwice) {
-    output.warn(`${printable(summary)}: the service may have charged this conversion twice.`);
+    output.warn(`${printable(summary)}: the service may have charged this conversion ${timesCharged(result)}.`);
   }
   return exitCodes.ok;
 }

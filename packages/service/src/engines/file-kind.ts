@@ -16,6 +16,13 @@ const starts: readonly (readonly [format: string, start: RegExp])[] = [
   ['webp', /^RIFF....WEBP/],
 ];
 const page = /^(\xef\xbb\xbf)?\s*(<!doctype html|<html)/i;
+/** What programs that export for Office give the names of its old formats. */
+const texts: readonly (readonly [format: string, text: RegExp])[] = [
+  ['xml', /^(\xef\xbb\xbf)?\s*<\?xml/],
+  ['mht', /^MIME-Version:/i],
+  ['tsv', /^(?=[^]*\t)(\xff\xfe[^]*|[\t\n\f\r -\xff]*)$/],
+  ['txt', /^[\t\n\f\r -\xff]+$/],
+];
 /** Of a container that older programs put their documents into, by the name of the stream that is one. */
 const streams: readonly (readonly [format: string, name: string])[] = [
   ['doc', 'WordDocument'],
@@ -48,7 +55,12 @@ export function fileKindOf(input: Buffer, inputFormat: string): string | undefin
   const started = starts.find(([, start]) => start.test(head))?.[0];
   if (started !== undefined) return started;
   if (head.startsWith('\xd0\xcf\x11\xe0')) return streams.find(([, name]) => input.includes(name, 0, 'utf16le'))?.[0];
-  if (!head.startsWith('PK')) return binary.has(inputFormat) && page.test(head) ? 'html' : undefined;
+  if (!head.startsWith('PK')) {
+    if (binary.has(inputFormat) && page.test(head)) return 'html';
+    return streams.some(([named]) => named === inputFormat)
+      ? texts.find(([, text]) => text.test(head))?.[0]
+      : undefined;
+  }
   const entries = entriesOf(input);
   const folder = folders.find(([, name]) => entries.some((entry) => name.test(entry.name)));
   if (folder) return folder[0];
@@ -73,10 +85,10 @@ export async function asItIs(
   const family = engine.families.find(
     ({ reads, writes }) => reads.has(kind) && Array.from(writes.values()).includes(writer),
   );
-  const title = formatRows.find(({ name }) => name === kind)?.title ?? kind;
+  const title = formatRows.find(({ name }) => name === kind)?.title;
   if (!family) {
     throw new ConversionFailure(
-      `The file is named ${named}, but it is of the format ${kind} (${title}). Correct its extension and convert it again.`,
+      `The file is named ${named}, but it is of the format ${kind}${title === undefined ? '' : ` (${title})`}. Correct its extension and convert it again.`,
     );
   }
   const warnings = {

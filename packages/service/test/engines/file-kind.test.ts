@@ -25,6 +25,11 @@ describe('the kind of a file', () => {
     ['rtf', rtf],
     ['png', tinyPng],
     ['html', Buffer.from('<html><body>a table for Excel</body></html>')],
+    ['xml', Buffer.from('<?xml version="1.0"?>\n<Workbook>')],
+    ['mht', Buffer.from('MIME-Version: 1.0\r\n')],
+    ['tsv', Buffer.from('a\tb\r\n1\t2')],
+    ['tsv', Buffer.from('\ufeffa\tb', 'utf16le')],
+    ['txt', Buffer.from('for whom it may concern')],
   ])('is told by its contents: %s', (kind, data) => {
     expect(fileKindOf(data, 'xls')).toBe(kind);
   });

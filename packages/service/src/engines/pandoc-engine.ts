@@ -70,7 +70,8 @@ async function convertToPage(request: EngineRequest, input: Buffer): Promise<Con
     // Embedding fails on an image with an absolute path, and only warns about one with a relative path.
     if (!(error instanceof ConversionFailure) || !error.message.includes('withBinaryFile: does not exist')) throw error;
     const { data, warnings } = await readDocument(request, input, { to, options: { standalone: true } });
-    const message = 'No image was embedded, because the page refers to one by an absolute path; the page still refers to all of them. Embed them as data: URIs.';
+    const message =
+      'No image was embedded, because the page refers to one by an absolute path; the page still refers to all of them. Embed them as data: URIs.';
     return { data, warnings: { ...warnings, IMAGES_NOT_EMBEDDED: message } };
   }
 }

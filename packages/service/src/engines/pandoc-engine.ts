@@ -70,7 +70,8 @@ async function convertToPage(request: EngineRequest, input: Buffer): Promise<Con
     // Embedding fails on an image with an absolute path, and only warns about one with a relative path.
     if (!(error instanceof ConversionFailure) || !error.message.includes('withBinaryFile: does not exist')) throw error;
     const { data, warnings } = await readDocument(request, input, { to, options: { standalone: true } });
-    const message = 'No image was embedded, because the page refers to one by an absolute path; the page still refers to all of them. Embed them as data: URIs.';
+    const message =
+      'No image was embedded, because the page refers to one by an absolute path; the page still refers to all of them. Embed them as data: URIs.';
     return { data, warnings: { ...warnings, IMAGES_NOT_EMBEDDED: message } };
   }
 }
@@ -144,13 +145,13 @@ async function prepare(
   if (reader === 'latex') return { from: reader, input: readableLatex(text), warnings };
   if (reader === 'rtf') return { from: reader, input: withUnicodeLetters(text), warnings };
   if (reader === 'plain-text') return { from: 'json', input: plainTextDocument(text, writer), warnings };
-  if (reader === 'github-markdown') {
+  if (/^(github-markdown|gfm|markdown|commonmark)/.test(reader)) {
     const inputName = inputNameFor({ title, inputFormat });
-    const whole = withWholePipeTables(text);
-    return { ...(await readMarkdown(whole, { writer, inputName, run: runPandoc })), warnings };
+    const whole = reader === 'commonmark' ? text : withWholePipeTables(text);
+    const read = await readMarkdown(whole, { reader, writer, inputName, run: runPandoc });
+    return { ...read, warnings: { ...warnings, ...read.warnings } };
   }
   if (reader === 'mediawiki') return { from: reader, input: withWholeWikiTables(text), warnings };
-  if (/^(gfm|markdown)/.test(reader)) return { from: reader, input: withWholePipeTables(text), warnings };
   if (!tabular.has(reader)) return { from: reader, input: text, warnings };
   const { separatedValuesDocument } = await import('./separated-values.js');
   const { json, warnings: more } = separatedValuesDocument(text, { reader, writer });

@@ -4,7 +4,7 @@ import type { Sharp } from 'sharp';
 import { ConversionFailure, type EngineRequest, type Converted, type ConvertedFile, type Warnings } from './conversion';
 import { loadSharp, maxPixels } from './image-engine';
 import { readInput } from './input';
-import { describeForms, hasNotes, pageWithForms } from './pdf-forms';
+import { describeAttached, describeForms, hasNotes, pageWithForms } from './pdf-forms';
 import { assemble, copyPdf } from './pdf-pages';
 import { pageNumbers, drawPage, textOfPage, withPdf } from './pdf-reader';
 import { lastLine, pathOf, programs, runProgram, workFolderOf } from './programs';
@@ -31,21 +31,21 @@ export async function recognise(request: EngineRequest): Promise<Converted | Con
 /** Pages that hold text stay as they are, unless a language is named; the others become pictures whose text can be searched. */
 async function recognisePdf(request: EngineRequest, input: Buffer): Promise<Converted | ConvertedFile> {
   const isAsked = request.parameters.ocr_language !== undefined;
-  const pages = await withPdf(input, (document) => {
+  const { pages, attached } = await withPdf(input, (document) => {
     const numbers = pageNumbers(document, request);
     const all = numbers.map((number) => {
       const page = document.getPage(number);
       const { originalWidth: width, originalHeight: height } = page.getOriginalSize();
       return { number, width, height, hasText: textOfPage(page) !== '', hasNotes: hasNotes(document, number) };
     });
-    return Promise.resolve(all);
+    return Promise.resolve({ pages: all, attached: describeAttached(document, numbers) });
   });
   if (!isAsked && pages.every(({ hasText }) => hasText)) return copyPdf(request, input);
   // What was put on a page cannot be taken over with it.
   const drawn = pages.flatMap(({ hasText, hasNotes }, index) => (isAsked || !hasText || hasNotes ? [index] : []));
   const recognised = await runTesseract(request, await drawnPages(request, input, drawn), 'pdf');
   const pictures = drawn.filter((index) => pages[index]?.hasText).length;
-  const warnings: Warnings = {};
+  const warnings: Warnings = { ...attached };
   if (pictures > 0) {
     warnings['PAGES_ARE_PICTURES'] =
       `${pictures} page(s) that hold text are pictures now, with the text that was read in them. Leave ocr_language out to keep pages with text as they are.`;
@@ -66,9 +66,9 @@ async function textsOfPdf(
 ): Promise<{ texts: readonly string[]; warnings: Warnings }> {
   const { texts, warnings } = await withPdf(input, (document) => {
     const numbers = pageNumbers(document, request);
-    const forms = describeForms(document, numbers, true);
+    const beside = { ...describeForms(document, numbers, true), ...describeAttached(document, numbers) };
     const pages = numbers.map((number) => pageWithForms(document, number));
-    return Promise.resolve({ texts: pages.map((page) => textOfPage(page)), warnings: forms });
+    return Promise.resolve({ texts: pages.map((page) => textOfPage(page)), warnings: beside });
   });
   const scanned = texts.flatMap((text, index) => (text === '' ? [index] : []));
   if (scanned.length === 0) return { texts, warnings };

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Sharp } from 'sharp';
 import { ConversionFailure, type EngineRequest, type Converted, type ConvertedFile, type Warnings } from './conversion';
-import { loadSharp, maxPixels } from './image-engine';
+import { describeFrames, loadSharp, maxPixels } from './image-engine';
 import { readInput } from './input';
 import { describeAttached, describeForms, hasNotes, pageWithForms } from './pdf-forms';
 import { assemble, copyPdf } from './pdf-pages';
@@ -19,11 +19,11 @@ export async function recognise(request: EngineRequest): Promise<Converted | Con
   const isPdf = request.route.reader === 'pdf';
   if (request.route.writer === 'pdf') {
     if (isPdf) return recognisePdf(request, input);
-    return { file: await runTesseract(request, await picturesIn(input), 'pdf'), warnings: {} };
+    return { file: await runTesseract(request, await picturesIn(input), 'pdf'), warnings: describeFrames(input) };
   }
   const { texts, warnings } = isPdf
     ? await textsOfPdf(request, input)
-    : { texts: await textsOf(request, await picturesIn(input)), warnings: {} };
+    : { texts: await textsOf(request, await picturesIn(input)), warnings: describeFrames(input) };
   const text = `${texts.map((each) => each.trim()).join(`\n\n${pageEnd}`)}\n`;
   return { data: new TextEncoder().encode(text), warnings };
 }

@@ -24,8 +24,15 @@ export async function recognise(request: EngineRequest): Promise<Converted | Con
   const { texts, warnings } = isPdf
     ? await textsOfPdf(request, input)
     : { texts: await textsOf(request, await picturesIn(input)), warnings: describeFrames(input) };
+  const empty = texts.filter((each) => each.trim() === '').length;
+  const nothing: Warnings =
+    empty > 0
+      ? {
+          NO_TEXT: `In ${empty} of ${texts.length} page(s) no text was found. Name its language (ocr_language) if there is some.`,
+        }
+      : {};
   const text = `${texts.map((each) => each.trim()).join(`\n\n${pageEnd}`)}\n`;
-  return { data: new TextEncoder().encode(text), warnings };
+  return { data: new TextEncoder().encode(text), warnings: { ...nothing, ...warnings } };
 }
 
 /** Pages that hold text stay as they are, unless a language is named; the others become pictures whose text can be searched. */

@@ -7,6 +7,7 @@ import {
   failureReason,
   type Warnings,
 } from './conversion';
+import { describeUndrawn } from './vector-picture';
 
 /** 128 megapixels are half a gigabyte of raw pixels. A small file can claim many more. */
 export const maxPixels = 128_000_000;
@@ -40,18 +41,18 @@ export async function convertImage(request: EngineRequest, input: Buffer): Promi
     // From memory: with a path, an SVG could include other files of its folder.
     const source = sharp(input, { limitInputPixels: maxPixels, animated: paged.has(writer) });
     const metadata = await source.metadata();
-    const frames = describeFrames(input);
+    const unread = metadata.format === 'svg' ? describeUndrawn(input.toString('utf8')) : describeFrames(input);
     if (writer === 'pdf') {
       const { picturesToPdf } = await import('./picture-pages.js');
       const data = await picturesToPdf(request, input, { ...metadata, density: densityOf(metadata) });
-      return { data, warnings: frames };
+      return { data, warnings: unread };
     }
     const { width: was, height } = metadata;
     if (width !== undefined && (width * width * height) / was > maxPixels) throw tooLarge(request);
     const upright = source.autoOrient();
     const sized = width === undefined ? upright : upright.resize({ width });
     const data = await encodePicture(withProperties(sized, request, metadata), request).toBuffer();
-    return { data, warnings: { ...describeLosses(request, metadata), ...frames } };
+    return { data, warnings: { ...describeLosses(request, metadata), ...unread } };
   } catch (error) {
     throw explain(error, request);
   }

@@ -35,3 +35,35 @@ describe('an animated PNG', () => {
     expect((await convertImage(requestOf('png', 'gif'), tinyPng)).warnings).toEqual({});
   });
 });
+
+describe('an SVG', () => {
+  const svg = (content: string) =>
+    Buffer.from(
+      `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="90" height="60">${content}</svg>`,
+    );
+  const html = (text: string, needs = '') =>
+    `<foreignObject${needs} width="90" height="20"><p xmlns="http://www.w3.org/1999/xhtml">${text}</p></foreignObject>`;
+  const warningsOf = async (content: string, writer = 'png') =>
+    (await convertImage(requestOf('svg', writer), svg(content))).warnings;
+
+  it.each(['png', 'pdf'])('has lost the HTML within it that it does not hold as text too, as %s', async (writer) => {
+    const label = (text: string, needs?: string) => `<switch>${html(text, needs)}<text y="20">${text}</text></switch>`;
+    const needs = ' requiredFeatures="http://www.w3.org/TR/SVG11/feature#Extensibility"';
+    const labels = `${label('Twice', needs)}${label('Once')}${html('Gone <b>away</b>')}`;
+    expect(await warningsOf(`${labels}<text y="40">Plain</text>`, writer)).toEqual({
+      TEXT_LOST: expect.stringMatching(/^Not in the result: 3 word\(s\) \(ONCE, GONE, AWAY\) of HTML/) as string,
+    });
+  });
+
+  it('has lost the files beside it, and none that it holds', async () => {
+    const data = `data:image/png;base64,${tinyPng.toString('base64')}`;
+    const held = `<rect id="a" width="9" height="9"/><use href="#a"/><image width="9" height="9" xlink:href="${data}"/>`;
+    expect(await warningsOf(held)).toEqual({});
+    const beside = `<style>@import url(x.css);</style><image width="9" height="9" xlink:href="logo.png"/><use href='signs.svg#b'/>`;
+    expect(await warningsOf(held + beside)).toEqual({
+      RESOURCE_NOT_FOUND: expect.stringContaining(
+        'only the file itself is uploaded: x.css, logo.png, signs.svg#b.',
+      ) as string,
+    });
+  });
+});

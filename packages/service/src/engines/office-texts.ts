@@ -1,6 +1,7 @@
 import { entriesOf, textOfEntry, textOfPart, withEntries } from './archive';
 import { decodeXml, equationsIn, wordTexts } from './word-document';
 import { hiddenRichText, plainRichText } from './rtf-text';
+import { mastersOf } from './slide-masters';
 import { wordNumbers } from './word-numbers';
 import { withUsualNames } from './xml-names';
 
@@ -9,6 +10,7 @@ import { withUsualNames } from './xml-names';
 export interface OfficeTexts {
   /** Of a document with its notes and text boxes, or of slides that are shown. Undefined: not known of this format. */
   readonly body?: string;
+  /** Of slides, what their masters show. */
   readonly headers: string;
   /** Text of the body that a program draws on pages as lines, and is no text there. */
   readonly art: string;
@@ -72,7 +74,12 @@ function drawingsOf(file: Buffer): Pick<OfficeTexts, 'drawingCount' | 'diagrams'
 }
 
 function partsOf(file: Buffer, name: RegExp): string[] {
-  return entriesOf(file).flatMap((entry) => (name.test(entry.name) ? (textOfEntry(file, entry) ?? []) : []));
+  return namedPartsOf(file, name).map(({ xml }) => xml);
+}
+
+function namedPartsOf(file: Buffer, wanted: RegExp): { name: string; xml: string }[] {
+  const entries = entriesOf(file).filter(({ name }) => wanted.test(name));
+  return entries.map((entry) => ({ name: entry.name, xml: textOfEntry(file, entry) ?? '' }));
 }
 
 interface Reading {
@@ -162,12 +169,16 @@ const drawn: Reading = { holds: /^t$/, skips: /^(fld|Fallback)$/, ends: /^(p|br|
 const hiddenSlide = /<p:sld [^>]*show="(0|false)"/;
 
 function slideTexts(file: Buffer): OfficeTexts {
-  const slides = partsOf(file, /^ppt\/slides\/slide\d+\.xml$/);
-  const shown = slides.filter((xml) => !hiddenSlide.test(xml));
+  const slides = namedPartsOf(file, /^ppt\/slides\/slide\d+\.xml$/);
+  const shownSlides = slides.filter(({ xml }) => !hiddenSlide.test(xml));
+  const shown = shownSlides.map(({ xml }) => xml);
   return {
     ...nothing,
     ...drawingsOf(file),
     hiddenSlideCount: slides.length - shown.length,
+    headers: mastersOf(file, shownSlides)
+      .map((xml) => readXml(xml, drawn))
+      .join('\n'),
     body: shown.map((xml) => readXml(xml, drawn)).join('\n'),
     // Their words are in the body.
     equations: shown.flatMap(equationsIn).map(() => ''),

@@ -1,11 +1,11 @@
-import { describeUnkept, describeUnprinted, describeUnwritten } from '../../src/engines/completeness';
+import { describeUnkept, describeUnread, describeUnprinted, describeUnwritten } from '../../src/engines/completeness';
 import { textOfPart } from '../../src/engines/archive';
 import { isHere, programs } from '../../src/engines/programs';
 import { readableWord } from '../../src/engines/word-document';
 import { docx, para, run } from './docx';
 import { odf } from './odf';
 import { printed } from './pdfs';
-import { pptx } from './pptx';
+import { pptx, shape } from './pptx';
 import { requestOf } from './requests';
 import { inline, xlsx } from './xlsx';
 
@@ -194,5 +194,28 @@ describe('what a program does not keep in another office file', () => {
     expect(await unkept('xlsx', book('Twice', 'Twice'), 'xlsx', book('Twice'))).toEqual(lost);
     const merged = open(cell('Twice') + cell('Twice', 'covered-table-cell'));
     expect(await unkept('xlsx', book('Twice', 'Twice'), 'ods', merged)).toEqual({});
+  });
+});
+
+describe('what is not read of slides', () => {
+  const unread = (file: Buffer, output: string) =>
+    describeUnread(requestOf('pptx', 'md'), file, {
+      output: Buffer.from(output),
+      readAgain: () => Promise.resolve('{}'),
+    });
+
+  it('is what their layout and its master show, but for placeholders, and where they show nothing of it', async () => {
+    const placeholder = shape('Click').replace('<p:nvPr/>', '<p:nvPr><p:ph type="title"/></p:nvPr>');
+    const master = placeholder + shape('Confidential');
+    const layout = shape('Branded') + placeholder;
+    const lost = (what: string) => ({
+      HEADERS_LOST: `What the masters and layouts of the slides show is not in the result: ${what}.`,
+    });
+    const slides = [{ shapes: ['Kept'] }, { shapes: ['Kept'] }];
+    expect(await unread(pptx(slides, { layout, master }), 'Kept Kept')).toEqual(
+      lost('2 word(s) (BRANDED, CONFIDENTIAL)'),
+    );
+    const alone = pptx(slides, { layout, master, ofLayout: 'showMasterSp="0"' });
+    expect(await unread(alone, 'Kept Kept')).toEqual(lost('1 word(s) (BRANDED)'));
   });
 });

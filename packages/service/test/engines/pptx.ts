@@ -10,7 +10,15 @@ interface Slide {
   isHidden?: boolean;
 }
 
-export function pptx(slides: readonly Slide[]): Buffer {
+interface More {
+  /** Shapes of the layout and the master of all slides (XML). */
+  readonly layout?: string;
+  readonly master?: string;
+  /** Attributes. */
+  readonly ofLayout?: string;
+}
+
+export function pptx(slides: readonly Slide[], { layout = '', master = '', ofLayout = '' }: More = {}): Buffer {
   const parts = new Map<string, { type: string; xml: string; relations: readonly string[] }>();
   const add = (name: string, type: string, xml: string, ...relations: string[]) =>
     parts.set(`ppt/${name}`, { type, xml, relations });
@@ -28,7 +36,7 @@ export function pptx(slides: readonly Slide[]): Buffer {
   add(
     'slideLayouts/slideLayout1.xml',
     'slideLayout',
-    `<p:sldLayout ${namespaces}>${tree('')}</p:sldLayout>`,
+    `<p:sldLayout ${namespaces} ${ofLayout}>${tree(layout)}</p:sldLayout>`,
     relation('m', 'slideMaster', '../slideMasters/slideMaster1.xml'),
   );
   const colours =
@@ -36,7 +44,7 @@ export function pptx(slides: readonly Slide[]): Buffer {
   add(
     'slideMasters/slideMaster1.xml',
     'slideMaster',
-    `<p:sldMaster ${namespaces}>${tree('')}<p:clrMap ${colours}/><p:sldLayoutIdLst><p:sldLayoutId id="2147483649" r:id="l"/></p:sldLayoutIdLst></p:sldMaster>`,
+    `<p:sldMaster ${namespaces}>${tree(master)}<p:clrMap ${colours}/><p:sldLayoutIdLst><p:sldLayoutId id="2147483649" r:id="l"/></p:sldLayoutIdLst></p:sldMaster>`,
     relation('l', 'slideLayout', '../slideLayouts/slideLayout1.xml'),
   );
   const ids = slides.map((_, index) => `<p:sldId id="${256 + index}" r:id="s${index + 1}"/>`).join('');
@@ -54,6 +62,6 @@ function tree(shapes: string): string {
   return `<p:cSld><p:spTree><p:nvGrpSpPr><p:cNvPr id="1" name=""/><p:cNvGrpSpPr/><p:nvPr/></p:nvGrpSpPr><p:grpSpPr/>${shapes}</p:spTree></p:cSld>`;
 }
 
-function shape(text: string, index = 0, run = `<a:r><a:t>${text}</a:t></a:r>`): string {
+export function shape(text: string, index = 0, run = `<a:r><a:t>${text}</a:t></a:r>`): string {
   return `<p:sp><p:nvSpPr><p:cNvPr id="${index + 2}" name="${text}"/><p:cNvSpPr txBox="1"/><p:nvPr/></p:nvSpPr><p:spPr><a:xfrm><a:off x="900000" y="${900_000 * (index + 1)}"/><a:ext cx="5000000" cy="800000"/></a:xfrm><a:prstGeom prst="rect"><a:avLst/></a:prstGeom></p:spPr><p:txBody><a:bodyPr/><a:p>${run}</a:p></p:txBody></p:sp>`;
 }

@@ -72,8 +72,11 @@ function describeHeaders({ headers, headerArt, headerPictureCount: pictures }: O
 function describeHidden({ hidden, hiddenSlideCount }: OfficeTexts): Warnings {
   const words = lostWords(hidden, '');
   if (words.length === 0 && hiddenSlideCount === 0) return {};
-  const what = words.length > 0 ? someWords(words) : `${hiddenSlideCount} slide(s)`;
-  return { HIDDEN_TEXT_LOST: `Left out, because it is hidden: ${what}. Show it to have it converted.` };
+  const what = [
+    ...(words.length > 0 ? [someWords(words)] : []),
+    ...(hiddenSlideCount > 0 ? [`${hiddenSlideCount} slide(s)`] : []),
+  ];
+  return { HIDDEN_TEXT_LOST: `Left out, because it is hidden: ${what.join(' and ')}. Show it to have it converted.` };
 }
 
 /** What LibreOffice leaves out whole where its part for equations is not installed. */

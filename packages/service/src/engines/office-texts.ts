@@ -1,6 +1,7 @@
 import { entriesOf, textOfEntry, textOfPart, withEntries } from './archive';
 import { decodeXml, equationsIn, wordTexts } from './word-document';
 import { hiddenRichText, plainRichText } from './rtf-text';
+import { withoutHiddenShapes } from './slide-shapes';
 import { mastersOf } from './slide-masters';
 import { wordNumbers } from './word-numbers';
 import { withUsualNames } from './xml-names';
@@ -166,18 +167,21 @@ function withoutHiddenPages(content: string, whole: string) {
 
 const drawn: Reading = { holds: /^t$/, skips: /^(fld|Fallback)$/, ends: /^(p|br|tab|oMath)$/ };
 
+const slidePart = /^ppt\/slides\/slide\d+\.xml$/;
 const hiddenSlide = /<p:sld [^>]*show="(0|false)"/;
 
 function slideTexts(file: Buffer): OfficeTexts {
-  const slides = namedPartsOf(file, /^ppt\/slides\/slide\d+\.xml$/);
+  const slides = namedPartsOf(file, slidePart);
   const shownSlides = slides.filter(({ xml }) => !hiddenSlide.test(xml));
-  const shown = shownSlides.map(({ xml }) => xml);
+  const parts = shownSlides.map(({ xml }) => withoutHiddenShapes(xml));
+  const shown = parts.map(({ xml }) => xml);
   return {
     ...nothing,
     ...drawingsOf(file),
     hiddenSlideCount: slides.length - shown.length,
+    hidden: parts.map(({ hidden }) => readXml(hidden, drawn)).join('\n'),
     headers: mastersOf(file, shownSlides)
-      .map((xml) => readXml(xml, drawn))
+      .map((xml) => readXml(withoutHiddenShapes(xml).xml, drawn))
       .join('\n'),
     body: shown.map((xml) => readXml(xml, drawn)).join('\n'),
     // Their words are in the body.
@@ -191,7 +195,7 @@ function slideTexts(file: Buffer): OfficeTexts {
   };
 }
 
-/** Slides of which pandoc reads those that are shown. */
+/** Slides of which pandoc reads those that are shown, and of these what is shown. */
 export function readableSlides(file: Buffer): Buffer {
   const [list, book] = ['ppt/_rels/presentation.xml.rels', 'ppt/presentation.xml'];
   const targets = new Map(
@@ -204,7 +208,12 @@ export function readableSlides(file: Buffer): Buffer {
   const shown = xml.replace(/<p:sldId\s[^>]*r:id="([^"]*)"[^>]*\/>/g, (slide, id: string) =>
     hiddenSlide.test(textOfPart(file, targets.get(id) ?? '')) ? '' : slide,
   );
-  return shown === xml ? file : withEntries(file, new Map([[book, shown]]));
+  const changed = new Map(shown === xml ? [] : [[book, shown]]);
+  for (const { name, xml: slide } of namedPartsOf(file, slidePart)) {
+    const seen = withoutHiddenShapes(slide).xml;
+    if (seen !== slide) changed.set(name, seen);
+  }
+  return changed.size === 0 ? file : withEntries(file, changed);
 }
 
 /** Fields of which pandoc leaves out the text that they show. */

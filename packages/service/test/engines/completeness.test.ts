@@ -1,5 +1,6 @@
 import { describeUnkept, describeUnread, describeUnprinted, describeUnwritten } from '../../src/engines/completeness';
 import { textOfPart } from '../../src/engines/archive';
+import { readableSlides } from '../../src/engines/office-texts';
 import { isHere, programs } from '../../src/engines/programs';
 import { readableWord } from '../../src/engines/word-document';
 import { docx, para, run } from './docx';
@@ -92,6 +93,19 @@ describe('what a program does not print', () => {
     expect(await unprinted('rtf', rtf, 'Kept')).toEqual({ HIDDEN_TEXT_LOST: hidden('1 word(s) (SECRET)') });
     const slides = pptx([{ shapes: ['Kept'] }, { shapes: ['Unseen'], isHidden: true }]);
     expect(await unprinted('pptx', slides, 'Kept')).toEqual({ HIDDEN_TEXT_LOST: hidden('1 slide(s)') });
+    const away = shape('Away').replace('<p:cNvPr ', '<p:cNvPr hidden="1" ');
+    const group = (attributes: string, shapes: string) =>
+      `<p:grpSp><p:nvGrpSpPr><p:cNvPr id="9" name=""${attributes}/></p:nvGrpSpPr>${shapes}</p:grpSp>`;
+    const drawn = group('', shape('Also') + away) + group(' hidden="1"', shape('Grouped') + away);
+    const shapes = pptx([
+      { shapes: ['Kept'], drawn },
+      { shapes: ['Unseen'], isHidden: true },
+    ]);
+    expect(await unprinted('pptx', shapes, 'Kept Also')).toEqual({
+      HIDDEN_TEXT_LOST: hidden('3 word(s) (AWAY, GROUPED) and 1 slide(s)'),
+    });
+    const shown = textOfPart(readableSlides(shapes), 'ppt/slides/slide1.xml');
+    expect(shown.replace(/<[^<>]*>/g, '')).toBe('KeptAlso');
     const page = (style: string, word: string) =>
       `<draw:page draw:style-name="${style}"><text:p>${word}</text:p></draw:page>`;
     const notes = '<presentation:notes><text:p>Spoken</text:p></presentation:notes>';

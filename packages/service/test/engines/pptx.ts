@@ -6,6 +6,8 @@ const namespaces =
   'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"';
 interface Slide {
   shapes: readonly string[];
+  /** More of them (XML). */
+  drawn?: string;
   notes?: string;
   isHidden?: boolean;
 }
@@ -22,9 +24,9 @@ export function pptx(slides: readonly Slide[], { layout = '', master = '', ofLay
   const parts = new Map<string, { type: string; xml: string; relations: readonly string[] }>();
   const add = (name: string, type: string, xml: string, ...relations: string[]) =>
     parts.set(`ppt/${name}`, { type, xml, relations });
-  slides.forEach(({ shapes, notes, isHidden = false }, index) => {
+  slides.forEach(({ shapes, drawn = '', notes, isHidden = false }, index) => {
     const slide = `slides/slide${index + 1}.xml`;
-    const xml = `<p:sld ${namespaces}${isHidden ? ' show="0"' : ''}>${tree(shapes.map((text) => shape(text)).join(''))}</p:sld>`;
+    const xml = `<p:sld ${namespaces}${isHidden ? ' show="0"' : ''}>${tree(shapes.map((text) => shape(text)).join('') + drawn)}</p:sld>`;
     const beside =
       notes === undefined ? [] : [relation('n', 'notesSlide', `../notesSlides/notesSlide${index + 1}.xml`)];
     add(slide, 'slide', xml, relation('l', 'slideLayout', '../slideLayouts/slideLayout1.xml'), ...beside);

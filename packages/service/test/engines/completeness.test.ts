@@ -150,6 +150,14 @@ describe('what a program does not print', () => {
     );
   });
 
+  it.each(['Symbol', 'Wingdings', 'Wingdings 2', 'Webdings'])('is no word in signs of the font %s', async (font) => {
+    const signs = run('abg', `<w:rFonts w:ascii="${font}" w:hAnsi="${font}"/>`);
+    const words = run('Lost', '<w:rFonts w:ascii="Arial"/>');
+    expect(await unprinted('docx', docx(para(signs + words)), 'αβγ')).toEqual({
+      TEXT_LOST: 'Not on the pages of the PDF: 1 word(s) (LOST) of the document.',
+    });
+  });
+
   it('is the text of a diagram without a picture of it', async () => {
     const diagram = '<dgm:pt><dgm:t><a:p><a:r><a:t>Planned</a:t></a:r></a:p></dgm:t></dgm:pt>';
     expect(await unprinted('docx', docx(para('Kept'), { 'diagrams/data1': diagram }), 'Kept')).toEqual({

@@ -47,7 +47,7 @@ export async function describeUnread(
     warnings['NUMBERS_LOST'] =
       `${texts.numbers.length} number(s) of headings and paragraphs that Word makes are not in the result, or are plain ones: ${fewOf([...new Set(texts.numbers)])}. An office program can save it as PDF.`;
   }
-  Object.assign(warnings, describeHeaders(texts));
+  Object.assign(warnings, describeHeaders(texts, request.route.reader));
   if (texts.drawingCount > 0) {
     warnings['DRAWINGS_LOST'] =
       `${texts.drawingCount} chart(s) or diagram(s) of the document are not in the result. An office program can save it as PDF.`;
@@ -61,18 +61,22 @@ function describeLost(lost: readonly string[]): Warnings {
   return lost.length === 0 ? {} : { TEXT_LOST: `Not in the result: ${someWords(lost)} of the document.` };
 }
 
-function describeHeaders({ headers, headerArt, headerPictureCount: pictures }: OfficeTexts): Warnings {
+function describeHeaders({ headers, headerArt, headerPictureCount: pictures }: OfficeTexts, reader: string): Warnings {
   const words = lostWords(`${headers}\n${headerArt}`, '');
   if (words.length === 0 && pictures === 0) return {};
   const what = [...(words.length > 0 ? [someWords(words)] : []), ...(pictures > 0 ? [`${pictures} picture(s)`] : [])];
-  return { HEADERS_LOST: `Headers and footers are not in the result: ${what.join(' and ')}.` };
+  const where = reader === 'pptx' ? 'What the masters and layouts of the slides show is' : 'Headers and footers are';
+  return { HEADERS_LOST: `${where} not in the result: ${what.join(' and ')}.` };
 }
 
 function describeHidden({ hidden, hiddenSlideCount }: OfficeTexts): Warnings {
   const words = lostWords(hidden, '');
   if (words.length === 0 && hiddenSlideCount === 0) return {};
-  const what = words.length > 0 ? someWords(words) : `${hiddenSlideCount} slide(s)`;
-  return { HIDDEN_TEXT_LOST: `Left out, because it is hidden: ${what}. Show it to have it converted.` };
+  const what = [
+    ...(words.length > 0 ? [someWords(words)] : []),
+    ...(hiddenSlideCount > 0 ? [`${hiddenSlideCount} slide(s)`] : []),
+  ];
+  return { HIDDEN_TEXT_LOST: `Left out, because it is hidden: ${what.join(' and ')}. Show it to have it converted.` };
 }
 
 /** What LibreOffice leaves out whole where its part for equations is not installed. */
@@ -126,7 +130,12 @@ export function describeUnwritten({ route: { reader } }: EngineRequest, input: B
   const texts = officeTexts(reader, input);
   if (!texts) return {};
   const lost = lostWords(shownTextsOf(texts), Buffer.from(text).toString('utf8'));
-  return { ...describeAside(texts), ...describeHeaders(texts), ...describeEquations(texts), ...describeLost(lost) };
+  return {
+    ...describeAside(texts),
+    ...describeHeaders(texts, reader),
+    ...describeEquations(texts),
+    ...describeLost(lost),
+  };
 }
 
 /** What of an office file is not in another that a program has made of it. */

@@ -7,6 +7,7 @@ import {
   failureReason,
   type Warnings,
 } from './conversion';
+import { describeUndrawn } from './vector-picture';
 
 /** 128 megapixels are half a gigabyte of raw pixels. A small file can claim many more. */
 export const maxPixels = 128_000_000;
@@ -40,16 +41,18 @@ export async function convertImage(request: EngineRequest, input: Buffer): Promi
     // From memory: with a path, an SVG could include other files of its folder.
     const source = sharp(input, { limitInputPixels: maxPixels, animated: paged.has(writer) });
     const metadata = await source.metadata();
+    const unread = metadata.format === 'svg' ? describeUndrawn(input.toString('utf8')) : describeFrames(input);
     if (writer === 'pdf') {
       const { picturesToPdf } = await import('./picture-pages.js');
-      return { data: await picturesToPdf(request, input, { ...metadata, density: densityOf(metadata) }), warnings: {} };
+      const data = await picturesToPdf(request, input, { ...metadata, density: densityOf(metadata) });
+      return { data, warnings: unread };
     }
     const { width: was, height } = metadata;
     if (width !== undefined && (width * width * height) / was > maxPixels) throw tooLarge(request);
     const upright = source.autoOrient();
     const sized = width === undefined ? upright : upright.resize({ width });
     const data = await encodePicture(withProperties(sized, request, metadata), request).toBuffer();
-    return { data, warnings: describeLosses(request, metadata) };
+    return { data, warnings: { ...describeLosses(request, metadata), ...unread } };
   } catch (error) {
     throw explain(error, request);
   }
@@ -124,6 +127,29 @@ function describeLosses(
       `Only the first of ${metadata.pages ?? 1} pages or frames was converted. Convert to pdf or tiff to keep pages, to gif or webp to keep an animation.`;
   }
   return warnings;
+}
+
+const pngStart = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
+
+/** What is lost of an animated PNG, of which sharp reads what programs show that know no animation. */
+export function describeFrames(input: Buffer): Warnings {
+  const frames = input.subarray(0, pngStart.length).equals(pngStart) ? framesOfPng(input) : 1;
+  if (frames <= 1) return {};
+  return {
+    PAGES_LOST: `Only one of ${frames} frames was converted: an animated PNG is not read as an animation. Save it as gif or webp to keep it.`,
+  };
+}
+
+/** By the chunk that says so, before the first with pixels. */
+function framesOfPng(png: Buffer): number {
+  let at = pngStart.length;
+  while (at + 12 <= png.length) {
+    const kind = png.toString('latin1', at + 4, at + 8);
+    if (kind === 'acTL') return png.readUInt32BE(at + 8);
+    if (kind === 'IDAT') return 1;
+    at += 12 + png.readUInt32BE(at);
+  }
+  return 1;
 }
 
 function tooLarge({ inputFormat }: EngineRequest): ConversionFailure {

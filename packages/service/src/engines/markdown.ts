@@ -1,26 +1,32 @@
-import { ConversionFailure } from './conversion';
+import { ConversionFailure, type Converted, type Warnings } from './conversion';
 import { firstOf, isNode, type Node, type PandocRun, part, rewrite } from './pandoc-document';
 
-/** Markdown as GitHub shows the file: no formulas, metadata at the very beginning alone, and HTML within it as what it shows. */
+/**
+ * Markdown with the HTML within it as what that shows; a file `.md` as GitHub shows it: no formulas, metadata at the very beginning alone.
+ */
 
-type Run = (run: PandocRun) => Promise<{ data: Uint8Array }>;
+type Run = (run: PandocRun) => Promise<Converted>;
 
 const dialect = 'gfm-tex_math_dollars-tex_math_gfm-yaml_metadata_block';
 /** What keeps HTML as it is. */
 const keepsHtml = /^(html|revealjs|slidy|epub|gfm|markdown|commonmark)/;
 
-/** What pandoc is to read of a text. */
+/** What pandoc is to read of a text, and what it has said of it already. */
 export async function readMarkdown(
   text: string,
-  { writer, inputName, run }: { writer: string; inputName: string; run: Run },
-): Promise<Pick<PandocRun, 'from' | 'input'>> {
+  { reader, writer, inputName, run }: { reader: string; writer: string; inputName: string; run: Run },
+): Promise<Pick<PandocRun, 'from' | 'input'> & { warnings: Warnings }> {
+  const from = reader === 'github-markdown' ? await dialectOf(text, inputName, run) : reader;
+  if (keepsHtml.test(writer) || !/<[a-z]/i.test(text)) return { from, input: text, warnings: {} };
+  const { data, warnings } = await run({ from, to: 'json', input: text, inputName });
+  const json = Buffer.from(data).toString('utf8');
+  return { from: 'json', input: await withoutHtml(json, inputName, run), warnings };
+}
+
+async function dialectOf(text: string, inputName: string, run: Run): Promise<string> {
   const [block] = /^---[ \t]*\n[^]*?\n(---|\.\.\.)[ \t]*(\n|$)/.exec(text) ?? [];
   const hasMetadata = block !== undefined && (await isMetadata(block, inputName, run));
-  const from = hasMetadata ? `${dialect}+yaml_metadata_block` : dialect;
-  if (keepsHtml.test(writer) || !/<[a-z]/i.test(text)) return { from, input: text };
-  const { data } = await run({ from, to: 'json', input: text, inputName });
-  const json = Buffer.from(data).toString('utf8');
-  return { from: 'json', input: await withoutHtml(json, inputName, run) };
+  return hasMetadata ? `${dialect}+yaml_metadata_block` : dialect;
 }
 
 /** What is no YAML is text between two rules. */
@@ -39,7 +45,7 @@ async function withoutHtml(json: string, inputName: string, run: Run): Promise<s
   const document: unknown = JSON.parse(json);
   const blocks = new Map<string, unknown>();
   rewrite(document, (each) => {
-    if (isNode(each) && each.t === 'RawBlock') blocks.set(String(part(each, 1)), undefined);
+    if (isNode(each) && each.t === 'RawBlock' && isHtml(each)) blocks.set(String(part(each, 1)), undefined);
     return undefined;
   });
   for (const html of blocks.keys()) {
@@ -49,11 +55,16 @@ async function withoutHtml(json: string, inputName: string, run: Run): Promise<s
     blocks.set(html, { t: 'Div', c: [['', [], []], read.blocks] });
   }
   const replaced = rewrite(document, (each) => {
-    if (!isNode(each)) return undefined;
+    if (!isNode(each) || !isHtml(each)) return undefined;
     if (each.t === 'RawBlock') return blocks.get(String(part(each, 1)));
     return each.t === 'RawInline' ? shownInline(String(part(each, 1))) : undefined;
   });
   return JSON.stringify(replaced);
+}
+
+/** Some dialects know what is raw in other formats too. */
+function isHtml(raw: Node): boolean {
+  return part(raw, 0) === 'html';
 }
 
 /** A line break or a picture; other tags only mark text. */

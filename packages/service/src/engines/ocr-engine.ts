@@ -2,9 +2,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Sharp } from 'sharp';
 import { ConversionFailure, type EngineRequest, type Converted, type ConvertedFile, type Warnings } from './conversion';
-import { loadSharp, maxPixels } from './image-engine';
+import { describeFrames, loadSharp, maxPixels } from './image-engine';
 import { readInput } from './input';
-import { describeForms, hasNotes, pageWithForms } from './pdf-forms';
+import { describeAttached, describeForms, hasNotes, pageWithForms } from './pdf-forms';
 import { assemble, copyPdf } from './pdf-pages';
 import { pageNumbers, drawPage, textOfPage, withPdf } from './pdf-reader';
 import { lastLine, pathOf, programs, runProgram, workFolderOf } from './programs';
@@ -19,33 +19,40 @@ export async function recognise(request: EngineRequest): Promise<Converted | Con
   const isPdf = request.route.reader === 'pdf';
   if (request.route.writer === 'pdf') {
     if (isPdf) return recognisePdf(request, input);
-    return { file: await runTesseract(request, await picturesIn(input), 'pdf'), warnings: {} };
+    return { file: await runTesseract(request, await picturesIn(input), 'pdf'), warnings: describeFrames(input) };
   }
   const { texts, warnings } = isPdf
     ? await textsOfPdf(request, input)
-    : { texts: await textsOf(request, await picturesIn(input)), warnings: {} };
+    : { texts: await textsOf(request, await picturesIn(input)), warnings: describeFrames(input) };
+  const empty = texts.filter((each) => each.trim() === '').length;
+  const nothing: Warnings =
+    empty > 0
+      ? {
+          NO_TEXT: `In ${empty} of ${texts.length} page(s) no text was found. Name its language (ocr_language) if there is some.`,
+        }
+      : {};
   const text = `${texts.map((each) => each.trim()).join(`\n\n${pageEnd}`)}\n`;
-  return { data: new TextEncoder().encode(text), warnings };
+  return { data: new TextEncoder().encode(text), warnings: { ...nothing, ...warnings } };
 }
 
 /** Pages that hold text stay as they are, unless a language is named; the others become pictures whose text can be searched. */
 async function recognisePdf(request: EngineRequest, input: Buffer): Promise<Converted | ConvertedFile> {
   const isAsked = request.parameters.ocr_language !== undefined;
-  const pages = await withPdf(input, (document) => {
+  const { pages, attached } = await withPdf(input, (document) => {
     const numbers = pageNumbers(document, request);
     const all = numbers.map((number) => {
       const page = document.getPage(number);
       const { originalWidth: width, originalHeight: height } = page.getOriginalSize();
       return { number, width, height, hasText: textOfPage(page) !== '', hasNotes: hasNotes(document, number) };
     });
-    return Promise.resolve(all);
+    return Promise.resolve({ pages: all, attached: describeAttached(document, numbers) });
   });
   if (!isAsked && pages.every(({ hasText }) => hasText)) return copyPdf(request, input);
   // What was put on a page cannot be taken over with it.
   const drawn = pages.flatMap(({ hasText, hasNotes }, index) => (isAsked || !hasText || hasNotes ? [index] : []));
   const recognised = await runTesseract(request, await drawnPages(request, input, drawn), 'pdf');
   const pictures = drawn.filter((index) => pages[index]?.hasText).length;
-  const warnings: Warnings = {};
+  const warnings: Warnings = { ...attached };
   if (pictures > 0) {
     warnings['PAGES_ARE_PICTURES'] =
       `${pictures} page(s) that hold text are pictures now, with the text that was read in them. Leave ocr_language out to keep pages with text as they are.`;
@@ -66,9 +73,9 @@ async function textsOfPdf(
 ): Promise<{ texts: readonly string[]; warnings: Warnings }> {
   const { texts, warnings } = await withPdf(input, (document) => {
     const numbers = pageNumbers(document, request);
-    const forms = describeForms(document, numbers, true);
+    const beside = { ...describeForms(document, numbers, true), ...describeAttached(document, numbers) };
     const pages = numbers.map((number) => pageWithForms(document, number));
-    return Promise.resolve({ texts: pages.map((page) => textOfPage(page)), warnings: forms });
+    return Promise.resolve({ texts: pages.map((page) => textOfPage(page)), warnings: beside });
   });
   const scanned = texts.flatMap((text, index) => (text === '' ? [index] : []));
   if (scanned.length === 0) return { texts, warnings };

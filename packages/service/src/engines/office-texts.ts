@@ -1,6 +1,8 @@
 import { entriesOf, textOfEntry, textOfPart, withEntries } from './archive';
 import { decodeXml, equationsIn, wordTexts } from './word-document';
 import { hiddenRichText, plainRichText } from './rtf-text';
+import { withoutHiddenShapes } from './slide-shapes';
+import { mastersOf } from './slide-masters';
 import { wordNumbers } from './word-numbers';
 import { withUsualNames } from './xml-names';
 
@@ -9,6 +11,7 @@ import { withUsualNames } from './xml-names';
 export interface OfficeTexts {
   /** Of a document with its notes and text boxes, or of slides that are shown. Undefined: not known of this format. */
   readonly body?: string;
+  /** Of slides, what their masters show. */
   readonly headers: string;
   /** Text of the body that a program draws on pages as lines, and is no text there. */
   readonly art: string;
@@ -72,7 +75,12 @@ function drawingsOf(file: Buffer): Pick<OfficeTexts, 'drawingCount' | 'diagrams'
 }
 
 function partsOf(file: Buffer, name: RegExp): string[] {
-  return entriesOf(file).flatMap((entry) => (name.test(entry.name) ? (textOfEntry(file, entry) ?? []) : []));
+  return namedPartsOf(file, name).map(({ xml }) => xml);
+}
+
+function namedPartsOf(file: Buffer, wanted: RegExp): { name: string; xml: string }[] {
+  const entries = entriesOf(file).filter(({ name }) => wanted.test(name));
+  return entries.map((entry) => ({ name: entry.name, xml: textOfEntry(file, entry) ?? '' }));
 }
 
 interface Reading {
@@ -159,15 +167,22 @@ function withoutHiddenPages(content: string, whole: string) {
 
 const drawn: Reading = { holds: /^t$/, skips: /^(fld|Fallback)$/, ends: /^(p|br|tab|oMath)$/ };
 
+const slidePart = /^ppt\/slides\/slide\d+\.xml$/;
 const hiddenSlide = /<p:sld [^>]*show="(0|false)"/;
 
 function slideTexts(file: Buffer): OfficeTexts {
-  const slides = partsOf(file, /^ppt\/slides\/slide\d+\.xml$/);
-  const shown = slides.filter((xml) => !hiddenSlide.test(xml));
+  const slides = namedPartsOf(file, slidePart);
+  const shownSlides = slides.filter(({ xml }) => !hiddenSlide.test(xml));
+  const parts = shownSlides.map(({ xml }) => withoutHiddenShapes(xml));
+  const shown = parts.map(({ xml }) => xml);
   return {
     ...nothing,
     ...drawingsOf(file),
     hiddenSlideCount: slides.length - shown.length,
+    hidden: parts.map(({ hidden }) => readXml(hidden, drawn)).join('\n'),
+    headers: mastersOf(file, shownSlides)
+      .map((xml) => readXml(withoutHiddenShapes(xml).xml, drawn))
+      .join('\n'),
     body: shown.map((xml) => readXml(xml, drawn)).join('\n'),
     // Their words are in the body.
     equations: shown.flatMap(equationsIn).map(() => ''),
@@ -180,7 +195,7 @@ function slideTexts(file: Buffer): OfficeTexts {
   };
 }
 
-/** Slides of which pandoc reads those that are shown. */
+/** Slides of which pandoc reads those that are shown, and of these what is shown. */
 export function readableSlides(file: Buffer): Buffer {
   const [list, book] = ['ppt/_rels/presentation.xml.rels', 'ppt/presentation.xml'];
   const targets = new Map(
@@ -193,7 +208,12 @@ export function readableSlides(file: Buffer): Buffer {
   const shown = xml.replace(/<p:sldId\s[^>]*r:id="([^"]*)"[^>]*\/>/g, (slide, id: string) =>
     hiddenSlide.test(textOfPart(file, targets.get(id) ?? '')) ? '' : slide,
   );
-  return shown === xml ? file : withEntries(file, new Map([[book, shown]]));
+  const changed = new Map(shown === xml ? [] : [[book, shown]]);
+  for (const { name, xml: slide } of namedPartsOf(file, slidePart)) {
+    const seen = withoutHiddenShapes(slide).xml;
+    if (seen !== slide) changed.set(name, seen);
+  }
+  return changed.size === 0 ? file : withEntries(file, changed);
 }
 
 /** Fields of which pandoc leaves out the text that they show. */

@@ -145,13 +145,13 @@ async function prepare(
   if (reader === 'latex') return { from: reader, input: readableLatex(text), warnings };
   if (reader === 'rtf') return { from: reader, input: withUnicodeLetters(text), warnings };
   if (reader === 'plain-text') return { from: 'json', input: plainTextDocument(text, writer), warnings };
-  if (reader === 'github-markdown') {
+  if (/^(github-markdown|gfm|markdown|commonmark)/.test(reader)) {
     const inputName = inputNameFor({ title, inputFormat });
-    const whole = withWholePipeTables(text);
-    return { ...(await readMarkdown(whole, { writer, inputName, run: runPandoc })), warnings };
+    const whole = reader === 'commonmark' ? text : withWholePipeTables(text);
+    const read = await readMarkdown(whole, { reader, writer, inputName, run: runPandoc });
+    return { ...read, warnings: { ...warnings, ...read.warnings } };
   }
   if (reader === 'mediawiki') return { from: reader, input: withWholeWikiTables(text), warnings };
-  if (/^(gfm|markdown)/.test(reader)) return { from: reader, input: withWholePipeTables(text), warnings };
   if (!tabular.has(reader)) return { from: reader, input: text, warnings };
   const { separatedValuesDocument } = await import('./separated-values.js');
   const { json, warnings: more } = separatedValuesDocument(text, { reader, writer });

@@ -23,7 +23,9 @@ export function hasNotes(document: PDFiumDocument, number: number): boolean {
   return annotationsOf(document.getPage(number)).some(({ kind }) => kind !== link);
 }
 
-const [link, formField] = [2, 20];
+const [link, freeText, stamp, popup, attached, formField] = [2, 3, 13, 16, 17, 20];
+/** Their words are on the page, or in another. */
+const noComment = new Set([link, freeText, stamp, popup, attached, formField]);
 /** Of forms that Adobe's programs alone show. */
 const xfa = 2;
 const maxNameBytes = 512;
@@ -44,6 +46,27 @@ export function describeForms(document: PDFiumDocument, numbers: readonly number
   if (ticked.length > 0) {
     warnings['FORM_MARKS_LOST'] =
       `${ticked.length} box(es) of the form are ticked, which text does not show: ${fewOf(ticked)}. Convert to a picture to see them.`;
+  }
+  return warnings;
+}
+
+/** What is no part of the pages, and so in no picture and no text of them: comments that open when they are touched, and whole files. */
+export function describeAttached(document: PDFiumDocument, numbers: readonly number[]): Warnings {
+  const warnings: Warnings = {};
+  const { pdfium, file } = pdfiumOf(document.getPage(0));
+  let [comments, files] = [0, Math.max(0, pdfium._FPDFDoc_GetAttachmentCount(file))];
+  for (const page of numbers.map((number) => document.getPage(number))) {
+    for (const { kind, hasWords } of annotationsOf(page)) {
+      if (kind === attached) files += 1;
+      else if (hasWords && !noComment.has(kind)) comments += 1;
+    }
+  }
+  if (comments > 0) {
+    warnings['COMMENTS_LOST'] = `${comments} comment(s) on pages of the PDF are not in the result.`;
+  }
+  if (files > 0) {
+    warnings['ATTACHMENTS_LOST'] =
+      `${files} file(s) attached to the PDF are not in the result. Save them with a program that shows PDF, and convert each of them.`;
   }
   return warnings;
 }
@@ -70,12 +93,21 @@ function tickedOn(document: PDFiumDocument, page: PDFiumPage): string[] {
   }
 }
 
-function annotationsOf(page: PDFiumPage): { kind: number; index: number }[] {
+const keyOfWords = Buffer.from('Contents\0');
+/** Of what ends a text. */
+const emptyBytes = 2;
+
+function annotationsOf(page: PDFiumPage): { kind: number; index: number; hasWords: boolean }[] {
   const { pdfium, handle } = pdfiumOf(page);
-  return Array.from({ length: pdfium._FPDFPage_GetAnnotCount(handle) }, (_, index) => {
+  const key = pdfium.wasmExports.malloc(keyOfWords.length);
+  pdfium.HEAPU8.set(keyOfWords, key);
+  const annotations = Array.from({ length: pdfium._FPDFPage_GetAnnotCount(handle) }, (_, index) => {
     const annotation = pdfium._FPDFPage_GetAnnot(handle, index);
     const kind = pdfium._FPDFAnnot_GetSubtype(annotation);
+    const hasWords = pdfium._FPDFAnnot_GetStringValue(annotation, key, 0, 0) > emptyBytes;
     pdfium._FPDFPage_CloseAnnot(annotation);
-    return { kind, index };
+    return { kind, index, hasWords };
   });
+  pdfium.wasmExports.free(key);
+  return annotations;
 }

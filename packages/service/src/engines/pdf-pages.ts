@@ -1,6 +1,6 @@
 import type { PDFiumDocument } from '@hyzyla/pdfium';
 import { ConversionFailure, type EngineRequest, type Converted, oneLine, type Warnings } from './conversion';
-import { hasNotes, pageWithForms } from './pdf-forms';
+import { describeAttached, hasNotes, pageWithForms } from './pdf-forms';
 import { pageNumbers, drawPage, textOfPage, withPdf } from './pdf-reader';
 import { installCommand, isHere, programs } from './programs';
 import { typeset } from './typesetter';
@@ -39,7 +39,7 @@ async function copyPages(request: EngineRequest, input: Buffer, document: PDFium
   const files = new Map<string, Uint8Array>([['original.pdf', input]]);
   const placed: PlacedPage[] = [];
   for (const number of numbers) placed.push(await placePage(document, number, files));
-  return { data: await assemble(placed, files), warnings };
+  return { data: await assemble(placed, files), warnings: { ...warnings, ...describeAttached(document, numbers) } };
 }
 
 /** A page as it is, or a picture of it if something was put on it. */

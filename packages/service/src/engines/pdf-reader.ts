@@ -12,7 +12,7 @@ import {
 } from './conversion';
 import { count } from './input';
 import { pdfiumOf } from './pdfium';
-import { describeForms, pageWithForms } from './pdf-forms';
+import { describeAttached, describeForms, pageWithForms } from './pdf-forms';
 import { encodePicture, loadSharp, maxPixels } from './image-engine';
 
 /** As sharp as a printed page needs to be to be read on a screen. */
@@ -25,10 +25,10 @@ export async function convertPdf(request: EngineRequest, input: Buffer): Promise
   return withPdf(input, async (document) => {
     const numbers = pageNumbers(document, request);
     const isText = request.route.writer === 'text';
-    const forms = describeForms(document, numbers, isText);
+    const beside = { ...describeForms(document, numbers, isText), ...describeAttached(document, numbers) };
     const pages = numbers.map((number) => pageWithForms(document, number));
     const { data, warnings } = isText ? textOf(pages) : await picturesOf(request, pages);
-    return { data, warnings: { ...forms, ...warnings } };
+    return { data, warnings: { ...beside, ...warnings } };
   });
 }
 

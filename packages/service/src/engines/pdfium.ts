@@ -7,8 +7,10 @@ interface Pdfium {
   _FORM_OnAfterLoadPage: (page: number, form: number) => void;
   _FORM_OnBeforeClosePage: (page: number, form: number) => void;
   _FPDFAnnot_GetFormFieldName: (form: number, field: number, place: number, bytes: number) => number;
+  _FPDFAnnot_GetStringValue: (annotation: number, key: number, place: number, bytes: number) => number;
   _FPDFAnnot_GetSubtype: (annotation: number) => number;
   _FPDFAnnot_IsChecked: (form: number, field: number) => number;
+  _FPDFDoc_GetAttachmentCount: (file: number) => number;
   _FPDFClipPath_CountPaths: (clip: number) => number;
   _FPDFClipPath_CountPathSegments: (clip: number, path: number) => number;
   _FPDFClipPath_GetPathSegment: (clip: number, path: number, index: number) => number;

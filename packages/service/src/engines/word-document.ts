@@ -101,6 +101,9 @@ const ends = new Set([
 const madeAnew =
   /^\s*(TOC|INDEX|PAGE|NUMPAGES|SECTIONPAGES|PAGEREF|DATE|TIME|SAVEDATE|PRINTDATE|CREATEDATE|EDITTIME|FILENAME|FILESIZE|STYLEREF|DOCPROPERTY|AUTHOR|TITLE|LASTSAVEDBY|REVNUM|NUMWORDS|NUMCHARS|=)/i;
 
+/** Fonts whose letters are other signs: an `a` of theirs is shown, and read, as alpha or a picture. */
+const ofSigns = /:ascii="(?:Symbol|Wingdings(?: [23])?|Webdings)"/;
+
 function textOfPart(xml: string): string {
   let text = '';
   let skipped = 0;
@@ -126,6 +129,7 @@ function textOfPart(xml: string): string {
     else if (name === 't') isText = !isEnd && !isEmpty && prefix !== 'm' && prefix !== 'a';
     else if (name === 'instrText') isCode = !isEnd && !isEmpty;
     else if (name === 'vanish' || name === 'webHidden') isHidden ||= !/val="(0|false)"/.test(attributes);
+    else if (name === 'rFonts') isHidden ||= ofSigns.test(attributes);
     else if (name === 'r') isHidden = false;
     else if (name === 'fldChar') {
       if (attributes.includes('fldCharType="begin"')) fields.push({ code: '', isResult: false });

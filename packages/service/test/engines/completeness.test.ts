@@ -1,11 +1,12 @@
-import { describeUnkept, describeUnprinted, describeUnwritten } from '../../src/engines/completeness';
+import { describeUnkept, describeUnread, describeUnprinted, describeUnwritten } from '../../src/engines/completeness';
 import { textOfPart } from '../../src/engines/archive';
+import { readableSlides } from '../../src/engines/office-texts';
 import { isHere, programs } from '../../src/engines/programs';
 import { readableWord } from '../../src/engines/word-document';
 import { docx, para, run } from './docx';
 import { odf } from './odf';
 import { printed } from './pdfs';
-import { pptx } from './pptx';
+import { pptx, shape } from './pptx';
 import { requestOf } from './requests';
 import { inline, xlsx } from './xlsx';
 
@@ -92,6 +93,19 @@ describe('what a program does not print', () => {
     expect(await unprinted('rtf', rtf, 'Kept')).toEqual({ HIDDEN_TEXT_LOST: hidden('1 word(s) (SECRET)') });
     const slides = pptx([{ shapes: ['Kept'] }, { shapes: ['Unseen'], isHidden: true }]);
     expect(await unprinted('pptx', slides, 'Kept')).toEqual({ HIDDEN_TEXT_LOST: hidden('1 slide(s)') });
+    const away = shape('Away').replace('<p:cNvPr ', '<p:cNvPr hidden="1" ');
+    const group = (attributes: string, shapes: string) =>
+      `<p:grpSp><p:nvGrpSpPr><p:cNvPr id="9" name=""${attributes}/></p:nvGrpSpPr>${shapes}</p:grpSp>`;
+    const drawn = group('', shape('Also') + away) + group(' hidden="1"', shape('Grouped') + away);
+    const shapes = pptx([
+      { shapes: ['Kept'], drawn },
+      { shapes: ['Unseen'], isHidden: true },
+    ]);
+    expect(await unprinted('pptx', shapes, 'Kept Also')).toEqual({
+      HIDDEN_TEXT_LOST: hidden('3 word(s) (AWAY, GROUPED) and 1 slide(s)'),
+    });
+    const shown = textOfPart(readableSlides(shapes), 'ppt/slides/slide1.xml');
+    expect(shown.replace(/<[^<>]*>/g, '')).toBe('KeptAlso');
     const page = (style: string, word: string) =>
       `<draw:page draw:style-name="${style}"><text:p>${word}</text:p></draw:page>`;
     const notes = '<presentation:notes><text:p>Spoken</text:p></presentation:notes>';
@@ -134,6 +148,14 @@ describe('what a program does not print', () => {
     expect(await unprinted('docx', docx(para(run('Base') + note + run('Next')), parts), 'Base1Next 1Noted')).toEqual(
       {},
     );
+  });
+
+  it.each(['Symbol', 'Wingdings', 'Wingdings 2', 'Webdings'])('is no word in signs of the font %s', async (font) => {
+    const signs = run('abg', `<w:rFonts w:ascii="${font}" w:hAnsi="${font}"/>`);
+    const words = run('Lost', '<w:rFonts w:ascii="Arial"/>');
+    expect(await unprinted('docx', docx(para(signs + words)), 'αβγ')).toEqual({
+      TEXT_LOST: 'Not on the pages of the PDF: 1 word(s) (LOST) of the document.',
+    });
   });
 
   it('is the text of a diagram without a picture of it', async () => {
@@ -194,5 +216,28 @@ describe('what a program does not keep in another office file', () => {
     expect(await unkept('xlsx', book('Twice', 'Twice'), 'xlsx', book('Twice'))).toEqual(lost);
     const merged = open(cell('Twice') + cell('Twice', 'covered-table-cell'));
     expect(await unkept('xlsx', book('Twice', 'Twice'), 'ods', merged)).toEqual({});
+  });
+});
+
+describe('what is not read of slides', () => {
+  const unread = (file: Buffer, output: string) =>
+    describeUnread(requestOf('pptx', 'md'), file, {
+      output: Buffer.from(output),
+      readAgain: () => Promise.resolve('{}'),
+    });
+
+  it('is what their layout and its master show, but for placeholders, and where they show nothing of it', async () => {
+    const placeholder = shape('Click').replace('<p:nvPr/>', '<p:nvPr><p:ph type="title"/></p:nvPr>');
+    const master = placeholder + shape('Confidential');
+    const layout = shape('Branded') + placeholder;
+    const lost = (what: string) => ({
+      HEADERS_LOST: `What the masters and layouts of the slides show is not in the result: ${what}.`,
+    });
+    const slides = [{ shapes: ['Kept'] }, { shapes: ['Kept'] }];
+    expect(await unread(pptx(slides, { layout, master }), 'Kept Kept')).toEqual(
+      lost('2 word(s) (BRANDED, CONFIDENTIAL)'),
+    );
+    const alone = pptx(slides, { layout, master, ofLayout: 'showMasterSp="0"' });
+    expect(await unread(alone, 'Kept Kept')).toEqual(lost('1 word(s) (BRANDED)'));
   });
 });

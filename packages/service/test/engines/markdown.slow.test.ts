@@ -66,6 +66,17 @@ describe('Markdown', () => {
     expect(text.toString('utf8')).toMatch(/A\s+B x2\s+[^]*HTMLCELL[^]*Summed[^]*Hidden text/);
   });
 
+  it.each(['md-gfm', 'md-commonmark', 'md-mmd', 'md-phpextra', 'md-strict', 'md-pandoc'])(
+    'keeps the HTML within it in each dialect: %s',
+    async (input) => {
+      const source =
+        '<div>In a div</div>\n\n<p align="center">In a <b>paragraph</b></p>\n\n<table><tr><td>In a cell</td></tr></table>\n\n<details>\n<summary>Summed</summary>\nIn details\n</details>\n\nOne<br>two\n';
+      expect(await converted(source, 'txt', { input })).toMatch(
+        /In a div In a paragraph [^]*In a cell [^]*Summed In details One two$/,
+      );
+    },
+  );
+
   it('of pandoc is read and written under a name of its own', async () => {
     const source = ' a    b\n---- ----\n 1    2\n\n$x^2$ H~2~O';
     expect(await converted(source, 'html', { input: 'md-pandoc' })).toMatch(

@@ -1,7 +1,7 @@
 import { checkPdf } from '../../src/engines/pdf-check';
 import { convertPdf } from '../../src/engines/pdf-reader';
 import { requestOf } from './requests';
-import { printed, unknownLetters, unseenText } from './pdfs';
+import { commented, printed, unknownLetters, unseenText } from './pdfs';
 
 /** What a PDF that was made here holds, and nobody can read. */
 
@@ -33,4 +33,18 @@ describe('the text of a PDF', () => {
   it('has the hyphens at the ends of lines, and the ends', async () => {
     expect(await textOf(printed('in-) Tj 0 -14 Td (voices)  Tj 0 -14 Td (end'))).toEqual(['in-\nvoices\nend\n', {}]);
   });
+});
+
+describe('the pages of a PDF', () => {
+  it.each(['text', 'png'])(
+    'as %s have no comments on them and no files attached to them, which are counted',
+    async (writer) => {
+      const { data, warnings } = await convertPdf(requestOf('pdf', writer), commented('Known'));
+      if (writer === 'text') expect(Buffer.from(data).toString()).toBe('Known\n');
+      expect(warnings).toEqual({
+        COMMENTS_LOST: '2 comment(s) on pages of the PDF are not in the result.',
+        ATTACHMENTS_LOST: expect.stringMatching(/^2 file\(s\) attached to the PDF are not/) as string,
+      });
+    },
+  );
 });

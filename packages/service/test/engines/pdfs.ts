@@ -73,24 +73,50 @@ export function printed(line: string): Buffer {
 /** A page of signs of which it does not say what letters they show, and of a line of text behind them. */
 export function unknownLetters(count: number, line: string): Buffer {
   const content = `BT /F2 12 Tf 50 705 Td <${'0000'.repeat(count)}> Tj /F1 12 Tf (${line}) Tj ET`;
-  return pageOf(content, '/F2 6 0 R', [
+  const objects = [
     '<</Type/Font/Subtype/Type0/BaseFont/Boxes/Encoding/Identity-H/DescendantFonts[7 0 R]/ToUnicode 8 0 R>>',
     '<</Type/Font/Subtype/CIDFontType2/BaseFont/Boxes/CIDSystemInfo<</Registry(Adobe)/Ordering(Identity)/Supplement 0>>/DW 600>>',
     `<</Length ${letters.length}>>stream\n${letters}\nendstream`,
-  ]);
+  ];
+  return pageOf(content, { fonts: '/F2 6 0 R', objects });
 }
 
 const letters =
   'begincmap 1 begincodespacerange <0000> <FFFF> endcodespacerange 1 beginbfchar <0001> <0041> endbfchar endcmap';
 
-function pageOf(content: string, fonts = '', objects: readonly string[] = []): Buffer {
+/** A page with comments and files beside it, and links and typed text, which are none. */
+export function commented(line: string): Buffer {
+  const file = '<</Type/Filespec/F(a.txt)/EF<</F 6 0 R>>>>';
+  const notes = [
+    '/Text/Contents(Sticky)',
+    '/Highlight/Contents(On a highlight)/QuadPoints[50 720 90 720 50 700 90 700]',
+    '/Highlight/QuadPoints[50 720 90 720 50 700 90 700]',
+    '/Popup/Contents(Sticky)',
+    '/Link/Contents(Where it leads)',
+    `/FileAttachment/Contents(a.txt)/FS ${file}`,
+  ].map((note) => `<</Type/Annot/Rect[50 700 90 720]/Subtype${note}>>`);
+  return pageOf(word(line, 705), {
+    objects: ['<</Type/EmbeddedFile/Length 5>>stream\nWords\nendstream'],
+    ofPage: `/Annots[${notes.join('')}]`,
+    ofCatalog: `/Names<</EmbeddedFiles<</Names[(a.txt) ${file}]>>>>`,
+  });
+}
+
+interface More {
+  readonly fonts?: string;
+  readonly objects?: readonly string[];
+  readonly ofPage?: string;
+  readonly ofCatalog?: string;
+}
+
+function pageOf(content: string, { fonts = '', objects = [], ofPage = '', ofCatalog = '' }: More = {}): Buffer {
   return pdfOf(
     [
       '<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>',
       `<</Length ${content.length}>>stream\n${content}\nendstream`,
-      `<</Type/Page/Parent 4 0 R/MediaBox[0 0 400 800]/Resources<</Font<</F1 1 0 R${fonts}>>>>/Contents 2 0 R>>`,
+      `<</Type/Page/Parent 4 0 R/MediaBox[0 0 400 800]/Resources<</Font<</F1 1 0 R${fonts}>>>>/Contents 2 0 R${ofPage}>>`,
       '<</Type/Pages/Kids[3 0 R]/Count 1>>',
-      '<</Type/Catalog/Pages 4 0 R>>',
+      `<</Type/Catalog/Pages 4 0 R${ofCatalog}>>`,
       ...objects,
     ],
     5,

@@ -6,17 +6,27 @@ const namespaces =
   'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"';
 interface Slide {
   shapes: readonly string[];
+  /** More of them (XML). */
+  drawn?: string;
   notes?: string;
   isHidden?: boolean;
 }
 
-export function pptx(slides: readonly Slide[]): Buffer {
+interface More {
+  /** Shapes of the layout and the master of all slides (XML). */
+  readonly layout?: string;
+  readonly master?: string;
+  /** Attributes. */
+  readonly ofLayout?: string;
+}
+
+export function pptx(slides: readonly Slide[], { layout = '', master = '', ofLayout = '' }: More = {}): Buffer {
   const parts = new Map<string, { type: string; xml: string; relations: readonly string[] }>();
   const add = (name: string, type: string, xml: string, ...relations: string[]) =>
     parts.set(`ppt/${name}`, { type, xml, relations });
-  slides.forEach(({ shapes, notes, isHidden = false }, index) => {
+  slides.forEach(({ shapes, drawn = '', notes, isHidden = false }, index) => {
     const slide = `slides/slide${index + 1}.xml`;
-    const xml = `<p:sld ${namespaces}${isHidden ? ' show="0"' : ''}>${tree(shapes.map((text) => shape(text)).join(''))}</p:sld>`;
+    const xml = `<p:sld ${namespaces}${isHidden ? ' show="0"' : ''}>${tree(shapes.map((text) => shape(text)).join('') + drawn)}</p:sld>`;
     const beside =
       notes === undefined ? [] : [relation('n', 'notesSlide', `../notesSlides/notesSlide${index + 1}.xml`)];
     add(slide, 'slide', xml, relation('l', 'slideLayout', '../slideLayouts/slideLayout1.xml'), ...beside);
@@ -28,7 +38,7 @@ export function pptx(slides: readonly Slide[]): Buffer {
   add(
     'slideLayouts/slideLayout1.xml',
     'slideLayout',
-    `<p:sldLayout ${namespaces}>${tree('')}</p:sldLayout>`,
+    `<p:sldLayout ${namespaces} ${ofLayout}>${tree(layout)}</p:sldLayout>`,
     relation('m', 'slideMaster', '../slideMasters/slideMaster1.xml'),
   );
   const colours =
@@ -36,7 +46,7 @@ export function pptx(slides: readonly Slide[]): Buffer {
   add(
     'slideMasters/slideMaster1.xml',
     'slideMaster',
-    `<p:sldMaster ${namespaces}>${tree('')}<p:clrMap ${colours}/><p:sldLayoutIdLst><p:sldLayoutId id="2147483649" r:id="l"/></p:sldLayoutIdLst></p:sldMaster>`,
+    `<p:sldMaster ${namespaces}>${tree(master)}<p:clrMap ${colours}/><p:sldLayoutIdLst><p:sldLayoutId id="2147483649" r:id="l"/></p:sldLayoutIdLst></p:sldMaster>`,
     relation('l', 'slideLayout', '../slideLayouts/slideLayout1.xml'),
   );
   const ids = slides.map((_, index) => `<p:sldId id="${256 + index}" r:id="s${index + 1}"/>`).join('');
@@ -54,6 +64,6 @@ function tree(shapes: string): string {
   return `<p:cSld><p:spTree><p:nvGrpSpPr><p:cNvPr id="1" name=""/><p:cNvGrpSpPr/><p:nvPr/></p:nvGrpSpPr><p:grpSpPr/>${shapes}</p:spTree></p:cSld>`;
 }
 
-function shape(text: string, index = 0, run = `<a:r><a:t>${text}</a:t></a:r>`): string {
+export function shape(text: string, index = 0, run = `<a:r><a:t>${text}</a:t></a:r>`): string {
   return `<p:sp><p:nvSpPr><p:cNvPr id="${index + 2}" name="${text}"/><p:cNvSpPr txBox="1"/><p:nvPr/></p:nvSpPr><p:spPr><a:xfrm><a:off x="900000" y="${900_000 * (index + 1)}"/><a:ext cx="5000000" cy="800000"/></a:xfrm><a:prstGeom prst="rect"><a:avLst/></a:prstGeom></p:spPr><p:txBody><a:bodyPr/><a:p>${run}</a:p></p:txBody></p:sp>`;
 }

@@ -188,6 +188,19 @@ withPrograms(['tesseract'], () => {
     }
   });
 
+  it('says of how many pages it has read nothing', async () => {
+    const blank = await sharp({ create: { width: 200, height: 200, channels: 3, background: 'white' } })
+      .png()
+      .toBuffer();
+    for (const [name, data] of [
+      ['blank.png', blank],
+      ['blank.pdf', await converted('blank.png', blank, 'pdf')],
+    ] as const) {
+      const { warning } = await client.convertToBytes({ name, data }, 'txt');
+      expect(warning).toEqual({ NO_TEXT: expect.stringMatching(/^In 1 of 1 page\(s\) no text was found/) as string });
+    }
+  });
+
   it('makes a PDF that can be searched, where its language is named', async () => {
     const searchable = await converted('scan.png', await scan(), 'pdf', { ocr_language: 'eng' });
     expect(await textOf(searchable)).toMatch(/quick brown fox/);

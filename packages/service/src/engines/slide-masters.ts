@@ -1,0 +1,25 @@
+import { textOfPart } from './archive';
+
+/** What slides show of their layouts and masters: all but placeholders, whose text is that of each slide. */
+
+const placeholder = /<p:sp(?=[\s>])(?:(?!<\/p:sp>)[^])*?<p:ph(?=[\s/>])[^]*?<\/p:sp>/g;
+/** Said by a slide of its layout and master, and by a layout of its master. */
+const showsNone = /<p:sld(?:Layout)?\s[^<>]*\sshowMasterSp="(?:0|false)"/;
+
+/** The XML of each layout and master of which these slides show something. */
+export function mastersOf(file: Buffer, slides: readonly { name: string; xml: string }[]): string[] {
+  const layouts = relatedTo(file, slides, 'slideLayout');
+  return [...layouts, ...relatedTo(file, layouts, 'slideMaster')].map(({ xml }) => xml.replace(placeholder, ' '));
+}
+
+function relatedTo(file: Buffer, parts: readonly { name: string; xml: string }[], kind: string) {
+  const targets = parts.flatMap(({ name, xml }) => (showsNone.test(xml) ? [] : targetsOf(file, name, kind)));
+  return [...new Set(targets)].map((name) => ({ name, xml: textOfPart(file, name) }));
+}
+
+function targetsOf(file: Buffer, part: string, kind: string): string[] {
+  const relations = textOfPart(file, part.replace(/[^/]+$/, '_rels/$&.rels')).match(/<Relationship\s[^<>]*>/g) ?? [];
+  return relations
+    .filter((relation) => relation.includes(`/${kind}"`))
+    .flatMap((relation) => /\sTarget="([^"]*)"/.exec(relation)?.[1]?.replace(/^(?:\.\.\/|\/?ppt\/)/, 'ppt/') ?? []);
+}

@@ -1,0 +1,34 @@
+import type { Warnings } from './conversion';
+import { describeMissing } from './pandoc-engine';
+import { decodeXml } from './word-document';
+import { lostWords, someWords } from './words';
+
+/** What of an SVG is not drawn: pages of HTML within it, and files beside it. */
+
+const foreign = /<(\w+:)?foreignObject(?:\s[^<>]*)?(?<!\/)>[^]*?<\/\1foreignObject>/g;
+/** The first child that a program takes for one that it can draw stands for the others. */
+const untold =
+  /<(\w+:)?switch(?:\s[^<>]*)?>\s*<\1foreignObject(?![^<>]*\srequired(?:Features|Extensions)=)(?:\s[^<>]*)?>[^]*?<\/\1switch>/g;
+const text = /<(\w+:)?text(?:\s[^<>]*)?(?<!\/)>[^]*?<\/\1text>/g;
+/** Files that it shows; those within it begin with a hash. */
+const shownFile =
+  /<(?:\?xml-stylesheet|(?:\w+:)?(?:image|use|feImage))\s[^<>]*?(?<![\w-])href\s*=\s*["']([^"']*)|@import\s+(?:url\(\s*)?["']?([^"')\s;]+)/g;
+
+export function describeUndrawn(svg: string): Warnings {
+  const shown = svg.replace(/<!--[^]*?-->/g, '');
+  const rest = shown.replace(untold, ' ').replace(foreign, ' ');
+  // Programs write their labels a second time, as text, for those that draw no HTML.
+  const lost = lostWords(wordsOf(shown.match(foreign)), wordsOf(rest.match(text)));
+  const files = Array.from(rest.matchAll(shownFile), ([, file, style = '']) => (file ?? style).trim());
+  return {
+    ...(lost.length > 0 && {
+      TEXT_LOST: `Not in the result: ${someWords(lost)} of HTML within the SVG (foreignObject). Export it with plain text, or as PNG or PDF by the program that has made it.`,
+    }),
+    ...describeMissing(files.filter((file) => file !== '' && !/^(#|data:)/i.test(file))),
+  };
+}
+
+function wordsOf(elements: readonly string[] | null): string {
+  const withoutStyles = (elements ?? []).map((each) => each.replace(/<style[\s>][^]*?<\/style>/gi, ''));
+  return decodeXml(withoutStyles.map((each) => each.replace(/<[^<>]*>/g, ' ')).join('\n'));
+}

@@ -1,0 +1,69 @@
+import { convertImage } from '../../src/engines/image-engine';
+import { tinyPng } from '../support';
+import { requestOf } from './requests';
+
+/** What of a picture is in no picture that is made of it. */
+
+/** Of one of its frames are the pixels that others show, too. */
+function animated(frames: number): Buffer {
+  const control = Buffer.alloc(20);
+  control.writeUInt32BE(8);
+  control.write('acTL', 4, 'latin1');
+  control.writeUInt32BE(frames, 8);
+  control.writeUInt32BE(crc32(control.subarray(4, 16)), 16);
+  const endOfHead = 33;
+  return Buffer.concat([tinyPng.subarray(0, endOfHead), control, tinyPng.subarray(endOfHead)]);
+}
+
+function crc32(bytes: Buffer): number {
+  let sum = 0xffffffff;
+  for (const byte of bytes) {
+    sum ^= byte;
+    for (let bit = 0; bit < 8; bit += 1) sum = (sum >>> 1) ^ (sum & 1 ? 0xedb88320 : 0);
+  }
+  return (sum ^ 0xffffffff) >>> 0;
+}
+
+describe('an animated PNG', () => {
+  it.each(['jpeg', 'gif', 'webp', 'pdf'])('has lost its other frames as %s', async (writer) => {
+    const { warnings } = await convertImage(requestOf('png', writer), animated(3));
+    expect(warnings['PAGES_LOST']).toMatch(/^Only one of 3 frames/);
+  });
+
+  it('of one frame has lost none', async () => {
+    expect((await convertImage(requestOf('png', 'gif'), animated(1))).warnings).toEqual({});
+    expect((await convertImage(requestOf('png', 'gif'), tinyPng)).warnings).toEqual({});
+  });
+});
+
+describe('an SVG', () => {
+  const svg = (content: string) =>
+    Buffer.from(
+      `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="90" height="60">${content}</svg>`,
+    );
+  const html = (text: string, needs = '') =>
+    `<foreignObject${needs} width="90" height="20"><p xmlns="http://www.w3.org/1999/xhtml">${text}</p></foreignObject>`;
+  const warningsOf = async (content: string, writer = 'png') =>
+    (await convertImage(requestOf('svg', writer), svg(content))).warnings;
+
+  it.each(['png', 'pdf'])('has lost the HTML within it that it does not hold as text too, as %s', async (writer) => {
+    const label = (text: string, needs?: string) => `<switch>${html(text, needs)}<text y="20">${text}</text></switch>`;
+    const needs = ' requiredFeatures="http://www.w3.org/TR/SVG11/feature#Extensibility"';
+    const labels = `${label('Twice', needs)}${label('Once')}${html('Gone <b>away</b>')}`;
+    expect(await warningsOf(`${labels}<text y="40">Plain</text>`, writer)).toEqual({
+      TEXT_LOST: expect.stringMatching(/^Not in the result: 3 word\(s\) \(ONCE, GONE, AWAY\) of HTML/) as string,
+    });
+  });
+
+  it('has lost the files beside it, and none that it holds', async () => {
+    const data = `data:image/png;base64,${tinyPng.toString('base64')}`;
+    const held = `<rect id="a" width="9" height="9"/><use href="#a"/><image width="9" height="9" xlink:href="${data}"/>`;
+    expect(await warningsOf(held)).toEqual({});
+    const beside = `<style>@import url(x.css);</style><image width="9" height="9" xlink:href="logo.png"/><use href='signs.svg#b'/>`;
+    expect(await warningsOf(held + beside)).toEqual({
+      RESOURCE_NOT_FOUND: expect.stringContaining(
+        'only the file itself is uploaded: x.css, logo.png, signs.svg#b.',
+      ) as string,
+    });
+  });
+});

@@ -131,11 +131,11 @@ export function describeUnwritten({ route: { reader } }: EngineRequest, input: B
 
 /** What of an office file is not in another that a program has made of it. */
 export async function describeUnkept(
-  { route: { reader } }: EngineRequest,
+  { route: { reader, writer } }: EngineRequest,
   input: Buffer,
   result: { format: string; data: Buffer },
 ): Promise<Warnings> {
-  if (isTable(reader)) return isTable(result.format) ? describeUnkeptCells(reader, input, result) : {};
+  if (isTable(reader)) return isTable(result.format) ? describeUnkeptCells({ reader, writer }, input, result) : {};
   const [texts, kept] = [officeTexts(reader, input), officeTexts(result.format, result.data)];
   if (!texts || !kept) return {};
   // Headers may be in a file once for each of its sections.
@@ -175,18 +175,26 @@ function isTable(format: string): boolean {
 }
 
 async function describeUnkeptCells(
-  reader: string,
+  { reader, writer }: { reader: string; writer: string },
   input: Buffer,
   result: { format: string; data: Buffer },
 ): Promise<Warnings> {
   const { textsOfCells } = await import('./sheet-texts.js');
   const [cells, kept] = await Promise.all([
-    textsOfCells(input, reader as 'xlsx' | 'ods'),
+    textsOfCells(input, reader as 'xlsx' | 'ods', { isForOld: writer === 'xls' }),
     textsOfCells(result.data, result.format as 'xlsx' | 'ods'),
   ]);
-  if (!cells || !kept) return {};
+  if (!cells) return {};
+  const beyond: Warnings =
+    cells.beyond === 0
+      ? {}
+      : {
+          CELLS_LOST: `${cells.beyond} cell(s) beyond row 65,536 or column 256 (IV), for which an xls file has no room, are not in the result. Convert to xlsx or ods to keep them.`,
+        };
+  if (!kept) return beyond;
   const comments = cells.commentCount - kept.commentCount;
   return {
+    ...beyond,
     ...(comments > 0 && { COMMENTS_LOST: `Comments of ${comments} cell(s) are not in the result.` }),
     ...describeLost(lostWords(cells.typed, kept.shown)),
   };

@@ -2,7 +2,6 @@ import type { CellObject, WorkBook, WorkSheet } from '@e965/xlsx';
 import { textOfPart } from './archive';
 import { ConversionFailure, type Warnings } from './conversion';
 import {
-  allCells,
   type BookType,
   cellsOf,
   describeComments,
@@ -37,16 +36,32 @@ export async function shownTexts(
   });
 }
 
-/** What stands in all cells, shown or not: texts that were typed, and whatever they show. Undefined for a file that is not read here. */
-export async function textsOfCells(file: Buffer, type: BookType) {
+/** What a sheet of an XLS file has room for. */
+const oldSheet = { rows: 65_536, columns: 256 };
+
+/**
+ * What stands in all cells, shown or not: texts that were typed, and whatever they show. `beyond`: cells with something in them for which
+ * an XLS file has no room; with `isForOld` they are only counted. Undefined for a file that is not read here.
+ */
+export async function textsOfCells(file: Buffer, type: BookType, { isForOld = false } = {}) {
   return ifReadable(file, type, (book) => {
-    const cells = allCells(book);
+    const old = isForOld ? oldSheet : { rows: Infinity, columns: Infinity };
+    const cells: CellObject[] = [];
+    let beyond = 0;
+    for (const { '!data': data } of Object.values(book.Sheets)) {
+      data?.forEach((row, y) => {
+        row?.forEach((cell, x) => {
+          if (y < old.rows && x < old.columns) cells.push(cell);
+          else if (textOfCell(cell).trim() !== '') beyond += 1;
+        });
+      });
+    }
     const typed = cells.filter(isText).map(({ v }) => String(v));
     const commentCount = cells.filter(({ c }) => c !== undefined && c.length > 0).length;
     // Of ODS, the library does not read what the formats of cells hide.
     const unread = type === 'ods' ? textOfPart(file, 'content.xml').match(/(?<=\soffice:string-value=")[^"]+/g) : null;
     const others = unread?.map(decodeXml) ?? [];
-    return { typed: typed.join('\n'), shown: [...cells.map(textOfCell), ...others].join('\n'), commentCount };
+    return { typed: typed.join('\n'), shown: [...cells.map(textOfCell), ...others].join('\n'), commentCount, beyond };
   });
 }
 

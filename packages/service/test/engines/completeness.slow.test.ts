@@ -248,6 +248,16 @@ withPrograms(['writer', 'math'], () => {
     expect(await printedText('a.odt', bytes)).toEqual([expect.stringContaining('kinetic'), {}]);
   });
 
+  it('fields for the name of the file tell the one that its owner gave it', async () => {
+    const name = 'Vertrag #4 (50% é)';
+    const word = docx(para(`<w:fldSimple w:instr=" FILENAME ">${run(`${name}.docx`)}</w:fldSimple>`));
+    const open = odf({ kind: 'text', body: '<text:p><text:file-name text:display="name-and-extension"/></text:p>' });
+    expect(await printedText(`${name}.docx`, word)).toEqual([`${name}.docx\n`, {}]);
+    expect(await printedText(`${name}.odt`, open)).toEqual([`${name}.odt\n`, {}]);
+    const { bytes } = await running.client.convertToBytes({ name: `${name}.docx`, data: word }, 'doc');
+    expect(await printedText(`${name}.doc`, bytes)).toEqual([`${name}.doc\n`, expect.anything()]);
+  });
+
   it('documents are printed as if all changes in them were accepted', async () => {
     const changed = docx(
       para(

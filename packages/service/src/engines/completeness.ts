@@ -47,11 +47,7 @@ export async function describeUnread(
     warnings['NUMBERS_LOST'] =
       `${texts.numbers.length} number(s) of headings and paragraphs that Word makes are not in the result, or are plain ones: ${fewOf([...new Set(texts.numbers)])}. An office program can save it as PDF.`;
   }
-  Object.assign(warnings, describeHeaders(texts));
-  if (texts.drawingCount > 0) {
-    warnings['DRAWINGS_LOST'] =
-      `${texts.drawingCount} chart(s) or diagram(s) of the document are not in the result. An office program can save it as PDF.`;
-  }
+  Object.assign(warnings, describeHeaders(texts), describeDrawings(texts));
   const body = `${texts.body ?? ''}\n${texts.art}`;
   if (lostWords(body, textOfOutput(Buffer.from(output))).length === 0) return warnings;
   return { ...warnings, ...describeLost(lostWords(body, shownText(JSON.parse(await readAgain())))) };
@@ -66,6 +62,20 @@ function describeHeaders({ headers, headerArt, headerPictureCount: pictures }: O
   if (words.length === 0 && pictures === 0) return {};
   const what = [...(words.length > 0 ? [someWords(words)] : []), ...(pictures > 0 ? [`${pictures} picture(s)`] : [])];
   return { HEADERS_LOST: `Headers and footers are not in the result: ${what.join(' and ')}.` };
+}
+
+function describeDrawings({ drawingCount }: OfficeTexts): Warnings {
+  if (drawingCount === 0) return {};
+  return {
+    DRAWINGS_LOST: `${drawingCount} chart(s) or diagram(s) of the document are not in the result. An office program can save it as PDF.`,
+  };
+}
+
+function describePictures({ pictureCount }: OfficeTexts): Warnings {
+  if (pictureCount === 0) return {};
+  return {
+    IMAGES_LOST: `${pictureCount} picture(s) of the document are not in the result, because a txt file cannot contain any. Convert to docx, odt or pdf to keep them.`,
+  };
 }
 
 function describeHidden({ hidden, hiddenSlideCount }: OfficeTexts): Warnings {
@@ -126,7 +136,10 @@ export function describeUnwritten({ route: { reader } }: EngineRequest, input: B
   const texts = officeTexts(reader, input);
   if (!texts) return {};
   const lost = lostWords(shownTextsOf(texts), Buffer.from(text).toString('utf8'));
-  return { ...describeAside(texts), ...describeHeaders(texts), ...describeEquations(texts), ...describeLost(lost) };
+  return {
+    ...{ ...describeAside(texts), ...describeHeaders(texts), ...describeEquations(texts) },
+    ...{ ...describeDrawings(texts), ...describePictures(texts), ...describeLost(lost) },
+  };
 }
 
 /** What of an office file is not in another that a program has made of it. */

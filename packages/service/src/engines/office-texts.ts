@@ -15,6 +15,8 @@ export interface OfficeTexts {
   /** Text of headers that is drawn, such as a watermark. */
   readonly headerArt: string;
   readonly headerPictureCount: number;
+  /** Those of Word outside of headers, which only plain text lacks. */
+  readonly pictureCount: number;
   /** Text that nobody sees. */
   readonly hidden: string;
   readonly hiddenSlideCount: number;
@@ -40,6 +42,7 @@ const nothing = {
   art: '',
   headerArt: '',
   headerPictureCount: 0,
+  pictureCount: 0,
   hidden: '',
   commentCount: 0,
   noteCount: 0,

@@ -128,6 +128,20 @@ describe('what a program does not print', () => {
     expect(describeUnwritten(requestOf('odt', 'txt'), file, Buffer.from('Shaped'))['TEXT_LOST']).toContain('(ARTFUL)');
   });
 
+  it('is no chart and no picture of a document, which plain text lacks', async () => {
+    const picture = '<w:r><w:drawing><a:blip r:embed="a"/></w:drawing></w:r>';
+    const both = `<mc:AlternateContent><mc:Choice>${picture}</mc:Choice><mc:Fallback>${picture}</mc:Fallback></mc:AlternateContent>`;
+    const file = docx(para(run('Kept') + picture + both), { header1: para(picture), 'charts/chart1': '' });
+    expect(await unprinted('docx', file, 'Kept')).toEqual({});
+    expect(describeUnwritten(requestOf('docx', 'txt'), file, Buffer.from('Kept'))).toEqual({
+      HEADERS_LOST: 'Headers and footers are not in the result: 1 picture(s).',
+      DRAWINGS_LOST: expect.stringMatching(/^1 chart\(s\) or diagram\(s\)/) as string,
+      IMAGES_LOST: expect.stringMatching(
+        /^2 picture\(s\) of the document are not in the result, because a txt/,
+      ) as string,
+    });
+  });
+
   it('is no word that a mark of a note stands in', async () => {
     const note = '<w:r><w:footnoteReference w:id="1"/></w:r>';
     const parts = { footnotes: `<w:footnote w:id="1">${para('Noted')}</w:footnote>` };

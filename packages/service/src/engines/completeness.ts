@@ -3,7 +3,7 @@ import { type EngineRequest, fewOf, type Warnings } from './conversion';
 import { readInputText } from './input';
 import { captionsOf } from './latex';
 import { describeMissingGlyphs } from './missing-glyphs';
-import { type OfficeTexts, officeTexts } from './office-texts';
+import { type OfficeTexts, officeTexts, undrawnCharts } from './office-texts';
 import { shownText } from './pandoc-document';
 import { checkPdf } from './pdf-check';
 import { installCommand, isHere, programs } from './programs';
@@ -98,9 +98,16 @@ function shownTextsOf({ body, art, diagrams, equations }: OfficeTexts): string {
   return [body, art, diagrams, ...(isHere(programs.math) ? equations : [])].join('\n');
 }
 
+function describeUndrawn(count: number): Warnings {
+  if (count === 0) return {};
+  return {
+    DRAWINGS_LOST: `${count} chart(s) of a kind that LibreOffice does not draw (such as waterfall, funnel or treemap) are not in the result. Put pictures in their place, or save it as PDF in Office.`,
+  };
+}
+
 /** What no reader hands on. */
-function describeAside({ commentCount, noteCount, insertedCount }: OfficeTexts): Warnings {
-  const warnings: Warnings = {};
+function describeAside({ commentCount, noteCount, insertedCount, undrawnCount }: OfficeTexts): Warnings {
+  const warnings: Warnings = describeUndrawn(undrawnCount);
   if (insertedCount > 0) {
     warnings['INSERTED_FILES_LOST'] =
       `${insertedCount} file(s) that another program has put into the document whole (altChunk) are not in the result. Open it in Word, save it and convert it again.`;
@@ -180,7 +187,8 @@ async function describeUnprintedCells(request: EngineRequest, input: Buffer, pdf
   const cells = isRead
     ? await (await import('./sheet-texts.js')).shownTexts(input, reader as 'xlsx' | 'ods')
     : undefined;
-  return { ...cells?.warnings, ...(await describePages(request, cells?.text ?? '', pdf, true)) };
+  const undrawn = describeUndrawn(undrawnCharts(input));
+  return { ...cells?.warnings, ...undrawn, ...(await describePages(request, cells?.text ?? '', pdf, true)) };
 }
 
 function isTable(format: string): boolean {
@@ -204,10 +212,12 @@ async function describeUnkeptCells(
       : {
           CELLS_LOST: `${cells.beyond} cell(s) beyond row 65,536 or column 256 (IV), for which an xls file has no room, are not in the result. Convert to xlsx or ods to keep them.`,
         };
-  if (!kept) return beyond;
+  const undrawn = describeUndrawn(undrawnCharts(input));
+  if (!kept) return { ...beyond, ...undrawn };
   const comments = cells.commentCount - kept.commentCount;
   return {
     ...beyond,
+    ...undrawn,
     ...(comments > 0 && { COMMENTS_LOST: `Comments of ${comments} cell(s) are not in the result.` }),
     ...describeLost(lostWords(cells.typed, kept.shown)),
   };

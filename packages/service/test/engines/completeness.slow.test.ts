@@ -48,6 +48,7 @@ describe('without the programs of a machine', () => {
 
   it.each([
     ['docx', 2, docx(para('Kept'), { 'charts/chart1': '', 'diagrams/data1': '', 'diagrams/layout1': '' })],
+    ['docx', 1, docx(para('Kept'), { 'charts/chartEx1': '' })],
     ['odt', 1, odf({ kind: 'text', body: `<text:p>Kept ${chartFrame()}</text:p>`, chart: [1, 2] })],
   ])('charts and diagrams of a document (%s) are warned of', async (format, count, data) => {
     const { warning } = await running.client.convertToBytes({ name: `a.${format}`, data }, 'html');

@@ -142,6 +142,22 @@ describe('what a program does not print', () => {
     });
   });
 
+  it('is a chart of a kind that it does not draw, without a picture of it', async () => {
+    const chart = (fallback: string) =>
+      `<mc:AlternateContent><mc:Choice><a:graphicData uri="http://schemas.microsoft.com/office/drawing/2014/chartex"/></mc:Choice><mc:Fallback>${fallback}</mc:Fallback></mc:AlternateContent>`;
+    const lost = (count: number) => ({
+      DRAWINGS_LOST: expect.stringMatching(new RegExp(`^${count} chart\\(s\\) of a kind`)) as string,
+    });
+    const drawn = run('Kept') + chart('<a:blip r:embed="a"/>');
+    expect(await unprinted('docx', docx(para(drawn)), 'Kept')).toEqual({});
+    expect(await unprinted('docx', docx(para(drawn + chart('') + chart(''))), 'Kept')).toEqual(lost(2));
+    const rows = `<row r="1">${inline('A1', 'Kept')}</row>`;
+    const book = xlsx([{ rows }], { more: { 'xl/drawings/drawing1.xml': `<xdr:wsDr>${chart('')}</xdr:wsDr>` } });
+    expect(await unprinted('xlsx', book, 'Kept')).toEqual(lost(1));
+    const kept = { format: 'xlsx', data: xlsx([{ rows }]) };
+    expect(await describeUnkept(requestOf('xlsx', 'xls'), book, kept)).toEqual(lost(1));
+  });
+
   it('is no word that a mark of a note stands in', async () => {
     const note = '<w:r><w:footnoteReference w:id="1"/></w:r>';
     const parts = { footnotes: `<w:footnote w:id="1">${para('Noted')}</w:footnote>` };

@@ -22,7 +22,7 @@ import { readableOpenText, readableSlides } from './office-texts';
 import { breakStyle, plainTextDocument } from './plain-text';
 import { embedImages, type PandocRun, pageWriters } from './pandoc-document';
 import { filterFor } from './pandoc-filter';
-import { withUnicodeLetters } from './rtf-text';
+import { withoutDeleted, withUnicodeLetters } from './rtf-text';
 import { readableWord } from './word-document';
 import { withUsualNames } from './xml-names';
 
@@ -70,7 +70,8 @@ async function convertToPage(request: EngineRequest, input: Buffer): Promise<Con
     // Embedding fails on an image with an absolute path, and only warns about one with a relative path.
     if (!(error instanceof ConversionFailure) || !error.message.includes('withBinaryFile: does not exist')) throw error;
     const { data, warnings } = await readDocument(request, input, { to, options: { standalone: true } });
-    const message = 'No image was embedded, because the page refers to one by an absolute path; the page still refers to all of them. Embed them as data: URIs.';
+    const message =
+      'No image was embedded, because the page refers to one by an absolute path; the page still refers to all of them. Embed them as data: URIs.';
     return { data, warnings: { ...warnings, IMAGES_NOT_EMBEDDED: message } };
   }
 }
@@ -142,7 +143,7 @@ async function prepare(
   const { text, warnings } = readInputText(input, inputFormat);
   if (reader === 'html') return { from: reader, input: text, warnings: { ...warnings, ...describeGenerated(text) } };
   if (reader === 'latex') return { from: reader, input: readableLatex(text), warnings };
-  if (reader === 'rtf') return { from: reader, input: withUnicodeLetters(text), warnings };
+  if (reader === 'rtf') return { from: reader, input: withUnicodeLetters(withoutDeleted(text)), warnings };
   if (reader === 'plain-text') return { from: 'json', input: plainTextDocument(text, writer), warnings };
   if (reader === 'github-markdown') {
     const inputName = inputNameFor({ title, inputFormat });

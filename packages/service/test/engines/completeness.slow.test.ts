@@ -146,6 +146,15 @@ describe('without the programs of a machine', () => {
     });
   });
 
+  it('what was deleted of an RTF document while its changes were tracked is in no result', async () => {
+    const rtf = String.raw`{\rtf1\ansi{\fonttbl{\f0 Times;}}Kept {\deleted\revauthdel1 OLD100}{\revised NEW200} \deleted OLD300\deleted0 end\par}`;
+    for (const format of ['md', 'txt', 'html']) {
+      const { bytes } = await running.client.convertToBytes({ name: 'a.rtf', data: rtf }, format);
+      const text = bytes.toString('utf8');
+      expect([format, text.includes('Kept NEW200 end'), text.includes('OLD')]).toEqual([format, true, false]);
+    }
+  });
+
   it('numbers that only Word makes are counted', async () => {
     const numbering =
       '<w:abstractNum w:abstractNumId="7"><w:lvl w:ilvl="0"><w:numFmt w:val="decimal"/><w:lvlText w:val="Article %1."/></w:lvl></w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="7"/></w:num>';

@@ -32,6 +32,9 @@ const equationLost = (text: string) =>
     ? { TEXT_LOST: text }
     : { EQUATIONS_LOST: expect.stringMatching(/^1 equation\(s\) .*libreoffice-math-nogui$/) as string };
 
+const unprintedCells = (cells: string) =>
+  `Left out, because the file has an area to be printed in which they are not: ${cells}. Remove the print area to have them converted.`;
+
 describe('what a program does not print', () => {
   it.each(['xlsx', 'xls'])(
     'are numbers in columns that are too narrow (%s), and no signs of a text',
@@ -45,12 +48,41 @@ describe('what a program does not print', () => {
     },
   );
 
-  it('are cells of an area that is to be printed, and no others', async () => {
+  it('are cells of an area that is to be printed, and of the others it is said that they are not', async () => {
     const rows = `<row r="1">${inline('A1', 'Lost')}${inline('B1', 'Kept')}${inline('C1', 'Outside')}</row><row r="2">${inline('A2', 'Below')}</row>`;
     const after =
       '<definedNames><definedName name="_xlnm.Print_Area" localSheetId="0">\'A, b\'!$A$1:$B$1</definedName></definedNames>';
     expect(await unprinted('xlsx', xlsx([{ name: 'A, b', rows }], { after }), 'Kept')).toEqual({
       TEXT_LOST: 'Not on the pages of the PDF: 1 word(s) (LOST) of the document.',
+      UNPRINTED_CELLS_LOST: unprintedCells('2 cell(s) of sheet A, b'),
+    });
+  });
+
+  it('are cells outside of all areas of their sheet, but for titles of each page', async () => {
+    const rows = ['A', 'B', 'C'].map((x) => inline(`${x}1`, 'Kept')).join('');
+    const book = (...names: string[]) =>
+      xlsx([{ name: 'One', rows: `<row r="1">${rows}</row>` }], {
+        after: `<definedNames>${names.map((each) => `<definedName localSheetId="0" name="_xlnm.Print_${each}</definedName>`).join('')}</definedNames>`,
+      });
+    const areas = 'Area">One!$A$1,One!$C$1:$D$9';
+    const line = 'Kept '.repeat(3);
+    expect(await unprinted('xlsx', book(areas), line)).toEqual({
+      UNPRINTED_CELLS_LOST: unprintedCells('1 cell(s) of sheet One'),
+    });
+    for (const titles of ['One!$1:$1', 'One!$B:$B']) {
+      expect(await unprinted('xlsx', book(areas, `Titles">${titles}`), line)).toEqual({});
+    }
+    expect(await unprinted('xlsx', book('Area">OFFSET(One!$A$1,0,0,1,1)'), line)).toEqual({});
+    const sheet = (attributes: string) =>
+      `<table:table ${attributes}><table:table-row>${cells}</table:table-row></table:table>`;
+    const cells = '<table:table-cell office:value-type="string"><text:p>Kept</text:p></table:table-cell>'.repeat(3);
+    const body = [
+      sheet("table:name=\"O'ne\" table:print-ranges=\"&apos;O''ne&apos;.A1:&apos;O''ne&apos;.A9 $'O''ne'.$C$1\""),
+      sheet('table:name="Two"'),
+      sheet('table:name="Three" table:print="false"'),
+    ].join('');
+    expect(await unprinted('ods', odf({ kind: 'spreadsheet', body }), line)).toEqual({
+      UNPRINTED_CELLS_LOST: unprintedCells("1 cell(s) of sheet O'ne, 3 cell(s) of sheet Three"),
     });
   });
 

@@ -3,7 +3,7 @@ import { type EngineRequest, fewOf, type Warnings } from './conversion';
 import { readInputText } from './input';
 import { captionsOf } from './latex';
 import { describeMissingGlyphs } from './missing-glyphs';
-import { type OfficeTexts, officeTexts } from './office-texts';
+import { type OfficeTexts, officeTexts, undrawnCharts } from './office-texts';
 import { shownText } from './pandoc-document';
 import { checkPdf } from './pdf-check';
 import { installCommand, isHere, programs } from './programs';
@@ -47,11 +47,7 @@ export async function describeUnread(
     warnings['NUMBERS_LOST'] =
       `${texts.numbers.length} number(s) of headings and paragraphs that Word makes are not in the result, or are plain ones: ${fewOf([...new Set(texts.numbers)])}. An office program can save it as PDF.`;
   }
-  Object.assign(warnings, describeHeaders(texts, request.route.reader));
-  if (texts.drawingCount > 0) {
-    warnings['DRAWINGS_LOST'] =
-      `${texts.drawingCount} chart(s) or diagram(s) of the document are not in the result. An office program can save it as PDF.`;
-  }
+  Object.assign(warnings, describeHeaders(texts, request.route.reader), describeDrawings(texts));
   const body = `${texts.body ?? ''}\n${texts.art}`;
   if (lostWords(body, textOfOutput(Buffer.from(output))).length === 0) return warnings;
   return { ...warnings, ...describeLost(lostWords(body, shownText(JSON.parse(await readAgain())))) };
@@ -67,6 +63,20 @@ function describeHeaders({ headers, headerArt, headerPictureCount: pictures }: O
   const what = [...(words.length > 0 ? [someWords(words)] : []), ...(pictures > 0 ? [`${pictures} picture(s)`] : [])];
   const where = reader === 'pptx' ? 'What the masters and layouts of the slides show is' : 'Headers and footers are';
   return { HEADERS_LOST: `${where} not in the result: ${what.join(' and ')}.` };
+}
+
+function describeDrawings({ drawingCount }: OfficeTexts): Warnings {
+  if (drawingCount === 0) return {};
+  return {
+    DRAWINGS_LOST: `${drawingCount} chart(s) or diagram(s) of the document are not in the result. An office program can save it as PDF.`,
+  };
+}
+
+function describePictures({ pictureCount }: OfficeTexts): Warnings {
+  if (pictureCount === 0) return {};
+  return {
+    IMAGES_LOST: `${pictureCount} picture(s) of the document are not in the result, because a txt file cannot contain any. Convert to docx, odt or pdf to keep them.`,
+  };
 }
 
 function describeHidden({ hidden, hiddenSlideCount }: OfficeTexts): Warnings {
@@ -92,9 +102,16 @@ function shownTextsOf({ body, art, diagrams, equations }: OfficeTexts): string {
   return [body, art, diagrams, ...(isHere(programs.math) ? equations : [])].join('\n');
 }
 
+function describeUndrawn(count: number): Warnings {
+  if (count === 0) return {};
+  return {
+    DRAWINGS_LOST: `${count} chart(s) of a kind that LibreOffice does not draw (such as waterfall, funnel or treemap) are not in the result. Put pictures in their place, or save it as PDF in Office.`,
+  };
+}
+
 /** What no reader hands on. */
-function describeAside({ commentCount, noteCount, insertedCount }: OfficeTexts): Warnings {
-  const warnings: Warnings = {};
+function describeAside({ commentCount, noteCount, insertedCount, undrawnCount }: OfficeTexts): Warnings {
+  const warnings: Warnings = describeUndrawn(undrawnCount);
   if (insertedCount > 0) {
     warnings['INSERTED_FILES_LOST'] =
       `${insertedCount} file(s) that another program has put into the document whole (altChunk) are not in the result. Open it in Word, save it and convert it again.`;
@@ -131,20 +148,18 @@ export function describeUnwritten({ route: { reader } }: EngineRequest, input: B
   if (!texts) return {};
   const lost = lostWords(shownTextsOf(texts), Buffer.from(text).toString('utf8'));
   return {
-    ...describeAside(texts),
-    ...describeHeaders(texts, reader),
-    ...describeEquations(texts),
-    ...describeLost(lost),
+    ...{ ...describeAside(texts), ...describeHeaders(texts, reader), ...describeEquations(texts) },
+    ...{ ...describeDrawings(texts), ...describePictures(texts), ...describeLost(lost) },
   };
 }
 
 /** What of an office file is not in another that a program has made of it. */
 export async function describeUnkept(
-  { route: { reader } }: EngineRequest,
+  { route: { reader, writer } }: EngineRequest,
   input: Buffer,
   result: { format: string; data: Buffer },
 ): Promise<Warnings> {
-  if (isTable(reader)) return isTable(result.format) ? describeUnkeptCells(reader, input, result) : {};
+  if (isTable(reader)) return isTable(result.format) ? describeUnkeptCells({ reader, writer }, input, result) : {};
   const [texts, kept] = [officeTexts(reader, input), officeTexts(result.format, result.data)];
   if (!texts || !kept) return {};
   // Headers may be in a file once for each of its sections.
@@ -176,7 +191,8 @@ async function describeUnprintedCells(request: EngineRequest, input: Buffer, pdf
   const cells = isRead
     ? await (await import('./sheet-texts.js')).shownTexts(input, reader as 'xlsx' | 'ods')
     : undefined;
-  return { ...cells?.warnings, ...(await describePages(request, cells?.text ?? '', pdf, true)) };
+  const undrawn = describeUndrawn(undrawnCharts(input));
+  return { ...cells?.warnings, ...undrawn, ...(await describePages(request, cells?.text ?? '', pdf, true)) };
 }
 
 function isTable(format: string): boolean {
@@ -184,18 +200,28 @@ function isTable(format: string): boolean {
 }
 
 async function describeUnkeptCells(
-  reader: string,
+  { reader, writer }: { reader: string; writer: string },
   input: Buffer,
   result: { format: string; data: Buffer },
 ): Promise<Warnings> {
   const { textsOfCells } = await import('./sheet-texts.js');
   const [cells, kept] = await Promise.all([
-    textsOfCells(input, reader as 'xlsx' | 'ods'),
+    textsOfCells(input, reader as 'xlsx' | 'ods', { isForOld: writer === 'xls' }),
     textsOfCells(result.data, result.format as 'xlsx' | 'ods'),
   ]);
-  if (!cells || !kept) return {};
+  if (!cells) return {};
+  const beyond: Warnings =
+    cells.beyond === 0
+      ? {}
+      : {
+          CELLS_LOST: `${cells.beyond} cell(s) beyond row 65,536 or column 256 (IV), for which an xls file has no room, are not in the result. Convert to xlsx or ods to keep them.`,
+        };
+  const undrawn = describeUndrawn(undrawnCharts(input));
+  if (!kept) return { ...beyond, ...undrawn };
   const comments = cells.commentCount - kept.commentCount;
   return {
+    ...beyond,
+    ...undrawn,
     ...(comments > 0 && { COMMENTS_LOST: `Comments of ${comments} cell(s) are not in the result.` }),
     ...describeLost(lostWords(cells.typed, kept.shown)),
   };

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { makeFolder } from 'temporal-file-conversion/storage';
@@ -13,7 +13,7 @@ import {
   wearOut,
 } from './conversion';
 import { readInput, requireArchive } from './input';
-import { hasChanges, readableOffice } from './office-input';
+import { hasChanges, officeFileName, readableOffice } from './office-input';
 import { homeOf, lastLine, pathOf, programs, runProgram, workFolderOf } from './programs';
 
 /** LibreOffice, one start for each file, as printed: `soffice` of the machine with a profile of its own for each process. */
@@ -54,13 +54,14 @@ export async function convertOffice(request: EngineRequest): Promise<Converted |
     throw new ConversionFailure('The file is not an RTF document, so it is damaged or has the wrong extension.');
   }
   const format = extensionOf(writer);
-  const source = { format: reader, file: request.inputPath };
+  const source = { format: reader, file: path.join(workFolderOf(request), officeFileName(request)) };
+  await rename(request.inputPath, source.file);
   await putRight(source, format);
   files += 1;
   if (files >= filesPerProfile) wearOut();
   const started = Date.now();
   const { ended, result } = await runOffice(request, source, targetOf(request));
-  if (ended.signal !== null || !existsSync(result)) throw failureOf(request, ended);
+  if (ended.signal !== null || !existsSync(result)) throw failureOf({ ...request, inputPath: source.file }, ended);
   if (writer === 'csv') {
     // Its own CSV has the first sheet, and says nothing of the others.
     const { convertSheets } = await import('./sheet-engine.js');

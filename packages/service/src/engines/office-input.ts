@@ -8,6 +8,20 @@ const changeInWord = /<\w+:(ins|del|moveFrom|moveTo|\w+Change)[\s>]/;
 const openChanges =
   /<text:tracked-changes(?:\s[^<>]*?)?(?:\/>|>[^]*?<\/text:tracked-changes>)|<text:change(?:-start|-end)?\s[^<>]*>/g;
 
+/**
+ * A name for a file beside others, of which documents have fields that tell it: as its owner named it, as far as that is no path, no
+ * option and no hidden file, and short enough for a disk.
+ */
+export function officeFileName({ title, inputFormat }: { title: string; inputFormat: string }): string {
+  const plain = title.replace(/[/\\\p{C}]/gu, '_').replace(/^[.~\s-]/, '_');
+  // Cut off between the bytes of a letter, the last one is none.
+  const short = Buffer.from(plain)
+    .subarray(0, 200)
+    .toString('utf8')
+    .replace(/\uFFFD+$/, '');
+  return `${short || 'input'}.${inputFormat.split('-', 1)[0] ?? ''}`;
+}
+
 /** The same file if there is nothing to put right in it. */
 export function readableOffice(reader: string, writer: string, file: Buffer): Buffer {
   if (reader === 'xlsx') return withChartSheets(file);

@@ -18,6 +18,8 @@ export interface OfficeTexts {
   /** Text of headers that is drawn, such as a watermark. */
   readonly headerArt: string;
   readonly headerPictureCount: number;
+  /** Those of Word outside of headers, which only plain text lacks. */
+  readonly pictureCount: number;
   /** Text that nobody sees. */
   readonly hidden: string;
   readonly hiddenSlideCount: number;
@@ -28,6 +30,8 @@ export interface OfficeTexts {
   readonly noteCount: number;
   /** Charts and diagrams (SmartArt), which only a program that lays out draws. */
   readonly drawingCount: number;
+  /** Charts of the kinds of 2016 (waterfall, funnel, treemap), of which LibreOffice draws the picture beside them, if there is one. */
+  readonly undrawnCount: number;
   /** The text of diagrams, of which a program may draw nothing. */
   readonly diagrams: string;
   /** The text of each that is no picture, too. */
@@ -43,10 +47,12 @@ const nothing = {
   art: '',
   headerArt: '',
   headerPictureCount: 0,
+  pictureCount: 0,
   hidden: '',
   commentCount: 0,
   noteCount: 0,
   drawingCount: 0,
+  undrawnCount: 0,
   diagrams: '',
   hiddenSlideCount: 0,
   numbers: [],
@@ -65,13 +71,22 @@ export function officeTexts(reader: string, written: Buffer): OfficeTexts | unde
 }
 
 /** Of a document that XML describes, each chart or diagram is a part of its own. */
-function drawingsOf(file: Buffer): Pick<OfficeTexts, 'drawingCount' | 'diagrams'> {
+function drawingsOf(file: Buffer): Pick<OfficeTexts, 'drawingCount' | 'undrawnCount' | 'diagrams'> {
   const diagrams = partsOf(file, /^(word|ppt)\/diagrams\/data\d*\.xml$/);
-  const charts = entriesOf(file).filter(({ name }) => /^(word|ppt)\/charts\/chart\d*\.xml$/.test(name));
+  const charts = entriesOf(file).filter(({ name }) => /^(word|ppt)\/charts\/chart(Ex)?\d*\.xml$/.test(name));
   return {
     drawingCount: charts.length + diagrams.length,
+    undrawnCount: undrawnCharts(file),
     diagrams: diagrams.map((xml) => readXml(xml, drawn)).join('\n'),
   };
+}
+
+/** Also of a spreadsheet. */
+export function undrawnCharts(file: Buffer): number {
+  const choices = partsOf(file, /^(word|ppt\/slides|xl\/drawings)\/\w+\.xml$/).flatMap(
+    (xml) => xml.match(/<(\w+:AlternateContent)[\s>][^]*?<\/\1>/g) ?? [],
+  );
+  return choices.filter((each) => each.includes('/2014/chartex"') && !/<\w+:blip\s/.test(each)).length;
 }
 
 function partsOf(file: Buffer, name: RegExp): string[] {

@@ -22,7 +22,7 @@ import { readableOpenText, readableSlides } from './office-texts';
 import { breakStyle, plainTextDocument } from './plain-text';
 import { embedImages, type PandocRun, pageWriters } from './pandoc-document';
 import { filterFor } from './pandoc-filter';
-import { withUnicodeLetters } from './rtf-text';
+import { withoutDeleted, withUnicodeLetters } from './rtf-text';
 import { readableWord } from './word-document';
 import { withUsualNames } from './xml-names';
 
@@ -143,7 +143,7 @@ async function prepare(
   const { text, warnings } = readInputText(input, inputFormat);
   if (reader === 'html') return { from: reader, input: text, warnings: { ...warnings, ...describeGenerated(text) } };
   if (reader === 'latex') return { from: reader, input: readableLatex(text), warnings };
-  if (reader === 'rtf') return { from: reader, input: withUnicodeLetters(text), warnings };
+  if (reader === 'rtf') return { from: reader, input: withUnicodeLetters(withoutDeleted(text)), warnings };
   if (reader === 'plain-text') return { from: 'json', input: plainTextDocument(text, writer), warnings };
   if (/^(github-markdown|gfm|markdown|commonmark)/.test(reader)) {
     const inputName = inputNameFor({ title, inputFormat });

@@ -78,6 +78,25 @@ export function withUnicodeLetters(rtf: string): string {
   });
 }
 
+/** What goes with a text that was deleted; the ends of its paragraphs, cells and rows stay. */
+const content = /^(u|tab|line|pict|footnote|(em|en)(dash|space)|[lr](dbl)?quote|bullet)$/;
+
+/** The document without the text that was deleted, or moved elsewhere, while its changes were tracked: pandoc strikes it through. */
+export function withoutDeleted(rtf: string): string {
+  const none = { deleted: false, mvf: false };
+  let group = none;
+  const outer: (typeof group)[] = [];
+  return rtf.replace(token, (text: string, name: string | undefined, value: string | undefined) => {
+    if (text === '{') outer.push(group);
+    else if (text === '}') group = outer.pop() ?? none;
+    else if (name === 'plain') group = none;
+    else if (name === 'deleted' || name === 'mvf') group = { ...group, [name]: value !== '0' };
+    else if ((group.deleted || group.mvf) && (name === undefined ? !/^\\[*\r\n]/.test(text) : content.test(name)))
+      return '';
+    return text;
+  });
+}
+
 function encodingOf(label: string): string {
   try {
     return new TextDecoder(label).encoding;

@@ -1,8 +1,7 @@
 import type { CellObject, WorkBook, WorkSheet } from '@e965/xlsx';
 import { textOfPart } from './archive';
-import { ConversionFailure, type Warnings } from './conversion';
+import { ConversionFailure, fewOf, type Warnings } from './conversion';
 import {
-  allCells,
   type BookType,
   cellsOf,
   describeComments,
@@ -28,25 +27,41 @@ export async function shownTexts(
   type: BookType,
 ): Promise<{ text: string; warnings: Warnings } | undefined> {
   return ifReadable(input, type, (book) => {
-    const isChosen = type === 'ods' && /table:print(-ranges|="false)/.test(textOfPart(input, 'content.xml'));
+    const areas = printAreasOf(book, type === 'ods' ? textOfPart(input, 'content.xml') : '');
     const { sheets, shown } = sheetsOf(book);
-    const read = shown.map(({ name, sheet }) => ({ title: name, ...readSheet(sheet, printAreaOf(book, name)) }));
+    const read = shown.map(({ name, sheet }) => ({ title: name, ...readSheet(sheet, areas(name)) }));
     const comments = describeComments(shown.flatMap(({ sheet }) => cellsOf(sheet)));
-    const text = isChosen ? '' : read.flatMap(({ texts }) => texts).join('\n');
-    return { text, warnings: { ...describeUnseen(sheets, read), ...comments } };
+    const text = read.flatMap(({ texts }) => texts).join('\n');
+    return { text, warnings: { ...describeUnseen(sheets, read), ...describeOutside(read), ...comments } };
   });
 }
 
-/** What stands in all cells, shown or not: texts that were typed, and whatever they show. Undefined for a file that is not read here. */
-export async function textsOfCells(file: Buffer, type: BookType) {
+/** What a sheet of an XLS file has room for. */
+const oldSheet = { rows: 65_536, columns: 256 };
+
+/**
+ * What stands in all cells, shown or not: texts that were typed, and whatever they show. `beyond`: cells with something in them for which
+ * an XLS file has no room; with `isForOld` they are only counted. Undefined for a file that is not read here.
+ */
+export async function textsOfCells(file: Buffer, type: BookType, { isForOld = false } = {}) {
   return ifReadable(file, type, (book) => {
-    const cells = allCells(book);
+    const old = isForOld ? oldSheet : { rows: Infinity, columns: Infinity };
+    const cells: CellObject[] = [];
+    let beyond = 0;
+    for (const { '!data': data } of Object.values(book.Sheets)) {
+      data?.forEach((row, y) => {
+        row?.forEach((cell, x) => {
+          if (y < old.rows && x < old.columns) cells.push(cell);
+          else if (textOfCell(cell).trim() !== '') beyond += 1;
+        });
+      });
+    }
     const typed = cells.filter(isText).map(({ v }) => String(v));
     const commentCount = cells.filter(({ c }) => c !== undefined && c.length > 0).length;
     // Of ODS, the library does not read what the formats of cells hide.
     const unread = type === 'ods' ? textOfPart(file, 'content.xml').match(/(?<=\soffice:string-value=")[^"]+/g) : null;
     const others = unread?.map(decodeXml) ?? [];
-    return { typed: typed.join('\n'), shown: [...cells.map(textOfCell), ...others].join('\n'), commentCount };
+    return { typed: typed.join('\n'), shown: [...cells.map(textOfCell), ...others].join('\n'), commentCount, beyond };
   });
 }
 
@@ -59,22 +74,37 @@ async function ifReadable<Read>(file: Buffer, type: BookType, read: (book: WorkB
   }
 }
 
-/** `unseen`: cells with something in them that are hidden, or covered by others that they were merged with. */
-function readSheet(sheet: WorkSheet, isPrinted: (y: number, x: number) => boolean) {
+function describeOutside(sheets: readonly { title: string; outside: number }[]): Warnings {
+  const some = sheets.filter(({ outside }) => outside > 0);
+  if (some.length === 0) return {};
+  const cells = fewOf(some.map(({ title, outside }) => `${outside} cell(s) of sheet ${title}`));
+  return {
+    UNPRINTED_CELLS_LOST: `Left out, because the file has an area to be printed in which they are not: ${cells}. Remove the print area to have them converted.`,
+  };
+}
+
+/**
+ * `unseen`: cells with something in them that are hidden, or covered by others that they were merged with; `outside`: those that are in no
+ * area that is printed.
+ */
+function readSheet(sheet: WorkSheet, { isPrinted, isOutside }: PrintAreas) {
   const data: Rows = sheet['!data'] ?? [];
   const { rows, columns, used } = gridOf(data, sheet);
   const covered = mergedCells(sheet['!merges'] ?? [], rows, columns).covered;
   const texts: string[] = [];
-  let unseen = used;
+  let [unseen, outside] = [used, 0];
   for (const y of rows) {
     for (const x of columns) {
       const cell = data[y]?.[x];
       if (!cell || covered.has(positionOf(y, x))) continue;
-      if (textOfCell(cell).trim() !== '') unseen -= 1;
+      if (textOfCell(cell).trim() !== '') {
+        unseen -= 1;
+        if (isOutside(y, x)) outside += 1;
+      }
       if (isText(cell) && isPrinted(y, x)) texts.push(String(cell.v));
     }
   }
-  return { texts, unseen };
+  return { texts, unseen, outside };
 }
 
 /** How a program shows numbers and formulas is its own affair. */
@@ -82,14 +112,51 @@ function isText({ t, f }: CellObject): boolean {
   return t === 's' && f === undefined;
 }
 
-const areaOfCells = /^(?:'(?:[^']|'')*'|[^'!]+)!\$([A-Z]+)\$(\d+):\$([A-Z]+)\$(\d+)$/;
+/** `A1:B2` of Excel and of OpenDocument, with the name of its sheet. */
+const areaOfCells =
+  /\$?(?:'(?:[^']|'')*'|[^'!., ]+)[!.]\$?([A-Z]+)\$?(\d+)(?::(?:\$?(?:'(?:[^']|'')*'|[^'!., ]+)\.)?\$?([A-Z]+)\$?(\d+))?/g;
 
-/** Whether a cell of a sheet is printed; none is known to be where other sheets have areas, or this one has another than of cells. */
-function printAreaOf(book: WorkBook, sheet: string): (y: number, x: number) => boolean {
-  const areas = book.Workbook?.Names?.filter(({ Name }) => Name === '_xlnm.Print_Area') ?? [];
-  if (areas.length === 0) return () => true;
-  const own = areas.find(({ Sheet }) => Sheet === book.SheetNames.indexOf(sheet));
-  const [, left = '', top, right = '', bottom] = areaOfCells.exec(own?.Ref ?? '') ?? [];
-  const column = (letters: string) => Array.from(letters).reduce((sum, each) => sum * 26 + parseInt(each, 36) - 9, 0);
-  return (y, x) => y + 1 >= Number(top) && y < Number(bottom) && x + 1 >= column(left) && x < column(right);
+type IsCell = (y: number, x: number) => boolean;
+
+/** Of a sheet. Neither is known to be so where other sheets have areas, or this one has another than of cells. */
+interface PrintAreas {
+  readonly isPrinted: IsCell;
+  readonly isOutside: IsCell;
+}
+
+/** By the names of sheets; `content`: of an ODS file, of which the library does not read them. */
+function printAreasOf(book: WorkBook, content: string): (sheet: string) => PrintAreas {
+  const named = (name: string) =>
+    new Map(
+      (book.Workbook?.Names ?? [])
+        .filter((each) => each.Name === name)
+        .map(({ Sheet, Ref }) => [book.SheetNames[Sheet ?? -1] ?? '', Ref]),
+    );
+  const [lists, titles] = [named('_xlnm.Print_Area'), named('_xlnm.Print_Titles')];
+  Array.from(content.matchAll(/<table:table(?=[\s>])([^<>]*)>/g), ([, attributes = ''], index) => {
+    const [, ranges] = /\stable:print-ranges="([^"]*)"/.exec(attributes) ?? [];
+    const list = ranges ?? (/\stable:print="false"/.test(attributes) ? '' : undefined);
+    if (list !== undefined) lists.set(book.SheetNames[index] ?? '', decodeXml(list));
+  });
+  const hasTitles = content.includes('<table:table-header-');
+  return (sheet) => {
+    const list = lists.get(sheet);
+    const isKnown = list !== undefined && /^[, ]*$/.test(list.replace(areaOfCells, ''));
+    if (!isKnown) return { isPrinted: () => lists.size === 0, isOutside: () => false };
+    const areas = Array.from(list.matchAll(areaOfCells), ([, left = '', top = '', right = left, bottom = top]) => {
+      return { left: columnOf(left), top: Number(top), right: columnOf(right), bottom: Number(bottom) };
+    });
+    const isPrinted: IsCell = (y, x) =>
+      areas.some((area) => y + 1 >= area.top && y < area.bottom && x + 1 >= area.left && x < area.right);
+    // Rows and columns that are on each page are printed wherever they are.
+    const [, top = 0, bottom = 0] = /\$(\d+):\$(\d+)/.exec(titles.get(sheet) ?? '') ?? [];
+    const [, left = '', right = ''] = /\$([A-Z]+):\$([A-Z]+)/.exec(titles.get(sheet) ?? '') ?? [];
+    const isTitle: IsCell = (y, x) =>
+      (y + 1 >= Number(top) && y < Number(bottom)) || (x + 1 >= columnOf(left) && x < columnOf(right));
+    return { isPrinted, isOutside: (y, x) => !hasTitles && !isPrinted(y, x) && !isTitle(y, x) };
+  };
+}
+
+function columnOf(letters: string): number {
+  return Array.from(letters).reduce((sum, each) => sum * 26 + parseInt(each, 36) - 9, 0);
 }

@@ -9,17 +9,17 @@ const tag = /<(\/?)(?:(\w+):)?(\w+)([^<>]*?)(\/?)>|([^<]+)/g;
 export function wordTexts(archive: Buffer) {
   const texts = { body: '', headers: '', hidden: '' };
   const equations: string[] = [];
-  const drawn = { headerArt: '', headerPictureCount: 0 };
+  const drawn = { headerArt: '', headerPictureCount: 0, pictureCount: 0 };
   let [commentCount, insertedCount] = [0, 0];
   for (const [part, xml] of partsOf(archive)) {
+    const inHeader = part === 'header' || part === 'footer';
     texts.hidden += Array.from(xml.matchAll(hiddenRun), ([run]) => run.match(textOfRun)?.join('') ?? '').join('\n');
     insertedCount += xml.match(/<\w+:altChunk[\s/>]/g)?.length ?? 0;
     if (part !== 'comments') equations.push(...equationsIn(xml));
     if (part === 'comments') commentCount += xml.match(/<\w+:comment[\s>]/g)?.length ?? 0;
-    else texts[part === 'header' || part === 'footer' ? 'headers' : 'body'] += `${textOfPart(xml)}\n`;
-    if (part !== 'header' && part !== 'footer') continue;
-    drawn.headerArt += Array.from(xml.matchAll(art), ([, , text = '']) => decodeXml(text)).join('\n');
-    drawn.headerPictureCount +=
+    else texts[inHeader ? 'headers' : 'body'] += `${textOfPart(xml)}\n`;
+    if (inHeader) drawn.headerArt += Array.from(xml.matchAll(art), ([, , text = '']) => decodeXml(text)).join('\n');
+    drawn[inHeader ? 'headerPictureCount' : 'pictureCount'] +=
       xml
         .match(/<mc:Fallback>[^]*?<\/mc:Fallback>|<\w+:(?:blip|imagedata)\s/g)
         ?.filter((each) => !each.startsWith('<mc')).length ?? 0;

@@ -48,6 +48,7 @@ describe('without the programs of a machine', () => {
 
   it.each([
     ['docx', 2, docx(para('Kept'), { 'charts/chart1': '', 'diagrams/data1': '', 'diagrams/layout1': '' })],
+    ['docx', 1, docx(para('Kept'), { 'charts/chartEx1': '' })],
     ['odt', 1, odf({ kind: 'text', body: `<text:p>Kept ${chartFrame()}</text:p>`, chart: [1, 2] })],
   ])('charts and diagrams of a document (%s) are warned of', async (format, count, data) => {
     const { warning } = await running.client.convertToBytes({ name: `a.${format}`, data }, 'html');
@@ -143,6 +144,15 @@ describe('without the programs of a machine', () => {
       text: 'Slide 1 Titled',
       warnings: { HIDDEN_TEXT_LOST: 'Left out, because it is hidden: 1 slide(s). Show it to have it converted.' },
     });
+  });
+
+  it('what was deleted of an RTF document while its changes were tracked is in no result', async () => {
+    const rtf = String.raw`{\rtf1\ansi{\fonttbl{\f0 Times;}}Kept {\deleted\revauthdel1 OLD100}{\revised NEW200} \deleted OLD300\deleted0 end\par}`;
+    for (const format of ['md', 'txt', 'html']) {
+      const { bytes } = await running.client.convertToBytes({ name: 'a.rtf', data: rtf }, format);
+      const text = bytes.toString('utf8');
+      expect([format, text.includes('Kept NEW200 end'), text.includes('OLD')]).toEqual([format, true, false]);
+    }
   });
 
   it('numbers that only Word makes are counted', async () => {
@@ -246,6 +256,16 @@ withPrograms(['writer', 'math'], () => {
     const { bytes, warning } = await running.client.convertToBytes({ name: 'a.docx', data }, 'odt');
     expect([await textIn(running.client, bytes, 'odt'), warning]).toEqual([expect.stringContaining('kinetic'), {}]);
     expect(await printedText('a.odt', bytes)).toEqual([expect.stringContaining('kinetic'), {}]);
+  });
+
+  it('fields for the name of the file tell the one that its owner gave it', async () => {
+    const name = 'Vertrag #4 (50% é)';
+    const word = docx(para(`<w:fldSimple w:instr=" FILENAME ">${run(`${name}.docx`)}</w:fldSimple>`));
+    const open = odf({ kind: 'text', body: '<text:p><text:file-name text:display="name-and-extension"/></text:p>' });
+    expect(await printedText(`${name}.docx`, word)).toEqual([`${name}.docx\n`, {}]);
+    expect(await printedText(`${name}.odt`, open)).toEqual([`${name}.odt\n`, {}]);
+    const { bytes } = await running.client.convertToBytes({ name: `${name}.docx`, data: word }, 'doc');
+    expect(await printedText(`${name}.doc`, bytes)).toEqual([`${name}.doc\n`, expect.anything()]);
   });
 
   it('documents are printed as if all changes in them were accepted', async () => {

@@ -33,6 +33,9 @@ const equationLost = (text: string) =>
     ? { TEXT_LOST: text }
     : { EQUATIONS_LOST: expect.stringMatching(/^1 equation\(s\) .*libreoffice-math-nogui$/) as string };
 
+const unprintedCells = (cells: string) =>
+  `Left out, because the file has an area to be printed in which they are not: ${cells}. Remove the print area to have them converted.`;
+
 describe('what a program does not print', () => {
   it.each(['xlsx', 'xls'])(
     'are numbers in columns that are too narrow (%s), and no signs of a text',
@@ -46,12 +49,41 @@ describe('what a program does not print', () => {
     },
   );
 
-  it('are cells of an area that is to be printed, and no others', async () => {
+  it('are cells of an area that is to be printed, and of the others it is said that they are not', async () => {
     const rows = `<row r="1">${inline('A1', 'Lost')}${inline('B1', 'Kept')}${inline('C1', 'Outside')}</row><row r="2">${inline('A2', 'Below')}</row>`;
     const after =
       '<definedNames><definedName name="_xlnm.Print_Area" localSheetId="0">\'A, b\'!$A$1:$B$1</definedName></definedNames>';
     expect(await unprinted('xlsx', xlsx([{ name: 'A, b', rows }], { after }), 'Kept')).toEqual({
       TEXT_LOST: 'Not on the pages of the PDF: 1 word(s) (LOST) of the document.',
+      UNPRINTED_CELLS_LOST: unprintedCells('2 cell(s) of sheet A, b'),
+    });
+  });
+
+  it('are cells outside of all areas of their sheet, but for titles of each page', async () => {
+    const rows = ['A', 'B', 'C'].map((x) => inline(`${x}1`, 'Kept')).join('');
+    const book = (...names: string[]) =>
+      xlsx([{ name: 'One', rows: `<row r="1">${rows}</row>` }], {
+        after: `<definedNames>${names.map((each) => `<definedName localSheetId="0" name="_xlnm.Print_${each}</definedName>`).join('')}</definedNames>`,
+      });
+    const areas = 'Area">One!$A$1,One!$C$1:$D$9';
+    const line = 'Kept '.repeat(3);
+    expect(await unprinted('xlsx', book(areas), line)).toEqual({
+      UNPRINTED_CELLS_LOST: unprintedCells('1 cell(s) of sheet One'),
+    });
+    for (const titles of ['One!$1:$1', 'One!$B:$B']) {
+      expect(await unprinted('xlsx', book(areas, `Titles">${titles}`), line)).toEqual({});
+    }
+    expect(await unprinted('xlsx', book('Area">OFFSET(One!$A$1,0,0,1,1)'), line)).toEqual({});
+    const sheet = (attributes: string) =>
+      `<table:table ${attributes}><table:table-row>${cells}</table:table-row></table:table>`;
+    const cells = '<table:table-cell office:value-type="string"><text:p>Kept</text:p></table:table-cell>'.repeat(3);
+    const body = [
+      sheet("table:name=\"O'ne\" table:print-ranges=\"&apos;O''ne&apos;.A1:&apos;O''ne&apos;.A9 $'O''ne'.$C$1\""),
+      sheet('table:name="Two"'),
+      sheet('table:name="Three" table:print="false"'),
+    ].join('');
+    expect(await unprinted('ods', odf({ kind: 'spreadsheet', body }), line)).toEqual({
+      UNPRINTED_CELLS_LOST: unprintedCells("1 cell(s) of sheet O'ne, 3 cell(s) of sheet Three"),
     });
   });
 
@@ -142,6 +174,36 @@ describe('what a program does not print', () => {
     expect(describeUnwritten(requestOf('odt', 'txt'), file, Buffer.from('Shaped'))['TEXT_LOST']).toContain('(ARTFUL)');
   });
 
+  it('is no chart and no picture of a document, which plain text lacks', async () => {
+    const picture = '<w:r><w:drawing><a:blip r:embed="a"/></w:drawing></w:r>';
+    const both = `<mc:AlternateContent><mc:Choice>${picture}</mc:Choice><mc:Fallback>${picture}</mc:Fallback></mc:AlternateContent>`;
+    const file = docx(para(run('Kept') + picture + both), { header1: para(picture), 'charts/chart1': '' });
+    expect(await unprinted('docx', file, 'Kept')).toEqual({});
+    expect(describeUnwritten(requestOf('docx', 'txt'), file, Buffer.from('Kept'))).toEqual({
+      HEADERS_LOST: 'Headers and footers are not in the result: 1 picture(s).',
+      DRAWINGS_LOST: expect.stringMatching(/^1 chart\(s\) or diagram\(s\)/) as string,
+      IMAGES_LOST: expect.stringMatching(
+        /^2 picture\(s\) of the document are not in the result, because a txt/,
+      ) as string,
+    });
+  });
+
+  it('is a chart of a kind that it does not draw, without a picture of it', async () => {
+    const chart = (fallback: string) =>
+      `<mc:AlternateContent><mc:Choice><a:graphicData uri="http://schemas.microsoft.com/office/drawing/2014/chartex"/></mc:Choice><mc:Fallback>${fallback}</mc:Fallback></mc:AlternateContent>`;
+    const lost = (count: number) => ({
+      DRAWINGS_LOST: expect.stringMatching(new RegExp(`^${count} chart\\(s\\) of a kind`)) as string,
+    });
+    const drawn = run('Kept') + chart('<a:blip r:embed="a"/>');
+    expect(await unprinted('docx', docx(para(drawn)), 'Kept')).toEqual({});
+    expect(await unprinted('docx', docx(para(drawn + chart('') + chart(''))), 'Kept')).toEqual(lost(2));
+    const rows = `<row r="1">${inline('A1', 'Kept')}</row>`;
+    const book = xlsx([{ rows }], { more: { 'xl/drawings/drawing1.xml': `<xdr:wsDr>${chart('')}</xdr:wsDr>` } });
+    expect(await unprinted('xlsx', book, 'Kept')).toEqual(lost(1));
+    const kept = { format: 'xlsx', data: xlsx([{ rows }]) };
+    expect(await describeUnkept(requestOf('xlsx', 'xls'), book, kept)).toEqual(lost(1));
+  });
+
   it('is no word that a mark of a note stands in', async () => {
     const note = '<w:r><w:footnoteReference w:id="1"/></w:r>';
     const parts = { footnotes: `<w:footnote w:id="1">${para('Noted')}</w:footnote>` };
@@ -199,6 +261,23 @@ describe('what a program does not keep in another office file', () => {
       COMMENTS_LOST: '1 comment(s) of the document are not in the result.',
     });
     expect(await unkept('odt', file, 'docx', docx(para('Kept'), { comments: comment.repeat(2) }))).toEqual({});
+  });
+
+  it('are cells for which an XLS file has no room, numbers too', async () => {
+    const number = (at: string) => `<c r="${at}"><v>1</v></c>`;
+    const rows = `<row r="1">${number('IV1')}${number('IW1')}${inline('IX1', 'Text')}</row><row r="65536">${number('A65536')}</row><row r="65537">${number('A65537')}</row>`;
+    const [all, cut] = [xlsx([{ rows }]), xlsx([{ rows: `<row r="1">${number('IV1')}</row>` }])];
+    const lost = { CELLS_LOST: expect.stringMatching(/^3 cell\(s\) beyond row 65,536 or column 256 \(IV\)/) as string };
+    for (const [writer, warnings] of [
+      ['xls', lost],
+      ['xlsx', {}],
+    ] as const) {
+      const kept = { format: 'xlsx', data: writer === 'xls' ? cut : all };
+      expect(await describeUnkept(requestOf('xlsx', writer), all, kept)).toEqual(warnings);
+    }
+    // Of a slow one no newer copy is made, in which to look.
+    const slow = { format: 'xls', data: Buffer.from('old') };
+    expect(await describeUnkept(requestOf('xlsx', 'xls'), all, slow)).toEqual(lost);
   });
 
   it('are texts of cells, as often as they were', async () => {

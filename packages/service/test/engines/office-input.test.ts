@@ -1,5 +1,5 @@
 import { textOfPart } from '../../src/engines/archive';
-import { readableOffice } from '../../src/engines/office-input';
+import { officeFileName, readableOffice } from '../../src/engines/office-input';
 import { docx, para, run } from './docx';
 import { odf } from './odf';
 import { xlsx } from './xlsx';
@@ -55,4 +55,16 @@ it('a chart that is a whole sheet of a spreadsheet gets a size', () => {
     drawing('absoluteAnchor', 'cx="9300000" cy="6000000"') + drawing('oneCellAnchor', 'cx="0" cy="0"'),
   );
   expect(textOfPart(opened, 'xl/drawings/drawing2.xml')).toBe(more['xl/drawings/drawing2.xml']);
+});
+
+it.each([
+  ['is as its owner named it', 'Vertrag #4 (50% é) 日本', 'Vertrag #4 (50% é) 日本.docx'],
+  ['is no path', '../../etc/pass\\wd', '_._.._etc_pass_wd.docx'],
+  ['is no option and no hidden file', '-o.x', '_o.x.docx'],
+  ['has no signs that nobody sees', 'a\u0000b\nc\u202ed', 'a_b_c_d.docx'],
+  ['is short enough for a disk', 'é'.repeat(150), `${'é'.repeat(100)}.docx`],
+  ['ends with a whole letter where it is cut off', `a${'é'.repeat(150)}`, `a${'é'.repeat(99)}.docx`],
+  ['is never empty', '', 'input.docx'],
+])('the name of the file that LibreOffice opens %s', (_rule, title, expected) => {
+  expect(officeFileName({ title, inputFormat: 'docx' })).toBe(expected);
 });

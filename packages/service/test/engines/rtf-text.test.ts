@@ -1,4 +1,4 @@
-import { withUnicodeLetters } from '../../src/engines/rtf-text';
+import { withoutDeleted, withUnicodeLetters } from '../../src/engines/rtf-text';
 
 const fonts = String.raw`{\fonttbl{\f0\fnil\fcharset0 Arial;}{\f1\fcharset204 Arial;}{\f2\fcharset161 Arial;}{\f3\fcharset128 MS;}}`;
 
@@ -30,4 +30,24 @@ it.each([
 it('bytes are in the encoding of the document where the font has none', () => {
   expect(shown(String.raw`\f0\'cf`, { codePage: 1251 })).toBe(String.raw`\f0П`);
   expect(shown(String.raw`\f0\'cf`, { codePage: 4711 })).toBe(String.raw`\f0\'cf`);
+});
+
+it.each([
+  [
+    'in a group',
+    String.raw`Kept {\b\deleted\revauthdel1 Old\'e9\u8212 ?\tab\~}new`,
+    String.raw`Kept {\b\deleted\revauthdel1 }new`,
+  ],
+  ['up to where it ends', String.raw`\deleted Old {\i Old}\deleted0 new`, String.raw`\deleted {\i }\deleted0 new`],
+  ['up to plain text', String.raw`\deleted Old\plain new`, String.raw`\deleted \plain new`],
+  ['that was moved away', String.raw`{\mvf Moved}{\mvt Moved}`, String.raw`{\mvf }{\mvt Moved}`],
+  ['but for the ends of its paragraphs', String.raw`{\deleted Old\par Old}`, String.raw`{\deleted \par }`],
+  [
+    'with its pictures',
+    String.raw`{\deleted {\*\shppict{\pict\pngblip 8950}}}`,
+    String.raw`{\deleted {\*\shppict{\pngblip }}}`,
+  ],
+  ['and no other', String.raw`{\revised New}{\strike Struck}`, String.raw`{\revised New}{\strike Struck}`],
+])('text that was deleted is left out: %s', (_which, text, expected) => {
+  expect(withoutDeleted(text)).toBe(expected);
 });

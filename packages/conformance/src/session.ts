@@ -18,7 +18,7 @@ import {
   slowSample,
   type Target,
 } from './target';
-import { ensure, ensureAccepted, ensureOneOf, Undecided } from './verdict';
+import { ensure, ensureAccepted, ensureOneOf, ifSeen, isAccepted, RuleBroken, Undecided } from './verdict';
 
 export interface Asked {
   /** Default: the target's own app. */
@@ -40,6 +40,13 @@ export interface Started {
   readonly accepted: Reply;
   readonly connector: string;
   readonly early: Reply;
+}
+
+/** A request that is right, and its answer; a body can be sent once. */
+interface ValidRequest {
+  readonly path: string;
+  readonly body: () => FormData;
+  readonly reply: Reply;
 }
 
 const taskDeadlineMs = 120_000;
@@ -93,7 +100,19 @@ export class Session {
   }
 
   async uploadedConnector(asked: Asked = {}): Promise<string> {
-    return connectorOf(await this.upload(asked), 'the upload that this rule begins with');
+    const reply = await this.upload(asked, { include: ['entity', 'result'] });
+    const connector = isAccepted(reply) ? await this.#connectorOf(reply, asked.as) : undefined;
+    if (connector !== undefined) return connector;
+    // That there is a connector is a rule, and what uploads of the own app answer.
+    const Verdict = asked.as && !isAccepted(reply) ? RuleBroken : Undecided;
+    throw new Verdict(`the upload that this rule begins with gave no connector: ${reply.describe()}`);
+  }
+
+  /** Of a connector and an id that differ, the one that the service knows: that they are the same is a rule. */
+  async #connectorOf(reply: Reply, as = this.own): Promise<string | undefined> {
+    const [connector, id] = [reply.text('result.output.connector'), reply.text('entity.id')];
+    if (connector === undefined || id === undefined || connector === id) return connector ?? id;
+    return isAccepted(await this.post(endpoints.taskResponse, { connector }, { as })) ? connector : id;
   }
 
   /** Submits a conversion of the uploaded sample, with these data keys beside or instead of those that it needs. */
@@ -111,7 +130,7 @@ export class Session {
     const { as, unpaced } = asked;
     const sent = { connector, include: everything, mode: 'sync', parameters };
     const reply = await this.post(endpoints.convertFile, sent, { ...(as && { as }), ...(unpaced && { unpaced }) });
-    return { connector: reply.text('result.output.connector') ?? reply.text('entity.id') ?? '', reply, sent };
+    return { connector: (await this.#connectorOf(reply, as)) ?? '', reply, sent };
   }
 
   /** The connector of an uploaded sample. */
@@ -119,11 +138,32 @@ export class Session {
     return this.#once('uploaded', () => this.uploadedConnector());
   }
 
-  /** For every endpoint a request that it carries out, and its answer; a body can be sent once. */
-  validRequests(): Promise<{ path: string; body: () => FormData; reply: Reply }[]> {
-    return this.#once('valid requests', async () => {
-      const [connector, converted] = [await this.uploaded(), (await this.converted()).connector];
-      const link = (await this.linked()).text('result.output.connector');
+  /** What a task of each kind gave for the next one, where it gave something. */
+  async connectors(): Promise<Record<'uploaded' | 'converted' | 'link', string | undefined>> {
+    const [link] = await ifSeen(this.linked());
+    const [[uploaded], [converted]] = [await ifSeen(this.uploaded()), await ifSeen(this.converted())];
+    return { uploaded, converted: converted?.connector, link: link && (await this.#connectorOf(link)) };
+  }
+
+  /** For every endpoint a request that it carries out, and its answer; without those that refuse it. */
+  async validRequests(): Promise<ValidRequest[]> {
+    const accepted = (await this.#requests()).filter(({ reply }) => isAccepted(reply));
+    if (accepted.length === 0) throw new Undecided('every endpoint refuses what is right');
+    return accepted;
+  }
+
+  /** Rules about an endpoint ask first: one that refuses what is right is told once. */
+  served(path: Endpoint): Promise<void> {
+    return this.#once(`served ${path}`, async () => {
+      for (const request of await this.#requests()) {
+        if (request.path === path) ensureAccepted(request.reply, `${path}, with the token`);
+      }
+    });
+  }
+
+  #requests(): Promise<ValidRequest[]> {
+    return this.#once('requests', async () => {
+      const { uploaded: connector, converted, link } = await this.connectors();
       const data: Record<Endpoint, object> = {
         [endpoints.uploadFile]: {},
         [endpoints.convertFile]: { connector, parameters: { output: sampleOutput } },
@@ -143,11 +183,9 @@ export class Session {
             path === endpoints.uploadFile ? sample : undefined,
           ),
       }));
-      const answered: { path: string; body: () => FormData; reply: Reply }[] = [];
+      const answered: ValidRequest[] = [];
       for (const request of requests) {
-        const reply = await this.raw({ path: request.path, body: request.body() });
-        ensureAccepted(reply, `${request.path}, with the token`);
-        answered.push({ ...request, reply });
+        answered.push({ ...request, reply: await this.raw({ path: request.path, body: request.body() }) });
       }
       return answered;
     });
@@ -158,13 +196,17 @@ export class Session {
     return JSON.stringify({ app: this.own.appId, connector: await this.uploaded() });
   }
 
-  /** A successful conversion of the sample. */
-  converted(): Promise<Conversion> {
-    return this.#once('converted', async () => {
-      const conversion = await this.convert();
-      connectorOf(conversion.reply, 'the conversion that this rule begins with');
-      return conversion;
-    });
+  /** A conversion of the sample, however it ended. */
+  attempted(): Promise<Conversion> {
+    return this.#once('attempted', () => this.convert());
+  }
+
+  /** The same, for rules that look at a successful one. */
+  async converted(): Promise<Conversion> {
+    const conversion = await this.attempted();
+    const { connector, reply } = conversion;
+    if (!isAccepted(reply) || connector === '') throw new Undecided(`no conversion to look at: ${reply.describe()}`);
+    return conversion;
   }
 
   /** A conversion with a warning. */
@@ -183,12 +225,19 @@ export class Session {
     });
   }
 
-  /** The answer to `download/url` for the converted sample. */
-  linked(): Promise<Reply> {
+  /** The answer to `download/url` for the converted sample, whatever it is. */
+  linkAnswer(): Promise<Reply> {
     return this.#once('linked', async () => {
       const { connector } = await this.converted();
       return this.post(endpoints.downloadUrl, { connector, include: everything });
     });
+  }
+
+  /** The same, for rules that need a link. */
+  async linked(): Promise<Reply> {
+    const reply = await this.linkAnswer();
+    if (!isAccepted(reply)) throw new Undecided(`no link to look at: ${reply.describe()}`);
+    return reply;
   }
 
   /** A slow conversion in mode async: the answer to it, and an early look at its task; and one more, right behind it. */
@@ -239,8 +288,13 @@ export class Session {
   }
 
   /** The slow conversion when it is over. */
-  finished(): Promise<Reply> {
-    return this.#once('finished', async () => {
+  async finished(): Promise<Reply> {
+    return this.polled().catch(tellNoMore);
+  }
+
+  /** The same, for the rule that it gets there. */
+  polled(): Promise<Reply> {
+    return this.#run('finished', async () => {
       const { connector } = await this.started();
       let deadline = Date.now() + taskDeadlineMs;
       let isOver = false;
@@ -275,28 +329,23 @@ export class Session {
 
   /** What the first rule that needs it sees fail, the others cannot see: one breach is told once. */
   #once<Value>(name: string, run: () => Promise<Value>): Promise<Value> {
-    const done = this.#done.get(name) as Promise<Value> | undefined;
-    if (!done) {
-      const first = run();
-      this.#done.set(name, first);
-      return first;
-    }
-    return done.catch((error: unknown) => {
-      const reason = error instanceof Error ? error.message : String(error);
-      throw error instanceof Undecided
-        ? error
-        : new Undecided(`another rule found what this one needs broken: ${reason}`);
-    });
+    const isFirst = !this.#done.has(name);
+    const done = this.#run(name, run);
+    return isFirst ? done : done.catch(tellNoMore);
   }
+
+  #run<Value>(name: string, run: () => Promise<Value>): Promise<Value> {
+    const done = (this.#done.get(name) as Promise<Value> | undefined) ?? run();
+    this.#done.set(name, done);
+    return done;
+  }
+}
+
+function tellNoMore(error: unknown): never {
+  const reason = error instanceof Error ? error.message : String(error);
+  throw error instanceof Undecided ? error : new Undecided(`another rule found what this one needs broken: ${reason}`);
 }
 
 export function bearer({ token }: Credentials): string {
   return `Bearer ${token}`;
-}
-
-/** The connector in the output of a task that succeeded. */
-function connectorOf(reply: Reply, what: string): string {
-  const connector = reply.text('result.output.connector');
-  ensure(connector !== undefined, `${what} gave no connector: ${reply.describe()}`);
-  return connector;
 }

@@ -53,8 +53,23 @@ export function isCount(value: unknown): boolean {
 }
 
 /** The request was carried out. */
+export function isAccepted({ errorCode, status }: Reply): boolean {
+  return errorCode === undefined && status < 400;
+}
+
 export function ensureAccepted(reply: Reply, asked: string): void {
-  ensure(reply.errorCode === undefined && reply.status < 400, `${asked}: ${reply.describe()}`);
+  ensure(isAccepted(reply), `${asked}: ${reply.describe()}`);
+}
+
+/** Nothing in place of what could not be seen: the rule that it belongs to tells so. */
+export function ifSeen<Value>(seen: Promise<Value>): Promise<Value[]> {
+  return seen.then(
+    (value) => [value],
+    (error: unknown) => {
+      if (error instanceof Undecided) return [];
+      throw error;
+    },
+  );
 }
 
 /** A value on one line, short enough for a table. */

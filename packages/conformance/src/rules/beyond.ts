@@ -1,5 +1,5 @@
-import { endpoints } from 'temporal-file-conversion/contract';
-import { isObject, valueAt } from '../reply';
+import { type Endpoint, endpoints } from 'temporal-file-conversion/contract';
+import { isObject, type Reply, valueAt } from '../reply';
 import { beyond, type Check, type Checks, from } from '../rule';
 import type { Session } from '../session';
 import { sample, sampleInput, sampleOutput } from '../target';
@@ -26,11 +26,17 @@ function conversionError(code: string, parameters: Record<string, string>): Chec
   };
 }
 
-async function formatsOf(session: Session, parameters: Record<string, string>): Promise<unknown> {
-  return (await session.post(endpoints.convertFormats, { parameters })).at('result.output.formats');
+/** The answer of an endpoint that carries out what is right; of another the first rule that asks tells so. */
+async function ask(session: Session, endpoint: Endpoint, parameters: object): Promise<Reply> {
+  await session.served(endpoint);
+  return session.post(endpoint, { parameters });
 }
 
-function wrongFormats(endpoint: string, parameters: Record<string, string>): Record<string, Check> {
+async function formatsOf(session: Session, parameters: Record<string, string>): Promise<unknown> {
+  return (await ask(session, endpoints.convertFormats, parameters)).at('result.output.formats');
+}
+
+function wrongFormats(endpoint: Endpoint, parameters: Record<string, string>): Record<string, Check> {
   return {
     [`${endpoint} answers INVALID_FORMAT and WRONG_FORMAT_STRUCTURE at HTTP 200`]: (session) =>
       ensureFormatErrors(session, endpoint, [
@@ -42,11 +48,11 @@ function wrongFormats(endpoint: string, parameters: Record<string, string>): Rec
 
 async function ensureFormatErrors(
   session: Session,
-  endpoint: string,
+  endpoint: Endpoint,
   cases: readonly [code: string, parameters: Record<string, string>][],
 ): Promise<void> {
   for (const [code, parameters] of cases) {
-    const reply = await session.post(endpoint, { parameters });
+    const reply = await ask(session, endpoint, parameters);
     ensureError(reply, [code], `${endpoint} with ${JSON.stringify(parameters)}`);
     ensureEqual(reply.status, 200, `the HTTP status of ${code}`);
   }
@@ -112,7 +118,7 @@ export const beyondRules = [
   }),
   ...beyond('Beyond: download', 'page: download/url', {
     async 'The output of download/url holds connector, name, size in bytes, expires_at and url'(session) {
-      const link = await session.linked();
+      const link = await session.linkAnswer();
       for (const key of ['connector', 'name', 'url']) ensureMatches(link.at(`result.output.${key}`), /./, key);
       const size = link.at('result.output.size');
       ensure(typeof size === 'number' && size > 0, `size is ${show(size)}`);
@@ -120,7 +126,7 @@ export const beyondRules = [
     },
     async 'download/url/get answers the bytes of the converted file, as many as size says'(session) {
       const link = await session.linked();
-      const connector = link.text('result.output.connector') ?? '';
+      const { link: connector } = await session.connectors();
       const file = await session.post(endpoints.downloadUrlGet, { connector });
       ensureEqual(file.status, 200, 'the HTTP status');
       ensureEqual(file.bytes.length, link.at('result.output.size'), 'the number of bytes');
@@ -151,10 +157,10 @@ export const beyondRules = [
       ensure(few.length > 0 && few.length < everything.length, `${few.length} of ${everything.length} formats`);
     },
     async 'convert/formats requires sublist, and takes inputs and outputs only'(session) {
-      const ask = (parameters: object) => session.post(endpoints.convertFormats, { parameters });
-      ensureError(await ask({}), ['MISSING_REQUIRED_PARAMETER'], 'convert/formats without sublist');
-      ensureError(await ask({ sublist: 'all' }), ['WRONG_VALUE_PARAMETER', 'INVALID_PARAMETER'], 'the sublist all');
-      ensureError(await ask({ sublist: 5 }), ['WRONG_TYPE_PARAMETER'], 'the sublist 5');
+      const list = (parameters: object) => ask(session, endpoints.convertFormats, parameters);
+      ensureError(await list({}), ['MISSING_REQUIRED_PARAMETER'], 'convert/formats without sublist');
+      ensureError(await list({ sublist: 'all' }), ['WRONG_VALUE_PARAMETER', 'INVALID_PARAMETER'], 'the sublist all');
+      ensureError(await list({ sublist: 5 }), ['WRONG_TYPE_PARAMETER'], 'the sublist 5');
     },
     ...wrongFormats(endpoints.convertFormats, { sublist: 'outputs' }),
     ...from('page: format/get', wrongFormats(endpoints.formatGet, {})),
@@ -168,7 +174,7 @@ export const beyondRules = [
     },
     ...from('page: format/get', {
       async 'format/get describes a format: format, extension, type, name, title, categories'(session) {
-        const output = (await session.post(endpoints.formatGet, { parameters: { format: 'png' } })).at('result.output');
+        const output = (await ask(session, endpoints.formatGet, { format: 'png' })).at('result.output');
         ensure(isObject(output), `output is ${show(output)}`);
         for (const key of ['format', 'extension']) ensureEqual(output[key], 'png', key);
         for (const key of ['name', 'title']) ensureMatches(output[key], /./, key);
@@ -181,8 +187,7 @@ export const beyondRules = [
       async 'convert/graph tells with is_match whether a pair converts, and with is_reversable whether it does back'(
         session,
       ) {
-        const parameters = { input: sampleInput, output: sampleOutput };
-        const good = await session.post(endpoints.convertGraph, { parameters });
+        const good = await ask(session, endpoints.convertGraph, { input: sampleInput, output: sampleOutput });
         ensureEqual(good.at('result.output.is_match'), true, 'is_match of a pair that converts');
         const reversable = good.at('result.output.is_reversable');
         ensure(typeof reversable === 'boolean', `is_reversable is ${show(reversable)}`);
@@ -190,7 +195,7 @@ export const beyondRules = [
     }),
     ...from('inferred: convert/graph', {
       async 'convert/graph answers is_match false, and no error, for known formats without a converter'(session) {
-        const bad = await session.post(endpoints.convertGraph, { parameters: { input: sampleInput, output: 'docx' } });
+        const bad = await ask(session, endpoints.convertGraph, { input: sampleInput, output: 'docx' });
         ensureEqual(bad.at('result.error'), {}, 'the error');
         ensureEqual(bad.at('result.output.is_match'), false, 'is_match of a pair that does not convert');
       },

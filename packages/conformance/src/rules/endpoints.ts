@@ -1,9 +1,18 @@
 import { endpoints } from 'temporal-file-conversion/contract';
-import { isObject, type Reply } from '../reply';
+import { isObject } from '../reply';
 import { beyond, type Checks, inSection } from '../rule';
 import type { Session } from '../session';
 import { noId, sample } from '../target';
-import { ensure, ensureAccepted, ensureEqual, ensureError, ensureMatches, ensureRefused, Undecided } from '../verdict';
+import {
+  ensure,
+  ensureAccepted,
+  ensureEqual,
+  ensureError,
+  ensureMatches,
+  ensureRefused,
+  isAccepted,
+  Undecided,
+} from '../verdict';
 
 /** "Endpoints", "Authentication" and "Versioning": how to reach a task, and who may. */
 
@@ -13,15 +22,11 @@ function authenticationError(code: string, authorization: string | undefined): C
       // Right but for its authorization: whoever lets it pass is not said to miss something else.
       const right = (await session.validRequests()).find(({ path }) => path === endpoints.taskResponse);
       const reply = await session.raw({ path: endpoints.taskResponse, body: right?.body(), authorization });
-      if (isTaken(reply)) throw new Undecided('task/response takes it, which is a breach of Authentication');
+      if (isAccepted(reply)) throw new Undecided('task/response takes it, which is a breach of Authentication');
       ensureError(reply, [code], `Authorization: ${authorization ?? '(none)'}`);
       ensureEqual(reply.status, 403, 'the HTTP status');
     },
   };
-}
-
-function isTaken({ errorCode, status }: Reply): boolean {
-  return errorCode === undefined && status < 400;
 }
 
 /** Requests that are right but for their authorization, or the service might refuse them for another reason; names every endpoint that takes it. */
@@ -29,7 +34,7 @@ async function ensureAuthenticated(session: Session, authorization: string | und
   const open: string[] = [];
   for (const { path, body } of await session.validRequests()) {
     const reply = await session.raw({ path, body: body(), authorization });
-    if (isTaken(reply)) open.push(path);
+    if (isAccepted(reply)) open.push(path);
   }
   ensureEqual(
     open,
@@ -41,9 +46,10 @@ async function ensureAuthenticated(session: Session, authorization: string | und
 export const endpointRules = [
   ...inSection('Endpoints', {
     async 'A request with any other method fails with POST_METHOD_ALLOWED'(session) {
+      const some: string[] = [endpoints.convertFile, endpoints.taskResponse, endpoints.uploadFile];
+      const all = new Set([...some, ...(await session.validRequests()).map(({ path }) => path)]);
       for (const method of ['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const) {
-        const some = [endpoints.convertFile, endpoints.taskResponse, endpoints.uploadFile];
-        for (const path of method === 'GET' ? Object.values(endpoints) : some) {
+        for (const path of method === 'GET' ? all : some) {
           const { errorCode } = await session.raw({ method, path });
           ensureEqual(errorCode, 'POST_METHOD_ALLOWED', `the error of ${method} ${path}`);
         }
@@ -111,16 +117,15 @@ export const endpointRules = [
     },
     async 'The tasks of another app are not there: their connectors belong to no task'(session) {
       const other = session.capability('secondApp');
-      const connector = await session.uploaded();
-      const { connector: converted } = await session.converted();
-      const link = (await session.linked()).text('result.output.connector');
+      const { uploaded, converted, link } = await session.connectors();
       const requests: [string, unknown][] = [
-        [endpoints.taskResponse, connector],
-        [endpoints.convertFile, connector],
+        [endpoints.taskResponse, uploaded],
+        [endpoints.convertFile, uploaded],
         [endpoints.downloadUrl, converted],
         [endpoints.downloadUrlGet, link],
       ];
       for (const [path, theirs] of requests) {
+        if (theirs === undefined) continue;
         const parameters = path === endpoints.convertFile ? { output: 'webp' } : undefined;
         const reply = await session.post(path, { connector: theirs, parameters }, { as: other });
         ensureEqual(reply.errorCode, 'NO_CONNECTOR_DEPENDENT_TASK', `the error of ${path}`);

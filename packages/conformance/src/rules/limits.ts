@@ -82,8 +82,7 @@ export const limitRules = inSection('Limits', {
     const app = session.capability('rateLimitedApp');
     const exceeded = await exceedLimit(session);
     await sleep(numberOf(exceeded, 'RETRY-AFTER') * 1_000);
-    const reply = await session.post(endpoints.convertFormats, { parameters: { sublist: 'inputs' } }, { as: app });
-    ensureAccepted(reply, 'a request of the limited app after the wait');
+    ensureAccepted(await session.upload({ as: app }), 'an upload of the limited app after the wait');
     const monitored = await session.post(endpoints.taskResponse, { connector: noId }, { as: app, unpaced: true });
     ensure(monitored.status !== 429, 'a request after the wait was refused');
     const limit = numberOf(monitored, 'X-RATELIMIT-LIMIT');

@@ -135,7 +135,7 @@ export const requestRules = [
   }),
   ...inSection('convert/file', {
     async 'It converts a previously uploaded file'(session) {
-      ensureAccepted((await session.converted()).reply, 'the conversion of an uploaded image');
+      ensureAccepted((await session.attempted()).reply, 'the conversion of an uploaded image');
     },
     async 'parameters.output is required'(session) {
       const reply = await session.submit({ parameters: {} });
@@ -147,11 +147,9 @@ export const requestRules = [
       [['WRONG_TYPE_PARAMETER'], 7, ['pdf'], {}],
     ),
     async 'Its connector comes from the output of an upload task; another task is refused'(session) {
-      const connectors = {
-        'a conversion': (await session.converted()).connector,
-        'download/url': (await session.linked()).text('result.output.connector'),
-      };
-      for (const [what, connector] of Object.entries(connectors)) {
+      const { converted, link } = await session.connectors();
+      for (const [what, connector] of Object.entries({ 'a conversion': converted, 'download/url': link })) {
+        if (connector === undefined) continue;
         const reply = await session.submit({ connector, parameters: { output: 'png' } });
         ensureError(reply, ['MISMATCH_DEPENDENT_TASK'], `convert/file with the connector of ${what}`);
       }

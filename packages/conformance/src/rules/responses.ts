@@ -1,11 +1,22 @@
 import { isDeepStrictEqual } from 'node:util';
 import { endpoints, includeItems } from 'temporal-file-conversion/contract';
 import { createForm } from '../http';
-import { isObject } from '../reply';
+import { isObject, valueAt } from '../reply';
 import { type Check, inSection } from '../rule';
 import type { Session } from '../session';
 import { noId } from '../target';
-import { ensure, ensureEqual, ensureItems, ensureMatches, ensureOneOf, isCount, show, Undecided } from '../verdict';
+import {
+  ensure,
+  ensureEqual,
+  ensureItems,
+  ensureMatches,
+  ensureOneOf,
+  ifSeen,
+  isAccepted,
+  isCount,
+  show,
+  Undecided,
+} from '../verdict';
 
 /** "Task response body", "Entity keys", "Result keys" and "Output of the convert-file task". */
 
@@ -14,25 +25,41 @@ export const datetime = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01]) ([01]\d|2[
 
 const subsets = [[], ['entity'], ['payload'], ['result'], ['entity', 'payload'], ['payload', 'result'], includeItems];
 
-/** Every kind of task that an entity can describe, with what made it. */
-async function entities(session: Session): Promise<[string, unknown][]> {
+/** Every kind of task that an entity can describe, with what made it; and a conversion as it is monitored. */
+async function entities(session: Session): Promise<[endpoint: string, entity: unknown, what?: string][]> {
   const include = ['entity', 'result'];
   const upload = await session.upload({}, { include });
-  return [
+  const monitor = await session.monitor(await session.uploaded(), { include });
+  const seen: [endpoint: string, entity: unknown, what?: string][] = [
     [endpoints.uploadFile, upload.at('entity')],
     [endpoints.convertFile, (await session.converted()).reply.at('entity')],
-    [endpoints.downloadUrl, (await session.linked()).at('entity')],
-    [endpoints.taskResponse, (await session.monitor(await session.uploaded(), { include })).at('entity')],
+    [endpoints.taskResponse, monitor.at('entity')],
   ];
+  for (const link of await ifSeen(session.linked())) seen.push([endpoints.downloadUrl, link.at('entity')]);
+  for (const final of await ifSeen(session.finished())) {
+    seen.push([endpoints.convertFile, final.at('result.output.entity'), 'a monitored conversion']);
+  }
+  return seen;
 }
 
-function ofEntities(check: (entity: Record<string, unknown>, endpoint: string) => void): Check {
+function ofEntities(check: (entity: Record<string, unknown>, what: string, endpoint: string) => void): Check {
   return async (session) => {
-    for (const [endpoint, entity] of await entities(session)) {
-      ensure(isObject(entity), `the entity of ${endpoint} is ${show(entity)}`);
-      check(entity, endpoint);
+    for (const [endpoint, entity, what = endpoint] of await entities(session)) {
+      ensure(isObject(entity), `the entity of ${what} is ${show(entity)}`);
+      check(entity, what, endpoint);
     }
   };
+}
+
+type Result = readonly [what: string, result: unknown];
+
+/** Of a conversion that was answered, and of one that was monitored until it succeeded. */
+async function conversionResults(session: Session): Promise<Result[]> {
+  const [final] = await ifSeen(session.finished());
+  const monitored = final?.at('result.output.result');
+  const answered: Result = ['of convert/file', (await session.converted()).reply.at('result')];
+  const isSuccess = final && valueAt(monitored, 'error.code') === undefined;
+  return isSuccess ? [answered, ['of a monitored conversion', monitored]] : [answered];
 }
 
 const ensureStatus = (status: unknown, what: string) => ensureOneOf(status, ['hold', 'running', 'completed'], what);
@@ -99,7 +126,7 @@ export const responseRules = [
     async 'id is unique'(session) {
       const seen = new Set<unknown>();
       // What is done once in a run has the same id the second time.
-      const isNew = ([endpoint]: [string, unknown]) =>
+      const isNew = ([endpoint]: readonly [string, ...unknown[]]) =>
         [endpoints.uploadFile, endpoints.taskResponse].some((each) => each === endpoint);
       for (const [endpoint, entity] of [...(await entities(session)), ...(await entities(session)).filter(isNew)]) {
         const id = isObject(entity) ? entity['id'] : undefined;
@@ -111,15 +138,17 @@ export const responseRules = [
       const replies = [
         await session.upload({}, { include: ['entity', 'result'] }),
         (await session.converted()).reply,
-        await session.linked(),
+        ...(await ifSeen(session.linked())),
       ];
       for (const reply of replies) {
-        ensureEqual(reply.at('entity.id'), reply.at('result.output.connector'), 'entity.id');
+        const connector = reply.at('result.output.connector');
+        // That it is there is another rule's business.
+        if (connector !== undefined) ensureEqual(reply.at('entity.id'), connector, 'entity.id');
       }
     },
     'type is task': ofEntities(({ type }, endpoint) => ensureEqual(type, 'task', `type of ${endpoint}`)),
-    'endpoint is the path of the task with its version segment': ofEntities((entity, endpoint) =>
-      ensureEqual(entity['endpoint'], endpoint, 'endpoint'),
+    'endpoint is the path of the task with its version segment': ofEntities((entity, what, endpoint) =>
+      ensureEqual(entity['endpoint'], endpoint, `endpoint of ${what}`),
     ),
     async 'status is hold, running or completed'(session) {
       await ofEntities(({ status }, endpoint) => ensureStatus(status, `status of ${endpoint}`))(session);
@@ -151,15 +180,20 @@ export const responseRules = [
   }),
   ...inSection('Result keys', {
     async 'output is an object'(session) {
-      for (const reply of [await session.linked(), (await session.converted()).reply, (await session.failed()).reply]) {
-        const output = reply.at('result.output');
-        ensure(isObject(output), `output is ${show(output)}`);
+      const others = [
+        ...(await ifSeen(session.linked())),
+        ...(await ifSeen(session.failed())).map(({ reply }) => reply),
+      ];
+      const results = others.map((reply): Result => ['of another task', reply.at('result')]);
+      for (const [what, result] of [...(await conversionResults(session)), ...results]) {
+        const output = valueAt(result, 'output');
+        ensure(isObject(output), `output ${what} is ${show(output)}`);
       }
     },
     async 'error is an empty object when there is no error'(session) {
-      const { reply } = await session.converted();
-      for (const each of [reply, await session.linked(), await session.monitor(await session.uploaded())]) {
-        ensureEqual(each.at('result.error'), {}, 'error');
+      const replies = [(await session.converted()).reply, await session.monitor(await session.uploaded())];
+      for (const reply of [...replies, ...(await ifSeen(session.linked()))]) {
+        ensureEqual(reply.at('result.error'), {}, 'error');
       }
     },
     async 'error holds a code and a message when the task failed'(session) {
@@ -170,8 +204,12 @@ export const responseRules = [
       }
     },
     async 'warning is an empty object when there are no warnings'(session) {
-      for (const reply of [await session.linked(), await session.monitor(await session.uploaded())]) {
+      for (const reply of [...(await ifSeen(session.linked())), await session.monitor(await session.uploaded())]) {
         ensureEqual(reply.at('result.warning'), {}, 'warning');
+      }
+      for (const [what, result] of await conversionResults(session)) {
+        const warning = valueAt(result, 'warning');
+        ensure(isObject(warning), `warning ${what} is ${show(warning)}`);
       }
     },
     async 'warning has names for keys, and says how to resolve each'(session) {
@@ -184,18 +222,24 @@ export const responseRules = [
   }),
   ...inSection('Output of convert-file', {
     async 'connector is a uuid, and the next task of the job takes it'(session) {
-      const { reply } = await session.converted();
+      const { reply } = await session.attempted();
+      if (!isAccepted(reply)) throw new Undecided(`no conversion to look at: ${reply.describe()}`);
       const connector = reply.at('result.output.connector');
       ensureMatches(connector, uuid, 'output.connector');
-      ensureEqual((await session.linked()).errorCode, undefined, 'the error of download/url with it');
+      const { errorCode, status } = await session.post(endpoints.downloadUrl, { connector });
+      if (errorCode === 'NOT_FOUND' || status >= 500) throw new Undecided('download/url is out of order');
+      ensureEqual(errorCode, undefined, 'the error of download/url with it');
     },
     async 'status is successful after a conversion that was'(session) {
-      const { reply } = await session.converted();
-      ensureEqual(reply.at('result.output.status'), 'successful', 'output.status');
+      for (const [what, result] of await conversionResults(session)) {
+        ensureEqual(valueAt(result, 'output.status'), 'successful', `output.status ${what}`);
+      }
     },
     async 'duration is a whole number, 0 or more'(session) {
-      const duration = (await session.converted()).reply.at('result.output.duration');
-      ensure(isCount(duration), `output.duration is ${show(duration)}`);
+      for (const [what, result] of await conversionResults(session)) {
+        const duration = valueAt(result, 'output.duration');
+        ensure(isCount(duration), `output.duration ${what} is ${show(duration)}`);
+      }
     },
   }),
 ];

@@ -48,9 +48,11 @@ export async function textsOfCells(file: Buffer, type: BookType, { isForOld = fa
     const old = isForOld ? oldSheet : { rows: Infinity, columns: Infinity };
     const cells: CellObject[] = [];
     let beyond = 0;
-    for (const { '!data': data } of Object.values(book.Sheets)) {
-      data?.forEach((row, y) => {
+    for (const sheet of Object.values(book.Sheets)) {
+      const data: Rows = sheet['!data'] ?? [];
+      data.forEach((row, y) => {
         row?.forEach((cell, x) => {
+          if (!cell) return;
           if (y < old.rows && x < old.columns) cells.push(cell);
           else if (textOfCell(cell).trim() !== '') beyond += 1;
         });

@@ -13,7 +13,7 @@ import {
 } from './conversion';
 import { readInput, readInputText } from './input';
 import { describeMissingGlyphs } from './missing-glyphs';
-import { describeMissing } from './pandoc-engine';
+import { describeMissing } from './missing-files';
 import { checkPdf } from './pdf-check';
 import { endOfProgram, environmentOf, homeOf, pathOf, programs, workFolderOf } from './programs';
 

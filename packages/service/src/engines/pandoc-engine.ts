@@ -3,7 +3,6 @@ import {
   ConversionFailure,
   type EngineRequest,
   type Converted,
-  fewOf,
   loadEngine,
   oneLine,
   failureReason,
@@ -11,6 +10,7 @@ import {
   wearOut,
 } from './conversion';
 import { textOfPart, withEntries } from './archive';
+import { describeMissing } from './missing-files';
 import { describeUnread } from './completeness';
 import { describeLostPictures, type Pictures, takenPictures } from './document-pictures';
 import { describeGenerated, readableBook, readablePage } from './html-page';
@@ -236,12 +236,4 @@ function describeWarnings(reports: readonly PandocWarning[], from: string): Warn
       `${unknown} picture(s) of the document are not in the result, because a file of its format can hold only PNG and JPEG. Put these in their place, or convert to docx, html or pdf.`;
   }
   return { ...warnings, ...describeMissing(missing) };
-}
-
-/** One warning for all images that the document names but does not contain. */
-export function describeMissing(names: readonly string[]): Warnings {
-  if (names.length === 0) return {};
-  const unique = new Set(names.map((name) => (name.length > 60 ? `${name.slice(0, 57)}...` : name)));
-  const message = `Left out, because only the file itself is uploaded: ${fewOf([...unique])}. Embed images as data: URIs, or upload a format that contains them.`;
-  return { RESOURCE_NOT_FOUND: oneLine(message) };
 }

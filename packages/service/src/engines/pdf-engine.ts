@@ -11,7 +11,8 @@ import {
 } from './conversion';
 import { describeLostPictures, takenPictures } from './document-pictures';
 import { describeMissingGlyphs } from './missing-glyphs';
-import { describeMissing, inputNameFor, readDocument, runPandoc } from './pandoc-engine';
+import { describeMissing } from './missing-files';
+import { inputNameFor, readDocument, runPandoc } from './pandoc-engine';
 import { type PdfDocument, preparePdfDocument } from './pdf-document';
 import { shownText } from './pandoc-document';
 import { checkPdf } from './pdf-check';

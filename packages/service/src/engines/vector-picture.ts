@@ -1,5 +1,5 @@
 import type { Warnings } from './conversion';
-import { describeMissing } from './pandoc-engine';
+import { describeMissing } from './missing-files';
 import { decodeXml } from './word-document';
 import { lostWords, someWords } from './words';
 

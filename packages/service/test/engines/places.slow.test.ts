@@ -27,7 +27,7 @@ ifShutIn('a field of a document for its own path tells no folder of the server',
     });
     expect(outcome).toMatchObject({ status: 'successful' });
     const text = readFileSync(outputPath, 'latin1');
-    expect(text).toMatch(/input\.odt/);
+    expect(text).toMatch(/conversion\/a\.odt/);
     expect(text).not.toContain(path.basename(folder));
   } finally {
     await pool.close();

@@ -83,8 +83,7 @@ export function problemOfResult(result: {
   const format = formatOf(output);
   const text = start.subarray(0, checkedBytes).toString('latin1');
   const [isMarkup, isPlain] = [markup.includes(format), plain.includes(format)];
-  // A text may have nothing to say.
-  if (start.length === 0) return isPlain && isSized ? undefined : 'the file is empty';
+  if (start.length === 0) return 'the file is empty';
   if ((isMarkup || isPlain) && binary.test(text)) return `what came is no text, as a ${format} file is`;
   if ((isMarkup || isPlain) && !isSized && storeError.test(text)) {
     return `a store's error came in place of the ${format} file`;

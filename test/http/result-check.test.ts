@@ -171,9 +171,3 @@ describe('the end of a body', () => {
     expect(told(start, end, expected)).toContain(reason);
   });
 });
-
-it('a text of no bytes is one if the service has told so', () => {
-  expect(problem('', 'csv', undefined, true)).toBeUndefined();
-  expect(problem('', 'csv')).toBe('the file is empty');
-  expect(problem('', 'pdf', undefined, true)).toBe('the file is empty');
-});

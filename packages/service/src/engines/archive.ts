@@ -35,15 +35,21 @@ export function entriesOf(archive: Buffer): Entry[] {
 }
 
 /** The contents of an entry as text; undefined for one that cannot be read. */
-export function textOfEntry(archive: Buffer, { at }: Entry): string | undefined {
+export function textOfEntry(archive: Buffer, entry: Entry): string | undefined {
+  const bytes = bytesOfEntry(archive, entry);
+  return bytes && decode(bytes);
+}
+
+/** The contents of an entry; undefined for one that cannot be read. */
+export function bytesOfEntry(archive: Buffer, { at }: Entry): Buffer | undefined {
   try {
     const start = archive.readUInt32LE(at + 42);
     if (archive.readUInt32LE(start) !== fileStart) return undefined;
     const from = start + 30 + archive.readUInt16LE(start + 26) + archive.readUInt16LE(start + 28);
     const packed = archive.subarray(from, from + archive.readUInt32LE(at + 20));
     const method = archive.readUInt16LE(at + 10);
-    if (method === 0) return decode(packed);
-    return method === 8 ? decode(inflateRawSync(packed, { maxOutputLength: maxEntryBytes })) : undefined;
+    if (method === 0) return packed;
+    return method === 8 ? inflateRawSync(packed, { maxOutputLength: maxEntryBytes }) : undefined;
   } catch {
     return undefined;
   }

@@ -53,6 +53,11 @@ export async function describeUnread(
   return { ...warnings, ...describeLost(lostWords(body, shownText(JSON.parse(await readAgain())))) };
 }
 
+/** What of a document (JSON) is not in the file that pandoc has written of it. */
+export function describeUnset(json: string, output: Uint8Array): Warnings {
+  return describeLost(lostWords(shownText(JSON.parse(json)), textOfOutput(Buffer.from(output))));
+}
+
 function describeLost(lost: readonly string[]): Warnings {
   return lost.length === 0 ? {} : { TEXT_LOST: `Not in the result: ${someWords(lost)} of the document.` };
 }

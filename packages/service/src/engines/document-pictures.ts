@@ -20,11 +20,40 @@ export async function takenPictures(
   const taken = new Map<string, Uint8Array>();
   const lost = new Set<string>();
   for (const [name, data] of media) {
-    const png = kinds.includes(imageKind(data) ?? '') ? data : await pngOf(Buffer.from(data));
+    const isTaken = kinds.includes(imageKind(data) ?? '') && isWhole(Buffer.from(data));
+    const png = isTaken ? data : await pngOf(Buffer.from(data));
     if (png) taken.set(name, png);
     else lost.add(name);
   }
   return { media: taken, lost };
+}
+
+/** What other pictures, drawings of Windows and packed ones begin with. */
+const otherStarts = [
+  'BM',
+  'II',
+  'MM',
+  '\x1f\x8b',
+  '\xd7\xcd',
+  '\x01\0',
+  '\x0a',
+  '\0\0',
+  '%!',
+  '%PDF',
+  'PK',
+  '\xff\x4f',
+  '8BPS',
+  '\xc5\xd0',
+];
+
+/** Whether a picture begins as one, and is not cut off where its kind has an end. */
+export function isWhole(data: Buffer): boolean {
+  const kind = imageKind(data);
+  if (kind === 'png') return data.includes('IEND');
+  // A small picture within it has an end of its own.
+  if (kind === 'jpg') return data.lastIndexOf('\xff\xd9', undefined, 'latin1') > data.length / 2;
+  const head = data.toString('latin1', 0, 8);
+  return kind !== undefined || otherStarts.some((start) => head.startsWith(start));
 }
 
 export function describeLostPictures(lost: ReadonlySet<string>): Warnings {

@@ -9,7 +9,7 @@ type Run = (run: PandocRun) => Promise<Converted>;
 
 const dialect = 'gfm-tex_math_dollars-tex_math_gfm-yaml_metadata_block';
 /** What keeps HTML as it is. */
-const keepsHtml = /^(html|revealjs|slidy|epub|gfm|markdown|commonmark)/;
+export const keepsHtml = /^(html|revealjs|slidy|epub|gfm|markdown|commonmark)/;
 
 /** What pandoc is to read of a text, and what it has said of it already. */
 export async function readMarkdown(
@@ -41,7 +41,7 @@ async function isMetadata(input: string, inputName: string, run: Run): Promise<b
 }
 
 /** A document (JSON) in which HTML that shows something has become it: writers of other formats would leave it out. */
-async function withoutHtml(json: string, inputName: string, run: Run): Promise<string> {
+export async function withoutHtml(json: string, inputName: string, run: Run): Promise<string> {
   const document: unknown = JSON.parse(json);
   const blocks = new Map<string, unknown>();
   rewrite(document, (each) => {

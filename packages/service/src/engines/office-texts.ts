@@ -1,7 +1,7 @@
 import { entriesOf, textOfEntry, textOfPart, withEntries } from './archive';
 import { decodeXml, equationsIn, wordTexts } from './word-document';
 import { hiddenRichText, plainRichText } from './rtf-text';
-import { withoutHiddenShapes } from './slide-shapes';
+import { withoutHiddenShapes, withoutHiddenTexts } from './hidden-elements';
 import { mastersOf } from './slide-masters';
 import { wordNumbers } from './word-numbers';
 import { withUsualNames } from './xml-names';
@@ -135,7 +135,8 @@ const openArt =
 
 function openTexts(file: Buffer): OfficeTexts {
   const objects = partsOf(file, /\/content\.xml$/);
-  const [content, styles] = [textOfPart(file, 'content.xml'), textOfPart(file, 'styles.xml')];
+  const styles = textOfPart(file, 'styles.xml');
+  const { xml: content, hidden } = withoutHiddenTexts(textOfPart(file, 'content.xml'), styles);
   const [, whole = ''] = /<office:body[^>]*>([^]*)<\/office:body>/.exec(content) ?? [];
   const { body, hiddenSlideCount } = withoutHiddenPages(content, whole);
   const headers = styles.match(/<style:(header|footer)[\w-]*(?=[\s>])[^]*?<\/style:\1[\w-]*>/g) ?? [];
@@ -144,6 +145,7 @@ function openTexts(file: Buffer): OfficeTexts {
     ...nothing,
     body: readXml(body.replace(openArt, ' '), openDocument),
     art: (body.match(openArt) ?? []).map((each) => readXml(each, openDocument)).join('\n'),
+    hidden: readXml(hidden, openDocument),
     hiddenSlideCount,
     headers: headers.map((each) => readXml(each, openDocument)).join('\n'),
     headerPictureCount: countOf(headers, /<draw:frame\s[^<>]*>\s*<draw:image(?=[\s/>])/g),
@@ -235,12 +237,12 @@ export function readableSlides(file: Buffer): Buffer {
 const openField =
   /<(\/?)text:(user-field-(?:get|input)|variable-(?:set|get|input)|sequence(?:-ref)?|date|time|(?:creation|modification|print)-(?:date|time)|author-(?:name|initials)|(?:initial-)?creator|printed-by|sender-[\w-]+|placeholder|conditional-text|text-input|expression|title|subject|keywords|description|chapter|file-name|user-defined|drop-down)(?=[\s>])([^<>]*)>/g;
 
-/** A document of OpenDocument of which pandoc reads the fields. */
+/** A document of OpenDocument of which pandoc reads the fields, and no hidden text. */
 export function readableOpenText(file: Buffer): Buffer {
   const xml = textOfPart(file, 'content.xml');
   const isHidden = /<text:variable-set\s[^<>]*text:display="none"[^<>]*>[^<]*<\/text:variable-set>/g;
-  const readable = xml
-    .replace(isHidden, '')
+  const readable = withoutHiddenTexts(xml, textOfPart(file, 'styles.xml'))
+    .xml.replace(isHidden, '')
     .replace(openField, (tag, _closing: string, _name: string, rest: string) => (rest.endsWith('/') ? tag : ''));
   return readable === xml ? file : withEntries(file, new Map([['content.xml', readable]]));
 }

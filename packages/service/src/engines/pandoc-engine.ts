@@ -9,15 +9,17 @@ import {
   type Warnings,
   wearOut,
 } from './conversion';
-import { textOfPart, withEntries } from './archive';
+import { entriesOf, textOfPart, withEntries } from './archive';
 import { describeMissing } from './missing-files';
-import { describeUnread } from './completeness';
+import { describeUnread, describeUnset } from './completeness';
 import { describeLostPictures, type Pictures, takenPictures } from './document-pictures';
 import { describeGenerated, readableBook, readablePage } from './html-page';
 import { readInputText, requireArchive } from './input';
 import { describeCommands, readableLatex } from './latex';
 import { readMarkdown } from './markdown';
+import { readNotebook } from './notebook';
 import { withWholePipeTables, withWholeWikiTables } from './markup-tables';
+import { describeBrokenPictures } from './office-pictures';
 import { readableOpenText, readableSlides } from './office-texts';
 import { breakStyle, plainTextDocument } from './plain-text';
 import { embedImages, type PandocRun, pageWriters } from './pandoc-document';
@@ -85,7 +87,8 @@ async function convertWithImages(request: EngineRequest, input: Buffer): Promise
   const options = { standalone: true };
   const written = await runPandoc({ from: 'json', to, input: json, inputName: inputNameFor(request), options });
   const gone = { ...describeMissing(missing.filter((name) => !lost.has(name))), ...describeLostPictures(lost) };
-  return { data: written.data, warnings: { ...read.warnings, ...written.warnings, ...gone } };
+  const unwritten = to === 'pptx' ? describeUnset(json, written.data) : {};
+  return { data: written.data, warnings: { ...read.warnings, ...written.warnings, ...gone, ...unwritten } };
 }
 
 /** Reads the input of a conversion and writes it in the format that pandoc calls `to`. */
@@ -107,7 +110,8 @@ export async function readDocument(
     };
     const data = to === 'odt' && reader === 'plain-text' ? withBreakStyle(read.data) : read.data;
     const unread = await describeUnread(request, input, { output: read.data, readAgain });
-    return { ...read, data, warnings: { ...warnings, ...read.warnings, ...unread } };
+    const pictures = describeBrokenPictures(entriesOf(input).length > 0 ? input : Buffer.from(read.data));
+    return { ...read, data, warnings: { ...warnings, ...read.warnings, ...pictures, ...unread } };
   } catch (error) {
     if (!(error instanceof ConversionFailure)) throw error;
     const { inputFormat, outputFormat } = request;
@@ -149,6 +153,11 @@ async function prepare(
     const inputName = inputNameFor({ title, inputFormat });
     const whole = reader === 'commonmark' ? text : withWholePipeTables(text);
     const read = await readMarkdown(whole, { reader, writer, inputName, run: runPandoc });
+    return { ...read, warnings: { ...warnings, ...read.warnings } };
+  }
+  if (reader === 'ipynb') {
+    const inputName = inputNameFor({ title, inputFormat });
+    const read = await readNotebook(text, { writer, inputName, run: runPandoc });
     return { ...read, warnings: { ...warnings, ...read.warnings } };
   }
   if (reader === 'mediawiki') return { from: reader, input: withWholeWikiTables(text), warnings };

@@ -3,7 +3,10 @@
 /** Writers without captions for anything but a picture, for nothing, and for no table. */
 const withoutCaptions = /^(asciidoc|beamer|fb2|latex|ms|pptx|rst)$/;
 const withoutAnyCaptions = /^(jira|mediawiki|plain|vimdoc|xwiki)$/;
-const withoutTableCaptions = /^(jira|muse|tei|xwiki)$/;
+const withoutTableCaptions = /^(djot|jira|muse|tei|xwiki)$/;
+/** Writers of tables whose cells are lines, and of footnotes that are. */
+const withoutBlocksInCells = /^(bbcode|vimdoc)$/;
+const withoutBlocksInNotes = /^asciidoc$/;
 const withCitations = /^(markdown|latex|beamer|org|native|json|xml|typst$)/;
 
 /** Writers that leave out what stands above a document: all of it, its abstract, its subtitle. */
@@ -56,6 +59,41 @@ function Cite(citation)
   return pandoc.Str('[' .. table.concat(names, ', ') .. ']')
 end`;
 
+/** Slides show no table of a block that is within another. */
+const divisions = `
+function Div(div)
+  local kept = {'column', 'columns', 'incremental', 'nonincremental', 'notes'}
+  for _, class in ipairs(div.classes) do
+    if pandoc.List.includes(kept, class) then return nil end
+  end
+  return div.content
+end`;
+
+/** Several blocks, or one that is no paragraph, as one. */
+const flat = `
+local function flat(blocks)
+  local only = blocks[1]
+  if #blocks < 2 and (not only or only.t == 'Plain' or only.t == 'Para') then return blocks end
+  return { pandoc.Plain(pandoc.utils.blocks_to_inlines(blocks, { pandoc.Space() })) }
+end`;
+const flatCells = `${flat}
+local function flatRows(rows)
+  for _, row in ipairs(rows) do
+    for _, cell in ipairs(row.cells) do cell.contents = flat(cell.contents) end
+  end
+end
+function Table(each)
+  flatRows(each.head.rows)
+  for _, body in ipairs(each.bodies) do flatRows(body.head) flatRows(body.body) end
+  flatRows(each.foot.rows)
+  return each
+end`;
+const flatNotes = `${flat}
+function Note(note)
+  note.content = flat(note.content)
+  return note
+end`;
+
 /** The filter for a document that is read by one and written by the other; undefined when it needs none. */
 export function filterFor({ reader, writer }: { reader: string; writer: string }): string | undefined {
   const hasNone = withoutAnyCaptions.test(writer);
@@ -75,6 +113,9 @@ export function filterFor({ reader, writer }: { reader: string; writer: string }
   if (!all && withoutAbstract.test(writer)) names.push('abstract');
   // The title of a page is not on it.
   if (names.length > 0 && !/^(html|epub)$/.test(reader)) parts.push(headOf(names));
+  if (withoutBlocksInCells.test(writer)) parts.push(flatCells);
+  if (withoutBlocksInNotes.test(writer)) parts.push(flatNotes);
+  if (writer === 'pptx') parts.push(divisions);
   if (reader === 'latex' && !withCitations.test(writer)) parts.push(citations);
   return parts.length === 0 ? undefined : parts.join('');
 }

@@ -1,6 +1,6 @@
 import { describeUnkept, describeUnread, describeUnprinted, describeUnwritten } from '../../src/engines/completeness';
 import { textOfPart } from '../../src/engines/archive';
-import { readableSlides } from '../../src/engines/office-texts';
+import { readableOpenText, readableSlides } from '../../src/engines/office-texts';
 import { isHere, programs } from '../../src/engines/programs';
 import { readableWord } from '../../src/engines/word-document';
 import { docx, para, run } from './docx';
@@ -152,6 +152,17 @@ describe('what a program does not print', () => {
       HIDDEN_TEXT_LOST: hidden('1 slide(s)'),
       NOTES_LOST: "The speaker's notes of 1 slide(s) are not in the result.",
     });
+    const display = (name: string, value: string, parent = 'Standard') =>
+      `<style:style style:name="${name}" style:parent-style-name="${parent}"><style:text-properties text:display="${value}"/></style:style>`;
+    const hiddenText = odf({
+      kind: 'text',
+      body: '<text:p>Kept<text:span text:style-name="A">Secret<text:span>Inner</text:span></text:span><text:p text:style-name="B">Price</text:p><text:p text:style-name="C"/><text:span text:style-name="C">Open</text:span></text:p>',
+      automaticStyles: `${display('A', 'none')}<style:style style:name="B" style:parent-style-name="A"/>${display('C', 'true', 'A')}`,
+    });
+    expect(await unprinted('odt', hiddenText, 'Kept Open')).toEqual({
+      HIDDEN_TEXT_LOST: hidden('2 word(s) (SECRETINNER, PRICE)'),
+    });
+    expect(textOfPart(readableOpenText(hiddenText), 'content.xml').replace(/<[^<>]*>/g, '')).toBe('KeptOpen');
     const rows = `<row r="1">${inline('A1', 'Kept')}${inline('B1', 'Covered')}${inline('C1', 'Column')}</row><row r="2" hidden="1">${inline('A2', 'Row')}</row>`;
     const sheet = {
       name: 'Shown',

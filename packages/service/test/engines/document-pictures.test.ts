@@ -72,12 +72,13 @@ it('others are left out and named', async () => {
     new Map([
       ['a.emf', Buffer.alloc(80)],
       ['b.bmp', cut],
+      ['c.png', tinyPng.subarray(0, 40)],
     ]),
     ['png'],
   );
   expect([...media.keys()]).toEqual([]);
   expect(describeLostPictures(lost)).toEqual({
-    IMAGES_LOST: expect.stringMatching(/^2 picture\(s\) .*: a\.emf, b\.bmp\. Put PNG/) as string,
+    IMAGES_LOST: expect.stringMatching(/^3 picture\(s\) .*: a\.emf, b\.bmp, c\.png\. Put PNG/) as string,
   });
   expect(describeLostPictures(new Set())).toEqual({});
 });

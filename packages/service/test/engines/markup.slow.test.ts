@@ -202,3 +202,21 @@ it.each(['txt', 'md-commonmark', 'wiki', 'rtf', 'html-slidy', 'ipynb', 'html'])(
     expect(words.filter((word) => !bytes.toString('utf8').includes(word))).toEqual([]);
   },
 );
+
+it('tables and notes of several blocks are whole where the format has room for lines alone, or named', async () => {
+  const table = (text: string) => `<table><tr><td>${text}</td></tr></table>`;
+  const page = `<div><p>Text</p>${table('Divided')}</div>${table(`<p>First</p><ul><li>Listed</li></ul>${table('Inner')}`)}`;
+  const words = (text: string) =>
+    ['Divided', 'First', 'Listed', 'Inner'].filter((word) => text.includes(word)).join(' ');
+  for (const output of ['txt-bbcode', 'txt-vimdoc']) {
+    expect(words((await converted('a.html', page, output)).text)).toBe('Divided First Listed Inner');
+  }
+  expect((await converted('a.html', page, 'pptx')).warning).toEqual({
+    TEXT_LOST: 'Not in the result: 1 word(s) (INNER) of the document.',
+  });
+  const note = 'Text[^1]\n\n[^1]: Noted\n\n    - Listed\n\n| A |\n|---|\n| b |\n\n: Captioned\n';
+  for (const output of ['adoc', 'djot']) {
+    const { bytes } = await running.client.convertToBytes({ name: 'a.md', data: note }, output, { input: 'md-pandoc' });
+    expect(['Noted', 'Listed', 'Captioned'].filter((word) => !bytes.toString('utf8').includes(word))).toEqual([]);
+  }
+});

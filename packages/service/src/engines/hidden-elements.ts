@@ -1,0 +1,64 @@
+/** Parts of documents that nobody sees: shapes of slides, and texts of OpenDocument. */
+
+const shapes =
+  /<(\/?)p:(?:sp|pic|graphicFrame|cxnSp|grpSp)(?=[\s>])[^<>]*>|<p:cNvPr\s(?:[^<>]*?\s)?hidden="(?:1|true)"/g;
+const openTexts = /<(\/?)text:(?:p|h|span|section)(?=[\s>])[^<>]*(?<!\/)>/g;
+
+interface Seen {
+  readonly xml: string;
+  readonly hidden: string;
+}
+
+/** The XML of a slide without its hidden shapes and groups, and what these hold. */
+export function withoutHiddenShapes(slide: string): Seen {
+  return withoutHidden(slide, shapes, () => false);
+}
+
+/** The same of the content of an OpenDocument file, in which styles hide text; `styles`: its other styles. */
+export function withoutHiddenTexts(content: string, styles: string): Seen {
+  if (!`${content}${styles}`.includes('text:display="none"')) return { xml: content, hidden: '' };
+  const hiding = hidingStyles(`${styles}${content}`);
+  return withoutHidden(content, openTexts, (start) => {
+    const [, style = ''] = /\stext:style-name="([^"]*)"/.exec(start) ?? [];
+    return hiding.has(style) || start.includes('text:display="none"');
+  });
+}
+
+/** The names of styles that hide their text, or have it from one that does. */
+function hidingStyles(xml: string): ReadonlySet<string> {
+  const hiding = new Set<string>();
+  const all = Array.from(xml.matchAll(/<style:style(\s[^<>]*?)(?:\/>|>([^]*?)<\/style:style>)/g));
+  for (let count = -1; count !== hiding.size;) {
+    count = hiding.size;
+    for (const [, attributes = '', properties = ''] of all) {
+      const [name = '', parent = ''] = ['name', 'parent-style-name'].map(
+        (each) => new RegExp(`\\sstyle:${each}="([^"]*)"`).exec(attributes)?.[1],
+      );
+      const [, display] = /\stext:display="([^"]*)"/.exec(properties) ?? [];
+      if (display === 'none' || (display === undefined && hiding.has(parent))) hiding.add(name);
+    }
+  }
+  return hiding;
+}
+
+/** `tag`: its first group is what closes an element; without it, the element around it is hidden. */
+function withoutHidden(whole: string, tag: RegExp, isHidden: (start: string) => boolean): Seen {
+  const open: { start: number; isHidden: boolean }[] = [];
+  let [xml, hidden, at] = ['', '', 0];
+  for (const { 0: found, 1: closing, index } of whole.matchAll(tag)) {
+    const element = open.at(-1);
+    if (closing === undefined) {
+      if (element) element.isHidden = true;
+    } else if (closing === '') open.push({ start: index, isHidden: isHidden(found) });
+    else {
+      open.pop();
+      // Of one within another that is hidden the outer one is taken.
+      if (element?.isHidden !== true || open.some((outer) => outer.isHidden)) continue;
+      const end = index + found.length;
+      xml += whole.slice(at, element.start);
+      hidden += whole.slice(element.start, end);
+      at = end;
+    }
+  }
+  return { xml: xml + whole.slice(at), hidden };
+}

@@ -1,0 +1,137 @@
+import { z } from 'zod';
+import type { Converted, Warnings } from './conversion';
+import { keepsHtml, withoutHtml } from './markdown';
+import { embedImages, type PandocRun } from './pandoc-document';
+
+/**
+ * A Jupyter notebook of which pandoc reads what Jupyter shows: of each output its best form, what an error says, and cells that are raw.
+ */
+
+const text = z.union([z.string(), z.array(z.string()).transform((lines) => lines.join(''))]);
+const outputSchema = z.looseObject({
+  output_type: z.string(),
+  data: z.record(z.string(), z.unknown()).optional(),
+  text: text.optional(),
+  ename: z.string().optional(),
+  evalue: z.string().optional(),
+  traceback: z.array(z.string()).optional(),
+});
+const cellSchema = z.looseObject({
+  cell_type: z.string(),
+  source: text,
+  metadata: z.looseObject({ format: z.string().optional(), raw_mimetype: z.string().optional() }).optional(),
+  outputs: z.array(outputSchema).optional(),
+});
+const notebookSchema = z.looseObject({ cells: z.array(cellSchema) });
+
+type Output = z.infer<typeof outputSchema>;
+type Cell = z.infer<typeof cellSchema>;
+
+/** The forms of an output, as Jupyter prefers them. */
+const forms = [
+  'text/html',
+  'text/markdown',
+  'image/svg+xml',
+  'text/latex',
+  'image/png',
+  'image/jpeg',
+  'image/gif',
+  'text/plain',
+];
+
+/** What pandoc is to read of a notebook. One that is none here is left to it as it is. */
+export async function readNotebook(
+  json: string,
+  {
+    writer,
+    inputName,
+    run,
+  }: {
+    writer: string;
+    inputName: string;
+    run: (run: PandocRun) => Promise<Converted & { media: ReadonlyMap<string, Uint8Array> }>;
+  },
+): Promise<Pick<PandocRun, 'from' | 'input'> & { warnings: Warnings }> {
+  const notebook = notebookSchema.safeParse(parsed(json)).data;
+  if (!notebook) return { from: 'ipynb', input: json, warnings: {} };
+  let lost = 0;
+  const cells = notebook.cells.flatMap((cell) => {
+    if (cell.cell_type === 'raw') return [rawCell(cell)];
+    const outputs = cell.outputs?.map(shownOutput) ?? [];
+    lost += outputs.filter((output) => output === undefined).length;
+    return splitCell(
+      cell,
+      outputs.flatMap((output) => output ?? []),
+    );
+  });
+  const input = JSON.stringify({ ...notebook, cells });
+  const warnings = lost === 0 ? {} : { OUTPUTS_LOST: describeOutputs(lost) };
+  if (keepsHtml.test(writer)) return { from: 'ipynb', input, warnings };
+  const options = { 'extract-media': 'media', 'ipynb-output': 'IpynbOutputAll' };
+  const read = await run({ from: 'ipynb', to: 'json', input, inputName, options });
+  const { json: document } = embedImages(Buffer.from(read.data).toString('utf8'), read.media);
+  return {
+    from: 'json',
+    input: await withoutHtml(document, inputName, run),
+    warnings: { ...warnings, ...read.warnings },
+  };
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+function describeOutputs(count: number): string {
+  return `${count} output(s) of cells that only a program in a browser shows (widgets, interactive plots) are not in the result. Have the notebook show pictures in their place.`;
+}
+
+/** An output in its best form; undefined for one that has none to be read. */
+function shownOutput(output: Output): Output | undefined {
+  const { data, traceback = [], ename = '', evalue = '' } = output;
+  if (output.output_type === 'error') {
+    const trace = plain(traceback.join('\n'));
+    const said = trace.includes(evalue) ? trace : `${trace}\n${ename}: ${evalue}`;
+    return { output_type: 'stream', name: 'stderr', text: said.trim() };
+  }
+  if (output.text !== undefined) return { ...output, text: plain(output.text) };
+  if (!data) return output;
+  const best = forms.find((form) => data[form] !== undefined && (form !== 'text/html' || showsAnything(data[form])));
+  return best === undefined ? undefined : { ...output, data: { [best]: data[best] } };
+}
+
+/** Scripts draw what they draw in a browser alone. */
+function showsAnything(html: unknown): boolean {
+  const shown = text.parse(html).replace(/<(script|style)\b[^]*?<\/\1\s*>|<!--[^]*?-->/gi, '');
+  return /<(img|svg|table)\b/i.test(shown) || shown.replace(/<[^<>]*>/g, '').trim() !== '';
+}
+
+/** Without the colours of a terminal. */
+function plain(shown: string): string {
+  // eslint-disable-next-line no-control-regex -- escape sequences begin with one
+  return shown.replace(/\u001b\[[\d;]*[A-Za-z]/g, '');
+}
+
+/** Outputs that are Markdown or LaTeX are cells of Markdown behind what comes before them. */
+function splitCell(cell: Cell, outputs: readonly Output[]): Cell[] {
+  const cells: Cell[] = [cell.outputs ? { ...cell, outputs: [] } : cell];
+  for (const output of outputs) {
+    const written = output.data?.['text/markdown'] ?? output.data?.['text/latex'];
+    if (written !== undefined) cells.push({ cell_type: 'markdown', metadata: {}, source: text.parse(written) });
+    else if (cells.at(-1)?.outputs) cells.at(-1)?.outputs?.push(output);
+    else cells.push({ cell_type: 'code', metadata: {}, source: '', execution_count: null, outputs: [output] });
+  }
+  return cells;
+}
+
+/** A raw cell is shown as it is written, unless it says of what kind it is. */
+function rawCell(cell: Cell): Cell {
+  const kind = cell.metadata?.format ?? cell.metadata?.raw_mimetype ?? '';
+  if (kind.includes('html')) return cell;
+  if (kind.includes('markdown')) return { ...cell, cell_type: 'markdown' };
+  const fence = '`'.repeat(Math.max(3, ...Array.from(cell.source.matchAll(/`+/g), ([found]) => found.length + 1)));
+  return { cell_type: 'markdown', metadata: {}, source: `${fence}\n${cell.source}\n${fence}` };
+}

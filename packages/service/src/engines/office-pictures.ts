@@ -1,0 +1,54 @@
+import { posix } from 'node:path';
+import { bytesOfEntry, entriesOf, textOfEntry } from './archive';
+import type { Warnings } from './conversion';
+import { describeLostPictures, isWhole } from './document-pictures';
+import { describeMissing } from './missing-files';
+
+/** Pictures that a document names but does not hold, or holds damaged: readers leave them out without a word. */
+
+const picture = /^(?!Thumbnails\/|docProps\/).*\.(png|jpe?g|gif|bmp|webp|tiff?)$/i;
+const relations = /^(.*\/)_rels\/([^/]+)\.rels$/;
+
+/** Of a file that is no archive, nothing. */
+export function describeBrokenPictures(file: Buffer): Warnings {
+  const entries = entriesOf(file);
+  const held = new Set(entries.map(({ name }) => name));
+  const named = entries.flatMap((entry) => {
+    if (entry.name === 'content.xml') return namedByOpenText(textOfEntry(file, entry) ?? '');
+    const [, folder = '', part] = relations.exec(entry.name) ?? [];
+    const owner = entries.find(({ name }) => part !== undefined && name === folder + part);
+    return owner ? namedByPart(textOfEntry(file, owner) ?? '', textOfEntry(file, entry) ?? '', folder) : [];
+  });
+  const isOutside = (name: string) => /^(\w+:|\.\.\/|\/\/)/.test(name);
+  const damaged = entries
+    .filter(({ name }) => picture.test(name))
+    .filter((entry) => {
+      const bytes = bytesOfEntry(file, entry);
+      return !bytes || !isWhole(bytes);
+    });
+  const lost = [...damaged.map(({ name }) => name), ...named.filter((name) => !isOutside(name) && !held.has(name))];
+  return { ...describeMissing(named.filter(isOutside)), ...describeLostPictures(new Set(lost)) };
+}
+
+function namedByOpenText(content: string): string[] {
+  const names = Array.from(content.matchAll(/<draw:image\s[^<>]*?xlink:href="([^"#]+)"/g), ([, name = '']) => name);
+  return names.map((name) => name.replace(/^\.\//, '')).filter((name) => !name.startsWith('ObjectReplacements/'));
+}
+
+/** By the relations of a part of an Office file. Of a picture that is linked and embedded, what is embedded is shown. */
+function namedByPart(xml: string, relationsXml: string, folder: string): string[] {
+  const valueOf = (attributes: string, name: string) =>
+    new RegExp(`\\s(?:\\w+:)?${name}="([^"]+)"`).exec(attributes)?.[1];
+  const targets = new Map(
+    Array.from(relationsXml.matchAll(/<(?:\w+:)?Relationship(?=\s)([^<>]*)>/g), ([, attributes = '']) => {
+      const target = valueOf(attributes, 'Target') ?? '';
+      const isOutside = valueOf(attributes, 'TargetMode') === 'External';
+      const inside = posix.join('/', target.startsWith('/') ? '' : folder, target).slice(1);
+      return [valueOf(attributes, 'Id') ?? '', isOutside ? target : inside] as const;
+    }),
+  );
+  return Array.from(xml.matchAll(/<\w+:(?:blip|imagedata)(?=\s)([^<>]*)>/g), ([, attributes = '']) => {
+    const [id = ''] = ['embed', 'id', 'link', 'href'].flatMap((name) => valueOf(attributes, name) ?? []);
+    return targets.get(id) ?? '';
+  }).filter((name) => name !== '');
+}

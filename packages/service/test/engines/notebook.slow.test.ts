@@ -1,0 +1,65 @@
+import { engineNamesOfNpm } from '../../src/engines/engine';
+import { serviceOfAllTests, tinyPng } from '../support';
+
+/** A notebook shows what Jupyter shows, in formats that keep HTML and in those that do not. */
+
+const running = serviceOfAllTests({ conversionConcurrency: 1, engines: engineNamesOfNpm });
+
+const code = (output: object) => ({
+  cell_type: 'code',
+  execution_count: 1,
+  metadata: {},
+  source: ['Typed'],
+  outputs: [{ metadata: {}, ...output }],
+});
+const shows = (data: object) => code({ output_type: 'display_data', data });
+
+const cells = [
+  code({ output_type: 'stream', name: 'stdout', text: ['\u001b[31mStreamed\u001b[0m'] }),
+  shows({ 'text/html': ['<table><tr><td>Tabled</td></tr></table>'], 'text/plain': ['Plain'] }),
+  shows({ 'text/html': '<script>draw()</script>', 'text/plain': 'Drawn' }),
+  shows({ 'text/markdown': '**Marked**', 'text/plain': ['<object>'] }),
+  shows({ 'text/latex': ['$\\mathrm{Set}$'] }),
+  shows({ 'image/png': tinyPng.toString('base64'), 'text/plain': ['<Figure>'] }),
+  shows({ 'application/json': { a: 1 }, 'text/plain': ['Jsoned'] }),
+  code({ output_type: 'error', ename: 'Broken', evalue: 'Reason', traceback: ['\u001b[0;31mTraced\u001b[0m'] }),
+  { cell_type: 'raw', metadata: {}, source: ['Raw ``` cell'] },
+  { cell_type: 'raw', metadata: { format: 'text/html' }, source: ['<b>Bold</b>'] },
+  { cell_type: 'raw', metadata: { format: 'text/markdown' }, source: ['*Slanted*'] },
+];
+const seen = 'Typed Streamed Tabled Drawn Marked Set Jsoned Broken Reason Traced Raw Bold Slanted'.split(' ');
+
+const notebook = (some: readonly object[]) =>
+  JSON.stringify({ cells: some, metadata: {}, nbformat: 4, nbformat_minor: 5 });
+
+async function converted(data: string, output: string) {
+  const { bytes, warning } = await running.client.convertToBytes({ name: 'a.ipynb', data }, output);
+  const isPdf = output === 'pdf';
+  const text = isPdf ? (await running.client.convertToBytes({ name: 'a.pdf', data: bytes }, 'txt')).bytes : bytes;
+  return { text: text.toString('utf8'), warning };
+}
+
+it.each(['html', 'md', 'txt', 'pdf'])('as %s', async (output) => {
+  const { text, warning } = await converted(notebook(cells), output);
+  // A formula of a page is letters with tags around them.
+  expect(seen.filter((word) => word !== 'Set' && !text.includes(word))).toEqual([]);
+  expect(text).not.toContain('\u001b');
+  const isText = output === 'txt' || output === 'md';
+  expect(warning).toEqual(isText ? { IMAGES_LOST: expect.stringMatching(/^1 image/) as string } : {});
+});
+
+it('what only a browser draws is counted', async () => {
+  const drawn = shows({ 'text/html': ['<div id="a"></div><script>draw()</script>'] });
+  const { warning } = await converted(notebook([drawn, shows({ 'application/x-plot': {} })]), 'txt');
+  expect(warning).toEqual({ OUTPUTS_LOST: expect.stringMatching(/^2 output\(s\) of cells/) as string });
+});
+
+it('one of an old kind is read as before', async () => {
+  const old = JSON.stringify({
+    worksheets: [{ cells: [{ cell_type: 'markdown', metadata: {}, source: ['Older'] }] }],
+    metadata: {},
+    nbformat: 3,
+    nbformat_minor: 0,
+  });
+  expect((await converted(old, 'txt')).text).toContain('Older');
+});

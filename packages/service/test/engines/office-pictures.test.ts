@@ -1,0 +1,65 @@
+import { describeBrokenPictures } from '../../src/engines/office-pictures';
+import { tinyPng } from '../support';
+import { openXml, relation, zip, zipEntry } from './archives';
+import { frame, odf } from './odf';
+
+/** Pictures that a document names and does not hold, or holds damaged, which every reader passes over in silence. */
+
+const type = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships/image';
+const outside = `<Relationship Id="o" Type="${type}" Target="https://pictures.example/a.png" TargetMode="External"/>`;
+const lost = (names: string) => ({
+  IMAGES_LOST: expect.stringMatching(new RegExp(`^\\d picture\\(s\\) .*: ${names}\\. Put PNG`)) as string,
+});
+const linked = (name: string) => ({
+  RESOURCE_NOT_FOUND: expect.stringContaining(`only the file itself is uploaded: ${name}. `) as string,
+});
+
+/** A Word document with these pictures (`<a:blip>`), and these files beside it. */
+function word(blips: string, media: Readonly<Record<string, Buffer>>): Buffer {
+  const relations = [relation('a', 'image', 'media/a.png'), relation('b', 'image', '/word/media/b.jpg'), outside];
+  const xml = `<w:document xmlns:w="w" xmlns:a="a" xmlns:r="r">${blips}</w:document>`;
+  const parts = openXml(
+    'word/document.xml',
+    'wordprocessingml',
+    new Map([['word/document.xml', { type: 'main', xml, relations }]]),
+  );
+  return zip([...parts, ...Object.entries(media).map(([name, data]) => zipEntry(name, data))]);
+}
+
+const both = '<a:blip r:embed="a"/><a:blip cstate="print" r:embed="b"></a:blip>';
+const jpeg = Buffer.from('ffd8ffe000104a464946ffd9', 'hex');
+const whole = { 'word/media/a.png': tinyPng, 'word/media/b.jpg': jpeg };
+
+describe('a Word document', () => {
+  it.each([
+    ['is whole', both, whole, {}],
+    ['has a picture that is linked and held', '<a:blip r:embed="a" r:link="o"/>', whole, {}],
+    [
+      'has a picture of another kind under the name of a PNG',
+      both,
+      { ...whole, 'word/media/a.png': Buffer.from('BM6') },
+      {},
+    ],
+    ['lacks a picture', both, { 'word/media/a.png': tinyPng }, lost('word/media/b\\.jpg')],
+    ['has half a picture', both, { ...whole, 'word/media/a.png': tinyPng.subarray(0, 40) }, lost('word/media/a\\.png')],
+    ['has half a photo', both, { ...whole, 'word/media/b.jpg': jpeg.subarray(0, 10) }, lost('word/media/b\\.jpg')],
+    ['has what is no picture', both, { ...whole, 'word/media/a.png': Buffer.from('gone') }, lost('word/media/a\\.png')],
+    ['has a picture that is linked', '<a:blip r:link="o"/>', whole, linked('https://pictures.example/a.png')],
+  ])('that %s', (_what, blips, media, warnings) => {
+    expect(describeBrokenPictures(word(blips, media))).toEqual(warnings);
+  });
+});
+
+it.each([
+  ['Pictures/a.png', { 'Pictures/a.png': tinyPng }, {}],
+  ['Pictures/a.png', { 'Pictures/a.png': Buffer.from('gone') }, lost('Pictures/a\\.png')],
+  ['Pictures/a.png', {}, lost('Pictures/a\\.png')],
+  ['./ObjectReplacements/Object 1', {}, {}],
+  ['../beside.png', {}, linked('../beside.png')],
+])('an OpenDocument file with the picture %s', (href, more, warnings) => {
+  expect(describeBrokenPictures(odf({ kind: 'text', body: frame(href), more }))).toEqual(warnings);
+});
+
+it('what is no archive has none', () => {
+  expect(describeBrokenPictures(Buffer.from('# A text'))).toEqual({});
+});

@@ -5,7 +5,7 @@ import { captionsOf } from './latex';
 import { describeMissingGlyphs } from './missing-glyphs';
 import { type OfficeTexts, officeTexts, undrawnCharts } from './office-texts';
 import { shownText } from './pandoc-document';
-import { checkPdf } from './pdf-check';
+import { checkPdf, describeErrors } from './pdf-check';
 import { installCommand, isHere, programs } from './programs';
 import { plainRichText } from './rtf-text';
 import { lostWords, someWords } from './words';
@@ -228,6 +228,7 @@ async function describeUnkeptCells(
     ...beyond,
     ...undrawn,
     ...(comments > 0 && { COMMENTS_LOST: `Comments of ${comments} cell(s) are not in the result.` }),
+    ...describeErrors(cells.shown, kept.shown),
     ...describeLost(lostWords(cells.typed, kept.shown)),
   };
 }

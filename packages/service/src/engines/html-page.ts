@@ -35,7 +35,10 @@ export function readablePage(html: string): string {
   );
 }
 
-/** A book of which pandoc reads all pages, and of them all: those too that stand beside its order of reading, but for its contents. */
+/**
+ * A book of which pandoc reads all pages, and of them all: those too that stand beside its order of reading, but for its contents, and
+ * those that are HTML or a drawing.
+ */
 export function readableBook(book: Buffer): Buffer {
   return editParts(book, /\.opf$|\.[xX]?[hH][tT][mM][lL]?$/, (text, name) =>
     name.endsWith('.opf') ? withAllPages(text) : readablePage(text),
@@ -46,7 +49,11 @@ function withAllPages(list: string): string {
   const items = Array.from(list.matchAll(/<(?:\w+:)?item\s[^<>]*>/g), ([item]) => item);
   const contents = items.filter((item) => /\bnav\b/.test(attribute(item, 'properties') ?? ''));
   const ids = contents.map((item) => attribute(item, 'id'));
-  return list.replace(/<(?:\w+:)?itemref\s[^<>]*>/g, (page) =>
+  const pages = list.replace(
+    /(\smedia-type\s*=\s*["'])(?:text\/html|image\/svg\+xml)(?=["'])/g,
+    '$1application/xhtml+xml',
+  );
+  return pages.replace(/<(?:\w+:)?itemref\s[^<>]*>/g, (page) =>
     ids.includes(attribute(page, 'idref')) ? page : page.replace(/\slinear\s*=\s*["']no["']/, ''),
   );
 }

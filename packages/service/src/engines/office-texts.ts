@@ -237,12 +237,40 @@ export function readableSlides(file: Buffer): Buffer {
 const openField =
   /<(\/?)text:(user-field-(?:get|input)|variable-(?:set|get|input)|sequence(?:-ref)?|date|time|(?:creation|modification|print)-(?:date|time)|author-(?:name|initials)|(?:initial-)?creator|printed-by|sender-[\w-]+|placeholder|conditional-text|text-input|expression|title|subject|keywords|description|chapter|file-name|user-defined|drop-down)(?=[\s>])([^<>]*)>/g;
 
-/** A document of OpenDocument of which pandoc reads the fields, and no hidden text. */
+/** What the fields of a form show, by the names under which they stand in the text. */
+function valuesOfForms(xml: string): ReadonlyMap<string, string> {
+  const values = new Map<string, string>();
+  let id = '';
+  for (const [, kind = '', attributes = ''] of xml.matchAll(/<form:([\w-]+)(\s[^<>]*)>/g)) {
+    const valueOf = (name: string) => new RegExp(`\\s(?:form|xml):${name}="([^"]*)"`).exec(attributes)?.[1];
+    const isChosen = valueOf('current-selected') === 'true' || valueOf('current-state') === 'checked';
+    const label = valueOf('label') ?? '';
+    if (kind === 'option') {
+      if (isChosen) values.set(id, label);
+      continue;
+    }
+    id = valueOf('id') ?? '';
+    const isBox = kind === 'checkbox' || kind === 'radio';
+    if (isBox) values.set(id, `${isChosen ? '\u2612' : '\u2610'} ${label}`);
+    else if (!/^(password|hidden|file)$/.test(kind))
+      values.set(id, valueOf('current-value') ?? valueOf('value') ?? label);
+  }
+  return values;
+}
+
+/** A document of OpenDocument of which pandoc reads the fields and forms, and no hidden text. */
 export function readableOpenText(file: Buffer): Buffer {
   const xml = textOfPart(file, 'content.xml');
   const isHidden = /<text:variable-set\s[^<>]*text:display="none"[^<>]*>[^<]*<\/text:variable-set>/g;
+  const values = valuesOfForms(xml);
   const readable = withoutHiddenTexts(xml, textOfPart(file, 'styles.xml'))
     .xml.replace(isHidden, '')
+    .replace(
+      /<draw:control\s[^<>]*?draw:control="([^"]*)"[^<>]*?(?:\/>|>[^]*?<\/draw:control>)/g,
+      (_control, id: string) => {
+        return `<text:span>${values.get(id) ?? ''}</text:span>`;
+      },
+    )
     .replace(openField, (tag, _closing: string, _name: string, rest: string) => (rest.endsWith('/') ? tag : ''));
   return readable === xml ? file : withEntries(file, new Map([['content.xml', readable]]));
 }

@@ -41,11 +41,22 @@ export async function checkPdf(
       warnings['CELLS_TOO_NARROW'] =
         `${narrow} cell(s) show ### in place of a number or a date, because their columns are too narrow. Widen the columns, save the file and convert it again.`;
     }
+    if (isSheet) Object.assign(warnings, describeErrors(text, ...pages.map((page) => page.text)));
     return Promise.resolve(isSet ? { ...warnings, ...describePlaces(pages) } : warnings);
   });
 }
 
 const noRoom = /###/g;
+/** What LibreOffice shows for the result of a formula that it does not know. */
+const error = /\bErr:5\d\d\b/g;
+
+/** `text`: what a spreadsheet holds; `shown`: what LibreOffice has made of it. */
+export function describeErrors(text: string, ...shown: string[]): Warnings {
+  const errors = shown.reduce((sum, each) => sum + count(each, error), -count(text, error));
+  if (errors <= 0) return {};
+  const message = `${errors} cell(s) show an error (Err:5...) in place of the result of a formula that LibreOffice does not know. Put values in place of formulas, or save the file as PDF in Excel.`;
+  return { FORMULAS_NOT_CALCULATED: message };
+}
 
 interface PageRead {
   readonly text: string;

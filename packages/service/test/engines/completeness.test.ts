@@ -49,6 +49,15 @@ describe('what a program does not print', () => {
     },
   );
 
+  it('are results of formulas that LibreOffice does not know', async () => {
+    const error = { FORMULAS_NOT_CALCULATED: expect.stringMatching(/^1 cell\(s\) show an error/) as string };
+    const sheet = (text: string) => xlsx([{ rows: `<row r="1">${inline('A1', text)}</row>` }]);
+    expect(await unprinted('xlsx', sheet('Kept'), 'Kept Err:509')).toEqual(error);
+    expect(await unprinted('xlsx', sheet('About Err:509'), 'About Err:509')).toEqual({});
+    const result = { format: 'xlsx', data: sheet('Kept Err:509') };
+    expect(await describeUnkept(requestOf('xlsx', 'xlsx'), sheet('Kept'), result)).toEqual(error);
+  });
+
   it('are cells of an area that is to be printed, and of the others it is said that they are not', async () => {
     const rows = `<row r="1">${inline('A1', 'Lost')}${inline('B1', 'Kept')}${inline('C1', 'Outside')}</row><row r="2">${inline('A2', 'Below')}</row>`;
     const after =
@@ -330,4 +339,24 @@ describe('what is not read of slides', () => {
     const alone = pptx(slides, { layout, master, ofLayout: 'showMasterSp="0"' });
     expect(await unread(alone, 'Kept Kept')).toEqual(lost('1 word(s) (BRANDED)'));
   });
+});
+
+it('the fields of a form in an OpenDocument text are read where they stand', () => {
+  const fields = [
+    ['text xml:id="a" form:value="Usual" form:current-value="Typed"', ''],
+    ['checkbox form:id="b" form:label="Agreed" form:current-state="checked"', ''],
+    ['radio form:id="c" form:label="Other"', ''],
+    [
+      'listbox form:id="d"',
+      '<form:option form:label="No"/><form:option form:current-selected="true" form:label="Chosen"/>',
+    ],
+    ['password form:id="e" form:value="Secret"', ''],
+  ].map(([field = '', inside]) => `<form:${field}>${inside}</form:${field.split(' ')[0]}>`);
+  const places = ['a', 'b', 'c', 'd', 'e'].map((id) => `<draw:control svg:width="1cm" draw:control="${id}"/>`);
+  const file = odf({
+    kind: 'text',
+    body: `<office:forms><form:form>${fields.join('')}</form:form></office:forms><text:p>${places.join(' ')}</text:p>`,
+  });
+  const [text] = /<text:p>[^]*/.exec(textOfPart(readableOpenText(file), 'content.xml')) ?? [];
+  expect(text?.replace(/<[^<>]*>/g, '').trim()).toBe('Typed \u2612 Agreed \u2610 Other Chosen');
 });

@@ -37,8 +37,8 @@ describe('a book', () => {
     `<item id="${id}" href="${id}.xhtml" media-type="application/xhtml+xml"${more}/>`;
   const page = (body: string) => `<html xmlns="http://www.w3.org/1999/xhtml"><body>${body}</body></html>`;
 
-  it('keeps pages beside its order of reading, and all of a page', async () => {
-    const opf = `<?xml version="1.0"?><package xmlns="http://www.idpf.org/2007/opf" version="3.0"><metadata/><manifest>${item('a')}${item('b')}${item('n', ' properties="nav"')}</manifest><spine><itemref idref="n" linear="no"/><itemref idref="a"/><itemref idref="b" linear="no"/></spine></package>`;
+  it('keeps pages beside its order of reading, those of HTML and drawings, and all of a page', async () => {
+    const opf = `<?xml version="1.0"?><package xmlns="http://www.idpf.org/2007/opf" version="3.0"><metadata/><manifest>${item('a')}${item('b').replace('application/xhtml+xml', 'text/html')}${item('s').replace('application/xhtml', 'image/svg')}${item('n', ' properties="nav"')}</manifest><spine><itemref idref="n" linear="no"/><itemref idref="a"/><itemref idref="b" linear="no"/><itemref idref="s"/></spine></package>`;
     const container =
       '<?xml version="1.0"?><container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles><rootfile full-path="a.opf" media-type="application/oebps-package+xml"/></rootfiles></container>';
     const files = {
@@ -47,10 +47,11 @@ describe('a book', () => {
       'a.opf': opf,
       'a.xhtml': page('<main>Chapter</main><footer>Beside</footer>'),
       'b.xhtml': page('<p>Answers</p>'),
+      's.xhtml': '<svg xmlns="http://www.w3.org/2000/svg"><text>Drawn</text></svg>',
       'n.xhtml': page('<nav>Contents</nav>'),
     };
     const book = zip(Object.entries(files).map(([name, data]) => zipEntry(name, data)));
-    expect(await converted('a.epub', book)).toEqual({ text: 'Chapter Beside Answers', warning: {} });
+    expect(await converted('a.epub', book)).toEqual({ text: 'Chapter Beside Answers Drawn', warning: {} });
   });
 });
 

@@ -110,8 +110,11 @@ export async function readDocument(
     };
     const data = to === 'odt' && reader === 'plain-text' ? withBreakStyle(read.data) : read.data;
     const unread = await describeUnread(request, input, { output: read.data, readAgain });
+    // Writers of lines leave out whole tables: the one says so in its text, the other nowhere.
+    const isDoubtful = to === 'vimdoc' || (to === 'plain' && Buffer.from(read.data).includes('[TABLE]'));
+    const unset = isDoubtful ? describeUnset(await readAgain(), read.data) : {};
     const pictures = describeBrokenPictures(entriesOf(input).length > 0 ? input : Buffer.from(read.data));
-    return { ...read, data, warnings: { ...warnings, ...read.warnings, ...pictures, ...unread } };
+    return { ...read, data, warnings: { ...warnings, ...read.warnings, ...pictures, ...unset, ...unread } };
   } catch (error) {
     if (!(error instanceof ConversionFailure)) throw error;
     const { inputFormat, outputFormat } = request;

@@ -4,9 +4,12 @@
 const withoutCaptions = /^(asciidoc|beamer|fb2|latex|ms|pptx|rst)$/;
 const withoutAnyCaptions = /^(jira|mediawiki|plain|vimdoc|xwiki)$/;
 const withoutTableCaptions = /^(djot|jira|muse|tei|xwiki)$/;
-/** Writers of tables whose cells are lines, and of footnotes that are. */
-const withoutBlocksInCells = /^(bbcode|vimdoc)$/;
-const withoutBlocksInNotes = /^asciidoc$/;
+/** When writers have no room for blocks in a cell (Lua): never, in one of so many columns, or for a table. */
+const flatWhen: readonly [writers: RegExp, when: string][] = [
+  [/^(bbcode|vimdoc)$/, 'true'],
+  [/^(plain|ansi)$/, '#each.colspecs > 9'],
+  [/^asciidoc$/, "cell.contents:find_if(function (block) return block.t == 'Table' end)"],
+];
 const withCitations = /^(markdown|latex|beamer|org|native|json|xml|typst$)/;
 
 /** Writers that leave out what stands above a document: all of it, its abstract, its subtitle. */
@@ -32,8 +35,13 @@ function Table(each)
   return pandoc.Blocks { each } .. caption
 end`;
 
+/** An outline has text below its headings alone. */
+const heading = `
+  local first = document.blocks[1]
+  if first and first.t ~= 'Header' then document.blocks:insert(1, pandoc.Header(1, {})) end`;
+
 /** What stands above a document begins its text. */
-function headOf(names: readonly string[]): string {
+function headOf(names: readonly string[], writer: string): string {
   return `
 function Pandoc(document)
   local head = pandoc.Blocks {}
@@ -45,7 +53,7 @@ function Pandoc(document)
     elseif kind == 'Inlines' then head:insert(name == 'title' and pandoc.Header(1, value) or pandoc.Para(value)) end
   end
   for _, name in ipairs { '${names.join("', '")}' } do add(document.meta[name], name) end
-  document.blocks = head .. document.blocks
+  document.blocks = head .. document.blocks${writer === 'opml' ? heading : ''}
   return document
 end`;
 }
@@ -74,15 +82,19 @@ const flat = `
 local function flat(blocks)
   local only = blocks[1]
   if #blocks < 2 and (not only or only.t == 'Plain' or only.t == 'Para') then return blocks end
-  return { pandoc.Plain(pandoc.utils.blocks_to_inlines(blocks, { pandoc.Space() })) }
+  local inlines = pandoc.utils.blocks_to_inlines(blocks, { pandoc.Space() })
+  return { pandoc.Plain(inlines:walk { LineBreak = function () return pandoc.Space() end }) }
 end`;
-const flatCells = `${flat}
-local function flatRows(rows)
-  for _, row in ipairs(rows) do
-    for _, cell in ipairs(row.cells) do cell.contents = flat(cell.contents) end
-  end
-end
+/** `when`: whether a cell of a table (Lua) is to be flat. */
+const flatCells = (when: string) => `${flat}
 function Table(each)
+  local function flatRows(rows)
+    for _, row in ipairs(rows) do
+      for _, cell in ipairs(row.cells) do
+        if ${when} then cell.contents = flat(cell.contents) end
+      end
+    end
+  end
   flatRows(each.head.rows)
   for _, body in ipairs(each.bodies) do flatRows(body.head) flatRows(body.body) end
   flatRows(each.foot.rows)
@@ -112,9 +124,11 @@ export function filterFor({ reader, writer }: { reader: string; writer: string }
   if (!all && withoutSubtitle.test(writer)) names.push('subtitle');
   if (!all && withoutAbstract.test(writer)) names.push('abstract');
   // The title of a page is not on it.
-  if (names.length > 0 && !/^(html|epub)$/.test(reader)) parts.push(headOf(names));
-  if (withoutBlocksInCells.test(writer)) parts.push(flatCells);
-  if (withoutBlocksInNotes.test(writer)) parts.push(flatNotes);
+  const above = /^(html|epub)$/.test(reader) ? [] : names;
+  if (above.length > 0 || writer === 'opml') parts.push(headOf(above, writer));
+  const when = flatWhen.find(([writers]) => writers.test(writer))?.[1];
+  if (when !== undefined) parts.push(flatCells(when));
+  if (writer === 'asciidoc') parts.push(flatNotes);
   if (writer === 'pptx') parts.push(divisions);
   if (reader === 'latex' && !withCitations.test(writer)) parts.push(citations);
   return parts.length === 0 ? undefined : parts.join('');

@@ -209,9 +209,17 @@ it('tables and notes of several blocks are whole where the format has room for l
   const page = `<div><p>Text</p>${table('Divided')}</div>${table(`<p>First</p><ul><li>Listed</li></ul>${table('Inner')}`)}`;
   const words = (text: string) =>
     ['Divided', 'First', 'Listed', 'Inner'].filter((word) => text.includes(word)).join(' ');
-  for (const output of ['txt-bbcode', 'txt-vimdoc']) {
-    expect(words((await converted('a.html', page, output)).text)).toBe('Divided First Listed Inner');
+  const wide = page.replaceAll('<tr>', `<tr>${'<td>a</td>'.repeat(12)}`);
+  for (const output of ['txt-bbcode', 'txt-vimdoc', 'txt', 'adoc']) {
+    for (const each of [page, wide]) {
+      const { text, warning } = await converted('a.html', each, output);
+      expect([words(text), warning]).toEqual(['Divided First Listed Inner', {}]);
+    }
   }
+  const spanned = wide.replaceAll('<td>a</td><td>a</td>', '<td colspan="2">a</td>');
+  expect((await converted('a.html', spanned, 'txt-vimdoc')).warning).toEqual({
+    TEXT_LOST: expect.stringMatching(/^Not in the result: \d+ word/) as string,
+  });
   expect((await converted('a.html', page, 'pptx')).warning).toEqual({
     TEXT_LOST: 'Not in the result: 1 word(s) (INNER) of the document.',
   });
@@ -220,4 +228,13 @@ it('tables and notes of several blocks are whole where the format has room for l
     const { bytes } = await running.client.convertToBytes({ name: 'a.md', data: note }, output, { input: 'md-pandoc' });
     expect(['Noted', 'Listed', 'Captioned'].filter((word) => !bytes.toString('utf8').includes(word))).toEqual([]);
   }
+});
+
+it('an outline (opml) has the text before its first heading', async () => {
+  const { bytes, warning } = await running.client.convertToBytes(
+    { name: 'a.html', data: '<p>First</p><h1>Head</h1>' },
+    'opml',
+  );
+  expect(['First', 'Head'].filter((word) => !bytes.toString('utf8').includes(word))).toEqual([]);
+  expect(warning).toEqual({});
 });

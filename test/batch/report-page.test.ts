@@ -1,9 +1,13 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import type { WaitsFor } from '../../src/batch/report/report';
 import { styles } from '../../src/batch/report/styles';
+import { writeRunningPage } from '../../src/batch/report/write-report';
+import type { RunningBatch } from '../../src/shared/batch-activities';
+import { createLocalFiles } from '../../src/storage/local-files';
 import { cleanUp } from './folder';
-import { failed, makeRun, reportOn, type Ending } from './report-run';
+import { failed, itemOf, makeRun, reportOn, resultOf, type Ending } from './report-run';
 
 afterEach(cleanUp);
 
@@ -150,6 +154,75 @@ it('can be read by a screen reader: language, one main heading, captions, column
   expect(page).toContain('aria-label="The job of item 2"');
 });
 
+describe('the page of a batch that runs', () => {
+  const at = Date.UTC(2026, 10, 20, 18, 40);
+  const counts = { items: 1_000, succeeded: 300, failed: 4, skipped: 0, cancelled: 0, inFlight: 50, waiting: 646 };
+  const state = { ...counts, failures: { EMPTY_FILE: 4 }, at, status: 'running' as const, perSecond: 2 };
+  const since = at - 60_000;
+
+  async function livePage(change: Partial<RunningBatch> = {}, waits?: WaitsFor) {
+    const run = await makeRun([]);
+    await rm(path.join(run.folder, 'results.jsonl'));
+    await mkdir(path.join(run.folder, 'parts'));
+    const results = [resultOf(2, failed('EMPTY_FILE')), resultOf(1, succeeded)];
+    await writeFile(path.join(run.folder, 'manifest.jsonl'), linesOf([itemOf(1), itemOf(2), itemOf(3)]));
+    await writeFile(path.join(run.folder, 'parts', '000001.jsonl'), linesOf(results));
+    await writeRunningPage(createLocalFiles(), {
+      ...{ batch: 'november', folder: run.uri, state: { ...run.state, ...state, ...change }, timeZone: 'UTC' },
+      ...(waits && { waits }),
+      writing: { jobKey: 'page', attempt: 1 },
+    });
+    expect(await readdir(run.folder)).toEqual(['manifest.jsonl', 'parts', 'report.html']);
+    return readFile(path.join(run.folder, 'report.html'), 'utf8');
+  }
+
+  it('tells how far it is, when that was, and what has failed, though its parts tell less than it has counted', async () => {
+    const page = await livePage();
+    expect(verdictOf(page)).toEqual(['bad', '304 of 1,000 files done, 4 failed.']);
+    const text = textOf(page);
+    expect(text).toContain('As of Fri, 20 Nov 2026, 18:40:00 UTC.');
+    expect(text).toMatch(/In flight 50 Waiting 646 .*Runs for 10 min Time left 5 min 48 s/);
+    expect(text).toMatch(/The file is empty: 4 files .*invoice-00002\.docx → pdf .* 3 more are not listed yet\./);
+    // Nothing to do yet, and nowhere else to look.
+    expect(text).not.toContain('batch retry');
+    expect(page).not.toContain('href="report');
+  });
+
+  it('tells what it waits for, since when, until when, and what to type, and no time left', async () => {
+    const needsAttention = { code: 'INSUFFICIENT_VCREDITS', message: 'Buy <some>.', jobs: 2, since };
+    const next = { why: 'When vCredits were added', command: 'fileconv app ready' };
+    const waits = { waitsFor: 'vCredits', because: 'Buy <some>.', since, until: at + 1_000, next };
+    const text = textOf(await livePage({ needsAttention }, waits));
+    expect(text).toContain(
+      'It waits for vCredits Since Fri, 20 Nov 2026, 18:39:00 UTC. It is tried again at Fri, 20 Nov 2026, 18:40:01 UTC. Buy &lt;some&gt;. When vCredits were added: fileconv app ready',
+    );
+    expect(text).not.toContain('Time left');
+    expect(textOf(await livePage())).not.toContain('It waits');
+  });
+
+  it('loads itself again by the one script that its policy knows, which its reader can stop', async () => {
+    const page = await livePage();
+    const policy = /http-equiv="Content-Security-Policy"\s+content="([^"]*)"/.exec(page)?.[1]?.replaceAll('&#39;', "'");
+    const scripts = [...page.matchAll(/<script>([^]*?)<\/script>/g)].map(([, script]) => script ?? '');
+    const hashes = scripts.map((script) => createHash('sha256').update(script).digest('base64'));
+    expect(scripts).toHaveLength(1);
+    expect(policy).toContain(`script-src 'sha256-${hashes[0]}';`);
+    expect(page).toMatch(/<label>\s*<input type="checkbox" checked \/>/);
+    expect(page).toMatch(/<noscript>\s*<meta http-equiv="refresh"/);
+  });
+});
+
+it('of a batch that has ended meanwhile is not replaced by an earlier one', async () => {
+  const run = await makeRun([succeeded]);
+  await reportOn(run);
+  const files = await readdir(run.folder);
+  const state = { ...run.state, at: 1, status: 'running' as const };
+  const late = { batch: 'november', folder: run.uri, state, writing: { jobKey: 'late', attempt: 1 } };
+  await expect(writeRunningPage(createLocalFiles(), late)).rejects.toThrow('has ended');
+  expect(await readFile(path.join(run.folder, 'report.html'), 'utf8')).toContain('The file is converted.');
+  expect(await readdir(run.folder)).toEqual(files);
+});
+
 interface PageSettings {
   status?: 'completed' | 'stopped' | 'cancelled';
   items?: NonNullable<Parameters<typeof makeRun>[1]>['items'];
@@ -168,6 +241,10 @@ async function pageOf(endings: readonly Ending[], settings: PageSettings = {}): 
 function verdictOf(page: string): (string | undefined)[] {
   const [, verdict, text] = /<p class="verdict (\w+)">([^]*?)<\/p>/.exec(page) ?? [];
   return [verdict, textOf(text ?? '')];
+}
+
+function linesOf(rows: readonly object[]): string {
+  return rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 }
 
 function tagsOf(page: string): string[] {

@@ -4,10 +4,11 @@ import {
   type BatchItemResult,
   type BatchState,
   type BatchStatus,
-  type ConversionBatchResult,
   countCode,
 } from '../../shared/batch';
+import type { RunningBatch } from '../../shared/batch-activities';
 import { defined } from '../../shared/defined';
+import { leftMs } from '../../shared/progress';
 import { jobsLink, workflowLink, type TemporalUi } from '../../shared/temporal-ui';
 import { hasAny } from '../../shared/warnings';
 import { shownPath } from '../../storage/file-uri';
@@ -51,8 +52,10 @@ export interface BatchReport {
   status: BatchStatus;
   /** Milliseconds since the epoch. */
   startedAt: number;
-  /** Until the batch ended. */
+  /** Until the batch ended, or until now. */
   durationMs: number;
+  /** Of a batch that has not ended. */
+  running?: Running;
   /** All counts but `items` add up to `items`. */
   counts: Omit<BatchCounts, 'inFlight' | 'waiting'>;
   vcredits: number;
@@ -80,6 +83,32 @@ export interface BatchReport {
   /** Paths, or URIs of what is not on this machine. */
   files: { csv: string; json: string; html: string; results: string };
   links?: { batch: string; jobs: string };
+}
+
+/** How far a batch is. */
+export interface Running {
+  /** When that was so, in milliseconds since the epoch. */
+  at: number;
+  inFlight: number;
+  waiting: number;
+  /** Absent while nobody knows. */
+  leftMs?: number;
+  waits?: WaitsFor;
+}
+
+/** Why a batch makes no progress. Times are milliseconds since the epoch. */
+export interface WaitsFor {
+  /** Completes "waits for". */
+  waitsFor: string;
+  because?: string;
+  since?: number;
+  /** When it is tried again. */
+  until?: number;
+  next?: { why: string; command: string };
+}
+
+export function reportPage(folder: string): string {
+  return `${folder}report.html`;
 }
 
 /** More than all codes of the document and ours; a service that invents codes does not fill the memory. */
@@ -146,7 +175,10 @@ export class Tally {
     }
   }
 
-  report(batch: string, { state, files }: { state: ConversionBatchResult; files: BatchReport['files'] }): BatchReport {
+  report(
+    batch: string,
+    { state, files }: { state: BatchState & { durationMs: number }; files: BatchReport['files'] },
+  ): BatchReport {
     const { ui } = this;
     return {
       batch,
@@ -169,6 +201,23 @@ export class Tally {
       files,
       ...(ui && { links: { batch: workflowLink(ui, batch), jobs: jobsLink(ui, batch) } }),
     };
+  }
+
+  /** Of a batch that runs, which has counted more than its parts tell. */
+  progress(
+    batch: string,
+    { state, files, waits }: { state: RunningBatch; files: BatchReport['files']; waits: WaitsFor | undefined },
+  ): BatchReport {
+    const { at, startedAt, items, succeeded, failed, skipped, cancelled, inFlight, waiting } = state;
+    const { vcredits, requests, perSecond } = state;
+    for (const [code, count] of Object.entries(state.failures)) {
+      const group = this.#groupOf(code);
+      group.count = Math.max(group.count, count);
+    }
+    const counts = { items, succeeded, failed, skipped, cancelled };
+    const running = { at, inFlight, waiting, ...defined({ leftMs: leftMs(state, perSecond), waits }) };
+    const report = this.report(batch, { state: { ...state, durationMs: at - startedAt }, files });
+    return { ...report, counts, vcredits, requests, running };
   }
 
   /** Every code gets its share of the list: frequent codes that come first do not crowd out a rare one. */

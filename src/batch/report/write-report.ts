@@ -1,14 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { ConversionBatchResult } from '../../shared/batch';
+import type { RunningBatch } from '../../shared/batch-activities';
 import { type TemporalUi, isWebAddress } from '../../shared/temporal-ui';
 import type { FileStore } from '../../storage/file-store';
 import { shownPath } from '../../storage/file-uri';
+import { isPassedOver, withoutJob } from '../batch-steps';
 import { writeFile, type Writing } from '../contents';
 import { RunFileError, runFiles } from '../run-files';
 import { exists, hasEnded, readRows } from '../run-folders';
 import { csvHeader, csvLines } from './csv';
 import { renderPage } from './page';
-import { type BatchReport, type RunRow, Tally } from './report';
+import { type BatchReport, reportPage, type RunRow, Tally, type WaitsFor } from './report';
 
 export interface BatchReportOptions {
   /** The batch's name, which is its workflow id. */
@@ -54,6 +56,30 @@ export async function writeBatchReport(files: FileStore, options: BatchReportOpt
   return report;
 }
 
+/**
+ * Writes `report.html` alone, of a batch that runs, from what its parts tell so far. Nothing is written once it has ended: then the
+ * page is the last one.
+ */
+export async function writeRunningPage(
+  files: FileStore,
+  options: Omit<BatchReportOptions, 'state'> & { state: RunningBatch; waits?: WaitsFor; writing: Writing },
+): Promise<void> {
+  const { batch, state, waits, timeZone, writing } = options;
+  const { uris, shown, tally } = settle(options);
+  for await (const { item, result } of readRows(files, options, writing.signal)) {
+    const ended = result ?? (isPassedOver(item) ? withoutJob(item) : undefined);
+    tally.add({ item, ...(ended && { result: ended }) });
+  }
+  const page = renderPage(tally.progress(batch, { state, files: shown, waits }), timeZone);
+  await writeFile(files, uris.html, unlessEnded(), { writing });
+
+  async function* unlessEnded() {
+    yield page;
+    // The last moment before it gets its name: a worker may have slept meanwhile.
+    if (await hasEnded(files, options)) throw new Error(`Batch ${batch} has ended, and has its last page.`);
+  }
+}
+
 /** The content of an existing report, computed again from the rows; undefined if one of its files is missing. */
 export async function readBatchReport(files: FileStore, options: BatchReportOptions): Promise<BatchReport | undefined> {
   const { uris, shown, tally } = settle(options);
@@ -63,11 +89,7 @@ export async function readBatchReport(files: FileStore, options: BatchReportOpti
   return tally.report(options.batch, { state: options.state, files: shown });
 }
 
-export function reportPage(folder: string): string {
-  return `${folder}report.html`;
-}
-
-function settle({ folder, ui: asked, maxListed = 1_000 }: BatchReportOptions) {
+function settle({ folder, ui: asked, maxListed = 1_000 }: Pick<BatchReportOptions, 'folder' | 'ui' | 'maxListed'>) {
   const uris = { csv: `${folder}report.csv`, json: `${folder}report.json`, html: reportPage(folder) };
   const ui = asked && isWebAddress(asked.url) ? asked : undefined;
   const [csv, json, html] = [shownPath(uris.csv), shownPath(uris.json), shownPath(uris.html)];

@@ -82,7 +82,10 @@ it('puts each group of failures under its heading with its advice and its jobs',
   );
   expect(headings).toEqual([
     '1 november',
+    '2 Receipt',
+    '2 Formats',
     '2 What failed, and what to do',
+    '3 By code',
     '3 The file is empty: 2 files',
     '3 There is no such file: 1 file',
   ]);
@@ -149,9 +152,9 @@ it('can be read by a screen reader: language, one main heading, captions, column
   expect(page.match(/<h1/g)).toHaveLength(1);
   for (const [table] of page.matchAll(/<table>[^]*?<\/table>/g)) {
     expect(table).toContain('<caption');
-    expect(table.match(/<th scope="col"/g)).toHaveLength(4);
+    expect(table.match(/<th scope="col"/g)).toHaveLength(table.includes('From and to') ? 3 : 4);
   }
-  expect(page).toContain('aria-label="The job of item 2"');
+  expect(page).toContain('aria-label="Open the job of item 2"');
 });
 
 describe('the page of a batch that runs', () => {
@@ -221,6 +224,88 @@ it('of a batch that has ended meanwhile is not replaced by an earlier one', asyn
   await expect(writeRunningPage(createLocalFiles(), late)).rejects.toThrow('has ended');
   expect(await readFile(path.join(run.folder, 'report.html'), 'utf8')).toContain('The file is converted.');
   expect(await readdir(run.folder)).toEqual(files);
+});
+
+it('draws how files stand, when they ended, their formats and why they failed, and says the same in words', async () => {
+  const startedAt = Date.UTC(2026, 10, 20, 18, 30);
+  const page = await pageOf(
+    [
+      { status: 'succeeded', startedAt },
+      failed('EMPTY_FILE', { startedAt }),
+      failed('FAILED_CONVERT', { startedAt: startedAt + 3 * 3_600_000 }),
+      { status: 'skipped' },
+    ],
+    { items: { 3: { source: 'file:///in/a.PNG', output: 'webp' }, 4: { input: 'md-gfm' } } },
+  );
+  const text = textOf(page);
+  expect(text).toContain('the highest column is 2 files in 3 min 12 s.');
+  expect(text).toMatch(/From and to Files Failed docx → pdf 2 1 png → webp 1 1 md-gfm → pdf 1 0/);
+  expect(text).toMatch(/Code Files Failed EMPTY_FILE 1 1 FAILED_CONVERT 1 1/);
+  const [states = ''] = /<svg[^]*?<\/svg>/.exec(page) ?? [];
+  expect(
+    [...states.matchAll(/<rect class="(\w+)".*? x="([\d.]+)%".*? width="([\d.]+)%"/g)].map((found) => found.slice(1)),
+  ).toEqual([
+    ['good', '0.00', '25.00'],
+    ['bad', '25.00', '50.00'],
+    ['done', '75.00', '25.00'],
+  ]);
+  // The words are for those who can't see it.
+  expect(page.match(/<svg/g)).toHaveLength(page.match(/<svg aria-hidden="true"/g)?.length ?? 0);
+});
+
+describe('the receipt', () => {
+  const task = { charge: 'yes', taskId: 'task-1', vcredits: 3 } as const;
+  const endings: Ending[] = [
+    { status: 'succeeded', ...task },
+    {
+      status: 'succeeded',
+      charge: 'yes',
+      taskId: 'task-2',
+      vcredits: 2,
+      possiblyChargedTwice: true,
+      possiblyChargedExtra: 1,
+    },
+    failed('OUTCOME_UNKNOWN', { charge: 'maybe' }),
+    failed('EMPTY_FILE', { charge: 'no' }),
+    { status: 'skipped' },
+    // Of an earlier run, whose receipt has it.
+    { status: 'succeeded', charge: 'yes', taskId: 'task-0', vcredits: 0 },
+    failed('OUTCOME_UNKNOWN', { charge: 'maybe', kept: true }),
+  ];
+  const items = {
+    6: { earlier: { charge: 'yes' as const, taskId: 'task-0' } },
+    7: { kept: { status: 'failed' as const, charge: 'maybe' as const } },
+  };
+
+  it('adds up what this run was charged, may have been charged besides, and was not, on the page and in its files', async () => {
+    const run = await makeRun(endings, { items });
+    const { receipt } = await reportOn(run);
+    expect(receipt).toEqual({
+      charged: { conversions: 2, vcredits: 5 },
+      possiblyCharged: { conversions: 2, vcreditsAtMost: 6 },
+      notCharged: { files: 4 },
+    });
+    const read = (name: string) => readFile(path.join(run.folder, name), 'utf8');
+    expect(JSON.parse(await read('report.json'))).toMatchObject({ receipt });
+    expect((await read('receipt.csv')).trimEnd().split('\r\n')).toEqual([
+      '\ufeffbatch,charge,conversions,files,vcredits,vcreditsAtMost',
+      'november,yes,2,,5,',
+      'november,maybe,2,,,6',
+      'november,no,,4,,',
+    ]);
+    expect(textOf(await read('report.html'))).toContain(
+      'Receipt Charged 2 conversions, 5 vCredits Possibly charged 2 conversions, at most 6 vCredits more Not charged 4 files',
+    );
+  });
+
+  it('names no highest price where none is known', async () => {
+    const run = await makeRun([failed('OUTCOME_UNKNOWN', { charge: 'maybe' })]);
+    expect((await reportOn(run)).receipt.possiblyCharged).toEqual({ conversions: 1 });
+    expect(await readFile(path.join(run.folder, 'receipt.csv'), 'utf8')).toContain('november,maybe,1,,,\r\n');
+    expect(textOf(await readFile(path.join(run.folder, 'report.html'), 'utf8'))).toContain(
+      '1 conversion, nobody knows the price',
+    );
+  });
 });
 
 interface PageSettings {

@@ -38,7 +38,7 @@ it('is there, whole, when the batch has ended and nobody has watched it', async 
   expect((await readdir(run.folder)).sort()).toEqual([
     'manifest.jsonl',
     'parts',
-    ...['report.csv', 'report.html', 'report.json'],
+    ...['receipt.csv', 'report.csv', 'report.html', 'report.json'],
     'results.jsonl',
   ]);
   const { status, counts, durationMs, failures, links } = await reportOf(run.folder);

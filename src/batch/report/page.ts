@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { capitalised, fileSize, counted, formatCount, formatDuration, shellWord } from '../../shared/wording';
 import { followSeconds, following } from './following';
 import { html, Markup } from './markup';
+import { causes, formats, pace, states } from './pictures';
 import type { BatchReport, FailureGroup, ListedItem, Running } from './report';
 import { styles } from './styles';
 import { headlineOf, keptAdvice, leftOutLines, nextCommand, unclearAdvice } from './summary';
@@ -34,8 +35,8 @@ export function renderPage(report: BatchReport, timeZone?: string): string {
       </head>
       <body>
         <main>
-          ${summary(report, timeZone)} ${waits(report, timeZone)} ${notes(report)} ${failures(report)} ${warned(report)}
-          ${skipped(report)} ${footer(report)}
+          ${summary(report, timeZone)} ${waits(report, timeZone)} ${notes(report)} ${receipt(report)} ${pace(report)}
+          ${formats(report)} ${failures(report)} ${warned(report)} ${skipped(report)} ${footer(report)}
         </main>
         ${report.running && followingElement}
       </body>
@@ -57,7 +58,7 @@ function summary(report: BatchReport, timeZone: string | undefined): Markup {
     <p class="quiet">Batch report · ${status}</p>
     <h1><bdi>${batch}</bdi></h1>
     <p class="verdict ${verdict}">${text}</p>
-    ${detail !== '' && html`<p class="quiet">${detail}</p>`}
+    ${detail !== '' && html`<p class="quiet">${detail}</p>`} ${states(report)}
     <dl>
       ${fact('Converted', formatCount(succeeded))} ${fact('Failed', formatCount(failed))}
       ${others.map(([name, count]) => fact(capitalised(name), formatCount(count)))}
@@ -132,7 +133,7 @@ function failures(report: BatchReport): Markup {
     <h2>What failed, and what to do</h2>
     ${command !== undefined && html`<p>When the causes are fixed, this runs only the items that failed: <code>${command}</code></p>`}
     ${report.unclear && html`<p>${unclearAdvice}</p>`} ${kept && html`<p>${kept.text} <code>${kept.command}</code></p>`}
-    ${report.failures.map((group) => failureGroup(report, group))}
+    ${causes(report)} ${report.failures.map((group) => failureGroup(report, group))}
   </section> `;
 }
 
@@ -143,6 +144,22 @@ function failureGroup(report: BatchReport, { code, count, what, advice, items }:
     <p><strong>What to do:</strong> ${Markup.withCode(advice)}</p>
     ${itemTable(items, what)} ${rest(report, count - items.length, 'code')}
   </article> `;
+}
+
+/** What this run cost; the files of the report have the same for programs and spreadsheets. */
+function receipt({ receipt: { charged, possiblyCharged, notCharged }, running }: BatchReport): Markup {
+  const { conversions, vcreditsAtMost } = possiblyCharged;
+  const most =
+    vcreditsAtMost === undefined ? 'nobody knows the price' : `at most ${counted(vcreditsAtMost, 'vCredit')} more`;
+  return html`<section class="card">
+    <h2>Receipt${running && ' so far'}</h2>
+    <dl>
+      ${fact('Charged', `${counted(charged.conversions, 'conversion')}, ${counted(charged.vcredits, 'vCredit')}`)}
+      ${fact('Possibly charged', conversions === 0 ? 'none' : `${counted(conversions, 'conversion')}, ${most}`)}
+      ${fact('Not charged', counted(notCharged.files, 'file'))}
+    </dl>
+    ${!running && html`<p class="quiet">The same as a table: <a href="receipt.csv">receipt.csv</a>.</p>`}
+  </section> `;
 }
 
 /** What the service warned of: even a successful result may need a look. */
@@ -212,7 +229,7 @@ function itemTable(items: readonly ListedItem[], caption: string): Markup {
 
 function itemRow(item: ListedItem): Markup {
   const { source, output, message, warnings = {}, durationMs, link } = item;
-  const open = html`<a href="${link ?? ''}" rel="noreferrer" aria-label="The job of item ${item.item}">Open</a>`;
+  const open = html`<a href="${link ?? ''}" rel="noreferrer" aria-label="Open the job of item ${item.item}">Open</a>`;
   return html`<tr>
     <td>${item.item}</td>
     <td>

@@ -9,9 +9,11 @@ import {
 import type { RunningBatch } from '../../shared/batch-activities';
 import { defined } from '../../shared/defined';
 import { leftMs } from '../../shared/progress';
+import { Spending, type Receipt } from '../../shared/spending';
 import { jobsLink, workflowLink, type TemporalUi } from '../../shared/temporal-ui';
 import { hasAny } from '../../shared/warnings';
 import { shownPath } from '../../storage/file-uri';
+import { extensionOf } from '../plan/settle-row';
 import { adviceOn } from './advice';
 
 /** A row of the manifest with its result, which every row of a batch that has ended has. */
@@ -60,6 +62,12 @@ export interface BatchReport {
   counts: Omit<BatchCounts, 'inFlight' | 'waiting'>;
   vcredits: number;
   requests: number;
+  /** Of this run. */
+  receipt: Receipt;
+  /** How many files of each pair of formats there were, and how many of them failed: at most 20 pairs, the rest under `other`. */
+  formats: Record<string, { files: number; failed: number }>;
+  /** How many ended, and how many of those failed, in each of 60 equal parts of the time so far. */
+  pace: { ended: number; failed: number }[];
   /** Of the items that succeeded. */
   bytes: { source: number; output: number };
   /** Jobs whose convert request had an unknown outcome and was sent again. */
@@ -81,7 +89,7 @@ export interface BatchReport {
   /** The most frequent code first; equal counts by code. */
   failures: FailureGroup[];
   /** Paths, or URIs of what is not on this machine. */
-  files: { csv: string; json: string; html: string; results: string };
+  files: { csv: string; json: string; html: string; receipt: string; results: string };
   links?: { batch: string; jobs: string };
 }
 
@@ -120,6 +128,9 @@ const withoutCode = 'UNEXPECTED';
 const maxMessageLength = 600;
 const maxListedWarnings = 10;
 const maxListedSkipped = 100;
+const maxPairs = 20;
+/** Of the time so far. */
+const parts = 60;
 
 /** Tallies a run's rows in memory that does not grow with their number, and keeps some of those that need attention. */
 export class Tally {
@@ -131,6 +142,9 @@ export class Tally {
   #vcredits = 0;
   #requests = 0;
   readonly #bytes = { source: 0, output: 0 };
+  readonly #spending = Spending.from();
+  readonly #formats: BatchReport['formats'] = {};
+  readonly #pace: BatchReport['pace'] = Array.from({ length: parts }, () => ({ ended: 0, failed: 0 }));
   #kept = 0;
   #unclear = 0;
   readonly #chargedTwice: BatchReport['possiblyChargedTwice'] = { count: 0, items: [] };
@@ -142,13 +156,17 @@ export class Tally {
   constructor(
     private readonly maxListed: number,
     private readonly ui: TemporalUi | undefined,
+    /** Of the batch, so far. */
+    private readonly time: Pick<BatchReport, 'startedAt' | 'durationMs'>,
   ) {}
 
   add(row: RunRow): void {
-    const { result } = row;
+    const { item, result } = row;
     this.#counts.items += 1;
+    this.#draw(row);
     if (!result) return;
     this.#counts[result.status] += 1;
+    this.#spending.add(result, item.earlier ?? item.kept);
     this.#vcredits += result.vcredits ?? 0;
     this.#requests += result.requests ?? 0;
     if (result.status === 'succeeded') {
@@ -188,6 +206,9 @@ export class Tally {
       counts: this.#counts,
       vcredits: this.#vcredits,
       requests: this.#requests,
+      receipt: this.#spending.receipt,
+      formats: this.#formats,
+      pace: this.#pace,
       bytes: this.#bytes,
       possiblyChargedTwice: this.#chargedTwice,
       ...(this.#unconvertible > 0 && { unconvertible: this.#unconvertible }),
@@ -233,6 +254,22 @@ export class Tally {
       longest.items.pop();
     }
     group.items.push(this.#item(row, result));
+  }
+
+  /** For the pictures. */
+  #draw({ item: { source, input, output }, result }: RunRow): void {
+    const asked = `${input ?? (extensionOf(source) || '?')} → ${output}`;
+    const isListed = asked in this.#formats || Object.keys(this.#formats).length < maxPairs;
+    const pair = (this.#formats[isListed ? asked : otherCodes] ??= { files: 0, failed: 0 });
+    const failed = result?.status === 'failed' ? 1 : 0;
+    pair.files += 1;
+    pair.failed += failed;
+    if (result?.startedAt === undefined || result.durationMs === undefined) return;
+    const elapsed = result.startedAt + result.durationMs - this.time.startedAt;
+    const part = this.#pace[Math.min(Math.floor((elapsed / this.time.durationMs) * parts), parts - 1)];
+    if (!part) return;
+    part.ended += 1;
+    part.failed += failed;
   }
 
   #groupOf(asked: string): FailureGroup {

@@ -8,7 +8,7 @@ import { isPassedOver, withoutJob } from '../batch-steps';
 import { writeFile, type Writing } from '../contents';
 import { RunFileError, runFiles } from '../run-files';
 import { exists, hasEnded, readRows } from '../run-folders';
-import { csvHeader, csvLines } from './csv';
+import { csvHeader, csvLines, receiptCsv } from './csv';
 import { renderPage } from './page';
 import { type BatchReport, reportPage, type RunRow, Tally, type WaitsFor } from './report';
 
@@ -40,7 +40,7 @@ const rowsPerChunk = 500;
 export async function writeBatchReport(files: FileStore, options: BatchReportOptions): Promise<BatchReport> {
   // Every command that watches the batch may write its report, so each needs temporary files of its own.
   const { batch, state, timeZone, writing = { jobKey: `batch-report ${randomUUID()}`, attempt: 1 } } = options;
-  const { ui, uris, shown, tally } = settle(options);
+  const { ui, uris, shown, tally } = settle(options, state);
   // Writing would create the folder.
   if (!(await hasEnded(files, options))) {
     const missing = shownPath(options.folder + runFiles.results);
@@ -51,6 +51,7 @@ export async function writeBatchReport(files: FileStore, options: BatchReportOpt
   }
   await writeFile(files, uris.csv, csvOf(readRows(files, options), { tally, ui }), { writing });
   const report = tally.report(batch, { state, files: shown });
+  await writeFile(files, uris.receipt, [receiptCsv(batch, report.receipt)], { writing });
   await writeFile(files, uris.html, [renderPage(report, timeZone)], { writing });
   await writeFile(files, uris.json, [`${JSON.stringify(report, undefined, 2)}\n`], { writing });
   return report;
@@ -65,7 +66,7 @@ export async function writeRunningPage(
   options: Omit<BatchReportOptions, 'state'> & { state: RunningBatch; waits?: WaitsFor; writing: Writing },
 ): Promise<void> {
   const { batch, state, waits, timeZone, writing } = options;
-  const { uris, shown, tally } = settle(options);
+  const { uris, shown, tally } = settle(options, { ...state, durationMs: state.at - state.startedAt });
   for await (const { item, result } of readRows(files, options, writing.signal)) {
     const ended = result ?? (isPassedOver(item) ? withoutJob(item) : undefined);
     tally.add({ item, ...(ended && { result: ended }) });
@@ -82,19 +83,31 @@ export async function writeRunningPage(
 
 /** The content of an existing report, computed again from the rows; undefined if one of its files is missing. */
 export async function readBatchReport(files: FileStore, options: BatchReportOptions): Promise<BatchReport | undefined> {
-  const { uris, shown, tally } = settle(options);
-  const there = await Promise.all([uris.csv, uris.html, uris.json].map((uri) => exists(files, uri)));
+  const { uris, shown, tally } = settle(options, options.state);
+  const there = await Promise.all(Object.values(uris).map((uri) => exists(files, uri)));
   if (there.includes(false)) return undefined;
   for await (const row of readRows(files, options)) tally.add(row);
   return tally.report(options.batch, { state: options.state, files: shown });
 }
 
-function settle({ folder, ui: asked, maxListed = 1_000 }: Pick<BatchReportOptions, 'folder' | 'ui' | 'maxListed'>) {
-  const uris = { csv: `${folder}report.csv`, json: `${folder}report.json`, html: reportPage(folder) };
+function settle(
+  { folder, ui: asked, maxListed = 1_000 }: Pick<BatchReportOptions, 'folder' | 'ui' | 'maxListed'>,
+  time: Pick<BatchReport, 'startedAt' | 'durationMs'>,
+) {
+  const place = (name: string) => `${folder}${name}`;
+  const uris = {
+    csv: place('report.csv'),
+    json: place('report.json'),
+    html: reportPage(folder),
+    receipt: place('receipt.csv'),
+  };
   const ui = asked && isWebAddress(asked.url) ? asked : undefined;
-  const [csv, json, html] = [shownPath(uris.csv), shownPath(uris.json), shownPath(uris.html)];
-  const shown = { csv, json, html, results: shownPath(folder + runFiles.results) };
-  return { ui, uris, shown, tally: new Tally(maxListed, ui) };
+  const { csv, json, html, receipt } = uris;
+  const shown = {
+    ...{ csv: shownPath(csv), json: shownPath(json), html: shownPath(html), receipt: shownPath(receipt) },
+    results: shownPath(folder + runFiles.results),
+  };
+  return { ui, uris, shown, tally: new Tally(maxListed, ui, time) };
 }
 
 /** The CSV in pieces; tallies every row that passes. */

@@ -210,7 +210,7 @@ export function damagedParts(folder: string, why: string): RunFileError {
 }
 
 /** The results in one part. The worker that wrote it may have been killed in the middle of its last line. */
-export function readPart(
+function readPart(
   files: FileStore,
   folder: string,
   { part, signal }: { part: number; signal?: AbortSignal | undefined },

@@ -94,19 +94,13 @@ function settle(
   { folder, ui: asked, maxListed = 1_000 }: Pick<BatchReportOptions, 'folder' | 'ui' | 'maxListed'>,
   time: Pick<BatchReport, 'startedAt' | 'durationMs'>,
 ) {
-  const place = (name: string) => `${folder}${name}`;
-  const uris = {
-    csv: place('report.csv'),
-    json: place('report.json'),
-    html: reportPage(folder),
-    receipt: place('receipt.csv'),
-  };
-  const ui = asked && isWebAddress(asked.url) ? asked : undefined;
-  const { csv, json, html, receipt } = uris;
+  const [csv, json, receipt] = [`${folder}report.csv`, `${folder}report.json`, `${folder}receipt.csv`];
+  const uris = { csv, json, receipt, html: reportPage(folder) };
   const shown = {
-    ...{ csv: shownPath(csv), json: shownPath(json), html: shownPath(html), receipt: shownPath(receipt) },
+    ...{ csv: shownPath(csv), json: shownPath(json), html: shownPath(uris.html), receipt: shownPath(receipt) },
     results: shownPath(folder + runFiles.results),
   };
+  const ui = asked && isWebAddress(asked.url) ? asked : undefined;
   return { ui, uris, shown, tally: new Tally(maxListed, ui, time) };
 }
 

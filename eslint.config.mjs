@@ -16,7 +16,8 @@ const arrows = {
   batch: ['storage', 'contract', 'shared'],
   recall: ['batch', 'history', 'storage', 'shared'],
   activities: [
-    ...['http', 'contract', 'notices', 'storage', 'batch', 'encryption', 'history', 'protection', 'recall', 'shared'],
+    ...['http', 'contract', 'client', 'notices', 'storage', 'batch', 'encryption'],
+    ...['history', 'protection', 'recall', 'shared'],
   ],
   callbacks: ['storage', 'shared'],
   history: ['shared'],

@@ -1,5 +1,4 @@
 import { mergeBatchResults, readBatchItems, rereadBatchItems, writeBatchPart } from '../batch/batch-steps';
-import { reportPage, writeBatchReport } from '../batch/report/write-report';
 import { sendNotice } from '../notices/send-notice';
 import { recallJob } from '../recall/recall-job';
 import type { ConversionActivities } from '../shared/activities';
@@ -13,6 +12,7 @@ import { createConvertFile } from './convert-file';
 import { createDiscardDownload, createDownloadFile } from './download-file';
 import { createPlanBatch, lookAtNames } from './plan-batch';
 import { createUploadFile } from './upload-file';
+import { createWriteReport } from './write-report';
 
 /** The activities of conversion jobs, batches and sweeps, by their names in the history. */
 export function createActivities(
@@ -36,10 +36,7 @@ export function createActivities(
     'conversion.rereadBatchItems': batchStep((input, { signal }) => rereadBatchItems(files, input, signal)),
     'conversion.writeBatchPart': batchStep((input, step) => writeBatchPart(files, input, step)),
     'conversion.mergeBatchResults': batchStep((input, step) => mergeBatchResults(files, input, step)),
-    'conversion.writeBatchReport': batchStep(async (input, writing) => {
-      await writeBatchReport(files, { ...input, writing });
-      return { report: reportPage(input.folder) };
-    }),
+    'conversion.writeBatchReport': createWriteReport(files),
     'conversion.awaitJobs': createAwaitJobs(dependencies),
     'conversion.planBatch': createPlanBatch(dependencies),
     'conversion.sendNotice': batchStep((notice, { signal }) => sendNotice(notice, notify, signal)),

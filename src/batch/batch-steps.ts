@@ -14,8 +14,8 @@ import type { FileStore } from '../storage/file-store';
 import { writeFile, type Writing } from './contents';
 import { addToLedger } from './ledger';
 import { jsonLine } from './lines';
-import { partUri, RunFileError, runFiles } from './run-files';
-import { readItems, readPart, readPlacedItems } from './run-folders';
+import { partUri, runFiles } from './run-files';
+import { damagedParts, indexParts, readItems, readPlacedItems, recentParts } from './run-folders';
 
 /** Size of an activity result, plus at most one more row: Temporal accepts 2 MiB and warns from 512 KiB. */
 const maxAnswerBytes = 384 * 1024;
@@ -41,7 +41,8 @@ export async function readBatchItems(
   return { items, next, isEnd: true };
 }
 
-function isPassedOver({ done, kept, refused }: BatchItem): boolean {
+/** It gets no job. */
+export function isPassedOver({ done, kept, refused }: BatchItem): boolean {
   return (done ?? kept ?? refused) !== undefined;
 }
 
@@ -64,8 +65,6 @@ export async function rereadBatchItems(
   return { items };
 }
 
-/** Parts follow the manifest's order except for slow jobs, so only a few are in use at a time. */
-const partsInMemory = 32;
 /** Folders of results from which abandoned temporary files are removed. */
 const mostSwept = 1_000;
 
@@ -81,7 +80,8 @@ export async function mergeBatchResults(
 ): Promise<MergeBatchResultsResult> {
   const lastPart = rest.length === 0 ? parts : parts + 1;
   if (lastPart > parts) await writeBatchPart(files, { folder, part: lastPart, results: rest }, writing);
-  const partOf = await indexParts(files, folder, lastPart);
+  const all = Array.from({ length: lastPart }, (_, index) => index + 1);
+  const partOf = await indexParts(files, folder, { parts: all });
   const counts: Record<BatchItemStatus, number> = { succeeded: 0, failed: 0, skipped: 0, cancelled: 0 };
   const spending = Spending.from();
   const results = folder + runFiles.results;
@@ -111,36 +111,8 @@ export async function mergeBatchResults(
   }
 }
 
-async function indexParts(files: FileStore, folder: string, parts: number): Promise<Map<number, number>> {
-  const partOf = new Map<number, number>();
-  for (let part = 1; part <= parts; part += 1) {
-    for (const item of (await resultsOf(files, folder, part)).keys()) {
-      const other = partOf.get(item);
-      if (other !== undefined)
-        throw damagedParts(folder, `item ${item} has two results, in parts ${other} and ${part}`);
-      partOf.set(item, part);
-    }
-  }
-  return partOf;
-}
-
-/** Finds results; the parts that were used last stay in memory. */
-function recentParts(files: FileStore, folder: string) {
-  const parts = new Map<number, Map<number, BatchItemResult>>();
-  return async (part: number, item: number): Promise<BatchItemResult> => {
-    const results = parts.get(part) ?? (await resultsOf(files, folder, part));
-    parts.delete(part);
-    parts.set(part, results);
-    const [oldest] = parts.keys();
-    if (parts.size > partsInMemory && oldest !== undefined) parts.delete(oldest);
-    const result = results.get(item);
-    if (!result) throw damagedParts(folder, `part ${part} changed while it was read`);
-    return result;
-  };
-}
-
-/** Keeps what earlier runs left open. */
-function withoutJob({ item, done, kept, refused, earlier }: BatchItem): BatchItemResult {
+/** How a row ends, or has ended, that has no job. Keeps what earlier runs left open. */
+export function withoutJob({ item, done, kept, refused, earlier }: BatchItem): BatchItemResult {
   if (done) return { item, status: 'skipped', ...done };
   if (kept) return { item, ...kept, kept: true };
   if (refused) {
@@ -150,13 +122,6 @@ function withoutJob({ item, done, kept, refused, earlier }: BatchItem): BatchIte
   return { item, status: 'cancelled', ...(earlier && rowOfEarlier(earlier)) };
 }
 
-function damagedParts(folder: string, why: string): RunFileError {
-  return new RunFileError(
-    'RUN_DAMAGED',
-    `The results in ${folder}${runFiles.parts} can't be merged: ${why}. The jobs are done; their results are in the Temporal UI. Run the batch again to continue with what is left.`,
-  );
-}
-
 /** Writes one part as a whole. Safe to repeat: replaces an existing part. */
 export async function writeBatchPart(
   files: FileStore,
@@ -164,10 +129,4 @@ export async function writeBatchPart(
   writing: Writing,
 ): Promise<void> {
   await writeFile(files, partUri(folder, part), results.map(jsonLine), { writing });
-}
-
-async function resultsOf(files: FileStore, folder: string, part: number): Promise<Map<number, BatchItemResult>> {
-  const results = new Map<number, BatchItemResult>();
-  for await (const result of readPart(files, folder, { part })) results.set(result.item, result);
-  return results;
 }

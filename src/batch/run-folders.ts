@@ -111,41 +111,106 @@ export async function* readEndedItems(
     yield* recordsOf(files, run.folder + runFiles.results, { parse, signal, cure: cureOf(run.folder) });
     return;
   }
-  const folder = `${run.folder}${runFiles.parts}/`;
-  const parts: number[] = [];
-  for await (const { relative } of files.walk(folder, { maxDepth: 1 })) {
-    if (/^\d+\.jsonl$/.test(relative)) parts.push(Number.parseInt(relative, 10));
-  }
-  for (const part of parts.sort((one, other) => one - other)) yield* readPart(files, run.folder, { part, signal });
+  for (const part of await listParts(files, run)) yield* readPart(files, run.folder, { part, signal });
 }
 
-/** Every row of a run with its result, in order; a row without one has not ended. Takes memory for results that are not merged. */
+async function listParts(files: FileStore, run: RunPlace): Promise<number[]> {
+  const parts: number[] = [];
+  for await (const { relative } of files.walk(`${run.folder}${runFiles.parts}/`, { maxDepth: 1 })) {
+    if (/^\d+\.jsonl$/.test(relative)) parts.push(Number.parseInt(relative, 10));
+  }
+  return parts.sort((one, other) => one - other);
+}
+
+/**
+ * Every row of a run with its result, in order; a row without one has not ended. If an item has several, the last counts.
+ * Memory holds one number per result that is not merged, and a few parts.
+ */
 export async function* readRows(
   files: FileStore,
   run: RunPlace,
   signal?: AbortSignal,
 ): AsyncGenerator<{ item: BatchItem; result?: BatchItemResult }> {
-  const isMerged = await hasEnded(files, run);
+  if (await hasEnded(files, run)) {
+    yield* readMerged(files, run, signal);
+    return;
+  }
+  const partOf = await indexParts(files, run.folder, { parts: await listParts(files, run), mayRepeat: true, signal });
+  const find = recentParts(files, run.folder, signal);
+  for await (const item of readItems(files, run, signal)) {
+    const part = partOf.get(item.item);
+    yield { item, ...(part !== undefined && { result: await find(part, item.item) }) };
+  }
+}
+
+async function* readMerged(files: FileStore, run: RunPlace, signal: AbortSignal | undefined) {
   const ended = readEndedItems(files, run, signal);
-  const results = new Map<number, BatchItemResult>();
-  // Merged results are in the order of the rows; those of parts are not.
-  if (!isMerged) for await (const result of ended) results.set(result.item, result);
   const differs = (why: string) => damaged(run.folder + runFiles.results, `${why}. ${cureOf(run.folder)}`);
   try {
     for await (const item of readItems(files, run, signal)) {
-      const next = isMerged ? await ended.next() : undefined;
-      const result = next ? (next.done === true ? undefined : next.value) : results.get(item.item);
-      if (isMerged && result?.item !== item.item) throw differs(`the result of item ${item.item} is missing`);
-      yield { item, ...(result && { result }) };
+      const next = await ended.next();
+      if (next.done === true || next.value.item !== item.item) {
+        throw differs(`the result of item ${item.item} is missing`);
+      }
+      yield { item, result: next.value };
     }
-    if (isMerged && (await ended.next()).done !== true) throw differs('it holds more results than there are items');
+    if ((await ended.next()).done !== true) throw differs('it holds more results than there are items');
   } finally {
     await ended.return(undefined);
   }
 }
 
+/** Parts follow the manifest's order except for slow jobs, so only a few are in use at a time. */
+const partsInMemory = 32;
+
+/** The part of each item's result. @throws RunFileError for two results of an item, unless there may be. */
+export async function indexParts(
+  files: FileStore,
+  folder: string,
+  { parts, mayRepeat, signal }: { parts: readonly number[]; mayRepeat?: true; signal?: AbortSignal | undefined },
+): Promise<Map<number, number>> {
+  const partOf = new Map<number, number>();
+  for (const part of parts) {
+    for (const item of (await resultsOf(files, folder, { part, signal })).keys()) {
+      const other = partOf.get(item);
+      if (other !== undefined && !mayRepeat)
+        throw damagedParts(folder, `item ${item} has two results, in parts ${other} and ${part}`);
+      partOf.set(item, part);
+    }
+  }
+  return partOf;
+}
+
+/** Finds results; the parts that were used last stay in memory. */
+export function recentParts(files: FileStore, folder: string, signal?: AbortSignal) {
+  const parts = new Map<number, Map<number, BatchItemResult>>();
+  return async (part: number, item: number): Promise<BatchItemResult> => {
+    const results = parts.get(part) ?? (await resultsOf(files, folder, { part, signal }));
+    parts.delete(part);
+    parts.set(part, results);
+    const [oldest] = parts.keys();
+    if (parts.size > partsInMemory && oldest !== undefined) parts.delete(oldest);
+    const result = results.get(item);
+    if (!result) throw damagedParts(folder, `part ${part} changed while it was read`);
+    return result;
+  };
+}
+
+async function resultsOf(files: FileStore, folder: string, which: Parameters<typeof readPart>[2]) {
+  const results = new Map<number, BatchItemResult>();
+  for await (const result of readPart(files, folder, which)) results.set(result.item, result);
+  return results;
+}
+
+export function damagedParts(folder: string, why: string): RunFileError {
+  return new RunFileError(
+    'RUN_DAMAGED',
+    `The results in ${folder}${runFiles.parts} can't be merged: ${why}. The jobs are done; their results are in the Temporal UI. Run the batch again to continue with what is left.`,
+  );
+}
+
 /** The results in one part. The worker that wrote it may have been killed in the middle of its last line. */
-export function readPart(
+function readPart(
   files: FileStore,
   folder: string,
   { part, signal }: { part: number; signal?: AbortSignal | undefined },

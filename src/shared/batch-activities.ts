@@ -3,6 +3,7 @@ import type {
   BatchItemResult,
   BatchItemStatus,
   BatchPlan,
+  BatchState,
   BatchTotals,
   ConversionBatchInput,
   ConversionBatchResult,
@@ -74,9 +75,17 @@ export interface MergeBatchResultsResult {
 export interface WriteBatchReportInput {
   folder: string;
   batch: string;
-  state: ConversionBatchResult;
+  state: ConversionBatchResult | RunningBatch;
   /** For links to the Temporal UI. */
   ui?: { url: string; namespace: string };
+}
+
+/** A batch that runs: of it, only the page is written. */
+export interface RunningBatch extends BatchState {
+  /** When that was so, in milliseconds since the epoch. */
+  at: number;
+  /** Items that ended per second, lately. */
+  perSecond?: number;
 }
 
 export interface WriteBatchReportResult {

@@ -280,6 +280,8 @@ export interface NeedsAttention {
   message: string;
   /** Number of items that wait. */
   jobs: number;
+  /** When the first of them began to, in milliseconds since the epoch. */
+  since: number;
   /** The app that has too few vCredits or whose account is refused. Absent: there is no room at the destination. */
   app?: string;
 }

@@ -1,21 +1,37 @@
 import type { EarlierRuns } from './charge';
 
-type Charged = Partial<Pick<EarlierRuns, 'charge' | 'possiblyChargedExtra'>>;
+type Charged = Partial<Pick<EarlierRuns, 'charge' | 'taskId' | 'possiblyChargedExtra'>>;
 
 /** What conversions cost at most: what the service told, and for each open submit as much as the dearest of them. */
 export class Spending {
   private constructor(private readonly sum: CarriedSpending) {}
 
-  static from(carried: CarriedSpending = { told: 0, open: 0, dearest: 0 }): Spending {
+  static from(carried: CarriedSpending = { told: 0, open: 0, dearest: 0, charged: 0, free: 0 }): Spending {
     return new Spending({ ...carried });
   }
 
   /** @param earlier what earlier runs left: their open submits are counted with them. */
   add({ vcredits = 0, ...left }: Charged & { vcredits?: number | undefined }, earlier: Charged | undefined): void {
     const { sum } = this;
+    const opened = Math.max(openSubmits(left) - openSubmits(earlier), 0);
+    // One that an earlier run was charged for is fetched, or kept.
+    const isCharged = left.charge === 'yes' && (earlier?.charge !== 'yes' || left.taskId !== earlier.taskId);
     sum.told += vcredits;
     sum.dearest = Math.max(sum.dearest, vcredits);
-    sum.open += Math.max(openSubmits(left) - openSubmits(earlier), 0);
+    sum.open += opened;
+    if (isCharged) sum.charged += 1;
+    else if (opened === 0) sum.free += 1;
+  }
+
+  /** What a bookkeeper asks of a run. */
+  get receipt(): Receipt {
+    const { told, open, dearest, charged, free } = this.sum;
+    const isPriced = open === 0 || charged > 0;
+    return {
+      charged: { conversions: charged, vcredits: told },
+      possiblyCharged: { conversions: open, ...(isPriced && { vcreditsAtMost: open * dearest }) },
+      notCharged: { files: free },
+    };
   }
 
   /** vCredits. Without any price told, 0. */
@@ -35,6 +51,18 @@ export interface CarriedSpending {
   open: number;
   /** vCredits of one conversion. */
   dearest: number;
+  /** Number of conversions. */
+  charged: number;
+  /** Number of files of which nothing was charged, and nothing may have been. */
+  free: number;
+}
+
+/** What one run was charged, apart from what earlier runs were. */
+export interface Receipt {
+  charged: { conversions: number; vcredits: number };
+  /** Submits of which nobody knows whether they ran; each at most as dear as the dearest of the run. Absent: no price is known. */
+  possiblyCharged: { conversions: number; vcreditsAtMost?: number };
+  notCharged: { files: number };
 }
 
 function openSubmits({ charge, possiblyChargedExtra = 0 }: Charged = {}): number {

@@ -1,9 +1,13 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import type { WaitsFor } from '../../src/batch/report/report';
 import { styles } from '../../src/batch/report/styles';
+import { writeRunningPage } from '../../src/batch/report/write-report';
+import type { RunningBatch } from '../../src/shared/batch-activities';
+import { createLocalFiles } from '../../src/storage/local-files';
 import { cleanUp } from './folder';
-import { failed, makeRun, reportOn, type Ending } from './report-run';
+import { failed, itemOf, makeRun, reportOn, resultOf, type Ending } from './report-run';
 
 afterEach(cleanUp);
 
@@ -78,7 +82,10 @@ it('puts each group of failures under its heading with its advice and its jobs',
   );
   expect(headings).toEqual([
     '1 november',
+    '2 Receipt',
+    '2 Formats',
     '2 What failed, and what to do',
+    '3 By code',
     '3 The file is empty: 2 files',
     '3 There is no such file: 1 file',
   ]);
@@ -145,9 +152,160 @@ it('can be read by a screen reader: language, one main heading, captions, column
   expect(page.match(/<h1/g)).toHaveLength(1);
   for (const [table] of page.matchAll(/<table>[^]*?<\/table>/g)) {
     expect(table).toContain('<caption');
-    expect(table.match(/<th scope="col"/g)).toHaveLength(4);
+    expect(table.match(/<th scope="col"/g)).toHaveLength(table.includes('From and to') ? 3 : 4);
   }
-  expect(page).toContain('aria-label="The job of item 2"');
+  expect(page).toContain('aria-label="Open the job of item 2"');
+});
+
+describe('the page of a batch that runs', () => {
+  const at = Date.UTC(2026, 10, 20, 18, 40);
+  const counts = { items: 1_000, succeeded: 300, failed: 4, skipped: 0, cancelled: 0, inFlight: 50, waiting: 646 };
+  const state = { ...counts, failures: { EMPTY_FILE: 4 }, at, status: 'running' as const, perSecond: 2 };
+  const since = at - 60_000;
+
+  async function livePage(change: Partial<RunningBatch> = {}, waits?: WaitsFor) {
+    const run = await makeRun([]);
+    await rm(path.join(run.folder, 'results.jsonl'));
+    await mkdir(path.join(run.folder, 'parts'));
+    const results = [resultOf(2, failed('EMPTY_FILE')), resultOf(1, succeeded)];
+    await writeFile(path.join(run.folder, 'manifest.jsonl'), linesOf([itemOf(1), itemOf(2), itemOf(3)]));
+    await writeFile(path.join(run.folder, 'parts', '000001.jsonl'), linesOf(results));
+    await writeRunningPage(createLocalFiles(), {
+      ...{ batch: 'november', folder: run.uri, state: { ...run.state, ...state, ...change }, timeZone: 'UTC' },
+      ...(waits && { waits }),
+      writing: { jobKey: 'page', attempt: 1 },
+    });
+    expect(await readdir(run.folder)).toEqual(['manifest.jsonl', 'parts', 'report.html']);
+    return readFile(path.join(run.folder, 'report.html'), 'utf8');
+  }
+
+  it('tells how far it is, when that was, and what has failed, though its parts tell less than it has counted', async () => {
+    const page = await livePage();
+    expect(verdictOf(page)).toEqual(['bad', '304 of 1,000 files done, 4 failed.']);
+    const text = textOf(page);
+    expect(text).toContain('As of Fri, 20 Nov 2026, 18:40:00 UTC.');
+    expect(text).toMatch(/In flight 50 Waiting 646 .*Runs for 10 min Time left 5 min 48 s/);
+    expect(text).toMatch(/The file is empty: 4 files .*invoice-00002\.docx → pdf .* 3 more are not listed yet\./);
+    // Nothing to do yet, and nowhere else to look.
+    expect(text).not.toContain('batch retry');
+    expect(page).not.toContain('href="report');
+  });
+
+  it('tells what it waits for, since when, until when, and what to type, and no time left', async () => {
+    const needsAttention = { code: 'INSUFFICIENT_VCREDITS', message: 'Buy <some>.', jobs: 2, since };
+    const next = { why: 'When vCredits were added', command: 'fileconv app ready' };
+    const waits = { waitsFor: 'vCredits', because: 'Buy <some>.', since, until: at + 1_000, next };
+    const text = textOf(await livePage({ needsAttention }, waits));
+    expect(text).toContain(
+      'It waits for vCredits Since Fri, 20 Nov 2026, 18:39:00 UTC. It is tried again at Fri, 20 Nov 2026, 18:40:01 UTC. Buy &lt;some&gt;. When vCredits were added: fileconv app ready',
+    );
+    expect(text).not.toContain('Time left');
+    expect(textOf(await livePage())).not.toContain('It waits');
+  });
+
+  it('loads itself again by the one script that its policy knows, which its reader can stop', async () => {
+    const page = await livePage();
+    const policy = /http-equiv="Content-Security-Policy"\s+content="([^"]*)"/.exec(page)?.[1]?.replaceAll('&#39;', "'");
+    const scripts = [...page.matchAll(/<script>([^]*?)<\/script>/g)].map(([, script]) => script ?? '');
+    const hashes = scripts.map((script) => createHash('sha256').update(script).digest('base64'));
+    expect(scripts).toHaveLength(1);
+    expect(policy).toContain(`script-src 'sha256-${hashes[0]}';`);
+    expect(page).toMatch(/<label>\s*<input type="checkbox" checked \/>/);
+    expect(page).toMatch(/<noscript>\s*<meta http-equiv="refresh"/);
+  });
+});
+
+it('of a batch that has ended meanwhile is not replaced by an earlier one', async () => {
+  const run = await makeRun([succeeded]);
+  await reportOn(run);
+  const files = await readdir(run.folder);
+  const state = { ...run.state, at: 1, status: 'running' as const };
+  const late = { batch: 'november', folder: run.uri, state, writing: { jobKey: 'late', attempt: 1 } };
+  await expect(writeRunningPage(createLocalFiles(), late)).rejects.toThrow('has ended');
+  expect(await readFile(path.join(run.folder, 'report.html'), 'utf8')).toContain('The file is converted.');
+  expect(await readdir(run.folder)).toEqual(files);
+});
+
+it('draws how files stand, when they ended, their formats and why they failed, and says the same in words', async () => {
+  const startedAt = Date.UTC(2026, 10, 20, 18, 30);
+  const page = await pageOf(
+    [
+      { status: 'succeeded', startedAt },
+      failed('EMPTY_FILE', { startedAt }),
+      failed('FAILED_CONVERT', { startedAt: startedAt + 3 * 3_600_000 }),
+      { status: 'skipped' },
+    ],
+    { items: { 3: { source: 'file:///in/a.PNG', output: 'webp' }, 4: { input: 'md-gfm' } } },
+  );
+  const text = textOf(page);
+  expect(text).toContain('the highest column is 2 files in 3 min 12 s.');
+  expect(text).toMatch(/From and to Files Failed docx → pdf 2 1 png → webp 1 1 md-gfm → pdf 1 0/);
+  expect(text).toMatch(/Code Files Failed EMPTY_FILE 1 1 FAILED_CONVERT 1 1/);
+  const [states = ''] = /<svg[^]*?<\/svg>/.exec(page) ?? [];
+  expect(
+    [...states.matchAll(/<rect class="(\w+)".*? x="([\d.]+)%".*? width="([\d.]+)%"/g)].map((found) => found.slice(1)),
+  ).toEqual([
+    ['good', '0.00', '25.00'],
+    ['bad', '25.00', '50.00'],
+    ['done', '75.00', '25.00'],
+  ]);
+  // The words are for those who can't see it.
+  expect(page.match(/<svg/g)).toHaveLength(page.match(/<svg aria-hidden="true"/g)?.length ?? 0);
+});
+
+describe('the receipt', () => {
+  const task = { charge: 'yes', taskId: 'task-1', vcredits: 3 } as const;
+  const endings: Ending[] = [
+    { status: 'succeeded', ...task },
+    {
+      status: 'succeeded',
+      charge: 'yes',
+      taskId: 'task-2',
+      vcredits: 2,
+      possiblyChargedTwice: true,
+      possiblyChargedExtra: 1,
+    },
+    failed('OUTCOME_UNKNOWN', { charge: 'maybe' }),
+    failed('EMPTY_FILE', { charge: 'no' }),
+    { status: 'skipped' },
+    // Of an earlier run, whose receipt has it.
+    { status: 'succeeded', charge: 'yes', taskId: 'task-0', vcredits: 0 },
+    failed('OUTCOME_UNKNOWN', { charge: 'maybe', kept: true }),
+  ];
+  const items = {
+    6: { earlier: { charge: 'yes' as const, taskId: 'task-0' } },
+    7: { kept: { status: 'failed' as const, charge: 'maybe' as const } },
+  };
+
+  it('adds up what this run was charged, may have been charged besides, and was not, on the page and in its files', async () => {
+    const run = await makeRun(endings, { items });
+    const { receipt } = await reportOn(run);
+    expect(receipt).toEqual({
+      charged: { conversions: 2, vcredits: 5 },
+      possiblyCharged: { conversions: 2, vcreditsAtMost: 6 },
+      notCharged: { files: 4 },
+    });
+    const read = (name: string) => readFile(path.join(run.folder, name), 'utf8');
+    expect(JSON.parse(await read('report.json'))).toMatchObject({ receipt });
+    expect((await read('receipt.csv')).trimEnd().split('\r\n')).toEqual([
+      '\ufeffbatch,charge,conversions,files,vcredits,vcreditsAtMost',
+      'november,yes,2,,5,',
+      'november,maybe,2,,,6',
+      'november,no,,4,,',
+    ]);
+    expect(textOf(await read('report.html'))).toContain(
+      'Receipt Charged 2 conversions, 5 vCredits Possibly charged 2 conversions, at most 6 vCredits more Not charged 4 files',
+    );
+  });
+
+  it('names no highest price where none is known', async () => {
+    const run = await makeRun([failed('OUTCOME_UNKNOWN', { charge: 'maybe' })]);
+    expect((await reportOn(run)).receipt.possiblyCharged).toEqual({ conversions: 1 });
+    expect(await readFile(path.join(run.folder, 'receipt.csv'), 'utf8')).toContain('november,maybe,1,,,\r\n');
+    expect(textOf(await readFile(path.join(run.folder, 'report.html'), 'utf8'))).toContain(
+      '1 conversion, nobody knows the price',
+    );
+  });
 });
 
 interface PageSettings {
@@ -168,6 +326,10 @@ async function pageOf(endings: readonly Ending[], settings: PageSettings = {}): 
 function verdictOf(page: string): (string | undefined)[] {
   const [, verdict, text] = /<p class="verdict (\w+)">([^]*?)<\/p>/.exec(page) ?? [];
   return [verdict, textOf(text ?? '')];
+}
+
+function linesOf(rows: readonly object[]): string {
+  return rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 }
 
 function tagsOf(page: string): string[] {

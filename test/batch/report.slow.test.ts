@@ -135,6 +135,7 @@ it('report.json is what was answered, and names the other files', async () => {
     csv: path.join(run.folder, 'report.csv'),
     json: path.join(run.folder, 'report.json'),
     html: path.join(run.folder, 'report.html'),
+    receipt: path.join(run.folder, 'receipt.csv'),
     results: path.join(run.folder, 'results.jsonl'),
   });
 });
@@ -143,7 +144,7 @@ it.each<[string, Ending[]]>([
   ['an empty batch', []],
   ['a batch that failed as a whole', [failed('EMPTY_FILE'), failed('EMPTY_FILE')]],
   ['a batch of which everything was done before', [{ status: 'skipped' }, { status: 'skipped' }]],
-])('%s has all three files', async (_, endings) => {
+])('%s has all its files', async (_, endings) => {
   const run = await makeRun(endings);
   const report = await reportOn(run);
   expect(report.counts.items).toBe(endings.length);
@@ -170,7 +171,14 @@ it('is written whole by each of several commands that have watched the same batc
   const reports = await Promise.all(Array.from({ length: 6 }, () => reportOn(run)));
   expect(reports.map(({ counts }) => counts.succeeded)).toEqual(reports.map(() => 2_000));
   const names = await readdir(run.folder);
-  expect(names.sort()).toEqual(['manifest.jsonl', 'report.csv', 'report.html', 'report.json', 'results.jsonl']);
+  expect(names.sort()).toEqual([
+    'manifest.jsonl',
+    'receipt.csv',
+    'report.csv',
+    'report.html',
+    'report.json',
+    'results.jsonl',
+  ]);
 });
 
 describe('a run that is not what the batch wrote', () => {
@@ -269,7 +277,7 @@ it('is written again by the next attempt when a worker was killed in the middle,
   });
   expect((await readdir(folder)).sort()).toEqual([
     'manifest.jsonl',
-    ...['report.csv', 'report.html', 'report.json'],
+    ...['receipt.csv', 'report.csv', 'report.html', 'report.json'],
     'results.jsonl',
   ]);
   expect(await readBatchReport(createLocalFiles(), options)).toEqual(report);

@@ -36,7 +36,7 @@ it('the report that a killed worker was in the middle of is written whole by ano
   expect(await handle.result()).toMatchObject({ skipped: rows, report: expect.stringMatching(/html$/) as string });
   expect((await readdir(run.folder)).sort()).toEqual([
     'manifest.jsonl',
-    ...['report.csv', 'report.html', 'report.json'],
+    ...['receipt.csv', 'report.csv', 'report.html', 'report.json'],
     'results.jsonl',
   ]);
   expect((await readFile(path.join(run.folder, 'report.csv'), 'utf8')).split('\r\n')).toHaveLength(rows + 2);

@@ -39,17 +39,18 @@ export interface RunRequest extends BatchSettings {
   totals?: BatchTotals;
 }
 
-/** Starts a batch behind its plan, with a manifest that a planner might have written. */
+/** Starts a batch behind its plan, with a manifest that a planner might have written. `carried`: of a run before. */
 export async function startRun(
   client: FileConversionClient,
   { folder, items: rows, totals, ...request }: RunRequest,
   options: BatchStartOptions = {},
+  carried: object = {},
 ): Promise<BatchHandle> {
   const start = await client.batchStart({ ...request, sources: ['planned'], to: 'pdf' }, options);
   const run = { folder: `${toUri(folder).replace(/\/$/, '')}/`, rows };
   const workflow = await client['client'].workflow.start('conversionBatch', {
     ...start,
-    args: [start.args[0], { run, totals: totals ?? (await passedOverIn(folder)) }],
+    args: [start.args[0], { run, totals: totals ?? (await passedOverIn(folder)), ...carried }],
   });
   return new BatchHandle(workflow, client['files']);
 }

@@ -5,9 +5,10 @@ import { finishBatch } from '../../packages/cli/src/batch/finish';
 import type { CommandContext } from '../../packages/cli/src/command-context';
 import { loadConfig } from '../../packages/cli/src/config/load-config';
 import { BatchDesk } from '../support/batch-desk';
-import { planRun, runBatch, type Run } from '../support/batches';
+import { endBatch, planRun, runBatch, runsOf, startRun, type Run } from '../support/batches';
 import { rigOfEachTest } from '../support/conversion-worker';
 import { cut } from '../support/stub-service';
+import { until } from '../support/until';
 import type { BatchReport } from '../../src/batch/report/report';
 import type { ConversionBatchResult } from '../../src/shared/batch';
 
@@ -37,7 +38,7 @@ it('is there, whole, when the batch has ended and nobody has watched it', async 
   expect((await readdir(run.folder)).sort()).toEqual([
     'manifest.jsonl',
     'parts',
-    ...['report.csv', 'report.html', 'report.json'],
+    ...['receipt.csv', 'report.csv', 'report.html', 'report.json'],
     'results.jsonl',
   ]);
   const { status, counts, durationMs, failures, links } = await reportOf(run.folder);
@@ -104,4 +105,84 @@ it('tells for good which conversions may have been charged twice, however often 
     await desk.put(next);
     expect(await marked(await desk.run())).toEqual({ count: 1, sources: ['1.md'] });
   }
+});
+
+describe('the page of a batch that runs', () => {
+  const everyMs = 50;
+  const page = (more: object = {}) => ({ everyMs, written: 0, at: 0, told: '', pace: { at: 0, ended: 0 }, ...more });
+  const textOf = (run: Run) => readFile(inRun(run, 'report.html'), 'utf8').catch(() => '');
+  const shows = (run: Run, what: string) => until(what, async () => (await textOf(run)).includes(what));
+  const written = async (run: Run) =>
+    (await Promise.all((await runsOf(rig.temporal, run.name)).map(({ runId }) => stepsOf(run, runId)))).flat();
+  async function stepsOf(run: Run, runId: string) {
+    const { events } = await rig.temporal.workflow.getHandle(run.name, runId).fetchHistory();
+    return (events ?? []).flatMap((event) => event.activityTaskScheduledEventAttributes?.activityType?.name ?? []);
+  }
+  const pagesOf = async (run: Run) => (await written(run)).filter((name) => name.endsWith('Report')).length;
+
+  it('tells what is done, what failed and what waits, and is the report at the end', async () => {
+    const held = rig.stub.hold();
+    const run = await planRun(rig.folder, 5, {
+      request: { window: 2 },
+      change: (row) => (row.item <= 2 ? { ...row, source: `${row.source}.gone` } : row),
+    });
+    const handle = await startRun(rig.client, run.request, {}, { page: page() });
+    await shows(run, '2 of 5 files done, 2 failed.');
+    const text = await textOf(run);
+    expect(text).toContain('There is no such file: 2 files');
+    expect(text).toMatch(/<dt>In flight<.dt>\s*<dd>2<.dd>/);
+    expect(text).toContain('2.md.gone');
+    expect(await readdir(run.folder)).toEqual(['manifest.jsonl', 'parts', 'report.html']);
+    await handle.pause();
+    await shows(run, 'It waits for somebody who resumes it');
+    const before = await pagesOf(run);
+    await handle.setWindow(3);
+    await handle.resume();
+    await until('a page without it', async () => !(await textOf(run)).includes('It waits'));
+    held.letGo();
+    const { result } = await endBatch(handle, run);
+    expect(result).toMatchObject({ succeeded: 3, failed: 2 });
+    expect(await textOf(run)).toContain('2 of 5 files failed.');
+    expect(await textOf(run)).not.toMatch(/<script|http-equiv="refresh"/);
+    // The window is no news.
+    expect(await pagesOf(run)).toBeGreaterThanOrEqual(before + 2);
+  });
+
+  it('costs a batch nothing that ends soon', async () => {
+    const run = await planRun(rig.folder, 3);
+    await runBatch(rig.client, run);
+    const events = await rig.events(run.name);
+    expect(await written(run)).toEqual(
+      ['readBatchItems', 'mergeBatchResults', 'writeBatchReport'].map((name) => `conversion.${name}`),
+    );
+    expect(events.filter((event) => event.timerStartedEventAttributes)).toEqual([]);
+  });
+
+  it('is written so many times and no more, however often the batch continues as new', async () => {
+    const run = await planRun(rig.folder, 12, { request: { window: 1, historyLimit: 20 } });
+    const handle = await startRun(rig.client, run.request, {}, { page: page({ everyMs: 1, written: 57 }) });
+    await endBatch(handle, run);
+    expect((await runsOf(rig.temporal, run.name)).length).toBeGreaterThan(2);
+    expect(await pagesOf(run)).toBe(3 + 1);
+  });
+
+  it('that can not be written harms nothing, and the next one is', async () => {
+    const held = rig.stub.hold();
+    const run = await planRun(rig.folder, 3, {
+      request: { window: 1 },
+      change: (row) => (row.item === 1 ? { ...row, source: `${row.source}.gone` } : row),
+    });
+    await mkdir(inRun(run, 'report.html'));
+    await writeFile(inRun(run, 'report.html/in-the-way'), '');
+    const handle = await startRun(rig.client, run.request, {}, { page: page() });
+    await until('one has failed', async () =>
+      (await rig.events(run.name)).some((event) => event.activityTaskFailedEventAttributes),
+    );
+    await rm(inRun(run, 'report.html'), { recursive: true });
+    await handle.pause();
+    await shows(run, '1 of 3 files done');
+    await handle.resume();
+    held.letGo();
+    expect((await endBatch(handle, run)).result).toMatchObject({ status: 'completed', succeeded: 2, failed: 1 });
+  });
 });

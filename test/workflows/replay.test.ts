@@ -39,9 +39,9 @@ const paths: Record<string, RegExp> = {
   'batch-failed-item': /^planBatch readBatchItems child child child mergeBatchResults writeBatchReport completed$/,
   'batch-stopped': /^planBatch readBatchItems child child mergeBatchResults writeBatchReport completed$/,
   'batch-paused-cancelled':
-    /batchPause batchWindow batchResume child batchCancel .*mergeBatchResults writeBatchReport completed$/,
+    /batchPause timer batchWindow batchResume child batchCancel .*mergeBatchResults writeBatchReport completed$/,
   'batch-account-refused':
-    /^planBatch readBatchItems child child conversionItemWaits conversionItemWaits batchCancel .*mergeBatchResults writeBatchReport completed$/,
+    /^planBatch readBatchItems child child conversionItemWaits conversionItemWaits timer batchCancel .*mergeBatchResults writeBatchReport completed$/,
   // The first child is the one that was there already: looked at, and recalled by the third.
   'batch-run-again':
     /^planBatch readBatchItems child child awaitJobs child mergeBatchResults writeBatchReport completed$/,

@@ -1,3 +1,6 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { quickPolicies, type ConversionRig } from '../../../test/support/conversion-worker';
 import { answerOutput } from '../../../test/support/stub-service';
 import { until } from '../../../test/support/until';
@@ -53,9 +56,16 @@ it('starts nothing while it is paused, tells where it stands, and continues with
     'Batch pausing: paused. 1 of 4, paused, 1 vCredit.\n  It waits for somebody who resumes it. Continue: fileconv batch resume pausing\n',
   );
   expect((await batch(cwd, 'list')).stdout).toMatch(/^pausing +running +\d{4}-/m);
-  const early = await batch(cwd, 'report', 'pausing');
-  expect(early).toMatchObject({ code: 2, stdout: '' });
-  expect(early.stderr).toContain('Watch it: fileconv batch watch pausing');
+  const page = path.join(cwd, '.fileconv/batches/pausing/run-0001/report.html');
+  const told = 'Batch pausing: paused. 1 of 4, paused, 1 vCredit.';
+  expect(await batch(cwd, 'report', 'pausing')).toMatchObject({
+    code: 0,
+    stdout: `${told}\nIts report is written for the first time when it has run for a while: ${page}\n`,
+  });
+  await writeFile(page, 'so far');
+  expect((await batch(cwd, 'report', 'pausing')).stdout).toBe(`${told}\nReport so far: ${page}\n`);
+  const opened = await fileconv(['open', 'pausing', '--json'], { cwd, env: env() });
+  expect(parseJson(opened.stdout)).toEqual({ page: pathToFileURL(page).href });
 
   expect((await batch(cwd, 'window', 'pausing', '3')).stdout).toContain('up to 3 jobs in flight');
   expect(parseJson((await batch(cwd, 'status', 'pausing', '--json')).stdout)).toMatchObject({ window: 3 });

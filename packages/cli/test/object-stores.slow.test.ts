@@ -206,7 +206,7 @@ it('a batch from bucket to bucket keeps its manifest, results and report there, 
   expect(await keysOf(out, 'month=')).toHaveLength(total);
   expect(
     (await keysOf(out, runs)).filter((key) => !key.includes('/parts/')).map((key) => key.slice(runs.length)),
-  ).toEqual(['manifest.jsonl', 'report.csv', 'report.html', 'report.json', 'results.jsonl']);
+  ).toEqual(['manifest.jsonl', 'receipt.csv', 'report.csv', 'report.html', 'report.json', 'results.jsonl']);
   expect(linesOf(await textOf(out, `${runs}results.jsonl`))).toHaveLength(total);
   expect(existsSync(path.join(stack.stateDir, 'batches/year'))).toBe(false);
 

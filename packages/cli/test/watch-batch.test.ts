@@ -3,8 +3,9 @@ import os from 'node:os';
 import path from 'node:path';
 import { BatchFailedError } from '../../../src/client/batch-handle';
 import type { BatchState } from '../../../src/shared/batch';
+import { progressText } from '../../../src/shared/progress';
 import { testTemporalAddress } from '../../../test/support/temporal';
-import { progressText, watchBatch } from '../src/batch/watch';
+import { watchBatch } from '../src/batch/watch';
 import type { CommandContext } from '../src/command-context';
 import { loadConfig } from '../src/config/load-config';
 import type { StackInUse } from '../src/stack/open-temporal';
@@ -109,6 +110,6 @@ it('tells no end of a batch whose jobs wait for somebody: nobody knows it', () =
   const counts = { items: 10, succeeded: 1, failed: 0, skipped: 0, cancelled: 0, inFlight: 2, vcredits: 0 };
   const state = { ...counts, status: 'running' } as unknown as BatchState;
   expect(progressText(state, 1)).toContain('9 s left');
-  const needsAttention = { jobs: 2, code: 'INSUFFICIENT_VCREDITS', message: 'Buy some.' };
+  const needsAttention = { jobs: 2, code: 'INSUFFICIENT_VCREDITS', message: 'Buy some.', since: 1 };
   expect(progressText({ ...state, needsAttention }, 1)).not.toContain('left');
 });

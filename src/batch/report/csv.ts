@@ -1,6 +1,7 @@
 import { stringify } from 'csv-stringify/sync';
 import type { DoneBefore } from '../../shared/batch';
 import { defined } from '../../shared/defined';
+import type { Receipt } from '../../shared/spending';
 import { workflowLink, type TemporalUi } from '../../shared/temporal-ui';
 import { printable } from '../../shared/wording';
 import { shownPath } from '../../storage/file-uri';
@@ -65,6 +66,18 @@ export function csvLines(rows: readonly RunRow[], ui: TemporalUi | undefined): s
     return Object.values(cells).map((cell) => cell(told));
   });
   return stringify(records, options);
+}
+
+/** `receipt.csv`: three lines, in which empty means not known, or nothing to know. */
+export function receiptCsv(batch: string, { charged, possiblyCharged, notCharged }: Receipt): string {
+  const columns = ['batch', 'charge', 'conversions', 'files', 'vcredits', 'vcreditsAtMost'];
+  const name = text(batch);
+  const lines = [
+    { batch: name, charge: 'yes', ...charged },
+    { batch: name, charge: 'maybe', ...possiblyCharged },
+    { batch: name, charge: 'no', ...notCharged },
+  ];
+  return stringify(lines, { ...options, columns, header: true, bom: true });
 }
 
 function allWarnings(warnings: Readonly<Record<string, string>> | undefined): string | undefined {

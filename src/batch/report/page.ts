@@ -1,15 +1,23 @@
 import { createHash } from 'node:crypto';
-import { capitalised, fileSize, counted, formatCount, formatDuration } from '../../shared/wording';
+import { capitalised, fileSize, counted, formatCount, formatDuration, shellWord } from '../../shared/wording';
+import { followSeconds, following } from './following';
 import { html, Markup } from './markup';
-import type { BatchReport, FailureGroup, ListedItem } from './report';
+import { causes, formats, pace, states } from './pictures';
+import type { BatchReport, FailureGroup, ListedItem, Running } from './report';
 import { styles } from './styles';
 import { headlineOf, keptAdvice, leftOutLines, nextCommand, unclearAdvice } from './summary';
 
-/** Nothing is loaded or executed, whatever a file name or message contains; the style sheet is allowed by its hash. */
-const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(styles).digest('base64')}'; base-uri 'none'; form-action 'none'`;
+const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+
+/** Nothing else is loaded or executed, whatever a file name or message contains: style sheet and script are allowed by their hashes. */
+const policyWith = (script: string) =>
+  `default-src 'none'; style-src ${hashOf(styles)};${script} base-uri 'none'; form-action 'none'`;
+
+const policies = { running: policyWith(` script-src ${hashOf(following)};`), ended: policyWith('') };
 
 /** Built outside the page's template: one more space would change the hash. */
 const styleElement = Markup.constant(`<style>${styles}</style>`);
+const followingElement = Markup.constant(`<script>${following}</script>`);
 
 /** @param timeZone Default: this machine's. */
 export function renderPage(report: BatchReport, timeZone?: string): string {
@@ -17,43 +25,73 @@ export function renderPage(report: BatchReport, timeZone?: string): string {
     <html lang="en">
       <head>
         <meta charset="utf-8" />
-        <meta http-equiv="Content-Security-Policy" content="${policy}" />
+        <meta http-equiv="Content-Security-Policy" content="${report.running ? policies.running : policies.ended}" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="referrer" content="no-referrer" />
         <meta name="robots" content="noindex" />
         <title>${report.batch}: ${headlineOf(report).text}</title>
         ${styleElement}
+        ${report.running && html`<noscript><meta http-equiv="refresh" content="${followSeconds}" /></noscript>`}
       </head>
       <body>
         <main>
-          ${summary(report, timeZone)} ${notes(report)} ${failures(report)} ${warned(report)} ${skipped(report)}
-          ${footer(report)}
+          ${summary(report, timeZone)} ${waits(report, timeZone)} ${notes(report)} ${receipt(report)} ${pace(report)}
+          ${formats(report)} ${failures(report)} ${warned(report)} ${skipped(report)} ${footer(report)}
         </main>
+        ${report.running && followingElement}
       </body>
     </html>`;
   return `${page.text}\n`;
 }
 
 function summary(report: BatchReport, timeZone: string | undefined): Markup {
-  const { batch, counts, status, startedAt, durationMs, vcredits, requests, bytes } = report;
+  const { batch, counts, status, startedAt, durationMs, vcredits, requests, bytes, running } = report;
   const { verdict, text, detail } = headlineOf(report);
   const { succeeded, failed, skipped, cancelled } = counts;
   // Zero counts are left out, except for the two that every reader looks for.
-  const others = Object.entries({ skipped, cancelled }).filter(([, count]) => count > 0);
-  const started = html`<time datetime="${new Date(startedAt).toISOString()}">${formatTime(startedAt, timeZone)}</time>`;
+  const { inFlight = 0, waiting = 0, leftMs } = running ?? {};
+  const others = Object.entries({ skipped, cancelled, 'in flight': inFlight, waiting }).filter(
+    ([, count]) => count > 0,
+  );
   const read = bytes.source > 0 ? `${fileSize(bytes.source)} → ` : '';
   return html`<header class="card">
     <p class="quiet">Batch report · ${status}</p>
     <h1><bdi>${batch}</bdi></h1>
     <p class="verdict ${verdict}">${text}</p>
-    ${detail !== '' && html`<p class="quiet">${detail}</p>`}
+    ${detail !== '' && html`<p class="quiet">${detail}</p>`} ${states(report)}
     <dl>
       ${fact('Converted', formatCount(succeeded))} ${fact('Failed', formatCount(failed))}
-      ${others.map(([name, count]) => fact(capitalised(name), formatCount(count)))} ${fact('Started', started)}
-      ${fact('Took', formatDuration(durationMs))} ${fact('vCredits', formatCount(vcredits))}
+      ${others.map(([name, count]) => fact(capitalised(name), formatCount(count)))}
+      ${fact('Started', shownAt(startedAt, timeZone))}
+      ${fact(running ? 'Runs for' : 'Took', formatDuration(durationMs))}
+      ${leftMs !== undefined && fact('Time left', formatDuration(leftMs))} ${fact('vCredits', formatCount(vcredits))}
       ${fact('Requests', formatCount(requests))} ${bytes.output > 0 && fact('Data', `${read}${fileSize(bytes.output)}`)}
     </dl>
+    ${running && asOf(report, running, timeZone)}
   </header> `;
+}
+
+function asOf({ batch }: BatchReport, { at }: Running, timeZone: string | undefined): Markup {
+  return html`<p class="quiet">
+      As of ${shownAt(at, timeZone)}. This page is written again when something has changed, and not for each file. If
+      it stays as it is, this says why, also when no worker runs: <code>fileconv batch status ${shellWord(batch)}</code>
+    </p>
+    <p class="quiet" id="follow" hidden>
+      <label><input type="checkbox" checked /> Look for news every ${followSeconds} seconds</label>
+    </p>`;
+}
+
+/** What stands in the way of a batch that runs. */
+function waits({ running }: BatchReport, timeZone: string | undefined): Markup | undefined {
+  const { waitsFor, because, since, until, next } = running?.waits ?? {};
+  if (waitsFor === undefined) return undefined;
+  return html`<section class="note">
+    <h2>It waits for ${waitsFor}</h2>
+    ${since !== undefined && html`<p>Since ${shownAt(since, timeZone)}.</p>`}
+    ${until !== undefined && html`<p>It is tried again at ${shownAt(until, timeZone)}.</p>`}
+    ${because !== undefined && html`<p>${Markup.withCode(because)}</p>`}
+    ${next && html`<p>${next.why}: <code>${next.command}</code></p>`}
+  </section> `;
 }
 
 function fact(name: string, value: string | Markup): Markup {
@@ -82,7 +120,7 @@ function notes(report: BatchReport): Markup {
         ${Markup.withCode('Policy `on_unknown_outcome = "fail"` asks a person instead of sending again.')}
       </p>
       ${itemTable(items, 'Conversions that may have been charged twice')}
-      ${rest(count - items.length, 'possiblyChargedTwice')}
+      ${rest(report, count - items.length, 'possiblyChargedTwice')}
     </section> `
   }`;
 }
@@ -95,21 +133,38 @@ function failures(report: BatchReport): Markup {
     <h2>What failed, and what to do</h2>
     ${command !== undefined && html`<p>When the causes are fixed, this runs only the items that failed: <code>${command}</code></p>`}
     ${report.unclear && html`<p>${unclearAdvice}</p>`} ${kept && html`<p>${kept.text} <code>${kept.command}</code></p>`}
-    ${report.failures.map(failureGroup)}
+    ${causes(report)} ${report.failures.map((group) => failureGroup(report, group))}
   </section> `;
 }
 
-function failureGroup({ code, count, what, advice, items }: FailureGroup): Markup {
+function failureGroup(report: BatchReport, { code, count, what, advice, items }: FailureGroup): Markup {
   return html`<article class="card">
     <h3>${what}: ${counted(count, 'file')}</h3>
     <p class="quiet"><code>${code}</code></p>
     <p><strong>What to do:</strong> ${Markup.withCode(advice)}</p>
-    ${itemTable(items, what)} ${rest(count - items.length, 'code')}
+    ${itemTable(items, what)} ${rest(report, count - items.length, 'code')}
   </article> `;
 }
 
+/** What this run cost; the files of the report have the same for programs and spreadsheets. */
+function receipt({ receipt: { charged, possiblyCharged, notCharged }, running }: BatchReport): Markup {
+  const { conversions, vcreditsAtMost } = possiblyCharged;
+  const most =
+    vcreditsAtMost === undefined ? 'nobody knows the price' : `at most ${counted(vcreditsAtMost, 'vCredit')} more`;
+  return html`<section class="card">
+    <h2>Receipt${running && ' so far'}</h2>
+    <dl>
+      ${fact('Charged', `${counted(charged.conversions, 'conversion')}, ${counted(charged.vcredits, 'vCredit')}`)}
+      ${fact('Possibly charged', conversions === 0 ? 'none' : `${counted(conversions, 'conversion')}, ${most}`)}
+      ${fact('Not charged', counted(notCharged.files, 'file'))}
+    </dl>
+    ${!running && html`<p class="quiet">The same as a table: <a href="receipt.csv">receipt.csv</a>.</p>`}
+  </section> `;
+}
+
 /** What the service warned of: even a successful result may need a look. */
-function warned({ serviceWarnings: { count, names, items } }: BatchReport): Markup {
+function warned(report: BatchReport): Markup {
+  const { count, names, items } = report.serviceWarnings;
   if (count === 0) return html``;
   const frequent = Object.entries(names).sort(([, one], [, other]) => other - one);
   return html`<section>
@@ -117,30 +172,35 @@ function warned({ serviceWarnings: { count, names, items } }: BatchReport): Mark
     <p class="quiet">
       ${frequent.map(([name, files], index) => html`${index > 0 && ', '}<code>${name}</code> ${formatCount(files)}`)}
     </p>
-    ${itemTable(items, 'Files with warnings of the service')} ${rest(count - items.length, 'warnings')}
+    ${itemTable(items, 'Files with warnings of the service')} ${rest(report, count - items.length, 'warnings')}
   </section> `;
 }
 
 /** What was not converted, and why, where that is told. */
-function skipped({ skipped: items, counts }: BatchReport): Markup {
+function skipped(report: BatchReport): Markup {
+  const { skipped: items, counts } = report;
   if (counts.skipped === 0) return html``;
   return html`<section>
     <h2>${counted(counts.skipped, 'file')} skipped</h2>
-    ${itemTable(items, 'Files that were skipped')} ${rest(counts.skipped - items.length, 'status')}
+    ${itemTable(items, 'Files that were skipped')} ${rest(report, counts.skipped - items.length, 'status')}
   </section> `;
 }
 
-function rest(count: number, column: string): Markup | undefined {
+/** A batch that runs has no other file to look into. */
+function rest({ running }: BatchReport, count: number, column: string): Markup | undefined {
   if (count <= 0) return undefined;
+  if (running) return html`<p class="quiet">${formatCount(count)} more are not listed yet.</p>`;
   return html`<p class="quiet">
     ${formatCount(count)} more are in <a href="report.csv">report.csv</a>, column <code>${column}</code>.
   </p>`;
 }
 
-function footer({ links }: BatchReport): Markup {
+function footer({ links, running }: BatchReport): Markup {
+  const files = html`Every file, one a row: <a href="report.csv">report.csv</a>. For programs:
+    <a href="report.json">report.json</a>.`;
   return html`<footer class="quiet">
     <p>
-      Every file, one a row: <a href="report.csv">report.csv</a>. For programs: <a href="report.json">report.json</a>.
+      ${running ? 'When the batch has ended, report.csv beside this page has every file, and report.json is for programs.' : files}
     </p>
     ${links && html`<p>In the Temporal UI: <a href="${links.batch}" rel="noreferrer">the batch</a>, <a href="${links.jobs}" rel="noreferrer">its jobs</a>.</p>`}
   </footer> `;
@@ -169,7 +229,7 @@ function itemTable(items: readonly ListedItem[], caption: string): Markup {
 
 function itemRow(item: ListedItem): Markup {
   const { source, output, message, warnings = {}, durationMs, link } = item;
-  const open = html`<a href="${link ?? ''}" rel="noreferrer" aria-label="The job of item ${item.item}">Open</a>`;
+  const open = html`<a href="${link ?? ''}" rel="noreferrer" aria-label="Open the job of item ${item.item}">Open</a>`;
   return html`<tr>
     <td>${item.item}</td>
     <td>
@@ -192,6 +252,10 @@ function taskLine({ phase, taskId, charge, kept }: ListedItem): Markup | undefin
 
 const chargeWords = { no: 'not charged', maybe: 'may have been charged', yes: 'charged' } as const;
 
+function shownAt(ms: number, timeZone: string | undefined): Markup {
+  return html`<time datetime="${new Date(ms).toISOString()}">${formatTime(ms, timeZone)}</time>`;
+}
+
 const timeFormat: Intl.DateTimeFormatOptions = {
   weekday: 'short',
   day: 'numeric',
@@ -199,6 +263,7 @@ const timeFormat: Intl.DateTimeFormatOptions = {
   year: 'numeric',
   hour: '2-digit',
   minute: '2-digit',
+  second: '2-digit',
   timeZoneName: 'short',
 };
 /** Created on module load, since Node takes 20 ms to load its locale data. */

@@ -4,13 +4,16 @@ import {
   type BatchItemResult,
   type BatchState,
   type BatchStatus,
-  type ConversionBatchResult,
   countCode,
 } from '../../shared/batch';
+import type { RunningBatch } from '../../shared/batch-activities';
 import { defined } from '../../shared/defined';
+import { leftMs } from '../../shared/progress';
+import { Spending, type Receipt } from '../../shared/spending';
 import { jobsLink, workflowLink, type TemporalUi } from '../../shared/temporal-ui';
 import { hasAny } from '../../shared/warnings';
 import { shownPath } from '../../storage/file-uri';
+import { extensionOf } from '../plan/settle-row';
 import { adviceOn } from './advice';
 
 /** A row of the manifest with its result, which every row of a batch that has ended has. */
@@ -51,12 +54,20 @@ export interface BatchReport {
   status: BatchStatus;
   /** Milliseconds since the epoch. */
   startedAt: number;
-  /** Until the batch ended. */
+  /** Until the batch ended, or until now. */
   durationMs: number;
+  /** Of a batch that has not ended. */
+  running?: Running;
   /** All counts but `items` add up to `items`. */
   counts: Omit<BatchCounts, 'inFlight' | 'waiting'>;
   vcredits: number;
   requests: number;
+  /** Of this run. */
+  receipt: Receipt;
+  /** How many files of each pair of formats there were, and how many of them failed: at most 20 pairs, the rest under `other`. */
+  formats: Record<string, { files: number; failed: number }>;
+  /** How many ended, and how many of those failed, in each of 60 equal parts of the time so far. */
+  pace: { ended: number; failed: number }[];
   /** Of the items that succeeded. */
   bytes: { source: number; output: number };
   /** Jobs whose convert request had an unknown outcome and was sent again. */
@@ -78,8 +89,34 @@ export interface BatchReport {
   /** The most frequent code first; equal counts by code. */
   failures: FailureGroup[];
   /** Paths, or URIs of what is not on this machine. */
-  files: { csv: string; json: string; html: string; results: string };
+  files: { csv: string; json: string; html: string; receipt: string; results: string };
   links?: { batch: string; jobs: string };
+}
+
+/** How far a batch is. */
+export interface Running {
+  /** When that was so, in milliseconds since the epoch. */
+  at: number;
+  inFlight: number;
+  waiting: number;
+  /** Absent while nobody knows. */
+  leftMs?: number;
+  waits?: WaitsFor;
+}
+
+/** Why a batch makes no progress. Times are milliseconds since the epoch. */
+export interface WaitsFor {
+  /** Completes "waits for". */
+  waitsFor: string;
+  because?: string;
+  since?: number;
+  /** When it is tried again. */
+  until?: number;
+  next?: { why: string; command: string };
+}
+
+export function reportPage(folder: string): string {
+  return `${folder}report.html`;
 }
 
 /** More than all codes of the document and ours; a service that invents codes does not fill the memory. */
@@ -91,6 +128,9 @@ const withoutCode = 'UNEXPECTED';
 const maxMessageLength = 600;
 const maxListedWarnings = 10;
 const maxListedSkipped = 100;
+const maxPairs = 20;
+/** Of the time so far. */
+const parts = 60;
 
 /** Tallies a run's rows in memory that does not grow with their number, and keeps some of those that need attention. */
 export class Tally {
@@ -102,6 +142,9 @@ export class Tally {
   #vcredits = 0;
   #requests = 0;
   readonly #bytes = { source: 0, output: 0 };
+  readonly #spending = Spending.from();
+  readonly #formats: BatchReport['formats'] = {};
+  readonly #pace: BatchReport['pace'] = Array.from({ length: parts }, () => ({ ended: 0, failed: 0 }));
   #kept = 0;
   #unclear = 0;
   readonly #chargedTwice: BatchReport['possiblyChargedTwice'] = { count: 0, items: [] };
@@ -113,13 +156,17 @@ export class Tally {
   constructor(
     private readonly maxListed: number,
     private readonly ui: TemporalUi | undefined,
+    /** Of the batch, so far. */
+    private readonly time: Pick<BatchReport, 'startedAt' | 'durationMs'>,
   ) {}
 
   add(row: RunRow): void {
-    const { result } = row;
+    const { item, result } = row;
     this.#counts.items += 1;
+    this.#draw(row);
     if (!result) return;
     this.#counts[result.status] += 1;
+    this.#spending.add(result, item.earlier ?? item.kept);
     this.#vcredits += result.vcredits ?? 0;
     this.#requests += result.requests ?? 0;
     if (result.status === 'succeeded') {
@@ -146,7 +193,10 @@ export class Tally {
     }
   }
 
-  report(batch: string, { state, files }: { state: ConversionBatchResult; files: BatchReport['files'] }): BatchReport {
+  report(
+    batch: string,
+    { state, files }: { state: BatchState & { durationMs: number }; files: BatchReport['files'] },
+  ): BatchReport {
     const { ui } = this;
     return {
       batch,
@@ -156,6 +206,9 @@ export class Tally {
       counts: this.#counts,
       vcredits: this.#vcredits,
       requests: this.#requests,
+      receipt: this.#spending.receipt,
+      formats: this.#formats,
+      pace: this.#pace,
       bytes: this.#bytes,
       possiblyChargedTwice: this.#chargedTwice,
       ...(this.#unconvertible > 0 && { unconvertible: this.#unconvertible }),
@@ -171,6 +224,23 @@ export class Tally {
     };
   }
 
+  /** Of a batch that runs, which has counted more than its parts tell. */
+  progress(
+    batch: string,
+    { state, files, waits }: { state: RunningBatch; files: BatchReport['files']; waits: WaitsFor | undefined },
+  ): BatchReport {
+    const { at, startedAt, items, succeeded, failed, skipped, cancelled, inFlight, waiting } = state;
+    const { vcredits, requests, perSecond } = state;
+    for (const [code, count] of Object.entries(state.failures)) {
+      const group = this.#groupOf(code);
+      group.count = Math.max(group.count, count);
+    }
+    const counts = { items, succeeded, failed, skipped, cancelled };
+    const running = { at, inFlight, waiting, ...defined({ leftMs: leftMs(state, perSecond), waits }) };
+    const report = this.report(batch, { state: { ...state, durationMs: at - startedAt }, files });
+    return { ...report, counts, vcredits, requests, running };
+  }
+
   /** Every code gets its share of the list: frequent codes that come first do not crowd out a rare one. */
   #addFailure(row: RunRow, result: BatchItemResult): void {
     const group = this.#groupOf(result.code ?? withoutCode);
@@ -184,6 +254,22 @@ export class Tally {
       longest.items.pop();
     }
     group.items.push(this.#item(row, result));
+  }
+
+  /** For the pictures. */
+  #draw({ item: { source, input, output }, result }: RunRow): void {
+    const asked = `${input ?? (extensionOf(source) || '?')} → ${output}`;
+    const isListed = asked in this.#formats || Object.keys(this.#formats).length < maxPairs;
+    const pair = (this.#formats[isListed ? asked : otherCodes] ??= { files: 0, failed: 0 });
+    const failed = result?.status === 'failed' ? 1 : 0;
+    pair.files += 1;
+    pair.failed += failed;
+    if (result?.startedAt === undefined || result.durationMs === undefined) return;
+    const elapsed = result.startedAt + result.durationMs - this.time.startedAt;
+    const part = this.#pace[Math.min(Math.floor((elapsed / this.time.durationMs) * parts), parts - 1)];
+    if (!part) return;
+    part.ended += 1;
+    part.failed += failed;
   }
 
   #groupOf(asked: string): FailureGroup {

@@ -1,3 +1,4 @@
+import { endedOf } from '../../shared/progress';
 import { counted, formatCount, formatDuration, shellWord } from '../../shared/wording';
 import type { BatchReport } from './report';
 
@@ -26,9 +27,9 @@ export function summariseReport(report: BatchReport): string[] {
   ];
 }
 
-/** The command to continue with; undefined if nothing is left to do. */
-export function nextCommand({ batch, counts, kept, unclear = 0 }: BatchReport): string | undefined {
-  return counts.failed > kept + unclear ? `fileconv batch retry ${shellWord(batch)}` : undefined;
+/** The command to continue with; undefined if nothing is left to do, or the batch runs. */
+export function nextCommand({ batch, counts, kept, running, unclear = 0 }: BatchReport): string | undefined {
+  return !running && counts.failed > kept + unclear ? `fileconv batch retry ${shellWord(batch)}` : undefined;
 }
 
 /** About rows that only another plan can mend. */
@@ -49,8 +50,8 @@ export function leftOutLines({ leftOut }: Pick<BatchReport, 'leftOut'>): string[
 }
 
 /** Advice for the items that a retry does not touch; undefined if there are none. */
-export function keptAdvice({ batch, kept }: BatchReport): { text: string; command: string } | undefined {
-  if (kept === 0) return undefined;
+export function keptAdvice({ batch, kept, running }: BatchReport): { text: string; command: string } | undefined {
+  if (kept === 0 || running) return undefined;
   const text = `${formatCount(kept)} of the failed may have been charged before, so nothing was sent again. Look at the service first; this converts all the same, and may be charged twice:`;
   return { text, command: `fileconv batch retry ${shellWord(batch)} --resubmit` };
 }
@@ -103,15 +104,17 @@ interface Headline {
 }
 
 export function headlineOf(report: BatchReport): Headline {
-  const { counts, status } = report;
+  const { counts, status, running } = report;
   const { items, succeeded, failed, skipped, cancelled } = counts;
   const { unconvertible = 0, missing = 0 } = report;
   const there = skipped - unconvertible - missing;
-  const verdict = failed > 0 ? 'bad' : cancelled > 0 || report.leftOut ? 'open' : 'good';
+  const verdict = failed > 0 ? 'bad' : running || cancelled > 0 || report.leftOut ? 'open' : 'good';
   return { verdict, text: text(), detail: detail() };
 
   function text(): string {
     const total = counted(items, 'file');
+    if (running)
+      return `${formatCount(endedOf(counts))} of ${total} done${failed > 0 ? `, ${formatCount(failed)} failed` : ''}.`;
     if (items === 0) return 'The manifest was empty: there was nothing to convert.';
     if (status === 'stopped')
       return `Stopped after ${counted(failed, 'failure')}; ${formatCount(cancelled)} of ${total} not tried.`;
@@ -137,6 +140,7 @@ export function headlineOf(report: BatchReport): Headline {
         : '',
       unconvertible > 0 ? `${formatCount(unconvertible)} skipped: the service does not convert them` : '',
     ].filter((part) => part !== '');
+    if (running) return done.length === 0 ? '' : `${done.join('; ')}.`;
     const parts = done.length === 0 ? [] : [`${done.join('; ')}.`];
     if (cancelled > 0 && status === 'completed') parts.push(`${formatCount(cancelled)} cancelled.`);
     const how = status === 'budget' ? ' with a higher --max-vcredits' : '';

@@ -1,14 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { ConversionBatchResult } from '../../shared/batch';
+import type { RunningBatch } from '../../shared/batch-activities';
 import { type TemporalUi, isWebAddress } from '../../shared/temporal-ui';
 import type { FileStore } from '../../storage/file-store';
 import { shownPath } from '../../storage/file-uri';
+import { isPassedOver, withoutJob } from '../batch-steps';
 import { writeFile, type Writing } from '../contents';
 import { RunFileError, runFiles } from '../run-files';
 import { exists, hasEnded, readRows } from '../run-folders';
-import { csvHeader, csvLines } from './csv';
+import { csvHeader, csvLines, receiptCsv } from './csv';
 import { renderPage } from './page';
-import { type BatchReport, type RunRow, Tally } from './report';
+import { type BatchReport, reportPage, type RunRow, Tally, type WaitsFor } from './report';
 
 export interface BatchReportOptions {
   /** The batch's name, which is its workflow id. */
@@ -38,7 +40,7 @@ const rowsPerChunk = 500;
 export async function writeBatchReport(files: FileStore, options: BatchReportOptions): Promise<BatchReport> {
   // Every command that watches the batch may write its report, so each needs temporary files of its own.
   const { batch, state, timeZone, writing = { jobKey: `batch-report ${randomUUID()}`, attempt: 1 } } = options;
-  const { ui, uris, shown, tally } = settle(options);
+  const { ui, uris, shown, tally } = settle(options, state);
   // Writing would create the folder.
   if (!(await hasEnded(files, options))) {
     const missing = shownPath(options.folder + runFiles.results);
@@ -49,30 +51,57 @@ export async function writeBatchReport(files: FileStore, options: BatchReportOpt
   }
   await writeFile(files, uris.csv, csvOf(readRows(files, options), { tally, ui }), { writing });
   const report = tally.report(batch, { state, files: shown });
+  await writeFile(files, uris.receipt, [receiptCsv(batch, report.receipt)], { writing });
   await writeFile(files, uris.html, [renderPage(report, timeZone)], { writing });
   await writeFile(files, uris.json, [`${JSON.stringify(report, undefined, 2)}\n`], { writing });
   return report;
 }
 
+/**
+ * Writes `report.html` alone, of a batch that runs, from what its parts tell so far. Nothing is written once it has ended: then the
+ * page is the last one.
+ */
+export async function writeRunningPage(
+  files: FileStore,
+  options: Omit<BatchReportOptions, 'state'> & { state: RunningBatch; waits?: WaitsFor; writing: Writing },
+): Promise<void> {
+  const { batch, state, waits, timeZone, writing } = options;
+  const { uris, shown, tally } = settle(options, { ...state, durationMs: state.at - state.startedAt });
+  for await (const { item, result } of readRows(files, options, writing.signal)) {
+    const ended = result ?? (isPassedOver(item) ? withoutJob(item) : undefined);
+    tally.add({ item, ...(ended && { result: ended }) });
+  }
+  const page = renderPage(tally.progress(batch, { state, files: shown, waits }), timeZone);
+  await writeFile(files, uris.html, unlessEnded(), { writing });
+
+  async function* unlessEnded() {
+    yield page;
+    // The last moment before it gets its name: a worker may have slept meanwhile.
+    if (await hasEnded(files, options)) throw new Error(`Batch ${batch} has ended, and has its last page.`);
+  }
+}
+
 /** The content of an existing report, computed again from the rows; undefined if one of its files is missing. */
 export async function readBatchReport(files: FileStore, options: BatchReportOptions): Promise<BatchReport | undefined> {
-  const { uris, shown, tally } = settle(options);
-  const there = await Promise.all([uris.csv, uris.html, uris.json].map((uri) => exists(files, uri)));
+  const { uris, shown, tally } = settle(options, options.state);
+  const there = await Promise.all(Object.values(uris).map((uri) => exists(files, uri)));
   if (there.includes(false)) return undefined;
   for await (const row of readRows(files, options)) tally.add(row);
   return tally.report(options.batch, { state: options.state, files: shown });
 }
 
-export function reportPage(folder: string): string {
-  return `${folder}report.html`;
-}
-
-function settle({ folder, ui: asked, maxListed = 1_000 }: BatchReportOptions) {
-  const uris = { csv: `${folder}report.csv`, json: `${folder}report.json`, html: reportPage(folder) };
+function settle(
+  { folder, ui: asked, maxListed = 1_000 }: Pick<BatchReportOptions, 'folder' | 'ui' | 'maxListed'>,
+  time: Pick<BatchReport, 'startedAt' | 'durationMs'>,
+) {
+  const [csv, json, receipt] = [`${folder}report.csv`, `${folder}report.json`, `${folder}receipt.csv`];
+  const uris = { csv, json, receipt, html: reportPage(folder) };
+  const shown = {
+    ...{ csv: shownPath(csv), json: shownPath(json), html: shownPath(uris.html), receipt: shownPath(receipt) },
+    results: shownPath(folder + runFiles.results),
+  };
   const ui = asked && isWebAddress(asked.url) ? asked : undefined;
-  const [csv, json, html] = [shownPath(uris.csv), shownPath(uris.json), shownPath(uris.html)];
-  const shown = { csv, json, html, results: shownPath(folder + runFiles.results) };
-  return { ui, uris, shown, tally: new Tally(maxListed, ui) };
+  return { ui, uris, shown, tally: new Tally(maxListed, ui, time) };
 }
 
 /** The CSV in pieces; tallies every row that passes. */

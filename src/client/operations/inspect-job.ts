@@ -175,7 +175,9 @@ export async function readBatchWaiting(
   const waiting = failing ?? (state && waitingOfState(state, name)) ?? waitingOfBatch(description, { worker });
   return {
     ...(state && { state }),
-    ...(waiting ? { waiting } : mostFrequent(await waitingJobs(client, description))),
+    ...(waiting
+      ? defined({ waiting, since: state?.needsAttention?.since })
+      : mostFrequent(await waitingJobs(client, description))),
   };
 }
 

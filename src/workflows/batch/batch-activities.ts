@@ -17,6 +17,13 @@ export const reportSteps = proxyActivities<BatchActivities>({
   retry: { ...common.retry, maximumAttempts: 4 },
 });
 
+/** The next page makes up for one that could not be written. */
+export const pageSteps = proxyActivities<BatchActivities>({
+  ...common,
+  startToCloseTimeout: '10 minutes',
+  retry: { maximumAttempts: 1 },
+});
+
 export const waitSteps = proxyActivities<BatchActivities>({
   ...common,
   startToCloseTimeout: '1 day',

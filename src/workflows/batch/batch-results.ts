@@ -32,6 +32,13 @@ export class BatchResults {
     if (this.isPart) this.write();
   }
 
+  /** Writes what has come by now, however little, unless a part is being written. It begins at once. */
+  async flush(): Promise<void> {
+    if (this.pending.length > 0) this.write();
+    await this.writing;
+    if (this.failure) throw this.failure;
+  }
+
   private get isPart(): boolean {
     return this.pending.length >= resultsAPart || this.pendingCharacters >= charactersAPart;
   }

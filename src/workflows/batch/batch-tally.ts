@@ -8,6 +8,7 @@ import {
 } from '../../shared/batch';
 import type { JobOutcome } from '../../shared/batch-activities';
 import type { EarlierRuns } from '../../shared/charge';
+import { endedOf } from '../../shared/progress';
 import { Spending, type CarriedSpending } from '../../shared/spending';
 
 /** Below this number a percentage means nothing: the first item alone gives 0 or 100 percent. */
@@ -24,8 +25,7 @@ export class BatchTally {
   }
 
   get ended(): number {
-    const { succeeded, failed, skipped, cancelled } = this.totals;
-    return succeeded + failed + skipped + cancelled;
+    return endedOf(this.totals);
   }
 
   /** @param earlier what earlier runs of the batch left of the item. */
@@ -96,9 +96,10 @@ export class BatchAttention {
   }
 
   /** Shows the latest reason: the cause of an earlier one may already be fixed. */
-  waits(item: number, reason: Reason): void {
+  waits(item: number, reason: Omit<Reason, 'since'>): void {
+    const { since = Date.now() } = this.needed ?? {};
     this.waiting.add(item);
-    this.reason = reason;
+    this.reason = { ...reason, since };
   }
 
   over(item: number): void {

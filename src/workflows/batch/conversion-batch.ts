@@ -34,6 +34,7 @@ import { BatchResults } from './batch-results';
 import { BatchAttention, BatchTally, type CarriedAttention, type CarriedTally } from './batch-tally';
 import type { CarriedFlight } from './flight';
 import { allResults, InlineItems, InlineResults } from './inline-items';
+import { LivePage, noPage, type CarriedPage } from './live-page';
 import { planRun, type Planned } from './plan-run';
 import { mergeResults, unwrap, writeReport } from './run-end';
 import type { CarriedUploads } from './source-uploads';
@@ -54,6 +55,7 @@ interface CarriedBatch extends Planned, Pick<CarriedTally, 'spending'> {
   /** Less than one part. */
   results: BatchItemResult[];
   parts: number;
+  page?: CarriedPage;
 }
 
 /** When no job has ended for this long, none is expected to end while the run continues as new. */
@@ -94,6 +96,7 @@ class ConversionBatch implements ControlledBatch {
   private readonly tally: BatchTally;
   private readonly reader: BatchReader | InlineItems;
   private readonly results: BatchResults | InlineResults;
+  private readonly page: LivePage | undefined;
   private readonly flights: BatchFlights;
   private readonly attention: BatchAttention;
   private readonly notices: BatchNotices;
@@ -116,9 +119,10 @@ class ConversionBatch implements ControlledBatch {
     private readonly carried: Partial<CarriedBatch> & { startedAt: number },
   ) {
     this.tally = new BatchTally(carried);
-    const { reader, results, rows } = this.open(carried);
+    const { reader, results, rows, page } = this.open(carried);
     this.reader = reader;
     this.results = results;
+    this.page = page;
     const on = { ended: this.land.bind(this), released: () => this.wake() };
     this.flights = new BatchFlights(input, rows, on, carried.uploads);
     this.attention = new BatchAttention(carried.attention);
@@ -131,16 +135,19 @@ class ConversionBatch implements ControlledBatch {
     this.listedAs = this.listedStatus();
   }
 
-  private open({ run, position: from, results = [], parts = 0 }: Partial<CarriedBatch>) {
+  private open({ run, position: from, results = [], parts = 0, page }: Partial<CarriedBatch>) {
     if (!run) {
       const reader = new InlineItems(this.input.items ?? [], from);
       return { reader, results: new InlineResults(results), rows: reader };
     }
     const { folder } = run;
+    const written = new BatchResults(folder, results, parts, () => this.wake());
+    const pages = { folder, uiUrl: this.input.uiUrl, flush: () => written.flush(), onDue: () => this.wake() };
     return {
       reader: new BatchReader(folder, () => this.wake(), from),
-      results: new BatchResults(folder, results, parts, () => this.wake()),
+      results: written,
       rows: new BatchRows(folder),
+      page: new LivePage(pages, page ?? noPage(this.carried.startedAt, this.tally.ended)),
     };
   }
 
@@ -160,6 +167,7 @@ class ConversionBatch implements ControlledBatch {
       this.describe();
       if (this.notices.wantsAttention) await this.tellAttention();
       if (this.isOver()) return this.finish();
+      this.page?.look(this.state());
       if (this.hasRunLongEnough()) await this.goOnAsNew();
       await condition(() => this.isAwake || this.isJustReset());
       this.isAwake = false;
@@ -309,6 +317,7 @@ class ConversionBatch implements ControlledBatch {
     await this.untilQuiet();
     await this.flights.rest();
     await this.reader.rest();
+    await this.page?.rest();
     await this.results.rest();
     await condition(allHandlersFinished);
     const attention = this.attention.carry();
@@ -328,6 +337,7 @@ class ConversionBatch implements ControlledBatch {
       ...(uploads.length > 0 && { uploads }),
       results: this.results.pending,
       parts: this.results.parts,
+      ...(this.page && { page: this.page.carried }),
     };
     // A run stays pinned to its deployment version; the next run starts on the current one.
     const goOn = makeContinueAsNewFunc<typeof conversionBatch>({ initialVersioningBehavior: 'AUTO_UPGRADE' });
@@ -356,6 +366,7 @@ class ConversionBatch implements ControlledBatch {
   }
 
   private async conclude(): Promise<ConversionBatchResult> {
+    this.page?.close();
     await this.reader.rest();
     const failure = this.failure();
     if (failure !== undefined) throw unwrap(failure);
@@ -384,6 +395,7 @@ class ConversionBatch implements ControlledBatch {
     const { parts, pending: rest } = this.results;
     const { uiUrl } = this.input;
     const merged = { ...ended, results: await mergeResults({ folder, parts, rest }, this.tally.totals) };
+    await this.page?.rest();
     return { ...merged, ...(await writeReport(merged, { folder, uiUrl })) };
   }
 

@@ -1,7 +1,7 @@
 import { ActivityFailure, ApplicationFailure, workflowInfo } from '@temporalio/workflow';
 import { failureCodes } from '../../shared/activities';
 import type { BatchItemStatus, ConversionBatchResult } from '../../shared/batch';
-import type { MergeBatchResultsInput } from '../../shared/batch-activities';
+import type { MergeBatchResultsInput, WriteBatchReportInput } from '../../shared/batch-activities';
 import { fileSteps, reportSteps } from './batch-activities';
 
 /**
@@ -27,16 +27,24 @@ export async function mergeResults(
 /** A batch completes without a report rather than never: there may be no client left that waits for it. */
 export async function writeReport(
   state: ConversionBatchResult,
-  { folder, uiUrl }: { folder: string; uiUrl: string | undefined },
+  place: ReportPlace,
 ): Promise<Pick<ConversionBatchResult, 'report' | 'reportFailure'>> {
-  const { workflowId: batch, namespace } = workflowInfo();
-  const ui = uiUrl !== undefined && { ui: { url: uiUrl, namespace } };
   try {
-    return await reportSteps['conversion.writeBatchReport']({ folder, batch, state, ...ui });
+    return await reportSteps['conversion.writeBatchReport'](reportInput(state, place));
   } catch (error) {
     const cause = unwrap(error);
     return { reportFailure: cause instanceof Error ? cause.message : String(cause) };
   }
+}
+
+export interface ReportPlace {
+  folder: string;
+  uiUrl: string | undefined;
+}
+
+export function reportInput(state: WriteBatchReportInput['state'], { folder, uiUrl }: ReportPlace) {
+  const { workflowId: batch, namespace } = workflowInfo();
+  return { folder, batch, state, ...(uiUrl !== undefined && { ui: { url: uiUrl, namespace } }) };
 }
 
 /** The activity's own failure says what is wrong. */

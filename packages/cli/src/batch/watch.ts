@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { messagesOf } from 'temporal-file-conversion/batch';
+import { endedOf, messagesOf, progressText } from 'temporal-file-conversion/batch';
 import { BatchFailedError, type BatchHandle } from 'temporal-file-conversion/client';
 import type { BatchState, ConversionBatchResult, PlannedRows } from 'temporal-file-conversion/job';
-import { formatCount, formatDuration, printable, shellWord } from 'temporal-file-conversion/messages';
+import { printable, shellWord } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import type { Output } from '../output/output';
@@ -184,32 +184,6 @@ class BatchProgress {
     if (!first || !last || last.at - first.at < 2_000) return undefined;
     return ((last.ended - first.ended) * 1_000) / (last.at - first.at);
   }
-}
-
-/** `1,234 of 5,000, 12 failed, 50 in flight, 23.4 files/s, 3 min left, 1,222 vCredits` */
-export function progressText(state: BatchState, perSecond: number | undefined): string {
-  const { items, failed, cancelled, inFlight, vcredits, status, needsAttention } = state;
-  if (status === 'planning') return 'looks for files';
-  const left = items - endedOf(state);
-  const parts = [
-    `${formatCount(endedOf(state))} of ${formatCount(items)}`,
-    failed > 0 ? `${formatCount(failed)} failed` : '',
-    cancelled > 0 ? `${formatCount(cancelled)} not converted` : '',
-    inFlight > 0 ? `${formatCount(inFlight)} in flight` : '',
-    needsAttention ? `${formatCount(needsAttention.jobs)} of them waiting: ${needsAttention.code}` : '',
-    status === 'running' || status === 'completed' ? '' : status,
-    perSecond === undefined ? '' : `${perSecond.toFixed(1)} files/s`,
-    // While jobs wait for somebody, nobody knows when it ends.
-    perSecond === undefined || perSecond <= 0 || left === 0 || status !== 'running' || needsAttention
-      ? ''
-      : `${formatDuration(Math.ceil(left / perSecond) * 1_000)} left`,
-    vcredits > 0 ? `${formatCount(vcredits)} vCredit${vcredits === 1 ? '' : 's'}` : '',
-  ];
-  return parts.filter((part) => part !== '').join(', ');
-}
-
-function endedOf({ succeeded, failed, skipped, cancelled }: BatchState): number {
-  return succeeded + failed + skipped + cancelled;
 }
 
 function bar(ended: number, items: number): string {

@@ -6,12 +6,14 @@ import { FileConversionClient, isBatchRunning, isWebAddress, workflowLink } from
 import type { CommandContext } from '../command-context';
 import { CommandError, explaining } from '../command-error';
 import { withTemporal, type OpenTemporal } from '../stack/open-temporal';
+import { createStallReader } from '../waiting/stall';
+import { runningPage } from './batch/look';
 
-/** Opens the report of a batch that has ended, else the page of a job or a batch in the Temporal UI, or the UI itself. */
+/** Opens the report of a batch, so far if it runs, else the page of a job or a batch in the Temporal UI, or the UI itself. */
 export async function openPage(context: CommandContext, name?: string): Promise<void> {
   const { output } = context;
   const page = await withTemporal(context, async (temporal) => {
-    const report = name === undefined ? undefined : await reportOf(temporal, name);
+    const report = name === undefined ? undefined : await reportOf(context, temporal, name);
     return report ?? (await pageOf(temporal, name));
   });
   output.result({ page }, page);
@@ -20,8 +22,18 @@ export async function openPage(context: CommandContext, name?: string): Promise<
   }
 }
 
-async function reportOf({ client, taskQueue }: OpenTemporal, name: string): Promise<string | undefined> {
-  if ((await isBatchRunning(client, name)) !== false) return undefined;
+async function reportOf(
+  context: CommandContext,
+  { client, taskQueue }: OpenTemporal,
+  name: string,
+): Promise<string | undefined> {
+  const isRunning = await isBatchRunning(client, name);
+  if (isRunning === undefined) return undefined;
+  if (isRunning) {
+    const { state } = await createStallReader(context, client).batch(name);
+    const { page, isThere } = (state && (await runningPage(context, state))) ?? {};
+    return isThere ? page : undefined;
+  }
   // One that failed has no report, and is seen in the UI.
   const ended = await new FileConversionClient({ client, taskQueue })
     .getBatch(name)

@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { chargedTwice, leftOutLines, leftOutOf } from 'temporal-file-conversion/batch';
+import { chargedTwice, leftOutLines, leftOutOf, progressText, reportPage } from 'temporal-file-conversion/batch';
 import {
   FileConversionClient,
   isBatchRunning,
@@ -8,9 +8,11 @@ import {
   SweepSchedules,
 } from 'temporal-file-conversion/client';
 import type { BatchState, ConversionBatchResult } from 'temporal-file-conversion/job';
-import { formatCount, printable, shellWord } from 'temporal-file-conversion/messages';
+import { formatCount, printable } from 'temporal-file-conversion/messages';
+import { shownPath } from 'temporal-file-conversion/storage';
+import { filesOf } from '../../batch/batch-folder';
 import { checkName } from '../../batch/settings';
-import { explainBatchFailure, progressText } from '../../batch/watch';
+import { explainBatchFailure } from '../../batch/watch';
 import type { CommandContext } from '../../command-context';
 import { CommandError } from '../../command-error';
 import { formatTable, timeCells, timeHeads } from '../../output/text';
@@ -71,14 +73,28 @@ export async function batchReport(context: CommandContext, name: string): Promis
   checkName(name);
   return withTemporal(context, async (temporal) => {
     if (await requireBatch(temporal, name)) {
-      throw new CommandError('INPUT_UNUSABLE', [
-        `Batch ${name} has not ended: its report is written then. Watch it: fileconv batch watch ${shellWord(name)}`,
-      ]);
+      const { state } = await readState(context, temporal, name);
+      const { page, isThere } = (await runningPage(context, state)) ?? {};
+      const where = isThere ? 'Report so far' : 'Its report is written for the first time when it has run for a while';
+      const lines = [
+        `Batch ${name}: ${state.status}. ${progressText(state, undefined)}.`,
+        page === undefined ? 'It has no report: a program gave it its items.' : `${where}: ${shownPath(page)}`,
+      ];
+      context.output.result({ batch: name, ...state, page }, lines.join('\n'));
+      return;
     }
     const result = await resultOf(temporal, name);
     const { finishBatch } = await import('../../batch/finish.js');
     await finishBatch(context, { stack: temporal, name, result, again: true });
   });
+}
+
+/** URI of the page of a batch that runs; undefined while it plans, and of inline items. */
+export async function runningPage(context: CommandContext, { folder }: Pick<BatchState, 'folder'>) {
+  if (folder === undefined) return undefined;
+  const page = reportPage(folder);
+  const { kind } = await filesOf(context).look(page);
+  return { page, isThere: kind === 'file' };
 }
 
 async function readState(

@@ -96,7 +96,7 @@ export function addBatch(program: Command, runner: Runner): void {
   );
   named(
     'report',
-    'write the report of a batch that has ended (HTML, CSV, JSON) and print its summary',
+    'write the report of a batch that has ended (HTML, CSV, JSON) and print its summary; of one that runs, where its page is',
     'fileconv batch report invoices',
     'fileconv batch report invoices --json',
   ).action(act(async () => (await import('./look.js')).batchReport));

@@ -1,0 +1,30 @@
+import type { Client } from '@temporalio/client';
+import { reportPage, type WaitsFor } from '../batch/report/report';
+import { writeBatchReport, writeRunningPage } from '../batch/report/write-report';
+import { readBatchWaiting } from '../client/operations/inspect-job';
+import { defined } from '../shared/defined';
+import type { WriteBatchReportInput, WriteBatchReportResult } from '../shared/batch-activities';
+import type { FileStore } from '../storage/file-store';
+import { batchStep } from './activity-attempt';
+
+const answerWithinMs = 6_000;
+
+/** The whole report of a batch that has ended, and the page of one that runs. */
+export function createWriteReport(files: FileStore) {
+  return batchStep(async (input: WriteBatchReportInput, writing, client): Promise<WriteBatchReportResult> => {
+    const { state, ...rest } = input;
+    if ('durationMs' in state) await writeBatchReport(files, { ...rest, state, writing });
+    else {
+      const waits = await whyItWaits(client, input.batch);
+      await writeRunningPage(files, { ...rest, state, writing, ...defined({ waits }) });
+    }
+    return { report: reportPage(input.folder) };
+  });
+}
+
+/** Undefined: it progresses, or nobody knows. */
+async function whyItWaits(client: Client, batch: string): Promise<WaitsFor | undefined> {
+  const read = () => readBatchWaiting(client, batch);
+  const { waiting, since } = await client.withDeadline(Date.now() + answerWithinMs, read).catch(() => ({}) as never);
+  return waiting && waiting.reason !== 'conversion' ? defined({ ...waiting, since }) : undefined;
+}

@@ -1,0 +1,109 @@
+import { condition, log, sleep } from '@temporalio/workflow';
+import type { BatchState } from '../../shared/batch';
+import type { RunningBatch } from '../../shared/batch-activities';
+import { endedOf, leftMs } from '../../shared/progress';
+import { pageSteps } from './batch-activities';
+import { reportInput, unwrap, type ReportPlace } from './run-end';
+
+const usualEveryMs = 30_000;
+const mostWrites = 60;
+/** A shorter time tells no pace. */
+const leastPaceMs = 2_000;
+/** The end of a batch, and its next run, wait no longer for a page. */
+const restMs = 5_000;
+
+export interface CarriedPage {
+  /** Pages are written no more often. */
+  everyMs: number;
+  /** Pages that were begun. */
+  written: number;
+  /** Of the last one; of the batch, before the first. */
+  at: number;
+  /** What the last one told; while it is the same, nothing has changed. */
+  told: string;
+  /** Where the pace is measured from: the last page, or the end of the last wait for somebody. */
+  pace: { at: number; ended: number };
+}
+
+export function noPage(at: number, ended: number): CarriedPage {
+  return { everyMs: usualEveryMs, written: 0, at, told: '', pace: { at, ended } };
+}
+
+/**
+ * Has the report page of a batch written while it runs: when something has changed, at most every 30 s, and 60 times in all. The
+ * longer the batch has still to run, the longer the pauses, so that pages are left for what nobody could foresee.
+ */
+export class LivePage {
+  private isWriting = false;
+  private isTimed = false;
+  private isResting = false;
+  private wasHeld = false;
+
+  constructor(
+    private readonly options: ReportPlace & {
+      /** Writes the results so far where the page is made from. */
+      flush: () => Promise<void>;
+      onDue: () => void;
+    },
+    readonly carried: CarriedPage,
+  ) {}
+
+  look(state: BatchState): void {
+    const { carried } = this;
+    if (this.isWriting || carried.written >= mostWrites) return;
+    const now = Date.now();
+    const ended = endedOf(state);
+    const isHeld = state.status !== 'running' || state.needsAttention !== undefined;
+    if (isHeld || this.wasHeld) carried.pace = { at: now, ended };
+    this.wasHeld = isHeld;
+    const told = `${state.status} ${state.needsAttention?.code ?? ''} ${ended}`;
+    if (told === carried.told) return;
+    const perSecond = this.perSecond(now, ended);
+    const dueMs = carried.at + this.intervalMs(state, perSecond) - now;
+    if (dueMs <= 0) {
+      this.isWriting = true;
+      Object.assign(carried, { written: carried.written + 1, at: now, told, pace: { at: now, ended } });
+      void this.write({ ...state, at: now, ...(perSecond !== undefined && { perSecond }) });
+    } else if (!this.isTimed && (carried.written > 0 || (isHeld && state.status !== 'stopping'))) {
+      // Before the first page there is no timer, which most batches would not live to see, unless a long silence may follow.
+      this.isTimed = true;
+      void sleep(dueMs, { summary: 'before the next page of the report' }).then(() => {
+        this.isTimed = false;
+        this.options.onDue();
+      });
+    }
+  }
+
+  /** No page is begun any more. */
+  close(): void {
+    this.isResting = true;
+  }
+
+  /** The same, and resolves when none is being written, or soon. */
+  async rest(): Promise<void> {
+    this.close();
+    if (this.isWriting) await condition(() => !this.isWriting, restMs);
+  }
+
+  private perSecond(now: number, ended: number): number | undefined {
+    const { at, ended: before } = this.carried.pace;
+    return now - at < leastPaceMs ? undefined : ((ended - before) * 1_000) / (now - at);
+  }
+
+  private intervalMs(state: BatchState, perSecond: number | undefined): number {
+    const left = leftMs(state, perSecond) ?? 0;
+    return Math.max(this.carried.everyMs, (2 * left) / (mostWrites - this.carried.written));
+  }
+
+  private async write(state: RunningBatch): Promise<void> {
+    try {
+      await this.options.flush();
+      if (!this.isResting) await pageSteps['conversion.writeBatchReport'](reportInput(state, this.options));
+    } catch (error) {
+      log.warn('The page of a running batch could not be written', { error: String(unwrap(error)) });
+    } finally {
+      this.isWriting = false;
+      this.options.onDue();
+    }
+  }
+}

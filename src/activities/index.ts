@@ -1,4 +1,5 @@
 import { mergeBatchResults, readBatchItems, rereadBatchItems, writeBatchPart } from '../batch/batch-steps';
+import { moveSources } from '../batch/move-sources';
 import { reportPage, writeBatchReport } from '../batch/report/write-report';
 import { sendNotice } from '../notices/send-notice';
 import { recallJob } from '../recall/recall-job';
@@ -36,6 +37,7 @@ export function createActivities(
     'conversion.rereadBatchItems': batchStep((input, { signal }) => rereadBatchItems(files, input, signal)),
     'conversion.writeBatchPart': batchStep((input, step) => writeBatchPart(files, input, step)),
     'conversion.mergeBatchResults': batchStep((input, step) => mergeBatchResults(files, input, step)),
+    'conversion.moveSources': batchStep((input, step) => moveSources(files, input, step)),
     'conversion.writeBatchReport': batchStep(async (input, writing) => {
       await writeBatchReport(files, { ...input, writing });
       return { report: reportPage(input.folder) };

@@ -24,7 +24,7 @@ import { defined } from '../../shared/defined';
 import { isListed, searchAttributes, type ListedBatchStatus } from '../../shared/search-attributes';
 import { wasReset } from '../job/job-progress';
 import { fileSteps } from './batch-activities';
-import { describeBatch } from './batch-details';
+import { describeBatch, type EndTold } from './batch-details';
 import { listenTo, type ControlledBatch } from './batch-controls';
 import { BatchFlights } from './batch-flights';
 import { checkBatchInput } from './batch-input';
@@ -35,7 +35,7 @@ import { BatchAttention, BatchTally, type CarriedAttention, type CarriedTally } 
 import type { CarriedFlight } from './flight';
 import { allResults, InlineItems, InlineResults } from './inline-items';
 import { planRun, type Planned } from './plan-run';
-import { mergeResults, unwrap, writeReport } from './run-end';
+import { mergeResults, moveSources, unwrap, writeReport } from './run-end';
 import type { CarriedUploads } from './source-uploads';
 
 /** State handed from one run of the workflow to the next. Its size does not depend on the size of the batch. */
@@ -103,7 +103,7 @@ class ConversionBatch implements ControlledBatch {
   private stop: StopReason | undefined;
   private isCancelling: boolean;
   private final: ConversionBatchResult['status'] | undefined;
-  private reportFailure: string | undefined;
+  private endTold: EndTold = {};
   /** Something has changed since the loop's last iteration. */
   private isAwake = false;
   /** Number of items that this run has started, plus those that ended in it. */
@@ -371,7 +371,7 @@ class ConversionBatch implements ControlledBatch {
       ? await this.writeFiles(run.folder, this.ended(status))
       : { ...this.ended(status), ...(!planned && { itemResults: allResults(this.results.pending, items) }) };
     this.final = status;
-    this.reportFailure = result.reportFailure;
+    this.endTold = result;
     this.describe();
     return result;
   }
@@ -382,8 +382,9 @@ class ConversionBatch implements ControlledBatch {
 
   private async writeFiles(folder: string, ended: ConversionBatchResult): Promise<ConversionBatchResult> {
     const { parts, pending: rest } = this.results;
-    const { uiUrl } = this.input;
-    const merged = { ...ended, results: await mergeResults({ folder, parts, rest }, this.tally.totals) };
+    const { uiUrl, plan } = this.input;
+    const results = await mergeResults({ folder, parts, rest }, this.tally.totals);
+    const merged = { ...ended, results, ...(await moveSources(folder, plan?.moves)) };
     return { ...merged, ...(await writeReport(merged, { folder, uiUrl })) };
   }
 
@@ -391,8 +392,8 @@ class ConversionBatch implements ControlledBatch {
   private describe(): void {
     const state = this.state();
     const { workflowId, namespace } = workflowInfo();
-    const { isListed, reportFailure } = this;
-    setCurrentDetails(describeBatch({ workflowId, namespace, isListed, reportFailure }, state));
+    const { isListed, endTold } = this;
+    setCurrentDetails(describeBatch({ workflowId, namespace, isListed, ...endTold }, state));
     const listed = this.listedStatus();
     if (!isListed || listed === 'stopping' || listed === this.listedAs) return;
     this.listedAs = listed;

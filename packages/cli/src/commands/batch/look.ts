@@ -8,7 +8,7 @@ import {
   SweepSchedules,
 } from 'temporal-file-conversion/client';
 import type { BatchState, ConversionBatchResult } from 'temporal-file-conversion/job';
-import { formatCount, printable, shellWord } from 'temporal-file-conversion/messages';
+import { formatCount, printable, shellWord, tellUnmoved } from 'temporal-file-conversion/messages';
 import { checkName } from '../../batch/settings';
 import { explainBatchFailure, progressText } from '../../batch/watch';
 import type { CommandContext } from '../../command-context';
@@ -37,6 +37,7 @@ export async function batchStatus(context: CommandContext, name: string): Promis
       stall && !needsAttention && printable(`  ${stallText('It', stall)}`),
       sweepFailure && printable(failedSweep(name, sweepFailure)),
       retrying && printable(retryingSweep(name, retrying)),
+      'unmoved' in state && printable(`  ${tellUnmoved(state.unmoved)}`),
       'reportFailure' in state && printable(`  There is no report: ${state.reportFailure}`),
     ];
     output.result(

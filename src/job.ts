@@ -21,6 +21,8 @@ export type {
   ConversionBatchResult,
   ConversionSweepResult,
   PlannedRows,
+  SourceMoves,
+  UnmovedSources,
 } from './shared/batch';
 export { conversionJobType, defaultDeploymentName, defaultTaskQueue } from './shared/names';
 export {

@@ -1,4 +1,5 @@
 import { mergeBatchResults, readBatchItems, rereadBatchItems, writeBatchPart } from '../batch/batch-steps';
+import { moveSources } from '../batch/move-sources';
 import { sendNotice } from '../notices/send-notice';
 import { recallJob } from '../recall/recall-job';
 import type { ConversionActivities } from '../shared/activities';
@@ -36,6 +37,7 @@ export function createActivities(
     'conversion.rereadBatchItems': batchStep((input, { signal }) => rereadBatchItems(files, input, signal)),
     'conversion.writeBatchPart': batchStep((input, step) => writeBatchPart(files, input, step)),
     'conversion.mergeBatchResults': batchStep((input, step) => mergeBatchResults(files, input, step)),
+    'conversion.moveSources': batchStep((input, step) => moveSources(files, input, step)),
     'conversion.writeBatchReport': createWriteReport(files),
     'conversion.awaitJobs': createAwaitJobs(dependencies),
     'conversion.planBatch': createPlanBatch(dependencies),

@@ -1,16 +1,20 @@
 import type { Client } from '@temporalio/client';
-import { RefusedPlanError } from '../batch/plan/findings';
+import { restoreFailed } from '../batch/move-sources';
+import { Findings, RefusedPlanError } from '../batch/plan/findings';
 import { planBatch } from '../batch/plan/plan-batch';
-import { summaryOf } from '../batch/plan/planned-batch';
+import { allOf, summaryOf } from '../batch/plan/planned-batch';
 import { askingOf, type FormatQuestions } from '../batch/plan/settle-row';
 import { saveRequest } from '../batch/request';
 import { removeOldRuns } from '../batch/run-folders';
+import { shownFolder } from '../batch/uris';
 import { hidesPayloads } from '../encryption/data-converter';
 import type { ConversionApi } from '../http/conversion-api';
 import { answerAboutPair } from '../http/pair-answer';
 import { eventsOf, type NotifySettings } from '../notices/send-notice';
 import { defined } from '../shared/defined';
+import type { SourceMoves } from '../shared/batch';
 import type { NamesTold, PlanBatchInput, PlanBatchResult } from '../shared/batch-activities';
+import type { Stores } from '../storage/stores';
 import { batchStep, type ActivityDependencies } from './activity-attempt';
 
 /**
@@ -24,6 +28,7 @@ export function createPlanBatch({ files, api, notify }: Pick<ActivityDependencie
     const { app, onExisting, isScheduled } = request;
     const { stdin, ...plan } = request.plan;
     const writing = { jobKey, attempt, signal };
+    const unmoved = await prepareMoves(files, plan.moves, signal);
     const planned = await planBatch({
       ...plan,
       ...{ files, onUnknownOutcome, again, writing, signal },
@@ -31,7 +36,8 @@ export function createPlanBatch({ files, api, notify }: Pick<ActivityDependencie
         questions(() => api(app), signal),
         onExisting,
       ),
-      mayBeEmpty: isScheduled,
+      // A retry whose files somebody has taken out has nothing to do.
+      mayBeEmpty: isScheduled ?? plan.moves !== undefined,
       // What the service has refused is sent again when somebody asks for it.
       heedsRefusals: isScheduled,
       ...(stdin !== undefined && { piped: files.read(stdin, { signal }) }),
@@ -41,9 +47,29 @@ export function createPlanBatch({ files, api, notify }: Pick<ActivityDependencie
     await removeOldRuns(files, plan.folder);
     if (run) await saveRequest(files, plan.folder, defined({ request, tags }), writing);
     const spent = request.maxVcredits === undefined ? undefined : planned.spent;
-    const told = { planned: summaryOf(planned), totals, ...defined({ spent }), ...lookAtNames(client, notify) };
+    const warnings = allOf(unmoved, planned.warnings);
+    const told = {
+      planned: summaryOf({ ...planned, warnings }),
+      totals,
+      ...defined({ spent }),
+      ...lookAtNames(client, notify),
+    };
     return { ...(run && { run: { folder: run.folder, rows } }), ...told };
   }, asPlan);
+}
+
+/** @throws RefusedPlanError before anything is converted that could not be moved afterwards. */
+async function prepareMoves(files: Stores, moves: SourceMoves | undefined, signal: AbortSignal): Promise<Findings> {
+  if (!moves) return new Findings();
+  const { from, done = from, failed = from, restores } = moves;
+  const problems = new Findings();
+  for (const to of [done, failed]) {
+    if (files.canMove(from, to)) continue;
+    const message = `Files can't be moved from ${shownFolder(from)} to ${shownFolder(to)}: they are in different stores, or in one that moves no files.`;
+    problems.add('SOURCE_UNUSABLE', `${message} Make the schedule again without it.`);
+  }
+  if (problems.count > 0) throw new RefusedPlanError(problems);
+  return restores ? restoreFailed(files, moves, signal) : problems;
 }
 
 export function lookAtNames({ options }: Client, notify: NotifySettings | undefined): NamesTold {

@@ -136,6 +136,7 @@ export const itemSchema = z.object({
   earlier: earlierSchema.exactOptional(),
   kept: keptSchema.exactOptional(),
   refused: refusedSchema.exactOptional(),
+  stamp: z.string().exactOptional(),
   seen: seenSchema.exactOptional(),
   done: doneSchema.exactOptional(),
   before: z.object({ ...doneSchema.shape, options: optionsSchema }).exactOptional(),

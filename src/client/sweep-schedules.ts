@@ -12,7 +12,7 @@ import {
 import { z } from 'zod';
 import { parseTemplate } from '../batch/destinations/resolve';
 import { asFolder } from '../batch/uris';
-import type { BatchPlan, ConversionSweepInput, ConversionSweepResult } from '../shared/batch';
+import type { BatchPlan, ConversionSweepInput, ConversionSweepResult, SourceMoves } from '../shared/batch';
 import { defined } from '../shared/defined';
 import { isOpen } from '../shared/job-outcome';
 import { conversionSweepType, defaultTaskQueue } from '../shared/names';
@@ -61,6 +61,16 @@ export interface SweepScheduleRequest
   batchFolder: string;
   /** A file modified within this time is left to the next sweep. Default: one minute. */
   settledForMs?: number;
+  /**
+   * Folder to which a source is moved once its result is delivered, at the path that it had below `from`. It is in the same store as
+   * `from`. Nothing there is ever replaced: a name that is taken gets a number. Default: sources stay.
+   */
+  moveDoneTo?: string;
+  /**
+   * The same for a source whose conversion has failed and can't have been charged, with the reason in a file beside it. `fileconv batch
+   * retry` moves it back. Default: sources stay.
+   */
+  moveFailedTo?: string;
   /** `skip`: drop the new sweep; `buffer`: queue one; `cancel`: cancel the running one first. Default: `skip`. */
   overlap?: SweepOverlap;
 }
@@ -84,6 +94,8 @@ const requestSchema = z.object({
   template: nonEmptyText.superRefine(mustBeTemplate).optional(),
   extension: nonEmptyText.optional(),
   settledForMs: z.number().positive().optional(),
+  moveDoneTo: fileName.optional(),
+  moveFailedTo: fileName.optional(),
   overlap: z.enum(['skip', 'buffer', 'cancel']).optional(),
 });
 
@@ -288,6 +300,25 @@ function specOf(times: SweepTimes) {
 }
 
 /** @throws InvalidRequestError */
+function toMoves(
+  from: string,
+  { moveDoneTo, moveFailedTo }: Pick<SweepScheduleRequest, 'moveDoneTo' | 'moveFailedTo'>,
+): SourceMoves | undefined {
+  const folderFor = (field: string, written: string | undefined): string | undefined => {
+    if (written === undefined) return undefined;
+    const folder = asFolder(spelledUri(written));
+    const scheme = /^[^:]*:/.exec(from)?.[0] ?? '';
+    const refusal = (problem: string) => new InvalidRequestError(`This schedule can't be made. ${field}: ${problem}`);
+    if (folder === from) throw refusal('is the folder that is converted; name another one');
+    if (!folder.startsWith(scheme))
+      throw refusal(`must be in the same store as the files, with a URI that begins with ${scheme}`);
+    return folder;
+  };
+  const [done, failed] = [folderFor('moveDoneTo', moveDoneTo), folderFor('moveFailedTo', moveFailedTo)];
+  return done === undefined && failed === undefined ? undefined : { from, ...defined({ done, failed }) };
+}
+
+/** @throws InvalidRequestError */
 export function toSweepInput(request: SweepScheduleRequest, defaultApp: string): ConversionSweepInput {
   checkRequest(requestSchema, request, "This schedule can't be made.");
   const { own, rest } = splitRequest(request, requestSchema);
@@ -309,7 +340,12 @@ export function toSweepInput(request: SweepScheduleRequest, defaultApp: string):
     cwd: folder,
     out: asFolder(spelledUri(out)),
     settledForMs,
-    ...defined({ template, unconvertible, extensions: extension === undefined ? undefined : { [to]: extension } }),
+    ...defined({
+      moves: toMoves(folder, own),
+      template,
+      unconvertible,
+      extensions: extension === undefined ? undefined : { [to]: extension },
+    }),
   };
   return { batch: request.name, input: { ...toSettings(rest, defaultApp), plan, isScheduled: true } };
 }

@@ -8,6 +8,7 @@ import type { DestinationPlan, FileStore, SourceFile } from '../storage/file-sto
 import { answerOf, destinationFailureOf, sourceFailureOf, told } from './errors';
 import { findObject, look, readObject, seeObject, walkObjects } from './objects';
 import { keyFolderOf, isFolder, keyNameOf, toObjectUri, toPlace, type ObjectPlace } from './object-uri';
+import { createMover } from './move';
 import { discardUploads } from './upload';
 import { writeObject } from './write';
 
@@ -48,7 +49,8 @@ export function createS3Files({ endpoint, region, pathStyle, client: own }: S3Fi
       requestHandler: requestHandlerFor(endpoint ?? awsUrl),
       logger,
     });
-  return {
+  const move = createMover(client);
+  const store: FileStore = {
     openSource: (uri) => openSource(client, uri),
     prepareDestination: createPlanner(client),
     writeDestination: (options) => writeObject(client, options),
@@ -60,7 +62,9 @@ export function createS3Files({ endpoint, region, pathStyle, client: own }: S3Fi
       const place = toPlace(uri);
       await told(uri, isFolder(place) ? removeBelow(client, place) : removeOne(client, place));
     },
+    move: (options) => move(options, store),
   };
+  return store;
 }
 
 async function openSource(client: S3Client, uri: string): Promise<SourceFile> {

@@ -8,6 +8,8 @@ import type {
   ConversionBatchInput,
   ConversionBatchResult,
   PlannedRows,
+  SourceMoves,
+  UnmovedSources,
 } from './batch';
 import type { ConversionJobInput } from './job';
 import type { NoticeWishes } from './notices';
@@ -70,6 +72,12 @@ export interface MergeBatchResultsResult {
   /** URI of the merged results. */
   results: string;
   counts: Record<BatchItemStatus, number>;
+}
+
+export interface MoveSourcesInput {
+  folder: string;
+  batch: string;
+  moves: SourceMoves;
 }
 
 export interface WriteBatchReportInput {
@@ -135,6 +143,7 @@ export interface BatchActivities {
   'conversion.rereadBatchItems'(input: RereadBatchItemsInput): Promise<RereadBatchItemsResult>;
   'conversion.writeBatchPart'(input: WriteBatchPartInput): Promise<void>;
   'conversion.mergeBatchResults'(input: MergeBatchResultsInput): Promise<MergeBatchResultsResult>;
+  'conversion.moveSources'(input: MoveSourcesInput): Promise<UnmovedSources | undefined>;
   'conversion.writeBatchReport'(input: WriteBatchReportInput): Promise<WriteBatchReportResult>;
   'conversion.awaitJobs'(input: AwaitJobsInput): Promise<AwaitJobsResult>;
 }

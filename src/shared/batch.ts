@@ -40,6 +40,8 @@ export interface BatchItem {
   kept?: KeptOutcome;
   /** The service is known not to convert this, or the row itself is bad: the item fails, and nothing is sent. */
   refused?: Refusal;
+  /** Of the source when the row was planned; of a batch that moves its sources. */
+  stamp?: string;
   /** Of a sweep, for a row that is sent or that was refused when it was: what it saw when it planned the row. */
   seen?: Sighting;
   /** An earlier run converted the same content with the same options, whatever became of the result: skipped. */
@@ -150,6 +152,27 @@ export interface BatchPlan {
   settledForMs?: number;
   /** Makes a run even if all was done before, so that it tells their results. Default: no. */
   mayBeDone?: true;
+  /** Of a schedule: where sources go in the end. Default: they stay. */
+  moves?: SourceMoves;
+}
+
+/** Where the sources below one folder go, as URIs that end with a slash. */
+export interface SourceMoves {
+  /** Below the other folders, a source has the path that it has below this one. */
+  from: string;
+  /** For sources whose results are delivered. Default: they stay. */
+  done?: string;
+  /** For sources that have failed, each with the reason beside it. Default: they stay. */
+  failed?: string;
+  /** Of a retry: first moves back what has failed. */
+  restores?: true;
+}
+
+/** Sources that were to be moved, and stand where they were. */
+export interface UnmovedSources {
+  files: number;
+  /** Of the first. */
+  why: string;
 }
 
 /** What a plan has found. */
@@ -363,6 +386,8 @@ export interface ConversionBatchResult extends BatchState {
   report?: string;
   /** Why there is no report; `fileconv batch report` writes it later. */
   reportFailure?: string;
+  /** Of a schedule that moves its sources: those that could not be moved. The next sweep tries again. */
+  unmoved?: UnmovedSources;
 }
 
 /** Input of the workflow `conversionSweep`. */

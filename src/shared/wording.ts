@@ -10,6 +10,11 @@ export function counted(count: number, singular: string, plural = `${singular}s`
   return `${formatCount(count)} ${count === 1 ? singular : plural}`;
 }
 
+/** What became of sources that were to be moved. `files` is 0 if none could be. */
+export function tellUnmoved({ files, why }: { files: number; why: string }): string {
+  return `${files === 0 ? 'Sources' : counted(files, 'source')} could not be moved; the next run tries again. ${why}`;
+}
+
 /** `twice`, `3 times`: how often a marked conversion may have been charged. */
 export function timesCharged({ possiblyChargedExtra = 1 }: { possiblyChargedExtra?: number }): string {
   return possiblyChargedExtra === 1 ? 'twice' : `${formatCount(possiblyChargedExtra + 1)} times`;

@@ -2,7 +2,7 @@ import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { cannotRead, cannotWrite, systemCode } from './errors';
-import type { FileStore } from './file-store';
+import type { FileStore, MoveOptions } from './file-store';
 import { toPath } from './file-uri';
 
 /**
@@ -19,6 +19,7 @@ export function confine(store: FileStore, roots: readonly string[]): FileStore {
     if (await leadsInto(roots, uri.endsWith('/') ? toPath(uri) : path.dirname(toPath(uri)))) return;
     throw cannotWrite(uri, { code: 'DESTINATION_NOT_WRITABLE', why });
   };
+  const move = store.move?.bind(store);
   return {
     ...store,
     async openSource(uri) {
@@ -69,6 +70,12 @@ export function confine(store: FileStore, roots: readonly string[]): FileStore {
       await mayWrite(uri);
       return store.remove(uri);
     },
+    ...(move && {
+      async move(options: MoveOptions) {
+        for (const uri of [options.uri, options.to]) await mayWrite(uri);
+        return move(options);
+      },
+    }),
   };
 }
 

@@ -98,6 +98,16 @@ export interface WalkedFile {
   readonly found?: FoundFile;
 }
 
+export interface MoveOptions {
+  uri: string;
+  /** A URI of the same store. Folders that are missing are made. */
+  to: string;
+  stamp: string;
+}
+
+/** `changed`: it is another file by now, or gone; `taken`: something else is at the other place. Then nothing was done. */
+export type Moved = 'moved' | 'changed' | 'taken';
+
 /**
  * Where a job's files come from and go to. All failures are `StorageError`, except those of the body, the signal and
  * `mayCommit`; any other error is retried until the step's deadline. How each code affects a job:
@@ -140,6 +150,11 @@ export interface FileStore {
   walk(folder: string, options?: WalkOptions): AsyncIterable<WalkedFile>;
   /** Removes a file or, if the URI ends with `/`, everything below it. Succeeds if there is nothing. */
   remove(uri: string): Promise<void>;
+  /**
+   * Gives a file another name, if it is still the one of which `look` told the `stamp`, and if nothing has that name: whatever is
+   * there by the time that it moves is never lost. Safe to repeat. Absent: files of this store stay where they are.
+   */
+  move?(options: MoveOptions): Promise<Moved>;
   /** Workers on different hosts may see different files, as on local disks. Default: all see the same, as in an object store. */
   readonly isPerHost?: boolean | undefined;
 }

@@ -6,6 +6,8 @@ export type {
   FileSnapshot,
   FileStore,
   FoundFile,
+  Moved,
+  MoveOptions,
   SourceFile,
   StoredFile,
   WalkedFile,

@@ -8,6 +8,7 @@ import { makeSafeName, maxPathBytes } from './file-name';
 import type { DestinationPlan, FileStore } from './file-store';
 import { toPath } from './file-uri';
 import { assertRoom, localFolderOf, freeBytesOf, type FreeBytes } from './folders';
+import { moveLocalFile } from './move';
 import { removeIfThere, removePartials, sweepPartials } from './partial-file';
 import { lookAtLocalFile, openLocalSource, readLocalFile } from './source';
 import { walkLocalFolder } from './walk';
@@ -22,7 +23,7 @@ export function createLocalFiles({
   freeBytes = freeBytesOf,
   isShared = false,
 }: { link?: Link; freeBytes?: FreeBytes; isShared?: boolean } = {}): FileStore {
-  return {
+  const store: FileStore = {
     openSource: openLocalSource,
     prepareDestination: (options) => planDestination(options, freeBytes),
     writeDestination: (options) => writeLocalFile({ ...options, link, freeBytes }),
@@ -35,8 +36,10 @@ export function createLocalFiles({
       writing(uri, () =>
         uri.endsWith('/') ? rm(toPath(uri), { recursive: true, force: true }) : removeIfThere(toPath(uri)),
       ),
+    move: (options) => moveLocalFile(options, store),
     isPerHost: !isShared,
   };
+  return store;
 }
 
 const writable = constants.W_OK | constants.X_OK;

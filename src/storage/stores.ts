@@ -1,5 +1,5 @@
 import { withoutSecrets } from '../shared/job';
-import { StorageError } from './errors';
+import { cannotUse, StorageError } from './errors';
 import type { FileStore } from './file-store';
 
 /** Stores by the scheme of their URIs, such as `gs`; one that is a function is made when it is first needed. */
@@ -48,6 +48,17 @@ export class Stores implements FileStore {
   read: FileStore['read'] = (uri, options) => this.of(uri).read(uri, options);
   walk: FileStore['walk'] = (folder, options) => this.of(folder).walk(folder, options);
   remove: FileStore['remove'] = async (uri) => this.of(uri).remove(uri);
+  /** @throws StorageError UNSUPPORTED_URI if the store can't: `canMove` tells. */
+  move: NonNullable<FileStore['move']> = async (options) => {
+    const { uri, to } = options;
+    const store = this.of(uri);
+    if (store.move && this.canMove(uri, to)) return store.move(options);
+    throw cannotUse(withoutSecrets(uri), `it can't be moved to ${withoutSecrets(to)}`);
+  };
+  canMove(uri: string, to: string): boolean {
+    const store = this.of(uri);
+    return store.move !== undefined && this.of(to) === store;
+  }
 }
 
 /** In lower case; empty if it is no URI. */

@@ -234,6 +234,29 @@ const checks: Readonly<Record<string, FileStoreRule['check']>> = {
     }
     assert.deepEqual((await walked(store, uriOf(''))).map(({ relative }) => relative).sort(), ['.hidden', 'sub.md']);
   },
+  async 'a file that is moved has its new name alone; a store may move none'(subject) {
+    const { store, uriOf, put } = subject;
+    await put('a.md', 'content');
+    if (!store.move) return;
+    assert.equal(await moved(subject, 'a.md', 'sub/a b.md'), 'moved');
+    assert.equal(await text(store.read(uriOf('sub/a b.md'))), 'content');
+    assert.equal((await store.look(uriOf('a.md'))).kind, 'none');
+    assert.equal(await store.move({ uri: uriOf('a.md'), to: uriOf('sub/c.md'), stamp: 'gone' }), 'changed');
+  },
+  async 'a file is not moved to a name that is taken, nor when it is another one than was seen'(subject) {
+    const { store, uriOf, put } = subject;
+    await put('a.md', 'content');
+    await put('sub/a.md', 'other');
+    if (!store.move) return;
+    assert.equal(await moved(subject, 'a.md', 'sub/a.md'), 'taken');
+    assert.equal(await moved(subject, 'a.md', 'sub/b.md', () => put('a.md', 'changed')), 'changed');
+    assert.deepEqual(
+      (await walked(store, uriOf(''))).map(({ relative }) => relative),
+      ['a.md', 'sub/a.md'],
+    );
+    assert.equal(await text(store.read(uriOf('a.md'))), 'changed');
+    assert.equal(await text(store.read(uriOf('sub/a.md'))), 'other');
+  },
 };
 
 export const fileStoreContract: readonly FileStoreRule[] = Object.entries(checks).map(([title, check]) => ({
@@ -278,6 +301,14 @@ async function walked(store: FileStore, folder: string, options?: WalkOptions): 
   const files: WalkedFile[] = [];
   for await (const file of store.walk(folder, options)) files.push(file);
   return files;
+}
+
+/** `happen`: between the look and the move. */
+async function moved({ store, uriOf }: FileStoreUnderTest, from: string, to: string, happen?: () => Promise<void>) {
+  const found = await store.look(uriOf(from));
+  assert.ok(found.kind === 'file');
+  await happen?.();
+  return store.move?.({ uri: uriOf(from), to: uriOf(to), stamp: found.stamp });
 }
 
 async function failureOf(work: () => Promise<unknown>): Promise<unknown> {

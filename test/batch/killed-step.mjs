@@ -24,7 +24,8 @@ count(Object.getPrototypeOf(handle), ['sync']);
 await handle.close();
 count(fs.promises, ['open'], (_file, flags) => flags === 'wx');
 count(fs.promises, ['mkdir', 'unlink']);
-count(fs, ['linkSync', 'renameSync']);
+count(fs, ['openSync'], (_file, flags) => flags === 'wx');
+count(fs, ['linkSync', 'renameSync', 'unlinkSync']);
 // An upload in parts that was begun and not marked yet can't be found: docs/operations/object-stores.md, "Clean up".
 const isMark = ({ input }) => input.PartNumber === 10_000;
 count(S3Client.prototype, ['send'], (each) => !/^(Get|Head|List)/.test(each.constructor.name) && !isMark(each));

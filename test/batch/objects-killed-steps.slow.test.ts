@@ -104,10 +104,16 @@ const inputs = {
   'conversion.planBatch': { request: { app: 'any', plan: { ...plan, what } } },
   'conversion.mergeBatchResults': { folder: 'PLACE/year/run-0001/', parts: 1, rest: results.slice(60) },
 } as const;
-type Activity = keyof typeof inputs;
+const hot = {
+  ...{ folder: 'PLACE/runs/run-0001/', batch: 'hot' },
+  moves: { from: 'PLACE/in/', done: 'PLACE/done/', failed: 'PLACE/failed/' },
+};
+type Activity = keyof typeof inputs | 'conversion.moveSources';
 
 function inputAt({ uri }: Place, activity: Activity): never {
-  return JSON.parse(JSON.stringify(inputs[activity]).replaceAll('PLACE/', uri)) as never;
+  return JSON.parse(
+    JSON.stringify({ ...inputs, 'conversion.moveSources': hot }[activity]).replaceAll('PLACE/', uri),
+  ) as never;
 }
 
 /** Whether it was killed. */
@@ -136,7 +142,7 @@ async function attempt(place: Place, activity: Activity, number: number): Promis
 
 /** Each test kills before every third change, from one of the first three on: there are dozens, each in a place of its own. */
 const apart = 3;
-const cases = (Object.keys(inputs) as Activity[]).flatMap((activity) =>
+const cases = (Object.keys(inputs) as (keyof typeof inputs)[]).flatMap((activity) =>
   Array.from({ length: apart }, (_, n) => [activity, n + 1] as const),
 );
 
@@ -172,4 +178,46 @@ describe.each([
       }
     },
   );
+});
+
+describe.each([
+  ['a folder', newFolder],
+  ['a bucket', newBucket],
+])('the sources of a run that are in %s', (_title, newPlace) => {
+  const failed = { item: 2, status: 'failed', charge: 'no', code: 'FAILED_CONVERT', message: 'It is damaged.' };
+  const [a, bad] = ['in/a.md', 'in/deep/bad.md'].map((name) => `PLACE/${name}`);
+  const ended: Contents = {
+    'in/a.md': 'a',
+    'in/deep/bad.md': 'a',
+    'done/a.md': 'an earlier one',
+    'runs/run-0001/manifest.jsonl': lines([
+      { ...items[0], source: a },
+      { ...items[1], source: bad },
+    ]),
+    'runs/run-0001/results.jsonl': lines([results[0], { ...failed, source: content }]),
+  };
+  const reason =
+    'bad.md was not converted to pdf.\n\nFAILED_CONVERT: It is damaged.\n\nTo try again: fileconv batch retry hot\nName: bad.md\n';
+  const after: Contents = {
+    ...{ 'done/a.md': 'an earlier one', 'done/a (1).md': 'a', 'failed/deep/bad.md': 'a' },
+    'failed/deep/bad.md.reason.txt': reason,
+  };
+  const movable = (contents: Contents) => Object.entries(contents).filter(([name]) => !name.startsWith('runs/'));
+
+  it('are each in one place, and none is lost, after their move was killed before any change that it makes', async () => {
+    for (let [killAt, isKilled] = [1, true]; isKilled; killAt += 1) {
+      const place = await newPlace();
+      await fill(place, ended);
+      isKilled = await attemptAndKill(place, 'conversion.moveSources', killAt);
+      const torn = await contentsOf(place);
+      const ofA = movable(torn).filter(([name, text]) => text === 'a' && /\/a( \(\d+\))?\.md$/.test(name));
+      // Between the copy and its removal an object is in both.
+      expect(ofA.length === 1 || place.uri.startsWith('s3:')).toBe(true);
+      expect(ofA.length).toBeGreaterThan(0);
+      expect([killAt, Object.fromEntries(movable(await attempt(place, 'conversion.moveSources', 1)))]).toEqual([
+        killAt,
+        after,
+      ]);
+    }
+  });
 });

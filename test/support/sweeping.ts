@@ -10,7 +10,7 @@ import { until } from './until';
 export const counts = { succeeded: 0, failed: 0, skipped: 0, cancelled: 0, kept: 0 };
 
 /** A rig for each test of the file that calls this, with schedules that sweep its folder `in`. */
-export function sweepsOfEachTest() {
+export function sweepsOfEachTest(options: Parameters<typeof rigOfEachTest>[0] = {}) {
   const made: string[] = [];
   // Before the rig is closed.
   afterEach(async () => {
@@ -19,7 +19,7 @@ export function sweepsOfEachTest() {
         .delete(name)
         .catch(() => undefined);
   });
-  const rig = rigOfEachTest();
+  const rig = rigOfEachTest(options);
   beforeEach(() => mkdir(path.join(rig.folder, 'in')));
   const schedules = () => new SweepSchedules({ client: rig.temporal, taskQueue: rig.taskQueue, app: 'stub' });
 

@@ -111,6 +111,31 @@ describe('fileconv schedule', () => {
     expect((await schedule('delete', 'odd')).code).toBe(0);
   });
 
+  it('moves sources as --when-done and --when-failed say, and batch retry moves back what has failed', async () => {
+    const put = async (name: string, content: string) => {
+      await mkdir(path.join(cwd, 'hot'), { recursive: true });
+      await writeFile(path.join(cwd, 'hot', name), content);
+      await utimes(path.join(cwd, 'hot', name), new Date('2026-01-01'), new Date('2026-01-01'));
+    };
+    for (const [name, content] of Object.entries({ 'one.md': '# One\n', 'two.md': '' })) await put(name, content);
+    const to = ['--from', 'hot', '--when-done', 'move:hot/done', '--when-failed', 'move:not done'];
+    expect((await create('--every', '1h', '--name', 'hot', ...to)).code).toBe(0);
+    const files = async () => (await filesBelow(cwd)).filter((name) => /^(hot|not done)\/(.*\/)?[^/]+\./.test(name));
+    expect((await schedule('trigger', 'hot')).code).toBe(0);
+    const reason = 'not done/two.md.reason.txt';
+    await until('both are moved', async () => (await files()).join() === `hot/done/one.md,not done/two.md,${reason}`);
+
+    await writeFile(path.join(cwd, 'not done', 'two.md'), '# Two\n');
+    await put('three.md', '# Three\n');
+    const retried = await fileconv(['batch', 'retry', 'hot'], { cwd, env: stack.env });
+    expect([retried.code, retried.stderr]).toEqual([0, expect.stringContaining('Batch hot: 2 files to convert.')]);
+    expect(await files()).toEqual(['hot/done/one.md', 'hot/done/three.md', 'hot/done/two.md']);
+    expect((await fileconv(['batch', 'retry', 'hot'], { cwd, env: stack.env })).stdout).toContain(
+      'no files to convert',
+    );
+    expect((await schedule('delete', 'hot')).code).toBe(0);
+  });
+
   it('refuses a name that is taken', async () => {
     expect((await create('--cron', '0 6 * * 1-5', '--name', 'taken')).code).toBe(0);
     const again = await create('--every', '1h', '--name', 'taken', '--json');
@@ -132,6 +157,10 @@ describe('fileconv schedule', () => {
     [['--every', '1h', '--to', 'nothing'], 'nothing'],
     [['--every', '1h', '--settled', '2d'], 'at most 12h'],
     [['--every', '1h', '--name', '../up'], "can't be the name"],
+    [['--every', '1h', '--when-done', 'delete'], 'It must be keep or move:DIR'],
+    [['--every', '1h', '--when-done', 'move:in/a.md'], 'in/a.md is not a folder'],
+    [['--every', '1h', '--when-failed', 'move:in'], 'moveFailedTo: is the folder that is converted'],
+    [['--every', '1h', '--when-done', 'move:s3://bucket/done/'], 'moveDoneTo: must be in the same store as the files'],
   ])('refuses %j with exit code 2 and says why', async (args, reason) => {
     const { code, stderr, stdout } = await create('--name', 'refused', ...args);
     expect(code).toBe(2);

@@ -1,5 +1,5 @@
 import { type FileHandle, writeFile } from 'node:fs/promises';
-import type { BatchItem, BatchPlan, BatchSources, Refusal } from '../../shared/batch';
+import type { BatchItem, BatchPlan, BatchSources, Refusal, SourceMoves } from '../../shared/batch';
 import { defined } from '../../shared/defined';
 import type { OnUnknownOutcome } from '../../shared/job';
 import { defaultPolicies } from '../../shared/policies';
@@ -170,8 +170,8 @@ class BatchPlanning {
       }
       const { item, ...rest } = settled;
       const sourceGroup = this.#conflicts.firstRowOf(item.source);
-      const isKnown = failedBefore.has(rowKey(item));
-      yield { item: { ...item, ...defined({ sourceGroup }) }, ...rest, isKnown };
+      const [isKnown, isToMove] = [failedBefore.has(rowKey(item)), isMoved(item, this.options.moves)];
+      yield { item: { ...item, ...defined({ sourceGroup }) }, ...rest, isKnown, isToMove };
     }
   }
 
@@ -204,8 +204,8 @@ class BatchPlanning {
     }
   }
 
-  #isLeftOut({ candidate, source }: SeenCandidate, ledger: Ledger): boolean {
-    const { what, settledForMs } = this.options;
+  #isLeftOut({ candidate, source, uri }: SeenCandidate, ledger: Ledger): boolean {
+    const { what, settledForMs, moves } = this.options;
     // What is tried again is every row that has failed.
     if (what === 'last') return false;
     const isFound = candidate.how === 'found';
@@ -221,9 +221,12 @@ class BatchPlanning {
     }
     if (source.kind !== 'file') return false;
     const { modifiedAt } = source;
+    // A store tells for some when it was moved back.
+    const isBack = moves?.restores === true && ledger.find(uri)?.status === 'failed';
     let reason: Exclude<keyof LeftOut, 'unread'> | undefined;
     if (changedSince !== undefined && modifiedAt < changedSince) reason = 'unmodified';
-    else if (settledForMs !== undefined && Math.abs(Date.now() - modifiedAt) < settledForMs) reason = 'unsettled';
+    else if (settledForMs !== undefined && Math.abs(Date.now() - modifiedAt) < settledForMs && !isBack)
+      reason = 'unsettled';
     else if (isFound && ledger.find(candidate.source)?.delivered) reason = 'ownResults';
     if (reason) this.#leftOut[reason] += 1;
     return reason !== undefined;
@@ -247,10 +250,10 @@ class BatchPlanning {
 
   /** The second pass: compares a row with the others and with earlier runs. */
   async #settleRow(row: DraftRow, ledger: Ledger): Promise<SettledRow | 'repeated'> {
-    const { files, what, again, ask, heedsRefusals, unconvertible, signal } = this.options;
+    const { files, what, again, ask, heedsRefusals, unconvertible, moves, signal } = this.options;
     const { onUnknownOutcome = defaultPolicies.onUnknownOutcome } = this.options;
     const { source, output, input, parameters, destination, stamp, bytes, exists, resultBytes } = row;
-    const asked = defined({ source, output, input, parameters, destination });
+    const asked = defined({ source, output, input, parameters, destination, stamp: moves && stamp });
     const bad = (refused: Refusal, repeated?: Partial<RepeatedItem & BatchItem>): SettledRow => ({
       ...{ item: { ...asked, ...repeated, refused }, bytes, exists },
       isBad: true,
@@ -265,6 +268,8 @@ class BatchPlanning {
     const done = what === 'last' && known ? await outcomeOfLast(known, { files, signal }) : undefined;
     if (done && !(done.missing && again)) return { item: { ...asked, done }, bytes, exists };
     const repeated = known && (await repeatRow({ ...asked, stamp, resultBytes }, known, { files, rules, signal }));
+    // The very file that was converted: a sweep ended before it moved it, and somebody has fetched the result.
+    if (moves?.done && repeated?.done && known?.delivered?.source.stamp === stamp) delete repeated.done.missing;
     // What was delivered needs no place.
     if (clash && !repeated?.done) return bad(clash);
     if (row.refused && !repeated?.done && !repeated?.kept && !repeated?.earlier) return bad(row.refused, repeated);
@@ -282,11 +287,14 @@ class BatchPlanning {
   }
 
   #candidates(ledger: Ledger): Iterable<Candidate> | AsyncIterable<Candidate> {
-    const { files, what, cwd, piped: stdin, out, folder: batchFolder, signal } = this.options;
+    const { files, what, cwd, piped: stdin, out, moves, folder: batchFolder, signal } = this.options;
     const [problems, warnings, unread] = [this.#problems, this.#warnings, this.#unread];
     if (what === 'last') return candidatesOfLedger(ledger);
     if ('manifest' in what) return candidatesOfManifest(what, { files, stdin, problems, warnings, signal });
-    const skippedFolders = new Set([batchFolder, ...(out === undefined ? [] : [out])]);
+    const skippedFolders = new Set([
+      batchFolder,
+      ...Object.values(defined({ out, done: moves?.done, failed: moves?.failed })),
+    ]);
     return candidatesOfSources(what, { files, cwd, stdin, skippedFolders, problems, warnings, unread, signal });
   }
 
@@ -314,6 +322,15 @@ function folderCheck(root: string): (folder: string) => Promise<boolean> {
 
 function sourcesOf(what: BatchPlan['what']): BatchSources | undefined {
   return typeof what === 'object' && 'sources' in what ? what : undefined;
+}
+
+/** Whether the end of a run moves the source of a row that gets no job. */
+function isMoved({ stamp, done, refused }: SettledRow['item'], moves: SourceMoves | undefined): boolean {
+  if (stamp === undefined) return false;
+  const isRefused = refused !== undefined && !refused.isSkipped;
+  return (
+    (moves?.done !== undefined && done !== undefined && !done.missing) || (moves?.failed !== undefined && isRefused)
+  );
 }
 
 function* failedRows(ledger: Ledger): Generator<string> {

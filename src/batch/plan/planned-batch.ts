@@ -94,12 +94,14 @@ export interface SettledRow {
   isBad?: true;
   /** It failed in the last run too: of a schedule, that alone makes no new run. */
   isKnown?: boolean;
+  /** A run has to move its source. */
+  isToMove?: boolean;
 }
 
 class PlanCounts {
   readonly told = { rows: 0, done: 0, bad: 0, todo: 0, bytes: 0, replaced: 0 };
   readonly totals = noTotals();
-  /** A row fails that a report has not told of. */
+  /** A row fails that a report has not told of, or its source is to be moved. */
   hasNews = false;
   readonly failures: Record<string, number> = {};
   readonly badRows = new Findings();
@@ -119,11 +121,12 @@ class PlanCounts {
     return this.told.rows > 0 && this.isNoneGood && (isNowhere || !mayBeAll);
   }
 
-  add({ item, bytes, exists, isBad, isKnown }: SettledRow): void {
+  add({ item, bytes, exists, isBad, isKnown, isToMove }: SettledRow): void {
     const { told } = this;
     told.rows += 1;
     countPassedOver(item, this.totals);
-    if ((item.kept ?? (item.refused && !item.refused.isSkipped)) && !isKnown) this.hasNews = true;
+    const fails = item.kept ?? (item.refused && !item.refused.isSkipped);
+    if (isToMove || (fails && !isKnown)) this.hasNews = true;
     if (item.done) {
       told.done += 1;
       if (item.done.missing) {
@@ -239,7 +242,7 @@ export function conclude(
   };
 }
 
-function allOf(...lists: FindingList[]): FindingList {
+export function allOf(...lists: FindingList[]): FindingList {
   return {
     count: lists.reduce((sum, { count }) => sum + count, 0),
     listed: lists.flatMap(({ listed }) => listed),

@@ -1,9 +1,12 @@
-import type { BatchState } from '../../shared/batch';
+import type { BatchState, ConversionBatchResult } from '../../shared/batch';
 import { batchJobsPath } from '../../shared/temporal-ui';
-import { shownTime } from '../../shared/wording';
+import { shownTime, tellUnmoved } from '../../shared/wording';
 
 /** The batch itself, and its report, have more. */
 const warningsTold = 10;
+
+/** What the end of a batch could not do. */
+export type EndTold = Pick<ConversionBatchResult, 'reportFailure' | 'unmoved'>;
 
 /** Details of a batch for the Temporal UI, in markdown. `isListed`: the namespace has the search attributes. */
 export function describeBatch(
@@ -12,7 +15,8 @@ export function describeBatch(
     namespace,
     isListed,
     reportFailure,
-  }: { workflowId: string; namespace: string; isListed: boolean; reportFailure?: string | undefined },
+    unmoved,
+  }: { workflowId: string; namespace: string; isListed: boolean } & EndTold,
   state: BatchState,
 ): string {
   const { status, items, window } = state;
@@ -42,6 +46,7 @@ export function describeBatch(
       : '',
     ...(state.planned?.warnings ?? []).slice(0, warningsTold).map((warning) => `- ${warning}`),
     state.possiblyChargedTwice === 0 ? '' : `**Possibly charged twice**: ${state.possiblyChargedTwice}`,
+    unmoved ? tellUnmoved(unmoved) : '',
     reportFailure === undefined
       ? ''
       : `**No report**: ${reportFailure} When that is fixed: \`fileconv batch report ${workflowId}\``,

@@ -2,6 +2,7 @@ import { ApplicationFailure } from '@temporalio/workflow';
 import { failureCodes } from '../../shared/activities';
 import { isWindow, maxWindow, type BatchPlan, type ConversionBatchInput, type InlineItem } from '../../shared/batch';
 import { problemOfInline } from '../../shared/inline-items';
+import { defined } from '../../shared/defined';
 import { isNoticeUrl, noticeUrlProblem } from '../../shared/notices';
 import { resolvePolicies } from '../job/policies';
 
@@ -35,9 +36,10 @@ export function checkBatchInput(input: ConversionBatchInput | null | undefined):
   });
 }
 
-function checkPlan({ folder, cwd, out, settledForMs, ...plan }: Partial<BatchPlan>): void {
-  for (const [field, uri] of Object.entries({ folder, cwd, out })) {
-    if (uri === undefined && field === 'out') continue;
+function checkPlan({ folder, cwd, out, settledForMs, moves, ...plan }: Partial<BatchPlan>): void {
+  const { from, done, failed } = moves ?? {};
+  const places = { folder, cwd, ...defined({ out, 'moves.done': done, 'moves.failed': failed }) };
+  for (const [field, uri] of Object.entries({ ...places, ...(moves && { 'moves.from': from }) })) {
     if (typeof uri !== 'string' || !/^[a-z][a-z0-9+.-]*:.*\/$/i.test(uri)) {
       throw invalid(`plan.${field}`, 'must be a URI that ends with a slash');
     }

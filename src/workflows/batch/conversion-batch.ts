@@ -24,7 +24,7 @@ import { defined } from '../../shared/defined';
 import { isListed, searchAttributes, type ListedBatchStatus } from '../../shared/search-attributes';
 import { wasReset } from '../job/job-progress';
 import { fileSteps } from './batch-activities';
-import { describeBatch } from './batch-details';
+import { describeBatch, type EndTold } from './batch-details';
 import { listenTo, type ControlledBatch } from './batch-controls';
 import { BatchFlights } from './batch-flights';
 import { checkBatchInput } from './batch-input';
@@ -36,7 +36,7 @@ import type { CarriedFlight } from './flight';
 import { allResults, InlineItems, InlineResults } from './inline-items';
 import { LivePage, noPage, type CarriedPage } from './live-page';
 import { planRun, type Planned } from './plan-run';
-import { mergeResults, unwrap, writeReport } from './run-end';
+import { mergeResults, moveSources, unwrap, writeReport } from './run-end';
 import type { CarriedUploads } from './source-uploads';
 
 /** State handed from one run of the workflow to the next. Its size does not depend on the size of the batch. */
@@ -106,7 +106,7 @@ class ConversionBatch implements ControlledBatch {
   private stop: StopReason | undefined;
   private isCancelling: boolean;
   private final: ConversionBatchResult['status'] | undefined;
-  private reportFailure: string | undefined;
+  private endTold: EndTold = {};
   /** Something has changed since the loop's last iteration. */
   private isAwake = false;
   /** Number of items that this run has started, plus those that ended in it. */
@@ -382,7 +382,7 @@ class ConversionBatch implements ControlledBatch {
       ? await this.writeFiles(run.folder, this.ended(status))
       : { ...this.ended(status), ...(!planned && { itemResults: allResults(this.results.pending, items) }) };
     this.final = status;
-    this.reportFailure = result.reportFailure;
+    this.endTold = result;
     this.describe();
     return result;
   }
@@ -393,8 +393,9 @@ class ConversionBatch implements ControlledBatch {
 
   private async writeFiles(folder: string, ended: ConversionBatchResult): Promise<ConversionBatchResult> {
     const { parts, pending: rest } = this.results;
-    const { uiUrl } = this.input;
-    const merged = { ...ended, results: await mergeResults({ folder, parts, rest }, this.tally.totals) };
+    const { uiUrl, plan } = this.input;
+    const results = await mergeResults({ folder, parts, rest }, this.tally.totals);
+    const merged = { ...ended, results, ...(await moveSources(folder, plan?.moves)) };
     await this.page?.rest();
     return { ...merged, ...(await writeReport(merged, { folder, uiUrl })) };
   }
@@ -403,8 +404,8 @@ class ConversionBatch implements ControlledBatch {
   private describe(): void {
     const state = this.state();
     const { workflowId, namespace } = workflowInfo();
-    const { isListed, reportFailure } = this;
-    setCurrentDetails(describeBatch({ workflowId, namespace, isListed, reportFailure }, state));
+    const { isListed, endTold } = this;
+    setCurrentDetails(describeBatch({ workflowId, namespace, isListed, ...endTold }, state));
     const listed = this.listedStatus();
     if (!isListed || listed === 'stopping' || listed === this.listedAs) return;
     this.listedAs = listed;

@@ -1,6 +1,6 @@
 import { ActivityFailure, ApplicationFailure, workflowInfo } from '@temporalio/workflow';
 import { failureCodes } from '../../shared/activities';
-import type { BatchItemStatus, ConversionBatchResult } from '../../shared/batch';
+import type { BatchItemStatus, ConversionBatchResult, SourceMoves } from '../../shared/batch';
 import type { MergeBatchResultsInput, WriteBatchReportInput } from '../../shared/batch-activities';
 import { fileSteps, reportSteps } from './batch-activities';
 
@@ -45,6 +45,22 @@ export interface ReportPlace {
 export function reportInput(state: WriteBatchReportInput['state'], { folder, uiUrl }: ReportPlace) {
   const { workflowId: batch, namespace } = workflowInfo();
   return { folder, batch, state, ...(uiUrl !== undefined && { ui: { url: uiUrl, namespace } }) };
+}
+
+/** Sources that can't be moved are the next sweep's: their results stand. */
+export async function moveSources(
+  folder: string,
+  moves: SourceMoves | undefined,
+): Promise<Pick<ConversionBatchResult, 'unmoved'>> {
+  if (!moves) return {};
+  try {
+    const { workflowId: batch } = workflowInfo();
+    const unmoved = await fileSteps['conversion.moveSources']({ folder, batch, moves });
+    return unmoved ? { unmoved } : {};
+  } catch (error) {
+    const cause = unwrap(error);
+    return { unmoved: { files: 0, why: cause instanceof Error ? cause.message : String(cause) } };
+  }
 }
 
 /** The activity's own failure says what is wrong. */

@@ -32,9 +32,8 @@ export async function conversionSweep(sweep: ConversionSweepInput): Promise<Conv
   try {
     const ended = await child.result();
     const { namespace } = workflowInfo();
-    const { reportFailure } = ended;
     setCurrentDetails(
-      describeBatch({ workflowId: batch, namespace, isListed: isListed(workflowInfo()), reportFailure }, ended),
+      describeBatch({ ...ended, workflowId: batch, namespace, isListed: isListed(workflowInfo()) }, ended),
     );
     return ended;
   } catch (error) {

@@ -88,11 +88,14 @@ export async function batchRetry(
   if (!request?.plan) {
     throw new CommandError('INPUT_UNUSABLE', [`There is no batch ${name} here. See: fileconv batch list`]);
   }
-  const { folder, cwd, unconvertible } = request.plan;
+  const { folder, cwd, unconvertible, moves } = request.plan;
   const input = defined({
     ...request,
     ...defined({ maxVcredits }),
-    plan: { ...defined({ folder, cwd, unconvertible }), what: 'last' as const },
+    // What a schedule has moved is no more where its last run had it.
+    plan: moves
+      ? { ...request.plan, moves: { ...moves, restores: true as const } }
+      : { ...defined({ folder, cwd, unconvertible }), what: 'last' as const },
     // Somebody watches it now.
     isScheduled: undefined,
     ...wishes({ resubmit, again }),

@@ -6,7 +6,7 @@ import {
   SweepSchedules,
 } from 'temporal-file-conversion/client';
 import type { ConversionSweepResult } from 'temporal-file-conversion/job';
-import { counted, printable, shellWord } from 'temporal-file-conversion/messages';
+import { counted, printable, shellWord, tellUnmoved } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../../command-context';
 import { explaining } from '../../command-error';
 import { writtenDuration } from '../../config/duration';
@@ -34,14 +34,15 @@ export async function listSchedules(context: CommandContext): Promise<void> {
 /** What the last sweep has not converted; nothing if it has converted all. */
 function incompleteSweep(name: string, result: ConversionSweepResult): string[] {
   if (result.status === 'batchRunning') return [];
-  const { failed, planned: { leftOut = 0, warnings = [] } = {} } = result;
+  const { failed, unmoved, planned: { leftOut = 0, warnings = [] } = {} } = result;
   const missed = [
     failed > 0 ? `${counted(failed, 'file')} not converted` : '',
     leftOut > 0 ? `${counted(leftOut, 'file or folder', 'files or folders')} can't be read` : '',
   ].filter((each) => each !== '');
-  if (missed.length === 0) return [];
+  const stayed = unmoved ? [`Schedule ${name}: ${tellUnmoved(unmoved)}`] : [];
+  if (missed.length === 0) return stayed;
   const head = `The last sweep of schedule ${name} has not converted all: ${missed.join(', ')}. See: fileconv batch status ${shellWord(name)}`;
-  return [head, ...warnings.slice(0, 5).map((each) => `  ${each}`)];
+  return [head, ...warnings.slice(0, 5).map((each) => `  ${each}`), ...stayed];
 }
 
 export function failedSweep(name: string, { code, message }: SweepFailure): string {

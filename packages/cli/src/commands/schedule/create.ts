@@ -31,6 +31,9 @@ export interface CreateFlags {
   recursive?: boolean;
   exclude: string[];
   overlap: SweepOverlap;
+  /** A folder as it was typed; absent: sources stay. */
+  whenDone?: string;
+  whenFailed?: string;
   /** Milliseconds. */
   settled?: number;
   onExisting?: OnExisting;
@@ -45,9 +48,9 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
   const times = timesOf(flags);
   const [from, out] = [folderUri(context, flags.from), folderUri(context, flags.out)];
   await requireFolder(context, { typed: flags.from, flag: '--from' });
-  for (const flag of ['--out', '--runs'] as const) {
-    await requireFolder(context, { typed: flag === '--out' ? flags.out : flags.runs, flag, mayBeNew: true });
-  }
+  const { whenDone, whenFailed } = flags;
+  const made = { '--out': flags.out, '--runs': flags.runs, '--when-done': whenDone, '--when-failed': whenFailed };
+  for (const [flag, typed] of Object.entries(made)) await requireFolder(context, { typed, flag, mayBeNew: true });
   const name = flags.name ?? defaultName([flags.from], { cwd, to: [flags.to], out, isHidden: isEncrypting(context) });
   checkName(name);
   const app = flags.app ?? config.values.defaultApp;
@@ -69,6 +72,8 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
       recursive: flags.recursive === true,
       exclude: flags.exclude,
       settledForMs: flags.settled,
+      moveDoneTo: whenDone && folderUri(context, whenDone),
+      moveFailedTo: whenFailed && folderUri(context, whenFailed),
       unconvertible: flags.unconvertible ?? config.values.policies.unconvertible,
       maxVcredits: flags.maxVcredits,
       overlap: flags.overlap,

@@ -31,6 +31,7 @@ export function addSchedule(program: Command, act: Act): void {
     'create',
     'have Temporal convert what is new or changed in a folder, at set times',
     'fileconv schedule create --every 1h --from letters --to pdf --out converted --name letters',
+    'fileconv schedule create --every 5m --from in --to pdf --out out --when-done move:done --when-failed move:failed',
     'fileconv schedule create --cron "0 6 * * 1-5" --time-zone Europe/Berlin --from in --to pdf --out out --recursive',
   )
     .option('--every <time>', 'interval of 10s or more, such as 15m or 1h', interval)
@@ -57,6 +58,12 @@ export function addSchedule(program: Command, act: Act): void {
         .default('skip'),
     )
     .option('--settled <time>', 'leave files to the next run that changed within this time; default: 1m', duration)
+    .option('--when-done <what>', 'a source whose result is delivered: keep it (default), or move:DIR', movedTo)
+    .option(
+      '--when-failed <what>',
+      'a source that has failed: keep it (default), or move:DIR, with the reason',
+      movedTo,
+    )
     .addOption(onExistingOption('when a result exists that no run wrote'))
     .option(...maxVcreditsOption)
     .addOption(unconvertibleOption)
@@ -94,6 +101,12 @@ function duration(text: string): number {
   const ms = parseDurationMs(text);
   if (ms !== undefined && ms <= 12 * 3600_000) return ms;
   throw new InvalidArgumentError('It must be a time of at most 12h, such as 30s or 5m.');
+}
+
+function movedTo(text: string): string | undefined {
+  const [, folder] = /^move:(.+)$/s.exec(text) ?? [];
+  if (folder !== undefined || text === 'keep') return folder;
+  throw new InvalidArgumentError('It must be keep or move:DIR, such as move:done.');
 }
 
 function interval(text: string): number {

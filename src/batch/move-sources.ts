@@ -1,0 +1,220 @@
+import { text } from 'node:stream/consumers';
+import type { BatchItem, BatchItemResult, SourceMoves, UnmovedSources } from '../shared/batch';
+import type { MoveSourcesInput } from '../shared/batch-activities';
+import { lastSegment, type SourceContent } from '../shared/job';
+import { leadsInto } from '../storage/confine';
+import { StorageError } from '../storage/errors';
+import { numberName } from '../storage/file-name';
+import type { FileStore, Moved } from '../storage/file-store';
+import { shownPath, toPath } from '../storage/file-uri';
+import { sameContent, writeFile, type Writing } from './contents';
+import { mapOrdered } from './lines';
+import { Findings } from './plan/findings';
+import { readRows } from './run-folders';
+import { folderOf, isInside, isLocal, relativeTo, shownFolder, within } from './uris';
+
+/** What a run made of one source; `open`: nothing that would be the end of it. */
+interface Fate {
+  source: string;
+  end: 'done' | 'failed' | 'open';
+  /** What its rows were made from: content, or the stamp of a file that was never read. Each must still be so. */
+  from: (SourceContent | string)[];
+  reasons: string[];
+}
+
+const movesUnderWay = 8;
+
+/**
+ * Moves the sources of a run that has ended: those whose rows are all delivered, and those with a row that has failed for free. One that
+ * has changed since, or for which the service may hold a result that is paid for, stays for the next sweep. Safe to repeat; the sweep after
+ * one that was killed in the middle finds what is left, and moves that.
+ */
+export async function moveSources(
+  files: FileStore,
+  { folder, batch, moves }: MoveSourcesInput,
+  writing: Writing,
+): Promise<UnmovedSources | undefined> {
+  const { signal } = writing;
+  const move = async (fate: Fate): Promise<string | undefined> => {
+    try {
+      await moveSource(files, fate, { batch, moves, writing });
+      return undefined;
+    } catch (error) {
+      signal?.throwIfAborted();
+      // What is the matter with one file, or with its folder for now, is none of the others.
+      if (error instanceof StorageError) return error.message;
+      throw error;
+    }
+  };
+  const fates = await fatesOf(files, { folder, moves }, signal);
+  let unmoved: UnmovedSources | undefined;
+  for await (const why of mapOrdered(fates, { concurrency: movesUnderWay, signal }, move)) {
+    if (why !== undefined) unmoved = { why, ...unmoved, files: (unmoved?.files ?? 0) + 1 };
+  }
+  return unmoved;
+}
+
+async function fatesOf(
+  files: FileStore,
+  { folder, moves }: Pick<MoveSourcesInput, 'folder' | 'moves'>,
+  signal: AbortSignal | undefined,
+): Promise<Iterable<Fate>> {
+  const fates = new Map<string, Fate>();
+  for await (const { item, result } of readRows(files, { folder }, signal)) {
+    const { source } = item;
+    if (!result || !isInside(moves.from, source)) continue;
+    const fate = fates.get(source) ?? { source, end: 'done', from: [], reasons: [] };
+    fates.set(source, fate);
+    const end = endOf(item, result);
+    const seen = result.source ?? item.stamp;
+    if (end === 'open' || seen === undefined) fate.end = 'open';
+    else if (end === 'failed' && fate.end !== 'open') fate.end = 'failed';
+    if (seen !== undefined) fate.from.push(seen);
+    if (end === 'failed') fate.reasons.push(reasonOf(item, result));
+  }
+  return fates.values();
+}
+
+function endOf({ done }: BatchItem, { status, source, output, missing, charge, kept, workflowId }: BatchItemResult) {
+  if (source && output && (status === 'succeeded' || (status === 'skipped' && done && !missing))) return 'done';
+  const isFree = (charge ?? (workflowId === undefined ? 'no' : 'maybe')) === 'no';
+  return status === 'failed' && isFree && !kept ? 'failed' : 'open';
+}
+
+function reasonOf({ source, output }: BatchItem, { code = '', message = '' }: BatchItemResult): string {
+  return `${lastSegment(source)} was not converted to ${output}.\n\n${code}: ${message}\n`;
+}
+
+interface Moving extends Pick<MoveSourcesInput, 'batch' | 'moves'> {
+  writing: Writing;
+}
+
+async function moveSource(files: FileStore, fate: Fate, moving: Moving): Promise<void> {
+  const { source, end, reasons } = fate;
+  const { from, done, failed } = moving.moves;
+  const folder = end === 'done' ? done : end === 'failed' ? failed : undefined;
+  if (folder === undefined) return;
+  const stamp = await stampIfSame(files, fate, moving.writing.signal);
+  if (stamp === undefined) return;
+  const there = within(folder, relativeTo(from, source));
+  await refuseStray(from, source);
+  await refuseStray(folder, there);
+  const advice = `To try again: fileconv batch retry ${moving.batch}`;
+  const reason =
+    end === 'done' ? undefined : [...reasons, `${advice}\n${namedLine}${lastSegment(source)}\n`].join('\n');
+  for (let number = 0; number <= maxNumber; number += 1) {
+    const to = number === 0 ? there : folderOf(there) + encodedName(numberName(lastSegment(there), number), folder);
+    if ((await moveTo(files, { uri: source, to, stamp }, reason, moving.writing)) !== 'taken') return;
+  }
+}
+
+const maxNumber = 9_999;
+
+function encodedName(name: string, folder: string): string {
+  return within(folder, name).slice(folder.length);
+}
+
+/** Its stamp, if it still is what all of its rows were made from. */
+async function stampIfSame(
+  files: FileStore,
+  { source, from }: Fate,
+  signal?: AbortSignal,
+): Promise<string | undefined> {
+  const now = await files.look(source);
+  if (now.kind !== 'file') return undefined;
+  for (const each of from) {
+    const isSame =
+      typeof each === 'string' ? each === now.stamp : await sameContent(files, source, { content: each, signal });
+    if (!isSame) return undefined;
+  }
+  return now.stamp;
+}
+
+/** A folder on the way may be a link to another place, whose files are not ours to move. */
+async function refuseStray(root: string, uri: string): Promise<void> {
+  if (!isLocal(root) || (await leadsInto([toPath(root)], toPath(folderOf(uri))))) return;
+  const message = `${shownFolder(folderOf(uri))} leads out of ${shownFolder(root)} by a link. What is there stays.`;
+  throw new StorageError({ code: 'SOURCE_UNREADABLE', message, uri });
+}
+
+/** Ends the name of a reason beside a source that has failed. */
+const reasonSuffix = '.reason.txt';
+/** Begins its last line: the name that the file had. */
+const namedLine = 'Name: ';
+
+/** With its reason, which is there first: a file without one is not found again. */
+async function moveTo(
+  files: FileStore,
+  move: { uri: string; to: string; stamp: string },
+  reason: string | undefined,
+  writing: Writing,
+): Promise<Moved | undefined> {
+  const { to } = move;
+  // If something is there, it is another file; or a copy that was made before, whose reason is there too.
+  const isExplained = reason === undefined || (await files.look(to)).kind !== 'none';
+  if (!isExplained) {
+    try {
+      // The same text is what an earlier attempt has left.
+      await writeFile(files, to + reasonSuffix, [reason], { writing: { ...writing, attempt: 2 }, onExisting: 'fail' });
+    } catch (error) {
+      if (error instanceof StorageError && error.code === 'DESTINATION_EXISTS') return 'taken';
+      throw error;
+    }
+  }
+  let moved: Moved | undefined;
+  try {
+    moved = await files.move?.(move);
+    return moved;
+  } finally {
+    if (moved !== 'moved' && !isExplained) await files.remove(to + reasonSuffix);
+  }
+}
+
+/**
+ * Moves back what has failed, for another attempt: each file that has its reason beside it, to where it was. What has been put there since
+ * stays. Safe to repeat.
+ * @returns what stays where it is, and why.
+ */
+export async function restoreFailed(files: FileStore, { from, failed }: SourceMoves, signal?: AbortSignal) {
+  const unmoved = new Findings();
+  if (failed === undefined) return unmoved;
+  const reasons: string[] = [];
+  for await (const { relative } of files.walk(failed, { signal })) {
+    if (relative.endsWith(reasonSuffix)) reasons.push(relative);
+  }
+  for (const relative of reasons) {
+    const reason = within(failed, relative);
+    const uri = reason.slice(0, -reasonSuffix.length);
+    const name = nameIn(await text(files.read(reason, { signal })));
+    if (name === undefined || !isNumbered(lastSegment(uri), name)) continue;
+    const to = within(from, relative.replace(/[^/]*$/, '') + name);
+    try {
+      await refuseStray(from, to);
+      const found = await files.look(uri);
+      const moved = found.kind === 'file' ? await files.move?.({ uri, to, stamp: found.stamp }) : undefined;
+      if (moved === 'taken') {
+        unmoved.add(
+          'SOURCE_UNUSABLE',
+          `${shownPath(to)} is there again. What has failed before stays ${shownPath(uri)}.`,
+        );
+      }
+      // An attempt that was killed has left only the reason.
+      if (moved === 'moved' || found.kind === 'none') await files.remove(reason);
+    } catch (error) {
+      if (!(error instanceof StorageError) || error.retryable) throw error;
+      unmoved.add('SOURCE_UNUSABLE', error.message);
+    }
+  }
+  return unmoved;
+}
+
+function nameIn(reason: string): string | undefined {
+  const last = reason.trimEnd().split('\n').at(-1) ?? '';
+  return last.startsWith(namedLine) ? last.slice(namedLine.length) : undefined;
+}
+
+/** Anybody may have written the reason: the file goes back to no other name than its own, without the number that it got here. */
+function isNumbered(name: string, original: string): boolean {
+  const numbers = [...name.matchAll(/ \((\d+)\)/g)].map(([, number]) => Number(number));
+  return name === original || numbers.some((number) => numberName(original, number) === name);
+}

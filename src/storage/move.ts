@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto';
+import { closeSync, linkSync, lstatSync, openSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
+import { lstat, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { cannotRead, cannotWrite, StorageError, systemCode, writing } from './errors';
+import type { FileStore, Moved, MoveOptions } from './file-store';
+import { toPath } from './file-uri';
+import { makeFolder, syncFolder } from './folders';
+import { fileStamp } from './source';
+
+/** Reserves a name until the rename. One that a killed process has left is taken over. */
+const placeholder = 'fileconv is moving a file to this name.\n';
+
+/** In one step within a file system, so that a file is never in two places; across two as a copy. */
+export async function moveLocalFile(options: MoveOptions, store: FileStore): Promise<Moved> {
+  const { uri, to, stamp } = options;
+  const [from, target] = [toPath(uri), toPath(to)];
+  return writing(to, async () => {
+    const seen = await lstat(from, { bigint: true }).catch(() => undefined);
+    if (seen?.isSymbolicLink()) {
+      throw cannotRead(uri, { code: 'SOURCE_UNREADABLE', why: 'it is a symbolic link, which stays where it is.' });
+    }
+    if (!seen || fileStamp(seen) !== stamp) return 'changed';
+    await makeFolder(path.dirname(target));
+    await refuseOwnFolder(from, target, to);
+    if (!claim(target)) return 'taken';
+    try {
+      // Whatever has this name now: a file that has just been put there is found out below, and not lost.
+      renameSync(from, target);
+    } catch (error) {
+      unlinkSync(target);
+      if (systemCode(error) === 'ENOENT') return 'changed';
+      if (systemCode(error) !== 'EXDEV') throw error;
+      return moveByCopy(options, store, () => removeUnchanged(from, stamp));
+    }
+    const now = lstatSync(target, { bigint: true });
+    if (now.ino !== seen.ino || now.mtimeNs !== seen.mtimeNs || now.size !== seen.size) return putBack(target, from);
+    for (const file of [target, from]) await syncFolder(path.dirname(file));
+    return 'moved';
+  });
+}
+
+/** A link or a mount may lead back. */
+async function refuseOwnFolder(from: string, target: string, to: string): Promise<void> {
+  const [one, other] = await Promise.all([from, target].map((file) => stat(path.dirname(file))));
+  if (one?.ino !== other?.ino || one?.dev !== other?.dev) return;
+  const why = 'its folder is, by another name, the one that the file is in. Name another folder.';
+  throw cannotWrite(to, { code: 'DESTINATION_IS_SOURCE', why });
+}
+
+function claim(target: string): boolean {
+  try {
+    const descriptor = openSync(target, 'wx');
+    writeFileSync(descriptor, placeholder);
+    closeSync(descriptor);
+    return true;
+  } catch (error) {
+    if (systemCode(error) !== 'EEXIST') throw error;
+    const found = lstatSync(target);
+    return found.isFile() && found.size === placeholder.length && readFileSync(target, 'utf8') === placeholder;
+  }
+}
+
+function putBack(target: string, from: string): 'changed' {
+  try {
+    linkSync(target, from);
+    unlinkSync(target);
+  } catch (error) {
+    // The file system knows no links; or a third file is there already, and this one stays where it is.
+    if (!lstatSync(from, { throwIfNoEntry: false })) renameSync(target, from);
+    else if (systemCode(error) !== 'EEXIST') throw error;
+  }
+  return 'changed';
+}
+
+/** One tick, so that as good as nothing comes between the look and the removal. */
+function removeUnchanged(file: string, stamp: string): Promise<boolean> {
+  const now = lstatSync(file, { bigint: true, throwIfNoEntry: false });
+  if (!now || fileStamp(now) !== stamp) return Promise.resolve(false);
+  unlinkSync(file);
+  return Promise.resolve(true);
+}
+
+/**
+ * Copies, reads the copy again, and has the file removed if it is still the same. A file with the same bytes counts as the
+ * copy: one that was killed may have made it.
+ */
+export async function moveByCopy(
+  { uri, to, stamp }: MoveOptions,
+  store: FileStore,
+  remove: () => Promise<boolean>,
+): Promise<Moved> {
+  const found = await store.look(uri);
+  if (found.kind !== 'file' || found.stamp !== stamp) return 'changed';
+  const isNew = (await store.look(to)).kind === 'none';
+  const copying = { uri: to, jobKey: `move ${uri}`, attempt: isNew ? 1 : 2, onExisting: 'fail' as const };
+  try {
+    const copy = await store.writeDestination({ ...copying, body: store.read(uri), expectedSize: found.bytes });
+    const hash = createHash('sha256');
+    await pipeline(store.read(to), hash);
+    if (hash.digest('hex') !== copy.sha256) {
+      const why = 'its copy holds other bytes than were written.';
+      throw cannotWrite(to, { code: 'STORAGE_FAILED', why, retryable: true });
+    }
+    if (await remove()) return 'moved';
+  } catch (error) {
+    if (error instanceof StorageError && error.code === 'DESTINATION_EXISTS') return 'taken';
+    if (error instanceof StorageError && error.code !== 'SIZE_MISMATCH') throw error;
+    if (!(error instanceof StorageError)) throw error;
+  }
+  if (isNew) await store.remove(to);
+  return 'changed';
+}

@@ -1,0 +1,101 @@
+import { link, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { createLocalFiles } from '../../src/storage/local-files';
+import { moveByCopy } from '../../src/storage/move';
+import { MemoryFiles } from '../support/memory-files';
+import { cleanUp, failureOf, listFolder, makeFolder, uriOf } from './folder';
+
+/** Beside the rules of the contract: what is particular about a file system, and about a copy. */
+
+afterEach(cleanUp);
+
+const files = createLocalFiles();
+
+async function stampOf(uri: string): Promise<string> {
+  const found = await files.look(uri);
+  return found.kind === 'file' ? found.stamp : '';
+}
+
+async function folders() {
+  const folder = await makeFolder();
+  await mkdir(path.join(folder, 'in'));
+  await writeFile(path.join(folder, 'in', 'a.md'), 'content');
+  const uri = uriOf(folder, 'in/a.md');
+  const move = async (to: string) => files.move?.({ uri, to: uriOf(folder, to), stamp: await stampOf(uri) });
+  return { folder, uri, move };
+}
+
+describe('a local file', () => {
+  it('is moved as it is, with its time, into folders that are made', async () => {
+    const { folder, move } = await folders();
+    const before = await stat(path.join(folder, 'in', 'a.md'));
+    expect(await move('done/deep/a.md')).toBe('moved');
+    const { ino, mtimeMs } = await stat(path.join(folder, 'done/deep/a.md'));
+    expect([ino, mtimeMs]).toEqual([before.ino, before.mtimeMs]);
+    expect(await listFolder(path.join(folder, 'in'))).toEqual([]);
+  });
+
+  it('takes a name that a killed process has reserved', async () => {
+    const { folder, move } = await folders();
+    await mkdir(path.join(folder, 'done'));
+    await writeFile(path.join(folder, 'done', 'a.md'), 'fileconv is moving a file to this name.\n');
+    expect(await move('done/a.md')).toBe('moved');
+    expect(await readFile(path.join(folder, 'done', 'a.md'), 'utf8')).toBe('content');
+  });
+
+  it('is not moved into its own folder by another name, where it would be removed as its own copy', async () => {
+    const { folder, move } = await folders();
+    await symlink('in', path.join(folder, 'done'));
+    expect(await failureOf(move('done/a.md'))).toMatchObject({ code: 'DESTINATION_IS_SOURCE', retryable: false });
+    expect(await readFile(path.join(folder, 'in', 'a.md'), 'utf8')).toBe('content');
+  });
+
+  it('that is a link stays, and so does what it leads to', async () => {
+    const { folder } = await folders();
+    await symlink('a.md', path.join(folder, 'in', 'link.md'));
+    const uri = uriOf(folder, 'in/link.md');
+    const moving = files.move?.({ uri, to: uriOf(folder, 'done/link.md'), stamp: await stampOf(uri) });
+    expect(await failureOf(moving ?? Promise.resolve())).toMatchObject({ code: 'SOURCE_UNREADABLE', retryable: false });
+    expect(await listFolder(path.join(folder, 'in'))).toEqual(['a.md', 'link.md']);
+  });
+
+  it('that has a second name keeps it', async () => {
+    const { folder, move } = await folders();
+    await mkdir(path.join(folder, 'done'));
+    await link(path.join(folder, 'in', 'a.md'), path.join(folder, 'done', 'a.md'));
+    expect(await move('done/a.md')).toBe('taken');
+    expect(await move('done/a (1).md')).toBe('moved');
+    expect(await listFolder(path.join(folder, 'done'))).toEqual(['a (1).md', 'a.md']);
+  });
+});
+
+describe('a move by copy', () => {
+  const [uri, to] = ['memory:///in/a.md', 'memory:///done/a.md'];
+  async function copying(remove: (memory: MemoryFiles) => boolean) {
+    const memory = new MemoryFiles();
+    memory.files.set(uri, Buffer.from('content'));
+    const found = await memory.look(uri);
+    const stamp = found.kind === 'file' ? found.stamp : '';
+    const move = () => moveByCopy({ uri, to, stamp }, memory, () => Promise.resolve(remove(memory)));
+    return { memory, move };
+  }
+  const names = ({ files }: MemoryFiles) => [...files.keys()].sort();
+
+  it('removes the file once the copy is there, also one that was there before', async () => {
+    const { memory, move } = await copying(
+      (all) => all.files.get(to)?.toString() === 'content' && all.files.delete(uri),
+    );
+    memory.files.set(to, Buffer.from('content'));
+    expect(await move()).toBe('moved');
+    expect(names(memory)).toEqual([to]);
+  });
+
+  it('leaves no copy of a file that has changed meanwhile, nor of one whose name is taken', async () => {
+    const { memory, move } = await copying(() => false);
+    expect(await move()).toBe('changed');
+    expect(names(memory)).toEqual([uri]);
+    memory.files.set(to, Buffer.from('other'));
+    expect(await move()).toBe('taken');
+    expect(memory.files.get(to)?.toString()).toBe('other');
+  });
+});

@@ -1,0 +1,118 @@
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { quickPolicies } from '../support/conversion-worker';
+import { answerError } from '../support/stub-service';
+import { counts, sweepsOfEachTest } from '../support/sweeping';
+import { until } from '../support/until';
+
+const { rig, schedule, put, sweep } = sweepsOfEachTest();
+const place = (...names: string[]) => path.join(rig.folder, ...names);
+const moving = (change: Parameters<typeof schedule>[0] = {}) =>
+  schedule({ recursive: true, moveDoneTo: place('done'), moveFailedTo: place('failed'), ...change });
+/** The files of the three folders. */
+async function where() {
+  const filesBelow = async (folder: string) => {
+    const found = await readdir(place(folder), { recursive: true, withFileTypes: true }).catch(() => []);
+    const files = found.filter((each) => each.isFile());
+    return files.map(({ parentPath, name }) => path.relative(place(folder), path.join(parentPath, name))).sort();
+  };
+  return { in: await filesBelow('in'), done: await filesBelow('done'), failed: await filesBelow('failed') };
+}
+
+beforeEach(() => {
+  rig.stub.on('convert/file', (seen, response, stub) => {
+    if (stub.fileOf(seen) === 'bad.md') answerError(response, 200, 'FAILED_CONVERT');
+    else stub.answerAsAlways(seen, response);
+  });
+});
+
+describe('a hot folder', () => {
+  it('is empty behind a sweep: what is converted is done, and what has failed lies beside its reason', async () => {
+    await put('a.md', '# A');
+    await put('deep/b.md', '# B');
+    await put('deep/bad.md', 'damaged');
+    await put('empty.md', '');
+    const name = await moving();
+    expect(await sweep(name)).toMatchObject({ status: 'completed', ...counts, succeeded: 2, failed: 2 });
+    expect(await where()).toEqual({
+      in: [],
+      done: ['a.md', 'deep/b.md'],
+      failed: ['deep/bad.md', 'deep/bad.md.reason.txt', 'empty.md', 'empty.md.reason.txt'],
+    });
+    const reason = await readFile(place('failed', 'deep', 'bad.md.reason.txt'), 'utf8');
+    expect(reason).toContain('bad.md was not converted to pdf.\n\nFAILED_CONVERT: ');
+    expect(reason).toContain(`To try again: fileconv batch retry ${name}\nName: bad.md\n`);
+    expect(await sweep(name)).toMatchObject({ status: 'completed', ...counts });
+    expect(rig.stub.conversions.size).toBe(2);
+  });
+
+  it('takes the same file again, pays nothing for it, and replaces nothing that is done', async () => {
+    await put('a.md', '# A');
+    const name = await moving();
+    await sweep(name);
+    await put('a.md', '# A');
+    expect(await sweep(name)).toMatchObject({ ...counts, skipped: 1 });
+    expect(await where()).toEqual({ in: [], done: ['a (1).md', 'a.md'], failed: [] });
+    await put('a.md', '# Another');
+    expect(await sweep(name)).toMatchObject({ ...counts, succeeded: 1 });
+    expect(await where()).toEqual({ in: [], done: ['a (1).md', 'a (2).md', 'a.md'], failed: [] });
+    expect(await readFile(place('done', 'a (2).md'), 'utf8')).toBe('# Another');
+    expect(rig.stub.conversions.size).toBe(2);
+    // What is not there any more would not be found in `out` either.
+    await put('a.md', '# Another');
+    await rm(place('out'), { recursive: true });
+    expect(await sweep(name)).toMatchObject({ ...counts, skipped: 1, missing: 1 });
+    expect((await where()).in).toEqual(['a.md']);
+  });
+
+  it('keeps a file that was replaced while it was converted, and takes it next time', async () => {
+    await put('a.md', '# A');
+    await put('bad.md', 'damaged');
+    const name = await moving();
+    const hold = rig.stub.hold();
+    const first = sweep(name);
+    await until('both are with the service', () => rig.stub.count('convert/file') === 2);
+    for (const file of ['a.md', 'bad.md']) {
+      await writeFile(place('new'), `# New ${file}`);
+      await rename(place('new'), place('in', file));
+    }
+    hold.letGo();
+    expect(await first).toMatchObject({ ...counts, succeeded: 1, failed: 1 });
+    expect(await where()).toEqual({ in: ['a.md', 'bad.md'], done: [], failed: [] });
+    await sweep(name);
+    expect(await where()).toEqual({ in: [], done: ['a.md'], failed: ['bad.md', 'bad.md.reason.txt'] });
+    expect(await readFile(place('done', 'a.md'), 'utf8')).toBe('# New a.md');
+  });
+
+  it('keeps what may have been charged, until a person decides', async () => {
+    await put('a.md', '# A');
+    rig.stub.loseSubmits();
+    const name = await moving({ policies: { ...quickPolicies, onUnknownOutcome: 'fail' } });
+    for (const kept of [0, 1]) {
+      expect(await sweep(name)).toMatchObject({ ...counts, failed: 1, kept });
+      expect(await where()).toEqual({ in: ['a.md'], done: [], failed: [] });
+    }
+  });
+
+  it('may be one for failures alone, and its folders may lie in it', async () => {
+    await put('a.md', '# A');
+    await put('bad.md', 'damaged');
+    const name = await schedule({ recursive: true, moveFailedTo: place('in', 'failed') });
+    expect(await sweep(name)).toMatchObject({ ...counts, succeeded: 1, failed: 1 });
+    expect((await where()).in).toEqual(['a.md', 'failed/bad.md', 'failed/bad.md.reason.txt']);
+    expect(await sweep(name)).toMatchObject({ ...counts, skipped: 1 });
+  });
+});
+
+it('a file whose folder may not be written stays, is told, and is moved by the next sweep', async () => {
+  await put('a.md', '# A');
+  await writeFile(place('done'), 'in the way');
+  const name = await moving();
+  const { unmoved } = await sweep(name);
+  expect(unmoved).toMatchObject({ files: 1, why: expect.stringContaining('not a folder') as string });
+  expect((await where()).in).toEqual(['a.md']);
+  await rm(place('done'));
+  expect(await sweep(name)).toMatchObject({ ...counts, skipped: 1 });
+  expect(await where()).toEqual({ in: [], done: ['a.md'], failed: [] });
+  expect(rig.stub.conversions.size).toBe(1);
+});

@@ -1,7 +1,7 @@
 import { ApplicationFailure, ApplicationFailureCategory, type MetricMeter } from '@temporalio/common';
+import { classOfEndpoint } from '../contract/endpoints';
 import type { RequestObserver } from '../http/conversion-api';
 import { ConversionApiError } from '../http/errors';
-import { classOf } from '../http/rate-limit/endpoint-class';
 import type { ActivityFailureDetails } from '../shared/activities';
 import {
   jobEnds,
@@ -45,7 +45,7 @@ export class WorkerMetrics {
     const app = this.#label(appName);
     return {
       waited: ({ endpoint, seconds }) =>
-        this.#instruments?.rateLimitWait.record(seconds, { app, class: classOf(endpoint), where: 'line' }),
+        this.#instruments?.rateLimitWait.record(seconds, { app, class: classOfEndpoint(endpoint), where: 'line' }),
       answered: ({ endpoint, status, seconds }) => {
         this.#instruments?.requests.add(1, { app, endpoint, status: statusLabel(status) });
         this.#instruments?.requestSeconds.record(seconds, { app, endpoint });
@@ -65,7 +65,7 @@ export class WorkerMetrics {
       const known = unlisted === true ? undefined : code;
       this.#instruments?.retries.add(1, { app: this.#label(app), step, code: known ?? otherValue });
     } else if (error instanceof ConversionApiError && error.retryAfterSeconds !== undefined) {
-      const labels = { app: this.#label(app), class: classOf(error.endpoint), where: 'away' };
+      const labels = { app: this.#label(app), class: classOfEndpoint(error.endpoint), where: 'away' };
       this.#instruments?.rateLimitWait.record(error.retryAfterSeconds, labels);
     }
   }

@@ -20,6 +20,27 @@ export const endpoints = {
 
 export type Endpoint = (typeof endpoints)[keyof typeof endpoints];
 
+export const endpointClasses = ['upload', 'submit', 'poll', 'download', 'info'] as const;
+
+/** Endpoints that share a limit; the document says only that some, such as uploads, have a stricter one. */
+export type EndpointClass = (typeof endpointClasses)[number];
+
+const classes: Record<Endpoint, EndpointClass> = {
+  [endpoints.uploadFile]: 'upload',
+  [endpoints.convertFile]: 'submit',
+  [endpoints.taskResponse]: 'poll',
+  [endpoints.convertStatus]: 'poll',
+  [endpoints.downloadUrl]: 'download',
+  [endpoints.downloadUrlGet]: 'download',
+  [endpoints.convertFormats]: 'info',
+  [endpoints.convertGraph]: 'info',
+  [endpoints.formatGet]: 'info',
+};
+
+export function classOfEndpoint(endpoint: Endpoint): EndpointClass {
+  return classes[endpoint];
+}
+
 export const includeItems = ['entity', 'payload', 'result'] as const;
 export type IncludeItem = (typeof includeItems)[number];
 

@@ -1,4 +1,4 @@
-import type { EndpointClass } from './endpoint-class';
+import type { EndpointClass } from '../../contract/endpoints';
 import type { RateBucket } from './rate-bucket';
 
 export interface Turn {

@@ -1,5 +1,4 @@
-import type { Endpoint } from '../../contract/endpoints';
-import { classOf, type EndpointClass, endpointClasses } from './endpoint-class';
+import { classOfEndpoint, type Endpoint, type EndpointClass, endpointClasses } from '../../contract/endpoints';
 import type { RateHeaders } from './headers';
 import { type Clocks, WaitingLine, type Turn } from './line';
 import { RateBucket, type Sent } from './rate-bucket';
@@ -58,13 +57,13 @@ export class RateGate {
    */
   enter(endpoint: Endpoint, turn: Turn = {}): Promise<Permit> {
     if (this.#closed) return Promise.reject(this.#closed);
-    const name = classOf(endpoint);
+    const name = classOfEndpoint(endpoint);
     return this.#lineOf(name).enter(name, turn);
   }
 
   /** Blocks this class for a wait that the service gave other than in a header. It says nothing about a window. */
   block(endpoint: Endpoint, seconds: number): void {
-    const name = classOf(endpoint);
+    const name = classOfEndpoint(endpoint);
     const untilMs = this.#clocks.now() + seconds * 1_000;
     if (this.#isJoined(name)) this.#part(name, new RateBucket({ blockedUntilMs: untilMs }));
     this.#lineOf(name).block(untilMs);

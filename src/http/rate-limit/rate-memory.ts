@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import { endpointClasses } from './endpoint-class';
+import { endpointClasses } from '../../contract/endpoints';
 import type { RateMemory } from './rate-gate';
 
 /** `untilMs` is wall-clock time, which may be adjusted; `restMs`, what was left at the time of writing, is not. */

@@ -1,4 +1,4 @@
-import type { EndpointClass } from './endpoint-class';
+import type { EndpointClass } from '../../contract/endpoints';
 import type { RateHeaders } from './headers';
 
 /** A window as the responses of one class report it. */

@@ -1,5 +1,5 @@
 import { type Endpoint, endpoints } from '../../../src/contract/endpoints';
-import { classOf } from '../../../src/http/rate-limit/endpoint-class';
+import { classOfEndpoint } from '../../../src/contract/endpoints';
 import { RateGate, TurnedAway } from '../../../src/http/rate-limit/rate-gate';
 import { SimulatedService } from './simulated-service';
 
@@ -77,8 +77,8 @@ describe('one window over all endpoints', () => {
     const { seen, tookMs } = await run(jobs, () => 'all');
     const answered = new Set<string>();
     for (const { endpoint, throttled } of seen) {
-      expect(throttled && answered.has(classOf(endpoint))).toBe(false);
-      answered.add(classOf(endpoint));
+      expect(throttled && answered.has(classOfEndpoint(endpoint))).toBe(false);
+      answered.add(classOfEndpoint(endpoint));
     }
     const windows = (jobs * steps.length) / 10;
     expect(tookMs).toBeLessThan((windows + 1) * windowMs);
@@ -91,14 +91,14 @@ describe('one window over all endpoints', () => {
 
   it('has all classes take turns', async () => {
     const { seen } = await run(20, () => 'all');
-    const half = seen.slice(0, seen.length / 2).map(({ endpoint }) => classOf(endpoint));
+    const half = seen.slice(0, seen.length / 2).map(({ endpoint }) => classOfEndpoint(endpoint));
     expect(half).toContain('download');
   });
 });
 
 it('windows of their own are all used as if there were no others', async () => {
   const jobs = 20;
-  const { seen, tookMs } = await run(jobs, classOf);
+  const { seen, tookMs } = await run(jobs, classOfEndpoint);
   expect(seen.filter(({ throttled }) => throttled)).toEqual([]);
   // Two downloads a job.
   expect(tookMs).toBeLessThan(((2 * jobs) / 10) * windowMs);

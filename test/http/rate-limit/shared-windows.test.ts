@@ -1,4 +1,4 @@
-import type { EndpointClass } from '../../../src/http/rate-limit/endpoint-class';
+import type { EndpointClass } from '../../../src/contract/endpoints';
 import { type Before, SharedWindows } from '../../../src/http/rate-limit/shared-windows';
 
 const latencyMs = 10;

@@ -1,4 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
+import type { EndpointClass } from 'temporal-file-conversion/contract';
 import { z } from 'zod';
 import { FormatCatalog } from '../engines/formats';
 import type { ServiceDatabase } from '../shared/database';
@@ -7,11 +8,7 @@ import { TaskError } from '../shared/task-error';
 export const plans = ['free', 'premium'] as const;
 export type Plan = (typeof plans)[number];
 
-/** The endpoints that share a limit; section "Limits": some, such as uploads, have a stricter one. */
-export const rateClasses = ['upload', 'submit', 'poll', 'download', 'info'] as const;
-export type RateClass = (typeof rateClasses)[number];
-
-type RateLimits = Readonly<Record<RateClass, number>> & { readonly windowSeconds: number };
+type RateLimits = Readonly<Record<EndpointClass, number>> & { readonly windowSeconds: number };
 
 /** Far above what one machine reaches, so that only an operator who asks for limits meets them. */
 const defaultRateLimits: RateLimits = {

@@ -1,21 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { appendFile } from 'node:fs/promises';
 import path from 'node:path';
+import { type EndpointClass, endpointClasses } from 'temporal-file-conversion/contract';
 import { makeFolder, readIfExists } from 'temporal-file-conversion/storage';
 import { z } from 'zod';
 import { documentVersion, taskPaths } from '../shared/api-version';
 import { messageOf } from '../shared/caught';
 import { checkToml, SettingsFileError } from '../shared/checked-toml';
-import {
-  createPriceList,
-  hashToken,
-  newToken,
-  type Plan,
-  plans,
-  type RateClass,
-  rateClasses,
-  type ServiceApp,
-} from './account';
+import { createPriceList, hashToken, newToken, type Plan, plans, type ServiceApp } from './account';
 import { embeddedAppName } from './embedded-app';
 
 /** The accounts of the service in a TOML file; `docs/service/accounts.md` describes it. */
@@ -71,7 +63,10 @@ function settingsOf(app: AppValues, file: FileValues): Omit<ServiceApp, 'name' |
     uploadLifetimeSeconds: app.limits.upload_lifetime_seconds,
     downloadLifetimeSeconds: app.limits.download_lifetime_seconds,
     // No key of TOML is undefined.
-    rateLimits: { ...(classes as Record<RateClass, number>), ...(windowSeconds !== undefined && { windowSeconds }) },
+    rateLimits: {
+      ...(classes as Record<EndpointClass, number>),
+      ...(windowSeconds !== undefined && { windowSeconds }),
+    },
   };
 }
 
@@ -101,10 +96,10 @@ const prices = z.record(z.string(), count).superRefine((value, context) => {
   }
 });
 
-const ofEachClass = Object.fromEntries(rateClasses.map((rateClass) => [rateClass, positive.optional()]));
+const ofEachClass = Object.fromEntries(endpointClasses.map((rateClass) => [rateClass, positive.optional()]));
 const rateLimits = z.strictObject({
   window_seconds: positive.optional(),
-  ...(ofEachClass as Record<RateClass, z.ZodOptional<typeof positive>>),
+  ...(ofEachClass as Record<EndpointClass, z.ZodOptional<typeof positive>>),
 });
 
 export const appSchema = z.strictObject({

@@ -1,6 +1,7 @@
+import { type EndpointClass, endpointClasses } from 'temporal-file-conversion/contract';
 import type { Log } from 'temporal-file-conversion/messages';
 import { z } from 'zod';
-import { type Account, type RateClass, rateClasses } from '../accounts/account';
+import type { Account } from '../accounts/account';
 import { taskPathOf, taskPaths } from '../shared/api-version';
 import { messageOf } from '../shared/caught';
 import { checkSections, checkToml, readSettingsFile, SettingsFileError } from '../shared/checked-toml';
@@ -22,7 +23,7 @@ const anyFault = {
 const requestFault = {
   ...anyFault,
   endpoint: z.enum(taskPaths, `must be one of ${taskPaths.join(', ')}`).optional(),
-  class: z.enum(rateClasses, `must be one of ${rateClasses.join(', ')}`).optional(),
+  class: z.enum(endpointClasses, `must be one of ${endpointClasses.join(', ')}`).optional(),
 };
 
 const kinds = [
@@ -106,7 +107,7 @@ export class FaultRules {
    * Counts the request for every fault that concerns it. Delays add up; of the faults of the answer the first one counts.
    * @param request.endpoint as `v1/convert/file`.
    */
-  ofRequest(request: { app: FaultyApp; endpoint: string; rateClass: RateClass }) {
+  ofRequest(request: { app: FaultyApp; endpoint: string; rateClass: EndpointClass }) {
     const taskPath = taskPathOf(request.endpoint);
     let delayMs = 0;
     let answer: AnswerFault | undefined;

@@ -1,5 +1,6 @@
 import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify';
-import type { Account, RateClass } from '../accounts/account';
+import type { EndpointClass } from 'temporal-file-conversion/contract';
+import type { Account } from '../accounts/account';
 import type { Accounts } from '../accounts/accounts';
 import { taskPathOf } from '../shared/api-version';
 import { TaskError } from '../shared/task-error';
@@ -7,7 +8,7 @@ import { TaskError } from '../shared/task-error';
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** What a route is to admission: its endpoint, as `v1/convert/file`. */
-    asked?: { readonly endpoint: string; readonly rateClass: RateClass };
+    asked?: { readonly endpoint: string; readonly rateClass: EndpointClass };
   }
 }
 
@@ -36,12 +37,12 @@ export class Admission {
   }
 
   /** Counts a request that no endpoint takes; returns an error when there were too many. */
-  admitStray(request: FastifyRequest, reply: FastifyReply, rateClass: RateClass = 'info'): TaskError | undefined {
+  admitStray(request: FastifyRequest, reply: FastifyReply, rateClass: EndpointClass = 'info'): TaskError | undefined {
     const app = this.accounts.authenticate(request.headers.authorization);
     return app instanceof TaskError ? this.admitAnonymous(request, reply) : this.#count(app, rateClass, reply);
   }
 
-  #count(app: Account, rateClass: RateClass, reply: FastifyReply): TaskError | undefined {
+  #count(app: Account, rateClass: EndpointClass, reply: FastifyReply): TaskError | undefined {
     const { windowSeconds, [rateClass]: limit } = app.rateLimits;
     const { headers, refusal } = judge(this.#apps.take(`${app.appId}/${rateClass}`, { limit, windowSeconds }));
     void reply.headers(headers);

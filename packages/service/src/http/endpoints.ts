@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import { type Endpoint, endpoints } from 'temporal-file-conversion/contract';
+import { classOfEndpoint, type Endpoint, endpoints } from 'temporal-file-conversion/contract';
 import type { z } from 'zod';
-import { type Account, priceOf, type RateClass } from '../accounts/account';
+import { type Account, priceOf } from '../accounts/account';
 import { chooseInput, describeFormat, requireFormat, requireRoute } from '../engines/formats';
 import { contentDisposition, withExtension } from '../files/file-name';
 import { missingFile } from '../files/file-store';
@@ -31,18 +31,17 @@ import {
 
 /** Every endpoint without a file in its request. */
 export function addTaskRoutes(server: FastifyInstance, { versions, admission, context }: RouteOptions): void {
-  serve(endpoints.convertFile, 'submit', requestSchemas.convertFile, convertFile);
-  serve(endpoints.taskResponse, 'poll', requestSchemas.taskResponse, taskResponse);
-  serve(endpoints.downloadUrl, 'download', requestSchemas.dependentTask, downloadUrl);
-  serve(endpoints.convertStatus, 'poll', requestSchemas.dependentTask, convertStatus);
-  serve(endpoints.convertFormats, 'info', requestSchemas.convertFormats, convertFormats);
-  serve(endpoints.formatGet, 'info', requestSchemas.formatGet, formatGet);
-  serve(endpoints.convertGraph, 'info', requestSchemas.convertGraph, convertGraph);
-  serve(endpoints.downloadUrlGet, 'download', requestSchemas.dependentTask, downloadUrlGet);
+  serve(endpoints.convertFile, requestSchemas.convertFile, convertFile);
+  serve(endpoints.taskResponse, requestSchemas.taskResponse, taskResponse);
+  serve(endpoints.downloadUrl, requestSchemas.dependentTask, downloadUrl);
+  serve(endpoints.convertStatus, requestSchemas.dependentTask, convertStatus);
+  serve(endpoints.convertFormats, requestSchemas.convertFormats, convertFormats);
+  serve(endpoints.formatGet, requestSchemas.formatGet, formatGet);
+  serve(endpoints.convertGraph, requestSchemas.convertGraph, convertGraph);
+  serve(endpoints.downloadUrlGet, requestSchemas.dependentTask, downloadUrlGet);
 
   function serve<Schema extends z.ZodType<AnyTaskData>>(
     path: Endpoint,
-    rateClass: RateClass,
     schema: Schema,
     run: (
       request: TaskRequest<z.output<Schema>>,
@@ -51,12 +50,16 @@ export function addTaskRoutes(server: FastifyInstance, { versions, admission, co
   ): void {
     const { limits } = context;
     for (const { url, endpoint } of routesOf(path, versions)) {
-      server.post(url, { config: { asked: { endpoint, rateClass } } }, async (request, reply) => {
-        const caller = callerOf(request, endpoint, admission);
-        const asked = readTaskRequest(dataFieldOf(request, limits), { ...caller, schema, limits });
-        const answer = await runTask(asked, () => run(asked, context));
-        return sendTask(reply, answer, asked, context);
-      });
+      server.post(
+        url,
+        { config: { asked: { endpoint, rateClass: classOfEndpoint(path) } } },
+        async (request, reply) => {
+          const caller = callerOf(request, endpoint, admission);
+          const asked = readTaskRequest(dataFieldOf(request, limits), { ...caller, schema, limits });
+          const answer = await runTask(asked, () => run(asked, context));
+          return sendTask(reply, answer, asked, context);
+        },
+      );
     }
   }
 }

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { EndpointClass } from 'temporal-file-conversion/contract';
 import type { Log } from 'temporal-file-conversion/messages';
-import type { RateClass } from '../accounts/account';
 import type { Accounts } from '../accounts/accounts';
 import { addFaultHooks } from '../faults/fault-hooks';
 import type { Faults } from '../faults/faults';
@@ -34,7 +34,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const { context, accounts, versions, allowRemote, faults, metrics, log } = options;
   const admission = new Admission(accounts);
   /** Every path that takes a POST, with its class. */
-  const paths = new Map<string, RateClass | undefined>();
+  const paths = new Map<string, EndpointClass | undefined>();
   const { limits } = context;
   const server = fastify({
     bodyLimit: limits.maxDataBytes,

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { endpoints } from 'temporal-file-conversion/contract';
+import { classOfEndpoint, endpoints } from 'temporal-file-conversion/contract';
 import { fileExtension, sanitizeFileName } from '../files/file-name';
 import type { ServiceFiles } from '../files/file-store';
 import { routesOf } from '../shared/api-version';
@@ -38,10 +38,14 @@ export function addUploadRoute(server: FastifyInstance, { versions, admission, c
     scope.removeContentTypeParser(multipart);
     scope.addContentTypeParser(multipart, (_request, payload, parsed) => parsed(null, payload));
     for (const { url, endpoint } of routesOf(endpoints.uploadFile, versions)) {
-      scope.post(url, { config: { asked: { endpoint, rateClass: 'upload' } } }, async (request, reply) => {
-        const { upload, task } = await receiveUpload(request, callerOf(request, endpoint, admission), context);
-        return sendTask(reply, task, upload, context);
-      });
+      scope.post(
+        url,
+        { config: { asked: { endpoint, rateClass: classOfEndpoint(endpoints.uploadFile) } } },
+        async (request, reply) => {
+          const { upload, task } = await receiveUpload(request, callerOf(request, endpoint, admission), context);
+          return sendTask(reply, task, upload, context);
+        },
+      );
     }
     done();
   });

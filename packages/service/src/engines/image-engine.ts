@@ -42,17 +42,18 @@ export async function convertImage(request: EngineRequest, input: Buffer): Promi
     const source = sharp(input, { limitInputPixels: maxPixels, animated: paged.has(writer) });
     const metadata = await source.metadata();
     const unread = metadata.format === 'svg' ? describeUndrawn(input.toString('utf8')) : describeFrames(input);
+    const warnings = { ...describeLosses(request, metadata), ...unread };
     if (writer === 'pdf') {
       const { picturesToPdf } = await import('./picture-pages.js');
       const data = await picturesToPdf(request, input, { ...metadata, density: densityOf(metadata) });
-      return { data, warnings: unread };
+      return { data, warnings };
     }
     const { width: was, height } = metadata;
     if (width !== undefined && (width * width * height) / was > maxPixels) throw tooLarge(request);
     const upright = source.autoOrient();
     const sized = width === undefined ? upright : upright.resize({ width });
     const data = await encodePicture(withProperties(sized, request, metadata), request).toBuffer();
-    return { data, warnings: { ...describeLosses(request, metadata), ...unread } };
+    return { data, warnings };
   } catch (error) {
     throw explain(error, request);
   }
@@ -122,7 +123,7 @@ function describeLosses(
     warnings['TRANSPARENCY_LOST'] =
       `${outputFormat} has no transparency; it was replaced by white. Convert to png, webp or avif to keep it.`;
   }
-  if (!paged.has(writer) && (metadata.pages ?? 1) > 1) {
+  if (!paged.has(writer) && writer !== 'pdf' && (metadata.pages ?? 1) > 1) {
     warnings['PAGES_LOST'] =
       `Only the first of ${metadata.pages ?? 1} pages or frames was converted. Convert to pdf or tiff to keep pages, to gif or webp to keep an animation.`;
   }

@@ -131,9 +131,9 @@ describe('pictures', () => {
     expect(Object.keys(warning)).toEqual(['TRANSPARENCY_LOST']);
   });
 
-  it('converts a picture whose extension is wrong, and says so', async () => {
-    const { bytes, warning } = await client.convertToBytes({ name: 'dot.webp', data: tinyPng }, 'png');
-    expect(bytes.subarray(1, 4).toString()).toBe('PNG');
+  it.each(['png', 'pdf'])('converts a picture whose extension is wrong to %s, and says so', async (output) => {
+    const { bytes, warning } = await client.convertToBytes({ name: 'dot.webp', data: tinyPng }, output);
+    expect(bytes.subarray(1, 4).toString()).toBe(output.toUpperCase());
     expect(Object.keys(warning)).toEqual(['INPUT_IS_ANOTHER_FORMAT']);
   });
 });

@@ -166,7 +166,9 @@ async function moveTo(
     moved = await files.move?.(move);
     return moved;
   } finally {
-    if (moved !== 'moved' && !isExplained) await files.remove(to + reasonSuffix);
+    // After a failure a copy may be there, which the next attempt takes for explained.
+    const isLeft = moved === undefined && (await files.look(to)).kind !== 'none';
+    if (moved !== 'moved' && !isExplained && !isLeft) await files.remove(to + reasonSuffix);
   }
 }
 
@@ -199,7 +201,7 @@ export async function restoreFailed(files: FileStore, { from, failed }: SourceMo
         );
       }
       // An attempt that was killed has left only the reason.
-      if (moved === 'moved' || found.kind === 'none') await files.remove(reason);
+      if (moved === 'moved' || (found.kind === 'none' && !found.isUnseen)) await files.remove(reason);
     } catch (error) {
       if (!(error instanceof StorageError) || error.retryable) throw error;
       unmoved.add('SOURCE_UNUSABLE', error.message);
@@ -209,7 +211,12 @@ export async function restoreFailed(files: FileStore, { from, failed }: SourceMo
 }
 
 function nameIn(reason: string): string | undefined {
-  const last = reason.trimEnd().split('\n').at(-1) ?? '';
+  // Not trimmed: a name may end with a space.
+  const last =
+    reason
+      .replace(/\r?\n$/, '')
+      .split('\n')
+      .at(-1) ?? '';
   return last.startsWith(namedLine) ? last.slice(namedLine.length) : undefined;
 }
 

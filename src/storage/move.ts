@@ -9,8 +9,10 @@ import { toPath } from './file-uri';
 import { makeFolder, syncFolder } from './folders';
 import { fileStamp } from './source';
 
-/** Reserves a name until the rename. One that a killed process has left is taken over. */
-const placeholder = 'fileconv is moving a file to this name.\n';
+/** Reserves a name until the rename. One that a killed process has left is taken over for the same file, and for no other. */
+function placeholderOf(file: string): string {
+  return `fileconv is moving ${file} to this name.\n`;
+}
 
 /** In one step within a file system, so that a file is never in two places; across two as a copy. */
 export async function moveLocalFile(options: MoveOptions, store: FileStore): Promise<Moved> {
@@ -23,16 +25,20 @@ export async function moveLocalFile(options: MoveOptions, store: FileStore): Pro
     }
     if (!seen || fileStamp(seen) !== stamp) return 'changed';
     await makeFolder(path.dirname(target));
-    await refuseOwnFolder(from, target, to);
-    if (!claim(target)) return 'taken';
+    const byCopy = () => moveByCopy(options, store, () => removeUnchanged(from, stamp));
+    // Nothing reserves the name of a copy: one that a killed process has made is found there again.
+    if (await isElsewhere(from, target, to)) return byCopy();
+    const placeholder = placeholderOf(from);
+    if (!claim(target, placeholder)) return 'taken';
     try {
       // Whatever has this name now: a file that has just been put there is found out below, and not lost.
       renameSync(from, target);
     } catch (error) {
-      unlinkSync(target);
+      // Another attempt may have moved the file meanwhile, to this very name.
+      if (holds(target, placeholder)) unlinkSync(target);
       if (systemCode(error) === 'ENOENT') return 'changed';
       if (systemCode(error) !== 'EXDEV') throw error;
-      return moveByCopy(options, store, () => removeUnchanged(from, stamp));
+      return byCopy();
     }
     const now = lstatSync(target, { bigint: true });
     if (now.ino !== seen.ino || now.mtimeNs !== seen.mtimeNs || now.size !== seen.size) return putBack(target, from);
@@ -41,15 +47,19 @@ export async function moveLocalFile(options: MoveOptions, store: FileStore): Pro
   });
 }
 
-/** A link or a mount may lead back. */
-async function refuseOwnFolder(from: string, target: string, to: string): Promise<void> {
+/**
+ * Whether it is another file system.
+ * @throws StorageError for the folder itself, to which a link or a mount may lead back.
+ */
+async function isElsewhere(from: string, target: string, to: string): Promise<boolean> {
   const [one, other] = await Promise.all([from, target].map((file) => stat(path.dirname(file))));
-  if (one?.ino !== other?.ino || one?.dev !== other?.dev) return;
+  if (one?.dev !== other?.dev) return true;
+  if (one?.ino !== other?.ino) return false;
   const why = 'its folder is, by another name, the one that the file is in. Name another folder.';
   throw cannotWrite(to, { code: 'DESTINATION_IS_SOURCE', why });
 }
 
-function claim(target: string): boolean {
+function claim(target: string, placeholder: string): boolean {
   try {
     const descriptor = openSync(target, 'wx');
     writeFileSync(descriptor, placeholder);
@@ -57,9 +67,14 @@ function claim(target: string): boolean {
     return true;
   } catch (error) {
     if (systemCode(error) !== 'EEXIST') throw error;
-    const found = lstatSync(target);
-    return found.isFile() && found.size === placeholder.length && readFileSync(target, 'utf8') === placeholder;
+    return holds(target, placeholder);
   }
+}
+
+function holds(target: string, placeholder: string): boolean {
+  const found = lstatSync(target, { throwIfNoEntry: false });
+  const mayBe = found?.isFile() === true && found.size === Buffer.byteLength(placeholder);
+  return mayBe && readFileSync(target, 'utf8') === placeholder;
 }
 
 function putBack(target: string, from: string): 'changed' {

@@ -1,4 +1,6 @@
-import { link, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { existsSync, statSync } from 'node:fs';
+import { link, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { moveByCopy } from '../../src/storage/move';
@@ -35,10 +37,15 @@ describe('a local file', () => {
     expect(await listFolder(path.join(folder, 'in'))).toEqual([]);
   });
 
-  it('takes a name that a killed process has reserved', async () => {
+  it('takes a name that a killed process has reserved for it, and none that is reserved for another', async () => {
     const { folder, move } = await folders();
     await mkdir(path.join(folder, 'done'));
-    await writeFile(path.join(folder, 'done', 'a.md'), 'fileconv is moving a file to this name.\n');
+    const [own, other] = ['in/a.md', 'in/b.md'].map(
+      (name) => `fileconv is moving ${path.join(folder, name)} to this name.\n`,
+    );
+    await writeFile(path.join(folder, 'done', 'a.md'), other ?? '');
+    expect(await move('done/a.md')).toBe('taken');
+    await writeFile(path.join(folder, 'done', 'a.md'), own ?? '');
     expect(await move('done/a.md')).toBe('moved');
     expect(await readFile(path.join(folder, 'done', 'a.md'), 'utf8')).toBe('content');
   });
@@ -66,6 +73,25 @@ describe('a local file', () => {
     expect(await move('done/a.md')).toBe('taken');
     expect(await move('done/a (1).md')).toBe('moved');
     expect(await listFolder(path.join(folder, 'done'))).toEqual(['a (1).md', 'a.md']);
+  });
+});
+
+describe('a local file that moves to another file system', () => {
+  const shared = '/dev/shm';
+  const isOther = statSync(shared, { throwIfNoEntry: false })?.dev !== statSync(tmpdir()).dev;
+  (existsSync(shared) && isOther ? it : it.skip)('counts a copy that a killed process has made', async () => {
+    const { folder, uri } = await folders();
+    const there = await mkdtemp(path.join(shared, 'fileconv-test-'));
+    try {
+      const to = uriOf(there, 'done/a.md');
+      await mkdir(path.join(there, 'done'));
+      await writeFile(path.join(there, 'done', 'a.md'), 'content');
+      expect(await files.move?.({ uri, to, stamp: await stampOf(uri) })).toBe('moved');
+      expect(await listFolder(path.join(folder, 'in'))).toEqual([]);
+      expect(await listFolder(path.join(there, 'done'))).toEqual(['a.md']);
+    } finally {
+      await rm(there, { recursive: true });
+    }
   });
 });
 

@@ -1,4 +1,4 @@
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { quickPolicies } from '../support/conversion-worker';
 import { answerError } from '../support/stub-service';
@@ -92,6 +92,32 @@ describe('a hot folder', () => {
       expect(await sweep(name)).toMatchObject({ ...counts, failed: 1, kept });
       expect(await where()).toEqual({ in: ['a.md'], done: [], failed: [] });
     }
+  });
+
+  it('replaces no result of a source that is done by that of another one', async () => {
+    await put('a.md', '# A');
+    const name = await moving();
+    await sweep(name);
+    await put('a.txt', 'Another');
+    expect(await sweep(name)).toMatchObject({ ...counts, failed: 1, failures: { DESTINATION_TAKEN: 1 } });
+    expect(await where()).toEqual({ in: [], done: ['a.md'], failed: ['a.txt', 'a.txt.reason.txt'] });
+    expect(await readFile(place('failed', 'a.txt.reason.txt'), 'utf8')).toContain('which is the result of a.md.');
+    expect(rig.stub.conversions.size).toBe(1);
+    // Somebody has fetched it.
+    await rm(place('out'), { recursive: true });
+    await rename(place('failed', 'a.txt'), place('in', 'a.txt'));
+    expect(await sweep(name)).toMatchObject({ ...counts, succeeded: 1 });
+    expect((await where()).done).toEqual(['a.md', 'a.txt']);
+  });
+
+  it('converts nothing twice whose new place lies in it by another name', async () => {
+    await symlink('in', place('link'));
+    await put('a.md', '# A');
+    const name = await moving({ from: place('link'), moveDoneTo: place('in', 'done') });
+    expect(await sweep(name)).toMatchObject({ ...counts, succeeded: 1 });
+    expect(await sweep(name)).toMatchObject(counts);
+    expect((await where()).in).toEqual(['done/a.md']);
+    expect(rig.stub.conversions.size).toBe(1);
   });
 
   it('may be one for failures alone, and its folders may lie in it', async () => {

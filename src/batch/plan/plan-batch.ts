@@ -1,11 +1,11 @@
 import { type FileHandle, writeFile } from 'node:fs/promises';
 import type { BatchItem, BatchPlan, BatchSources, Refusal, SourceMoves } from '../../shared/batch';
 import { defined } from '../../shared/defined';
-import type { OnUnknownOutcome } from '../../shared/job';
+import { lastSegment, type OnUnknownOutcome } from '../../shared/job';
 import { defaultPolicies } from '../../shared/policies';
 import { leadsInto } from '../../storage/confine';
 import type { FileStore } from '../../storage/file-store';
-import { toPath } from '../../storage/file-uri';
+import { shownPath, toPath } from '../../storage/file-uri';
 import { openScratchFile } from '../../storage/scratch-file';
 import { type DestinationRules, defaultTemplate, parseTemplate } from '../destinations/resolve';
 import { Ledger } from '../ledger';
@@ -270,6 +270,8 @@ class BatchPlanning {
     const repeated = known && (await repeatRow({ ...asked, stamp, resultBytes }, known, { files, rules, signal }));
     // The very file that was converted: a sweep ended before it moved it, and somebody has fetched the result.
     if (moves?.done && repeated?.done && known?.delivered?.source.stamp === stamp) delete repeated.done.missing;
+    const resultOf = moves?.done && repeated?.replaces && known?.source !== source ? known?.source : undefined;
+    if (resultOf !== undefined) return bad(takenBy(resultOf, row));
     // What was delivered needs no place.
     if (clash && !repeated?.done) return bad(clash);
     if (row.refused && !repeated?.done && !repeated?.kept && !repeated?.earlier) return bad(row.refused, repeated);
@@ -286,16 +288,25 @@ class BatchPlanning {
     return { item: { ...item, ...(seen && !item.refused && { seen }) }, bytes, exists };
   }
 
-  #candidates(ledger: Ledger): Iterable<Candidate> | AsyncIterable<Candidate> {
+  async *#candidates(ledger: Ledger): AsyncGenerator<Candidate> {
     const { files, what, cwd, piped: stdin, out, moves, folder: batchFolder, signal } = this.options;
     const [problems, warnings, unread] = [this.#problems, this.#warnings, this.#unread];
-    if (what === 'last') return candidatesOfLedger(ledger);
-    if ('manifest' in what) return candidatesOfManifest(what, { files, stdin, problems, warnings, signal });
-    const skippedFolders = new Set([
-      batchFolder,
-      ...Object.values(defined({ out, done: moves?.done, failed: moves?.failed })),
-    ]);
-    return candidatesOfSources(what, { files, cwd, stdin, skippedFolders, problems, warnings, unread, signal });
+    if (what === 'last') {
+      yield* candidatesOfLedger(ledger);
+      return;
+    }
+    if ('manifest' in what) {
+      yield* candidatesOfManifest(what, { files, stdin, problems, warnings, signal });
+      return;
+    }
+    const folders = [batchFolder, ...Object.values(defined({ out, done: moves?.done, failed: moves?.failed }))];
+    const skippedFolders = new Set(folders);
+    for (const folder of folders.filter(isLocal)) {
+      const found = await files.look(folder);
+      // It may have another name where it is found, because of a link.
+      if (found.kind === 'folder') skippedFolders.add(found.identity);
+    }
+    yield* candidatesOfSources(what, { files, cwd, stdin, skippedFolders, problems, warnings, unread, signal });
   }
 
   /** Sources that match nothing are most likely mistyped. */
@@ -322,6 +333,12 @@ function folderCheck(root: string): (folder: string) => Promise<boolean> {
 
 function sourcesOf(what: BatchPlan['what']): BatchSources | undefined {
   return typeof what === 'object' && 'sources' in what ? what : undefined;
+}
+
+/** The other source has moved, and its result stands for it: as if both were here. */
+function takenBy(other: string, { shown, destination }: DraftRow): Refusal {
+  const message = `${shown} would become ${shownPath(destination)}, which is the result of ${lastSegment(other)}. Give it another name, or make the schedule again with a --template such as {dir}/{name}.{from}.{ext}.`;
+  return { code: 'DESTINATION_TAKEN', message, isUnclear: true };
 }
 
 /** Whether the end of a run moves the source of a row that gets no job. */

@@ -32,7 +32,7 @@ export interface SourceLookup {
   cwd: string;
   /** Read if `-` is named. */
   stdin?: AsyncIterable<Buffer> | undefined;
-  /** Folders that are not searched unless they are named. */
+  /** Folders that are not searched unless they are named: their URIs and, of local ones, identities. */
   skippedFolders: ReadonlySet<string>;
   /** For what prevents the batch from running. */
   problems: Findings;
@@ -242,11 +242,16 @@ async function* walkFolder(
     if (why !== undefined) onUnreadable(relative, why);
     return why !== undefined;
   };
+  const isSkipped = async (subfolder: string) => {
+    if (skippedFolders.has(subfolder) || !isLocal(subfolder)) return skippedFolders.has(subfolder);
+    const found = await files.look(subfolder);
+    return found.kind === 'folder' && skippedFolders.has(found.identity);
+  };
   const walked = files.walk(folder, {
     maxDepth,
     async enters(relative) {
       const subfolder = asFolder(within(folder, relative));
-      if (!isWanted(relative) || skippedFolders.has(subfolder) || (await isRunFolder(files, subfolder))) return false;
+      if (!isWanted(relative) || (await isSkipped(subfolder)) || (await isRunFolder(files, subfolder))) return false;
       return !isUnfit(relative);
     },
     onUnreadable(relative, reason, isNoFile) {

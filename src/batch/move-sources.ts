@@ -139,6 +139,8 @@ async function refuseStray(root: string, uri: string): Promise<void> {
 
 /** Ends the name of a reason beside a source that has failed. */
 const reasonSuffix = '.reason.txt';
+/** A larger file of such a name is somebody else's. */
+const mostReasonBytes = 1024 * 1024;
 /** Begins its last line: the name that the file had. */
 const namedLine = 'Name: ';
 
@@ -187,10 +189,12 @@ export async function restoreFailed(files: FileStore, { from, failed }: SourceMo
   for (const relative of reasons) {
     const reason = within(failed, relative);
     const uri = reason.slice(0, -reasonSuffix.length);
-    const name = nameIn(await text(files.read(reason, { signal })));
-    if (name === undefined || !isNumbered(lastSegment(uri), name)) continue;
-    const to = within(from, relative.replace(/[^/]*$/, '') + name);
     try {
+      const written = await files.look(reason);
+      if (written.kind !== 'file' || written.bytes > mostReasonBytes) continue;
+      const name = nameIn(await text(files.read(reason, { signal })));
+      if (name === undefined || !isNumbered(lastSegment(uri), name)) continue;
+      const to = within(from, relative.replace(/[^/]*$/, '') + name);
       await refuseStray(from, to);
       const found = await files.look(uri);
       const moved = found.kind === 'file' ? await files.move?.({ uri, to, stamp: found.stamp }) : undefined;

@@ -55,3 +55,12 @@ it('a name that ends with a space is restored as it was', async () => {
   await restoreFailed(files, moves);
   expect(names()).toEqual([source]);
 });
+
+it('what somebody has put there under the name of a reason is left alone, however large', async () => {
+  const { files, sweep, names } = failedRun('a.md');
+  await sweep();
+  files.files.set(`${moves.failed}b.md.reason.txt`, Buffer.alloc(2 ** 20 + 1, 'Name: b.md\n'));
+  files.files.set(`${moves.failed}b.md`, Buffer.from('b'));
+  await restoreFailed(files, moves);
+  expect(names()).toEqual([`${moves.failed}b.md`, `${moves.failed}b.md.reason.txt`, `${moves.from}a.md`]);
+});

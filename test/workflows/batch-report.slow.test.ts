@@ -190,6 +190,31 @@ describe('the page of a batch that runs', () => {
     expect(await pagesOf(run)).toBeGreaterThanOrEqual(before + 2);
   });
 
+  it('tells soon that the batch is held up, however long the next page could wait before', async () => {
+    const held = rig.stub.hold();
+    const run = await planRun(rig.folder, 3, {
+      request: { window: 1 },
+      change: (row) => (row.item === 1 ? { ...row, source: `${row.source}.gone` } : row),
+    });
+    const now = Date.now();
+    const last = page({
+      everyMs: 5_000,
+      written: 59,
+      at: now,
+      told: 'running  0',
+      pace: { at: now - 60_000, ended: 0 },
+    });
+    const handle = await startRun(rig.client, run.request, {}, { page: last });
+    await until('a pause before the next page', async () =>
+      (await rig.events(run.name)).some((event) => event.timerStartedEventAttributes),
+    );
+    await handle.pause();
+    await shows(run, 'It waits for somebody who resumes it');
+    await handle.resume();
+    held.letGo();
+    await endBatch(handle, run);
+  });
+
   it('costs a batch nothing that ends soon', async () => {
     const run = await planRun(rig.folder, 3);
     await runBatch(rig.client, run);

@@ -241,10 +241,15 @@ function endedRow(row: LedgerRow, result: BatchItemResult): LedgerRow {
   }
   // Done before, refused, or never started: what the run was planned with still applies.
   if (workflowId === undefined) return { ...row, status };
+  const owed = owedOf(result, options);
+  if (owed?.taskId !== undefined) {
+    const toldBefore = owed.taskId === row.owed?.taskId ? row.owed.vcredits : undefined;
+    Object.assign(owed, defined({ vcredits: result.vcredits ?? toldBefore }));
+  }
   return defined({
     ...known,
     delivered: before,
-    owed: owedOf(result, options),
+    owed,
     ...(row.seen && refusalOf(row.seen, result)),
   });
 }

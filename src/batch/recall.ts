@@ -39,7 +39,7 @@ export async function recallLeft(
   { files, rules, signal }: { files: FileStore; rules: RepetitionRules; signal?: AbortSignal | undefined },
 ): Promise<Recalled> {
   const content = await contentAsLeft(asked, left, { files, signal });
-  const { charge, delivered, taskId, source, possiblyChargedExtra } = left;
+  const { charge, delivered, taskId, source, possiblyChargedExtra, vcredits } = left;
   // A task of unknown content may be of another one.
   const task = source || asked.source === undefined ? taskId : undefined;
   const decision = decideRepetition(defined({ charge, delivered, taskId: task }), {
@@ -57,7 +57,7 @@ export async function recallLeft(
     case 'keep':
       return { kind: 'keep', outcome: left.outcome ?? lostOutcome(left) };
     case 'fetch':
-      return { kind: 'start', earlier: defined({ charge, taskId: task, source, possiblyChargedExtra }) };
+      return { kind: 'start', earlier: defined({ charge, taskId: task, source, possiblyChargedExtra, vcredits }) };
     case 'convert':
       // The mark stays with the content.
       if (decision.isMarked)

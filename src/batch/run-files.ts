@@ -59,6 +59,7 @@ export const earlierSchema = z.object({
   charge,
   taskId: z.string().exactOptional(),
   source: sourceContent.exactOptional(),
+  vcredits: z.number().nonnegative().exactOptional(),
   delivered: marked.exactOptional(),
   possiblyChargedExtra: z.int().positive().exactOptional(),
 }) satisfies z.ZodType<EarlierRuns>;

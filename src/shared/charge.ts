@@ -25,6 +25,8 @@ export interface EarlierRuns {
   taskId?: string;
   /** What was uploaded for that task, where known. */
   source?: SourceContent;
+  /** Price of that task, if a run of the batch has told it: no other tells it again. */
+  vcredits?: number;
   /** The task's result was delivered and has since gone: it is fetched, or nothing is done. */
   delivered?: true;
   /** Conversions that may have been charged beside the one of `charge`. Absent: none. Never reset. */

@@ -1,6 +1,10 @@
 import type { EarlierRuns } from './charge';
 
 type Charged = Partial<Pick<EarlierRuns, 'charge' | 'taskId' | 'possiblyChargedExtra'>>;
+interface Spent extends Charged {
+  vcredits?: number | undefined;
+  requests?: number | undefined;
+}
 
 /** What conversions cost at most: what the service told, and for each open submit as much as the dearest of them. */
 export class Spending {
@@ -11,11 +15,14 @@ export class Spending {
   }
 
   /** @param earlier what earlier runs left: their open submits are counted with them. */
-  add({ vcredits = 0, ...left }: Charged & { vcredits?: number | undefined }, earlier: Charged | undefined): void {
+  add({ vcredits = 0, requests, ...left }: Spent, earlier: Charged | undefined): void {
     const { sum } = this;
-    const opened = Math.max(openSubmits(left) - openSubmits(earlier), 0);
-    // One that an earlier run was charged for is fetched, or kept.
-    const isCharged = left.charge === 'yes' && (earlier?.charge !== 'yes' || left.taskId !== earlier.taskId);
+    const isOther = earlier?.charge !== 'yes' || left.taskId !== earlier.taskId;
+    // A task that the service has lost is open from now on, and an earlier run was charged for it.
+    const lost = isOther && earlier?.charge === 'yes' ? 1 : 0;
+    const opened = Math.max(openSubmits(left) - openSubmits(earlier) - lost, 0);
+    // What an earlier run was charged for is fetched, or kept; a job that has sent nothing has found it done.
+    const isCharged = left.charge === 'yes' && isOther && requests !== 0;
     sum.told += vcredits;
     sum.dearest = Math.max(sum.dearest, vcredits);
     sum.open += opened;

@@ -7,7 +7,7 @@ import { loadConfig } from '../../packages/cli/src/config/load-config';
 import { BatchDesk } from '../support/batch-desk';
 import { endBatch, planRun, runBatch, runsOf, startRun, type Run } from '../support/batches';
 import { rigOfEachTest } from '../support/conversion-worker';
-import { cut } from '../support/stub-service';
+import { answerCompleted, answerError, cut } from '../support/stub-service';
 import { until } from '../support/until';
 import type { BatchReport } from '../../src/batch/report/report';
 import type { ConversionBatchResult } from '../../src/shared/batch';
@@ -107,6 +107,48 @@ it('tells for good which conversions may have been charged twice, however often 
   }
 });
 
+describe('the receipts of all runs add up', () => {
+  const receiptOf = async ({ result }: Awaited<ReturnType<BatchDesk['run']>>) =>
+    (await reportOf(fileURLToPath(result.folder ?? ''))).receipt;
+  const none = { charged: { conversions: 0, vcredits: 0 }, possiblyCharged: { conversions: 0, vcreditsAtMost: 0 } };
+  const one = { ...none, charged: { conversions: 1, vcredits: 1 }, notCharged: { files: 0 } };
+
+  it.each([
+    ['fetched, in the third run alone', false, { ...none, notCharged: { files: 1 } }],
+    ['lost by the service, and converted again', true, one],
+  ])('when what is paid for is %s', async (_, isLost, last) => {
+    const desk = new BatchDesk(rig);
+    await desk.put('1.md');
+    const result = desk.output('1.pdf');
+    await mkdir(path.dirname(result), { recursive: true });
+    const lost = new Set<string>();
+    const isTaken = { now: true };
+    rig.stub.on('task/response', async (seen, response) => {
+      const id = String(seen.data['connector']);
+      if (isTaken.now) await writeFile(result, 'mine');
+      if (lost.has(id)) answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK');
+      else answerCompleted(response, id);
+    });
+    expect(await receiptOf(await desk.run())).toEqual(one);
+    await rm(result);
+    expect(await receiptOf(await desk.run())).toEqual({ ...none, notCharged: { files: 1 } });
+    await rm(result);
+    isTaken.now = false;
+    if (isLost) for (const id of rig.stub.conversions.keys()) lost.add(id);
+    expect(await receiptOf(await desk.run())).toEqual(last);
+    expect(rig.stub.count('convert/file')).toBe(isLost ? 2 : 1);
+  });
+
+  it('when the job of a row finds that another one has done its work', async () => {
+    const desk = new BatchDesk(rig);
+    await desk.put('1.md');
+    const { result } = await desk.run();
+    await rm(new URL('..', result.folder), { recursive: true });
+    expect(await receiptOf(await desk.run())).toEqual({ ...none, notCharged: { files: 1 } });
+    expect(rig.stub.count('convert/file')).toBe(1);
+  });
+});
+
 describe('the page of a batch that runs', () => {
   const everyMs = 50;
   const page = (more: object = {}) => ({ everyMs, written: 0, at: 0, told: '', pace: { at: 0, ended: 0 }, ...more });
@@ -146,6 +188,31 @@ describe('the page of a batch that runs', () => {
     expect(await textOf(run)).not.toMatch(/<script|http-equiv="refresh"/);
     // The window is no news.
     expect(await pagesOf(run)).toBeGreaterThanOrEqual(before + 2);
+  });
+
+  it('tells soon that the batch is held up, however long the next page could wait before', async () => {
+    const held = rig.stub.hold();
+    const run = await planRun(rig.folder, 3, {
+      request: { window: 1 },
+      change: (row) => (row.item === 1 ? { ...row, source: `${row.source}.gone` } : row),
+    });
+    const now = Date.now();
+    const last = page({
+      everyMs: 5_000,
+      written: 59,
+      at: now,
+      told: 'running  0',
+      pace: { at: now - 60_000, ended: 0 },
+    });
+    const handle = await startRun(rig.client, run.request, {}, { page: last });
+    await until('a pause before the next page', async () =>
+      (await rig.events(run.name)).some((event) => event.timerStartedEventAttributes),
+    );
+    await handle.pause();
+    await shows(run, 'It waits for somebody who resumes it');
+    await handle.resume();
+    held.letGo();
+    await endBatch(handle, run);
   });
 
   it('costs a batch nothing that ends soon', async () => {

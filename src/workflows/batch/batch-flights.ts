@@ -10,6 +10,7 @@ import {
 } from '@temporalio/workflow';
 import type { BatchItem, ConversionBatchInput } from '../../shared/batch';
 import type { JobOutcome, PlacedItem, SeenJob } from '../../shared/batch-activities';
+import { defined } from '../../shared/defined';
 import { jobSummary, type ConversionJobInput, type SharedUpload } from '../../shared/job';
 import { jobIdOf, numberedDestination } from '../../shared/job-id';
 import { outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../../shared/job-outcome';
@@ -331,11 +332,13 @@ export class BatchFlights {
     const { item, startedAt, workflowId, runId, step, earlier } = flight;
     if (!this.flights.delete(item)) return;
     const isOurs = step.kind !== 'blocked' && step.kind !== 'looking' && runId !== undefined;
+    // An earlier run has told the price of the task that this one has fetched.
+    const isPriced = earlier?.vcredits !== undefined && outcome.taskId === earlier.taskId;
     const result = {
       item,
       // Without a job, the charge of earlier ones still counts.
       ...(outcome.charge === undefined && earlier && rowOfEarlier(earlier)),
-      ...outcome,
+      ...(isPriced ? defined({ ...outcome, vcredits: undefined }) : outcome),
       ...(isOurs && { workflowId, runId }),
       startedAt,
       durationMs: Date.now() - startedAt,

@@ -35,7 +35,8 @@ export function noPage(at: number, ended: number): CarriedPage {
  */
 export class LivePage {
   private isWriting = false;
-  private isTimed = false;
+  /** When the next look is due that a timer has been started for. */
+  private timedAt = Infinity;
   private isResting = false;
   private wasHeld = false;
 
@@ -64,11 +65,12 @@ export class LivePage {
       this.isWriting = true;
       Object.assign(carried, { written: carried.written + 1, at: now, told, pace: { at: now, ended } });
       void this.write({ ...state, at: now, ...(perSecond !== undefined && { perSecond }) });
-    } else if (!this.isTimed && (carried.written > 0 || (isHeld && state.status !== 'stopping'))) {
+    } else if (now + dueMs < this.timedAt && (carried.written > 0 || (isHeld && state.status !== 'stopping'))) {
       // Before the first page there is no timer, which most batches would not live to see, unless a long silence may follow.
-      this.isTimed = true;
+      const at = (this.timedAt = now + dueMs);
       void sleep(dueMs, { summary: 'before the next page of the report' }).then(() => {
-        this.isTimed = false;
+        // An earlier one may have been started since.
+        if (this.timedAt === at) this.timedAt = Infinity;
         this.options.onDue();
       });
     }

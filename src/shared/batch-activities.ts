@@ -94,6 +94,8 @@ export interface RunningBatch extends BatchState {
   at: number;
   /** Items that ended per second, lately. */
   perSecond?: number;
+  /** Why the batch has failed: it has no report, and this is its last page. */
+  failure?: string;
 }
 
 export interface WriteBatchReportResult {

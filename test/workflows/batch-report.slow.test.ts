@@ -215,6 +215,23 @@ describe('the page of a batch that runs', () => {
     await endBatch(handle, run);
   });
 
+  it('says at last why the batch has failed, and is looked at no more', async () => {
+    const held = rig.stub.hold();
+    const run = await planRun(rig.folder, 2, {
+      change: (row) => (row.item === 1 ? { ...row, source: `${row.source}.gone` } : row),
+    });
+    const handle = await startRun(rig.client, run.request, {}, { page: page() });
+    await shows(run, '1 of 2 files done, 1 failed.');
+    const [part = ''] = await readdir(inRun(run, 'parts'));
+    await writeFile(inRun(run, `parts/${part}`), 'damaged\n\n');
+    held.letGo();
+    await expect(handle.result()).rejects.toThrow();
+    const text = await textOf(run);
+    expect(text).toMatch(/<h2>The batch has failed<.h2>\s*<p>.*parts/);
+    expect(text).toContain('Batch report · failed');
+    expect(text).not.toMatch(/<script|http-equiv="refresh"/);
+  });
+
   it('costs a batch nothing that ends soon', async () => {
     const run = await planRun(rig.folder, 3);
     await runBatch(rig.client, run);

@@ -21,24 +21,25 @@ const followingElement = Markup.constant(`<script>${following}</script>`);
 
 /** @param timeZone Default: this machine's. */
 export function renderPage(report: BatchReport, timeZone?: string): string {
+  const isFollowed = report.running !== undefined && report.running.failure === undefined;
   const page = html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
-        <meta http-equiv="Content-Security-Policy" content="${report.running ? policies.running : policies.ended}" />
+        <meta http-equiv="Content-Security-Policy" content="${isFollowed ? policies.running : policies.ended}" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="referrer" content="no-referrer" />
         <meta name="robots" content="noindex" />
         <title>${report.batch}: ${headlineOf(report).text}</title>
         ${styleElement}
-        ${report.running && html`<noscript><meta http-equiv="refresh" content="${followSeconds}" /></noscript>`}
+        ${isFollowed && html`<noscript><meta http-equiv="refresh" content="${followSeconds}" /></noscript>`}
       </head>
       <body>
         <main>
-          ${summary(report, timeZone)} ${waits(report, timeZone)} ${notes(report)} ${receipt(report)} ${pace(report)}
-          ${formats(report)} ${failures(report)} ${warned(report)} ${skipped(report)} ${footer(report)}
+          ${summary(report, timeZone)} ${failure(report)} ${waits(report, timeZone)} ${notes(report)} ${receipt(report)}
+          ${pace(report)} ${formats(report)} ${failures(report)} ${warned(report)} ${skipped(report)} ${footer(report)}
         </main>
-        ${report.running && followingElement}
+        ${isFollowed && followingElement}
       </body>
     </html>`;
   return `${page.text}\n`;
@@ -55,7 +56,7 @@ function summary(report: BatchReport, timeZone: string | undefined): Markup {
   );
   const read = bytes.source > 0 ? `${fileSize(bytes.source)} → ` : '';
   return html`<header class="card">
-    <p class="quiet">Batch report · ${status}</p>
+    <p class="quiet">Batch report · ${running?.failure === undefined ? status : 'failed'}</p>
     <h1><bdi>${batch}</bdi></h1>
     <p class="verdict ${verdict}">${text}</p>
     ${detail !== '' && html`<p class="quiet">${detail}</p>`} ${states(report)}
@@ -71,7 +72,8 @@ function summary(report: BatchReport, timeZone: string | undefined): Markup {
   </header> `;
 }
 
-function asOf({ batch }: BatchReport, { at }: Running, timeZone: string | undefined): Markup {
+function asOf({ batch }: BatchReport, { at, failure }: Running, timeZone: string | undefined): Markup {
+  if (failure !== undefined) return html`<p class="quiet">As of ${shownAt(at, timeZone)}.</p>`;
   return html`<p class="quiet">
       As of ${shownAt(at, timeZone)}. This page is written again when something has changed, and not for each file. If
       it stays as it is, this says why, also when no worker runs: <code>fileconv batch status ${shellWord(batch)}</code>
@@ -79,6 +81,16 @@ function asOf({ batch }: BatchReport, { at }: Running, timeZone: string | undefi
     <p class="quiet" id="follow" hidden>
       <label><input type="checkbox" checked /> Look for news every ${followSeconds} seconds</label>
     </p>`;
+}
+
+/** Why a batch has failed as a whole. */
+function failure({ batch, running }: BatchReport): Markup | undefined {
+  if (running?.failure === undefined) return undefined;
+  return html`<section class="note">
+    <h2>The batch has failed</h2>
+    <p>${Markup.withCode(running.failure)}</p>
+    <p>What is converted stands. What to do: <code>fileconv batch status ${shellWord(batch)}</code></p>
+  </section> `;
 }
 
 /** What stands in the way of a batch that runs. */

@@ -102,6 +102,8 @@ export interface Running {
   /** Absent while nobody knows. */
   leftMs?: number;
   waits?: WaitsFor;
+  /** Why the batch has failed as a whole: nothing follows. */
+  failure?: string;
 }
 
 /** Why a batch makes no progress. Times are milliseconds since the epoch. */
@@ -236,7 +238,8 @@ export class Tally {
       group.count = Math.max(group.count, count);
     }
     const counts = { items, succeeded, failed, skipped, cancelled };
-    const running = { at, inFlight, waiting, ...defined({ leftMs: leftMs(state, perSecond), waits }) };
+    const told = defined({ leftMs: leftMs(state, perSecond), waits, failure: state.failure });
+    const running = { at, inFlight, waiting, ...told };
     const report = this.report(batch, { state: { ...state, durationMs: at - startedAt }, files });
     return { ...report, counts, vcredits, requests, running };
   }

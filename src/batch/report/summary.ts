@@ -108,7 +108,8 @@ export function headlineOf(report: BatchReport): Headline {
   const { items, succeeded, failed, skipped, cancelled } = counts;
   const { unconvertible = 0, missing = 0 } = report;
   const there = skipped - unconvertible - missing;
-  const verdict = failed > 0 ? 'bad' : running || cancelled > 0 || report.leftOut ? 'open' : 'good';
+  const verdict =
+    failed > 0 || running?.failure !== undefined ? 'bad' : running || cancelled > 0 || report.leftOut ? 'open' : 'good';
   return { verdict, text: text(), detail: detail() };
 
   function text(): string {

@@ -67,9 +67,14 @@ export async function writeRunningPage(
 ): Promise<void> {
   const { batch, state, waits, timeZone, writing } = options;
   const { uris, shown, tally } = settle(options, { ...state, durationMs: state.at - state.startedAt });
-  for await (const { item, result } of readRows(files, options, writing.signal)) {
-    const ended = result ?? (isPassedOver(item) ? withoutJob(item) : undefined);
-    tally.add({ item, ...(ended && { result: ended }) });
+  try {
+    for await (const { item, result } of readRows(files, options, writing.signal)) {
+      const ended = result ?? (isPassedOver(item) ? withoutJob(item) : undefined);
+      tally.add({ item, ...(ended && { result: ended }) });
+    }
+  } catch (error) {
+    // These files may be why the batch has failed.
+    if (state.failure === undefined || !(error instanceof RunFileError)) throw error;
   }
   const page = renderPage(tally.progress(batch, { state, files: shown, waits }), timeZone);
   await writeFile(files, uris.html, unlessEnded(), { writing });

@@ -358,6 +358,7 @@ class ConversionBatch implements ControlledBatch {
 
   private async finish(): Promise<ConversionBatchResult> {
     const result = await this.conclude().catch(async (error: unknown) => {
+      await this.page?.failed(this.state(), error);
       await this.notices.failed(error);
       throw error;
     });

@@ -87,6 +87,14 @@ export class LivePage {
     if (this.isWriting) await condition(() => !this.isWriting, restMs);
   }
 
+  /** Says on the page, if there is one, that no other will follow. */
+  async failed(state: BatchState, error: unknown): Promise<void> {
+    if (this.carried.written === 0) return;
+    await this.rest();
+    const cause = unwrap(error);
+    await this.put({ ...state, at: Date.now(), failure: cause instanceof Error ? cause.message : String(cause) });
+  }
+
   private perSecond(now: number, ended: number): number | undefined {
     const { at, ended: before } = this.carried.pace;
     return now - at < leastPaceMs ? undefined : ((ended - before) * 1_000) / (now - at);
@@ -100,12 +108,20 @@ export class LivePage {
   private async write(state: RunningBatch): Promise<void> {
     try {
       await this.options.flush();
-      if (!this.isResting) await pageSteps['conversion.writeBatchReport'](reportInput(state, this.options));
+      if (!this.isResting) await this.put(state);
     } catch (error) {
-      log.warn('The page of a running batch could not be written', { error: String(unwrap(error)) });
+      log.warn('The results so far could not be written', { error: String(unwrap(error)) });
     } finally {
       this.isWriting = false;
       this.options.onDue();
+    }
+  }
+
+  private async put(state: RunningBatch): Promise<void> {
+    try {
+      await pageSteps['conversion.writeBatchReport'](reportInput(state, this.options));
+    } catch (error) {
+      log.warn('The page of a running batch could not be written', { error: String(unwrap(error)) });
     }
   }
 }

@@ -258,12 +258,20 @@ async function openServerLog(wanted?: string) {
   };
 }
 
+/** Ports that were chosen in this process: two parts of a stack never get the same one, though nothing listens there yet. */
+const chosen = new Set<number>();
+
 /**
  * A port of 127.0.0.1 on which nothing listens now. Another process can take it before it is used: whoever uses it must
  * be ready to try another one.
  */
-export function freePort(): Promise<number> {
-  return listenBriefly(0);
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = await listenBriefly(0);
+    if (chosen.has(port)) continue;
+    chosen.add(port);
+    return port;
+  }
 }
 
 async function isPortFree(port: number): Promise<boolean> {
@@ -275,7 +283,9 @@ async function isPortFree(port: number): Promise<boolean> {
 
 /** `preferred`, or another port when something listens there. */
 export async function portNear(preferred: number): Promise<number> {
-  return (await isPortFree(preferred)) ? preferred : freePort();
+  if (!(await isPortFree(preferred))) return freePort();
+  chosen.add(preferred);
+  return preferred;
 }
 
 async function listenBriefly(port: number): Promise<number> {

@@ -42,10 +42,15 @@ export async function convertImage(request: EngineRequest, input: Buffer): Promi
     const source = sharp(input, { limitInputPixels: maxPixels, animated: paged.has(writer) });
     const metadata = await source.metadata();
     const unread = metadata.format === 'svg' ? describeUndrawn(input.toString('utf8')) : describeFrames(input);
-    const warnings = { ...describeLosses(request, metadata), ...unread };
+    const values = await measuredValues(source, metadata);
+    const warnings = { ...describeLosses(request, metadata), ...unread, ...values?.warnings };
+    if (values) source.linear(values.factor, values.offset);
     if (writer === 'pdf') {
       const { picturesToPdf } = await import('./picture-pages.js');
-      const data = await picturesToPdf(request, input, { ...metadata, density: densityOf(metadata) });
+      const data = await picturesToPdf(request, values ? await source.png().toBuffer() : input, {
+        ...metadata,
+        density: densityOf(metadata),
+      });
       return { data, warnings };
     }
     const { width: was, height } = metadata;
@@ -57,6 +62,26 @@ export async function convertImage(request: EngineRequest, input: Buffer): Promi
   } catch (error) {
     throw explain(error, request);
   }
+}
+
+/**
+ * How grey values that were measured (elevations, densities: floating point, or 32 bits) are to become shades, of which sharp would take
+ * all below 1 for black and all above 255 for white.
+ */
+async function measuredValues(source: Sharp, { depth, channels, space }: Metadata) {
+  if (channels > 2 || /^(u?char|u?short)$/.test(depth)) return undefined;
+  const raw = await source.clone().raw({ depth: 'float' }).toBuffer();
+  let [min, max] = [Infinity, -Infinity];
+  for (const value of new Float32Array(raw.buffer, raw.byteOffset, raw.length / 4)) {
+    if (value < min && value !== -Infinity) min = value;
+    if (value > max && value !== Infinity) max = value;
+  }
+  const factor = (space === 'grey16' ? 65_535 : 255) / (max - min || 1);
+  const range = `${Number(min.toPrecision(6))} to ${Number(max.toPrecision(6))}`;
+  const warnings = {
+    VALUES_SCALED: `The picture holds measured values from ${range}, which are shown as black to white.`,
+  };
+  return { factor, offset: -min * factor, warnings };
 }
 
 /** What is no pixel and matters in print: how large the picture is, its colours, and how finely they are told, and what the camera said of it. */

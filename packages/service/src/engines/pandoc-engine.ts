@@ -4,6 +4,7 @@ import {
   type EngineRequest,
   type Converted,
   loadEngine,
+  fewOf,
   oneLine,
   failureReason,
   type Warnings,
@@ -228,16 +229,24 @@ function describeWarnings(reports: readonly PandocWarning[], from: string): Warn
   const warnings = describeCommands(
     from === 'latex' ? reports : reports.filter(({ type }) => type !== 'SkippedContent'),
   );
-  const missing: string[] = [];
+  const [missing, templates]: [string[], string[]] = [[], []];
   let [unknown, vectors] = [0, 0];
   for (const report of reports) {
     if (report.verbosity !== 'WARNING' || ignoredWarnings.has(report.type)) continue;
     const name = report.type.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toUpperCase();
     const isUnknown = report.pretty.includes('image is not a jpeg or png');
-    if (report.type === 'CouldNotConvertImage') vectors += 1;
+    // What the filter has found.
+    if (report.type === 'ScriptingWarning') templates.push(report.message ?? '');
+    else if (report.type === 'CouldNotConvertImage') vectors += 1;
     else if (report.type === 'CouldNotFetchResource' && isUnknown) unknown += 1;
     else if (report.type === 'CouldNotFetchResource') missing.push(report.path ?? 'an image');
     else warnings[name] ??= oneLine(report.pretty);
+  }
+  const withText = templates.filter((each) => each.includes('|'));
+  if (withText.length > 0) {
+    const names = new Set(withText.map((each) => `${each.split(/[|\n]/, 1)[0]?.trim()}}}`));
+    warnings['TEMPLATES_LOST'] =
+      `${withText.length} template(s) of a wiki are not in the result, nor is the text in them: ${fewOf([...names])}. Convert the page that the wiki shows, saved as html.`;
   }
   if (vectors > 0) {
     warnings['COULD_NOT_CONVERT_IMAGE'] =

@@ -106,6 +106,14 @@ function Note(note)
   return note
 end`;
 
+/** Templates of a wiki, whose text stands elsewhere, are left out by every writer but these. */
+const withTemplates = /^(markdown|mediawiki)$/;
+const templates = `
+function RawInline(raw)
+  if raw.format == 'mediawiki' then pandoc.log.warn(raw.text) end
+end
+RawBlock = RawInline`;
+
 /** The filter for a document that is read by one and written by the other; undefined when it needs none. */
 export function filterFor({ reader, writer }: { reader: string; writer: string }): string | undefined {
   const hasNone = withoutAnyCaptions.test(writer);
@@ -131,5 +139,6 @@ export function filterFor({ reader, writer }: { reader: string; writer: string }
   if (writer === 'asciidoc') parts.push(flatNotes);
   if (writer === 'pptx') parts.push(divisions);
   if (reader === 'latex' && !withCitations.test(writer)) parts.push(citations);
+  if (reader === 'mediawiki' && !withTemplates.test(writer)) parts.push(templates);
   return parts.length === 0 ? undefined : parts.join('');
 }

@@ -4,6 +4,7 @@ declare module 'pandoc-wasm' {
     type: string;
     verbosity: string;
     pretty: string;
+    message?: string;
     path?: string;
     contents?: string | { c?: unknown };
     line?: number;

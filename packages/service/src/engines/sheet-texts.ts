@@ -29,7 +29,8 @@ export async function shownTexts(
   return ifReadable(input, type, (book) => {
     const areas = printAreasOf(book, type === 'ods' ? textOfPart(input, 'content.xml') : '');
     const { sheets, shown } = sheetsOf(book);
-    const read = shown.map(({ name, sheet }) => ({ title: name, ...readSheet(sheet, areas(name)) }));
+    const isKnown = isTextKnown(book);
+    const read = shown.map(({ name, sheet }) => ({ title: name, ...readSheet(sheet, areas(name), isKnown) }));
     const comments = describeComments(shown.flatMap(({ sheet }) => cellsOf(sheet)));
     const text = read.flatMap(({ texts }) => texts).join('\n');
     return { text, warnings: { ...describeUnseen(sheets, read), ...describeOutside(read), ...comments } };
@@ -89,7 +90,7 @@ function describeOutside(sheets: readonly { title: string; outside: number }[]):
  * `unseen`: cells with something in them that are hidden, or covered by others that they were merged with; `outside`: those that are in no
  * area that is printed.
  */
-function readSheet(sheet: WorkSheet, { isPrinted, isOutside }: PrintAreas) {
+function readSheet(sheet: WorkSheet, { isPrinted, isOutside }: PrintAreas, isKnown: (cell: CellObject) => boolean) {
   const data: Rows = sheet['!data'] ?? [];
   const { rows, columns, used } = gridOf(data, sheet);
   const covered = mergedCells(sheet['!merges'] ?? [], rows, columns).covered;
@@ -103,15 +104,25 @@ function readSheet(sheet: WorkSheet, { isPrinted, isOutside }: PrintAreas) {
         unseen -= 1;
         if (isOutside(y, x)) outside += 1;
       }
-      if (isText(cell) && isPrinted(y, x)) texts.push(String(cell.v));
+      if (isKnown(cell) && isPrinted(y, x)) texts.push(String(cell.v));
     }
   }
   return { texts, unseen, outside };
 }
 
-/** How a program shows numbers and formulas is its own affair. */
+/** How a program shows numbers is its own affair. */
 function isText({ t, f }: CellObject): boolean {
   return t === 's' && f === undefined;
+}
+
+/** What every program calculates anew: a text that a formula made of it is not known. */
+const volatile = /\b(CELL|INDIRECT|INFO|NOW|OFFSET|RAND\w*|TODAY|WEBSERVICE)\(/i;
+
+/** Whether a program shows the text of a cell as the file has it. */
+function isTextKnown(book: WorkBook): (cell: CellObject) => boolean {
+  const cells = Object.values(book.Sheets).flatMap(cellsOf);
+  const isFixed = !cells.some(({ f }) => f !== undefined && volatile.test(f));
+  return (cell) => cell.t === 's' && (isFixed || cell.f === undefined);
 }
 
 /** `A1:B2` of Excel and of OpenDocument, with the name of its sheet. */

@@ -345,6 +345,16 @@ withPrograms(['writer', 'calc', 'impress'], () => {
         /^Not on the pages of the PDF: \d+ word\(s\) \(COVEREDBYOTHERS\) of the document\.$/,
       ) as unknown,
     });
+    const formula = (code: string) =>
+      xlsx([
+        {
+          rows: `<row r="1"><c r="A1" t="str"><f>${code}</f><v>${'Calculatedtext '.repeat(20)}</v></c>${inline('B1', 'Next')}</row>`,
+        },
+      ]);
+    expect(await convert('a.xlsx', formula('REPT(&quot;Calculatedtext &quot;,20)'))).toEqual({
+      TEXT_LOST: expect.stringContaining('(CALCULATEDTEXT)') as unknown,
+    });
+    expect(await convert('a.xlsx', formula('TEXT(TODAY(),&quot;yyyy&quot;)'))).toEqual({});
     await stop();
   });
 });

@@ -1,3 +1,4 @@
+import sharp from 'sharp';
 import { convertImage } from '../../src/engines/image-engine';
 import { tinyPng } from '../support';
 import { requestOf } from './requests';
@@ -33,6 +34,51 @@ describe('an animated PNG', () => {
   it('of one frame has lost none', async () => {
     expect((await convertImage(requestOf('png', 'gif'), animated(1))).warnings).toEqual({});
     expect((await convertImage(requestOf('png', 'gif'), tinyPng)).warnings).toEqual({});
+  });
+});
+
+/** Of one row of values of 32 bits; `format`: 1 whole ones, 3 floating point. */
+function greyTiff(values: readonly number[], format: 1 | 3): Buffer {
+  const entries = [
+    ...[
+      [256, values.length],
+      [257, 1],
+      [258, 32],
+      [262, 1],
+      [273, 8],
+      [277, 1],
+      [278, 1],
+      [279, values.length * 4],
+      [339, format],
+    ],
+  ];
+  const pixels = format === 3 ? Float32Array.from(values) : Uint32Array.from(values);
+  const head = Buffer.from('II*\0\0\0\0\0', 'latin1');
+  head.writeUInt32LE(8 + pixels.byteLength, 4);
+  const directory = Buffer.alloc(2 + entries.length * 12 + 4);
+  directory.writeUInt16LE(entries.length);
+  entries.forEach(([tag = 0, value = 0], index) => {
+    directory.writeUInt16LE(tag, 2 + index * 12);
+    directory.writeUInt16LE(4, 4 + index * 12);
+    directory.writeUInt32LE(1, 6 + index * 12);
+    directory.writeUInt32LE(value, 10 + index * 12);
+  });
+  return Buffer.concat([head, Buffer.from(pixels.buffer), directory]);
+}
+
+describe('a TIFF of measured values', () => {
+  it.each([
+    ['floating point', greyTiff([-0.5, 0, 0.5], 3), '-0.5 to 0.5'],
+    ['32 bits', greyTiff([1_000, 2_000, 3_000], 1), '1000 to 3000'],
+  ])('of %s is shown from black to white', async (_kind, tiff, range) => {
+    const { data, warnings } = await convertImage(requestOf('tiff', 'png'), tiff);
+    const pixels = await sharp(data).greyscale().raw().toBuffer();
+    expect([pixels[0], pixels[2]]).toEqual([0, 255]);
+    expect(Math.abs((pixels[1] ?? 0) - 128)).toBeLessThan(2);
+    expect((await convertImage(requestOf('tiff', 'pdf'), tiff)).warnings).toEqual(warnings);
+    expect(warnings).toEqual({
+      VALUES_SCALED: `The picture holds measured values from ${range}, which are shown as black to white.`,
+    });
   });
 });
 

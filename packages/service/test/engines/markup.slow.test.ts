@@ -116,6 +116,28 @@ describe('LaTeX', () => {
   });
 });
 
+describe('a page of a wiki', () => {
+  const page = 'Born {{Birth date|1900}} {{clear}} in<ref>{{Cite web|title=Town}}</ref>\n\n{{Quote\n|text=Words}}\n';
+
+  it.each(['html', 'docx', 'pdf', 'pptx', 'txt'])('has lost what templates say, as %s', async (output) => {
+    expect((await converted('a.mediawiki', page, output)).warning).toEqual({
+      TEMPLATES_LOST: expect.stringMatching(
+        /^3 template\(s\) of a wiki .*: \{\{(Birth date|Cite web|Quote)\}\}(, \{\{.*?\}\}){2}\./,
+      ) as string,
+    });
+  });
+
+  it('keeps them where they may stand', async () => {
+    for (const output of ['wiki', 'md-pandoc']) {
+      const { text, warning } = await converted('a.mediawiki', page, output);
+      expect({ text, warning }).toEqual({
+        text: expect.stringContaining('{{Quote |text=Words}}') as string,
+        warning: {},
+      });
+    }
+  });
+});
+
 describe('captions of tables, code and pictures', () => {
   const page = `<figure><table><tr><td>a</td></tr></table><figcaption>Table</figcaption></figure><figure><pre>b</pre><figcaption>Code</figcaption></figure><figure><img src="${dot}" alt="Dot"><figcaption>Picture</figcaption></figure>`;
 

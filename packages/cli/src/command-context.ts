@@ -30,6 +30,8 @@ export interface HostProcess {
 
 export interface CommonOptions {
   json?: boolean;
+  quiet?: boolean;
+  verbose?: boolean;
   config?: string;
   /** Of a command that only looks at the configuration, or allows it. */
   mayBeUnallowed?: boolean;
@@ -43,10 +45,12 @@ export interface CommandContext extends ProcessContext {
 }
 
 export async function openContext(host: ProcessContext, options: CommonOptions): Promise<CommandContext> {
-  const output = createOutput({ ...host, json: options.json === true });
+  const { json = false, quiet = false, verbose = false } = options;
+  const output = createOutput({ ...host, json, quiet, verbose });
   // Loaded here: neither help nor a misspelt option should wait for it.
   const { loadConfig } = await import('./config/load-config.js');
   const config = await loadConfig({ cwd: host.cwd, env: host.env, file: options.config });
+  if (verbose) config.values.log.level = 'debug';
   for (const warning of config.warnings) output.warn(warning);
   const context = { ...host, output, config, secrets: new SecretMask() };
   if (options.mayBeUnallowed !== true) await (await import('./allowed.js')).requireAllowed(context);

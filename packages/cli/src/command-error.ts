@@ -83,8 +83,15 @@ export function throwIfAny(code: CommandErrorCode, problems: readonly string[]):
 export function reportFailure(output: Output, error: unknown): ExitCode {
   const { code, problems, exitCode } = readFailure(error);
   for (const problem of problems) output.fail(problem);
+  if (output.verbose) for (const cause of causesOf(error)) output.warn(`caused by: ${cause}`);
   if (output.json) output.printJson({ error: { code, message: problems.join('\n') } });
   return exitCode;
+}
+
+function causesOf(error: unknown): string[] {
+  const { cause } = (error ?? {}) as { cause?: unknown };
+  if (cause === undefined) return [];
+  return [cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause), ...causesOf(cause)];
 }
 
 function readFailure(error: unknown): Pick<CommandError, 'problems' | 'exitCode'> & { code: string } {

@@ -111,7 +111,7 @@ export function buildCommands(output: Output, run: Runner): Command {
     'register the search attributes that jobs are listed by; safe to repeat',
     'fileconv namespace init',
     'TEMPORAL_NAMESPACE=billing fileconv namespace init --json',
-  ).action(act(async () => (await import('./commands/init.js')).namespaceInit));
+  ).action(act(async () => (await import('./commands/namespace-init.js')).namespaceInit));
   command(
     program,
     'doctor',
@@ -150,7 +150,7 @@ function packageVersion(): string {
 /** What people type daily comes first. */
 const groups = {
   'Convert:': ['convert', 'batch', 'schedule', 'job', 'formats'],
-  'This machine:': ['up', 'status', 'open', 'logs', 'down', 'doctor', 'config', 'completion'],
+  'This machine:': ['up', 'status', 'open', 'logs', 'down', 'doctor', 'init', 'config', 'completion'],
   'In production:': ['worker', 'app', 'namespace', 'callbacks', 'service', 'codec-server'],
 } as const;
 
@@ -237,6 +237,22 @@ function addService(program: Command, act: Act): void {
 }
 
 function addConfig(program: Command, act: Act): void {
+  command(
+    program,
+    'init',
+    'write a fileconv.toml for an account of a conversion service; fileconv up needs none',
+    'fileconv init --service https://conversion.example.com --app-id c0a8f1de-3b6f-4c7e-9a55-0e1f2d3c4b5a',
+    'fileconv init --service https://conversion.example.com --app-id ID --app billing --token-env BILLING_TOKEN',
+  )
+    .requiredOption('--service <url>', 'base URL of the service, without /v1')
+    .requiredOption('--app-id <id>', 'App ID of the account')
+    .option('--app <name>', 'name of its app profile', 'production')
+    .option(
+      '--token-env <variable>',
+      'variable that holds the app token; the token itself stands in no file',
+      'CONVERSION_TOKEN',
+    )
+    .action(act(async () => (await import('./commands/init.js')).init, { mayBeUnallowed: true }));
   const config = group(program, 'config', 'look at the configuration', 'fileconv config show');
   command(
     config,

@@ -9,7 +9,7 @@ export async function runCommandLine(argv: readonly string[], host: ProcessConte
   let exitCode: ExitCode = exitCodes.ok;
   // Read before the options are parsed: an error about them honours --json too.
   const options = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
-  const output = createOutput({ ...host, json: options.includes('--json') });
+  const output = createOutput({ ...host, json: options.includes('--json'), verbose: options.includes('--verbose') });
   const program = buildCommands(output, async (commonOptions, run) => {
     exitCode = await run(await openContext(host, commonOptions));
   });

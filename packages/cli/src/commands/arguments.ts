@@ -31,7 +31,9 @@ export function command(parent: Command, name: string, description: string, ...l
     .command(name)
     .description(description)
     .option('--config <file>', 'configuration file; default: fileconv.toml, if there is one')
-    .option('--json', 'print one JSON document to stdout');
+    .option('--json', 'print one JSON document to stdout')
+    .option('-q, --quiet', 'print warnings and errors alone')
+    .option('--verbose', 'tell the causes of an error; log at level debug');
   return lines.length === 0 ? declared : declared.addHelpText('after', examples(...lines));
 }
 

@@ -40,8 +40,9 @@ export async function convertPiped(
   const [to = ''] = formats;
   refuseMisuse(given, files, { ...flags, formats });
   const isToStdout = out === piped;
+  const { quiet, verbose } = given.output;
   const context = isToStdout
-    ? { ...given, output: createOutput({ ...given, json: false, stdout: given.stderr }) }
+    ? { ...given, output: createOutput({ ...given, json: false, quiet, verbose, stdout: given.stderr }) }
     : given;
   const { config, cwd } = context;
   const app = flags.app ?? config.values.defaultApp;

@@ -9,7 +9,7 @@ import { DecryptionError } from 'temporal-file-conversion/encryption';
 import { conversionJobType } from 'temporal-file-conversion/job';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
-import { retentionCommand } from '../commands/init';
+import { retentionCommand } from '../commands/namespace-init';
 import { readRetentionDays } from '../dev-server/retention';
 import { readEncryptionKeys } from '../keys/encryption-settings';
 import { capitalised, counted } from 'temporal-file-conversion/messages';

@@ -6,6 +6,10 @@ import { fit, printableColored, printableLines } from './text';
 /** Where a command writes, and how: results to stdout, everything else to stderr. */
 export interface Output {
   readonly json: boolean;
+  /** Warnings and errors alone, and the document of `--json`. */
+  readonly quiet: boolean;
+  /** An error with its causes. */
+  readonly verbose: boolean;
   readonly colors: ReturnType<typeof createColors>;
   /** A result: what `command > file` keeps. */
   print(text: string): void;
@@ -33,15 +37,17 @@ export const eraseEcho = '\r  \r';
 
 interface OutputOptions {
   json: boolean;
+  quiet?: boolean;
+  verbose?: boolean;
   stdout: OutputStream;
   stderr: OutputStream;
   env: Readonly<Record<string, string | undefined>>;
 }
 
-export function createOutput({ json, stdout, stderr, env }: OutputOptions): Output {
+export function createOutput({ json, quiet = false, verbose = false, stdout, stderr, env }: OutputOptions): Output {
   const isDumb = env['TERM'] === 'dumb';
   const mayColor = !env['NO_COLOR'] && !isDumb;
-  const isLive = stderr.isTTY === true && !isDumb && !json;
+  const isLive = stderr.isTTY === true && !isDumb && !json && !quiet;
   const colors = createColors(stdout.isTTY === true && mayColor);
   const stderrColors = createColors(stderr.isTTY === true && mayColor);
   let shown: readonly string[] = [];
@@ -59,7 +65,9 @@ export function createOutput({ json, stdout, stderr, env }: OutputOptions): Outp
   function note(text: string): void {
     stderr.write(`${clearing()}${text}\n`);
   }
-  const print = (text: string) => write(printableColored(text));
+  function print(text: string): void {
+    if (!quiet) write(printableColored(text));
+  }
   function write(text: string): void {
     const before = clearing();
     // On a terminal in one write, so that no echo of a Ctrl-C comes between the two.
@@ -71,6 +79,8 @@ export function createOutput({ json, stdout, stderr, env }: OutputOptions): Outp
   }
   return {
     json,
+    quiet,
+    verbose,
     colors,
     isLive,
     get columns() {
@@ -83,7 +93,7 @@ export function createOutput({ json, stdout, stderr, env }: OutputOptions): Outp
       else print(text);
     },
     say(text) {
-      if (!json) note(printableLines(text));
+      if (!json && !quiet) note(printableLines(text));
     },
     warn: (text) => note(`${stderrColors.yellow('warning:')} ${printableLines(text)}`),
     fail: (text) => note(`${stderrColors.red('error:')} ${printableLines(text)}`),

@@ -1,0 +1,104 @@
+import {
+  refusalOf,
+  type RegisteredSearchAttributes,
+  registerSearchAttributes,
+  SearchAttributeRegistrationError,
+  searchAttributeTypes,
+} from 'temporal-file-conversion/client';
+import type { CommandContext } from '../command-context';
+import { CommandError } from '../command-error';
+import { lengthenRetention, retentionDays } from '../dev-server/retention';
+import { formatTable } from '../output/text';
+import { isTemporalCloud, withTemporal, type OpenTemporal } from '../stack/open-temporal';
+
+export function namespaceInit(context: CommandContext): Promise<void> {
+  const { output } = context;
+  return withTemporal(context, async (temporal) => {
+    const { namespace } = temporal;
+    const { present, added } = await register(context, temporal);
+    const rows = Object.entries(searchAttributeTypes).map(([name, type]) => [
+      name,
+      type,
+      added.includes(name) ? 'added' : 'was there',
+    ]);
+    output.result({ namespace, present, added }, formatTable(['SEARCH ATTRIBUTE', 'TYPE', ''], rows));
+    output.say(
+      added.length === 0
+        ? `Namespace ${namespace} has all of them; nothing was changed.`
+        : `${added.length} added to namespace ${namespace}. Jobs started from now on have them; a client that runs already learns of them within a minute.`,
+    );
+    await keepHistories(context, temporal);
+  });
+}
+
+async function keepHistories({ output }: CommandContext, { client, address, namespace }: OpenTemporal): Promise<void> {
+  const { workflowService } = client;
+  try {
+    if (!(await lengthenRetention({ workflowService, namespace }))) return;
+    output.say(`From now on, namespace ${namespace} keeps closed workflows for ${retentionDays} days.`);
+  } catch (error) {
+    const refusal = refusalOf(error);
+    if (!refusal) throw error;
+    const toType = retentionCommand(address, namespace);
+    output.warn(
+      `Closed workflows are not kept for ${retentionDays} days: ${refusal.reason} Somebody who may can type: ${toType}`,
+    );
+  }
+}
+
+async function register(
+  { output }: CommandContext,
+  { client, address, namespace }: OpenTemporal,
+): Promise<RegisteredSearchAttributes> {
+  try {
+    return await registerSearchAttributes(client);
+  } catch (error) {
+    if (!(error instanceof SearchAttributeRegistrationError)) throw error;
+    const { message, problem, missing } = error;
+    const refuse = (code: 'INPUT_UNUSABLE' | 'STATE_UNUSABLE' | 'ACCOUNT_REFUSED', text: string) =>
+      new CommandError(code, [text], { cause: error });
+    switch (problem) {
+      case 'namespaceUnknown':
+        throw refuse(
+          'INPUT_UNUSABLE',
+          `${message} Correct TEMPORAL_NAMESPACE, or create it: temporal operator namespace create --namespace ${namespace} --address ${address}`,
+        );
+      case 'wrongType':
+        throw refuse(
+          'STATE_UNUSABLE',
+          `${message} A type can't be changed: use another namespace (TEMPORAL_NAMESPACE), or, when nothing else uses it, remove it (temporal operator search-attribute remove) and type this again.`,
+        );
+      case 'failed':
+        throw refuse('STATE_UNUSABLE', message);
+      case 'refused': {
+        const commands = registrationCommands({ address, namespace }, missing);
+        if (!output.json) output.print(commands.join('\n'));
+        const toType = output.json ? commands.join(' && ') : 'the commands above.';
+        throw refuse('ACCOUNT_REFUSED', `${message}. Somebody who may can type: ${toType}`);
+      }
+    }
+  }
+}
+
+/** Commands that register search attributes, for somebody with more rights. Temporal Cloud has its own tool for this. */
+export function registrationCommands(
+  { address, namespace }: { address: string; namespace: string },
+  missing: readonly string[],
+): string[] {
+  if (isTemporalCloud(address)) {
+    const options = missing.map((name) => `--search-attribute "${name}=${searchAttributeTypes[name] ?? ''}"`);
+    return [`tcld namespace search-attributes add --namespace ${namespace} ${options.join(' ')}`];
+  }
+  return missing.map(
+    (name) =>
+      `temporal operator search-attribute create --address ${address} --namespace ${namespace} --name ${name} --type ${searchAttributeTypes[name] ?? ''}`,
+  );
+}
+
+/** For somebody with more rights, too. */
+export function retentionCommand(address: string, namespace: string): string {
+  if (isTemporalCloud(address))
+    return `tcld namespace retention set --namespace ${namespace} --retention-days ${retentionDays}`;
+  const hours = retentionDays * 24;
+  return `temporal operator namespace update --address ${address} --namespace ${namespace} --retention ${hours}h`;
+}

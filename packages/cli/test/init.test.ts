@@ -1,0 +1,76 @@
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileconv, newFolder, parseJson, removeFolders } from './fileconv';
+
+afterAll(removeFolders);
+
+const account = [
+  'init',
+  '--service',
+  'https://conversion.example.com',
+  '--app-id',
+  'c0a8f1de',
+  '--token-env',
+  'MY_TOKEN',
+];
+
+async function userOf(more: Record<string, string> = {}) {
+  const [cwd, home] = [await newFolder(), await newFolder()];
+  return { cwd, run: (args: string[]) => fileconv(args, { cwd, env: { XDG_CONFIG_HOME: home, ...more } }) };
+}
+
+it('an account is written down, and holds at once', async () => {
+  const { cwd, run } = await userOf();
+  const file = path.join(cwd, 'fileconv.toml');
+  expect(await run(account)).toMatchObject({
+    code: 0,
+    stdout: `${file} is written. Next: export MY_TOKEN=YOUR_TOKEN, then: fileconv doctor\n`,
+    stderr: '',
+  });
+  const shown = parseJson((await run(['config', 'show', '--json'])).stdout) as {
+    values: { key: string; value: string }[];
+  };
+  expect(Object.fromEntries(shown.values.map(({ key, value }) => [key, value]))).toMatchObject({
+    default_app: 'production',
+    'apps.production.base_url': 'https://conversion.example.com',
+    'apps.production.app_id': 'c0a8f1de',
+    'apps.production.token': expect.stringMatching(/^\*+$/) as string,
+  });
+  // Nothing has to be allowed: a command that reaches out comes as far as it can without the token.
+  const { code, stderr } = await run(['formats']);
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('MY_TOKEN') as string });
+});
+
+it('one that is there stays as it is, and a wrong one is not written', async () => {
+  const { cwd, run } = await userOf({ MY_TOKEN: 'secret' });
+  for (const wrong of [
+    ['--service', 'conversion'],
+    ['--app', 'a b'],
+    ['--app', 'a"\n[x]'],
+  ]) {
+    const ended = await run([...account, ...wrong]);
+    expect(ended.code).toBe(2);
+    expect(ended.stderr).toMatch(/^error: .*(base_url|letters, digits)/);
+    expect(await readdir(cwd)).toEqual([]);
+  }
+  expect((await run([...account, '--app', 'first'])).stdout).toMatch(/Next: fileconv doctor\n$/);
+  const ended = await run([...account, '--app', 'second']);
+  expect(ended).toMatchObject({ code: 2, stderr: expect.stringMatching(/^error: .* is there already/) as string });
+  expect(await readFile(path.join(cwd, 'fileconv.toml'), 'utf8')).toContain('[apps."first"]');
+});
+
+describe('what a command says', () => {
+  it('with --quiet are errors alone, and the document of --json', async () => {
+    const { run } = await userOf();
+    expect(await run(['config', 'show', '--quiet'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
+    expect(parseJson((await run(['config', 'show', '-q', '--json'])).stdout)).toMatchObject({ file: null });
+    expect((await run(['convert', 'missing.md', '--to', 'html', '-q'])).stderr).toMatch(/^error: /);
+  });
+
+  it('with --verbose has the causes of an error', async () => {
+    const { run } = await userOf();
+    const args = ['config', 'show', '--config', 'missing.toml'];
+    expect((await run(args)).stderr).not.toContain('caused by');
+    expect((await run([...args, '--verbose'])).stderr).toMatch(/error: .*\nwarning: caused by: Error: ENOENT/);
+  });
+});

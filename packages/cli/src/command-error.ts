@@ -90,8 +90,7 @@ export function reportFailure(output: Output, error: unknown): ExitCode {
 
 function causesOf(error: unknown): string[] {
   const { cause } = (error ?? {}) as { cause?: unknown };
-  if (cause === undefined) return [];
-  return [cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause), ...causesOf(cause)];
+  return cause instanceof Error ? [`${cause.name}: ${cause.message}`, ...causesOf(cause)] : [];
 }
 
 function readFailure(error: unknown): Pick<CommandError, 'problems' | 'exitCode'> & { code: string } {

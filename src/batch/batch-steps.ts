@@ -102,7 +102,7 @@ export async function mergeBatchResults(
       const result = part === undefined ? withoutJob(row) : await find(part, row.item);
       if (part !== undefined) used += 1;
       counts[result.status] += 1;
-      spending.add(result, row.earlier ?? row.kept);
+      spending.add(result, row);
       if (written.size < mostSwept && !row.refused?.isUnclear) written.add(row.destination.replace(/[^/]*$/, ''));
       yield jsonLine(result);
     }

@@ -109,7 +109,7 @@ export class Ledger {
       const spending = Spending.from();
       for await (const { row, item, result } of rowsOfRun(files, each, signal)) {
         rows.set(keyOf(row, rows.size), row);
-        if (result) spending.add(result, item.earlier ?? item.kept);
+        if (result) spending.add(result, item);
       }
       vcredits += spending.most;
       run = each.number;

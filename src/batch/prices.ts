@@ -1,11 +1,10 @@
 import type { FileStore } from '../storage/file-store';
 import { ledgerFile } from './ledger';
 import type { FormatCount } from './plan/planned-batch';
-import { extensionOf } from './plan/settle-row';
 import { readRequest } from './request';
 import { RunFileError } from './run-files';
 import { listRuns, readRows } from './run-folders';
-import { folderOf } from './uris';
+import { extensionOf, folderOf } from './uris';
 
 /** What conversions will cost, by what others of the same pairs of formats have cost. */
 export interface CostEstimate {

@@ -33,6 +33,11 @@ export function folderOf(uri: string): string {
   return end <= rootEnd(uri) ? uri.slice(0, rootEnd(uri)) : uri.slice(0, end);
 }
 
+/** The extension of a URI in lower case; empty if there is none. */
+export function extensionOf(uri: string): string {
+  return (/\.([^./]+)$/.exec(lastSegment(uri))?.[1] ?? '').toLowerCase();
+}
+
 /** Name and extension, with its dot. */
 export function nameOf(uri: string): { name: string; ext: string } {
   return path.parse(lastSegment(uri));

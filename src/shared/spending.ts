@@ -14,9 +14,10 @@ export class Spending {
     return new Spending({ ...carried });
   }
 
-  /** @param earlier what earlier runs left: their open submits are counted with them. */
-  add({ vcredits = 0, requests, ...left }: Spent, earlier: Charged | undefined): void {
+  /** @param before what earlier runs left of the item: their open submits are counted with them. */
+  add({ vcredits = 0, requests, ...left }: Spent, before: { earlier?: Charged; kept?: Charged }): void {
     const { sum } = this;
+    const earlier = before.earlier ?? before.kept;
     const isOther = earlier?.charge !== 'yes' || left.taskId !== earlier.taskId;
     // A task that the service has lost is open from now on, and an earlier run was charged for it.
     const lost = isOther && earlier?.charge === 'yes' ? 1 : 0;

@@ -14,8 +14,8 @@ import { inChunks, writeFile, type Writing } from '../contents';
 import { jsonLine } from '../lines';
 import { runFiles } from '../run-files';
 import { type BatchRun, runFolder } from '../run-folders';
+import { extensionOf } from '../uris';
 import { type Finding, type FindingCode, type FindingList, Findings, messagesOf } from './findings';
-import { extensionOf } from './settle-row';
 
 export interface FormatCount {
   /** The given input format, or the source's extension in lower case; empty if there is neither. */

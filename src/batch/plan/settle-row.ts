@@ -8,6 +8,7 @@ import type { FileStore } from '../../storage/file-store';
 import { hashFile, hashSource, lookAtSource, sameContent } from '../contents';
 import { refusalsBelieved, type LedgerRow } from '../ledger';
 import { contentAsDelivered, hasOptions, isThere, recallLeft, type Recalled } from '../recall';
+import { extensionOf } from '../uris';
 
 export type RepeatedRow = ConversionOptions &
   Pick<BatchItem, 'source' | 'destination'> & {
@@ -200,9 +201,4 @@ export async function repeatRefusal(
   if (!isSame) return undefined;
   const sighting = { ...seen, stamp: row.stamp };
   return (seen.times ?? 1) < refusalsBelieved ? { seen: sighting } : { refused, seen: sighting };
-}
-
-/** The extension of a URI in lower case; empty if there is none. */
-export function extensionOf(uri: string): string {
-  return (/\.([^./]+)$/.exec(lastSegment(uri))?.[1] ?? '').toLowerCase();
 }

@@ -13,7 +13,7 @@ import { Spending, type Receipt } from '../../shared/spending';
 import { jobsLink, workflowLink, type TemporalUi } from '../../shared/temporal-ui';
 import { hasAny } from '../../shared/warnings';
 import { shownPath } from '../../storage/file-uri';
-import { extensionOf } from '../plan/settle-row';
+import { extensionOf } from '../uris';
 import { adviceOn } from './advice';
 
 /** A row of the manifest with its result, which every row of a batch that has ended has. */
@@ -141,7 +141,6 @@ export class Tally {
   #missing = 0;
   readonly #skipped: ListedItem[] = [];
   readonly #refused: ListedItem[] = [];
-  #vcredits = 0;
   #requests = 0;
   readonly #bytes = { source: 0, output: 0 };
   readonly #spending = Spending.from();
@@ -168,8 +167,7 @@ export class Tally {
     this.#draw(row);
     if (!result) return;
     this.#counts[result.status] += 1;
-    this.#spending.add(result, item.earlier ?? item.kept);
-    this.#vcredits += result.vcredits ?? 0;
+    this.#spending.add(result, item);
     this.#requests += result.requests ?? 0;
     if (result.status === 'succeeded') {
       this.#bytes.source += result.source?.bytes ?? 0;
@@ -200,15 +198,16 @@ export class Tally {
     { state, files }: { state: BatchState & { durationMs: number }; files: BatchReport['files'] },
   ): BatchReport {
     const { ui } = this;
+    const { receipt } = this.#spending;
     return {
       batch,
       status: state.status,
       startedAt: state.startedAt,
       durationMs: state.durationMs,
       counts: this.#counts,
-      vcredits: this.#vcredits,
+      vcredits: receipt.charged.vcredits,
       requests: this.#requests,
-      receipt: this.#spending.receipt,
+      receipt,
       formats: this.#formats,
       pace: this.#pace,
       bytes: this.#bytes,

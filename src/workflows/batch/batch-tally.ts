@@ -31,7 +31,7 @@ export class BatchTally {
   /** @param earlier what earlier runs of the batch left of the item. */
   add(outcome: JobOutcome | BatchItemResult, earlier?: EarlierRuns): void {
     const { totals } = this;
-    this.spending.add(outcome, earlier);
+    this.spending.add(outcome, earlier ? { earlier } : {});
     totals[outcome.status] += 1;
     totals.vcredits += outcome.vcredits ?? 0;
     totals.requests += outcome.requests ?? 0;

@@ -153,15 +153,11 @@ async function prepare(
   if (reader === 'latex') return { from: reader, input: readableLatex(text), warnings };
   if (reader === 'rtf') return { from: reader, input: withUnicodeLetters(withoutDeleted(text)), warnings };
   if (reader === 'plain-text') return { from: 'json', input: plainTextDocument(text, writer), warnings };
-  if (/^(github-markdown|gfm|markdown|commonmark)/.test(reader)) {
-    const inputName = inputNameFor({ title, inputFormat });
+  const how = { writer, inputName: inputNameFor({ title, inputFormat }), run: runPandoc };
+  const isMarkdown = /^(github-markdown|gfm|markdown|commonmark)/.test(reader);
+  if (isMarkdown || reader === 'ipynb') {
     const whole = reader === 'commonmark' ? text : withWholePipeTables(text);
-    const read = await readMarkdown(whole, { reader, writer, inputName, run: runPandoc });
-    return { ...read, warnings: { ...warnings, ...read.warnings } };
-  }
-  if (reader === 'ipynb') {
-    const inputName = inputNameFor({ title, inputFormat });
-    const read = await readNotebook(text, { writer, inputName, run: runPandoc });
+    const read = await (isMarkdown ? readMarkdown(whole, { reader, ...how }) : readNotebook(text, how));
     return { ...read, warnings: { ...warnings, ...read.warnings } };
   }
   if (reader === 'mediawiki') return { from: reader, input: withWholeWikiTables(text), warnings };

@@ -1,6 +1,6 @@
 import { entriesOf, textOfEntry, textOfPart, withEntries } from './archive';
 import { decodeXml, equationsIn, wordTexts } from './word-document';
-import { hiddenRichText, plainRichText } from './rtf-text';
+import { plainRichText, richTextOf } from './rtf-text';
 import { withoutHiddenShapes, withoutHiddenTexts } from './hidden-elements';
 import { mastersOf } from './slide-masters';
 import { wordNumbers } from './word-numbers';
@@ -285,7 +285,7 @@ function richTexts(rtf: string): OfficeTexts {
     ...nothing,
     headers: headers.map((each) => plainRichText(each.replace(richPicture, ''))).join('\n'),
     headerPictureCount: countOf(headers, /\{\\pict(?![a-z])/g),
-    hidden: hiddenRichText(rtf),
+    hidden: richTextOf(rtf, { isHidden: true }),
     equations: (rtf.match(/\{\\moMath(?![a-z])/gi) ?? []).map(() => ''),
     commentCount: groupsOf(rtf, /\{\\\*\\annotation(?![a-z])/g).length,
   };

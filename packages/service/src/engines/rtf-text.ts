@@ -139,23 +139,28 @@ export function plainRichText(rtf: string): string {
   });
 }
 
-/** Groups that are no text of the document. */
-const noText = /^(\*|stylesheet|fonttbl|colortbl|info|xe|tcn?|fldinst|pict)$/;
+/** Groups that are no text of the document, but for texts of boxes and equations in some of them. */
+const noText = /^(\*|stylesheet|fonttbl|colortbl|info|xe|tcn?|fldinst|pict|listtext|pntext)$/;
+const textInIt = /^(shptxt|dptxbxtext|mr)$/;
+/** Those that are in a file twice, or on every page. */
+const aside = /^(shprslt|header[lrf]?|footer[lrf]?)$/;
 
-/** The text of a document that nobody sees. */
-export function hiddenRichText(rtf: string): string {
-  if (!/\\v(?![a-z0])/i.test(rtf)) return '';
-  let group = { isHidden: false, isText: true };
+/** The text of a document that is shown, or that nobody sees. */
+export function richTextOf(rtf: string, { isHidden }: { isHidden: boolean }): string {
+  if (isHidden && !/\\v(?![a-z0])/i.test(rtf)) return '';
+  let group = { isHidden: false, isText: true, isAside: false };
   const outer: (typeof group)[] = [];
-  let hidden = '';
-  for (const [sign, name, value] of rtf.matchAll(token)) {
+  let found = '';
+  for (const [sign, name = sign.slice(1), value] of withUnicodeLetters(withoutDeleted(rtf)).matchAll(token)) {
     if (sign === '{') outer.push({ ...group });
     else if (sign === '}') group = outer.pop() ?? group;
-    else if (noText.test(name ?? sign.slice(1))) group.isText = false;
+    else if (noText.test(name)) group.isText = false;
+    else if (textInIt.test(name)) group.isText = true;
+    else if (aside.test(name)) group.isAside = true;
     else if (name === 'v') group.isHidden = value !== '0';
     else if (name === 'plain') group.isHidden = false;
-    else if (group.isHidden && group.isText) hidden += sign;
-    if (!group.isHidden) hidden += hidden.endsWith(' ') ? '' : ' ';
+    else if (group.isHidden === isHidden && group.isText && !group.isAside) found += sign;
+    if (group.isHidden !== isHidden) found += found.endsWith(' ') ? '' : ' ';
   }
-  return plainRichText(hidden);
+  return plainRichText(found);
 }

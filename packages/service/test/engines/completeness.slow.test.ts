@@ -186,6 +186,16 @@ describe('without the programs of a machine', () => {
     });
   });
 
+  it('RTF: boxes of old programs, equations and cells around a table', async () => {
+    const box = String.raw`{\*\do\dptxbx{\dptxbxtext Boxed\par}}`;
+    const cells = String.raw`\trowd\cellx9\intbl Outer\par\itap2 Inner\nestcell{\*\nesttableprops\trowd\cellx5\nestrow}\intbl\cell\row`;
+    const rtf = String.raw`{\rtf1{\info{\title Kept}}${box}{\mmath{\*\moMath{\mr kinetic}}}${cells}\pard{\listtext 1.}Kept \u8217?s\par}`;
+    const { warning } = await running.client.convertToBytes({ name: 'a.rtf', data: rtf }, 'txt');
+    expect(warning).toEqual({
+      TEXT_LOST: 'Not in the result: 3 word(s) (BOXED, KINETIC, OUTER) of the document.',
+    });
+  });
+
   it.each([
     ['wiki-dokuwiki', 'a.wiki', '^ H ^\n| a | LOST |\n| {{pic.png?20|alt}} | [[page|text]] |\n', 2],
     ['org', 'a.org', '| h |\n|---|\n| a | LOST |\n', 1],

@@ -3,6 +3,7 @@ import {
   ConversionFailure,
   type EngineRequest,
   type Converted,
+  joinWarnings,
   loadEngine,
   oneLine,
   failureReason,
@@ -59,7 +60,7 @@ export async function convertDocument(request: EngineRequest, input: Buffer): Pr
   const { data, media, warnings } = await readDocument(request, input, { to, options });
   if (media.size === 0) return { data, warnings };
   const message = `${media.size} image(s) of the document are not in the result, because a ${request.outputFormat} file cannot contain images. Convert to docx, odt, epub, html or pdf to keep them.`;
-  return { data, warnings: { ...warnings, IMAGES_LOST: message } };
+  return { data, warnings: joinWarnings(warnings, { IMAGES_LOST: message }) };
 }
 
 async function convertToPage(request: EngineRequest, input: Buffer): Promise<Converted> {
@@ -88,7 +89,7 @@ async function convertWithImages(request: EngineRequest, input: Buffer): Promise
   const written = await runPandoc({ from: 'json', to, input: json, inputName: inputNameFor(request), options });
   const gone = { ...describeMissing(missing.filter((name) => !lost.has(name))), ...describeLostPictures(lost) };
   const unwritten = to === 'pptx' ? describeUnset(json, written.data) : {};
-  return { data: written.data, warnings: { ...read.warnings, ...written.warnings, ...gone, ...unwritten } };
+  return { data: written.data, warnings: joinWarnings({ ...read.warnings, ...written.warnings, ...gone }, unwritten) };
 }
 
 /** Reads the input of a conversion and writes it in the format that pandoc calls `to`. */
@@ -114,7 +115,7 @@ export async function readDocument(
     const isDoubtful = to === 'vimdoc' || (to === 'plain' && Buffer.from(read.data).includes('[TABLE]'));
     const unset = isDoubtful ? describeUnset(await readAgain(), read.data) : {};
     const pictures = describeBrokenPictures(entriesOf(input).length > 0 ? input : Buffer.from(read.data));
-    return { ...read, data, warnings: { ...warnings, ...read.warnings, ...pictures, ...unset, ...unread } };
+    return { ...read, data, warnings: joinWarnings(warnings, read.warnings, pictures, unset, unread) };
   } catch (error) {
     if (!(error instanceof ConversionFailure)) throw error;
     const { inputFormat, outputFormat } = request;

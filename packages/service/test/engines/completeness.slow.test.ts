@@ -89,7 +89,14 @@ describe('without the programs of a machine', () => {
       { name: 'a.docx', data: docx(para('Kept') + lost) },
       'html',
     );
-    expect(warning).toEqual({ TEXT_LOST: 'Not in the result: 2 word(s) (GROUPED, BOX) of the document.' });
+    const unread = 'Not in the result: 2 word(s) (GROUPED, BOX) of the document.';
+    expect(warning).toEqual({ TEXT_LOST: unread });
+    // Others are left out where they are written.
+    const table = (inside: string) => `<w:tbl><w:tr><w:tc>${inside}</w:tc></w:tr></w:tbl>`;
+    const data = docx(para('Kept') + lost + table(para('Outer') + table(para('Inner')) + para('')));
+    expect((await running.client.convertToBytes({ name: 'a.docx', data }, 'pptx')).warning).toEqual({
+      TEXT_LOST: `${unread} Not in the result: 1 word(s) (INNER) of the document.`,
+    });
   });
 
   async function read(format: string, data: Buffer) {

@@ -138,7 +138,7 @@ function renewedCell({ cell_type: kind, level, source = '', input = source, outp
 /** Formulas that stand in a text as they are, which only signs around them tell a reader. */
 function withFormulas(source: string): string {
   if (source.includes('```')) return source;
-  const formula = /(?<!\$\$\s*)^\\begin\{((?!tab|fig|item|enum)\w+\*?)\}[^]*?\\end\{\1\}(?=\s*$)/gm;
+  const formula = /(?<!\$\$\s*)^\\begin\{((?!tab|fig|item|enum)\w+\*?)\}[^]{0,4000}?\\end\{\1\}(?=\s*$)/gm;
   return source.replace(formula, (found) => `$$${found}$$`);
 }
 

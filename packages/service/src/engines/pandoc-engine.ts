@@ -115,7 +115,7 @@ export async function readDocument(
     const isDoubtful = to === 'vimdoc' || (to === 'plain' && Buffer.from(read.data).includes('[TABLE]'));
     const unset = isDoubtful ? describeUnset(await readAgain(), read.data) : {};
     const pictures = describeBrokenPictures(entriesOf(input).length > 0 ? input : Buffer.from(read.data));
-    return { ...read, data, warnings: joinWarnings(warnings, read.warnings, pictures, unset, unread) };
+    return { ...read, data, warnings: joinWarnings(warnings, { ...read.warnings, ...pictures }, unset, unread) };
   } catch (error) {
     if (!(error instanceof ConversionFailure)) throw error;
     const { inputFormat, outputFormat } = request;

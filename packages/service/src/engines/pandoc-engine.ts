@@ -20,7 +20,7 @@ import { describeCommands, readableLatex } from './latex';
 import { readMarkdown } from './markdown';
 import { readNotebook } from './notebook';
 import { withWholePipeTables, withWholeWikiTables } from './markup-tables';
-import { describeBrokenPictures } from './office-pictures';
+import { describeBrokenPictures, describeLostMedia } from './office-pictures';
 import { readableOpenText, readableSlides } from './office-texts';
 import { breakStyle, plainTextDocument } from './plain-text';
 import { embedImages, type PandocRun, pageWriters } from './pandoc-document';
@@ -114,8 +114,10 @@ export async function readDocument(
     // Writers of lines leave out whole tables: the one says so in its text, the other nowhere.
     const isDoubtful = to === 'vimdoc' || (to === 'plain' && Buffer.from(read.data).includes('[TABLE]'));
     const unset = isDoubtful ? describeUnset(await readAgain(), read.data) : {};
-    const pictures = describeBrokenPictures(entriesOf(input).length > 0 ? input : Buffer.from(read.data));
-    return { ...read, data, warnings: joinWarnings(warnings, { ...read.warnings, ...pictures }, unset, unread) };
+    const written = Buffer.from(read.data);
+    const pictures = describeBrokenPictures(entriesOf(input).length > 0 ? input : written);
+    const aside = { ...read.warnings, ...pictures, ...describeLostMedia(input, written) };
+    return { ...read, data, warnings: joinWarnings(warnings, aside, unset, unread) };
   } catch (error) {
     if (!(error instanceof ConversionFailure)) throw error;
     const { inputFormat, outputFormat } = request;

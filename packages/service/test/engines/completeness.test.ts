@@ -104,6 +104,15 @@ describe('what a program does not print', () => {
     expect(await unprinted(reader, file, 'Kept')).toEqual(equationLost(lost));
   });
 
+  it('is what a field of Word draws', async () => {
+    const code = String.raw`EQ \* jc2 \* "Font:MS Mincho" \o\ad(\s\up 9(reading),base)`;
+    const mark = (type: string) => `<w:r><w:fldChar w:fldCharType="${type}"/></w:r>`;
+    const field = `${mark('begin')}<w:r><w:instrText> ${code} </w:instrText></w:r>${mark('end')}`;
+    expect(await unprinted('docx', docx(para(run('Kept') + field)), 'Kept base')).toEqual({
+      TEXT_LOST: 'Not on the pages of the PDF: 1 word(s) (READING) of the document.',
+    });
+  });
+
   it('is no equation of which there is a picture', async () => {
     const picture = { ...mathObject, 'ObjectReplacements/Object 1': 'drawn' };
     const drawn = odf({ kind: 'text', body: '<text:p>Kept</text:p>', more: picture });

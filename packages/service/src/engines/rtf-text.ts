@@ -135,7 +135,7 @@ export function plainRichText(rtf: string): string {
   const text = withUnicodeLetters(rtf).replace(/\{\\\*\\[a-z]+[^{}]*\}/gi, '');
   return text.replace(letter, (sign: string, byte?: string) => {
     if (byte !== undefined) return new TextDecoder(usual).decode(Uint8Array.of(Number.parseInt(byte, 16)));
-    return /^\\(par|tab|line|cell|row|sect|page)/.test(sign) ? ' ' : '';
+    return /^\\(par|tab|line|cell|row|nest|sect|page|footnote|e[mn]dash|bullet)/.test(sign) ? ' ' : '';
   });
 }
 
@@ -155,8 +155,10 @@ export function richTextOf(rtf: string, { isHidden }: { isHidden: boolean }): st
     if (sign === '{') outer.push({ ...group });
     else if (sign === '}') group = outer.pop() ?? group;
     else if (noText.test(name)) group.isText = false;
-    else if (textInIt.test(name)) group.isText = true;
-    else if (aside.test(name)) group.isAside = true;
+    else if (textInIt.test(name)) {
+      group.isText = true;
+      found += ' ';
+    } else if (aside.test(name)) group.isAside = true;
     else if (name === 'v') group.isHidden = value !== '0';
     else if (name === 'plain') group.isHidden = false;
     else if (group.isHidden === isHidden && group.isText && !group.isAside) found += sign;

@@ -7,7 +7,7 @@ import { type OfficeTexts, officeTexts, undrawnCharts } from './office-texts';
 import { shownText } from './pandoc-document';
 import { checkPdf, describeErrors } from './pdf-check';
 import { installCommand, isHere, programs } from './programs';
-import { plainRichText } from './rtf-text';
+import { plainRichText, richTextOf } from './rtf-text';
 import { lostWords, someWords } from './words';
 
 /** Whether a reader has handed on the text that a file holds. */
@@ -48,9 +48,14 @@ export async function describeUnread(
       `${texts.numbers.length} number(s) of headings and paragraphs that Word makes are not in the result, or are plain ones: ${fewOf([...new Set(texts.numbers)])}. An office program can save it as PDF.`;
   }
   Object.assign(warnings, describeHeaders(texts, request.route.reader), describeDrawings(texts));
-  const body = `${texts.body ?? ''}\n${texts.art}`;
+  const body = `${texts.body ?? bodyOfRichText(input.toString('latin1'))}\n${texts.art}`;
   if (lostWords(body, textOfOutput(Buffer.from(output))).length === 0) return warnings;
   return { ...warnings, ...describeLost(lostWords(body, shownText(JSON.parse(await readAgain())))) };
+}
+
+/** Of what has letters as bytes of whatever encoding nothing is known. */
+function bodyOfRichText(rtf: string): string {
+  return /[\x80-\xff]/.test(rtf) ? '' : richTextOf(rtf, { isHidden: false });
 }
 
 /** What of a document (JSON) is not in the file that pandoc has written of it. */

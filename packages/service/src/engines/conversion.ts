@@ -71,6 +71,16 @@ export type EngineRequest = Readonly<z.infer<typeof conversionRequestSchema>>;
 /** Warning names, each with how to resolve it. */
 export type Warnings = Record<string, string>;
 
+/** All of them; of a name that several have, each message. */
+export function joinWarnings(...all: readonly Warnings[]): Warnings {
+  const joined: Warnings = {};
+  for (const [name, message] of all.flatMap((each) => Object.entries(each))) {
+    const said = joined[name];
+    joined[name] = said === undefined || said === message ? message : `${said} ${message}`;
+  }
+  return joined;
+}
+
 /**
  * Ends of a conversion that may be the doing of the machine, each with how often a conversion is tried until the end is taken for its
  * own doing, or told as a failure of the service.

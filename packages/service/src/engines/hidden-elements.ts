@@ -14,10 +14,13 @@ export function withoutHiddenShapes(slide: string): Seen {
   return withoutHidden(slide, shapes, () => false);
 }
 
+const ownStyles = /<office:automatic-styles(?=[\s>])[^]*?<\/office:automatic-styles>/g;
+
 /** The same of the content of an OpenDocument file, in which styles hide text; `styles`: its other styles. */
 export function withoutHiddenTexts(content: string, styles: string): Seen {
   if (!`${content}${styles}`.includes('text:display="none"')) return { xml: content, hidden: '' };
-  const hiding = hidingStyles(`${styles}${content}`);
+  // Those of headers have names of their own, such as P1.
+  const hiding = hidingStyles(`${styles.replace(ownStyles, '')}${content}`);
   return withoutHidden(content, openTexts, (start) => {
     const [, style = ''] = /\stext:style-name="([^"]*)"/.exec(start) ?? [];
     return hiding.has(style) || start.includes('text:display="none"');

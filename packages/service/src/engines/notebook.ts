@@ -24,6 +24,31 @@ const cellSchema = z.looseObject({
 });
 const notebookSchema = z.looseObject({ cells: z.array(cellSchema) });
 
+/** Of the format before: cells are on sheets, and the forms of an output beside its kind. */
+const oldNotebookSchema = z.looseObject({
+  worksheets: z.array(
+    z.looseObject({
+      cells: z.array(
+        z.looseObject({
+          cell_type: z.string(),
+          level: z.number().min(1).max(6).optional(),
+          source: text.optional(),
+          input: text.optional(),
+          outputs: z.array(z.looseObject({ output_type: z.string() })).optional(),
+        }),
+      ),
+    }),
+  ),
+});
+const oldForms: Readonly<Record<string, string>> = {
+  html: 'text/html',
+  svg: 'image/svg+xml',
+  latex: 'text/latex',
+  png: 'image/png',
+  jpeg: 'image/jpeg',
+  text: 'text/plain',
+};
+
 type Output = z.infer<typeof outputSchema>;
 type Cell = z.infer<typeof cellSchema>;
 
@@ -52,15 +77,15 @@ export async function readNotebook(
     run: (run: PandocRun) => Promise<Converted & { media: ReadonlyMap<string, Uint8Array> }>;
   },
 ): Promise<Pick<PandocRun, 'from' | 'input'> & { warnings: Warnings }> {
-  const notebook = notebookSchema.safeParse(parsed(json)).data;
+  const notebook = notebookSchema.safeParse(renewed(parsed(json))).data;
   if (!notebook) return { from: 'ipynb', input: json, warnings: {} };
   let lost = 0;
   const cells = notebook.cells.flatMap((cell) => {
     if (cell.cell_type === 'raw') return [rawCell(cell)];
     const outputs = cell.outputs?.map(shownOutput) ?? [];
-    lost += outputs.filter((output) => output === undefined).length;
+    lost += outputs.filter((output, index) => isLost(cell.outputs?.[index], output, writer)).length;
     return splitCell(
-      cell,
+      cell.cell_type === 'markdown' ? { ...cell, source: withFormulas(cell.source) } : cell,
       outputs.flatMap((output) => output ?? []),
     );
   });
@@ -85,6 +110,38 @@ function parsed(json: string): unknown {
   }
 }
 
+/** One of the format before as one of today. */
+function renewed(notebook: unknown): unknown {
+  const old = oldNotebookSchema.safeParse(notebook).data;
+  const cells = old?.worksheets.flatMap((sheet) => sheet.cells);
+  return cells === undefined
+    ? notebook
+    : { nbformat: 4, nbformat_minor: 0, metadata: {}, cells: cells.map(renewedCell) };
+}
+
+type OldCell = z.infer<typeof oldNotebookSchema>['worksheets'][number]['cells'][number];
+
+function renewedCell({ cell_type: kind, level, source = '', input = source, outputs }: OldCell): unknown {
+  if (level !== undefined) return { cell_type: 'markdown', metadata: {}, source: `${'#'.repeat(level)} ${source}` };
+  const cell = { cell_type: kind, metadata: {}, source: input };
+  if (!outputs) return cell;
+  const renewedOutputs = outputs.map((output) => {
+    if (output.output_type === 'stream') return { name: output['stream'], ...output };
+    if (output.output_type === 'pyerr') return { ...output, output_type: 'error' };
+    const found = Object.entries(oldForms).filter(([name]) => output[name] !== undefined);
+    const data = Object.fromEntries(found.map(([name, form]) => [form, output[name]]));
+    return { output_type: 'display_data', metadata: {}, data };
+  });
+  return { ...cell, execution_count: null, outputs: renewedOutputs };
+}
+
+/** Formulas that stand in a text as they are, which only signs around them tell a reader. */
+function withFormulas(source: string): string {
+  if (source.includes('```')) return source;
+  const formula = /(?<!\$\$\s*)^\\begin\{((?!tab|fig|item|enum)\w+\*?)\}[^]{0,4000}?\\end\{\1\}(?=\s*$)/gm;
+  return source.replace(formula, (found) => `$$${found}$$`);
+}
+
 function describeOutputs(count: number): string {
   return `${count} output(s) of cells that only a program in a browser shows (widgets, interactive plots) are not in the result. Have the notebook show pictures in their place.`;
 }
@@ -103,16 +160,27 @@ function shownOutput(output: Output): Output | undefined {
   return best === undefined ? undefined : { ...output, data: { [best]: data[best] } };
 }
 
+const live = /^application\/vnd\.(jupyter\.widget|plotly|vega|bokeh|holoviews)/;
+const liveHtml = /<(iframe|video|audio|canvas|object|embed)\b/i;
+
+/** Whether a browser alone shows an output, although there may be words in its place. */
+function isLost(output: Output | undefined, shown: Output | undefined, writer: string): boolean {
+  if (!shown) return true;
+  const [[form, content] = []] = Object.entries(shown.data ?? {});
+  if (form === 'text/html') return !keepsHtml.test(writer) && liveHtml.test(text.parse(content));
+  return form === 'text/plain' && Object.keys(output?.data ?? {}).some((each) => live.test(each));
+}
+
 /** Scripts draw what they draw in a browser alone. */
 function showsAnything(html: unknown): boolean {
   const shown = text.parse(html).replace(/<(script|style)\b[^]*?<\/\1\s*>|<!--[^]*?-->/gi, '');
   return /<(img|svg|table)\b/i.test(shown) || shown.replace(/<[^<>]*>/g, '').trim() !== '';
 }
 
-/** Without the colours of a terminal. */
+/** Without the colours, links and other orders of a terminal. */
 function plain(shown: string): string {
   // eslint-disable-next-line no-control-regex -- escape sequences begin with one
-  return shown.replace(/\u001b\[[\d;]*[A-Za-z]/g, '');
+  return shown.replace(/\u001b(?:\[[\d;?]*[A-Za-z]|\][^\u0007\u001b]*(?:\u0007|\u001b\\))/g, '');
 }
 
 /** Outputs that are Markdown or LaTeX are cells of Markdown behind what comes before them. */
@@ -120,7 +188,8 @@ function splitCell(cell: Cell, outputs: readonly Output[]): Cell[] {
   const cells: Cell[] = [cell.outputs ? { ...cell, outputs: [] } : cell];
   for (const output of outputs) {
     const written = output.data?.['text/markdown'] ?? output.data?.['text/latex'];
-    if (written !== undefined) cells.push({ cell_type: 'markdown', metadata: {}, source: text.parse(written) });
+    if (written !== undefined)
+      cells.push({ cell_type: 'markdown', metadata: {}, source: withFormulas(text.parse(written)) });
     else if (cells.at(-1)?.outputs) cells.at(-1)?.outputs?.push(output);
     else cells.push({ cell_type: 'code', metadata: {}, source: '', execution_count: null, outputs: [output] });
   }

@@ -14,7 +14,7 @@ import {
 } from './conversion';
 import { readInput, requireArchive } from './input';
 import { hasChanges, officeFileName, readableOffice } from './office-input';
-import { describeBrokenPictures } from './office-pictures';
+import { describeBrokenPictures, describeLostMedia } from './office-pictures';
 import { homeOf, lastLine, pathOf, programs, runProgram, workFolderOf } from './programs';
 
 /** LibreOffice, one start for each file, as printed: `soffice` of the machine with a profile of its own for each process. */
@@ -97,12 +97,12 @@ async function describeResult(
   const isCopy = told !== source;
   if (isCopy && (await putRight(told, result.format))) await runOffice(request, told, targetOf(request));
   const opened = await readFile(told.file);
-  const pictures = describeBrokenPictures(opened);
   const data = await readFile(result.file);
-  if (result.format === 'pdf') return { ...pictures, ...(await describeUnprinted(readable, opened, data, { isCopy })) };
-  if (result.format === 'txt') return { ...pictures, ...describeUnwritten(readable, opened, data) };
   const kept = result.isSlow ? result : await newerOf(request, result);
   const copy = kept === result ? data : await readFile(kept.file);
+  const pictures = { ...describeBrokenPictures(opened), ...describeLostMedia(opened, copy) };
+  if (result.format === 'pdf') return { ...pictures, ...(await describeUnprinted(readable, opened, data, { isCopy })) };
+  if (result.format === 'txt') return { ...pictures, ...describeUnwritten(readable, opened, data) };
   return { ...pictures, ...(await describeUnkept(readable, opened, { format: kept.format, data: copy })) };
 }
 

@@ -4,7 +4,7 @@ import type { Warnings } from './conversion';
 import { describeLostPictures, isWhole } from './document-pictures';
 import { describeMissing } from './missing-files';
 
-/** Pictures that a document names but does not hold, or holds damaged: readers leave them out without a word. */
+/** What readers leave out without a word: pictures that a document names but does not hold, or holds damaged; films and sounds. */
 
 const picture = /^(?!Thumbnails\/|docProps\/).*\.(png|jpe?g|gif|bmp|webp|tiff?)$/i;
 const relations = /^(.*\/)_rels\/([^/]+)\.rels$/;
@@ -28,6 +28,16 @@ export function describeBrokenPictures(file: Buffer): Warnings {
     });
   const lost = [...damaged.map(({ name }) => name), ...named.filter((name) => !isOutside(name) && !held.has(name))];
   return { ...describeMissing(named.filter(isOutside)), ...describeLostPictures(new Set(lost)) };
+}
+
+const media = /\.(mp[34g]|mpeg|m4[av]|mov|wm[av]|avi|wav|og[gv]|webm|aiff?|midi?)$/i;
+
+/** Films and sounds that a document holds and its result does not. */
+export function describeLostMedia(file: Buffer, result: Buffer): Warnings {
+  const mediaOf = (archive: Buffer) => entriesOf(archive).filter(({ name }) => media.test(name));
+  const lost = mediaOf(file).slice(mediaOf(result).length);
+  if (lost.length === 0) return {};
+  return { MEDIA_LOST: `${lost.length} film(s) or sound(s) within the document are not in the result.` };
 }
 
 function namedByOpenText(content: string): string[] {

@@ -1,6 +1,6 @@
 import { entriesOf, textOfEntry, textOfPart, withEntries } from './archive';
 import { decodeXml, equationsIn, wordTexts } from './word-document';
-import { hiddenRichText, plainRichText } from './rtf-text';
+import { plainRichText, richTextOf } from './rtf-text';
 import { withoutHiddenShapes, withoutHiddenTexts } from './hidden-elements';
 import { mastersOf } from './slide-masters';
 import { wordNumbers } from './word-numbers';
@@ -233,9 +233,9 @@ export function readableSlides(file: Buffer): Buffer {
   return changed.size === 0 ? file : withEntries(file, changed);
 }
 
-/** Fields of which pandoc leaves out the text that they show. */
+/** Fields of which pandoc leaves out the text that they show, and what else it reads nothing within. */
 const openField =
-  /<(\/?)text:(user-field-(?:get|input)|variable-(?:set|get|input)|sequence(?:-ref)?|date|time|(?:creation|modification|print)-(?:date|time)|author-(?:name|initials)|(?:initial-)?creator|printed-by|sender-[\w-]+|placeholder|conditional-text|text-input|expression|title|subject|keywords|description|chapter|file-name|user-defined|drop-down)(?=[\s>])([^<>]*)>/g;
+  /<(\/?)(?:text|loext):(content-control|meta(?:-field)?|database-display|numbered-paragraph|ruby(?:-base)?|(?:illustration|table|object|user|alphabetical)-index|bibliography|index-(?:body|title)|user-field-(?:get|input)|variable-(?:set|get|input)|sequence(?:-ref)?|date|time|(?:creation|modification|print)-(?:date|time)|author-(?:name|initials)|(?:initial-)?creator|printed-by|sender-[\w-]+|placeholder|conditional-text|text-input|expression|title|subject|keywords|description|chapter|file-name|user-defined|drop-down)(?=[\s>])([^<>]*)>/g;
 
 /** What the fields of a form show, by the names under which they stand in the text. */
 function valuesOfForms(xml: string): ReadonlyMap<string, string> {
@@ -271,6 +271,7 @@ export function readableOpenText(file: Buffer): Buffer {
         return `<text:span>${values.get(id) ?? ''}</text:span>`;
       },
     )
+    .replace(/<text:ruby-text(?:\s[^<>]*)?>([^<]+)<\/text:ruby-text>/g, '($1)')
     .replace(openField, (tag, _closing: string, _name: string, rest: string) => (rest.endsWith('/') ? tag : ''));
   return readable === xml ? file : withEntries(file, new Map([['content.xml', readable]]));
 }
@@ -285,7 +286,7 @@ function richTexts(rtf: string): OfficeTexts {
     ...nothing,
     headers: headers.map((each) => plainRichText(each.replace(richPicture, ''))).join('\n'),
     headerPictureCount: countOf(headers, /\{\\pict(?![a-z])/g),
-    hidden: hiddenRichText(rtf),
+    hidden: richTextOf(rtf, { isHidden: true }),
     equations: (rtf.match(/\{\\moMath(?![a-z])/gi) ?? []).map(() => ''),
     commentCount: groupsOf(rtf, /\{\\\*\\annotation(?![a-z])/g).length,
   };

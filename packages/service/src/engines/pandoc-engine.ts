@@ -3,6 +3,7 @@ import {
   ConversionFailure,
   type EngineRequest,
   type Converted,
+  joinWarnings,
   loadEngine,
   fewOf,
   oneLine,
@@ -20,7 +21,7 @@ import { describeCommands, readableLatex } from './latex';
 import { readMarkdown } from './markdown';
 import { readNotebook } from './notebook';
 import { withWholePipeTables, withWholeWikiTables } from './markup-tables';
-import { describeBrokenPictures } from './office-pictures';
+import { describeBrokenPictures, describeLostMedia } from './office-pictures';
 import { readableOpenText, readableSlides } from './office-texts';
 import { breakStyle, plainTextDocument } from './plain-text';
 import { embedImages, type PandocRun, pageWriters } from './pandoc-document';
@@ -60,7 +61,7 @@ export async function convertDocument(request: EngineRequest, input: Buffer): Pr
   const { data, media, warnings } = await readDocument(request, input, { to, options });
   if (media.size === 0) return { data, warnings };
   const message = `${media.size} image(s) of the document are not in the result, because a ${request.outputFormat} file cannot contain images. Convert to docx, odt, epub, html or pdf to keep them.`;
-  return { data, warnings: { ...warnings, IMAGES_LOST: message } };
+  return { data, warnings: joinWarnings(warnings, { IMAGES_LOST: message }) };
 }
 
 async function convertToPage(request: EngineRequest, input: Buffer): Promise<Converted> {
@@ -89,7 +90,7 @@ async function convertWithImages(request: EngineRequest, input: Buffer): Promise
   const written = await runPandoc({ from: 'json', to, input: json, inputName: inputNameFor(request), options });
   const gone = { ...describeMissing(missing.filter((name) => !lost.has(name))), ...describeLostPictures(lost) };
   const unwritten = to === 'pptx' ? describeUnset(json, written.data) : {};
-  return { data: written.data, warnings: { ...read.warnings, ...written.warnings, ...gone, ...unwritten } };
+  return { data: written.data, warnings: joinWarnings({ ...read.warnings, ...written.warnings, ...gone }, unwritten) };
 }
 
 /** Reads the input of a conversion and writes it in the format that pandoc calls `to`. */
@@ -114,8 +115,10 @@ export async function readDocument(
     // Writers of lines leave out whole tables: the one says so in its text, the other nowhere.
     const isDoubtful = to === 'vimdoc' || (to === 'plain' && Buffer.from(read.data).includes('[TABLE]'));
     const unset = isDoubtful ? describeUnset(await readAgain(), read.data) : {};
-    const pictures = describeBrokenPictures(entriesOf(input).length > 0 ? input : Buffer.from(read.data));
-    return { ...read, data, warnings: { ...warnings, ...read.warnings, ...pictures, ...unset, ...unread } };
+    const written = Buffer.from(read.data);
+    const pictures = describeBrokenPictures(entriesOf(input).length > 0 ? input : written);
+    const aside = { ...read.warnings, ...pictures, ...describeLostMedia(input, written) };
+    return { ...read, data, warnings: joinWarnings(warnings, aside, unset, unread) };
   } catch (error) {
     if (!(error instanceof ConversionFailure)) throw error;
     const { inputFormat, outputFormat } = request;

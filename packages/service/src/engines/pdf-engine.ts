@@ -2,6 +2,7 @@ import {
   ConversionFailure,
   type EngineRequest,
   type Converted,
+  joinWarnings,
   millimetresPerInch,
   oneLine,
   papers,
@@ -37,9 +38,8 @@ export async function convertToPdf(request: EngineRequest, input: Buffer): Promi
   const glyphs = await describeMissingGlyphs(shownText(JSON.parse(document.json)));
   Object.assign(warnings, glyphs.warnings, describeLayout(request, input));
   if (first.pdf) {
-    const { TEXT_LOST, ...found } = await checkSet(first.pdf, glyphs.shown, { ...document, ...written });
-    const words = [warnings['TEXT_LOST'], TEXT_LOST].filter(Boolean).join(' ');
-    return { data: first.pdf, warnings: { ...warnings, ...found, ...(words !== '' && { TEXT_LOST: words }) } };
+    const found = await checkSet(first.pdf, glyphs.shown, { ...document, ...written });
+    return { data: first.pdf, warnings: joinWarnings(warnings, found) };
   }
 
   // One broken image or label makes typst fail: better a PDF without them than none.

@@ -1,4 +1,7 @@
-/** Letters of RTF that are written as bytes (`\'e0`): in the encoding of their font, of which pandoc's reader knows nothing. */
+/**
+ * Letters of RTF that are written as bytes (`\'e0`): in the encoding of their font, of which pandoc's reader knows nothing. It drops what
+ * stands behind a control word or a letter in Unicode (`\b0.`, `\u8217?s`) without a blank, and knows no pairs of these.
+ */
 
 /** Encodings by `\fcharset`, where they are not those of the document. */
 const ofFonts: Readonly<Record<number, string>> = {
@@ -24,6 +27,7 @@ const ofDocuments: Readonly<Record<number, string>> = {
   949: 'euc-kr',
   950: 'big5',
   10000: 'macintosh',
+  65001: 'utf-8',
 };
 /** What pandoc takes every byte for. */
 const usual = 'windows-1252';
@@ -37,7 +41,10 @@ interface Group {
   isFontTable: boolean;
 }
 
-/** The document with its bytes written as Unicode (`\u1055`), but for those that pandoc reads as they are meant. */
+/**
+ * The document with its letters as they are, but for bytes that pandoc reads as they are meant, with a blank behind each control word, and
+ * with nothing in place of what is Unicode.
+ */
 export function withUnicodeLetters(rtf: string): string {
   const fonts = new Map<number, string>();
   let document = usual;
@@ -60,21 +67,32 @@ export function withUnicodeLetters(rtf: string): string {
       if (encoding !== undefined) fonts.set(group.font, encoding);
     }
   };
+  const skip = (signs: readonly string[]): string => {
+    const left = signs.slice(toSkip);
+    toSkip -= signs.length - left.length;
+    return left.join('');
+  };
   return rtf.replace(token, (text: string, name: string | undefined, value: string | undefined) => {
-    if (name !== undefined) control(name, Number(value ?? 0));
-    else if (text === '{') outer.push({ ...group });
-    else if (text === '}') group = outer.pop() ?? group;
-    else if (!text.startsWith("\\'")) toSkip = Math.max(0, toSkip - text.length);
-    else {
-      const bytes = Array.from(text.matchAll(/[\da-f]{2}/gi), ([hex]) => Number.parseInt(hex, 16));
-      const kept = bytes.splice(0, toSkip);
-      toSkip -= kept.length;
-      const encoding = fonts.get(group.font === -1 ? usualFont : group.font) ?? document;
-      if (encoding === usual || bytes.length === 0) return text;
-      const letters = new TextDecoder(encoding).decode(Uint8Array.from(bytes));
-      return text.slice(0, 4 * kept.length) + asUnicode(letters);
+    if (name !== undefined) {
+      control(name, Number(value ?? 0));
+      if (name === 'u') return asText(String.fromCharCode(Number(value) & 0xffff));
+      return name === 'ansicpg' && document !== usual ? '\\ansicpg1252 ' : `${text.trimEnd()} `;
     }
-    return text;
+    if (text === '{' || text === '}') {
+      if (text === '{') outer.push({ ...group });
+      else group = outer.pop() ?? group;
+      toSkip = 0;
+      return text;
+    }
+    if (!text.startsWith("\\'")) {
+      if (toSkip === 0) return text;
+      return skip(text.startsWith('\\') ? [text] : text.replace(/^\n+/, '').split(''));
+    }
+    const left = skip(text.match(/.{4}/g) ?? []);
+    const encoding = fonts.get(group.font === -1 ? usualFont : group.font) ?? document;
+    if (encoding === usual) return left;
+    const bytes = Array.from(left.matchAll(/[\da-f]{2}/gi), ([hex]) => Number.parseInt(hex, 16));
+    return asText(new TextDecoder(encoding).decode(Uint8Array.from(bytes)));
   });
 }
 
@@ -105,41 +123,46 @@ function encodingOf(label: string): string {
   }
 }
 
-function asUnicode(letters: string): string {
-  const units = Array.from({ length: letters.length }, (_, index) => letters.charCodeAt(index));
-  return `{\\uc1${units.map((unit) => `\\u${unit > 0x7fff ? unit - 0x10000 : unit}?`).join('')}}`;
+function asText(letters: string): string {
+  return letters.replace(/[\\{}]/g, '\\$&');
 }
 
-const letter = /\\u(-?\d+) ?(?:\\'[\da-f]{2}|\?)?|\\'([\da-f]{2})|\\[a-z]+-?\d* ?|\\[^a-z]|[{}\r\n]/gi;
+const letter = /\\'([\da-f]{2})|\\[a-z]+-?\d* ?|\\[^a-z]|[{}\r\n]/gi;
 
 /** The text of a part of a document, or of all of it and more. */
 export function plainRichText(rtf: string): string {
   // What fields do, names of bookmarks and their like.
   const text = withUnicodeLetters(rtf).replace(/\{\\\*\\[a-z]+[^{}]*\}/gi, '');
-  return text.replace(letter, (sign: string, unit?: string, byte?: string) => {
-    if (unit !== undefined) return String.fromCharCode(Number(unit) & 0xffff);
+  return text.replace(letter, (sign: string, byte?: string) => {
     if (byte !== undefined) return new TextDecoder(usual).decode(Uint8Array.of(Number.parseInt(byte, 16)));
-    return /^\\(par|tab|line|cell|row|sect|page)/.test(sign) ? ' ' : '';
+    return /^\\(par|tab|line|cell|row|nest|sect|page|footnote|e[mn]dash|bullet)/.test(sign) ? ' ' : '';
   });
 }
 
-/** Groups that are no text of the document. */
-const noText = /^(\*|stylesheet|fonttbl|colortbl|info|xe|tcn?|fldinst|pict)$/;
+/** Groups that are no text of the document, but for texts of boxes and equations in some of them. */
+const noText = /^(\*|stylesheet|fonttbl|colortbl|info|xe|tcn?|fldinst|pict|listtext|pntext)$/;
+const textInIt = /^(shptxt|dptxbxtext|mr)$/;
+/** Those that are in a file twice, or on every page. */
+const aside = /^(shprslt|header[lrf]?|footer[lrf]?)$/;
 
-/** The text of a document that nobody sees. */
-export function hiddenRichText(rtf: string): string {
-  if (!/\\v(?![a-z0])/i.test(rtf)) return '';
-  let group = { isHidden: false, isText: true };
+/** The text of a document that is shown, or that nobody sees. */
+export function richTextOf(rtf: string, { isHidden }: { isHidden: boolean }): string {
+  if (isHidden && !/\\v(?![a-z0])/i.test(rtf)) return '';
+  let group = { isHidden: false, isText: true, isAside: false };
   const outer: (typeof group)[] = [];
-  let hidden = '';
-  for (const [sign, name, value] of rtf.matchAll(token)) {
+  let found = '';
+  for (const [sign, name = sign.slice(1), value] of withUnicodeLetters(withoutDeleted(rtf)).matchAll(token)) {
     if (sign === '{') outer.push({ ...group });
     else if (sign === '}') group = outer.pop() ?? group;
-    else if (noText.test(name ?? sign.slice(1))) group.isText = false;
+    else if (noText.test(name)) group.isText = false;
+    else if (textInIt.test(name)) {
+      group.isText = true;
+      found += ' ';
+    } else if (aside.test(name)) group.isAside = true;
     else if (name === 'v') group.isHidden = value !== '0';
     else if (name === 'plain') group.isHidden = false;
-    else if (group.isHidden && group.isText) hidden += sign;
-    if (!group.isHidden) hidden += hidden.endsWith(' ') ? '' : ' ';
+    else if (group.isHidden === isHidden && group.isText && !group.isAside) found += sign;
+    if (group.isHidden !== isHidden) found += found.endsWith(' ') ? '' : ' ';
   }
-  return plainRichText(hidden);
+  return plainRichText(found);
 }

@@ -101,6 +101,10 @@ const ends = new Set([
 const madeAnew =
   /^\s*(TOC|INDEX|PAGE|NUMPAGES|SECTIONPAGES|PAGEREF|DATE|TIME|SAVEDATE|PRINTDATE|CREATEDATE|EDITTIME|FILENAME|FILESIZE|STYLEREF|DOCPROPERTY|AUTHOR|TITLE|LASTSAVEDBY|REVNUM|NUMWORDS|NUMCHARS|=)/i;
 
+/** A field that draws what stands between its orders: fractions, readings above letters, letters in circles. */
+const equation = /^\s*EQ\s/i;
+const orders = /\\\*\s*(?:"[^"]*"|\S+)|\\[a-z]+ ?\d*/gi;
+
 /** Fonts whose letters are other signs: an `a` of theirs is shown, and read, as alpha or a picture. */
 const ofSigns = /:ascii="(?:Symbol|Wingdings(?: [23])?|Webdings)"/;
 
@@ -113,8 +117,11 @@ function textOfPart(xml: string): string {
   const fields: { code: string; isResult: boolean }[] = [];
   const isMadeAnew = () => fields.some(({ code, isResult }) => isResult && madeAnew.test(code));
   const endField = () => {
+    const { code = '' } = fields.pop() ?? {};
     // What is made anew stands between the words beside it.
-    if (madeAnew.test(fields.pop()?.code ?? '')) text += ' ';
+    if (madeAnew.test(code)) text += ' ';
+    else if (equation.test(code) && skipped === 0)
+      text += ` ${decodeXml(code).replace(equation, '').replace(orders, ' ')} `;
   };
   for (const [, closing, prefix, name = '', attributes = '', empty, content] of xml.matchAll(tag)) {
     if (content !== undefined) {

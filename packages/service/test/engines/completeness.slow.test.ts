@@ -89,7 +89,14 @@ describe('without the programs of a machine', () => {
       { name: 'a.docx', data: docx(para('Kept') + lost) },
       'html',
     );
-    expect(warning).toEqual({ TEXT_LOST: 'Not in the result: 2 word(s) (GROUPED, BOX) of the document.' });
+    const unread = 'Not in the result: 2 word(s) (GROUPED, BOX) of the document.';
+    expect(warning).toEqual({ TEXT_LOST: unread });
+    // Others are left out where they are written.
+    const table = (inside: string) => `<w:tbl><w:tr><w:tc>${inside}</w:tc></w:tr></w:tbl>`;
+    const data = docx(para('Kept') + lost + table(para('Outer') + table(para('Inner')) + para('')));
+    expect((await running.client.convertToBytes({ name: 'a.docx', data }, 'pptx')).warning).toEqual({
+      TEXT_LOST: `${unread} Not in the result: 1 word(s) (INNER) of the document.`,
+    });
   });
 
   async function read(format: string, data: Buffer) {
@@ -183,6 +190,16 @@ describe('without the programs of a machine', () => {
     });
     expect(await convert('a.xlsx', clipped)).toMatchObject({
       HEADERS_LOST: 'Headers and footers of pages are not in the result: 1 word(s) (CONFIDENTIAL).',
+    });
+  });
+
+  it('RTF: boxes of old programs, equations and cells around a table', async () => {
+    const box = String.raw`{\*\do\dptxbx{\dptxbxtext Boxed\par}}`;
+    const cells = String.raw`\trowd\cellx9\intbl Outer\par\itap2 Inner\nestcell{\*\nesttableprops\trowd\cellx5\nestrow}\intbl\cell\row`;
+    const rtf = String.raw`{\rtf1{\info{\title Kept}}${box}{\mmath{\*\moMath{\mr kinetic}}}${cells}\pard{\listtext 1.}Kept{\footnote \chftn Noted} \u8217?s\endash Dashed\par}`;
+    const { warning } = await running.client.convertToBytes({ name: 'a.rtf', data: rtf }, 'txt');
+    expect(warning).toEqual({
+      TEXT_LOST: 'Not in the result: 3 word(s) (BOXED, KINETIC, OUTER) of the document.',
     });
   });
 

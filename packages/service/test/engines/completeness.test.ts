@@ -104,6 +104,15 @@ describe('what a program does not print', () => {
     expect(await unprinted(reader, file, 'Kept')).toEqual(equationLost(lost));
   });
 
+  it('is what a field of Word draws', async () => {
+    const code = String.raw`EQ \* jc2 \* "Font:MS Mincho" \o\ad(\s\up 9(reading),base)`;
+    const mark = (type: string) => `<w:r><w:fldChar w:fldCharType="${type}"/></w:r>`;
+    const field = `${mark('begin')}<w:r><w:instrText> ${code} </w:instrText></w:r>${mark('end')}`;
+    expect(await unprinted('docx', docx(para(run('Kept') + field)), 'Kept base')).toEqual({
+      TEXT_LOST: 'Not on the pages of the PDF: 1 word(s) (READING) of the document.',
+    });
+  });
+
   it('is no equation of which there is a picture', async () => {
     const picture = { ...mathObject, 'ObjectReplacements/Object 1': 'drawn' };
     const drawn = odf({ kind: 'text', body: '<text:p>Kept</text:p>', more: picture });
@@ -165,13 +174,15 @@ describe('what a program does not print', () => {
       `<style:style style:name="${name}" style:parent-style-name="${parent}"><style:text-properties text:display="${value}"/></style:style>`;
     const hiddenText = odf({
       kind: 'text',
-      body: '<text:p>Kept<text:span text:style-name="A">Secret<text:span>Inner</text:span></text:span><text:p text:style-name="B">Price</text:p><text:p text:style-name="C"/><text:span text:style-name="C">Open</text:span></text:p>',
+      body: '<text:p>Kept<text:span text:style-name="A">Secret<text:span>Inner</text:span></text:span><text:p text:style-name="B">Price</text:p><text:p text:style-name="C"/><text:span text:style-name="C">Open</text:span></text:p><text:p text:style-name="D"> too</text:p>',
       automaticStyles: `${display('A', 'none')}<style:style style:name="B" style:parent-style-name="A"/>${display('C', 'true', 'A')}`,
+      // Of headers.
+      styles: `<office:automatic-styles>${display('D', 'none')}</office:automatic-styles>`,
     });
-    expect(await unprinted('odt', hiddenText, 'Kept Open')).toEqual({
+    expect(await unprinted('odt', hiddenText, 'Kept Open too')).toEqual({
       HIDDEN_TEXT_LOST: hidden('2 word(s) (SECRETINNER, PRICE)'),
     });
-    expect(textOfPart(readableOpenText(hiddenText), 'content.xml').replace(/<[^<>]*>/g, '')).toBe('KeptOpen');
+    expect(textOfPart(readableOpenText(hiddenText), 'content.xml').replace(/<[^<>]*>/g, '')).toBe('KeptOpen too');
     const rows = `<row r="1">${inline('A1', 'Kept')}${inline('B1', 'Covered')}${inline('C1', 'Column')}</row><row r="2" hidden="1">${inline('A2', 'Row')}</row>`;
     const sheet = {
       name: 'Shown',
@@ -359,4 +370,15 @@ it('the fields of a form in an OpenDocument text are read where they stand', () 
   });
   const [text] = /<text:p>[^]*/.exec(textOfPart(readableOpenText(file), 'content.xml')) ?? [];
   expect(text?.replace(/<[^<>]*>/g, '').trim()).toBe('Typed \u2612 Agreed \u2610 Other Chosen');
+});
+
+it('pandoc reads what stands within indexes, controls and readings of an OpenDocument text', () => {
+  const index =
+    '<text:bibliography><text:bibliography-source/><text:index-body>$</text:index-body></text:bibliography>';
+  const ruby =
+    '<text:ruby><text:ruby-base>Base</text:ruby-base><text:ruby-text text:style-name="R">Above</text:ruby-text></text:ruby>';
+  const body = `<text:p>${ruby} <loext:content-control loext:checked="true">Chosen</loext:content-control></text:p>`;
+  const file = odf({ kind: 'text', body: index.replace('$', body) });
+  const [text] = /<office:text>[^]*<\/office:text>/.exec(textOfPart(readableOpenText(file), 'content.xml')) ?? [];
+  expect(text).toBe('<office:text><text:bibliography-source/><text:p>Base(Above) Chosen</text:p></office:text>');
 });

@@ -15,7 +15,11 @@ const code = (output: object) => ({
 const shows = (data: object) => code({ output_type: 'display_data', data });
 
 const cells = [
-  code({ output_type: 'stream', name: 'stdout', text: ['\u001b[31mStreamed\u001b[0m'] }),
+  code({
+    output_type: 'stream',
+    name: 'stdout',
+    text: ['\u001b[?25l\u001b]8;;http://a\u0007\u001b[31mStreamed\u001b[0m\u001b]8;;\u0007'],
+  }),
   shows({ 'text/html': ['<table><tr><td>Tabled</td></tr></table>'], 'text/plain': ['Plain'] }),
   shows({ 'text/html': '<script>draw()</script>', 'text/plain': 'Drawn' }),
   shows({ 'text/markdown': '**Marked**', 'text/plain': ['<object>'] }),
@@ -50,16 +54,47 @@ it.each(['html', 'md', 'txt', 'pdf'])('as %s', async (output) => {
 
 it('what only a browser draws is counted', async () => {
   const drawn = shows({ 'text/html': ['<div id="a"></div><script>draw()</script>'] });
-  const { warning } = await converted(notebook([drawn, shows({ 'application/x-plot': {} })]), 'txt');
-  expect(warning).toEqual({ OUTPUTS_LOST: expect.stringMatching(/^2 output\(s\) of cells/) as string });
+  const film = shows({ 'text/html': '<video src="data:video/mp4;base64,"></video> Filmed' });
+  const widget = shows({ 'application/vnd.jupyter.widget-view+json': {}, 'text/plain': 'Slider()' });
+  const answer = shows({ 'application/vnd.google.colaboratory.intrinsic+json': {}, 'text/plain': "'answer'" });
+  const all = notebook([drawn, shows({ 'application/x-plot': {} }), film, widget, answer]);
+  const { text, warning } = await converted(all, 'txt');
+  expect(['Filmed', 'Slider', 'answer'].filter((word) => !text.includes(word))).toEqual([]);
+  expect(warning).toEqual({ OUTPUTS_LOST: expect.stringMatching(/^4 output\(s\) of cells/) as string });
 });
 
-it('one of an old kind is read as before', async () => {
-  const old = JSON.stringify({
-    worksheets: [{ cells: [{ cell_type: 'markdown', metadata: {}, source: ['Older'] }] }],
-    metadata: {},
-    nbformat: 3,
-    nbformat_minor: 0,
-  });
-  expect((await converted(old, 'txt')).text).toContain('Older');
+it('one of an old kind is read as those of today', async () => {
+  const outputs = [
+    { output_type: 'pyout', prompt_number: 1, metadata: {}, html: ['<b>Answered</b>'], text: ['<object>'] },
+    { output_type: 'stream', stream: 'stdout', text: ['Streamed'] },
+    { output_type: 'pyerr', ename: 'Broken', evalue: 'Reason', traceback: ['Traced'] },
+  ];
+  const old = [
+    { cell_type: 'heading', level: 2, metadata: {}, source: ['Older'] },
+    { cell_type: 'code', language: 'python', metadata: {}, input: ['Typed'], outputs },
+    { cell_type: 'raw', metadata: {}, source: ['Raw'] },
+  ];
+  const data = JSON.stringify({ worksheets: [{ cells: old }], metadata: {}, nbformat: 3, nbformat_minor: 0 });
+  const { text } = await converted(data, 'txt');
+  expect('Older Typed Answered Streamed Reason Traced Raw'.split(' ').filter((word) => !text.includes(word))).toEqual(
+    [],
+  );
+});
+
+it('a formula that stands in the text is one', async () => {
+  const source = [
+    'Text\n',
+    '\n',
+    '\\begin{align}\n',
+    'a &= 2 \\\\\n',
+    'b &= 3\n',
+    '\\end{align}\n',
+    '\n',
+    '$$\n\\begin{aligned}c\\end{aligned}\n$$',
+  ];
+  const typed = { cell_type: 'markdown', metadata: {}, source };
+  const shown = shows({ 'text/latex': '\\begin{equation}d\\end{equation}' });
+  const { text } = await converted(notebook([typed, shown]), 'tex');
+  expect(text.slice(text.indexOf('Text'))).toContain('a &= 2 \\\\');
+  expect(text.match(/\\begin\{(align|equation)/g)).toHaveLength(3);
 });

@@ -1,4 +1,4 @@
-import { describeBrokenPictures } from '../../src/engines/office-pictures';
+import { describeBrokenPictures, describeLostMedia } from '../../src/engines/office-pictures';
 import { tinyPng } from '../support';
 import { openXml, relation, zip, zipEntry } from './archives';
 import { frame, odf } from './odf';
@@ -62,4 +62,15 @@ it.each([
 
 it('what is no archive has none', () => {
   expect(describeBrokenPictures(Buffer.from('# A text'))).toEqual({});
+});
+
+it('films and sounds are counted that the result does not have', () => {
+  const slides = (...names: string[]) => zip(names.map((name) => zipEntry(name, Buffer.from('ftyp'))));
+  const file = slides('ppt/media/a.mp4', 'ppt/media/b.WAV', 'ppt/media/c.png');
+  const warning = (count: number) => ({
+    MEDIA_LOST: `${count} film(s) or sound(s) within the document are not in the result.`,
+  });
+  expect(describeLostMedia(file, Buffer.from('%PDF-'))).toEqual(warning(2));
+  expect(describeLostMedia(file, slides('Media/a.mp4'))).toEqual(warning(1));
+  expect(describeLostMedia(file, slides('Media/a.mp4', 'Media/b.wav'))).toEqual({});
 });

@@ -12,27 +12,40 @@ const withoutText = /^(hidden|image|file|password|color|range)$/i;
 /** What a page within a page has around its text. */
 const frame = /<!doctype[^>]*>|<head\b[^]*?<\/head\s*>|<\/?(?:html|body)\b[^>]*>/gi;
 
+/** A picture that a script would load when somebody comes to it. */
+const lazy = /<img\b(?![^>]*\ssrc\s*=)([^>]*?)\sdata-src\s*=/gi;
+
 /**
  * A page of which pandoc reads all: with each value as the text that it is, signs for boxes with and without a tick, the pages of its
- * frames in their places, and no main part, for pandoc would read nothing else.
+ * frames in their places, pictures that are loaded later, and no main part, for pandoc would read nothing else.
  */
 export function readablePage(html: string): string {
-  return html.replace(
-    part,
-    (whole, left?: string, area?: string, ofSelect?: string, choices?: string, ofInput?: string, ofFrame?: string) => {
-      if (area !== undefined) return area.replaceAll('<', '&lt;');
-      if (choices !== undefined) return chosen(choices, has(ofSelect, 'multiple'));
-      if (ofFrame !== undefined) {
-        const page = attribute(ofFrame, 'srcdoc');
-        return page === undefined ? whole : `<div>${readablePage(decodeXml(page).replace(frame, ''))}</div>`;
-      }
-      if (left !== undefined || whole.startsWith('<!')) return whole;
-      if (ofInput === undefined) return withoutMain(whole);
-      const type = attribute(ofInput, 'type') ?? 'text';
-      if (/^(checkbox|radio)$/i.test(type)) return has(ofInput, 'checked') ? '\u2612' : '\u2610';
-      return withoutText.test(type) ? whole : (attribute(ofInput, 'value') ?? '').replaceAll('<', '&lt;');
-    },
-  );
+  return html
+    .replace(lazy, '<img$1 src=')
+    .replace(
+      part,
+      (
+        whole,
+        left?: string,
+        area?: string,
+        ofSelect?: string,
+        choices?: string,
+        ofInput?: string,
+        ofFrame?: string,
+      ) => {
+        if (area !== undefined) return area.replaceAll('<', '&lt;');
+        if (choices !== undefined) return chosen(choices, has(ofSelect, 'multiple'));
+        if (ofFrame !== undefined) {
+          const page = attribute(ofFrame, 'srcdoc');
+          return page === undefined ? whole : `<div>${readablePage(decodeXml(page).replace(frame, ''))}</div>`;
+        }
+        if (left !== undefined || whole.startsWith('<!')) return whole;
+        if (ofInput === undefined) return withoutMain(whole);
+        const type = attribute(ofInput, 'type') ?? 'text';
+        if (/^(checkbox|radio)$/i.test(type)) return has(ofInput, 'checked') ? '\u2612' : '\u2610';
+        return withoutText.test(type) ? whole : (attribute(ofInput, 'value') ?? '').replaceAll('<', '&lt;');
+      },
+    );
 }
 
 /**

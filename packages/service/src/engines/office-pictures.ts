@@ -35,9 +35,11 @@ const media = /\.(mp[34g]|mpeg|m4[av]|mov|wm[av]|avi|wav|og[gv]|webm|aiff?|midi?
 /** Films and sounds that a document holds and its result does not. */
 export function describeLostMedia(file: Buffer, result: Buffer): Warnings {
   const mediaOf = (archive: Buffer) => entriesOf(archive).filter(({ name }) => media.test(name));
-  const lost = mediaOf(file).slice(mediaOf(result).length);
-  if (lost.length === 0) return {};
-  return { MEDIA_LOST: `${lost.length} film(s) or sound(s) within the document are not in the result.` };
+  return describeMedia(mediaOf(file).length - mediaOf(result).length);
+}
+
+export function describeMedia(lost: number): Warnings {
+  return lost > 0 ? { MEDIA_LOST: `${lost} film(s) or sound(s) of the document are not in the result.` } : {};
 }
 
 function namedByOpenText(content: string): string[] {

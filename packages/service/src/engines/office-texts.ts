@@ -235,7 +235,7 @@ export function readableSlides(file: Buffer): Buffer {
 
 /** Fields of which pandoc leaves out the text that they show, and what else it reads nothing within. */
 const openField =
-  /<(\/?)(?:text|loext):(content-control|meta(?:-field)?|database-display|numbered-paragraph|ruby(?:-base)?|(?:illustration|table|object|user|alphabetical)-index|bibliography|index-(?:body|title)|user-field-(?:get|input)|variable-(?:set|get|input)|sequence(?:-ref)?|date|time|(?:creation|modification|print)-(?:date|time)|author-(?:name|initials)|(?:initial-)?creator|printed-by|sender-[\w-]+|placeholder|conditional-text|text-input|expression|title|subject|keywords|description|chapter|file-name|user-defined|drop-down)(?=[\s>])([^<>]*)>/g;
+  /<(\/?)(?:text|loext):(content-control|meta(?:-field)?|database-display|numbered-paragraph|ruby(?:-base)?|(?:illustration|table|object|user|alphabetical)-index|bibliography|index-(?:body|title)|user-field-(?:get|input)|variable-(?:set|get|input)|sequence(?:-ref)?|date|time|(?:creation|modification|print)-(?:date|time)|author-(?:name|initials)|(?:initial-)?creator|printed-by|sender-[\w-]+|placeholder|conditional-text|hidden-text|text-input|expression|title|subject|keywords|description|chapter|file-name|user-defined|drop-down)(?=[\s>])([^<>]*)>/g;
 
 /** What the fields of a form show, by the names under which they stand in the text. */
 function valuesOfForms(xml: string): ReadonlyMap<string, string> {

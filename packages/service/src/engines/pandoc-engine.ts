@@ -18,10 +18,10 @@ import { describeLostPictures, type Pictures, takenPictures } from './document-p
 import { describeGenerated, readableBook, readablePage } from './html-page';
 import { readInputText, requireArchive } from './input';
 import { describeCommands, readableLatex } from './latex';
-import { readMarkdown } from './markdown';
+import { keepsHtml, readMarkdown } from './markdown';
 import { readNotebook } from './notebook';
 import { withWholePipeTables, withWholeWikiTables } from './markup-tables';
-import { describeBrokenPictures, describeLostMedia } from './office-pictures';
+import { describeBrokenPictures, describeLostMedia, describeMedia } from './office-pictures';
 import { readableOpenText, readableSlides } from './office-texts';
 import { breakStyle, plainTextDocument } from './plain-text';
 import { embedImages, type PandocRun, pageWriters } from './pandoc-document';
@@ -152,7 +152,14 @@ async function prepare(
   const readable = readableParts[reader] ?? ((archive: Buffer) => archive);
   if (zipped.has(reader)) return { from: reader, input: readable(withUsualNames(input)), warnings: {} };
   const { text, warnings } = readInputText(input, inputFormat);
-  if (reader === 'html') return { from: reader, input: text, warnings: { ...warnings, ...describeGenerated(text) } };
+  if (reader === 'html') {
+    const media = keepsHtml.test(writer) ? 0 : (text.match(/<(?:video|audio)[\s>]/gi)?.length ?? 0);
+    return {
+      from: reader,
+      input: text,
+      warnings: { ...warnings, ...describeGenerated(text), ...describeMedia(media) },
+    };
+  }
   if (reader === 'latex') return { from: reader, input: readableLatex(text), warnings };
   if (reader === 'rtf') return { from: reader, input: withUnicodeLetters(withoutDeleted(text)), warnings };
   if (reader === 'plain-text') return { from: 'json', input: plainTextDocument(text, writer), warnings };

@@ -114,10 +114,11 @@ describe('without the programs of a machine', () => {
       field('date', '5 May', ' text:fixed="true"'),
       field('sender-lastname', 'Smith'),
       field('conditional-text', 'True'),
+      field('hidden-text', 'Unless'),
       '<text:placeholder/>',
     ];
     expect(await read('odt', odf({ kind: 'text', body: `<text:p>${body.join(' ')}</text:p>` }))).toEqual({
-      text: 'Customer Price 17 5 May Smith True',
+      text: 'Customer Price 17 5 May Smith True Unless',
       warnings: {},
     });
   });

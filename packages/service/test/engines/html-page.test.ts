@@ -14,6 +14,8 @@ it.each([
   ['<input type="submit" value="Send">', 'Send'],
   ['<main id=a>b</main>', '<div id=a>b</div>'],
   ['<div role="main" id=a>b</div>', '<div id=a>b</div>'],
+  ['<img alt="a" data-src="a.png">', '<img alt="a" src="a.png">'],
+  ['<img src="a.png" data-src="b.png">', '<img src="a.png" data-src="b.png">'],
   [`<MAIN class=a role='main'/>`, '<div class=a/>'],
   [
     '<iframe srcdoc="&lt;head>&lt;title>a&lt;/title>&lt;/head>&lt;body>&lt;main>&amp;lt;b&lt;/main>"></iframe>',

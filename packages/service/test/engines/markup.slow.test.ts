@@ -27,6 +27,20 @@ describe('a page', () => {
     expect(warning).toEqual({});
   });
 
+  it.each([
+    ['txt', true],
+    ['html', false],
+  ])('with films has lost them, as %s: %s', async (output, isLost) => {
+    const { warning } = await converted(
+      'a.html',
+      '<p>a</p><video src="a.mp4"></video><AUDIO controls></AUDIO>',
+      output,
+    );
+    expect(warning['MEDIA_LOST']).toBe(
+      isLost ? '2 film(s) or sound(s) of the document are not in the result.' : undefined,
+    );
+  });
+
   it('within Markdown does too', async () => {
     expect((await converted('a.md', around('main'))).text).toBe('Company Thanks Account');
   });

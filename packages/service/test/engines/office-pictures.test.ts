@@ -68,7 +68,7 @@ it('films and sounds are counted that the result does not have', () => {
   const slides = (...names: string[]) => zip(names.map((name) => zipEntry(name, Buffer.from('ftyp'))));
   const file = slides('ppt/media/a.mp4', 'ppt/media/b.WAV', 'ppt/media/c.png');
   const warning = (count: number) => ({
-    MEDIA_LOST: `${count} film(s) or sound(s) within the document are not in the result.`,
+    MEDIA_LOST: `${count} film(s) or sound(s) of the document are not in the result.`,
   });
   expect(describeLostMedia(file, Buffer.from('%PDF-'))).toEqual(warning(2));
   expect(describeLostMedia(file, slides('Media/a.mp4'))).toEqual(warning(1));

@@ -86,7 +86,7 @@ const noNodeInWorkflows = [
 ];
 
 export default tseslint.config(
-  { ignores: ['**/dist/', 'node_modules/', 'coverage/', '.fileconv/', 'converted/'] },
+  { ignores: ['**/dist/', 'node_modules/', 'coverage/', '.fileconv/', 'converted/', 'examples/agent/'] },
   js.configs.recommended,
   {
     files: ['**/*.ts'],

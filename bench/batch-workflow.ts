@@ -1,19 +1,13 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
-import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
-import { runFiles } from '../src/batch/run-files';
 import type { BatchHandle } from '../src/client/batch-handle';
 import { FileConversionClient } from '../src/client/file-conversion-client';
 import { hasStatus } from '../src/client/grpc';
-import { FileConversionPlugin } from '../src/plugin';
-import type { BatchItem } from '../src/shared/batch';
-import { conversionWorkerOptions } from '../src/worker';
+import { type InstantWorker, startInstantWorker, writeManifest } from './support/instant-batch';
 import { startBenchServer } from './support/temporal-server';
 import { startRun } from '../test/support/batches';
 
@@ -22,8 +16,6 @@ import { startRun } from '../test/support/batches';
  * many items and as large a window together, in turns, so that it shows whether one workflow holds its items up.
  */
 const { values: options } = parseArgs({
-  // Its worker has an argument of its own.
-  allowPositionals: true,
   options: {
     items: { type: 'string', default: '4000' },
     window: { type: 'string', default: '50' },
@@ -42,8 +34,7 @@ const taskQueue = 'batch-workflow';
 async function main(): Promise<void> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-bench-'));
   const server = await startBenchServer(options['on-disk'] ? { dbFilename: path.join(folder, 'temporal.db') } : {});
-  const worker = fork(__filename, [server.address]);
-  await once(worker, 'message');
+  const worker = await startInstantWorker(server.address, taskQueue);
   const connection = await Connection.connect({ address: server.address });
   const temporal = new Client({ connection });
   const client = new FileConversionClient({ client: temporal, app: 'bench', taskQueue });
@@ -63,7 +54,7 @@ async function main(): Promise<void> {
   const runs = await runsOf(temporal, '1-of-1-1');
 
   await connection.close();
-  worker.kill('SIGKILL');
+  worker.kill();
   await server.stop();
   await rm(folder, { recursive: true });
   const jobsPerSecond = round2((items * Number(options.rounds)) / one);
@@ -73,7 +64,7 @@ async function main(): Promise<void> {
 interface Setting {
   readonly folder: string;
   readonly client: FileConversionClient;
-  readonly worker: ChildProcess;
+  readonly worker: InstantWorker;
 }
 
 async function run(
@@ -99,7 +90,7 @@ async function run(
 }
 
 /** Jobs a second and resident memory of the worker, by tenths of the items. */
-async function watch(handles: readonly BatchHandle[], worker: ChildProcess, count: number): Promise<string[]> {
+async function watch(handles: readonly BatchHandle[], worker: InstantWorker, count: number): Promise<string[]> {
   const tenths: string[] = [];
   let [ended, since] = [0, performance.now()];
   while (tenths.length < 9) {
@@ -113,23 +104,13 @@ async function watch(handles: readonly BatchHandle[], worker: ChildProcess, coun
     if (now < ((tenths.length + 1) * count) / 10) continue;
     const speed = (1_000 * (now - ended)) / (performance.now() - since);
     [ended, since] = [now, performance.now()];
-    worker.send('rss');
-    const [bytes] = (await once(worker, 'message')) as [number];
-    tenths.push(`${speed.toFixed(0)}/s ${(bytes / 1024 ** 2).toFixed(0)} MiB`);
+    const { rssBytes } = await worker.usage();
+    tenths.push(`${speed.toFixed(0)}/s ${(rssBytes / 1024 ** 2).toFixed(0)} MiB`);
     console.log(`${now} of ${count}: ${tenths.at(-1)}`);
     // Of many items at once: one line says it.
     if (now === count) break;
   }
   return tenths;
-}
-
-async function writeManifest(folder: string, count: number): Promise<void> {
-  await mkdir(folder, { recursive: true });
-  const rows = Array.from({ length: count }, (_, index): BatchItem => {
-    const item = index + 1;
-    return { item, source: `file:///in/${item}.md`, output: 'pdf', destination: `file:///out/${item}.pdf` };
-  });
-  await writeFile(path.join(folder, runFiles.manifest), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
 }
 
 /** Of the runs by which a batch continues as new. */
@@ -154,24 +135,4 @@ function round2(value: number): number {
   return Math.round(value * 100) / 100;
 }
 
-async function runWorker(address: string): Promise<void> {
-  Runtime.install({ logger: new DefaultLogger('ERROR') });
-  const connection = await NativeConnection.connect({ address });
-  const apps = { bench: { baseUrl: 'http://127.0.0.1:1', appId: 'bench', token: 'bench-token' } };
-  const worker = await Worker.create({
-    ...conversionWorkerOptions,
-    connection,
-    taskQueue,
-    plugins: [new FileConversionPlugin({ apps, workflows: false })],
-    workflowsPath: require.resolve('./support/instant-jobs'),
-  });
-  process.on('message', () => process.send?.(process.memoryUsage().rss));
-  process.send?.('ready');
-  await worker.run();
-}
-
-const [, , address] = process.argv;
-if (process.send && address !== undefined) {
-  process.once('disconnect', () => process.exit());
-  void runWorker(address);
-} else void main();
+void main();

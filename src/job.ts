@@ -20,6 +20,7 @@ export type {
   ConversionBatchInput,
   ConversionBatchResult,
   ConversionSweepResult,
+  CostEstimate,
   PlannedRows,
   SourceMoves,
   UnmovedSources,

@@ -4,6 +4,7 @@ import { Findings, RefusedPlanError } from '../batch/plan/findings';
 import { planBatch } from '../batch/plan/plan-batch';
 import { allOf, summaryOf } from '../batch/plan/planned-batch';
 import { askingOf, type FormatQuestions } from '../batch/plan/settle-row';
+import { estimateVcredits } from '../batch/prices';
 import { saveRequest } from '../batch/request';
 import { removeOldRuns } from '../batch/run-folders';
 import { shownFolder } from '../batch/uris';
@@ -48,8 +49,11 @@ export function createPlanBatch({ files, api, notify }: Pick<ActivityDependencie
     if (run) await saveRequest(files, plan.folder, defined({ request, tags }), writing);
     const spent = request.maxVcredits === undefined ? undefined : planned.spent;
     const warnings = allOf(unmoved, planned.warnings);
+    // For whoever watches. It is no more than words: what can't be read is no reason to start nothing.
+    const estimating = { app, batchFolder: plan.folder, formats: planned.formats, run, signal };
+    const estimate = run && !isScheduled ? await estimateVcredits(files, estimating).catch(() => undefined) : undefined;
     const told = {
-      planned: summaryOf({ ...planned, warnings }),
+      planned: { ...summaryOf({ ...planned, warnings }), ...defined({ estimate }) },
       totals,
       ...defined({ spent }),
       ...lookAtNames(client, notify),

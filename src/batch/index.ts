@@ -14,7 +14,6 @@ export { chargedTwice, leftOutLines, summariseReport } from './report/summary';
 export { readRequest } from './request';
 export type { KeptRequest } from './request';
 export { estimateVcredits } from './prices';
-export type { CostEstimate } from './prices';
 export {
   asFolder,
   batchFolderOf,

@@ -4,7 +4,7 @@ import type { MoveSourcesInput } from '../shared/batch-activities';
 import { lastSegment, type SourceContent } from '../shared/job';
 import { leadsInto } from '../storage/confine';
 import { StorageError } from '../storage/errors';
-import { numberName } from '../storage/file-name';
+import { maxNameBytes, numberName } from '../storage/file-name';
 import type { FileStore, Moved } from '../storage/file-store';
 import { shownPath, toPath } from '../storage/file-uri';
 import { sameContent, writeFile, type Writing } from './contents';
@@ -103,7 +103,8 @@ async function moveSource(files: FileStore, fate: Fate, moving: Moving): Promise
   const reason =
     end === 'done' ? undefined : [...reasons, `${advice}\n${namedLine}${lastSegment(source)}\n`].join('\n');
   for (let number = 0; number <= maxNumber; number += 1) {
-    const to = number === 0 ? there : folderOf(there) + encodedName(numberName(lastSegment(there), number), folder);
+    const name = numberName(lastSegment(there), number, reason === undefined ? undefined : mostNameBytes);
+    const to = name === lastSegment(there) ? there : folderOf(there) + encodedName(name, folder);
     if ((await moveTo(files, { uri: source, to, stamp }, reason, moving.writing)) !== 'taken') return;
   }
 }
@@ -139,6 +140,8 @@ async function refuseStray(root: string, uri: string): Promise<void> {
 
 /** Ends the name of a reason beside a source that has failed. */
 const reasonSuffix = '.reason.txt';
+/** Of a source that has failed, so that its reason can be beside it. */
+const mostNameBytes = maxNameBytes - reasonSuffix.length;
 /** A larger file of such a name is somebody else's. */
 const mostReasonBytes = 1024 * 1024;
 /** Begins its last line: the name that the file had. */
@@ -156,8 +159,9 @@ async function moveTo(
   const isExplained = reason === undefined || (await files.look(to)).kind !== 'none';
   if (!isExplained) {
     try {
-      // The same text is what an earlier attempt has left.
-      await writeFile(files, to + reasonSuffix, [reason], { writing: { ...writing, attempt: 2 }, onExisting: 'fail' });
+      // The same text is what an earlier attempt has left. Under a key of its own: a later attempt removes what others write under its key.
+      const own = { ...writing, jobKey: `reason ${to}`, attempt: 2 };
+      await writeFile(files, to + reasonSuffix, [reason], { writing: own, onExisting: 'fail' });
     } catch (error) {
       if (error instanceof StorageError && error.code === 'DESTINATION_EXISTS') return 'taken';
       throw error;
@@ -224,8 +228,8 @@ function nameIn(reason: string): string | undefined {
   return last.startsWith(namedLine) ? last.slice(namedLine.length) : undefined;
 }
 
-/** Anybody may have written the reason: the file goes back to no other name than its own, without the number that it got here. */
+/** Anybody may have written the reason: the file goes back to no other name than its own, whole and without the number that it got here. */
 function isNumbered(name: string, original: string): boolean {
   const numbers = [...name.matchAll(/ \((\d+)\)/g)].map(([, number]) => Number(number));
-  return name === original || numbers.some((number) => numberName(original, number) === name);
+  return [0, ...numbers].some((number) => numberName(original, number, mostNameBytes) === name);
 }

@@ -1,22 +1,23 @@
+import type { CostEstimate } from '../shared/batch';
 import type { FileStore } from '../storage/file-store';
 import { ledgerFile } from './ledger';
 import type { FormatCount } from './plan/planned-batch';
 import { readRequest } from './request';
 import { RunFileError } from './run-files';
-import { listRuns, readRows } from './run-folders';
+import { type BatchRun, listRuns, readRows } from './run-folders';
 import { extensionOf, folderOf } from './uris';
-
-/** What conversions will cost, by what others of the same pairs of formats have cost. */
-export interface CostEstimate {
-  vcredits: number;
-  /** Number of conversions that it is made from. */
-  from: number;
-  /** Files that it leaves out: nobody knows what one of their pair costs. */
-  unknown: number;
-}
 
 /** Enough for a price, and read in seconds. */
 const [mostBatches, mostRuns, mostRows] = [20, 3, 20_000];
+
+interface Estimating {
+  app: string;
+  batchFolder: string;
+  formats: readonly FormatCount[];
+  /** The run that is to cost it, where it is written already. */
+  run?: BatchRun | undefined;
+  signal?: AbortSignal | undefined;
+}
 
 /**
  * By the latest runs of this batch, and of those of the same app that are kept beside it.
@@ -24,7 +25,7 @@ const [mostBatches, mostRuns, mostRows] = [20, 3, 20_000];
  */
 export async function estimateVcredits(
   files: FileStore,
-  { app, batchFolder, formats }: { app: string; batchFolder: string; formats: readonly FormatCount[] },
+  { app, batchFolder, formats, run: own, signal }: Estimating,
 ): Promise<CostEstimate | undefined> {
   const wanted = new Map(formats.map((pair) => [keyOf(pair), { cost: 0, count: 0 }]));
   let rows = 0;
@@ -32,8 +33,9 @@ export async function estimateVcredits(
     try {
       const { request } = (await readRequest(files, batch)) ?? {};
       if (request && request.app !== app) continue;
-      for (const run of (await listRuns(files, batch)).slice(0, mostRuns)) {
-        for await (const { item, result } of readRows(files, run)) {
+      const runs = (await listRuns(files, batch)).filter(({ folder }) => folder !== own?.folder);
+      for (const run of runs.slice(0, mostRuns)) {
+        for await (const { item, result } of readRows(files, run, signal)) {
           if (++rows > mostRows) break;
           const price = wanted.get(keyOf({ input: item.input ?? extensionOf(item.source), output: item.output }));
           if (!price || result?.status !== 'succeeded' || result.vcredits === undefined) continue;

@@ -175,6 +175,15 @@ export interface UnmovedSources {
   why: string;
 }
 
+/** What conversions will cost, by what others of the same pairs of formats have cost. */
+export interface CostEstimate {
+  vcredits: number;
+  /** Number of conversions that it is made from. */
+  from: number;
+  /** Files that it leaves out: nobody knows what one of their pair costs. */
+  unknown: number;
+}
+
 /** What a plan has found. */
 export interface PlannedRows {
   /** All of them: `todo + done + kept + refused`. */
@@ -196,6 +205,8 @@ export interface PlannedRows {
   leftOut: number;
   /** The first ones: what was left out, before anything else, which rows will fail, which results are gone. */
   warnings: string[];
+  /** Absent: no price is known, nothing is to do, or nobody asked, as for a schedule. */
+  estimate?: CostEstimate;
 }
 
 /** Input of the workflow `conversionBatch`, whose id is the batch's name. */

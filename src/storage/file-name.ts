@@ -19,9 +19,9 @@ export function makeSafeName(suggested: string): string {
   return withSuffix(unreserved, '');
 }
 
-/** `report (1).pdf` */
-export function numberName(name: string, number: number): string {
-  return withSuffix(name, ` (${number})`);
+/** `report (1).pdf`; 0: the name itself, if it is not too long. */
+export function numberName(name: string, number: number, maxBytes = maxNameBytes): string {
+  return withSuffix(name, number === 0 ? '' : ` (${number})`, maxBytes);
 }
 
 /** The first `maxBytes` of a text in UTF-8, without splitting a character. */
@@ -38,11 +38,11 @@ export function cutToBytes(text: string, maxBytes: number): string {
 }
 
 /** Puts a suffix before the extension; shortens the stem if the name would be too long. */
-function withSuffix(name: string, suffix: string): string {
+function withSuffix(name: string, suffix: string, maxBytes = maxNameBytes): string {
   const found = path.extname(name);
   const extension = Buffer.byteLength(found) <= maxExtensionBytes ? found : '';
   const stem = name.slice(0, name.length - extension.length);
-  return cutToBytes(stem, maxNameBytes - Buffer.byteLength(suffix + extension)) + suffix + extension;
+  return cutToBytes(stem, maxBytes - Buffer.byteLength(suffix + extension)) + suffix + extension;
 }
 
 /** Replaces unpaired surrogates, which UTF-8 cannot encode. */

@@ -1,5 +1,17 @@
 import { createHash } from 'node:crypto';
-import { closeSync, linkSync, lstatSync, openSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  linkSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+  type BigIntStats,
+} from 'node:fs';
 import { lstat, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -24,8 +36,17 @@ export async function moveLocalFile(options: MoveOptions, store: FileStore): Pro
       throw cannotRead(uri, { code: 'SOURCE_UNREADABLE', why: 'it is a symbolic link, which stays where it is.' });
     }
     if (!seen || fileStamp(seen) !== stamp) return 'changed';
+    // The file that a killed process was to move from there, and never did, is there, or somebody has it.
+    if (holds(from, placeholderOf(target))) {
+      unlinkSync(from);
+      return 'moved';
+    }
     await makeFolder(path.dirname(target));
-    const byCopy = () => moveByCopy(options, store, () => removeUnchanged(from, stamp));
+    const byCopy = () =>
+      moveByCopy(options, store, () => {
+        likeBefore(target, seen);
+        return removeUnchanged(from, stamp);
+      });
     // Nothing reserves the name of a copy: one that a killed process has made is found there again.
     if (await isElsewhere(from, target, to)) return byCopy();
     const placeholder = placeholderOf(from);
@@ -87,6 +108,16 @@ function putBack(target: string, from: string): 'changed' {
     else if (systemCode(error) !== 'EEXIST') throw error;
   }
   return 'changed';
+}
+
+/** Gives a copy the permissions and the time of the file, where the file system has them. */
+function likeBefore(copy: string, { mode, atimeMs, mtimeMs }: BigIntStats): void {
+  try {
+    chmodSync(copy, Number(mode) & 0o777);
+    utimesSync(copy, new Date(Number(atimeMs)), new Date(Number(mtimeMs)));
+  } catch {
+    // The content is what counts.
+  }
 }
 
 /** One tick, so that as good as nothing comes between the look and the removal. */

@@ -1,8 +1,12 @@
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
 import { moveSources, restoreFailed } from '../../src/batch/move-sources';
 import type { MoveOptions } from '../../src/storage/file-store';
 import { StorageError } from '../../src/storage/errors';
+import { createLocalFiles } from '../../src/storage/local-files';
 import { moveByCopy } from '../../src/storage/move';
 import { MemoryFiles } from '../support/memory-files';
+import { addFiles, cleanUp, folderUri, makeTree } from './folder';
 
 /** Moves that fail half way. Killed ones: `objects-killed-steps.slow.test.ts`. */
 
@@ -21,13 +25,17 @@ class MovingFiles extends MemoryFiles {
 const place = 'memory:///';
 const moves = { from: `${place}in/`, failed: `${place}failed/` };
 
+const content = { bytes: 1, sha256: 'ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb' };
+const failedResult = { status: 'failed', charge: 'no', code: 'FAILED_CONVERT', message: 'No.', source: content };
+
+afterEach(cleanUp);
+
 function failedRun(name: string) {
   const files = new MovingFiles();
   const source = `${moves.from}${encodeURIComponent(name)}`;
   files.files.set(source, Buffer.from('a'));
   const row = { item: 1, source, output: 'pdf', destination: `${place}out/a.pdf` };
-  const content = { bytes: 1, sha256: 'ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb' };
-  const result = { item: 1, status: 'failed', charge: 'no', code: 'FAILED_CONVERT', message: 'No.', source: content };
+  const result = { item: 1, ...failedResult };
   const put = (file: string, value: unknown) =>
     files.files.set(place + file, Buffer.from(`${JSON.stringify(value)}\n`));
   put('runs/run-0001/manifest.jsonl', row);
@@ -48,12 +56,36 @@ it('a failed source whose copy could not be followed by its removal has its reas
   expect(names()).toEqual([`${moves.failed}a.md`, `${moves.failed}a.md.reason.txt`]);
 });
 
-it('a name that ends with a space is restored as it was', async () => {
-  const { files, sweep, names, source } = failedRun('a.md ');
+it.each(['a.md ', `${'é'.repeat(124)}.md`])('a file named "%s" is restored as it was', async (name) => {
+  const { files, sweep, names, source } = failedRun(name);
   await sweep();
   expect(names()).not.toContain(source);
   await restoreFailed(files, moves);
   expect(names()).toEqual([source]);
+});
+
+it('many that fail at once get their reasons without taking them from each other', async () => {
+  const failing = Array.from({ length: 60 }, (_, n) => ({ item: n + 1, name: `${n}.md` }));
+  const root = await makeTree(Object.fromEntries(failing.map(({ name }) => [`in/${name}`, 'a'])));
+  const [from, failed, folder] = ['in', 'failed', 'runs/run-0001'].map((name) => folderUri(root, name)) as [
+    string,
+    string,
+    string,
+  ];
+  const lines = (of: (row: { item: number; name: string }) => object) =>
+    failing.map((row) => `${JSON.stringify({ item: row.item, ...of(row) })}\n`).join('');
+  await addFiles(root, {
+    'runs/run-0001/manifest.jsonl': lines(({ name }) => ({
+      source: from + name,
+      output: 'pdf',
+      destination: name,
+    })),
+    'runs/run-0001/results.jsonl': lines(() => failedResult),
+  });
+  const writing = { jobKey: 'move', attempt: 1 };
+  const moving = { folder, batch: 'hot', moves: { from, failed } };
+  expect(await moveSources(createLocalFiles(), moving, writing)).toBeUndefined();
+  expect(await readdir(path.join(root, 'failed'))).toHaveLength(120);
 });
 
 it('what somebody has put there under the name of a reason is left alone, however large', async () => {

@@ -45,4 +45,7 @@ it('takes the price of each pair from this batch and those beside it, and leaves
     unknown: 7,
   });
   expect(await estimate([pair('odt', 'pdf', 7)])).toBeUndefined();
+  const run = { number: 1, folder: folderUri(root, 'own/run-0001') };
+  const own = { app: 'mine', batchFolder: folderUri(root, 'own'), formats: [pair('md', 'pdf', 100)], run };
+  expect(await estimateVcredits(createLocalFiles(), own)).toEqual({ vcredits: 300, from: 3, unknown: 0 });
 });

@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
-import { link, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, link, mkdir, mkdtemp, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createLocalFiles } from '../../src/storage/local-files';
@@ -50,6 +50,22 @@ describe('a local file', () => {
     expect(await readFile(path.join(folder, 'done', 'a.md'), 'utf8')).toBe('content');
   });
 
+  it('that only reserves the name of one that a killed process never moved is removed when it is moved back', async () => {
+    const { folder, uri } = await folders();
+    const reserved = uriOf(folder, 'failed/a.md');
+    await mkdir(path.join(folder, 'failed'));
+    for (const isThere of [true, false]) {
+      await writeFile(
+        path.join(folder, 'failed', 'a.md'),
+        `fileconv is moving ${path.join(folder, 'in/a.md')} to this name.\n`,
+      );
+      expect(await files.move?.({ uri: reserved, to: uri, stamp: await stampOf(reserved) })).toBe('moved');
+      expect(await listFolder(path.join(folder, 'failed'))).toEqual([]);
+      expect(await listFolder(path.join(folder, 'in'))).toEqual(isThere ? ['a.md'] : []);
+      await rm(path.join(folder, 'in', 'a.md'), { force: true });
+    }
+  });
+
   it('is not moved into its own folder by another name, where it would be removed as its own copy', async () => {
     const { folder, move } = await folders();
     await symlink('in', path.join(folder, 'done'));
@@ -79,20 +95,28 @@ describe('a local file', () => {
 describe('a local file that moves to another file system', () => {
   const shared = '/dev/shm';
   const isOther = statSync(shared, { throwIfNoEntry: false })?.dev !== statSync(tmpdir()).dev;
-  (existsSync(shared) && isOther ? it : it.skip)('counts a copy that a killed process has made', async () => {
-    const { folder, uri } = await folders();
-    const there = await mkdtemp(path.join(shared, 'fileconv-test-'));
-    try {
-      const to = uriOf(there, 'done/a.md');
-      await mkdir(path.join(there, 'done'));
-      await writeFile(path.join(there, 'done', 'a.md'), 'content');
-      expect(await files.move?.({ uri, to, stamp: await stampOf(uri) })).toBe('moved');
-      expect(await listFolder(path.join(folder, 'in'))).toEqual([]);
-      expect(await listFolder(path.join(there, 'done'))).toEqual(['a.md']);
-    } finally {
-      await rm(there, { recursive: true });
-    }
-  });
+  (existsSync(shared) && isOther ? it : it.skip)(
+    'counts a copy that a killed process has made, and keeps its mode and time',
+    async () => {
+      const { folder, uri } = await folders();
+      const [mode, time] = [0o640, new Date('2026-01-02T03:04:05Z')];
+      await chmod(path.join(folder, 'in', 'a.md'), mode);
+      await utimes(path.join(folder, 'in', 'a.md'), time, time);
+      const there = await mkdtemp(path.join(shared, 'fileconv-test-'));
+      try {
+        const to = uriOf(there, 'done/a.md');
+        await mkdir(path.join(there, 'done'));
+        await writeFile(path.join(there, 'done', 'a.md'), 'content');
+        expect(await files.move?.({ uri, to, stamp: await stampOf(uri) })).toBe('moved');
+        expect(await listFolder(path.join(folder, 'in'))).toEqual([]);
+        expect(await listFolder(path.join(there, 'done'))).toEqual(['a.md']);
+        const copy = await stat(path.join(there, 'done', 'a.md'));
+        expect([copy.mode & 0o777, copy.mtimeMs]).toEqual([mode, time.getTime()]);
+      } finally {
+        await rm(there, { recursive: true });
+      }
+    },
+  );
 });
 
 describe('a move by copy', () => {

@@ -10,11 +10,28 @@ import { rigOfEachTest } from '../support/conversion-worker';
 import { answerCompleted, answerError, cut } from '../support/stub-service';
 import { until } from '../support/until';
 import type { BatchReport } from '../../src/batch/report/report';
+import type { FileStore } from '../../src/storage/file-store';
+import { createLocalFiles } from '../../src/storage/local-files';
 import type { ConversionBatchResult } from '../../src/shared/batch';
 
 /** The report that a batch writes itself: whoever has started it may have gone. */
 
-const rig = rigOfEachTest();
+/** The name of a page is held back while this is awaited. */
+let pageHeld: Promise<void> | undefined;
+const local = createLocalFiles();
+const files: FileStore = {
+  ...local,
+  writeDestination(options) {
+    const held = options.uri.endsWith('/report.html') ? pageHeld : undefined;
+    if (!held) return local.writeDestination(options);
+    const aborted = new Promise<void>((resolve) => options.signal?.addEventListener('abort', () => resolve()));
+    const questions = [Promise.race([held, aborted])];
+    pageHeld = undefined;
+    return local.writeDestination({ ...options, mayCommit: () => questions.pop() });
+  },
+};
+
+const rig = rigOfEachTest({ stores: { file: files } });
 
 const inRun = (run: Run, name: string) => path.join(run.folder, name);
 const reportOf = async (folder: string) =>
@@ -230,6 +247,25 @@ describe('the page of a batch that runs', () => {
     expect(text).toMatch(/<h2>The batch has failed<.h2>\s*<p>.*parts/);
     expect(text).toContain('Batch report · failed');
     expect(text).not.toMatch(/<script|http-equiv="refresh"/);
+  });
+
+  it('is the last one, although one before it was long in getting its name', async () => {
+    const held = rig.stub.hold();
+    const run = await planRun(rig.folder, 2, {
+      change: (row) => (row.item === 1 ? { ...row, source: `${row.source}.gone` } : row),
+    });
+    let letGo = (): void => undefined;
+    pageHeld = new Promise((resolve) => (letGo = resolve));
+    const handle = await startRun(rig.client, run.request, {}, { page: page() });
+    await until('a page is held', () => Promise.resolve(pageHeld === undefined));
+    held.letGo();
+    await endBatch(handle, run);
+    letGo();
+    await until('nothing is being written', async () =>
+      (await readdir(run.folder)).every((name) => !name.endsWith('.part')),
+    );
+    expect(await textOf(run)).toContain('1 of 2 files failed.');
+    expect(await textOf(run)).not.toMatch(/<script|http-equiv="refresh"/);
   });
 
   it('costs a batch nothing that ends soon', async () => {

@@ -32,12 +32,18 @@ describe('a hot folder', () => {
     await put('deep/b.md', '# B');
     await put('deep/bad.md', 'damaged');
     await put('empty.md', '');
+    const long = 'é'.repeat(124);
+    await put(`${long}.md`, '');
     const name = await moving();
-    expect(await sweep(name)).toMatchObject({ status: 'completed', ...counts, succeeded: 2, failed: 2 });
+    expect(await sweep(name)).toMatchObject({ status: 'completed', ...counts, succeeded: 2, failed: 3 });
+    const short = `${long.slice(4)}.md`;
     expect(await where()).toEqual({
       in: [],
       done: ['a.md', 'deep/b.md'],
-      failed: ['deep/bad.md', 'deep/bad.md.reason.txt', 'empty.md', 'empty.md.reason.txt'],
+      failed: [
+        ...['deep/bad.md', 'deep/bad.md.reason.txt', 'empty.md', 'empty.md.reason.txt'],
+        ...[short, `${short}.reason.txt`],
+      ],
     });
     const reason = await readFile(place('failed', 'deep', 'bad.md.reason.txt'), 'utf8');
     expect(reason).toContain('bad.md was not converted to pdf.\n\nFAILED_CONVERT: ');

@@ -159,8 +159,8 @@ describe('fileconv schedule', () => {
     [['--every', '1h', '--name', '../up'], "can't be the name"],
     [['--every', '1h', '--when-done', 'delete'], 'It must be keep or move:DIR'],
     [['--every', '1h', '--when-done', 'move:in/a.md'], 'in/a.md is not a folder'],
-    [['--every', '1h', '--when-failed', 'move:in'], 'moveFailedTo: is the folder that is converted'],
-    [['--every', '1h', '--when-done', 'move:s3://bucket/done/'], 'moveDoneTo: must be in the same store as the files'],
+    [['--every', '1h', '--when-failed', 'move:in'], '--when-failed is the folder that is converted'],
+    [['--every', '1h', '--when-done', 'move:s3://bucket/done/'], '--when-done must be in the same store as the files'],
   ])('refuses %j with exit code 2 and says why', async (args, reason) => {
     const { code, stderr, stdout } = await create('--name', 'refused', ...args);
     expect(code).toBe(2);

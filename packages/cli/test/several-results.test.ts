@@ -102,7 +102,11 @@ it('is the same as batch run; the formats of a manifest are in its rows', async 
   });
 });
 
-it('stops when so many vCredits are spent; a retry goes on with more, and a dry run of another batch tells what it will cost', async () => {
+interface Estimated {
+  estimate: object;
+}
+
+it('stops when so many vCredits are spent; a retry goes on with more, and another batch tells what it will cost', async () => {
   const cwd = await folderWithReport();
   const batch = (...args: string[]) => fileconv(['batch', ...args], { cwd, env });
   const run = (most: string, ...args: string[]) =>
@@ -119,12 +123,21 @@ it('stops when so many vCredits are spent; a retry goes on with more, and a dry 
   const more = await batch('retry', 'spent', '--max-vcredits', '3');
   expect([more.code, more.stdout]).toEqual([0, expect.stringMatching(/^All 3 files are done\. 2 converted;/)]);
   await writeFile(path.join(cwd, 'b.md'), '# Other\n');
-  const dry = (...args: string[]) => batch('run', 'b.md', '--dry-run', '--app', 'stub', '--name', 'other', ...args);
+  const other = (...args: string[]) => batch('run', 'b.md', '--app', 'stub', '--name', 'other', ...args);
+  const dry = (...args: string[]) => other('--dry-run', ...args);
   const { stdout } = await dry('--to', 'pdf,docx,epub3');
   expect(stdout).toMatch(
     /^vCredits: about 2 \(from \d+ conversions of these pairs\)\. 1 file of other pairs not in it\.$/m,
   );
   expect((await dry('--to', 'epub3')).stdout).toContain('vCredits: not known;');
+  const price = /^vCredits: .*\n/m;
+  const foretold = price.exec((await dry('--to', 'pdf,docx')).stdout)?.[0];
+  const begun = await other('--to', 'pdf,docx');
+  expect(begun.stderr).toContain(`Batch other: 2 files to convert.\n${foretold}`);
+  await writeFile(path.join(cwd, 'b.md'), '# Changed\n');
+  const { estimate } = JSON.parse((await other('--to', 'pdf,docx', '--dry-run', '--json')).stdout) as Estimated;
+  expect(JSON.parse((await other('--to', 'pdf,docx', '--json')).stdout)).toMatchObject({ estimate });
+  expect((await other('--to', 'epub3')).stderr).not.toMatch(price);
   const wrong = await run('0');
   expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('It must be a number above 0, such as 500.')]);
 });

@@ -20,6 +20,7 @@ export const reportSteps = proxyActivities<BatchActivities>({
 /** The next page makes up for one that could not be written. */
 export const pageSteps = proxyActivities<BatchActivities>({
   ...common,
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
   startToCloseTimeout: '10 minutes',
   retry: { maximumAttempts: 1 },
 });

@@ -1,4 +1,4 @@
-import { condition, log, sleep } from '@temporalio/workflow';
+import { CancellationScope, condition, log, sleep } from '@temporalio/workflow';
 import type { BatchState } from '../../shared/batch';
 import type { RunningBatch } from '../../shared/batch-activities';
 import { endedOf, leftMs } from '../../shared/progress';
@@ -9,7 +9,7 @@ const usualEveryMs = 30_000;
 const mostWrites = 60;
 /** A shorter time tells no pace. */
 const leastPaceMs = 2_000;
-/** The end of a batch, and its next run, wait no longer for a page. */
+/** The end of a batch, and its next run, let a page be written for so long. */
 const restMs = 5_000;
 
 export interface CarriedPage {
@@ -35,6 +35,8 @@ export function noPage(at: number, ended: number): CarriedPage {
  */
 export class LivePage {
   private isWriting = false;
+  /** Of the activity. */
+  private writing: CancellationScope | undefined;
   /** When the next look is due that a timer has been started for. */
   private timedAt = Infinity;
   private isResting = false;
@@ -81,10 +83,12 @@ export class LivePage {
     this.isResting = true;
   }
 
-  /** The same, and resolves when none is being written, or soon. */
+  /** The same, and resolves when none is being written. One that takes long is cancelled, and awaited: it would replace the last page. */
   async rest(): Promise<void> {
     this.close();
-    if (this.isWriting) await condition(() => !this.isWriting, restMs);
+    if (!this.isWriting || (await condition(() => !this.isWriting, restMs))) return;
+    this.writing?.cancel();
+    await condition(() => this.writing === undefined);
   }
 
   /** Says on the page, if there is one, that no other will follow. */
@@ -118,10 +122,13 @@ export class LivePage {
   }
 
   private async put(state: RunningBatch): Promise<void> {
+    const scope = (this.writing = new CancellationScope());
     try {
-      await pageSteps['conversion.writeBatchReport'](reportInput(state, this.options));
+      await scope.run(() => pageSteps['conversion.writeBatchReport'](reportInput(state, this.options)));
     } catch (error) {
       log.warn('The page of a running batch could not be written', { error: String(unwrap(error)) });
+    } finally {
+      this.writing = undefined;
     }
   }
 }

@@ -1,5 +1,5 @@
 import { type BatchReport, folderOf, reportOf, summariseReport } from 'temporal-file-conversion/batch';
-import type { ConversionBatchResult } from 'temporal-file-conversion/job';
+import { type ConversionBatchResult, defined } from 'temporal-file-conversion/job';
 import { printable } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import { CommandError, exitCodes, type ExitCode } from '../command-error';
@@ -36,7 +36,9 @@ export async function finishBatch(
     ...(stack.uiUrl !== undefined && { ui: { url: stack.uiUrl, namespace } }),
   };
   const report = await reportOf(files, { ...options, again: again || result.report === undefined });
-  if (output.json) output.printJson({ ...report, ...(unconvertible > 0 && { unconvertible }) });
+  const { estimate } = result.planned ?? {};
+  if (output.json)
+    output.printJson({ ...report, ...defined({ estimate }), ...(unconvertible > 0 && { unconvertible }) });
   else for (const line of summariseReport(report)) output.print(printable(line));
   return unconvertible > 0 ? exitCodes.failed : exitCodeOf(report);
 }

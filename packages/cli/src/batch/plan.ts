@@ -1,13 +1,12 @@
 import {
   askingOf,
-  type CostEstimate,
   type FormatQuestions,
   messagesOf,
   planDry,
   type PlannedBatch,
   summaryOf,
 } from 'temporal-file-conversion/batch';
-import type { BatchPlan, OnExisting, OnUnknownOutcome } from 'temporal-file-conversion/job';
+import type { BatchPlan, CostEstimate, OnExisting, OnUnknownOutcome } from 'temporal-file-conversion/job';
 import { counted, fileSize, formatCount, printable } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import { exitCodes, interrupted, throwIfAny, type ExitCode } from '../command-error';
@@ -80,8 +79,7 @@ function refuseProblems({ output }: CommandContext, { problems, warnings, todo }
   throwIfAny('INPUT_UNUSABLE', messagesOf(problems, maxShown));
 }
 
-function costText(estimate: CostEstimate | undefined): string {
-  if (!estimate) return 'vCredits: not known; the service tells the price of a conversion only with its result.';
+export function costText(estimate: CostEstimate): string {
   const { vcredits, from, unknown } = estimate;
   const others = unknown > 0 ? ` ${counted(unknown, 'file')} of other pairs not in it.` : '';
   return `vCredits: about ${formatCount(vcredits)} (from ${counted(from, 'conversion')} of these pairs).${others}`;
@@ -121,7 +119,8 @@ export function tellDryRun(
     output.print(`${what}: ${fates[onExisting]} (--on-existing).`);
     for (const line of messagesOf(existing, maxShown)) output.print(printable(`  ${line}`));
   }
-  output.print(costText(estimate));
+  const unknown = 'vCredits: not known; the service tells the price of a conversion only with its result.';
+  output.print(estimate ? costText(estimate) : unknown);
   output.print('Nothing was done (--dry-run).');
   return exitCode;
 }

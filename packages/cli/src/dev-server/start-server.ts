@@ -140,6 +140,8 @@ const dynamicConfig = {
   'history.timerProcessorMaxTimeShift': '"10ms"',
   // It ignores fairness keys unless told: ten jobs of one app then wait for the hundreds of another.
   'matching.enableFairness': true,
+  // Programs may call the Nexus service without a workflow (examples/standalone-nexus): off by default.
+  'nexusoperation.enableStandalone': true,
 };
 
 /** The server collects its garbage a third as often as by default, for which it takes more memory. */

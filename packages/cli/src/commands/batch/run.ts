@@ -24,7 +24,7 @@ import {
 } from 'temporal-file-conversion/job';
 import { counted, printable, shellWord } from 'temporal-file-conversion/messages';
 import { batchFolder, filesOf } from '../../batch/batch-folder';
-import { tellDryRun, tellPlan } from '../../batch/plan';
+import { costText, tellDryRun, tellPlan } from '../../batch/plan';
 import { checkName, settleBatch, type RunFlags } from '../../batch/settings';
 import { requireProgram, runOnEnd } from '../../batch/on-end';
 import { watchBatch } from '../../batch/watch';
@@ -227,11 +227,13 @@ async function tellEnd(
   return finish.finishBatch(context, { ...watched, result });
 }
 
-function tellPlanned({ output }: CommandContext, name: string, { todo, done, kept, warnings }: PlannedRows): void {
+function tellPlanned({ output }: CommandContext, name: string, planned: PlannedRows): void {
+  const { todo, done, kept, warnings, estimate } = planned;
   for (const warning of warnings) output.warn(printable(warning));
   if (todo === 0) return;
   const skipped = done > 0 ? `, ${counted(done, 'file')} done before` : '';
   output.say(`Batch ${name}: ${counted(todo, 'file')} to convert${skipped}.`);
+  if (estimate && estimate.vcredits > 0) output.say(costText(estimate));
   if (kept > 0) output.say(tellKept(name, kept));
 }
 

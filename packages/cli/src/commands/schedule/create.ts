@@ -91,7 +91,7 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
         explaining(
           InvalidRequestError,
           'USAGE',
-          ({ message }) => `${message.replace(/[.?]?$/, (end) => end || '.')} ${seeHelp}`,
+          ({ message }) => `${inFlags(message).replace(/[.?]?$/, (end) => end || '.')} ${seeHelp}`,
         ),
       );
     output.result(
@@ -100,6 +100,11 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
     );
     output.say(`A first run now: fileconv schedule trigger ${name}. How a run goes: fileconv batch status ${name}`);
   });
+}
+
+/** What the client calls a field is a flag here. */
+function inFlags(message: string): string {
+  return message.replace('moveDoneTo:', '--when-done').replace('moveFailedTo:', '--when-failed');
 }
 
 function timesOf({ every, cron, timeZone }: CreateFlags): SweepTimes {

@@ -1,0 +1,116 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { Client, Connection } from '@temporalio/client';
+import { writeRunningPage } from '../src/batch/report/write-report';
+import { FileConversionClient } from '../src/client/file-conversion-client';
+import type { ConversionBatchResult } from '../src/shared/batch';
+import { createLocalFiles } from '../src/storage/local-files';
+import { startInstantWorker, writeManifest } from './support/instant-batch';
+import { startBenchServer } from './support/temporal-server';
+import { startRun } from '../test/support/batches';
+
+/**
+ * What the page of a running batch costs a worker: CPU of a batch that writes it against one that has written all its pages before, at the
+ * same time, each on a worker of its own: what else the machine does slows both. Jobs are done as soon as they start, so that a batch costs as little as it can beside its page.
+ */
+const { values: options } = parseArgs({
+  options: {
+    items: { type: 'string', default: '10000' },
+    rounds: { type: 'string', default: '1' },
+  },
+});
+const items = Number(options.items);
+/** As many as a batch writes. */
+const noneLeft = { everyMs: 30_000, written: 60, at: 0, told: '', pace: { at: 0, ended: 0 } };
+
+async function main(): Promise<void> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-bench-'));
+  const server = await startBenchServer();
+  const workers = {
+    without: await startInstantWorker(server.address, 'without'),
+    with: await startInstantWorker(server.address, 'with'),
+  };
+  const connection = await Connection.connect({ address: server.address });
+  const temporal = new Client({ connection });
+
+  const run = async (round: string, way: 'without' | 'with', count: number) => {
+    const [worker, name] = [workers[way], `${round}-${way}`];
+    const client = new FileConversionClient({ client: temporal, app: 'bench', taskQueue: way });
+    const runFolder = path.join(folder, name, 'run-0001');
+    await writeManifest(runFolder, count);
+    const before = (await worker.usage()).cpuSeconds;
+    const carried = way === 'without' ? { page: noneLeft } : {};
+    const batch = await startRun(client, { name, folder: runFolder, items: count }, {}, carried);
+    const result = await batch.result();
+    if (result.succeeded !== count) throw new Error(`${result.succeeded} of ${count} succeeded`);
+    const cpuSeconds = (await worker.usage()).cpuSeconds - before;
+    console.log(`${way.padEnd(7)} ${cpuSeconds.toFixed(1)} s of CPU in ${(result.durationMs / 1_000).toFixed(0)} s`);
+    return { name, result, cpuSeconds };
+  };
+  const pair = async (round: string, count: number) => {
+    const [without, live] = await Promise.all([run(round, 'without', count), run(round, 'with', count)]);
+    return { without, live };
+  };
+
+  const { live: warm } = await pair('warm', 500);
+  await pageOf(warm.result, warm.name);
+  const seconds = { without: 0, with: 0 };
+  let [pages, pageSeconds] = [0, 0];
+  for (let round = 1; round <= Number(options.rounds); round += 1) {
+    const { without, live } = await pair(String(round), items);
+    seconds.without += without.cpuSeconds;
+    seconds.with += live.cpuSeconds;
+    // The last one is written without the page, too.
+    pages += (await reportsOf(temporal, live.name)) - 1;
+    pageSeconds += await pageOf(live.result, live.name);
+  }
+
+  await connection.close();
+  for (const worker of Object.values(workers)) worker.kill();
+  await server.stop();
+  await rm(folder, { recursive: true });
+  const rounds = Number(options.rounds);
+  console.log(
+    JSON.stringify({
+      ratio: round(seconds.with / seconds.without, 3),
+      share: round((pages * pageSeconds) / rounds / seconds.without, 4),
+      pagesOfABatch: round(pages / rounds, 1),
+      pageCpuSeconds: round(pageSeconds / rounds, 3),
+      batchCpuSeconds: round(seconds.without / rounds, 1),
+      items,
+    }),
+  );
+}
+
+/** CPU of one page of all items, as a batch writes it last: none costs more. */
+async function pageOf(result: ConversionBatchResult, batch: string): Promise<number> {
+  const { folder = '', results = '', ...state } = result;
+  // A batch that has ended gets no such page.
+  await rm(fileURLToPath(results));
+  const before = process.cpuUsage();
+  const page = { batch, folder, state: { ...state, status: 'running' as const, at: Date.now() } };
+  await writeRunningPage(createLocalFiles(), { ...page, writing: { jobKey: 'page', attempt: 1 } });
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1e6;
+}
+
+async function reportsOf(temporal: Client, workflowId: string): Promise<number> {
+  let count = 0;
+  let runId = (await temporal.workflow.getHandle(workflowId).describe()).raw.workflowExecutionInfo?.firstRunId;
+  while (runId) {
+    const { events } = await temporal.workflow.getHandle(workflowId, runId).fetchHistory();
+    const types = (events ?? []).map((event) => event.activityTaskScheduledEventAttributes?.activityType?.name);
+    count += types.filter((name) => name === 'conversion.writeBatchReport').length;
+    runId = events?.at(-1)?.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId;
+  }
+  return count;
+}
+
+function round(value: number, digits: number): number {
+  return Number(value.toFixed(digits));
+}
+
+void main();

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -11,13 +11,12 @@ import { decisionAbout, retryJob } from '../support/retry';
 
 /** The program of the operator: it reads the file whose path comes last. */
 const script = `
-case $(cat "$1") in
-*good*) exit 0 ;;
-*killed*) [ -e "$0" ] || { touch "$0"; kill -9 $$; } ;;
-*) echo "not good: $1" >&2; exit 3 ;;
-esac`;
+case $(cat "$1") in *killed*) [ -e "$0" ] || { touch "$0"; kill -9 $$; } ;; esac
+case $(cat "$1") in *good*) exit 0 ;; esac
+echo "not good: $1" >&2; exit 3`;
 
 const mark = path.join(tmpdir(), `suspect-results-${process.pid}`);
+beforeEach(() => rm(mark, { force: true }));
 const rig = rigOfEachTest({ checkCommand: { argv: ['/bin/sh', '-c', script, mark] } });
 
 const good = Buffer.from('PK good');
@@ -76,9 +75,17 @@ it('delivers a suspect result beside its destination, which stays as it was, and
 });
 
 it('tries again when the program was killed: that says nothing of the result', async () => {
-  rig.stub.output = Buffer.from('PK killed once');
+  rig.stub.output = Buffer.from('PK killed once, and good');
   expect((await convert('command')).status).toBe('succeeded');
-  expect(rig.stub.count('download/url/get')).toBe(2);
+  expect([await readdir(out()), rig.stub.count('download/url/get')]).toEqual([['report.docx'], 2]);
+});
+
+it('takes a suspect result that a lost attempt has delivered for its own', async () => {
+  rig.stub.output = Buffer.from('PK killed once, and bad');
+  await mkdir(out());
+  await writeFile(out('report.docx.suspect'), rig.stub.output);
+  expect((await failureOf('command')).details?.output?.name).toBe('report.docx.suspect');
+  expect(await readdir(out())).toEqual(['report.docx.suspect']);
 });
 
 it('tells a batch of each: the row, the counts, the report, the ledger and the receipt', async () => {

@@ -68,3 +68,19 @@ it.each([
   // What was left is swept, and nothing more is left.
   expect((await readdir(scratch)).filter((each) => each.startsWith('fileconv-check-'))).toEqual([]);
 });
+
+it('is not taken for a lost worker, however long the program takes', async () => {
+  const folder = path.join(workers.folder, 'slow');
+  await mkdir(folder);
+  await writeFile(path.join(folder, 'report.md'), '# A report\n');
+  workers.stub.requests.length = 0;
+  const taskQueue = randomUUID();
+  await workers.startWorker(taskQueue, { FILECONV_WORKER_CHECK_COMMAND: 'sh,-c,sleep 15' });
+  const { output } = await new FileConversionClient({ client: workers.temporal, taskQueue, app: 'stub' }).convert({
+    source: path.join(folder, 'report.md'),
+    output: 'docx',
+    destination: path.join(folder, 'report.docx'),
+    policies: { ...quickPolicies, check: 'command' },
+  });
+  expect([output?.name, workers.stub.count('download/url/get')]).toEqual(['report.docx', 1]);
+});

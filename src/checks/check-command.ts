@@ -21,7 +21,7 @@ const keptBytes = 4_096;
 const notStarted = [126, 127];
 
 /**
- * Why the program finds a file bad: its first line, or how it has ended; undefined if it is good.
+ * Why the program finds a file bad, as what goes on after "the result"; undefined if it is good.
  * @throws CheckNotRunError if it could not be started, was killed or took too long; the reason of `signal`
  */
 export async function problemByCommand(
@@ -53,7 +53,7 @@ export async function problemByCommand(
     throw new CheckNotRunError(`${name} has ended with ${endedBy ?? `code ${code ?? '?'}`}`);
   }
   const line = said.map((text) => firstLine(text(), file)).find((text) => text !== '');
-  return line === undefined ? `${name} has ended with code ${code}` : `${name}: ${line}`;
+  return `is refused by ${name}${line === undefined ? ` (code ${code})` : `: ${line}`}`;
 }
 
 function killGroup(leader = 0): void {

@@ -19,12 +19,28 @@ function check(script: string, { limitMs = 60_000, signal = new AbortController(
 
 it.each([
   ['nothing of a file that is good, whatever the program prints', 'echo noise >&2; exit 0', undefined],
-  ['the first line on standard error', 'echo out; echo " first " >&2; echo second >&2; exit 1', 'sh: first'],
-  ['else that on standard output', 'echo; echo out; exit 1', 'sh: out'],
-  ['how it ended, if it said nothing', 'exit 9', 'sh has ended with code 9'],
-  ['what it said of the path, which is of a moment', 'echo "$1 is bad" >&2; exit 1', 'sh: the result is bad'],
-  ['control characters as text', String.raw`printf "\033[2J\tx" >&2; exit 1`, String.raw`sh: \x1b[2J\x09x`],
-  ['the beginning of a long line', 'head -c 9000000 /dev/zero | tr "\\0" a >&2; exit 1', `sh: ${'a'.repeat(300)}`],
+  [
+    'the first line on standard error',
+    'echo out; echo " first " >&2; echo second >&2; exit 1',
+    'is refused by sh: first',
+  ],
+  ['else that on standard output', 'echo; echo out; exit 1', 'is refused by sh: out'],
+  ['how it ended, if it said nothing', 'exit 9', 'is refused by sh (code 9)'],
+  [
+    'what it said of the path, which is of a moment',
+    'echo "$1 is bad" >&2; exit 1',
+    'is refused by sh: the result is bad',
+  ],
+  [
+    'control characters as text',
+    String.raw`printf "\033[2J\tx" >&2; exit 1`,
+    String.raw`is refused by sh: \x1b[2J\x09x`,
+  ],
+  [
+    'the beginning of a long line',
+    'head -c 9000000 /dev/zero | tr "\\0" a >&2; exit 1',
+    `is refused by sh: ${'a'.repeat(300)}`,
+  ],
 ])('tells %s', async (_what, script, told) => {
   expect(await check(script)).toBe(told);
 });

@@ -57,7 +57,7 @@ export const quickPolicies = {
   retryMaximumInterval: 200,
 } as const;
 
-interface RigOptions {
+export interface RigOptions {
   worker?: boolean;
   timeouts?: Partial<ApiTimeouts>;
   app?: string;

@@ -54,7 +54,9 @@ it('delivers a suspect result beside its destination, which stays as it was, and
   const { code, message, details, workflowId } = await failureOf('command', { onExisting: 'overwrite' });
   const beside = pathToFileURL(out('report.docx (1).suspect')).href;
   expect(code).toBe('RESULT_SUSPECT');
-  expect(message).toContain(`sh: not good: the result. It is paid for, and stands at ${beside}`);
+  expect(message).toContain(
+    `The result is refused by sh: not good: the result. It is paid for, and stands at ${beside}`,
+  );
   expect(message).not.toContain('job retry');
   expect(details).toMatchObject({ charge: 'yes', output: { uri: beside, bytes: bad.length } });
   expect(await readFile(out('report.docx'), 'utf8')).toBe('of last year');

@@ -132,7 +132,7 @@ export class JobProgress {
 
   /** The result came, and is no good: it stands beside its destination. */
   suspect(output: OutputFile, problem: string): ApplicationFailure {
-    const message = `The result ${problem}. It is paid for, and stands at ${output.uri}; the destination is as it was. Nothing converts the file again before it changes, unless you say --again.`;
+    const message = `The result ${problem.replace(/\.$/, '')}. It is paid for, and stands at ${output.uri}; the destination is as it was. Nothing converts the file again before it changes, unless you say --again.`;
     const failure = {
       code: failureCodes.resultSuspect,
       message,

@@ -28,8 +28,8 @@ interface Arriving extends Asked {
 
 const longestProblem = 300;
 const folderPrefix = 'fileconv-check-';
-/** Longer than any check. */
-const abandonedMs = 24 * 60 * 60_000;
+/** Longer than any download and its check. */
+const abandonedMs = 7 * 24 * 60 * 60_000;
 
 /** Looks at results before they get their names. Shared by all activities of a worker. */
 export class ResultChecks {

@@ -53,7 +53,7 @@ it.each([
   await doomed.kill();
   const left = (await readdir(scratch)).filter((each) => each.startsWith('fileconv-check-'));
   expect(left).toHaveLength(1);
-  const long = new Date(Date.now() - 2 * 24 * 60 * 60_000);
+  const long = new Date(Date.now() - 8 * 24 * 60 * 60_000);
   await utimes(path.join(scratch, left[0] ?? ''), long, long);
 
   await rm(path.join(folder, 'hold'));

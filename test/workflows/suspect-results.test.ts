@@ -119,6 +119,15 @@ it('tells a batch of each: the row, the counts, the report, the ledger and the r
   expect(await desk.problems()).toEqual([]);
 });
 
+it('is no news to a schedule that told of it before', async () => {
+  rig.stub.output = bad;
+  const desk = new BatchDesk(rig, 'resubmit', { policies: { check: 'command' }, isScheduled: true });
+  await desk.put('a.md');
+  expect((await desk.run()).result.folder).toBeDefined();
+  const { result } = await desk.run();
+  expect([result.folder, result.suspect]).toEqual([undefined, 1]);
+});
+
 it('opens what came, and passes by what nothing here can tell', async () => {
   rig.stub.output = good;
   expect(await failureOf('opens')).toMatchObject({

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -113,6 +113,9 @@ it('tells a batch of each: the row, the counts, the report, the ledger and the r
     expect(rows['a.pdf']).toMatchObject({ status: 'suspect', kept: true, output: { name: 'a.pdf.suspect' } });
     expect([planned.todo, result.suspect, result.kept]).toEqual([0, 1, 0]);
   }
+  await rename(desk.output('a.pdf.suspect'), desk.output('a.pdf'));
+  expect((await desk.run()).planned).toMatchObject({ todo: 0, done: 1, missing: 0 });
+  await rm(desk.output('a.pdf'));
   await desk.put('a.md', '# changed\n');
   expect((await desk.run()).rows['a.pdf']).toMatchObject({ status: 'succeeded' });
   expect(rig.stub.count('convert/file')).toBe(2);

@@ -133,14 +133,8 @@ export class JobProgress {
   /** The result came, and is no good: it stands beside its destination. */
   suspect(output: OutputFile, problem: string): ApplicationFailure {
     const message = `The result ${problem.replace(/\.$/, '')}. It is paid for, and stands at ${output.uri}; the destination is as it was. Nothing converts the file again before it changes, unless you say --again.`;
-    const failure = {
-      code: failureCodes.resultSuspect,
-      message,
-      reaction: 'fail',
-      origin: 'worker',
-      requests: 0,
-    } as const;
-    return this.failed(failure, '', output);
+    const failure = { code: failureCodes.resultSuspect, message, origin: 'worker', requests: 0 } as const;
+    return this.failed({ ...failure, reaction: 'fail' }, '', output);
   }
 
   /** The job's own failure: its type is the error code; its message names the file and says what to do. */

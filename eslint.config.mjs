@@ -14,9 +14,10 @@ const arrows = {
   storage: ['network', 'shared'],
   s3: ['network', 'storage', 'shared'],
   batch: ['storage', 'contract', 'shared'],
+  checks: ['http', 'protection', 'storage', 'shared'],
   recall: ['batch', 'history', 'storage', 'shared'],
   activities: [
-    ...['http', 'contract', 'client', 'notices', 'storage', 'batch', 'encryption'],
+    ...['checks', 'http', 'contract', 'client', 'notices', 'storage', 'batch', 'encryption'],
     ...['history', 'protection', 'recall', 'shared'],
   ],
   callbacks: ['storage', 'shared'],
@@ -47,7 +48,7 @@ function boundary(folder, refused, { leastUp = 1 } = {}) {
  * which tests of the sources lack, and Jest refuses it in what it has not transformed.
  */
 const loadedLate = [
-  '^(standardwebhooks|undici)$',
+  '^(standardwebhooks|undici|sharp|@hyzyla/pdfium)$',
   '^@temporalio/worker$',
   '^temporal-file-conversion/s3$',
   '^\\./(client|nexus/handlers|plan-batch|write-report)$',

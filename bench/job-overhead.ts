@@ -6,19 +6,22 @@ import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { FileConversionClient } from '../src/client/file-conversion-client';
 import { FileConversionPlugin } from '../src/plugin';
+import type { ConversionPolicies, ResultCheck } from '../src/shared/job';
 import { createConversionWorker } from '../src/worker';
 import { startInstantService } from './support/instant-service';
 import { startBenchServer } from './support/temporal-server';
 
 /**
  * Jobs per second of `conversionJob`, against a bare workflow of as many no-op activities on the same server in the same run. The service
- * answers at once in a process of its own; server, service and worker share the machine.
+ * answers at once in a process of its own; server, service and worker share the machine. With `--check`, jobs whose results pass it are
+ * compared with those of the default check.
  */
 const { values: options } = parseArgs({
   options: {
     jobs: { type: 'string', default: '100' },
     rounds: { type: 'string', default: '9' },
     parallel: { type: 'string', default: '50' },
+    check: { type: 'string' },
   },
 });
 const jobsPerRound = Number(options.jobs);
@@ -47,15 +50,17 @@ async function main(): Promise<void> {
   const temporal = new Client({ connection: clientConnection });
   const conversion = new FileConversionClient({ client: temporal, app: 'stub' });
 
-  const job = async (id: string) => {
+  const check = options.check as ResultCheck | undefined;
+  const job = async (id: string, policies: ConversionPolicies = check ? { check } : {}) => {
     const destination = path.join(folder, 'out', `${id}.pdf`);
     // The stub is done at once, so the first check may come at once.
     await conversion.convert(
-      { source, output: 'pdf', destination, policies: { firstCheckAfter: 1 } },
+      { source, output: 'pdf', destination, policies: { firstCheckAfter: 1, ...policies } },
       { workflowId: `job/${id}` },
     );
   };
   const bare = async (id: string) => {
+    if (check) return job(id, {});
     await temporal.workflow.execute('bareWorkflow', {
       workflowId: `bare/${id}`,
       taskQueue: 'bare',

@@ -32,6 +32,8 @@ link('temporal-file-conversion', '.');
 link('temporal-file-conversion-service', 'packages/service');
 // A copy, for its processes see no folder outside of this one.
 cpSync(path.join(root, 'packages/service/dist'), path.join(out, 'packages/service/dist'), { recursive: true });
+mkdirSync(path.join(out, 'dist'));
+symlinkSync(path.join(root, 'dist/checks'), path.join(out, 'dist/checks'));
 for (const folder of [
   'src',
   'packages/service/src',

@@ -9,6 +9,7 @@ export type {
   ConversionPolicies,
   OnExisting,
   OnUnknownOutcome,
+  ResultCheck,
   OutputFile,
 } from './shared/job';
 export { maxWindow } from './shared/batch';
@@ -41,6 +42,7 @@ export {
   defaultOnExisting,
   onExistingChoices,
   onUnknownOutcomeChoices,
+  resultChecks,
   policies,
   unconvertibleChoices,
 } from './shared/policies';

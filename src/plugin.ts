@@ -10,6 +10,8 @@ import { createActivities } from './activities';
 import { AppNotices } from './activities/app-notices';
 import { AppSlots, logAttributes, WaitSlots, waitSlotsOf } from './activities/app-slots';
 import { UnknownAppError } from './activities/failure';
+import type { CheckCommand } from './checks/check-command';
+import { ResultChecks } from './checks/result-checks';
 import { ConversionTimes } from './activities/pauses';
 import { RefusalWatch } from './activities/refusal-watch';
 import { WorkerMetrics } from './activities/worker-metrics';
@@ -66,6 +68,8 @@ export interface FileConversionPluginOptions {
    * stay on the host that uploaded. A store of your own says so by its `isPerHost`.
    */
   sharedFiles?: boolean;
+  /** What looks at the results of jobs whose policy `check` is `command`. Default: such jobs fail before they upload. */
+  checkCommand?: CheckCommand;
   /** Folder that preserves RETRY-AFTER times across restarts. Default: none, and they are lost on a restart. */
   stateDir?: string;
   /** Of workers, clients and replays that name none, for example `createEncryptedDataConverter(keys)`. Default: Temporal's. */
@@ -99,6 +103,7 @@ export class FileConversionPlugin extends SimplePlugin {
   private readonly readers = new WeakSet<object>();
   private readonly clients = new Map<string, ConversionApi>();
   private readonly conversionActivities: ReturnType<typeof createActivities>;
+  private readonly checks: ResultChecks;
   private readonly metrics: WorkerMetrics;
   private readonly slots: AppSlots;
   /** Of the worker with the fewest slots; initially Temporal's default. */
@@ -121,9 +126,11 @@ export class FileConversionPlugin extends SimplePlugin {
     this.callbackKey = typeof key === 'string' ? parseCallbackKeys(key).current : key;
     this.callbackBaseUrls = callbackBaseUrls(options);
     this.nexusApps = nexusApps(options);
+    this.checks = new ResultChecks(options.checkCommand);
     this.metrics = new WorkerMetrics(Object.keys(options.apps));
     this.slots = new AppSlots(Object.keys(options.apps).length);
     this.conversionActivities = createActivities({
+      checks: this.checks,
       metrics: this.metrics,
       slots: this.slots,
       api: (app) => this.api(app),
@@ -233,6 +240,7 @@ export class FileConversionPlugin extends SimplePlugin {
 
   /** Closes the connections to the services. A later job opens them again. */
   async close(): Promise<void> {
+    this.checks.close();
     const clients = [...this.clients.values()];
     this.clients.clear();
     for (const client of clients) await client.close();

@@ -1,9 +1,10 @@
 import { createServer } from 'node:http';
 import type { CountingService } from './counting-service';
+import { pdfOf } from '../../test/support/made-results';
 import { startCountingService, tellCounts } from './counting-service';
 
 const connector = '00000000-0000-4000-8000-000000000000';
-const converted = Buffer.from('PK result');
+const converted = pdfOf(['A report']);
 
 /** A conversion service that answers every request at once and converts nothing. */
 export function startInstantService(): Promise<CountingService> {

@@ -10,6 +10,7 @@ import type { LastFailure, Parking } from '../shared/activities';
 import type { CallbackSubmission } from '../shared/job';
 import type { Stores } from '../storage/stores';
 import { AcknowledgedHeartbeat } from './acknowledged-heartbeat';
+import type { ResultChecks } from '../checks/result-checks';
 import type { AppNotices } from './app-notices';
 import type { AppSlots, WaitSlots } from './app-slots';
 import {
@@ -35,6 +36,7 @@ export interface ActivityDependencies {
    */
   api: (app: string) => ConversionApi;
   files: Stores;
+  checks: ResultChecks;
   /** Default: no metrics. */
   metrics?: WorkerMetrics | undefined;
   /** Default: slots are not shared out. */

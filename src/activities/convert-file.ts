@@ -26,7 +26,7 @@ const longAgeMs = 2_000;
  * it has sent nothing; with it the outcome is unknown. It is cleared when a response proves that nothing ran.
  */
 export function createConvertFile(dependencies: ActivityDependencies) {
-  const { api, files, refusals, callbackUrl } = dependencies;
+  const { api, files, checks, refusals, callbackUrl } = dependencies;
   return (input: ConvertFileInput): Promise<ConvertFileResult> =>
     runAttempt(dependencies, { step: 'submit', app: input.app, parking: input }, async (attempt) => {
       const { requests, heartbeat, turn, previousDetails, run, failure } = attempt;
@@ -40,6 +40,7 @@ export function createConvertFile(dependencies: ActivityDependencies) {
       if (input.destination !== undefined) {
         const plan = await planDestination(files, { ...input, destination: input.destination }, failure);
         if (plan.kind === 'skip') return { skipped: true };
+        await checks.assertPossible(input);
       }
       failure.afterReset = input.originalRunId !== run?.runId && input.originalRunId !== undefined;
       const service = api(input.app);

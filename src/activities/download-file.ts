@@ -1,6 +1,8 @@
 import type { DiscardDownloadInput, DownloadFileInput, DownloadFileResult } from '../shared/activities';
+import { defined } from '../shared/defined';
 import { lastSegment } from '../shared/job';
 import { hasAny } from '../shared/warnings';
+import type { Stores } from '../storage/stores';
 import { runAttempt, type ActivityDependencies } from './activity-attempt';
 import { assertSeen, assertUnchanged, planDestination } from './job-destination';
 
@@ -12,7 +14,7 @@ const ticketWaitMs = 70_000;
  * `download/url/get`). Idempotent: a retry recognizes, by its bytes, the file that a lost attempt finished.
  */
 export function createDownloadFile(dependencies: ActivityDependencies) {
-  const { api, files } = dependencies;
+  const { api, files, checks } = dependencies;
   return (input: DownloadFileInput): Promise<DownloadFileResult> =>
     runAttempt(dependencies, { step: 'download', app: input.app, parking: input }, async (activity) => {
       const { number, heartbeat, signal, jobKey, failure } = activity;
@@ -38,23 +40,37 @@ export function createDownloadFile(dependencies: ActivityDependencies) {
         if (confirmed !== undefined || isUnchanged) return confirmed;
         return assertUnchanged(files, plan.uri, plan.replacedStamp).then(() => void (isUnchanged = true));
       };
-      const stored = await files.writeDestination({
-        uri: plan.uri,
-        jobKey,
-        attempt,
-        body: stream.body,
-        expectedSize,
-        onExisting: plan.onExisting,
-        signal,
-        mayCommit,
-      });
+      const writing = { uri: plan.uri, onExisting: plan.onExisting, jobKey, attempt, expectedSize, signal, mayCommit };
+      const { check, output } = input;
+      let suspect: string | undefined;
+      const stored =
+        check === undefined
+          ? await files.writeDestination({ ...writing, body: stream.body })
+          : await checks.take({ check, output, body: stream.body, expectedSize, signal }, async (body, problem) => {
+              suspect = problem;
+              if (suspect === undefined) return files.writeDestination({ ...writing, body });
+              return files.writeDestination({
+                ...writing,
+                body,
+                ...(await besideOf(files, plan.uri)),
+                mayCommit: () => heartbeat.confirm(),
+              });
+            });
       const { requests } = failure;
       if (stored.skipped) return { skipped: true, requests };
       const { uri, bytes, sha256 } = stored;
       const { warnings } = ticket;
       const file = { uri, name: lastSegment(uri), bytes, sha256 };
-      return { skipped: false, file, ...(hasAny(warnings) && { warnings }), requests };
+      return { skipped: false, file, ...defined({ suspect }), ...(hasAny(warnings) && { warnings }), requests };
     });
+}
+
+/** Where a suspect result goes: nothing that is there makes way. */
+async function besideOf(files: Stores, uri: string) {
+  const asked = { uri: uri.replace(/[^/]*$/, ''), suggestedName: `${lastSegment(uri)}.suspect` };
+  const onExisting = 'rename' as const;
+  const { uri: beside } = await files.prepareDestination({ ...asked, onExisting });
+  return { uri: beside, onExisting };
 }
 
 /** Limits the attempts to reach the download's host: the failed or cancelled job waits for this activity. */

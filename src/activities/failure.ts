@@ -2,6 +2,7 @@ import { ServiceError } from '@temporalio/client';
 import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
 import { RefusedPlanError } from '../batch/plan/findings';
 import { RunFileError } from '../batch/run-files';
+import { CheckNotRunError, CheckUnavailableError } from '../checks/errors';
 import { endpoints } from '../contract/endpoints';
 import { adviceOfOthers, lookUpErrorCode, type ErrorClass } from '../contract/error-codes';
 import { ConversionApiError, isClientErrorCode } from '../http/errors';
@@ -106,6 +107,9 @@ export function toFailure(error: unknown, context: FailureContext): Error {
   }
   // Another worker may have it, or this one after a restart.
   if (error instanceof UnknownAppError) return retry(failureCodes.unknownApp);
+  // What is paid for waits for a worker that can.
+  if (error instanceof CheckUnavailableError) return (isPaid(context) ? retry : fail)(failureCodes.checkUnavailable);
+  if (error instanceof CheckNotRunError) return retry(failureCodes.checkNotRun);
   if (error instanceof TokenUnreadableError) {
     return retry(failureCodes.tokenUnreadable, { message: `App ${context.app}: ${message}.` });
   }

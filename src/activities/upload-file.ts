@@ -17,13 +17,14 @@ import { soonTaken } from './pauses';
 
 /** Uploads the source to the service (`upload/file`). Idempotent: a second upload only costs a request. */
 export function createUploadFile(dependencies: ActivityDependencies) {
-  const { api, files } = dependencies;
+  const { api, files, checks } = dependencies;
   return (input: UploadFileInput): Promise<UploadFileResult> =>
     runAttempt(dependencies, { step: 'upload', app: input.app, parking: input }, async (attempt) => {
       const source = await openSource(files, input.uri, attempt);
       const host = input.destination === undefined ? undefined : ownHost(files, input.destination);
       // Before anything is spent: a conversion whose result can't be stored is not started.
       if (await isThere(files, input, attempt)) return { skipped: true };
+      await checks.assertPossible(input);
       const before = await sentBefore(files, input, attempt);
       if (!before) await refuseProtected(files, source, attempt);
       const sent = before ?? (await send(api(input.app), source, attempt));

@@ -1,4 +1,4 @@
-import type { BatchItem, BatchItemResult, BatchItemStatus } from '../shared/batch';
+import { endOfItem, type BatchItem, type BatchItemEnd, type BatchItemResult } from '../shared/batch';
 import type {
   MergeBatchResultsInput,
   MergeBatchResultsResult,
@@ -82,7 +82,7 @@ export async function mergeBatchResults(
   if (lastPart > parts) await writeBatchPart(files, { folder, part: lastPart, results: rest }, writing);
   const all = Array.from({ length: lastPart }, (_, index) => index + 1);
   const partOf = await indexParts(files, folder, { parts: all });
-  const counts: Record<BatchItemStatus, number> = { succeeded: 0, failed: 0, skipped: 0, cancelled: 0 };
+  const counts: Record<BatchItemEnd, number> = { succeeded: 0, failed: 0, skipped: 0, cancelled: 0 };
   const spending = Spending.from();
   const results = folder + runFiles.results;
   const written = new Set<string>();
@@ -101,7 +101,7 @@ export async function mergeBatchResults(
       const part = partOf.get(row.item);
       const result = part === undefined ? withoutJob(row) : await find(part, row.item);
       if (part !== undefined) used += 1;
-      counts[result.status] += 1;
+      counts[endOfItem(result.status)] += 1;
       spending.add(result, row);
       if (written.size < mostSwept && !row.refused?.isUnclear) written.add(row.destination.replace(/[^/]*$/, ''));
       yield jsonLine(result);

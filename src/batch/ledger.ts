@@ -276,10 +276,12 @@ function refusalOf(
 function owedOf(result: Omit<BatchItemResult, 'item'>, options: ConversionOptions): Owed | undefined {
   const { charge = result.status === 'skipped' ? 'no' : 'maybe', taskId, source, possiblyChargedExtra } = result;
   if (charge === 'no' && possiblyChargedExtra === undefined) return undefined;
-  const { code, message, phase, workflowId, runId, warnings } = result;
-  const left = defined({ charge, taskId, source, possiblyChargedExtra });
+  const { code, message, phase, workflowId, runId, warnings, output } = result;
+  const isSuspect = result.status === 'suspect';
+  const left = defined({ charge, taskId, source, possiblyChargedExtra, suspect: isSuspect || undefined });
   // Without what the row spent: the next run spends nothing on it.
-  const outcome = { status: 'failed' as const, ...defined({ code, message, phase, workflowId, runId, warnings }) };
+  const status = isSuspect ? ('suspect' as const) : ('failed' as const);
+  const outcome = { status, ...defined({ code, message, phase, workflowId, runId, warnings, output }) };
   const marks = markOf(possiblyChargedExtra);
   return { options, ...left, outcome: { ...outcome, ...defined({ charge, taskId, source }), ...marks } };
 }

@@ -39,10 +39,10 @@ export async function recallLeft(
   { files, rules, signal }: { files: FileStore; rules: RepetitionRules; signal?: AbortSignal | undefined },
 ): Promise<Recalled> {
   const content = await contentAsLeft(asked, left, { files, signal });
-  const { charge, delivered, taskId, source, possiblyChargedExtra, vcredits } = left;
+  const { charge, delivered, suspect, taskId, source, possiblyChargedExtra, vcredits } = left;
   // A task of unknown content may be of another one.
   const task = source || asked.source === undefined ? taskId : undefined;
-  const decision = decideRepetition(defined({ charge, delivered, taskId: task }), {
+  const decision = decideRepetition(defined({ charge, delivered, suspect, taskId: task }), {
     ...rules,
     isSameContent: content !== 'changed',
   });
@@ -62,7 +62,7 @@ export async function recallLeft(
       // The mark stays with the content.
       if (decision.isMarked)
         return { kind: 'start', earlier: defined({ charge: 'maybe' as const, possiblyChargedExtra }), ...changed };
-      if (possiblyChargedExtra === undefined || delivered || changed) return { kind: 'start', ...changed };
+      if (possiblyChargedExtra === undefined || delivered || suspect || changed) return { kind: 'start', ...changed };
       return { kind: 'start', earlier: { charge: 'no', possiblyChargedExtra } };
   }
 }

@@ -61,6 +61,7 @@ export const earlierSchema = z.object({
   source: sourceContent.exactOptional(),
   vcredits: z.number().nonnegative().exactOptional(),
   delivered: marked.exactOptional(),
+  suspect: marked.exactOptional(),
   possiblyChargedExtra: z.int().positive().exactOptional(),
 }) satisfies z.ZodType<EarlierRuns>;
 
@@ -74,7 +75,7 @@ export const doneSchema = z.object({
   missing: marked.exactOptional(),
 }) satisfies z.ZodType<DoneBefore>;
 
-export const statusSchema = z.enum(['succeeded', 'failed', 'skipped', 'cancelled']);
+export const statusSchema = z.enum(['succeeded', 'failed', 'suspect', 'skipped', 'cancelled']);
 
 const outcome = {
   status: statusSchema,
@@ -97,7 +98,10 @@ const outcome = {
   durationMs: z.number().exactOptional(),
 };
 
-export const keptSchema = z.object({ ...outcome, status: z.literal('failed') }) satisfies z.ZodType<KeptOutcome>;
+export const keptSchema = z.object({
+  ...outcome,
+  status: z.enum(['failed', 'suspect']),
+}) satisfies z.ZodType<KeptOutcome>;
 const resultSchema = z.object({
   item: z.int().positive(),
   ...outcome,

@@ -106,7 +106,8 @@ export function isNoJson(output: string | undefined): boolean {
   return markup.includes(format) || plain.includes(format);
 }
 
-function formatOf(output: string | undefined): string {
+/** `txt` of `txt-markdown`; empty: unknown. */
+export function formatOf(output: string | undefined): string {
   return output?.toLowerCase().split('-')[0] ?? '';
 }
 

@@ -128,8 +128,10 @@ function leftBy({ charge: told, result }: JobHistory, outcome: JobOutcome, optio
   const isDelivered = result !== undefined && (result.status === 'succeeded' || result.recalled === true);
   if (isDelivered) return { ...left, options, delivered: true, output };
   const { code, message, phase } = outcome;
-  const kept = { status: 'failed' as const, ...defined({ code, message, phase }), ...rowOfEarlier(left) };
-  return { ...left, options, outcome: kept };
+  const isSuspect = outcome.status === 'suspect';
+  const status = isSuspect ? ('suspect' as const) : ('failed' as const);
+  const kept = { status, ...defined({ code, message, phase }), ...rowOfEarlier(left) };
+  return { ...left, options, ...(isSuspect && { suspect: true }), outcome: { ...kept, ...defined({ output }) } };
 }
 
 function optionsOf({ source, output, input, parameters }: JobIdentity) {
@@ -146,7 +148,7 @@ const unreadableJob: JobOutcome = {
 
 function adviseResubmit(outcome: JobOutcome, workflowId: string): JobOutcome {
   const { message = '' } = outcome;
-  if (message.includes('--resubmit')) return outcome;
+  if (outcome.status === 'suspect' || message.includes('--resubmit')) return outcome;
   const advice = `Nothing was sent again. Look at the service; to convert all the same, and maybe pay twice: fileconv job retry ${shellWord(workflowId)} --resubmit`;
   return { ...outcome, message: `${message} ${advice}`.trim() };
 }

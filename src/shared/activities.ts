@@ -6,6 +6,7 @@ import type {
   OnExisting,
   OutputFile,
   ParkReason,
+  ResultCheck,
   Recall,
   SharedUpload,
   SourceContent,
@@ -47,7 +48,12 @@ export interface Parking {
   parksRefused?: true;
 }
 
-export interface UploadFileInput extends Parking {
+/** What a result has to pass before it gets its name, beside what its bytes tell. Absent: nothing. */
+interface Checking {
+  check?: ResultCheck;
+}
+
+export interface UploadFileInput extends Parking, Checking {
   app: string;
   uri: string;
   output: string;
@@ -74,7 +80,7 @@ export type UploadFileResult =
       requests: number;
     };
 
-export interface ConvertFileInput extends Parking {
+export interface ConvertFileInput extends Parking, Checking {
   app: string;
   connector: string;
   sourceName: string;
@@ -146,7 +152,7 @@ export interface CheckTaskResult {
   requests: number;
 }
 
-export interface DownloadFileInput extends Parking {
+export interface DownloadFileInput extends Parking, Checking {
   app: string;
   taskId: string;
   sourceName: string;
@@ -170,6 +176,8 @@ export type DownloadFileResult =
   | {
       skipped: false;
       file: OutputFile;
+      /** Why the result has not passed its check: then the file is beside the destination. */
+      suspect?: string;
       warnings?: Record<string, string>;
       requests: number;
     };
@@ -276,6 +284,12 @@ export const failureCodes = {
   sourceChanged: 'SOURCE_CHANGED',
   /** A result was delivered, and is neither at its destination nor at the service any more. */
   resultGone: 'RESULT_GONE',
+  /** It was delivered beside its destination, since it has not passed its check. */
+  resultSuspect: 'RESULT_SUSPECT',
+  /** The worker can't do the check that the job asks for. */
+  checkUnavailable: 'CHECK_UNAVAILABLE',
+  /** A check came to no end, which says nothing of the result. */
+  checkNotRun: 'CHECK_NOT_RUN',
   /** Another job writes to the destination. */
   destinationTaken: 'DESTINATION_TAKEN',
   /** Temporal no longer knows a job that was started. */

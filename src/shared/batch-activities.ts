@@ -1,7 +1,7 @@
 import type {
   BatchItem,
   BatchItemResult,
-  BatchItemStatus,
+  BatchItemEnd,
   BatchPlan,
   BatchState,
   BatchTotals,
@@ -71,7 +71,7 @@ export interface MergeBatchResultsInput {
 export interface MergeBatchResultsResult {
   /** URI of the merged results. */
   results: string;
-  counts: Record<BatchItemStatus, number>;
+  counts: Record<BatchItemEnd, number>;
 }
 
 export interface MoveSourcesInput {

@@ -58,7 +58,9 @@ export interface Delivered extends DoneBefore {
 }
 
 /** How the job of an earlier run ended, for an item that gets no new job. */
-export type KeptOutcome = Omit<BatchItemResult, 'item' | 'status' | 'kept'> & { status: 'failed' };
+export type KeptOutcome = Omit<BatchItemResult, 'item' | 'status' | 'kept'> & {
+  status: 'failed' | 'suspect';
+};
 
 /** Why a row is known to fail, with the code and message of a job that fails for it. */
 export interface Refusal {
@@ -254,8 +256,15 @@ export interface ConversionBatchInput {
   historyLimit?: number;
 }
 
-/** Every item ends in exactly one of these. */
-export type BatchItemStatus = 'succeeded' | 'failed' | 'skipped' | 'cancelled';
+/** Every item is counted under exactly one of these. */
+export type BatchItemEnd = 'succeeded' | 'failed' | 'skipped' | 'cancelled';
+
+/** `suspect`, one of the failed: the result came, was paid for, and stands beside its destination. */
+export type BatchItemStatus = BatchItemEnd | 'suspect';
+
+export function endOfItem(status: BatchItemStatus): BatchItemEnd {
+  return status === 'suspect' ? 'failed' : status;
+}
 
 /** How one item ended: a line of the part files and of the merged `results.jsonl`. */
 export interface BatchItemResult {
@@ -353,6 +362,8 @@ export interface BatchState extends BatchCounts {
   kept: number;
   /** Of the failed: not sent, since they were known to fail. Absent: none. */
   refused?: number;
+  /** Of the failed: results that stand beside their destinations, in this run or from earlier ones. Absent: none. */
+  suspect?: number;
   /** Of the skipped: left out, since the service was known to refuse them. Absent: none. */
   unconvertible?: number;
   /** Of the skipped: delivered before, and their results are not there any more. Absent: none. */
@@ -368,12 +379,13 @@ export interface BatchState extends BatchCounts {
 /** What a batch has counted so far. */
 export type BatchTotals = Pick<
   BatchState,
-  | BatchItemStatus
+  | BatchItemEnd
   | 'vcredits'
   | 'requests'
   | 'possiblyChargedTwice'
   | 'kept'
   | 'refused'
+  | 'suspect'
   | 'unconvertible'
   | 'missing'
   | 'failures'

@@ -29,6 +29,8 @@ export interface EarlierRuns {
   vcredits?: number;
   /** The task's result was delivered and has since gone: it is fetched, or nothing is done. */
   delivered?: true;
+  /** The task's result was delivered beside its destination, for it has not passed its check: nothing is owed, and nothing sent. */
+  suspect?: true;
   /** Conversions that may have been charged beside the one of `charge`. Absent: none. Never reset. */
   possiblyChargedExtra?: number;
 }
@@ -58,10 +60,11 @@ export type Repetition =
  * @param isSameContent the source and the options are those of the earlier job. A changed one is another conversion.
  */
 export function decideRepetition(
-  { charge, taskId, delivered }: EarlierRuns,
+  { charge, taskId, delivered, suspect }: EarlierRuns,
   { onUnknownOutcome, again, isSameContent }: RepetitionRules & { isSameContent: boolean },
 ): Repetition {
   if (delivered) return isSameContent && !again ? { kind: 'done' } : { kind: 'convert', isMarked: false };
+  if (suspect) return isSameContent && !again ? { kind: 'keep' } : { kind: 'convert', isMarked: false };
   if (charge === 'no') return { kind: 'convert', isMarked: false };
   if (!isSameContent || again) return { kind: 'convert', isMarked: true };
   if (charge === 'yes' && taskId !== undefined) return { kind: 'fetch' };

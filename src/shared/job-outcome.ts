@@ -1,4 +1,5 @@
 import { ApplicationFailure, CancelledFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
+import { failureCodes } from './activities';
 import type { JobOutcome } from './batch-activities';
 import type { EarlierRuns } from './charge';
 import { defined } from './defined';
@@ -34,10 +35,10 @@ export function outcomeOfResult(result: ConversionJobResult): JobOutcome {
 export function outcomeOfFailure(cause: unknown): JobOutcome {
   if (cause instanceof ApplicationFailure) {
     const details = (cause.details?.[0] ?? {}) as Partial<ConversionFailureDetails>;
-    const { phase, taskId, charge, source, vcredits, requests, warnings, kept } = details;
+    const { phase, taskId, charge, source, output, vcredits, requests, warnings, kept } = details;
     const { possiblyChargedTwice, possiblyChargedExtra } = details;
     return defined({
-      status: 'failed' as const,
+      status: cause.type === failureCodes.resultSuspect ? ('suspect' as const) : ('failed' as const),
       code: cause.type ?? 'FAILED',
       message: cutText(cause.message, longestMessage),
       phase,
@@ -45,6 +46,7 @@ export function outcomeOfFailure(cause: unknown): JobOutcome {
       charge,
       warnings: hasAny(warnings) ? warnings : undefined,
       source,
+      output,
       vcredits,
       requests,
       possiblyChargedTwice: possiblyChargedTwice === true ? true : undefined,

@@ -1,6 +1,13 @@
 import type { Charge, EarlierRuns, SourceContent } from './charge';
 import type { ConversionParameters } from './parameters';
-import type { ConversionMode, OnExisting, OnUnknownOutcome, ConversionPolicies, Duration } from './policies';
+import type {
+  ConversionMode,
+  OnExisting,
+  OnUnknownOutcome,
+  ConversionPolicies,
+  Duration,
+  ResultCheck,
+} from './policies';
 
 export type {
   ConversionMode,
@@ -9,6 +16,7 @@ export type {
   Duration,
   OnExisting,
   OnUnknownOutcome,
+  ResultCheck,
   SourceContent,
 };
 
@@ -169,6 +177,8 @@ export interface ConversionFailureDetails {
   vcredits?: number;
   /** What was uploaded. */
   source?: SourceContent;
+  /** Of `RESULT_SUSPECT`: the result, beside its destination. */
+  output?: OutputFile;
   /** The service's warnings up to the failure: name, and how to resolve it. */
   warnings: Record<string, string>;
   requests: number;

@@ -12,6 +12,10 @@ export type Unconvertible = (typeof unconvertibleChoices)[number];
 export const onUnknownOutcomeChoices = ['resubmit', 'fail'] as const;
 export type OnUnknownOutcome = (typeof onUnknownOutcomeChoices)[number];
 
+/** What is looked at before a result gets its name. */
+export const resultChecks = ['bytes', 'opens', 'command'] as const;
+export type ResultCheck = (typeof resultChecks)[number];
+
 /** What a job does whose account the service refuses. */
 const onRefusedAccountChoices = ['fail', 'park'] as const;
 
@@ -55,6 +59,14 @@ export const policies = {
     description:
       'what a job does whose account the service refuses: `park` waits until it is accepted again. Unset, the jobs of batches and schedules park',
     see: '[parked jobs](errors.md#parked-jobs)',
+  },
+  check: {
+    kind: 'choice',
+    choices: resultChecks,
+    default: 'bytes',
+    description:
+      'what is looked at before a result gets its name: `bytes` its beginning and end, `opens` also whether it opens, `command` also what the program of `worker.check_command` says',
+    see: '[check results](batches.md#check-results)',
   },
   maxResubmissions: {
     kind: 'count',

@@ -1,7 +1,7 @@
-import type { BatchItemStatus, BatchState } from './batch';
+import type { BatchItemEnd, BatchState } from './batch';
 import { counted, formatCount, formatDuration } from './wording';
 
-export function endedOf({ succeeded, failed, skipped, cancelled }: Record<BatchItemStatus, number>): number {
+export function endedOf({ succeeded, failed, skipped, cancelled }: Record<BatchItemEnd, number>): number {
   return succeeded + failed + skipped + cancelled;
 }
 

@@ -56,7 +56,7 @@ async function describeSkipped(uri: string, filePath: string): Promise<StoredFil
 }
 
 /** The system may write fewer bytes than it was given. */
-async function writeAll(handle: FileHandle, chunks: Buffer[]): Promise<void> {
+export async function writeAll(handle: FileHandle, chunks: Buffer[]): Promise<void> {
   let { bytesWritten: skip } = await handle.writev(chunks);
   for (const chunk of chunks) {
     let offset = Math.min(skip, chunk.length);
@@ -67,7 +67,7 @@ async function writeAll(handle: FileHandle, chunks: Buffer[]): Promise<void> {
 
 /** Runs a write with its body, which is closed in every case: unread, it would keep its connection open. */
 export async function withBody<T>(
-  { body: given, signal }: WriteDestinationOptions,
+  { body: given, signal }: Pick<WriteDestinationOptions, 'body' | 'signal'>,
   write: (body: Readable) => Promise<T>,
 ): Promise<T> {
   const body = given instanceof Readable ? given : Readable.from(given);

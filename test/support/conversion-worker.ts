@@ -57,7 +57,7 @@ export const quickPolicies = {
   retryMaximumInterval: 200,
 } as const;
 
-interface RigOptions {
+export interface RigOptions {
   worker?: boolean;
   timeouts?: Partial<ApiTimeouts>;
   app?: string;
@@ -68,6 +68,8 @@ interface RigOptions {
   nexus?: FileConversionPluginOptions['nexus'];
   /** Default: nobody is told of anything. */
   notify?: FileConversionPluginOptions['notify'];
+  /** Default: jobs that ask for it fail. */
+  checkCommand?: FileConversionPluginOptions['checkCommand'];
   obeyCommonLimit?: boolean;
   /** Activities at a time. */
   slots?: number;
@@ -92,6 +94,7 @@ export async function startRig(options: RigOptions = {}): Promise<ConversionRig>
     ...(options.stores && { stores: options.stores }),
     ...(options.nexus && { nexus: options.nexus }),
     ...(options.notify && { notify: options.notify }),
+    ...(options.checkCommand && { checkCommand: options.checkCommand }),
   });
   let connection: NativeConnection | undefined;
   let worker: Worker | undefined;

@@ -67,7 +67,7 @@ function rowProblems(ran: readonly string[], results: readonly BatchItemResult[]
   const last = results.at(-1);
   // A row may also be recognised as what a job has delivered of which this batch had not heard yet.
   const isDelivered = ({ status, charge }: BatchItemResult) =>
-    status === 'succeeded' || (status === 'skipped' && charge === 'yes');
+    status === 'succeeded' || status === 'suspect' || (status === 'skipped' && charge === 'yes');
   const delivered = new Set(results.filter(isDelivered).map(({ taskId }) => taskId));
   const open = last && !isDelivered(last) && last.charge === 'yes' ? last.taskId : undefined;
   const told = [...delivered, open].filter((taskId) => taskId !== undefined);

@@ -4,14 +4,14 @@ import path from 'node:path';
 import type { Client } from '@temporalio/client';
 import { startStubService, type StubService } from './stub-service';
 import { testClient } from './temporal';
-import { WorkerProcess } from './worker-process';
+import { WorkerProcess, type WorkerProcessOptions } from './worker-process';
 
 /** A stub, a folder, and workers in processes of their own, which a test may kill. */
 export interface KillableWorkers {
   folder: string;
   temporal: Client;
   stub: StubService;
-  startWorker: (taskQueue: string) => Promise<WorkerProcess>;
+  startWorker: (taskQueue: string, env?: WorkerProcessOptions['env']) => Promise<WorkerProcess>;
   close: () => Promise<void>;
 }
 
@@ -24,10 +24,10 @@ export async function killableWorkers(): Promise<KillableWorkers> {
     folder,
     temporal,
     stub,
-    async startWorker(taskQueue) {
+    async startWorker(taskQueue, env = {}) {
       const own = path.join(folder, `worker-${workers.length}`);
       await mkdir(own);
-      const worker = await WorkerProcess.start({ taskQueue, folder: own, apps: { stub: stub.url } });
+      const worker = await WorkerProcess.start({ taskQueue, folder: own, apps: { stub: stub.url }, env });
       workers.push(worker);
       return worker;
     },

@@ -7,7 +7,7 @@ import type { OnUnknownOutcome } from '../../src/shared/job';
 import { BatchDesk } from '../support/batch-desk';
 import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { decisionAbout, retryJob } from '../support/retry';
-import { answerCompleted, answerError, cut } from '../support/stub-service';
+import { answerCompleted, answerError, answerOutput, cut } from '../support/stub-service';
 
 /** Every cell of the table in docs/repetition.md, by `batch run`, `batch retry` and `job retry`, counted at the service. */
 
@@ -20,8 +20,11 @@ const states = {
   failed: 'failed at the service, which is free',
   done: 'done, the result stands',
   removed: 'done, the result was removed',
+  suspect: 'delivered, and suspect',
 } as const;
 type State = keyof typeof states;
+/** Passes all but `suspect`. */
+const check = 'command';
 const names = Object.keys(states) as State[];
 
 /** What a cell says, as a batch tells it: what is submitted, how the row ends, and whether it is marked. */
@@ -30,6 +33,7 @@ const meanings: Readonly<Record<string, string>> = {
   converted: '1 succeeded',
   'converted, marked': '1 succeeded marked',
   kept: '0 failed',
+  'stays suspect': '0 suspect',
   fails: '0 failed',
   'nothing is sent': '0 skipped',
 };
@@ -69,10 +73,11 @@ const columns: Record<string, Column> = {
   '`--again`': { policy: 'fail', again: true },
 };
 
-const rig = rigOfEachTest();
+const rig = rigOfEachTest({ checkCommand: { argv: ['grep', '-qvs', 'bad'] } });
 
 /** The service treats each file as its name says; `occupy` is told when the file's result is about to be fetched. */
 function playStates(occupy: (state: State) => Promise<void>) {
+  playSuspect();
   rig.stub.on('convert/file', (seen, response, stub) => {
     const file = stub.fileOf(seen);
     if (file === 'refused.md') answerError(response, 400, 'INVALID_PARAMETER');
@@ -91,10 +96,18 @@ function playStates(occupy: (state: State) => Promise<void>) {
   });
 }
 
+/** What the worker's program does not let pass. */
+function playSuspect() {
+  rig.stub.on('download/url', ({ data: { connector } }, response) => answerOutput(response, { connector }));
+  rig.stub.on('download/url/get', ({ data: { connector } }, response, stub) => {
+    response.end(stub.conversions.get(String(connector)) === 'suspect.md' ? 'PK bad' : stub.output);
+  });
+}
+
 /** From now on the service does everything, but no longer has the task of `lost`. */
 function playFair() {
   const lost = new Set([...rig.stub.conversions].flatMap(([id, file]) => (file === 'lost.md' ? [id] : [])));
-  rig.stub.asAlways('convert/file');
+  rig.stub.asAlways('convert/file', 'download/url', 'download/url/get');
   rig.stub.on('task/response', (seen, response) => {
     const id = String(seen.data['connector']);
     if (lost.has(id)) answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK');
@@ -119,7 +132,7 @@ it('are the rows and columns of the table in the documentation', () => {
 describe.each(Object.entries(columns))('%s', (title, { policy, otherContent, ...options }) => {
   const cells = cellsOf(title);
   it.each(['run', 'retry'] as const)('by batch %s, which a second time finds nothing to do', async (command) => {
-    const desk = new BatchDesk(rig, policy);
+    const desk = new BatchDesk(rig, policy, { policies: { check } });
     for (const state of names) await desk.put(`${state}.md`);
     playStates((state) => writeFile(desk.output(`${state}.pdf`), 'mine', { flag: 'w' }));
     await mkdir(path.dirname(desk.output('accepted.pdf')), { recursive: true });
@@ -148,11 +161,14 @@ describe.each(Object.entries(columns))('%s', (title, { policy, otherContent, ...
 describe('job retry decides as under fail, whatever the policy says', () => {
   const free = { refused: '1', failed: '1', done: 'done' };
   it.each<[RetryOptions, Record<State, string>]>([
-    [{}, { ...free, accepted: '0', lost: '0', unknown: 'keep', removed: '0' }],
-    [{ resubmit: true }, { ...free, accepted: '0', lost: '1 marked', unknown: '1 marked', removed: '0' }],
+    [{}, { ...free, suspect: 'keep', accepted: '0', lost: '0', unknown: 'keep', removed: '0' }],
+    [
+      { resubmit: true },
+      { ...free, suspect: 'keep', accepted: '0', lost: '1 marked', unknown: '1 marked', removed: '0' },
+    ],
     [
       { again: true },
-      { ...free, accepted: '1 marked', lost: '1 marked', unknown: '1 marked', done: '1', removed: '1' },
+      { ...free, suspect: '1', accepted: '1 marked', lost: '1 marked', unknown: '1 marked', done: '1', removed: '1' },
     ],
   ])('with %j', async (options, expected) => {
     const output = (state: State) => path.join(rig.folder, 'out', `${state}.pdf`);
@@ -161,7 +177,7 @@ describe('job retry decides as under fail, whatever the policy says', () => {
     const jobs = new Map<State, string>();
     for (const state of names) {
       const source = await rig.source(`${state}.md`);
-      const policies = { ...quickPolicies, onUnknownOutcome: 'resubmit', maxResubmissions: 0 } as const;
+      const policies = { ...quickPolicies, check, onUnknownOutcome: 'resubmit', maxResubmissions: 0 } as const;
       const asked = { source, output: 'pdf', destination: output(state), policies };
       const job = await rig.client.start({ ...asked, ...(state === 'done' && { onExisting: 'overwrite' }) });
       jobs.set(state, job.workflowId);

@@ -1,79 +1,117 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { access, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { presentation } from '../protection/made-files';
-import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
+import sharp from 'sharp';
+import { quickPolicies, rigOfAllTests } from '../support/conversion-worker';
+import { pdfOf, zipOf } from '../support/made-results';
 import { answerOutput } from '../support/stub-service';
 
-const rig = rigOfEachTest({ slots: 20 });
+/** A service that makes mistakes: 60 results are wrong in eight ways, among 300 right ones of twelve formats. */
 
-/** How files of twelve formats begin. */
-const starts: Readonly<Record<string, string>> = {
-  csv: 'name,price\n',
-  docx: 'PK\x03\x04',
-  gif: 'GIF89a',
-  html: '<!doctype html><p>A page that was asked for</p>',
-  jpg: '\xff\xd8\xff\xe0',
-  md: '# A text\n<h1 align="center">of its own</h1>\n',
-  mp3: 'ID3\x04',
-  pdf: '%PDF-1.7\n',
-  png: '\x89PNG\r\n\x1a\n',
-  tiff: 'II*\0',
-  txt: '{"error":"a text may say so"}',
-  webp: 'RIFF\0\0\0\0WEBP',
+const rig = rigOfAllTests();
+
+const office = (part: string) => zipOf({ '[Content_Types].xml': '<Types/>', [part]: '<x/>'.repeat(500) });
+const open = (type: string) =>
+  Buffer.from(zipOf({ mimetype: type, 'content.xml': '<x/>'.repeat(500) }, { isStored: true }));
+const picture = (format: 'png' | 'jpeg' | 'gif' | 'webp' | 'tiff') => {
+  const noise = Buffer.from(Array.from({ length: 200 * 200 * 3 }, (_, index) => (index * 7_919) % 251));
+  return sharp(noise, { raw: { width: 200, height: 200, channels: 3 } })
+    .toFormat(format)
+    .toBuffer();
 };
-const formats = Object.keys(starts);
-const hasStart = (format: string) => !['csv', 'html', 'md', 'txt'].includes(format);
-const contentOf = (format: string) =>
-  Buffer.from(`${starts[format] ?? ''} the whole file`.padEnd(2_000, '.'), 'latin1');
+const sample = (name: string) => readFile(path.resolve(__dirname, '../protection/samples', name));
 
-/** What stands at the service in place of a result, and has the size that is announced; only `cut` has another. */
-const wrong: Readonly<Record<string, (format: string) => Buffer>> = {
-  page: () => Buffer.from('<!DOCTYPE html><html><body>Back soon.</body></html>'),
-  json: () => Buffer.from('{"error":{"code":"BUSY"}}'),
-  empty: () => Buffer.alloc(0),
-  cut: (format) => contentOf(format).subarray(0, 700),
-  other: (format) => contentOf(format === 'png' ? 'gif' : 'png'),
-  locked: () => presentation('secret'),
-};
-const isTold = (kind: string, format: string) => kind === 'empty' || kind === 'cut' || hasStart(format);
-
-it('no wrong result gets its name and each is paid once, and no right one of twelve formats is refused', async () => {
-  const results = new Map<string, Buffer>();
-  const destination = (name: string) => pathToFileURL(path.join(rig.folder, 'out', name)).href;
-  const names = formats.flatMap((format) => [
-    ...Array.from({ length: 8 }, (_, index) => `right-${index}.${format}`),
-    ...Object.keys(wrong).flatMap((kind) => (isTold(kind, format) ? [`${kind}.${format}`] : [])),
-  ]);
-  const items = await Promise.all(
-    names.map(async (name) => {
-      const source = pathToFileURL(await rig.source(`${name}.src`)).href;
-      return { source, output: path.extname(name).slice(1), destination: destination(name) };
-    }),
-  );
-  const nameOf = (data: Record<string, unknown>) =>
-    (rig.stub.conversions.get(String(data['connector'])) ?? '').replace(/\.src$/, '');
-  const resultOf = (name: string) => {
-    const [kind = '', format = ''] = name.split('.');
-    return (wrong[kind] ?? contentOf)(format);
+async function rightResults(): Promise<Record<string, Buffer>> {
+  return {
+    pdf: pdfOf(['', 'Hello']),
+    docx: office('word/document.xml'),
+    xlsx: office('xl/workbook.xml'),
+    pptx: office('ppt/presentation.xml'),
+    odt: open('application/vnd.oasis.opendocument.text'),
+    ods: open('application/vnd.oasis.opendocument.spreadsheet'),
+    epub: zipOf(
+      { mimetype: 'application/epub+zip', 'META-INF/container.xml': '<x/>', 'a.opf': '<x/>'.repeat(500) },
+      { isStored: true },
+    ),
+    png: await picture('png'),
+    jpeg: await picture('jpeg'),
+    gif: await picture('gif'),
+    webp: await picture('webp'),
+    tiff: await picture('tiff'),
   };
-  for (const name of names) results.set(name, resultOf(name));
-  rig.stub.on('download/url', ({ data }, response) => {
-    const name = nameOf(data);
-    const { length } = name.startsWith('cut.') ? contentOf(name.slice(4)) : resultOf(name);
-    answerOutput(response, { connector: data['connector'], name, size: length });
+}
+
+/** By what is wrong, the results of the formats that it can be wrong with. */
+async function wrongResults(right: Record<string, Buffer>): Promise<[what: string, format: string, bytes: Buffer][]> {
+  const formats = Object.keys(right);
+  const ofAll = (what: string, of: (format: string, index: number) => Buffer) =>
+    formats.map((format, index): [string, string, Buffer] => [what, format, of(format, index)]);
+  const part = (format: string) => right[format] ?? Buffer.alloc(0);
+  const half = (bytes: Buffer) => bytes.subarray(0, Math.floor(bytes.length * 0.6));
+  const locked: [string, string, Buffer][] = [];
+  for (const format of ['pdf', 'docx', 'xlsx', 'odt', 'ods']) {
+    locked.push(['password', format, await sample(format === 'pdf' ? 'locked-r6.pdf' : `locked.${format}`)]);
+  }
+  return [
+    ...ofAll('truncated', (format) => half(part(format))),
+    ...ofAll('page', () => Buffer.from('<!doctype html><title>Sign in</title>')),
+    ...ofAll('json', () => Buffer.from('{"message":"too many requests"}')),
+    ...ofAll('other', (_format, index) => part(formats[(index + 1) % formats.length] ?? '')),
+    ...ofAll('empty', () => Buffer.alloc(0)).slice(0, 4),
+    ...locked,
+    ['blank', 'pdf', pdfOf([''])],
+    ['blank', 'pdf', pdfOf(['', '', ''])],
+    ['pageless', 'pdf', pdfOf([])],
+  ];
+}
+
+it('gives none of the wrong ones its name, and calls none of the right ones suspect', async () => {
+  const right = await rightResults();
+  const results = new Map<string, Buffer>();
+  for (const [index, [what, format, bytes]] of (await wrongResults(right)).entries()) {
+    results.set(`wrong-${what}-${index}.${format}`, bytes);
+  }
+  const wrong = results.size;
+  for (let number = 0; number < 25; number += 1) {
+    for (const [format, bytes] of Object.entries(right)) results.set(`right-${number}.${format}`, bytes);
+  }
+  expect([wrong, results.size - wrong]).toEqual([60, 300]);
+  const resultOf = (task: unknown) => results.get((rig.stub.conversions.get(String(task)) ?? '').replace(/\.md$/, ''));
+  rig.stub.on('download/url', ({ data: { connector } }, response) => {
+    answerOutput(response, { connector, size: resultOf(connector)?.length, url: '/v1/download/url/get' });
   });
-  rig.stub.on('download/url/get', ({ data }, response) => {
-    const result = resultOf(nameOf(data));
-    response.writeHead(200, { 'content-length': result.length }).end(result);
-  });
-  const batch = await rig.client.startBatch({ name: rig.taskQueue, items, policies: quickPolicies });
-  const right = names.filter((name) => name.startsWith('right'));
-  const counts = { succeeded: right.length, failed: names.length - right.length };
-  const failures = { UNREADABLE_RESPONSE: counts.failed };
-  expect(await batch.result()).toMatchObject({ ...counts, failures });
+  rig.stub.on('download/url/get', ({ data: { connector } }, response) => void response.end(resultOf(connector)));
+
   const out = path.join(rig.folder, 'out');
-  expect((await readdir(out)).sort()).toEqual([...right].sort());
-  for (const name of right) expect(await readFile(path.join(out, name))).toEqual(results.get(name));
-  expect(rig.stub.count('convert/file')).toBe(names.length);
+  const items = await Promise.all(
+    [...results.keys()].map(async (name) => ({
+      source: await rig.source(`${name}.md`),
+      output: path.extname(name).slice(1),
+      destination: path.join(out, name),
+    })),
+  );
+  const batch = await rig.client.startBatch({
+    name: randomUUID(),
+    items,
+    policies: { ...quickPolicies, retryInitialInterval: 5, retryMaximumInterval: 5, check: 'opens' },
+  });
+  const { itemResults = [] } = await batch.result();
+  const ends = new Map<string, string[]>();
+  for (const { item, status, code = '' } of itemResults) {
+    const name = path.basename(items[item - 1]?.destination ?? '').replace(/-\d+\./, '.');
+    ends.set(`${status} ${code}`.trim(), [...(ends.get(`${status} ${code}`.trim()) ?? []), name]);
+  }
+  expect([...ends.keys()].sort()).toEqual(['failed UNREADABLE_RESPONSE', 'succeeded', 'suspect RESULT_SUSPECT']);
+  expect(new Set(ends.get('succeeded'))).toEqual(new Set(Object.keys(right).map((format) => `right.${format}`)));
+  expect(ends.get('suspect RESULT_SUSPECT')).toEqual(
+    expect.arrayContaining(['wrong-blank.pdf', 'wrong-pageless.pdf', 'wrong-password.odt', 'wrong-truncated.png']),
+  );
+  for (const [name, bytes] of results) {
+    if (name.startsWith('right')) expect(await readFile(path.join(out, name))).toEqual(bytes);
+    else await expect(access(path.join(out, name))).rejects.toMatchObject({ code: 'ENOENT' });
+  }
+  const suspects = (await readdir(out)).filter((name) => name.endsWith('.suspect'));
+  expect(suspects).toHaveLength(ends.get('suspect RESULT_SUSPECT')?.length ?? 0);
+  expect(suspects.filter((name) => !name.startsWith('wrong'))).toEqual([]);
+  expect(rig.stub.conversions.size).toBe(360);
 });

@@ -60,6 +60,12 @@ it.each([
   ],
   ['where a service is', 'service.host', '[service]\nhost = "evil.example"', 'evil.example'],
   ['to be reached by others', 'service.allow_remote', '[service]\nallow_remote = "on"', 'on'],
+  [
+    'a program to run',
+    'worker.check_command',
+    '[worker]\ncheck_command = ["/evil.example", "-x"]',
+    '/evil.example, -x',
+  ],
   ['who is told', 'notify.url', '[notify]\nurl = "https://evil.example/a"', 'https://evil.example/a'],
   ['hosts that are not public', 'https.allowed_hosts', '[https]\nallowed_hosts = ["10.0.0.0/8", "b"]', '10.0.0.0/8, b'],
 ])(

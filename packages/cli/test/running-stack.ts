@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
 import { aliveWorkers } from '../../../src/client/operations/task-queue-workers';
-import { startRig, type ConversionRig } from '../../../test/support/conversion-worker';
+import { startRig, type ConversionRig, type RigOptions } from '../../../test/support/conversion-worker';
 import { answerOutput, stubAppId, stubToken } from '../../../test/support/stub-service';
 import { testTemporalAddress } from '../../../test/support/temporal';
 import { until } from '../../../test/support/until';
@@ -101,8 +101,8 @@ function recordOf(said: unknown): RunningStack['record'] {
 }
 
 /** A rig for commands, which a worker already polls: a command that finds none starts a stack. The service converts every pair of formats. */
-export async function startRigOfCommands(): Promise<ConversionRig> {
-  const rig = await startRig();
+export async function startRigOfCommands(options?: RigOptions): Promise<ConversionRig> {
+  const rig = await startRig(options);
   await until('the worker polls', async () => (await aliveWorkers(rig.temporal, rig.taskQueue)).length > 0);
   rig.stub.on('convert/graph', (_seen, response) => answerOutput(response, { is_match: true, is_reversable: true }));
   return rig;

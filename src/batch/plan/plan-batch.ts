@@ -351,7 +351,7 @@ function isMoved({ stamp, done, refused }: SettledRow['item'], moves: SourceMove
 }
 
 function* failedRows(ledger: Ledger): Generator<string> {
-  for (const row of ledger.rowsOfLastRun()) if (row.status === 'failed') yield rowKey(row);
+  for (const row of ledger.rowsOfLastRun()) if (row.status === 'failed' || row.status === 'suspect') yield rowKey(row);
 }
 
 function rowKey({ source, destination }: Pick<BatchItem, 'source' | 'destination'>): string {

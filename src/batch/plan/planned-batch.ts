@@ -176,7 +176,10 @@ export function countPassedOver({ done, kept, refused }: SettledRow['item'], tot
     totals.failed += 1;
     countCode(totals.failures, failure.code);
   } else if (done ?? refused) totals.skipped += 1;
-  if (kept) totals.kept += 1;
+  if (kept?.status === 'suspect') {
+    totals.suspect = (totals.suspect ?? 0) + 1;
+    totals.refused = (totals.refused ?? 0) + 1;
+  } else if (kept) totals.kept += 1;
   else if (refused?.isSkipped) totals.unconvertible = (totals.unconvertible ?? 0) + 1;
   else if (refused) totals.refused = (totals.refused ?? 0) + 1;
   if (done?.missing) totals.missing = (totals.missing ?? 0) + 1;

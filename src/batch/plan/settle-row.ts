@@ -1,4 +1,12 @@
-import type { BatchItem, ConversionOptions, Delivered, DoneBefore, Refusal, Sighting } from '../../shared/batch';
+import type {
+  BatchItem,
+  ConversionOptions,
+  Delivered,
+  DoneBefore,
+  KeptOutcome,
+  Refusal,
+  Sighting,
+} from '../../shared/batch';
 import type { RepetitionRules } from '../../shared/charge';
 import { defined } from '../../shared/defined';
 import { lastSegment, type SourceContent } from '../../shared/job';
@@ -41,7 +49,10 @@ export async function repeatRow(row: RepeatedRow, known: LedgerRow, repeating: R
     if (recalled.kind === 'done') return { done: doneBefore(delivered, recalled) };
   }
   const recalled = owed && (await recallLeft(row, owed, repeating));
-  if (recalled?.kind === 'keep') return { kept: recalled.outcome };
+  if (recalled?.kind === 'keep') {
+    const done = await namedByHand(row.destination, recalled.outcome, repeating);
+    return done ? { done } : { kept: recalled.outcome };
+  }
   // A result that had to be renamed is beside a file of other origin.
   const replaces =
     delivered?.output.uri === row.destination
@@ -52,6 +63,18 @@ export async function repeatRow(row: RepeatedRow, known: LedgerRow, repeating: R
     earlier: recalled?.kind === 'start' ? recalled.earlier : undefined,
     replaces,
   });
+}
+
+/** A suspect result that somebody has found good, and given its name. */
+async function namedByHand(
+  uri: string,
+  { status, source, output: beside, taskId, warnings }: KeptOutcome,
+  { files, signal }: Repeating,
+): Promise<DoneBefore | undefined> {
+  if (status !== 'suspect' || !source || !beside) return undefined;
+  const output = { ...beside, uri, name: lastSegment(uri) };
+  const isThere = await contentAsDelivered(files, output, signal);
+  return isThere && { source, output, ...defined({ taskId, warnings }) };
 }
 
 /** How the latest run ended the row; undefined if it brought no result. */

@@ -5,6 +5,7 @@ import {
   type BatchState,
   type BatchStatus,
   countCode,
+  endOfItem,
 } from '../../shared/batch';
 import type { RunningBatch } from '../../shared/batch-activities';
 import { defined } from '../../shared/defined';
@@ -80,6 +81,8 @@ export interface BatchReport {
   skipped: ListedItem[];
   /** Failed items that an earlier run may have been charged for, so that nothing was sent again. */
   kept: number;
+  /** Failed items whose results stand beside their destinations, and that nothing converts again. Absent: none. */
+  suspect?: number;
   /** Failed rows that a retry fails again, since they need another plan. Absent: none. */
   unclear?: number;
   /** What is no item, since it can't be read or told, and the first messages about it. Absent: nothing. */
@@ -136,6 +139,7 @@ const parts = 60;
 
 /** Tallies a run's rows in memory that does not grow with their number, and keeps some of those that need attention. */
 export class Tally {
+  #suspect = 0;
   readonly #counts = { items: 0, succeeded: 0, failed: 0, skipped: 0, cancelled: 0 };
   #unconvertible = 0;
   #missing = 0;
@@ -166,7 +170,7 @@ export class Tally {
     this.#counts.items += 1;
     this.#draw(row);
     if (!result) return;
-    this.#counts[result.status] += 1;
+    this.#counts[endOfItem(result.status)] += 1;
     this.#spending.add(result, item);
     this.#requests += result.requests ?? 0;
     if (result.status === 'succeeded') {
@@ -179,8 +183,9 @@ export class Tally {
       const list = row.item.refused ? this.#refused : this.#skipped;
       if (list.length < maxListedSkipped) list.push(this.#item(row, result));
     }
-    if (result.status === 'failed') this.#addFailure(row, result);
-    if (result.kept) this.#kept += 1;
+    if (endOfItem(result.status) === 'failed') this.#addFailure(row, result);
+    if (result.status === 'suspect') this.#suspect += 1;
+    else if (result.kept) this.#kept += 1;
     if (row.item.refused?.isUnclear) this.#unclear += 1;
     if (result.possiblyChargedTwice === true) {
       this.#chargedTwice.count += 1;
@@ -216,6 +221,7 @@ export class Tally {
       ...(this.#missing > 0 && { missing: this.#missing }),
       skipped: [...this.#refused, ...this.#skipped].slice(0, maxListedSkipped),
       kept: this.#kept,
+      ...(this.#suspect > 0 && { suspect: this.#suspect }),
       ...(this.#unclear > 0 && { unclear: this.#unclear }),
       ...leftOutOf(state),
       serviceWarnings: this.#warned,
@@ -263,7 +269,7 @@ export class Tally {
     const asked = `${input ?? (extensionOf(source) || '?')} → ${output}`;
     const isListed = asked in this.#formats || Object.keys(this.#formats).length < maxPairs;
     const pair = (this.#formats[isListed ? asked : otherCodes] ??= { files: 0, failed: 0 });
-    const failed = result?.status === 'failed' ? 1 : 0;
+    const failed = result && endOfItem(result.status) === 'failed' ? 1 : 0;
     pair.files += 1;
     pair.failed += failed;
     if (result?.startedAt === undefined || result.durationMs === undefined) return;

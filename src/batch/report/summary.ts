@@ -28,8 +28,9 @@ export function summariseReport(report: BatchReport): string[] {
 }
 
 /** The command to continue with; undefined if nothing is left to do, or the batch runs. */
-export function nextCommand({ batch, counts, kept, running, unclear = 0 }: BatchReport): string | undefined {
-  return !running && counts.failed > kept + unclear ? `fileconv batch retry ${shellWord(batch)}` : undefined;
+export function nextCommand(report: BatchReport): string | undefined {
+  const { batch, counts, kept, running, unclear = 0, suspect = 0 } = report;
+  return !running && counts.failed > kept + unclear + suspect ? `fileconv batch retry ${shellWord(batch)}` : undefined;
 }
 
 /** About rows that only another plan can mend. */

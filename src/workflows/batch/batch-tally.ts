@@ -1,5 +1,6 @@
 import {
   countCode,
+  endOfItem,
   noTotals,
   type NeedsAttention,
   type BatchItemResult,
@@ -32,13 +33,14 @@ export class BatchTally {
   add(outcome: JobOutcome | BatchItemResult, earlier?: EarlierRuns): void {
     const { totals } = this;
     this.spending.add(outcome, earlier ? { earlier } : {});
-    totals[outcome.status] += 1;
+    totals[endOfItem(outcome.status)] += 1;
+    if (outcome.status === 'suspect') totals.suspect = (totals.suspect ?? 0) + 1;
     totals.vcredits += outcome.vcredits ?? 0;
     totals.requests += outcome.requests ?? 0;
     if (outcome.possiblyChargedTwice) totals.possiblyChargedTwice += 1;
-    if (outcome.kept) totals.kept += 1;
+    if (outcome.kept && outcome.status === 'failed') totals.kept += 1;
     if (outcome.missing) totals.missing = (totals.missing ?? 0) + 1;
-    if (outcome.status === 'failed') countCode(totals.failures, outcome.code);
+    if (endOfItem(outcome.status) === 'failed') countCode(totals.failures, outcome.code);
   }
 
   /** Whether so many vCredits may be charged, with what earlier runs `spent`. Jobs in flight may cost more. */

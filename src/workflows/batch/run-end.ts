@@ -1,6 +1,6 @@
 import { ActivityFailure, ApplicationFailure, workflowInfo } from '@temporalio/workflow';
 import { failureCodes } from '../../shared/activities';
-import type { BatchItemStatus, ConversionBatchResult, SourceMoves } from '../../shared/batch';
+import type { BatchItemEnd, ConversionBatchResult, SourceMoves } from '../../shared/batch';
 import type { MergeBatchResultsInput, WriteBatchReportInput } from '../../shared/batch-activities';
 import { fileSteps, reportSteps } from './batch-activities';
 
@@ -10,14 +10,14 @@ import { fileSteps, reportSteps } from './batch-activities';
  */
 export async function mergeResults(
   run: MergeBatchResultsInput,
-  counted: Record<BatchItemStatus, number>,
+  counted: Record<BatchItemEnd, number>,
 ): Promise<string> {
   const { results, counts } = await fileSteps['conversion.mergeBatchResults'](run).catch((error: unknown) => {
     throw unwrap(error);
   });
   const names = ['succeeded', 'failed', 'skipped', 'cancelled'] as const;
   if (names.every((name) => counts[name] === counted[name])) return results;
-  const list = (of: Record<BatchItemStatus, number>) => names.map((name) => `${of[name]} ${name}`).join(', ');
+  const list = (of: Record<BatchItemEnd, number>) => names.map((name) => `${of[name]} ${name}`).join(', ');
   throw ApplicationFailure.nonRetryable(
     `The batch counted ${list(counted)}; its files in ${run.folder} hold ${list(counts)}. Was a file of the run changed, or the workflow reset? Run the batch again to continue with what is left.`,
     failureCodes.batchCounts,

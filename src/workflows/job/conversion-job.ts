@@ -170,6 +170,7 @@ class ConversionJob extends JobParts {
       destination,
       onExisting: this.policies.onExisting,
       replaces: this.replaces,
+      ...this.checking,
       ...(report.taskId === this.progress.earlierTaskId && { isEarlier: true as const }),
       ...(this.host !== undefined && { host: this.host }),
     };
@@ -185,7 +186,9 @@ class ConversionJob extends JobParts {
     this.progress.requests += downloaded.requests;
     this.progress.warn(downloaded.skipped ? {} : downloaded.warnings);
     if (downloaded.skipped) return this.result('skipped', report);
-    return { ...this.result('succeeded', report), output: downloaded.file };
+    const { file, suspect } = downloaded;
+    if (suspect !== undefined) throw this.progress.suspect(file, suspect);
+    return { ...this.result('succeeded', report), output: file };
   }
 
   private result(status: ConversionJobResult['status'], report?: TaskReport): ConversionJobResult {

@@ -109,7 +109,7 @@ async function submitConversion(job: JobParts, turn: SubmitTurn): Promise<Conver
 }
 
 function requestOf(
-  { input, policies, name, callbacks, park, host, replaces }: JobParts,
+  { input, policies, name, callbacks, park, host, replaces, checking }: JobParts,
   { connector, sourceBytes }: SubmitTurn,
   parking: Parking,
 ): ConvertFileInput {
@@ -131,6 +131,7 @@ function requestOf(
     }),
     ...(input.mode === 'sync' && { mode: 'sync' }),
     onExisting: policies.onExisting,
+    ...checking,
     ...parking,
     originalRunId: workflowInfo().originalExecutionRunId,
     nonce: callbacks.next(),

@@ -2,6 +2,7 @@ import { isCancellation } from '@temporalio/workflow';
 import { failureCodes, type Parking } from '../../shared/activities';
 import { defined } from '../../shared/defined';
 import { sourceName, type ConversionJobInput, type JobPhase } from '../../shared/job';
+import type { ResultCheck } from '../../shared/policies';
 import { shownTime } from '../../shared/wording';
 import { createJobActivities, OrderedWaits, type JobActivities } from './job-activities';
 import { JobCallbacks } from './job-callbacks';
@@ -19,6 +20,8 @@ export class JobParts {
   readonly callbacks = new JobCallbacks();
   readonly park: Park;
   readonly waits: OrderedWaits;
+  /** Of a result that is to be delivered. */
+  readonly checking: { check?: ResultCheck };
   /** Of the worker that uploaded, if workers on others may not see the destination's folder. */
   host: string | undefined;
   /** See the input; of a job that recalls another one, also what that delivered. */
@@ -31,6 +34,8 @@ export class JobParts {
     const progress = new JobProgress(input);
     this.progress = progress;
     const { parkedDeadlineMs, onRefusedAccount } = this.policies;
+    const { check } = this.policies;
+    this.checking = check === 'bytes' || input.destination === undefined ? {} : { check };
     this.waits = new OrderedWaits(parkedDeadlineMs, (untilMs, message) => {
       progress.orderedWaitsMs += untilMs - Date.now();
       progress.enter(progress.phase, `Waits until ${shownTime(untilMs)} UTC, as the service orders: ${message}`);

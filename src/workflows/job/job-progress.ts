@@ -6,6 +6,7 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
+import { failureCodes } from '../../shared/activities';
 import { ChargeLedger, type EarlierRuns } from '../../shared/charge';
 import { defined } from '../../shared/defined';
 import {
@@ -15,6 +16,7 @@ import {
   type ConversionFailureDetails,
   type ConversionJobInput,
   type ConversionJobState,
+  type OutputFile,
   type SourceContent,
 } from '../../shared/job';
 import type { JobOutcome } from '../../shared/batch-activities';
@@ -128,8 +130,15 @@ export class JobProgress {
     this.warnings = boundWarnings({ ...this.warnings, ...warnings });
   }
 
+  /** The result came, and is no good: it stands beside its destination. */
+  suspect(output: OutputFile, problem: string): ApplicationFailure {
+    const message = `The result ${problem.replace(/\.$/, '')}. It is paid for, and stands at ${output.uri}; the destination is as it was. Nothing converts the file again before it changes, unless you say --again.`;
+    const failure = { code: failureCodes.resultSuspect, message, origin: 'worker', requests: 0 } as const;
+    return this.failed({ ...failure, reaction: 'fail' }, '', output);
+  }
+
   /** The job's own failure: its type is the error code; its message names the file and says what to do. */
-  failed(failure: JobFailure, advice = ''): ApplicationFailure {
+  failed(failure: JobFailure, advice = '', output?: OutputFile): ApplicationFailure {
     const { phase } = this;
     const { code, message, httpStatus, endpoint, error } = failure;
     this.ownUp();
@@ -146,7 +155,7 @@ export class JobProgress {
       ...defined({ phase, taskId, possiblyChargedTwice, ...asked }),
     });
     const details: ConversionFailureDetails = {
-      ...defined({ code, phase, ...asked, taskId, vcredits, source }),
+      ...defined({ code, phase, ...asked, taskId, vcredits, source, output }),
       warnings,
       requests,
       charge,
@@ -158,6 +167,7 @@ export class JobProgress {
         `Pauses that the service ordered moved its deadlines by ${formatDuration(this.orderedWaitsMs)}.`,
       // What is paid for is never given up in silence.
       this.charge.taskId !== undefined &&
+        !output &&
         `The service accepted it as conversion task ${this.charge.taskId}. To fetch the result without converting again: fileconv job retry ${workflowInfo().workflowId}`,
       possiblyChargedTwice && 'An earlier submit may have been charged too.',
     ];
@@ -175,9 +185,9 @@ export class JobProgress {
     const { code = 'FAILED', message = 'the last run of the job failed', phase = this.phase, ...left } = outcome;
     this.enter('failed', message, code);
     countEnd('failed', { code, unlisted: true });
-    const { taskId, source, charge = 'maybe', possiblyChargedTwice = false, possiblyChargedExtra } = left;
+    const { taskId, source, output, charge = 'maybe', possiblyChargedTwice = false, possiblyChargedExtra } = left;
     const details: ConversionFailureDetails = {
-      ...defined({ code, phase, taskId, source, possiblyChargedExtra }),
+      ...defined({ code, phase, taskId, source, output, possiblyChargedExtra }),
       warnings: {},
       requests: 0,
       charge,

@@ -39,7 +39,7 @@ export class SourceUpload {
   }
 
   async run(): Promise<Uploaded | 'skipped'> {
-    const { input, policies, progress, activities, host, replaces } = this.job;
+    const { input, policies, progress, activities, host, replaces, checking } = this.job;
     const { app, source, output, destination } = input;
     if ('connector' in source) return source;
     const given = this.isGivenTried ? undefined : input.upload;
@@ -48,6 +48,7 @@ export class SourceUpload {
     const request = {
       ...defined({ app, uri: source.uri, output, destination, replaces, host }),
       onExisting: policies.onExisting,
+      ...checking,
       ...(given && { upload: given }),
     };
     const step = { phase: 'uploading', deadlineCode: failureCodes.uploadDeadline } as const;

@@ -20,6 +20,7 @@ import {
   defined,
   type OnExisting,
   type OnUnknownOutcome,
+  type ResultCheck,
   type Unconvertible,
 } from 'temporal-file-conversion/job';
 import { type FileStore, shownPath } from 'temporal-file-conversion/storage';
@@ -49,6 +50,7 @@ export interface RunFlags {
   onExisting?: OnExisting;
   unconvertible?: Unconvertible;
   onUnknownOutcome?: OnUnknownOutcome;
+  check?: ResultCheck;
   resubmit?: boolean;
   again?: boolean;
   mode?: ConversionMode;

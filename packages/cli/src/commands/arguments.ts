@@ -10,6 +10,7 @@ import {
   noticeUrlProblem,
   onExistingChoices,
   onUnknownOutcomeChoices,
+  resultChecks,
   problemOfParameters,
   readParameter,
   unconvertibleChoices,
@@ -165,6 +166,11 @@ const onUnknownOutcomeOption = new Option(
   'when it is not known whether a conversion ran (default: resubmit)',
 ).choices(onUnknownOutcomeChoices);
 
+export const checkOption = new Option(
+  '--check <how>',
+  "what a result must pass before it gets its name (default: bytes); command: the worker's own program",
+).choices(resultChecks);
+
 export const templateOption = [
   '--template <text>',
   'where a result goes below --out; default: {dir}/{name}.{ext}',
@@ -214,6 +220,7 @@ export function addConversionOptions(command: Command, when: string): Command {
     .addOption(excludeOption)
     .addOption(onExistingOption(when))
     .addOption(onUnknownOutcomeOption)
+    .addOption(checkOption)
     .option(...resubmitOption)
     .option(...againOption)
     .addOption(modeOption)

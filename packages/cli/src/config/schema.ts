@@ -1,11 +1,11 @@
 import {
+  type ConversionPolicies,
   defaultDeploymentName,
   defaultOnExisting,
   defaultTaskQueue,
   type DurationPolicy,
   noticeTypes,
   onExistingChoices,
-  type OnUnknownOutcome,
   policies,
   type Policy,
   type PolicyName,
@@ -59,7 +59,7 @@ type PolicySchema<Name extends PolicyName> = Name extends DurationPolicy
   ? ReturnType<typeof duration>
   : Name extends 'maxResubmissions'
     ? ReturnType<typeof integer>
-    : z.ZodType<OnUnknownOutcome>;
+    : z.ZodType<NonNullable<ConversionPolicies[Name]>>;
 
 const policyKeys = Object.fromEntries(
   Object.entries<Policy>(policies).map(([name, policy]) => [snakeCase(name), policySchema(policy)]),
@@ -117,6 +117,13 @@ export const sectionSchemas = {
         '`"on"`: workers on all hosts see the same files under the same paths, so that any of them may write a result',
       see: '[drain and scale](operations/drain-and-scale.md)',
     }),
+    check_command: names().optional().meta({
+      description:
+        'program, and its arguments, that is given the path of each result whose `check` is `command`; it says that the result is good by exit code 0',
+      see: '[check results](batches.md#check-results)',
+      shown: 'list of words',
+    }),
+    check_seconds: seconds().prefault(300).describe('how long that program may take for one result'),
     ...ownAddresses,
     deployment_name: deploymentName()
       .prefault(defaultDeploymentName)
@@ -319,6 +326,7 @@ type DoorKind = 'address' | 'secret' | 'trust' | 'path';
 const doors: Readonly<Record<string, DoorKind>> = {
   'temporal.address': 'address',
   'temporal.ui_url': 'address',
+  'worker.check_command': 'trust',
   'worker.nexus_apps': 'trust',
   'worker.metrics_address': 'address',
   'worker.health_address': 'address',

@@ -7,6 +7,7 @@ import {
   type OnExisting,
   type OnUnknownOutcome,
   type OutputFile,
+  type ResultCheck,
 } from 'temporal-file-conversion/job';
 import { fileSize, printable, timesCharged } from 'temporal-file-conversion/messages';
 import { shownPath as pathOf } from 'temporal-file-conversion/storage';
@@ -26,6 +27,7 @@ export interface ConvertFlags {
   out?: string;
   onExisting?: OnExisting;
   onUnknownOutcome?: OnUnknownOutcome;
+  check?: ResultCheck;
   mode?: ConversionMode;
   tag?: string[];
   app?: string;
@@ -48,8 +50,8 @@ export interface FileOutcome {
   file: string;
   /** Target format. */
   to: string;
-  /** `unfinished`: the command was interrupted before, and the conversion goes on without it. */
-  status: 'converted' | 'skipped' | 'failed' | 'unfinished';
+  /** `suspect`: it failed its check, and `output` is beside its destination; `unfinished`: the command was interrupted before, and the conversion goes on without it. */
+  status: 'converted' | 'skipped' | 'failed' | 'suspect' | 'unfinished';
   workflowId?: string;
   /** An earlier command had started the job. */
   joined?: true;
@@ -93,9 +95,9 @@ async function runJob(
 ): Promise<{ outcome: FileOutcome; stall?: Stall }> {
   const { input, to, destination } = planned;
   const { file } = input;
-  const { app, from, param, onExisting, mode, onUnknownOutcome, tag: tags, again, resubmit, signal } = settings;
+  const { app, from, param, onExisting, mode, onUnknownOutcome, check, tag: tags, again, resubmit, signal } = settings;
   const { client, taskQueue } = stack;
-  const policies = chosenPolicies(context.config, defined({ onUnknownOutcome }));
+  const policies = chosenPolicies(context.config, defined({ onUnknownOutcome, check }));
   const startedAt = Date.now();
   let told: { workflowId?: string; joined?: true } = {};
   const outcomeOf = (ended: Omit<FileOutcome, 'file' | 'to' | 'seconds'>): FileOutcome => {
@@ -121,18 +123,24 @@ async function runJob(
     return { outcome: outcomeOf(result ? successOf(result) : { status: 'unfinished' }), ...stalled };
   } catch (error) {
     if (!(error instanceof ConversionFailedError || error instanceof JobRunningError)) throw error;
-    return { outcome: outcomeOf({ status: 'failed', error: explainFailure(error, planned, context.cwd) }) };
+    const suspect = error instanceof ConversionFailedError ? error.details?.output : undefined;
+    const ended = suspect ? { status: 'suspect' as const, ...placed(suspect) } : { status: 'failed' as const };
+    return { outcome: outcomeOf({ ...ended, error: explainFailure(error, planned, context.cwd) }) };
   }
 }
 
 function successOf({ status, output, possiblyChargedTwice, possiblyChargedExtra, warnings }: ConversionJobResult) {
   return {
     status: status === 'skipped' ? ('skipped' as const) : ('converted' as const),
-    ...(output && { output: { ...output, path: pathOf(output.uri) } }),
+    ...(output && placed(output)),
     possiblyChargedTwice,
     ...defined({ possiblyChargedExtra }),
     warnings,
   };
+}
+
+function placed(output: OutputFile) {
+  return { output: { ...output, path: pathOf(output.uri) } };
 }
 
 /** In terms of what was typed: paths instead of URIs, and the file as it was named. */

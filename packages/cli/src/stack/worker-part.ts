@@ -44,7 +44,7 @@ interface WorkerPartOptions {
 export async function startWorker(context: CommandContext, options: WorkerPartOptions): Promise<WorkerPart> {
   const { values } = context.config;
   const { target, log, onWarning, isUnversioned } = options;
-  const { metricsAddress, taskQueue, deploymentName, buildId } = values.worker;
+  const { metricsAddress, taskQueue, deploymentName, buildId, checkCommand: argv, checkSeconds } = values.worker;
   const callbacks = await callbackSettings(context);
   const notify = await notifySettings(context);
   const apps = { ...(await embeddedApps(context)), ...configuredApps(context, onWarning) };
@@ -68,7 +68,7 @@ export async function startWorker(context: CommandContext, options: WorkerPartOp
         ...(callbacks && { callbacks }),
         notify,
         stores: configuredStores(context, { roots: rootsOf(values), isShared: values.worker.sharedFiles === 'on' }),
-        ...defined({ stateDir }),
+        ...defined({ stateDir, checkCommand: argv && { argv, limitMs: checkSeconds * 1_000 } }),
         timeouts: {
           connectMs: values.timeouts.connectSeconds * 1_000,
           headersMs: values.timeouts.headersSeconds * 1_000,

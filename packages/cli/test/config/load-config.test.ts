@@ -30,6 +30,7 @@ describe('the configuration without a file', () => {
         nexusApps: [],
         roots: [],
         sharedFiles: 'off',
+        checkSeconds: 300,
         deploymentName: 'file-conversion',
       },
       service: {
@@ -63,6 +64,7 @@ describe('the configuration without a file', () => {
         onUnknownOutcome: 'resubmit',
         onExisting: 'fail',
         unconvertible: 'fail',
+        check: 'bytes',
         maxResubmissions: 3,
         uploadDeadline: 86_400_000,
         submitTimeout: 120_000,
@@ -152,28 +154,30 @@ describe('precedence', () => {
                 ? 'off'
                 : key === 'service.allow_remote'
                   ? 'on'
-                  : key === 'log.level'
-                    ? 'warn'
-                    : key.startsWith('policies.') && key !== 'policies.max_resubmissions'
-                      ? '11 minutes'
-                      : key === 'service.max_conversion_memory_bytes'
-                        ? '1100000000'
-                        : key === 'service.engines'
-                          ? 'typst'
-                          : key === 'notify.events'
-                            ? 'app.parked'
-                            : '11';
+                  : key === 'policies.check'
+                    ? 'opens'
+                    : key === 'log.level'
+                      ? 'warn'
+                      : key.startsWith('policies.') && key !== 'policies.max_resubmissions'
+                        ? '11 minutes'
+                        : key === 'service.max_conversion_memory_bytes'
+                          ? '1100000000'
+                          : key === 'service.engines'
+                            ? 'typst'
+                            : key === 'notify.events'
+                              ? 'app.parked'
+                              : '11';
       const variable = `FILECONV_${key.replace('.', '_').toUpperCase()}`;
       env[variable] = value;
       expected.set(key, variable);
     }
-    expect(expected.size).toBe(90);
+    expect(expected.size).toBe(93);
     const loaded = await load(undefined, env);
     for (const row of describeConfig(loaded)) {
       if (!expected.has(row.key)) continue;
       expect(row.source).toBe(expected.get(row.key));
       expect(row.value).toMatch(
-        /^(11|1100000000|11 minutes|fail|off|on|warn|text|typst|app\.parked|127\.0\.0\.1:11|.*\/text)$/,
+        /^(11|1100000000|11 minutes|fail|off|on|warn|opens|text|typst|app\.parked|127\.0\.0\.1:11|.*\/text)$/,
       );
     }
     expect(loaded.warnings).toEqual([]);

@@ -292,8 +292,8 @@ function toInput(
   { config }: CommandContext,
   { app, plan, flags }: { app: string; plan: BatchPlan; flags: RunFlags },
 ): ConversionBatchInput {
-  const { window, stopAfter, maxVcredits, mode, notify, onUnknownOutcome } = flags;
-  const policies = chosenPolicies(config, defined({ onUnknownOutcome }));
+  const { window, stopAfter, maxVcredits, mode, notify, onUnknownOutcome, check } = flags;
+  const policies = chosenPolicies(config, defined({ onUnknownOutcome, check }));
   return {
     app,
     plan,

@@ -25,9 +25,11 @@ export async function jobWatch(context: CommandContext, workflowId: string): Pro
       return exitCodes.interrupted;
     } catch (error) {
       if (!(error instanceof ConversionFailedError)) throw error;
-      const { code, message } = error;
+      const { code, message, details: { output: suspect } = {} } = error;
       output.fail(`${message} See: fileconv job show ${shellWord(workflowId)}`);
-      if (output.json) output.printJson({ workflowId, status: 'failed', error: { code, message } });
+      const status = suspect ? 'suspect' : 'failed';
+      if (output.json)
+        output.printJson({ workflowId, status, ...(suspect && { output: suspect }), error: { code, message } });
       return exitCodes.failed;
     }
   });

@@ -5,7 +5,13 @@ import {
   SweepSchedules,
   type SweepTimes,
 } from 'temporal-file-conversion/client';
-import { type ConversionParameters, defined, type OnExisting, type Unconvertible } from 'temporal-file-conversion/job';
+import {
+  type ConversionParameters,
+  defined,
+  type OnExisting,
+  type ResultCheck,
+  type Unconvertible,
+} from 'temporal-file-conversion/job';
 import { batchFolder, folderUri, requireFolder } from '../../batch/batch-folder';
 import { checkName, defaultName } from '../../batch/settings';
 import { makeStateFolders } from '../../allowed';
@@ -37,6 +43,7 @@ export interface CreateFlags {
   /** Milliseconds. */
   settled?: number;
   onExisting?: OnExisting;
+  check?: ResultCheck;
   unconvertible?: Unconvertible;
   maxVcredits?: number;
   notify?: string;
@@ -55,7 +62,7 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
   checkName(name);
   const app = flags.app ?? config.values.defaultApp;
   const extension = await settleFormat(context, app, { to: flags.to });
-  const policies = chosenPolicies(config, {});
+  const policies = chosenPolicies(config, defined({ check: flags.check }));
   // Its sweeps leave their reports there.
   await makeStateFolders(context);
   return withTemporal(context, async ({ client, taskQueue, uiUrl }) => {

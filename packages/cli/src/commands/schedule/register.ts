@@ -9,6 +9,7 @@ import {
   group,
   maxVcreditsOption,
   notifyOption,
+  checkOption,
   onExistingOption,
   parameterOption,
   templateOption,
@@ -65,6 +66,7 @@ export function addSchedule(program: Command, act: Act): void {
       movedTo,
     )
     .addOption(onExistingOption('when a result exists that no run wrote'))
+    .addOption(checkOption)
     .option(...maxVcreditsOption)
     .addOption(unconvertibleOption)
     .addOption(notifyOption)

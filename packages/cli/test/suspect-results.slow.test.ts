@@ -1,0 +1,71 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { ConversionRig } from '../../../test/support/conversion-worker';
+import { fileconv, filesBelow, newFolder, parseJson, removeFolders } from './fileconv';
+import { envOfRig, startRigOfCommands } from './running-stack';
+
+/** What commands tell of a result that the worker's program does not let pass. */
+
+let rig: ConversionRig;
+let env: Record<string, string>;
+beforeAll(async () => {
+  rig = await startRigOfCommands({
+    checkCommand: { argv: ['sh', '-c', '! grep -q bad "$1" || ! echo "it is bad"', 'sh'] },
+  });
+  env = envOfRig(rig);
+});
+afterAll(async () => {
+  await rig.close();
+  await removeFolders();
+});
+beforeEach(() => {
+  rig.stub.output = Buffer.from('PK bad');
+  rig.stub.requests.length = 0;
+});
+
+const options = ['--to', 'docx', '--app', 'stub', '--check', 'command'];
+
+it('convert ends with 1, names the place and the reason, and converts again only with --again', async () => {
+  const cwd = await newFolder();
+  await writeFile(path.join(cwd, 'a.md'), '# A\n');
+  const run = (...args: string[]) => fileconv(['convert', 'a.md', ...options, ...args], { cwd, env });
+  const ended = await run();
+  expect(ended).toMatchObject({ code: 1, stdout: '' });
+  expect(ended.stderr).toContain('a.md → docx: The result is refused by sh: it is bad. It is paid for, and stands at');
+  expect(await filesBelow(cwd)).toEqual(['a.docx.suspect', 'a.md']);
+
+  const again = await run('--json');
+  expect(again.code).toBe(1);
+  expect(parseJson(again.stdout)).toMatchObject({
+    status: 'suspect',
+    output: { path: path.join(cwd, 'a.docx.suspect') },
+    error: { code: 'RESULT_SUSPECT' },
+  });
+  expect(rig.stub.count('convert/file')).toBe(1);
+
+  rig.stub.output = Buffer.from('PK good');
+  expect((await run('--again')).code).toBe(0);
+  expect(await filesBelow(cwd)).toEqual(['a.docx', 'a.docx.suspect', 'a.md']);
+});
+
+it('batch run and batch retry end with 1, and offer no retry; the configuration may say what is checked', async () => {
+  const cwd = await newFolder();
+  await writeFile(path.join(cwd, 'b.md'), '# B\n');
+  await writeFile(path.join(cwd, 'fileconv.toml'), '[policies]\ncheck = "command"\n');
+  const name = ['--name', path.basename(cwd)];
+  const ended = await fileconv(['batch', 'run', 'b.md', '--to', 'docx', '--app', 'stub', ...name], { cwd, env });
+  expect(ended.code).toBe(1);
+  expect(ended.stdout).toMatch(/1 {2}RESULT_SUSPECT: The result has not passed its check/);
+  expect(ended.stdout).not.toContain('batch retry');
+  const retried = await fileconv(['batch', 'retry', path.basename(cwd), '--json'], { cwd, env });
+  expect(retried.code).toBe(1);
+  const { files, ...report } = parseJson(retried.stdout) as { files: { csv: string } };
+  expect(report).toMatchObject({
+    suspect: 1,
+    kept: 0,
+    counts: { failed: 1 },
+    receipt: { charged: { conversions: 0 } },
+  });
+  expect(await readFile(files.csv, 'utf8')).toMatch(/\r\n1,suspect,/);
+  expect(rig.stub.count('convert/file')).toBe(1);
+});

@@ -1,0 +1,80 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { printable } from '../shared/wording';
+import { CheckNotRunError } from './errors';
+
+/** A program of the worker's operator that looks at each result. Exit code 0: it is good. */
+export interface CheckCommand {
+  /** Program and arguments; the path of the result comes last. No shell reads them. */
+  readonly argv: readonly string[];
+  /** Default: 5 minutes. */
+  readonly limitMs?: number | undefined;
+}
+
+const usualLimitMs = 300_000;
+const longestReason = 300;
+const keptBytes = 4_096;
+/** What a shell, or a program that starts others, ends with when there is no such program. */
+const notStarted = [126, 127];
+
+/**
+ * Why the program finds a file bad, as what goes on after "the result"; undefined if it is good.
+ * @throws CheckNotRunError if it could not be started, was killed or took too long; the reason of `signal`
+ */
+export async function problemByCommand(
+  file: string,
+  { argv: [program = '', ...args], limitMs = usualLimitMs }: CheckCommand,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  signal.throwIfAborted();
+  const name = printable(path.basename(program));
+  const cwd = path.dirname(file);
+  // All that it learns of this machine: the environment of a worker has tokens.
+  const env = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: homedir(), TMPDIR: cwd, LANG: 'C.UTF-8' };
+  // In a group of its own, with which what it starts is killed too.
+  const child = spawn(program, [...args, file], { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
+  const kill = () => killGroup(child.pid);
+  limit.addEventListener('abort', kill);
+  const said = [child.stderr, child.stdout].map(beginningOf);
+  const [code, endedBy] = (await once(child, 'close')
+    .catch((error: unknown) => {
+      throw new CheckNotRunError(`${name} could not be started: ${(error as Error).message}`);
+    })
+    // Later, another process may have its number.
+    .finally(() => limit.removeEventListener('abort', kill))) as [number | null, NodeJS.Signals | null];
+  signal.throwIfAborted();
+  if (limit.aborted) throw new CheckNotRunError(`${name} took longer than ${limitMs / 1_000} seconds`);
+  if (code === 0) return undefined;
+  if (code === null || notStarted.includes(code) || code > 128) {
+    throw new CheckNotRunError(`${name} has ended with ${endedBy ?? `code ${code ?? '?'}`}`);
+  }
+  const line = said.map((text) => firstLine(text(), file)).find((text) => text !== '');
+  return `is refused by ${name}${line === undefined ? ` (code ${code})` : `: ${line}`}`;
+}
+
+function killGroup(leader = 0): void {
+  try {
+    if (leader > 0) process.kill(-leader, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
+}
+
+/** Reads to the end, so that nobody waits for a reader, and keeps the beginning. */
+function beginningOf(stream: Readable): () => string {
+  let kept = Buffer.alloc(0);
+  stream.on('data', (chunk: Buffer) => {
+    if (kept.length < keptBytes) kept = Buffer.concat([kept, chunk]).subarray(0, keptBytes);
+  });
+  return () => kept.toString('utf8');
+}
+
+/** The path is of a moment, and means nothing to its reader. */
+function firstLine(text: string, file: string): string {
+  const line = text.split(/[\r\n]+/).find((each) => each.trim() !== '') ?? '';
+  return printable(line.trim().replaceAll(file, 'the result')).slice(0, longestReason);
+}

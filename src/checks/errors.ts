@@ -1,0 +1,13 @@
+/** This worker can't do the check that a job asks for: only its operator can change that. */
+export class CheckUnavailableError extends Error {
+  override readonly name = 'CheckUnavailableError';
+}
+
+/** A check came to no end, for a reason that is the machine's and not the result's. */
+export class CheckNotRunError extends Error {
+  override readonly name = 'CheckNotRunError';
+
+  constructor(why: string) {
+    super(`The result could not be checked: ${why}.`);
+  }
+}

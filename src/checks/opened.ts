@@ -1,0 +1,117 @@
+import { open, type FileHandle } from 'node:fs/promises';
+import type * as Pdfium from '@hyzyla/pdfium';
+import type sharp from 'sharp';
+import { checkedBytes, checkedEnd, formatOf, problemOfEnd } from '../http/result-check';
+import { isProtected } from '../protection/protected-file';
+import { openZip, readBytes } from './zip';
+
+/** Larger ones would be read into the memory as a whole. */
+const mostPdfBytes = 256 * 1024 * 1024;
+/** Some formats need all of a picture in the memory at once. */
+const mostPixels = 100_000_000;
+/** A page is drawn no larger than this, to see whether it is blank. */
+const mostDrawnPixels = 1_000_000;
+/** A document with so many blank pages in front is not looked at any further. */
+const mostBlankPages = 500;
+
+const pictures = ['avif', 'gif', 'jpeg', 'jpg', 'png', 'tif', 'tiff', 'webp'];
+/** With what the names of some entries of a package begin. */
+const parts: readonly [formats: string, ...names: string[]][] = [
+  ['docm docx dotm dotx', '[content_types].xml', 'word/document'],
+  ['potx ppsx pptm pptx', '[content_types].xml', 'ppt/presentation'],
+  ['xlsb xlsm xlsx xltx', '[content_types].xml', 'xl/workbook'],
+  ['odg odp ods odt ott', 'content.xml'],
+  ['epub', 'meta-inf/container.xml'],
+];
+
+/** What opens results, loaded when it is first needed: it may be missing. */
+const packages = {
+  '@hyzyla/pdfium': () => require('@hyzyla/pdfium') as typeof Pdfium,
+  sharp: () => require('sharp') as typeof sharp,
+};
+
+/** What opens results of a format; undefined: nothing is needed. */
+export function packageFor(output: string): { name: string; load: () => unknown } | undefined {
+  const format = formatOf(output);
+  const name = format === 'pdf' ? '@hyzyla/pdfium' : pictures.includes(format) ? 'sharp' : undefined;
+  return name && { name, load: packages[name] };
+}
+
+/**
+ * Why a result does not open, as what goes on after "the result"; undefined if it does, or if nothing here can tell. For a process of its
+ * own: what opens files is neither quick nor safe with each of them.
+ */
+export async function problemOfOpened(path: string, output: string): Promise<string | undefined> {
+  const format = formatOf(output);
+  const file = await open(path);
+  try {
+    const { size } = await file.stat();
+    const readAt = (start: number, length: number) => readBytes(file, start, length);
+    if (await isProtected({ size, readAt })) return 'opens only with a password';
+    const start = await readAt(0, checkedBytes);
+    if (start.toString('latin1', 0, 2) === 'PK') return await problemOfPackage(file, size, format);
+    // Some write more behind the end of a picture, and all of it is read anyway.
+    if (pictures.includes(format)) return await problemOfPicture(path);
+    const end = await readAt(Math.max(size - checkedEnd, 0), Math.min(size, checkedEnd));
+    const problem = problemOfEnd({ start, end, output, isSized: false, bytes: size });
+    if (problem !== undefined) return `is not whole: ${problem}`;
+    return format === 'pdf' && size <= mostPdfBytes ? await problemOfPdf(await file.readFile()) : undefined;
+  } finally {
+    await file.close();
+  }
+}
+
+async function problemOfPackage(file: FileHandle, size: number, format: string): Promise<string | undefined> {
+  const opened = await openZip(file, size);
+  if ('problem' in opened) return `does not open: ${opened.problem}`;
+  const names = opened.names.map((name) => name.toLowerCase());
+  const [, ...needed] = parts.find(([formats]) => formats.split(' ').includes(format)) ?? [''];
+  const lacking = needed.find((part) => !names.some((name) => name.startsWith(part)));
+  // Several results of a format come as a zip of them.
+  const isOfSeveral = names.every((name) => name.endsWith('/') || name.endsWith(`.${format}`));
+  return lacking === undefined || isOfSeveral ? undefined : `does not open: it has no ${lacking}`;
+}
+
+let library: ReturnType<typeof Pdfium.PDFiumLibrary.init> | undefined;
+
+async function problemOfPdf(bytes: Buffer): Promise<string | undefined> {
+  const pdfium = await (library ??= packages['@hyzyla/pdfium']().PDFiumLibrary.init());
+  let document: Pdfium.PDFiumDocument | undefined;
+  try {
+    document = await pdfium.loadDocument(bytes);
+    const pages = document.getPageCount();
+    if (pages === 0) return 'has no pages';
+    document.initializeFormFields();
+    for (let number = 0; number < Math.min(pages, mostBlankPages); number += 1) {
+      if (!(await isBlank(document.getPage(number)))) return undefined;
+    }
+    return pages > mostBlankPages ? undefined : pages === 1 ? 'is one blank page' : `has ${pages} pages, all blank`;
+  } catch (error) {
+    return `does not open: ${(error as Error).message}`;
+  } finally {
+    document?.destroy();
+  }
+}
+
+async function isBlank(page: Pdfium.PDFiumPage): Promise<boolean> {
+  const { originalWidth, originalHeight } = page.getOriginalSize();
+  const scale = Math.min(1, Math.sqrt(mostDrawnPixels / (originalWidth * originalHeight)));
+  const { data } = await page.render({ scale, render: 'bitmap', colorSpace: 'Gray', renderFormFields: true });
+  return data.every((shade) => shade === 0xff);
+}
+
+async function problemOfPicture(path: string): Promise<string | undefined> {
+  const picture = packages.sharp();
+  picture.cache(false);
+  const read = () => picture(path, { failOn: 'error', limitInputPixels: false, pages: -1 });
+  try {
+    const { width, height } = await read().metadata();
+    if (width * height <= mostPixels) await read().resize(16, 16, { fit: 'fill' }).raw().toBuffer();
+    return undefined;
+  } catch (error) {
+    const [reason = ''] = (error as Error).message.split('\n');
+    // It may open elsewhere.
+    const isUnknown = /(?<!contains )unsupported|not (?:supported|configured|implemented)/i.test(reason);
+    return isUnknown ? undefined : `can't be decoded: ${reason}`;
+  }
+}

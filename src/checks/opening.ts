@@ -1,0 +1,70 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { CheckNotRunError } from './errors';
+
+/** Without a path: whether results of the format could be opened. */
+export interface OpeningQuestion {
+  path?: string;
+  output: string;
+}
+
+export interface OpeningAnswer {
+  /** Of the result. */
+  problem?: string | undefined;
+  /** Why the package could not be loaded that opens such results. */
+  missing?: string;
+  /** Of the machine. */
+  failure?: string;
+  isWorn?: boolean;
+}
+
+/** As in the service, a process can only run compiled code; `src` and `dist` lie equally deep. */
+const processFile = path.resolve(__dirname, '../../dist/checks/opening-process.js');
+/** A result of a few pages takes milliseconds. */
+const longestMs = 120_000;
+
+/** Opens results in a process of its own, one at a time: what opens them may hang, crash, or take all of the memory. */
+export class Opening {
+  #child: ChildProcess | undefined;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  /** @throws CheckNotRunError, which says nothing of the result */
+  ask(question: OpeningQuestion): Promise<OpeningAnswer> {
+    const answer = this.#turn.then(() => this.#askNow(question));
+    this.#turn = answer.catch(() => undefined);
+    return answer;
+  }
+
+  close(): void {
+    this.#child?.kill('SIGKILL');
+    this.#child = undefined;
+  }
+
+  async #askNow(question: OpeningQuestion): Promise<OpeningAnswer> {
+    const child = (this.#child ??= this.#start());
+    let timer: NodeJS.Timeout | undefined;
+    const answer = await new Promise<OpeningAnswer>((resolve) => {
+      const fail = (why: string) => resolve({ failure: `the process that opens results ${why}`, isWorn: true });
+      timer = setTimeout(() => fail(`did not answer within ${longestMs / 1_000} seconds`), longestMs);
+      child.once('message', (told) => resolve(told as OpeningAnswer));
+      child.once('error', ({ message }) => fail(`could not be asked: ${message}`));
+      child.once('exit', (code, signal) => fail(`has ended with ${signal ?? `code ${code ?? 0}`}`));
+      child.send(question);
+    });
+    clearTimeout(timer);
+    // One that is killed has nothing more to say.
+    child.removeAllListeners().on('error', () => undefined);
+    if (answer.isWorn) this.close();
+    if (answer.failure !== undefined) throw new CheckNotRunError(answer.failure);
+    return answer;
+  }
+
+  #start(): ChildProcess {
+    // What opens files of others gets nothing of the environment.
+    const child = fork(processFile, [], { env: { HOME: homedir() }, stdio: 'ignore', execArgv: [] });
+    child.unref();
+    child.channel?.unref();
+    return child;
+  }
+}

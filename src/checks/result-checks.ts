@@ -1,0 +1,116 @@
+import { mkdtemp, open, readdir, rm, stat } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { pathToFileURL } from 'node:url';
+import { formatOf } from '../http/result-check';
+import { cutText } from '../shared/job-outcome';
+import type { ResultCheck } from '../shared/policies';
+import { printable } from '../shared/wording';
+import { writing } from '../storage/errors';
+import { receive, withBody, writeAll } from '../storage/write';
+import { problemByCommand, type CheckCommand } from './check-command';
+import { CheckUnavailableError } from './errors';
+import { Opening } from './opening';
+import { packageFor } from './opened';
+
+interface Asked {
+  check?: ResultCheck | undefined;
+  /** Target format. */
+  output: string;
+}
+
+interface Arriving extends Asked {
+  body: Readable;
+  expectedSize: number | undefined;
+  signal: AbortSignal;
+}
+
+const longestProblem = 300;
+const folderPrefix = 'fileconv-check-';
+/** Longer than any download and its check. */
+const abandonedMs = 7 * 24 * 60 * 60_000;
+
+/** Looks at results before they get their names. Shared by all activities of a worker. */
+export class ResultChecks {
+  readonly #opening = new Opening();
+  readonly #loaded = new Set<string>();
+  #swept: Promise<void> | undefined;
+  readonly #lanes: Promise<unknown>[] = [];
+  #taken = 0;
+
+  constructor(private readonly command: CheckCommand | undefined) {
+    if (command && !command.argv[0]) throw new TypeError('checkCommand.argv must name a program.');
+  }
+
+  /**
+   * Before anything is spent on a result that nobody could check.
+   * @throws CheckUnavailableError that says what is to be installed, or set
+   */
+  async assertPossible({ check, output }: Asked): Promise<void> {
+    const refuse = (why: string, cure: string) => {
+      throw new CheckUnavailableError(`This worker can't do the check "${check}": ${why}. ${cure}`);
+    };
+    if (check === 'command' && !this.command) {
+      refuse('it is given no program for it', 'Whoever runs it sets worker.check_command, and starts it again.');
+    }
+    const { name } = (check === 'opens' ? packageFor(output) : undefined) ?? {};
+    if (name === undefined || this.#loaded.has(name)) return;
+    const { missing } = await this.#opening.ask({ output });
+    if (missing !== undefined)
+      refuse(`the package ${name} is missing (${missing})`, `Where it runs: npm install ${name}`);
+    this.#loaded.add(name);
+  }
+
+  /** Takes a result in, looks at it, and hands it on, with why it is suspect. @throws StorageError, CheckNotRunError */
+  async take<T>(
+    { check, output, body: arriving, expectedSize, signal }: Arriving,
+    handOn: (body: Readable, problem: string | undefined) => Promise<T>,
+  ): Promise<T> {
+    await (this.#swept ??= sweep().catch(() => undefined));
+    const folder = await mkdtemp(path.join(os.tmpdir(), folderPrefix));
+    // The extension alone is the caller's, and of letters.
+    const file = path.join(folder, `result.${/^\w{1,16}$/.test(formatOf(output)) ? formatOf(output) : 'bin'}`);
+    const uri = pathToFileURL(file).href;
+    const handle = await open(file, 'wx+', 0o600);
+    try {
+      await withBody({ body: arriving, signal }, (body) =>
+        receive(body, { uri, expectedSize, signal, store: (chunks) => writing(uri, () => writeAll(handle, chunks)) }),
+      );
+      const problem = await this.#inLane(() => this.#look(file, { check, output }, signal));
+      return await handOn(handle.createReadStream({ start: 0, autoClose: false }), problem);
+    } finally {
+      await handle.close();
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+
+  close(): void {
+    this.#opening.close();
+  }
+
+  async #look(file: string, asked: Asked, signal: AbortSignal): Promise<string | undefined> {
+    await this.assertPossible(asked);
+    if (asked.check === 'command') return this.command && problemByCommand(file, this.command, signal);
+    const { problem } = await this.#opening.ask({ path: file, output: asked.output });
+    // It may quote the file, and names our path.
+    return problem && cutText(printable(problem.replaceAll(file, 'the result')), longestProblem);
+  }
+
+  /** Programs that look at files are large: no more of them run at once than there are processors. */
+  #inLane<T>(work: () => Promise<T>): Promise<T> {
+    const lane = this.#taken++ % os.availableParallelism();
+    const done = (this.#lanes[lane] ?? Promise.resolve()).then(work);
+    this.#lanes[lane] = done.catch(() => undefined);
+    return done;
+  }
+}
+
+/** Removes what killed workers have left. */
+async function sweep(): Promise<void> {
+  const names = (await readdir(os.tmpdir())).filter((name) => name.startsWith(folderPrefix));
+  for (const folder of names.map((name) => path.join(os.tmpdir(), name))) {
+    const { mtimeMs } = await stat(folder);
+    if (Date.now() - mtimeMs > abandonedMs) await rm(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,79 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { problemByCommand } from '../../src/checks/check-command';
+
+/** Real programs, which look at a real file. */
+
+let folder = '';
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'fileconv-test-'));
+  await writeFile(path.join(folder, 'result.pdf'), 'content');
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+function check(script: string, { limitMs = 60_000, signal = new AbortController().signal } = {}) {
+  return problemByCommand(path.join(folder, 'result.pdf'), { argv: ['sh', '-c', script, 'sh'], limitMs }, signal);
+}
+
+it.each([
+  ['nothing of a file that is good, whatever the program prints', 'echo noise >&2; exit 0', undefined],
+  [
+    'the first line on standard error',
+    'echo out; echo " first " >&2; echo second >&2; exit 1',
+    'is refused by sh: first',
+  ],
+  ['else that on standard output', 'echo; echo out; exit 1', 'is refused by sh: out'],
+  ['how it ended, if it said nothing', 'exit 9', 'is refused by sh (code 9)'],
+  [
+    'what it said of the path, which is of a moment',
+    'echo "$1 is bad" >&2; exit 1',
+    'is refused by sh: the result is bad',
+  ],
+  [
+    'control characters as text',
+    String.raw`printf "\033[2J\tx" >&2; exit 1`,
+    String.raw`is refused by sh: \x1b[2J\x09x`,
+  ],
+  [
+    'the beginning of a long line',
+    'head -c 9000000 /dev/zero | tr "\\0" a >&2; exit 1',
+    `is refused by sh: ${'a'.repeat(300)}`,
+  ],
+])('tells %s', async (_what, script, told) => {
+  expect(await check(script)).toBe(told);
+});
+
+it('gives the program the path and nothing of the environment, which has tokens', async () => {
+  process.env['CHECK_TOKEN'] = 'secret';
+  expect(await check('cp "$1" "$TMPDIR/copy"; env > "$TMPDIR/env"; exit 0')).toBeUndefined();
+  delete process.env['CHECK_TOKEN'];
+  expect(await readFile(path.join(folder, 'copy'), 'utf8')).toBe('content');
+  expect(await readFile(path.join(folder, 'env'), 'utf8')).not.toMatch(/secret|TEMPORAL|npm_/);
+});
+
+it.each([
+  ['it was killed', ['sh', '-c', 'kill -9 $$'], 'sh has ended with SIGKILL'],
+  ['it is not there', ['no-such-program'], 'no-such-program could not be started: spawn no-such-program ENOENT'],
+  ['what it starts is not there', ['sh', '-c', 'no-such-program'], 'sh has ended with code 127'],
+])('blames the machine, and not the result, if %s', async (_what, argv, why) => {
+  const looking = problemByCommand(path.join(folder, 'result.pdf'), { argv }, new AbortController().signal);
+  await expect(looking).rejects.toMatchObject({
+    name: 'CheckNotRunError',
+    message: `The result could not be checked: ${why}.`,
+  });
+});
+
+it('ends what takes too long, with all that it has started', async () => {
+  const late = check('(sleep 0.6; touch "$TMPDIR/late") & sleep 60', { limitMs: 200 });
+  await expect(late).rejects.toThrow('sh took longer than 0.2 seconds');
+  await sleep(700);
+  await expect(readFile(path.join(folder, 'late'))).rejects.toMatchObject({ code: 'ENOENT' });
+});
+
+it('ends when its job is cancelled', async () => {
+  const signal = AbortSignal.timeout(100);
+  const ended: unknown = await check('sleep 60', { signal }).catch((error: unknown) => error);
+  expect(ended).toBe(signal.reason);
+});

@@ -1,0 +1,103 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import sharp from 'sharp';
+import { problemOfOpened } from '../../src/checks/opened';
+import { pdfOf, zipOf } from '../support/made-results';
+
+let folder = '';
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'fileconv-test-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+let files = 0;
+async function problemOf(output: string, bytes: Buffer): Promise<string | undefined> {
+  const file = path.join(folder, String((files += 1)));
+  await writeFile(file, bytes);
+  return problemOfOpened(file, output);
+}
+
+function damaged(bytes: Buffer, at: number): Buffer {
+  const copy = Buffer.from(bytes);
+  for (let index = 0; index < 8; index += 1) copy[at + index] = (copy[at + index] ?? 0) ^ 0x5a;
+  return copy;
+}
+
+const sample = (name: string) => readFile(path.resolve(__dirname, '../protection/samples', name));
+
+describe('a PDF', () => {
+  it.each([
+    ['a page with text', pdfOf(['Hello']), undefined],
+    ['a blank page, and one with a dot', pdfOf(['', '.']), undefined],
+    ['no pages', pdfOf([]), 'has no pages'],
+    ['a blank page', pdfOf(['']), 'is one blank page'],
+    ['blank pages alone', pdfOf(['', '', '']), 'has 3 pages, all blank'],
+    ['no end', pdfOf(['Hello']).subarray(0, 300), 'is not whole: the end of the pdf file is missing'],
+    ['nothing but a beginning and an end', Buffer.from('%PDF-1.4\n%%EOF\n'), expect.stringMatching(/^does not open: /)],
+  ])('with %s', async (_what, bytes, told) => {
+    expect(await problemOf('pdf', bytes)).toEqual(told);
+  });
+
+  it('that asks for a password', async () => {
+    expect(await problemOf('pdf', await sample('locked-r6.pdf'))).toBe('opens only with a password');
+  });
+});
+
+describe.each(['avif', 'gif', 'jpeg', 'png', 'tiff', 'webp'] as const)('a picture in %s', (format) => {
+  it('is decoded whole', async () => {
+    const noise = Buffer.from(Array.from({ length: 64 * 64 * 3 }, (_, index) => (index * 7_919) % 251));
+    const bytes = await sharp(noise, { raw: { width: 64, height: 64, channels: 3 } })
+      .toFormat(format)
+      .toBuffer();
+    expect(await problemOf(format, bytes)).toBeUndefined();
+    expect(await problemOf(format, Buffer.concat([bytes, Buffer.alloc(2_000, 1)]))).toBeUndefined();
+    expect(await problemOf(format, bytes.subarray(0, Math.floor(bytes.length * 0.7)))).toMatch(/^can't be decoded: /);
+  });
+});
+
+it('a picture that is larger than the memory should be is believed by its beginning', async () => {
+  const large = await sharp({ create: { width: 12_000, height: 12_000, channels: 3, background: 'red' } })
+    .png({ compressionLevel: 1 })
+    .toBuffer();
+  expect(await problemOf('png', large.subarray(0, large.length - 5_000))).toBeUndefined();
+});
+
+describe('a package', () => {
+  const word = { '[Content_Types].xml': '<Types/>', 'word/document.xml': '<w:document/>'.repeat(100) };
+
+  it.each([
+    ['docx', 'all that it needs', zipOf(word), undefined],
+    ['docx', 'parts that are stored as they are', zipOf(word, { isStored: true }), undefined],
+    ['docx', 'nothing', zipOf({}), 'does not open: its zip directory is missing or damaged'],
+    ['docx', 'half of it', zipOf(word).subarray(0, 120), 'does not open: its zip directory is missing or damaged'],
+    ['docx', 'a part that is damaged', damaged(zipOf(word), 100), /^does not open: its part .* is damaged$/],
+    ['docx', 'a stored part that is damaged', damaged(zipOf(word, { isStored: true }), 150), /is damaged$/],
+    ['docx', 'no document', zipOf({ '[Content_Types].xml': '' }), 'does not open: it has no word/document'],
+    ['docx', 'several results', zipOf({ '1.docx': 'a', '2.docx': 'b' }), undefined],
+    [
+      'png',
+      'several results, one damaged',
+      damaged(zipOf({ '1.png': 'a'.repeat(20) }, { isStored: true }), 40),
+      /is damaged$/,
+    ],
+    ['epub', 'no container', zipOf({ mimetype: 'x' }), 'does not open: it has no meta-inf/container.xml'],
+    ['docx', 'a part with a password', zipOf(word, { flags: 1 }), /opens only with a password$/],
+    ['docx', 'a method that few know', zipOf(word, { method: 14 }), undefined],
+  ])('%s with %s', async (format, _what, bytes, told) => {
+    const problem = await problemOf(format, bytes);
+    if (told instanceof RegExp) expect(problem).toMatch(told);
+    else expect(problem).toBe(told);
+  });
+
+  it.each(['docx', 'ods', 'odt', 'xlsx'])('%s that asks for a password, and its plain twin', async (format) => {
+    const problems = [await problemOf(format, await sample(`locked.${format}`))];
+    problems.push(await problemOf(format, await sample(`plain.${format}`)));
+    expect(problems).toEqual(['opens only with a password', undefined]);
+  });
+});
+
+it('of other formats only the ends tell', async () => {
+  expect(await problemOf('txt', Buffer.from('text'))).toBeUndefined();
+  expect(await problemOf('json', Buffer.from('{"a": [1, 2'))).toBe('is not whole: the end of the json file is missing');
+});

@@ -97,6 +97,8 @@ async function problemOfPdf(bytes: Buffer): Promise<string | undefined> {
     }
     return pages > mostBlankPages ? undefined : pages === 1 ? 'is one blank page' : `has ${pages} pages, all blank`;
   } catch (error) {
+    // Of one that has crashed, the next answers would be wrong.
+    library = undefined;
     return `does not open: ${(error as Error).message}`;
   } finally {
     document?.destroy();

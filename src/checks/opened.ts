@@ -55,6 +55,8 @@ export async function problemOfOpened(path: string, output: string): Promise<str
     // Text may begin with these letters, too.
     const isPackage = neededIn(format) !== undefined || packageStarts.includes(start.toString('latin1', 0, 4));
     if (isPackage) return await problemOfPackage(file, size, format);
+    // What decodes pictures can't tell a film of them from nothing.
+    if (start.toString('latin1', 4, 12) === 'ftypavis') return undefined;
     // Some write more behind the end of a picture, and all of it is read anyway.
     if (pictures.includes(format)) return await problemOfPicture(path, format.startsWith('tif'));
     const end = await readAt(Math.max(size - checkedEnd, 0), Math.min(size, checkedEnd));

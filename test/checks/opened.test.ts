@@ -97,6 +97,10 @@ it('a TIFF may have pages of several sizes, and each is decoded', async () => {
   expect(await problemOf('tiff', whole.subarray(0, whole.length - 500))).toMatch(/^can't be decoded: /);
 });
 
+it('a film in AVIF is believed', async () => {
+  expect(await problemOf('avif', Buffer.from('\0\0\0\x1cftypavis'.padEnd(500, '\0')))).toBeUndefined();
+});
+
 it('a picture that is larger than the memory should be is believed by its beginning', async () => {
   const large = await sharp({ create: { width: 12_000, height: 12_000, channels: 3, background: 'red' } })
     .png({ compressionLevel: 1 })

@@ -2,8 +2,10 @@ import type { DiscardDownloadInput, DownloadFileInput, DownloadFileResult } from
 import { defined } from '../shared/defined';
 import { lastSegment } from '../shared/job';
 import { hasAny } from '../shared/warnings';
+import { suspectSuffix } from '../storage/file-name';
 import type { Stores } from '../storage/stores';
 import { runAttempt, type ActivityDependencies } from './activity-attempt';
+import { maxUnreadableAnswers } from './failure';
 import { assertSeen, assertUnchanged, planDestination } from './job-destination';
 
 /** Longer than workers that share an allowance wait for each other, and than most windows. */
@@ -42,20 +44,24 @@ export function createDownloadFile(dependencies: ActivityDependencies) {
       };
       const writing = { uri: plan.uri, onExisting: plan.onExisting, jobKey, attempt, expectedSize, signal, mayCommit };
       const { check, output } = input;
+      const isLastLook = (failure.unreadableInARow ?? 1) >= maxUnreadableAnswers;
       let suspect: string | undefined;
       const stored =
         check === undefined
           ? await files.writeDestination({ ...writing, body: stream.body })
-          : await checks.take({ check, output, body: stream.body, expectedSize, signal }, async (body, problem) => {
-              suspect = problem;
-              if (suspect === undefined) return files.writeDestination({ ...writing, body });
-              return files.writeDestination({
-                ...writing,
-                body,
-                ...(await besideOf(files, plan.uri)),
-                mayCommit: () => heartbeat.confirm(),
-              });
-            });
+          : await checks.take(
+              { check, output, body: stream.body, expectedSize, signal, isLastLook },
+              async (body, problem) => {
+                suspect = problem;
+                if (suspect === undefined) return files.writeDestination({ ...writing, body });
+                return files.writeDestination({
+                  ...writing,
+                  body,
+                  ...(await besideOf(files, plan.uri)),
+                  mayCommit: () => heartbeat.confirm(),
+                });
+              },
+            );
       const { requests } = failure;
       if (stored.skipped) return { skipped: true, requests };
       const { uri, bytes, sha256 } = stored;
@@ -67,7 +73,7 @@ export function createDownloadFile(dependencies: ActivityDependencies) {
 
 /** Where a suspect result goes: nothing that is there makes way. */
 async function besideOf(files: Stores, uri: string) {
-  const asked = { uri: uri.replace(/[^/]*$/, ''), suggestedName: `${lastSegment(uri)}.suspect` };
+  const asked = { uri: uri.replace(/[^/]*$/, ''), suggestedName: lastSegment(uri) + suspectSuffix };
   const onExisting = 'rename' as const;
   const { uri: beside } = await files.prepareDestination({ ...asked, onExisting });
   return { uri: beside, onExisting };

@@ -75,7 +75,7 @@ export class UnknownSubmitError extends Error {
 
 const usualPauses: RetryPauses = { initialMs: 1_000, maximumMs: 60_000 };
 /** After this many consecutive unreadable responses, the peer is assumed not to be the conversion service. */
-const maxUnreadableAnswers = 5;
+export const maxUnreadableAnswers = 5;
 /** Of a plan, which asks nobody but its files: more attempts would hide what is wrong for a day. */
 const mostSurprises = 4;
 /** Long enough for a token that is being written. */
@@ -140,8 +140,9 @@ function isDefect(error: Error): boolean {
   return !passes(error) && !passes(error.cause);
 }
 
-/** Whether the response was not from the service: a gateway's page, or a body of another size than announced. */
+/** Whether the response was not from the service: a gateway's page, a body of another size than announced, or one that what opens it can't bear. */
 export function isUnreadable(error: unknown): boolean {
+  if (error instanceof CheckNotRunError) return error.mayBeOfResult;
   if (error instanceof StorageError) return error.code === 'SIZE_MISMATCH';
   return error instanceof ConversionApiError && error.code === 'UNREADABLE_RESPONSE';
 }

@@ -17,6 +17,8 @@ export interface CheckCommand {
 const usualLimitMs = 300_000;
 const longestReason = 300;
 const keptBytes = 4_096;
+/** What an ended program has written is there to be read. */
+const lastWordsMs = 1_000;
 /** What a shell, or a program that starts others, ends with when there is no such program. */
 const notStarted = [126, 127];
 
@@ -37,14 +39,23 @@ export async function problemByCommand(
   // In a group of its own, with which what it starts is killed too.
   const child = spawn(program, [...args, file], { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   const limit = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
-  const kill = () => killGroup(child.pid);
+  // What has left the group may keep them open for ever.
+  const stopReading = () => [child.stdout, child.stderr].forEach((stream) => stream.destroy());
+  const kill = () => {
+    // Later, another process may have its number.
+    if (child.exitCode === null && child.signalCode === null) killGroup(child.pid);
+    stopReading();
+  };
   limit.addEventListener('abort', kill);
+  child.once('exit', () => {
+    killGroup(child.pid);
+    setTimeout(stopReading, lastWordsMs).unref();
+  });
   const said = [child.stderr, child.stdout].map(beginningOf);
   const [code, endedBy] = (await once(child, 'close')
     .catch((error: unknown) => {
       throw new CheckNotRunError(`${name} could not be started: ${(error as Error).message}`);
     })
-    // Later, another process may have its number.
     .finally(() => limit.removeEventListener('abort', kill))) as [number | null, NodeJS.Signals | null];
   signal.throwIfAborted();
   if (limit.aborted) throw new CheckNotRunError(`${name} took longer than ${limitMs / 1_000} seconds`);

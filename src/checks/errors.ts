@@ -7,7 +7,11 @@ export class CheckUnavailableError extends Error {
 export class CheckNotRunError extends Error {
   override readonly name = 'CheckNotRunError';
 
-  constructor(why: string) {
+  /** `mayBeOfResult`: if it is so again and again, it is the result's. */
+  constructor(
+    readonly why: string,
+    readonly mayBeOfResult = false,
+  ) {
     super(`The result could not be checked: ${why}.`);
   }
 }

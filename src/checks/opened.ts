@@ -24,6 +24,9 @@ const parts: readonly [formats: string, ...names: string[]][] = [
   ['epub', 'meta-inf/container.xml'],
 ];
 
+/** Of a zip, of an empty one, and of one that was to be in several parts. */
+const packageStarts = ['PK\x03\x04', 'PK\x05\x06', 'PK\x07\x08'];
+
 /** What opens results, loaded when it is first needed: it may be missing. */
 const packages = {
   '@hyzyla/pdfium': () => require('@hyzyla/pdfium') as typeof Pdfium,
@@ -49,9 +52,13 @@ export async function problemOfOpened(path: string, output: string): Promise<str
     const readAt = (start: number, length: number) => readBytes(file, start, length);
     if (await isProtected({ size, readAt })) return 'opens only with a password';
     const start = await readAt(0, checkedBytes);
-    if (start.toString('latin1', 0, 2) === 'PK') return await problemOfPackage(file, size, format);
+    // Text may begin with these letters, too.
+    const isPackage = neededIn(format) !== undefined || packageStarts.includes(start.toString('latin1', 0, 4));
+    if (isPackage) return await problemOfPackage(file, size, format);
+    // What decodes pictures can't tell a film of them from nothing.
+    if (start.toString('latin1', 4, 12) === 'ftypavis') return undefined;
     // Some write more behind the end of a picture, and all of it is read anyway.
-    if (pictures.includes(format)) return await problemOfPicture(path);
+    if (pictures.includes(format)) return await problemOfPicture(path, format.startsWith('tif'));
     const end = await readAt(Math.max(size - checkedEnd, 0), Math.min(size, checkedEnd));
     const problem = problemOfEnd({ start, end, output, isSized: false, bytes: size });
     if (problem !== undefined) return `is not whole: ${problem}`;
@@ -61,12 +68,17 @@ export async function problemOfOpened(path: string, output: string): Promise<str
   }
 }
 
+function neededIn(format: string): string[] | undefined {
+  const found = parts.find(([formats]) => formats.split(' ').includes(format));
+  return found?.slice(1);
+}
+
 async function problemOfPackage(file: FileHandle, size: number, format: string): Promise<string | undefined> {
   const opened = await openZip(file, size);
   if ('problem' in opened) return `does not open: ${opened.problem}`;
-  const names = opened.names.map((name) => name.toLowerCase());
-  const [, ...needed] = parts.find(([formats]) => formats.split(' ').includes(format)) ?? [''];
-  const lacking = needed.find((part) => !names.some((name) => name.startsWith(part)));
+  // Some programs write the names in these ways, and others read them.
+  const names = opened.names.map((name) => name.toLowerCase().replaceAll('\\', '/').replace(/^\//, ''));
+  const lacking = neededIn(format)?.find((part) => !names.some((name) => name.startsWith(part)));
   // Several results of a format come as a zip of them.
   const isOfSeveral = names.every((name) => name.endsWith('/') || name.endsWith(`.${format}`));
   return lacking === undefined || isOfSeveral ? undefined : `does not open: it has no ${lacking}`;
@@ -87,6 +99,8 @@ async function problemOfPdf(bytes: Buffer): Promise<string | undefined> {
     }
     return pages > mostBlankPages ? undefined : pages === 1 ? 'is one blank page' : `has ${pages} pages, all blank`;
   } catch (error) {
+    // Of one that has crashed, the next answers would be wrong.
+    library = undefined;
     return `does not open: ${(error as Error).message}`;
   } finally {
     document?.destroy();
@@ -97,16 +111,25 @@ async function isBlank(page: Pdfium.PDFiumPage): Promise<boolean> {
   const { originalWidth, originalHeight } = page.getOriginalSize();
   const scale = Math.min(1, Math.sqrt(mostDrawnPixels / (originalWidth * originalHeight)));
   const { data } = await page.render({ scale, render: 'bitmap', colorSpace: 'Gray', renderFormFields: true });
-  return data.every((shade) => shade === 0xff);
+  // Nothing is drawn of a page that is smaller than a point.
+  return data.length > 0 && data.every((shade) => shade === 0xff);
 }
 
-async function problemOfPicture(path: string): Promise<string | undefined> {
+/** `isOfPages`: each may be of another size, and is a picture of its own. */
+async function problemOfPicture(path: string, isOfPages: boolean): Promise<string | undefined> {
   const picture = packages.sharp();
   picture.cache(false);
-  const read = () => picture(path, { failOn: 'error', limitInputPixels: false, pages: -1 });
+  const read = (which: sharp.SharpOptions) => picture(path, { failOn: 'error', limitInputPixels: false, ...which });
   try {
-    const { width, height } = await read().metadata();
-    if (width * height <= mostPixels) await read().resize(16, 16, { fit: 'fill' }).raw().toBuffer();
+    const { pages = 1 } = isOfPages ? await read({}).metadata() : {};
+    let left = mostPixels;
+    for (let page = 0; page < pages; page += 1) {
+      const which = isOfPages ? { page } : { pages: -1 };
+      const { width, height } = await read(which).metadata();
+      left -= width * height;
+      if (left < 0) return undefined;
+      await read(which).resize(16, 16, { fit: 'fill' }).raw().toBuffer();
+    }
     return undefined;
   } catch (error) {
     const [reason = ''] = (error as Error).message.split('\n');

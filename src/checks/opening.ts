@@ -56,7 +56,7 @@ export class Opening {
     // One that is killed has nothing more to say.
     child.removeAllListeners().on('error', () => undefined);
     if (answer.isWorn) this.close();
-    if (answer.failure !== undefined) throw new CheckNotRunError(answer.failure);
+    if (answer.failure !== undefined) throw new CheckNotRunError(answer.failure, true);
     return answer;
   }
 

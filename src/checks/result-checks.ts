@@ -10,7 +10,7 @@ import { printable } from '../shared/wording';
 import { writing } from '../storage/errors';
 import { receive, withBody, writeAll } from '../storage/write';
 import { problemByCommand, type CheckCommand } from './check-command';
-import { CheckUnavailableError } from './errors';
+import { CheckNotRunError, CheckUnavailableError } from './errors';
 import { Opening } from './opening';
 import { packageFor } from './opened';
 
@@ -24,6 +24,8 @@ interface Arriving extends Asked {
   body: Readable;
   expectedSize: number | undefined;
   signal: AbortSignal;
+  /** What opened it has come to no end before, again and again: nobody would ever get the result. */
+  isLastLook?: boolean;
 }
 
 const longestProblem = 300;
@@ -33,13 +35,15 @@ const abandonedMs = 7 * 24 * 60 * 60_000;
 
 /** Looks at results before they get their names. Shared by all activities of a worker. */
 export class ResultChecks {
-  readonly #opening = new Opening();
   readonly #loaded = new Set<string>();
   #swept: Promise<void> | undefined;
   readonly #lanes: Promise<unknown>[] = [];
   #taken = 0;
 
-  constructor(private readonly command: CheckCommand | undefined) {
+  constructor(
+    private readonly command: CheckCommand | undefined,
+    private readonly opening: Pick<Opening, 'ask' | 'close'> = new Opening(),
+  ) {
     if (command && !command.argv[0]) throw new TypeError('checkCommand.argv must name a program.');
   }
 
@@ -56,7 +60,7 @@ export class ResultChecks {
     }
     const { name } = (check === 'opens' ? packageFor(output) : undefined) ?? {};
     if (name === undefined || this.#loaded.has(name)) return;
-    const { missing } = await this.#opening.ask({ output });
+    const { missing } = await this.opening.ask({ output });
     if (missing !== undefined)
       refuse(`the package ${name} is missing (${missing})`, `Where it runs: npm install ${name}`);
     this.#loaded.add(name);
@@ -64,7 +68,7 @@ export class ResultChecks {
 
   /** Takes a result in, looks at it, and hands it on, with why it is suspect. @throws StorageError, CheckNotRunError */
   async take<T>(
-    { check, output, body: arriving, expectedSize, signal }: Arriving,
+    { check, output, body: arriving, expectedSize, signal, isLastLook = false }: Arriving,
     handOn: (body: Readable, problem: string | undefined) => Promise<T>,
   ): Promise<T> {
     await (this.#swept ??= sweep().catch(() => undefined));
@@ -77,7 +81,10 @@ export class ResultChecks {
       await withBody({ body: arriving, signal }, (body) =>
         receive(body, { uri, expectedSize, signal, store: (chunks) => writing(uri, () => writeAll(handle, chunks)) }),
       );
-      const problem = await this.#inLane(() => this.#look(file, { check, output }, signal));
+      const problem = await this.#inLane(() => this.#look(file, { check, output }, signal)).catch((error: unknown) => {
+        if (!isLastLook || !(error instanceof CheckNotRunError && error.mayBeOfResult)) throw error;
+        return `can't be opened: ${error.why}`;
+      });
       return await handOn(handle.createReadStream({ start: 0, autoClose: false }), problem);
     } finally {
       await handle.close();
@@ -86,13 +93,13 @@ export class ResultChecks {
   }
 
   close(): void {
-    this.#opening.close();
+    this.opening.close();
   }
 
   async #look(file: string, asked: Asked, signal: AbortSignal): Promise<string | undefined> {
     await this.assertPossible(asked);
     if (asked.check === 'command') return this.command && problemByCommand(file, this.command, signal);
-    const { problem } = await this.#opening.ask({ path: file, output: asked.output });
+    const { problem } = await this.opening.ask({ path: file, output: asked.output });
     // It may quote the file, and names our path.
     return problem && cutText(printable(problem.replaceAll(file, 'the result')), longestProblem);
   }

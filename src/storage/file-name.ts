@@ -4,6 +4,8 @@ import path from 'node:path';
 export const maxNameBytes = 255;
 /** Of 4,095 that Linux takes: the temporary file beside a result has a longer name. */
 export const maxPathBytes = 4_063;
+/** Ends the name of a result that stands beside its destination. */
+export const suspectSuffix = '.suspect';
 const maxExtensionBytes = 32;
 
 /** Makes a suggested name safe: never a path, never hidden, valid on every system. Safe names stay unchanged. */

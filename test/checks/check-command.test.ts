@@ -72,6 +72,12 @@ it('ends what takes too long, with all that it has started', async () => {
   await expect(readFile(path.join(folder, 'late'))).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
+it('does not wait for what the program has left behind, also outside of its group', async () => {
+  const leaving = (end: string) => check(`sleep 9 & setsid sleep 9 & echo "no good" >&2; ${end}`, { limitMs: 4_000 });
+  expect(await leaving('exit 1')).toBe('is refused by sh: no good');
+  expect(await leaving('exit 0')).toBeUndefined();
+});
+
 it('ends when its job is cancelled', async () => {
   const signal = AbortSignal.timeout(100);
   const ended: unknown = await check('sleep 60', { signal }).catch((error: unknown) => error);

@@ -33,6 +33,11 @@ describe('a PDF', () => {
     ['no pages', pdfOf([]), 'has no pages'],
     ['a blank page', pdfOf(['']), 'is one blank page'],
     ['blank pages alone', pdfOf(['', '', '']), 'has 3 pages, all blank'],
+    [
+      'a page of less than a point',
+      Buffer.from(pdfOf(['.']).toString().replace('0 0 595 842', '0 0 .75 .7 ')),
+      undefined,
+    ],
     ['no end', pdfOf(['Hello']).subarray(0, 300), 'is not whole: the end of the pdf file is missing'],
     ['nothing but a beginning and an end', Buffer.from('%PDF-1.4\n%%EOF\n'), expect.stringMatching(/^does not open: /)],
   ])('with %s', async (_what, bytes, told) => {
@@ -54,6 +59,46 @@ describe.each(['avif', 'gif', 'jpeg', 'png', 'tiff', 'webp'] as const)('a pictur
     expect(await problemOf(format, Buffer.concat([bytes, Buffer.alloc(2_000, 1)]))).toBeUndefined();
     expect(await problemOf(format, bytes.subarray(0, Math.floor(bytes.length * 0.7)))).toMatch(/^can't be decoded: /);
   });
+});
+
+/** Each of the pages of these sizes in grey. */
+function tiffOf(...sizes: number[]): Buffer {
+  let file = Buffer.from('II*\0\x08\0\0\0', 'latin1');
+  for (const [index, size] of sizes.entries()) {
+    const pixels = file.length + 2 + 12 * 8 + 4;
+    const next = index + 1 < sizes.length ? pixels + size * size : 0;
+    const tags = [
+      [256, size],
+      [257, size],
+      [258, 8],
+      [259, 1],
+      [262, 1],
+      [273, pixels],
+      [278, size],
+      [279, size * size],
+    ];
+    const directory = Buffer.alloc(2 + 12 * tags.length + 4);
+    directory.writeUInt16LE(tags.length, 0);
+    for (const [at, [tag = 0, value = 0]] of tags.entries()) {
+      directory.writeUInt16LE(tag, 2 + 12 * at);
+      directory.writeUInt16LE(4, 4 + 12 * at);
+      directory.writeUInt32LE(1, 6 + 12 * at);
+      directory.writeUInt32LE(value, 10 + 12 * at);
+    }
+    directory.writeUInt32LE(next, directory.length - 4);
+    file = Buffer.concat([file, directory, Buffer.alloc(size * size, 100)]);
+  }
+  return file;
+}
+
+it('a TIFF may have pages of several sizes, and each is decoded', async () => {
+  const whole = tiffOf(40, 60, 50);
+  expect(await problemOf('tiff', whole)).toBeUndefined();
+  expect(await problemOf('tiff', whole.subarray(0, whole.length - 500))).toMatch(/^can't be decoded: /);
+});
+
+it('a film in AVIF is believed', async () => {
+  expect(await problemOf('avif', Buffer.from('\0\0\0\x1cftypavis'.padEnd(500, '\0')))).toBeUndefined();
 });
 
 it('a picture that is larger than the memory should be is believed by its beginning', async () => {
@@ -81,6 +126,10 @@ describe('a package', () => {
       damaged(zipOf({ '1.png': 'a'.repeat(20) }, { isStored: true }), 40),
       /is damaged$/,
     ],
+    ['xlsx', 'names as Windows writes them', zipOf({ '[Content_Types].xml': 'a', 'xl\\workbook.xml': 'b' }), undefined],
+    ['xlsx', 'names from the root', zipOf({ '/[Content_Types].xml': 'a', '/xl/workbook.xml': 'b' }), undefined],
+    ['docx', 'its first letters alone', Buffer.from('PK good'), /^does not open: /],
+    ['csv', 'the letters of one, which is text', Buffer.from('PK;name\n1;x\n'), undefined],
     ['epub', 'no container', zipOf({ mimetype: 'x' }), 'does not open: it has no meta-inf/container.xml'],
     ['docx', 'a part with a password', zipOf(word, { flags: 1 }), /opens only with a password$/],
     ['docx', 'a method that few know', zipOf(word, { method: 14 }), undefined],

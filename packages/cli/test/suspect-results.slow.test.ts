@@ -42,6 +42,9 @@ it('convert ends with 1, names the place and the reason, and converts again only
     error: { code: 'RESULT_SUSPECT' },
   });
   expect(rig.stub.count('convert/file')).toBe(1);
+  const { workflowId } = parseJson(again.stdout) as { workflowId: string };
+  const shown = await fileconv(['job', 'show', workflowId], { cwd, env });
+  expect(shown.stdout).toContain(`pay again: fileconv job retry ${workflowId} --again`);
 
   rig.stub.output = Buffer.from('PK good');
   expect((await run('--again')).code).toBe(0);

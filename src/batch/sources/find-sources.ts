@@ -4,6 +4,7 @@ import type { BatchSources } from '../../shared/batch';
 import { lastSegment } from '../../shared/job';
 import { printable } from '../../shared/wording';
 import { StorageError } from '../../storage/errors';
+import { suspectSuffix } from '../../storage/file-name';
 import type { FileStore, FoundFile } from '../../storage/file-store';
 import { lookAtSource, openInput } from '../contents';
 import { notAName } from '../destinations/resolve';
@@ -225,7 +226,7 @@ interface Walk {
   matches?: (relative: string) => boolean;
 }
 
-/** Files of a folder in the order of the store. Leaves out hidden files and folders of runs. */
+/** Files of a folder in the order of the store. Leaves out hidden files, folders of runs and results that wait for a person. */
 async function* walkFolder(
   { folder, shown: named, maxDepth, hidden = !isLocal(folder), matches }: Walk,
   { files, excluded, skippedFolders, warnings, unread, signal }: Looking,
@@ -236,6 +237,8 @@ async function* walkFolder(
   const isWanted = (relative: string) =>
     (hidden ? lastOf(relative) !== runsFolder : !lastOf(relative).startsWith('.')) &&
     !excluded(relative, shownAs(relative));
+  const isSource = (relative: string) =>
+    isWanted(relative) && !relative.endsWith(suspectSuffix) && (matches?.(relative) ?? true);
   const isUnfit = (relative: string) => {
     const name = lastOf(relative);
     const why = dots.has(name) ? dotsAsName : holdsControlCharacter(name) ? unfitName : undefined;
@@ -263,7 +266,7 @@ async function* walkFolder(
     signal,
   });
   for await (const { uri: told, relative, found } of walked) {
-    if (!isWanted(relative) || (matches && !matches(relative)) || isUnfit(relative)) continue;
+    if (!isSource(relative) || isUnfit(relative)) continue;
     const dir = relative.slice(0, Math.max(relative.lastIndexOf('/'), 0));
     // In the spelling of the other URIs, whatever the store's is.
     const uri = isLocal(folder) ? told : within(folder, relative);

@@ -105,6 +105,7 @@ describe('what is left out', () => {
     const cwd = await makeTree({
       'in/a.md': '',
       'in/.hidden.md': '',
+      'in/a.docx.suspect': '',
       'in/.git/b.md': '',
       'in/.a.pdf.0123456789ab.1.part': '',
       'in/batches/run-0001/manifest.jsonl': '',

@@ -93,6 +93,9 @@ async function nextCommand(
   }
   const { decision } = await planRetry({ client, files }, job);
   const command = `fileconv job retry ${id}`;
+  const isSuspect = decision.kind === 'keep' && decision.outcome.status === 'suspect';
+  if (isSuspect)
+    return { why: 'Look at the result first. Convert again, and pay again', command: `${command} --again` };
   if (decision.kind === 'keep') return { why: 'Convert again, and maybe pay twice', command: `${command} --resubmit` };
   const isFetch = decision.kind === 'start' && decision.earlier?.taskId !== undefined;
   const how = isFetch ? ' (only awaits and downloads its task; nothing is submitted)' : ', when the cause is fixed';

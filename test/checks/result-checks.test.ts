@@ -1,0 +1,25 @@
+import { Readable } from 'node:stream';
+import { isUnreadable } from '../../src/activities/failure';
+import { CheckNotRunError } from '../../src/checks/errors';
+import { ResultChecks } from '../../src/checks/result-checks';
+
+const never = new CheckNotRunError('the process that opens results did not answer within 120 seconds', true);
+const opening = {
+  ask: ({ path }: { path?: string }) => (path ? Promise.reject(never) : Promise.resolve({})),
+  close: () => undefined,
+};
+
+function problemOf(isLastLook: boolean): Promise<string | undefined> {
+  const body = Readable.from([Buffer.from('%PDF-1.4')]);
+  const { signal } = new AbortController();
+  const arriving = { check: 'opens', output: 'pdf', body, expectedSize: undefined, signal, isLastLook } as const;
+  return new ResultChecks(undefined, opening).take(arriving, (_body, problem) => Promise.resolve(problem));
+}
+
+it('tries again with what never comes to an end, and calls it suspect at last: else nobody would get it', async () => {
+  await expect(problemOf(false)).rejects.toBe(never);
+  expect(isUnreadable(never)).toBe(true);
+  expect(await problemOf(true)).toBe(
+    "can't be opened: the process that opens results did not answer within 120 seconds",
+  );
+});

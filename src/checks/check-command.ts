@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { access, constants } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
@@ -22,6 +23,15 @@ const lastWordsMs = 1_000;
 /** What a shell, or a program that starts others, ends with when there is no such program. */
 const notStarted = [126, 127];
 
+const folders = ['/usr/local/bin', '/usr/bin', '/bin'];
+
+/** Whether there is such a program: a whole path, or a name in one of the usual folders. */
+export async function canStart({ argv: [program = ''] }: CheckCommand): Promise<boolean> {
+  const places = path.isAbsolute(program) ? [program] : folders.map((folder) => path.join(folder, program));
+  const found = places.map((place) => access(place, constants.X_OK).then(() => true));
+  return Promise.any(found).catch(() => false);
+}
+
 /**
  * Why the program finds a file bad, as what goes on after "the result"; undefined if it is good.
  * @throws CheckNotRunError if it could not be started, was killed or took too long; the reason of `signal`
@@ -35,7 +45,7 @@ export async function problemByCommand(
   const name = printable(path.basename(program));
   const cwd = path.dirname(file);
   // All that it learns of this machine: the environment of a worker has tokens.
-  const env = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: homedir(), TMPDIR: cwd, LANG: 'C.UTF-8' };
+  const env = { PATH: folders.join(':'), HOME: homedir(), TMPDIR: cwd, LANG: 'C.UTF-8' };
   // In a group of its own, with which what it starts is killed too.
   const child = spawn(program, [...args, file], { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   const limit = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);

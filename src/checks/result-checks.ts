@@ -9,7 +9,7 @@ import type { ResultCheck } from '../shared/policies';
 import { printable } from '../shared/wording';
 import { writing } from '../storage/errors';
 import { receive, withBody, writeAll } from '../storage/write';
-import { problemByCommand, type CheckCommand } from './check-command';
+import { canStart, problemByCommand, type CheckCommand } from './check-command';
 import { CheckNotRunError, CheckUnavailableError } from './errors';
 import { Opening } from './opening';
 import { packageFor } from './opened';
@@ -57,6 +57,10 @@ export class ResultChecks {
     };
     if (check === 'command' && !this.command) {
       refuse('it is given no program for it', 'Whoever runs it sets worker.check_command, and starts it again.');
+    }
+    if (check === 'command' && this.command && !(await canStart(this.command))) {
+      const cure = 'Whoever runs it gives worker.check_command a whole path, or installs the program.';
+      refuse(`there is no program ${printable(this.command.argv[0] ?? '')} that it could run`, cure);
     }
     const { name } = (check === 'opens' ? packageFor(output) : undefined) ?? {};
     if (name === undefined || this.#loaded.has(name)) return;

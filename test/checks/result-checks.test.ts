@@ -23,3 +23,12 @@ it('tries again with what never comes to an end, and calls it suspect at last: e
     "can't be opened: the process that opens results did not answer within 120 seconds",
   );
 });
+
+it('finds out that there is no program before anything is spent', async () => {
+  const possible = (program: string) =>
+    new ResultChecks({ argv: [program] }, opening).assertPossible({ check: 'command', output: 'pdf' });
+  for (const program of ['no-such-program', './check.sh', __filename]) {
+    await expect(possible(program)).rejects.toThrow(`there is no program ${program} that it could run`);
+  }
+  for (const program of ['sh', process.execPath]) await possible(program);
+});

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import type { ConversionFailedError } from '../../src/client/conversion-handle';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { quickPolicies } from '../support/conversion-worker';
 import { killableWorkers, type KillableWorkers } from '../support/killable-workers';
@@ -60,7 +61,10 @@ it.each([
   await workers.startWorker(taskQueue, env);
   const ended = await job.result().then(
     ({ output }) => output,
-    (error: { code: string; details: { output: object } }) => ({ code: error.code, ...error.details.output }),
+    (error: unknown) => {
+      const { code, details } = error as ConversionFailedError;
+      return { code, ...details?.output };
+    },
   );
   expect(ended).toMatchObject({ name, ...(quality === 'bad' && { code: 'RESULT_SUSPECT' }) });
   expect(await readdir(out)).toEqual([name]);

@@ -41,7 +41,7 @@ const needsTemporal: [line: string, code: number][] = [
 
 /** They start and wait for it, run beside it, or have tests of their own: `worker` and `batch retry`. */
 const others =
-  /^(up|down|status|logs|completion|complete|worker|batch retry|callbacks|codec-server|formats|service( .*)?|config .*)$/;
+  /^(up|down|status|logs|init|completion|complete|worker|batch retry|callbacks|codec-server|formats|service( .*)?|config .*)$/;
 
 it('a command that can not reach Temporal ends with 1, one of batch with 3, and says so in one line', async () => {
   const cwd = await newFolder();

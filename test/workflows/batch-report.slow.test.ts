@@ -232,6 +232,16 @@ describe('the page of a batch that runs', () => {
     await endBatch(handle, run);
   });
 
+  it('is waited for with few timers, though it is due sooner with each file that ends', async () => {
+    const run = await planRun(rig.folder, 20, { request: { window: 1 } });
+    const now = Date.now();
+    const last = page({ everyMs: 1, written: 59, at: now, told: 'running  0', pace: { at: now - 60_000, ended: 0 } });
+    await endBatch(await startRun(rig.client, run.request, {}, { page: last }), run);
+    const timers = (await rig.events(run.name)).filter((event) => event.timerStartedEventAttributes);
+    expect(timers.length).toBeGreaterThan(0);
+    expect(timers.length).toBeLessThan(10);
+  });
+
   it('says at last why the batch has failed, and is looked at no more', async () => {
     const held = rig.stub.hold();
     const run = await planRun(rig.folder, 2, {

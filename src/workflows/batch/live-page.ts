@@ -67,7 +67,10 @@ export class LivePage {
       this.isWriting = true;
       Object.assign(carried, { written: carried.written + 1, at: now, told, pace: { at: now, ended } });
       void this.write({ ...state, at: now, ...(perSecond !== undefined && { perSecond }) });
-    } else if (now + dueMs < this.timedAt && (carried.written > 0 || (isHeld && state.status !== 'stopping'))) {
+    } else if (
+      this.isWorthTimer(dueMs, { now, isHeld }) &&
+      (carried.written > 0 || (isHeld && state.status !== 'stopping'))
+    ) {
       // Before the first page there is no timer, which most batches would not live to see, unless a long silence may follow.
       const at = (this.timedAt = now + dueMs);
       void sleep(dueMs, { summary: 'before the next page of the report' }).then(() => {
@@ -97,6 +100,12 @@ export class LivePage {
     await this.rest();
     const cause = unwrap(error);
     await this.put({ ...state, at: Date.now(), failure: cause instanceof Error ? cause.message : String(cause) });
+  }
+
+  /** The time left shrinks with each item that ends, and a timer for each would cost more than the page. */
+  private isWorthTimer(dueMs: number, { now, isHeld }: { now: number; isHeld: boolean }): boolean {
+    const timedMs = this.timedAt - now;
+    return isHeld ? dueMs < timedMs : 2 * dueMs < timedMs;
   }
 
   private perSecond(now: number, ended: number): number | undefined {

@@ -60,20 +60,14 @@ async function bundleWorkflows() {
   const { bundleWorkflowCode } = require('@temporalio/worker');
   const workflowsPath = path.join(root, 'dist/workflows/index.js');
   const failureConverterPath = path.join(root, 'dist/encryption/failure-converter.js');
-  for (const [file, converters] of [
-    ['workflow-bundle.js', {}],
-    // The failures of a workflow are encoded in its sandbox.
-    ['workflow-bundle-encoded-failures.js', { failureConverterPath }],
-  ]) {
-    const { code } = await bundleWorkflowCode({
-      workflowsPath,
-      preloadModules: [workflowsPath],
-      ...converters,
-      webpackConfigHook: withLinesOnly,
-      logger: quietLogger(),
-    });
-    writeFileSync(path.join(root, 'dist', file), code);
-  }
+  const { code } = await bundleWorkflowCode({
+    workflowsPath,
+    preloadModules: [workflowsPath],
+    failureConverterPath,
+    webpackConfigHook: withLinesOnly,
+    logger: quietLogger(),
+  });
+  writeFileSync(path.join(root, 'dist/workflow-bundle.js'), code);
 }
 
 /** The SDK insists on a source map in the bundle: lines and names of our files are enough for the stack of a failure, and sources would triple its size. */

@@ -36,8 +36,15 @@ export function workflowCode({
     // Loaded once per thread, not per workflow: our modules only hold constants. The built bundle does the same.
     return { workflowsPath, bundlerOptions: { ...bundlerOptions, preloadModules: [workflowsPath] } };
   }
-  const bundle = isEncoding ? 'workflow-bundle-encoded-failures.js' : 'workflow-bundle.js';
-  return { workflowBundle: { codePath: path.join(built, bundle) } };
+  const code = readFileSync(path.join(built, 'workflow-bundle.js'), 'utf8');
+  return { workflowBundle: { code: isEncoding ? code : withPlainFailures(code) } };
+}
+
+/** The failures of a workflow are encoded in its sandbox, which knows nothing of its worker: the built bundle encodes them. */
+function withPlainFailures(code: string): string {
+  const plain = code.replace('({ encodeCommonAttributes: true })', '({ encodeCommonAttributes: false })');
+  if (plain === code) throw new Error('The workflow bundle has no failure converter. Build it again: npm run build');
+  return plain;
 }
 
 function readVersion(file: string, key: string): string | undefined {
@@ -67,11 +74,10 @@ export function readingBundle(options: BundleOptions, onCode: (code: string) => 
   return { ...options, webpackConfigHook: webpackConfigHook as NonNullable<BundleOptions['webpackConfigHook']> };
 }
 
-/** The code of a worker's own bundle; undefined when it has none, or ours. */
+/** The code of a worker's bundle, if it has one. */
 export function bundleOfHost(bundle: WorkerOptions['workflowBundle']): string | undefined {
   if (!bundle) return undefined;
-  if ('code' in bundle) return bundle.code;
-  return path.dirname(bundle.codePath) === built ? undefined : readFileSync(bundle.codePath, 'utf8');
+  return 'code' in bundle ? bundle.code : readFileSync(bundle.codePath, 'utf8');
 }
 
 /** Why a bundle does not run conversions as this version does; undefined if it does. */

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { Worker, type ReplayWorkerOptions } from '@temporalio/worker';
@@ -73,8 +72,8 @@ async function replay(replayed: readonly string[], options: ReplayWorkerOptions)
 /** The workflows, with something in their code changed. */
 function changed(change: (code: string) => string): ReplayWorkerOptions {
   const built = workflowCode();
-  if (!('workflowBundle' in built) || !('codePath' in built.workflowBundle)) throw new Error('npm run build first');
-  const code = readFileSync(built.workflowBundle.codePath, 'utf8');
+  if (!('workflowBundle' in built) || !('code' in built.workflowBundle)) throw new Error('npm run build first');
+  const { code } = built.workflowBundle;
   const result = change(code);
   if (result === code) throw new Error('This changed nothing.');
   return { plugins: [plugin], workflowBundle: { code: result } };

@@ -103,6 +103,8 @@ const parks: Reaction = (refusal) => ({
       {
         // What one job learns of vCredits counts for all of its kind, so it has a kind to itself.
         output: `pdf-${refusal.at.replaceAll('/', '-')}`,
+        // It asks by itself so late: the signal would cut such a request, and nobody tells it.
+        policies: { retryMaximumInterval: 60_000 },
         async meanwhile(handle) {
           await until('it is parked', async () => (await handle.state()).phase === 'parked');
           expect(Object.values(service.requestsOf(service.jobOf(refusal))).at(-1)).toBe(1);

@@ -40,7 +40,7 @@ export function createConvertFile(dependencies: ActivityDependencies) {
       if (input.destination !== undefined) {
         const plan = await planDestination(files, { ...input, destination: input.destination }, failure);
         if (plan.kind === 'skip') return { skipped: true };
-        await checks.assertPossible(input);
+        await checks.assertPossible(input, attempt.signal);
       }
       failure.afterReset = input.originalRunId !== run?.runId && input.originalRunId !== undefined;
       const service = api(input.app);

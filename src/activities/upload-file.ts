@@ -24,7 +24,7 @@ export function createUploadFile(dependencies: ActivityDependencies) {
       const host = input.destination === undefined ? undefined : ownHost(files, input.destination);
       // Before anything is spent: a conversion whose result can't be stored is not started.
       if (await isThere(files, input, attempt)) return { skipped: true };
-      await checks.assertPossible(input);
+      await checks.assertPossible(input, attempt.signal);
       const before = await sentBefore(files, input, attempt);
       if (!before) await refuseProtected(files, source, attempt);
       const sent = before ?? (await send(api(input.app), source, attempt));

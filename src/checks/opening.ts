@@ -2,6 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { CheckNotRunError } from './errors';
+import { Turns } from './turns';
 
 /** Without a path: whether results of the format could be opened. */
 export interface OpeningQuestion {
@@ -27,13 +28,11 @@ const longestMs = 120_000;
 /** Opens results in a process of its own, one at a time: what opens them may hang, crash, or take all of the memory. */
 export class Opening {
   #child: ChildProcess | undefined;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Turns(1);
 
-  /** @throws CheckNotRunError, which says nothing of the result */
-  ask(question: OpeningQuestion): Promise<OpeningAnswer> {
-    const answer = this.#turn.then(() => this.#askNow(question));
-    this.#turn = answer.catch(() => undefined);
-    return answer;
+  /** @throws CheckNotRunError, which says nothing of the result; the reason of `signal` */
+  ask(question: OpeningQuestion, signal: AbortSignal): Promise<OpeningAnswer> {
+    return this.#turns.take(() => this.#askNow(question, signal), signal);
   }
 
   close(): void {
@@ -41,21 +40,22 @@ export class Opening {
     this.#child = undefined;
   }
 
-  async #askNow(question: OpeningQuestion): Promise<OpeningAnswer> {
+  async #askNow(question: OpeningQuestion, signal: AbortSignal): Promise<OpeningAnswer> {
     const child = (this.#child ??= this.#start());
-    let timer: NodeJS.Timeout | undefined;
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(longestMs)]);
     const answer = await new Promise<OpeningAnswer>((resolve) => {
       const fail = (why: string) => resolve({ failure: `the process that opens results ${why}`, isWorn: true });
-      timer = setTimeout(() => fail(`did not answer within ${longestMs / 1_000} seconds`), longestMs);
+      limit.onabort = () => fail(`did not answer within ${longestMs / 1_000} seconds`);
       child.once('message', (told) => resolve(told as OpeningAnswer));
       child.once('error', ({ message }) => fail(`could not be asked: ${message}`));
       child.once('exit', (code, signal) => fail(`has ended with ${signal ?? `code ${code ?? 0}`}`));
       child.send(question);
     });
-    clearTimeout(timer);
+    limit.onabort = null;
     // One that is killed has nothing more to say.
     child.removeAllListeners().on('error', () => undefined);
     if (answer.isWorn) this.close();
+    signal.throwIfAborted();
     if (answer.failure !== undefined) throw new CheckNotRunError(answer.failure, true);
     return answer;
   }

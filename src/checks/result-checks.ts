@@ -13,6 +13,7 @@ import { canStart, problemByCommand, type CheckCommand } from './check-command';
 import { CheckNotRunError, CheckUnavailableError } from './errors';
 import { Opening } from './opening';
 import { packageFor } from './opened';
+import { Turns } from './turns';
 
 interface Asked {
   check?: ResultCheck | undefined;
@@ -37,8 +38,8 @@ const abandonedMs = 7 * 24 * 60 * 60_000;
 export class ResultChecks {
   readonly #loaded = new Set<string>();
   #swept: Promise<void> | undefined;
-  readonly #lanes: Promise<unknown>[] = [];
-  #taken = 0;
+  /** Programs that look at files are large: no more of them run at once than there are processors. */
+  readonly #programs = new Turns(os.availableParallelism());
 
   constructor(
     private readonly command: CheckCommand | undefined,
@@ -51,7 +52,7 @@ export class ResultChecks {
    * Before anything is spent on a result that nobody could check.
    * @throws CheckUnavailableError that says what is to be installed, or set
    */
-  async assertPossible({ check, output }: Asked): Promise<void> {
+  async assertPossible({ check, output }: Asked, signal: AbortSignal): Promise<void> {
     const refuse = (why: string, cure: string) => {
       throw new CheckUnavailableError(`This worker can't do the check "${check}": ${why}. ${cure}`);
     };
@@ -64,7 +65,7 @@ export class ResultChecks {
     }
     const { name } = (check === 'opens' ? packageFor(output) : undefined) ?? {};
     if (name === undefined || this.#loaded.has(name)) return;
-    const { missing } = await this.opening.ask({ output });
+    const { missing } = await this.opening.ask({ output }, signal);
     if (missing !== undefined)
       refuse(`the package ${name} is missing (${missing})`, `Where it runs: npm install ${name}`);
     this.#loaded.add(name);
@@ -85,7 +86,7 @@ export class ResultChecks {
       await withBody({ body: arriving, signal }, (body) =>
         receive(body, { uri, expectedSize, signal, store: (chunks) => writing(uri, () => writeAll(handle, chunks)) }),
       );
-      const problem = await this.#inLane(() => this.#look(file, { check, output }, signal)).catch((error: unknown) => {
+      const problem = await this.#look(file, { check, output }, signal).catch((error: unknown) => {
         if (!isLastLook || !(error instanceof CheckNotRunError && error.mayBeOfResult)) throw error;
         return `can't be opened: ${error.why}`;
       });
@@ -101,19 +102,13 @@ export class ResultChecks {
   }
 
   async #look(file: string, asked: Asked, signal: AbortSignal): Promise<string | undefined> {
-    await this.assertPossible(asked);
-    if (asked.check === 'command') return this.command && problemByCommand(file, this.command, signal);
-    const { problem } = await this.opening.ask({ path: file, output: asked.output });
+    await this.assertPossible(asked, signal);
+    const { command } = this;
+    if (asked.check === 'command')
+      return command && this.#programs.take(() => problemByCommand(file, command, signal), signal);
+    const { problem } = await this.opening.ask({ path: file, output: asked.output }, signal);
     // It may quote the file, and names our path.
     return problem && cutText(printable(problem.replaceAll(file, 'the result')), longestProblem);
-  }
-
-  /** Programs that look at files are large: no more of them run at once than there are processors. */
-  #inLane<T>(work: () => Promise<T>): Promise<T> {
-    const lane = this.#taken++ % os.availableParallelism();
-    const done = (this.#lanes[lane] ?? Promise.resolve()).then(work);
-    this.#lanes[lane] = done.catch(() => undefined);
-    return done;
   }
 }
 

@@ -9,11 +9,16 @@ const opening = {
   close: () => undefined,
 };
 
+const { signal: ongoing } = new AbortController();
+
 function problemOf(isLastLook: boolean): Promise<string | undefined> {
+  return look(new ResultChecks(undefined, opening), ongoing, isLastLook);
+}
+
+function look(checks: ResultChecks, signal: AbortSignal, isLastLook = false): Promise<string | undefined> {
   const body = Readable.from([Buffer.from('%PDF-1.4')]);
-  const { signal } = new AbortController();
   const arriving = { check: 'opens', output: 'pdf', body, expectedSize: undefined, signal, isLastLook } as const;
-  return new ResultChecks(undefined, opening).take(arriving, (_body, problem) => Promise.resolve(problem));
+  return checks.take(arriving, (_body, problem) => Promise.resolve(problem));
 }
 
 it('tries again with what never comes to an end, and calls it suspect at last: else nobody would get it', async () => {
@@ -26,7 +31,7 @@ it('tries again with what never comes to an end, and calls it suspect at last: e
 
 it('finds out that there is no program before anything is spent', async () => {
   const possible = (program: string) =>
-    new ResultChecks({ argv: [program] }, opening).assertPossible({ check: 'command', output: 'pdf' });
+    new ResultChecks({ argv: [program] }, opening).assertPossible({ check: 'command', output: 'pdf' }, ongoing);
   for (const program of ['no-such-program', './check.sh', __filename]) {
     await expect(possible(program)).rejects.toThrow(`there is no program ${program} that it could run`);
   }

@@ -1,0 +1,21 @@
+import { EventEmitter, once } from 'node:events';
+
+/** At most so many do something at once. Who waits for a turn gives it up when its signal aborts. */
+export class Turns {
+  readonly #ended = new EventEmitter().setMaxListeners(0);
+
+  constructor(private free: number) {}
+
+  /** @throws the reason of `signal`, and what `work` throws */
+  async take<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    while (this.free === 0) await once(this.#ended, 'end', { signal }).catch(() => signal.throwIfAborted());
+    signal.throwIfAborted();
+    this.free -= 1;
+    try {
+      return await work();
+    } finally {
+      this.free += 1;
+      this.#ended.emit('end');
+    }
+  }
+}

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import { writeRunningPage } from '../src/batch/report/write-report';
 import { FileConversionClient } from '../src/client/file-conversion-client';
-import type { ConversionBatchResult } from '../src/shared/batch';
+import type { ConversionBatchResult } from '../src/shared/batch-state';
 import { createLocalFiles } from '../src/storage/local-files';
 import { startInstantWorker, writeManifest } from './support/instant-batch';
 import { startBenchServer } from './support/temporal-server';

@@ -10,7 +10,8 @@ const file = path.join(root, 'docs/embedding/schemas.json');
 
 const described = {
   'shared/job.ts': ['ConversionJobInput', 'ConversionJobResult', 'ConversionJobState', 'ConversionFailureDetails'],
-  'shared/batch.ts': ['ConversionBatchInput', 'ConversionBatchResult', 'BatchState', 'BatchItem', 'BatchItemResult'],
+  'shared/batch.ts': ['ConversionBatchInput', 'BatchItem'],
+  'shared/batch-state.ts': ['ConversionBatchResult', 'BatchState', 'BatchItemResult'],
   'nexus/index.ts': [
     'ConvertInput',
     'ConvertBatchInput',

@@ -17,15 +17,17 @@ export type {
   BatchManifest,
   BatchPlan,
   BatchSources,
-  BatchState,
   ConversionBatchInput,
-  ConversionBatchResult,
   ConversionSweepResult,
+  SourceMoves,
+} from './shared/batch';
+export type {
   CostEstimate,
   PlannedRows,
-  SourceMoves,
   UnmovedSources,
-} from './shared/batch';
+  BatchState,
+  ConversionBatchResult,
+} from './shared/batch-state';
 export { conversionJobType, defaultDeploymentName, defaultTaskQueue } from './shared/names';
 export {
   endOfBatch,

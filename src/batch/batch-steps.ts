@@ -1,4 +1,5 @@
-import { endOfItem, type BatchItem, type BatchItemEnd, type BatchItemResult } from '../shared/batch';
+import type { BatchItem } from '../shared/batch';
+import { endOfItem, type BatchItemEnd, type BatchItemResult } from '../shared/batch-state';
 import type {
   MergeBatchResultsInput,
   MergeBatchResultsResult,

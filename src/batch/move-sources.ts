@@ -1,5 +1,6 @@
 import { text } from 'node:stream/consumers';
-import type { BatchItem, BatchItemResult, SourceMoves, UnmovedSources } from '../shared/batch';
+import type { BatchItem, SourceMoves } from '../shared/batch';
+import type { UnmovedSources, BatchItemResult } from '../shared/batch-state';
 import type { MoveSourcesInput } from '../shared/batch-activities';
 import { lastSegment, type SourceContent } from '../shared/job';
 import { leadsInto } from '../storage/confine';

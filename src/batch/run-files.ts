@@ -1,13 +1,6 @@
 import { z } from 'zod';
-import type {
-  BatchItem,
-  BatchItemResult,
-  ConversionOptions,
-  DoneBefore,
-  KeptOutcome,
-  Refusal,
-  Sighting,
-} from '../shared/batch';
+import type { BatchItem, ConversionOptions, DoneBefore, KeptOutcome, Refusal, Sighting } from '../shared/batch';
+import type { BatchItemResult } from '../shared/batch-state';
 import { charges, type EarlierRuns } from '../shared/charge';
 import { jobPhases } from '../shared/job';
 import { onExistingChoices } from '../shared/policies';

@@ -1,4 +1,5 @@
-import type { BatchItem, BatchItemResult } from '../shared/batch';
+import type { BatchItem } from '../shared/batch';
+import type { BatchItemResult } from '../shared/batch-state';
 import { StorageError } from '../storage/errors';
 import type { FileStore } from '../storage/file-store';
 import { shownPath } from '../storage/file-uri';

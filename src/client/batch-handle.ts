@@ -7,13 +7,8 @@ import { reportOf } from '../batch/report/report-of';
 import { readEndedItems, runOf } from '../batch/run-folders';
 import { folderOf } from '../batch/uris';
 import { findWorkflow, readStartInput } from '../history/find-workflow';
-import type {
-  BatchCancel,
-  BatchItemResult,
-  BatchState,
-  ConversionBatchInput,
-  ConversionBatchResult,
-} from '../shared/batch';
+import type { BatchCancel, ConversionBatchInput } from '../shared/batch';
+import type { BatchItemResult, BatchState, ConversionBatchResult } from '../shared/batch-state';
 import { isOpen } from '../shared/job-outcome';
 import {
   conversionBatchType,

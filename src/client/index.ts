@@ -46,20 +46,22 @@ export type {
 } from '../shared/job';
 export type {
   BatchCancel,
-  BatchCounts,
   BatchItem,
-  BatchItemResult,
-  BatchItemStatus,
   BatchPlan,
-  BatchState,
-  BatchStatus,
   ConversionBatchInput,
-  ConversionBatchResult,
   ConversionSweepInput,
   ConversionSweepResult,
   InlineItem,
-  PlannedRows,
 } from '../shared/batch';
+export type {
+  PlannedRows,
+  BatchCounts,
+  BatchItemResult,
+  BatchItemStatus,
+  BatchState,
+  BatchStatus,
+  ConversionBatchResult,
+} from '../shared/batch-state';
 export { defaultTaskQueue } from '../shared/names';
 
 // For operators: what the commands of `fileconv` ask of Temporal.

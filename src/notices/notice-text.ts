@@ -1,4 +1,4 @@
-import type { BatchCounts } from '../shared/batch';
+import type { BatchCounts } from '../shared/batch-state';
 import type { Notice, NoticeData } from '../shared/notices';
 import { counted, formatDuration, printable, shellWord } from '../shared/wording';
 

@@ -1,16 +1,13 @@
+import type { BatchItem, BatchPlan, ConversionBatchInput, SourceMoves } from './batch';
 import type {
-  BatchItem,
+  PlannedRows,
+  UnmovedSources,
   BatchItemResult,
   BatchItemEnd,
-  BatchPlan,
   BatchState,
   BatchTotals,
-  ConversionBatchInput,
   ConversionBatchResult,
-  PlannedRows,
-  SourceMoves,
-  UnmovedSources,
-} from './batch';
+} from './batch-state';
 import type { ConversionJobInput } from './job';
 import type { NoticeWishes } from './notices';
 import type { OnUnknownOutcome } from './policies';

@@ -1,4 +1,4 @@
-import type { BatchCounts, ConversionBatchResult } from './batch';
+import type { BatchCounts, ConversionBatchResult } from './batch-state';
 import { defined } from './defined';
 import type { ParkReason } from './job';
 

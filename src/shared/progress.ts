@@ -1,4 +1,4 @@
-import type { BatchItemEnd, BatchState } from './batch';
+import type { BatchItemEnd, BatchState } from './batch-state';
 import { counted, formatCount, formatDuration } from './wording';
 
 export function endedOf({ succeeded, failed, skipped, cancelled }: Record<BatchItemEnd, number>): number {

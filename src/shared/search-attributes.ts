@@ -1,5 +1,5 @@
 import { defineSearchAttributeKey, type SearchAttributePair, type TypedSearchAttributes } from '@temporalio/common';
-import type { BatchStatus } from './batch';
+import type { BatchStatus } from './batch-state';
 import { sourceName, type ConversionJobInput } from './job';
 
 /** Search attributes of jobs, registered by `fileconv namespace init`. Unencrypted: they hold nothing confidential. */

@@ -3,7 +3,8 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { BatchReport } from '../../src/batch/report/report';
 import { writeBatchReport } from '../../src/batch/report/write-report';
-import type { BatchItem, BatchItemResult, ConversionBatchResult } from '../../src/shared/batch';
+import type { BatchItem } from '../../src/shared/batch';
+import type { BatchItemResult, ConversionBatchResult } from '../../src/shared/batch-state';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { makeFolder } from '../storage/folder';
 

@@ -1,5 +1,6 @@
 import { summariseReport } from '../../src/batch/report/summary';
-import type { BatchItem, PlannedRows } from '../../src/shared/batch';
+import type { BatchItem } from '../../src/shared/batch';
+import type { PlannedRows } from '../../src/shared/batch-state';
 import { cleanUp } from './folder';
 import { failed, makeRun, reportOn, type Ending } from './report-run';
 

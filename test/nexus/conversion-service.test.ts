@@ -5,7 +5,7 @@ import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { HandlerError } from 'nexus-rpc';
 import type { ConvertInput } from '../../src/nexus';
 import type { ConversionRequest } from '../../src/client/job-request';
-import type { ConversionBatchResult } from '../../src/shared/batch';
+import type { ConversionBatchResult } from '../../src/shared/batch-state';
 import type { ConversionJobResult } from '../../src/shared/job';
 import { searchAttributes } from '../../src/shared/search-attributes';
 import { planRun, startRun } from '../support/batches';

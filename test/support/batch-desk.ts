@@ -6,13 +6,8 @@ import { runFiles } from '../../src/batch/run-files';
 import { listRuns } from '../../src/batch/run-folders';
 import type { BatchHandle } from '../../src/client/batch-handle';
 import { jobIdOf } from '../../src/shared/job-id';
-import type {
-  BatchItemResult,
-  BatchPlan,
-  ConversionBatchInput,
-  ConversionBatchResult,
-  PlannedRows,
-} from '../../src/shared/batch';
+import type { BatchPlan, ConversionBatchInput } from '../../src/shared/batch';
+import type { PlannedRows, BatchItemResult, ConversionBatchResult } from '../../src/shared/batch-state';
 import type { OnUnknownOutcome } from '../../src/shared/job';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { quickPolicies, type ConversionRig } from './conversion-worker';

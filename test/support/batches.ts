@@ -10,13 +10,8 @@ import { BatchHandle } from '../../src/client/batch-handle';
 import type { BatchSettings } from '../../src/client/batch-request';
 import type { BatchStartOptions } from '../../src/client/start-options';
 import type { FileConversionClient } from '../../src/client/file-conversion-client';
-import {
-  noTotals,
-  type BatchCounts,
-  type BatchItem,
-  type BatchItemResult,
-  type BatchTotals,
-} from '../../src/shared/batch';
+import type { BatchItem } from '../../src/shared/batch';
+import { noTotals, type BatchCounts, type BatchItemResult, type BatchTotals } from '../../src/shared/batch-state';
 import { jobIdOf } from '../../src/shared/job-id';
 import { quickPolicies } from './conversion-worker';
 

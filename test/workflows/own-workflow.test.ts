@@ -5,7 +5,7 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import { ConversionHandle } from '../../src/client/conversion-handle';
 import { tellReady } from '../../src/client/operations/tell-app';
 import { FileConversionPlugin } from '../../src/plugin';
-import type { ConversionBatchResult } from '../../src/shared/batch';
+import type { ConversionBatchResult } from '../../src/shared/batch-state';
 import type { ConversionJobInput } from '../../src/shared/job';
 import { searchAttributes } from '../../src/shared/search-attributes';
 import { inThisThread, quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';

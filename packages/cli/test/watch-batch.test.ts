@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { BatchFailedError } from '../../../src/client/batch-handle';
-import type { BatchState } from '../../../src/shared/batch';
+import type { BatchState } from '../../../src/shared/batch-state';
 import { progressText } from '../../../src/shared/progress';
 import { testTemporalAddress } from '../../../test/support/temporal';
 import { watchBatch } from '../src/batch/watch';

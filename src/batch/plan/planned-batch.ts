@@ -1,11 +1,5 @@
-import {
-  countCode,
-  noTotals,
-  type Refusal,
-  type BatchItem,
-  type BatchTotals,
-  type PlannedRows,
-} from '../../shared/batch';
+import type { Refusal, BatchItem } from '../../shared/batch';
+import { type PlannedRows, countCode, noTotals, type BatchTotals } from '../../shared/batch-state';
 import { counted } from '../../shared/wording';
 import { lastSegment } from '../../shared/job';
 import type { FileStore } from '../../storage/file-store';

@@ -1,12 +1,12 @@
+import type { BatchItem } from '../../shared/batch';
 import {
   type BatchCounts,
-  type BatchItem,
   type BatchItemResult,
   type BatchState,
   type BatchStatus,
   countCode,
   endOfItem,
-} from '../../shared/batch';
+} from '../../shared/batch-state';
 import type { RunningBatch } from '../../shared/batch-activities';
 import { defined } from '../../shared/defined';
 import { leftMs } from '../../shared/progress';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ConversionBatchResult } from '../../shared/batch';
+import type { ConversionBatchResult } from '../../shared/batch-state';
 import type { RunningBatch } from '../../shared/batch-activities';
 import { type TemporalUi, isWebAddress } from '../../shared/temporal-ui';
 import type { FileStore } from '../../storage/file-store';

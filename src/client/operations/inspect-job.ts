@@ -1,7 +1,7 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { readStartInput } from '../../history/find-workflow';
 import { outcomeOf } from '../../recall/recall-job';
-import type { BatchState } from '../../shared/batch';
+import type { BatchState } from '../../shared/batch-state';
 import type { Charge } from '../../shared/charge';
 import { defined } from '../../shared/defined';
 import {

@@ -1,12 +1,6 @@
 import { ApplicationFailure, defineQuery, defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
-import {
-  isWindow,
-  maxWindow,
-  type BatchCancel,
-  type BatchState,
-  type ItemUploaded,
-  type ItemWaits,
-} from '../../shared/batch';
+import { isWindow, maxWindow, type BatchCancel, type ItemUploaded, type ItemWaits } from '../../shared/batch';
+import type { BatchState } from '../../shared/batch-state';
 import {
   batchCancelSignal,
   batchPauseSignal,

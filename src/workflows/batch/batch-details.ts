@@ -1,4 +1,4 @@
-import type { BatchState, ConversionBatchResult } from '../../shared/batch';
+import type { BatchState, ConversionBatchResult } from '../../shared/batch-state';
 import { batchJobsPath } from '../../shared/temporal-ui';
 import { shownTime, tellUnmoved } from '../../shared/wording';
 

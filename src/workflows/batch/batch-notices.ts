@@ -1,6 +1,7 @@
 import { ApplicationFailure, CancellationScope, workflowInfo } from '@temporalio/workflow';
 import type { ActivityFailureDetails } from '../../shared/activities';
-import type { BatchState, ConversionBatchInput, ConversionBatchResult, NeedsAttention } from '../../shared/batch';
+import type { ConversionBatchInput } from '../../shared/batch';
+import type { BatchState, ConversionBatchResult, NeedsAttention } from '../../shared/batch-state';
 import { countsOf, endOfBatch, type NoticeData, type NoticeWishes } from '../../shared/notices';
 import { isWanted, startNotice } from '../notice/start-notice';
 

@@ -1,3 +1,4 @@
+import type { ConversionBatchInput } from '../../shared/batch';
 import {
   countCode,
   endOfItem,
@@ -5,8 +6,7 @@ import {
   type NeedsAttention,
   type BatchItemResult,
   type BatchTotals,
-  type ConversionBatchInput,
-} from '../../shared/batch';
+} from '../../shared/batch-state';
 import type { JobOutcome } from '../../shared/batch-activities';
 import type { EarlierRuns } from '../../shared/charge';
 import { endedOf } from '../../shared/progress';

@@ -8,16 +8,8 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import {
-  defaultWindow,
-  type BatchItemResult,
-  type BatchState,
-  type BatchStatus,
-  type ConversionBatchInput,
-  type ConversionBatchResult,
-  type ItemUploaded,
-  type ItemWaits,
-} from '../../shared/batch';
+import { defaultWindow, type ConversionBatchInput, type ItemUploaded, type ItemWaits } from '../../shared/batch';
+import type { BatchItemResult, BatchState, BatchStatus, ConversionBatchResult } from '../../shared/batch-state';
 import type { ManifestPosition, NamesTold } from '../../shared/batch-activities';
 import type { EarlierRuns } from '../../shared/charge';
 import { defined } from '../../shared/defined';

@@ -1,4 +1,5 @@
-import type { BatchItem, BatchItemResult } from '../../shared/batch';
+import type { BatchItem } from '../../shared/batch';
+import type { BatchItemResult } from '../../shared/batch-state';
 import type { EarlierRuns } from '../../shared/charge';
 
 /** An item that has been started and has not ended. */

@@ -1,4 +1,5 @@
-import type { BatchItem, BatchItemResult, InlineItem } from '../../shared/batch';
+import type { BatchItem, InlineItem } from '../../shared/batch';
+import type { BatchItemResult } from '../../shared/batch-state';
 import type { ManifestPosition, PlacedItem } from '../../shared/batch-activities';
 import { cutText } from '../../shared/job-outcome';
 import { boundWarnings, utf8Bytes } from '../../shared/warnings';

@@ -1,5 +1,5 @@
 import { CancellationScope, condition, log, sleep } from '@temporalio/workflow';
-import type { BatchState } from '../../shared/batch';
+import type { BatchState } from '../../shared/batch-state';
 import type { RunningBatch } from '../../shared/batch-activities';
 import { endedOf, leftMs } from '../../shared/progress';
 import { pageSteps } from './batch-activities';

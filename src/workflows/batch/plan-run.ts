@@ -1,12 +1,6 @@
 import { defineQuery, isCancellation, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
-import {
-  defaultWindow,
-  noTotals,
-  type BatchPlan,
-  type BatchState,
-  type ConversionBatchInput,
-  type ConversionBatchResult,
-} from '../../shared/batch';
+import { defaultWindow, type BatchPlan, type ConversionBatchInput } from '../../shared/batch';
+import { noTotals, type BatchState, type ConversionBatchResult } from '../../shared/batch-state';
 import type { PlanBatchResult } from '../../shared/batch-activities';
 import { defined } from '../../shared/defined';
 import { batchStateQuery } from '../../shared/names';

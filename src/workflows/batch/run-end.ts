@@ -1,6 +1,7 @@
 import { ActivityFailure, ApplicationFailure, workflowInfo } from '@temporalio/workflow';
 import { failureCodes } from '../../shared/activities';
-import type { BatchItemEnd, ConversionBatchResult, SourceMoves } from '../../shared/batch';
+import type { SourceMoves } from '../../shared/batch';
+import type { BatchItemEnd, ConversionBatchResult } from '../../shared/batch-state';
 import type { MergeBatchResultsInput, WriteBatchReportInput } from '../../shared/batch-activities';
 import { fileSteps, reportSteps } from './batch-activities';
 

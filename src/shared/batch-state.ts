@@ -1,0 +1,193 @@
+import type { Charge } from './charge';
+import type { JobPhase, OutputFile, SourceContent } from './job';
+
+/** Every item is counted under exactly one of these. */
+export type BatchItemEnd = 'succeeded' | 'failed' | 'skipped' | 'cancelled';
+
+/** `suspect`, one of the failed: the result came, was paid for, and stands beside its destination. */
+export type BatchItemStatus = BatchItemEnd | 'suspect';
+
+export function endOfItem(status: BatchItemStatus): BatchItemEnd {
+  return status === 'suspect' ? 'failed' : status;
+}
+
+/** How one item ended: a line of the part files and of the merged `results.jsonl`. */
+export interface BatchItemResult {
+  item: number;
+  status: BatchItemStatus;
+  /** Absent when no job was started. */
+  workflowId?: string;
+  runId?: string;
+  /** Of a failure: the document's error code, or one of ours. */
+  code?: string;
+  message?: string;
+  /** Phase in which a job failed or was cancelled. */
+  phase?: JobPhase;
+  /** The conversion task that the service accepted. */
+  taskId?: string;
+  /** Absent when no job was started in any run; `no` when the service was known to refuse the item. */
+  charge?: Charge;
+  /** The service's warnings: name, and how to resolve it. */
+  warnings?: Record<string, string>;
+  /** The content that was converted or uploaded. */
+  source?: SourceContent;
+  output?: OutputFile;
+  vcredits?: number;
+  requests?: number;
+  /** More conversions than one may have been charged. */
+  possiblyChargedTwice?: boolean;
+  /** How many more. Absent: none. */
+  possiblyChargedExtra?: number;
+  /** Of a skipped row: its result was delivered by an earlier job, and is not there any more. */
+  missing?: true;
+  /** Not sent again, since an earlier job may have been charged: the item fails as that job did. */
+  kept?: true;
+  /** Milliseconds since the epoch. */
+  startedAt?: number;
+  durationMs?: number;
+}
+
+/** Item counts. `succeeded + failed + skipped + cancelled + inFlight + waiting` always equals `items`. */
+export interface BatchCounts {
+  items: number;
+  succeeded: number;
+  failed: number;
+  skipped: number;
+  cancelled: number;
+  inFlight: number;
+  waiting: number;
+}
+
+export type BatchStatus =
+  'planning' | 'running' | 'paused' | 'stopping' | 'completed' | 'cancelled' | 'stopped' | 'budget';
+
+/** Why a batch that is not paused starts no jobs: some in flight are parked. It continues when they do. */
+export interface NeedsAttention {
+  /** For example `DESTINATION_FULL` or `INVALID_CREDENTIAL`. */
+  code: string;
+  message: string;
+  /** Number of items that wait. */
+  jobs: number;
+  /** When the first of them began to, in milliseconds since the epoch. */
+  since: number;
+  /** The app that has too few vCredits or whose account is refused. Absent: there is no room at the destination. */
+  app?: string;
+}
+
+/** Result of the query `batchState`. */
+export interface BatchState extends BatchCounts {
+  status: BatchStatus;
+  window: number;
+  needsAttention?: NeedsAttention;
+  /** Milliseconds since the epoch. */
+  startedAt: number;
+  vcredits: number;
+  requests: number;
+  /** Items for which more than one conversion may have been charged, in this run or earlier ones. */
+  possiblyChargedTwice: number;
+  /** Of the failed: not sent again, since an earlier run may have been charged. */
+  kept: number;
+  /** Of the failed: not sent, since they were known to fail. Absent: none. */
+  refused?: number;
+  /** Of the failed: results that stand beside their destinations, in this run or from earlier ones. Absent: none. */
+  suspect?: number;
+  /** Of the skipped: left out, since the service was known to refuse them. Absent: none. */
+  unconvertible?: number;
+  /** Of the skipped: delivered before, and their results are not there any more. Absent: none. */
+  missing?: number;
+  /** Failures by error code, at most 20 codes; the rest are under `other`. */
+  failures: Record<string, number>;
+  /** Absent while it plans, and of inline items. */
+  planned?: PlannedRows;
+  /** URI of the folder of this run, with its manifest, results and report. Absent: nothing was to do, or inline items. */
+  folder?: string;
+}
+
+/** What a batch has counted so far. */
+export type BatchTotals = Pick<
+  BatchState,
+  | BatchItemEnd
+  | 'vcredits'
+  | 'requests'
+  | 'possiblyChargedTwice'
+  | 'kept'
+  | 'refused'
+  | 'suspect'
+  | 'unconvertible'
+  | 'missing'
+  | 'failures'
+>;
+
+export function noTotals(): BatchTotals {
+  const ended = { succeeded: 0, failed: 0, skipped: 0, cancelled: 0 };
+  return { ...ended, vcredits: 0, requests: 0, possiblyChargedTwice: 0, kept: 0, failures: {} };
+}
+
+/** Result of the workflow `conversionBatch`. A batch with failed items still completes with a result. */
+export interface ConversionBatchResult extends BatchState {
+  /** `cancelled`: by request; `stopped`: by `stopAfter`; `budget`: by `maxVcredits`, with rows left that were not tried. */
+  status: 'completed' | 'cancelled' | 'stopped' | 'budget';
+  /** URI of `results.jsonl`: one `BatchItemResult` per line for every row, in the manifest's order. */
+  results?: string;
+  /** Of inline items, in their order, instead of `results`. */
+  itemResults?: BatchItemResult[];
+  durationMs: number;
+  /** URI of the report page; absent when it could not be written. */
+  report?: string;
+  /** Why there is no report; `fileconv batch report` writes it later. */
+  reportFailure?: string;
+  /** Of a schedule that moves its sources: those that could not be moved. The next sweep tries again. */
+  unmoved?: UnmovedSources;
+}
+
+const maxCodes = 20;
+const otherCodes = 'other';
+
+/** Counts failures by code, at most 20 codes and the rest together, to bound a workflow's state. */
+export function countCode(failures: Record<string, number>, code: string | undefined): void {
+  const name =
+    code !== undefined && (Object.hasOwn(failures, code) || Object.keys(failures).length < maxCodes)
+      ? code
+      : otherCodes;
+  failures[name] = (failures[name] ?? 0) + 1;
+}
+/** Sources that were to be moved, and stand where they were. */
+export interface UnmovedSources {
+  files: number;
+  /** Of the first. */
+  why: string;
+}
+
+/** What conversions will cost, by what others of the same pairs of formats have cost. */
+export interface CostEstimate {
+  vcredits: number;
+  /** Number of conversions that it is made from. */
+  from: number;
+  /** Files that it leaves out: nobody knows what one of their pair costs. */
+  unknown: number;
+}
+
+/** What a plan has found. */
+export interface PlannedRows {
+  /** All of them: `todo + done + kept + refused`. */
+  rows: number;
+  todo: number;
+  /** Delivered before. */
+  done: number;
+  /** Of those, results that are not where they were delivered. */
+  missing: number;
+  /** Not converted: an earlier run may have been charged without a result to fetch. */
+  kept: number;
+  /** Not sent: the service does not convert them, or the rows themselves are bad. */
+  refused: number;
+  /** Of those, by code, the ones that fail; the others are skipped. */
+  failures: Record<string, number>;
+  /** Left out, since they may still be being written. */
+  unsettled: number;
+  /** Files and folders that were left out because they can't be read or told. */
+  leftOut: number;
+  /** The first ones: what was left out, before anything else, which rows will fail, which results are gone. */
+  warnings: string[];
+  /** Absent: no price is known, nothing is to do, or nobody asked, as for a schedule. */
+  estimate?: CostEstimate;
+}

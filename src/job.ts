@@ -43,10 +43,8 @@ export {
   conversionModes,
   defaultOnExisting,
   onExistingChoices,
-  onUnknownOutcomeChoices,
-  resultChecks,
   policies,
   unconvertibleChoices,
 } from './shared/policies';
-export type { DurationPolicy, Policy, PolicyName, Unconvertible } from './shared/policies';
+export type { DurationPolicy, OptionPolicy, Policy, PolicyName, Unconvertible } from './shared/policies';
 export { isTag, maxTags } from './shared/tags';

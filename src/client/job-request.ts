@@ -32,7 +32,7 @@ function policyValue(policy: (typeof policies)[keyof typeof policies]): z.ZodTyp
     case 'duration':
       return duration;
     case 'count':
-      return z.int().nonnegative();
+      return z.int().nonnegative().max(policy.most);
     case 'choice':
       return z.enum(policy.choices);
   }

@@ -9,11 +9,11 @@ export const unconvertibleChoices = ['fail', 'skip'] as const;
 export type Unconvertible = (typeof unconvertibleChoices)[number];
 
 /** What to do when it is unknown whether a submitted conversion ran. */
-export const onUnknownOutcomeChoices = ['resubmit', 'fail'] as const;
+const onUnknownOutcomeChoices = ['resubmit', 'fail'] as const;
 export type OnUnknownOutcome = (typeof onUnknownOutcomeChoices)[number];
 
 /** What is looked at before a result gets its name. */
-export const resultChecks = ['bytes', 'opens', 'command'] as const;
+const resultChecks = ['bytes', 'opens', 'command'] as const;
 export type ResultCheck = (typeof resultChecks)[number];
 
 /** What a job does whose account the service refuses. */
@@ -36,8 +36,16 @@ export type Policy =
       isLearned?: true;
       description: string;
     }
-  | { kind: 'count'; default: number; description: string }
-  | { kind: 'choice'; choices: readonly string[]; default: string; description: string; see: string };
+  | { kind: 'count'; default: number; most: number; description: string }
+  | {
+      kind: 'choice';
+      choices: readonly string[];
+      default: string;
+      description: string;
+      see: string;
+      /** What the help says of its option on the command line. Default: it has none. */
+      option?: string;
+    };
 
 function duration<const Default extends string>(byDefault: Default, description: string) {
   return { kind: 'duration', default: byDefault, description } as const;
@@ -51,6 +59,7 @@ export const policies = {
     default: 'resubmit',
     description: 'what to do if it is unknown whether a submit ran: `resubmit` may be charged twice, and is marked',
     see: '[unknown outcomes](errors.md#unknown-outcomes)',
+    option: 'when it is not known whether a conversion ran',
   },
   onRefusedAccount: {
     kind: 'choice',
@@ -67,10 +76,12 @@ export const policies = {
     description:
       'what is looked at before a result gets its name: `bytes` its beginning and end, `opens` also whether it opens, `command` also what the program of `worker.check_command` says',
     see: '[check results](batches.md#check-results)',
+    option: "what a result must pass before it gets its name; command: the worker's own program",
   },
   maxResubmissions: {
     kind: 'count',
     default: 3,
+    most: 100,
     description: 'how often a job submits again, after unknown outcomes and after failures of the service together',
   },
   uploadDeadline: duration('24 hours', 'longest time for the upload, all attempts together'),
@@ -111,6 +122,11 @@ export const policies = {
 type Policies = typeof policies;
 export type PolicyName = keyof Policies;
 type Kind<Name extends PolicyName> = Policies[Name]['kind'];
+
+/** Those with an option on the command line. */
+export type OptionPolicy = {
+  [Name in PolicyName]: Policies[Name] extends { option: string } ? Name : never;
+}[PolicyName];
 
 export type DurationPolicy = { [Name in PolicyName]: Kind<Name> extends 'duration' ? Name : never }[PolicyName];
 

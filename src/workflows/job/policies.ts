@@ -57,7 +57,8 @@ function resolvePolicy(
     case 'duration':
       return [`${name}Ms`, chosen === undefined && 'isLearned' in policy ? undefined : readDuration(value, field)];
     case 'count':
-      if (!Number.isInteger(value) || (value as number) < 0) throw invalid(field, 'must be a whole number, 0 or more');
+      if (!Number.isInteger(value) || (value as number) < 0 || (value as number) > policy.most)
+        throw invalid(field, `must be a whole number from 0 to ${policy.most}`);
       return [name, value];
     case 'choice':
       return [name, choice(value, policy.choices, field)];

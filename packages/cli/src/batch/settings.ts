@@ -19,11 +19,10 @@ import {
   type ConversionParameters,
   defined,
   type OnExisting,
-  type OnUnknownOutcome,
-  type ResultCheck,
   type Unconvertible,
 } from 'temporal-file-conversion/job';
 import { type FileStore, shownPath } from 'temporal-file-conversion/storage';
+import type { PolicyFlags } from '../config/load-config';
 import type { CommandContext } from '../command-context';
 import { CommandError, throwIfAny } from '../command-error';
 import { embeddedFormats, extensionFromName } from '../formats/lookup';
@@ -31,7 +30,7 @@ import { isEncrypting } from '../keys/encryption-settings';
 import { isEmbedded } from '../service/app-profiles';
 import { batchFolder, filesOf, folderUri, requireFolder } from './batch-folder';
 
-export interface RunFlags {
+export interface RunFlags extends PolicyFlags {
   to?: string[];
   from?: string;
   param?: ConversionParameters;
@@ -49,8 +48,6 @@ export interface RunFlags {
   maxVcredits?: number;
   onExisting?: OnExisting;
   unconvertible?: Unconvertible;
-  onUnknownOutcome?: OnUnknownOutcome;
-  check?: ResultCheck;
   resubmit?: boolean;
   again?: boolean;
   mode?: ConversionMode;

@@ -9,8 +9,9 @@ import {
   mergeParameters,
   noticeUrlProblem,
   onExistingChoices,
-  onUnknownOutcomeChoices,
-  resultChecks,
+  type OptionPolicy,
+  policies,
+  type Policy,
   problemOfParameters,
   readParameter,
   unconvertibleChoices,
@@ -161,15 +162,13 @@ export const unconvertibleOption = new Option(
   'what to do with files that the service cannot convert (default: fail)',
 ).choices(unconvertibleChoices);
 
-const onUnknownOutcomeOption = new Option(
-  '--on-unknown-outcome <what>',
-  'when it is not known whether a conversion ran (default: resubmit)',
-).choices(onUnknownOutcomeChoices);
-
-export const checkOption = new Option(
-  '--check <how>',
-  "what a result must pass before it gets its name (default: bytes); command: the worker's own program",
-).choices(resultChecks);
+export const policyOptions = Object.fromEntries(
+  Object.entries<Policy>(policies).flatMap(([name, policy]) => {
+    if (policy.kind !== 'choice' || policy.option === undefined) return [];
+    const flag = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} <what>`;
+    return [[name, new Option(flag, `${policy.option} (default: ${policy.default})`).choices(policy.choices)]];
+  }),
+) as Record<OptionPolicy, Option>;
 
 export const templateOption = [
   '--template <text>',
@@ -213,17 +212,16 @@ const modeOption = new Option(
 
 /** What every command that converts files knows. `when` completes what `--on-existing` says. */
 export function addConversionOptions(command: Command, when: string): Command {
-  return command
+  const converting = command
     .option('--from <format>', 'input format; default: by the file extension', formatName)
     .addOption(parameterOption)
     .option(...recursiveOption)
     .addOption(excludeOption)
     .addOption(onExistingOption(when))
-    .addOption(onUnknownOutcomeOption)
-    .addOption(checkOption)
     .option(...resubmitOption)
     .option(...againOption)
     .addOption(modeOption)
     .option(...tagOption)
     .option(...appOption);
+  return Object.values(policyOptions).reduce((all, option) => all.addOption(option), converting);
 }

@@ -1,3 +1,4 @@
+import { policies, type Policy } from 'temporal-file-conversion/job';
 import { allow } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { writtenDuration } from '../config/duration';
@@ -24,6 +25,7 @@ interface ConfigRow {
 /** The effective configuration for people: every key, its value, and where it came from. Tokens are masked. */
 export function describeConfig(loaded: LoadedConfig): ConfigRow[] {
   const { values, origins } = loaded;
+  const declared: Readonly<Record<string, Policy>> = policies;
   const rows: ConfigRow[] = [];
   const add = (key: string, value: unknown) => {
     const text = Array.isArray(value) ? value.join(', ') : value;
@@ -35,7 +37,8 @@ export function describeConfig(loaded: LoadedConfig): ConfigRow[] {
     const table: Readonly<Record<string, unknown>> = values[section as keyof typeof sectionSchemas];
     for (const key of keys) {
       const value = table[camelCase(key)];
-      const isDuration = section === 'policies' && typeof value === 'number' && key !== 'max_resubmissions';
+      const policy = section === 'policies' ? declared[camelCase(key)] : undefined;
+      const isDuration = policy?.kind === 'duration' && typeof value === 'number';
       add(`${section}.${key}`, isDuration ? writtenDuration(value) : value);
     }
   }

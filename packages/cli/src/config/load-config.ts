@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs';
 import path from 'node:path';
-import type { ConversionPolicies } from 'temporal-file-conversion/job';
+import { type ConversionPolicies, type OptionPolicy, policies, type PolicyName } from 'temporal-file-conversion/job';
 import { isLoopback } from 'temporal-file-conversion/network';
 import type { z } from 'zod';
 import { tokenProblems, type ConfiguredApp } from './app-token';
@@ -214,14 +214,19 @@ function appsOf(apps: FileValues['apps']): Record<string, ConfiguredApp> {
   return Object.fromEntries(profiles);
 }
 
+/** Policies as options of a command. */
+export type PolicyFlags = Pick<ConversionPolicies, OptionPolicy>;
+
 /** Policies that were set explicitly. Defaults are the workflow's own, so that a job's input shows only what is special about it. */
 export function chosenPolicies(
   { values, origins }: LoadedConfig,
-  flags: Partial<ConversionPolicies>,
-): ConversionPolicies {
-  const chosen = Object.entries(values.policies).filter(([name]) => {
-    // Not policies of the workflow but a part of the job itself, and of the plan of a batch.
-    return name !== 'onExisting' && name !== 'unconvertible' && origins[`policies.${snakeCase(name)}`] !== undefined;
+  flags: PolicyFlags,
+): { policies?: ConversionPolicies } {
+  const given: ConversionPolicies = flags;
+  const chosen = (Object.keys(policies) as PolicyName[]).flatMap((name) => {
+    const isConfigured = origins[`policies.${snakeCase(name)}`] !== undefined;
+    const value = given[name] ?? (isConfigured ? values.policies[name] : undefined);
+    return value === undefined ? [] : [[name, value] as const];
   });
-  return { ...Object.fromEntries(chosen), ...flags };
+  return chosen.length > 0 ? { policies: Object.fromEntries(chosen) } : {};
 }

@@ -57,7 +57,7 @@ const limitKeys = Object.fromEntries(
 
 type PolicySchema<Name extends PolicyName> = Name extends DurationPolicy
   ? ReturnType<typeof duration>
-  : Name extends 'maxResubmissions'
+  : (typeof policies)[Name]['kind'] extends 'count'
     ? ReturnType<typeof integer>
     : z.ZodType<NonNullable<ConversionPolicies[Name]>>;
 
@@ -305,7 +305,7 @@ function policySchema(policy: Policy): z.ZodType {
     case 'duration':
       return duration().prefault(policy.default).describe(description);
     case 'count':
-      return integer(0, 100).prefault(policy.default).describe(description);
+      return integer(0, policy.most).prefault(policy.default).describe(description);
     case 'choice':
       return choice(...policy.choices)
         .prefault(policy.default)

@@ -5,15 +5,13 @@ import {
   type ConversionParameters,
   defined,
   type OnExisting,
-  type OnUnknownOutcome,
   type OutputFile,
-  type ResultCheck,
 } from 'temporal-file-conversion/job';
 import { fileSize, printable, timesCharged } from 'temporal-file-conversion/messages';
 import { shownPath as pathOf } from 'temporal-file-conversion/storage';
 import type { CommandContext } from '../command-context';
 import { exitCodes, interrupted, type ExitCode } from '../command-error';
-import { chosenPolicies } from '../config/load-config';
+import { chosenPolicies, type PolicyFlags } from '../config/load-config';
 import type { StackInUse } from '../stack/open-temporal';
 import { useStack } from '../stack/use-stack';
 import { configuredStores } from '../stores';
@@ -21,13 +19,11 @@ import { stallJson, stallText, type Stall } from '../waiting/stall';
 import { awaitJob } from './await-job';
 import { pathFromHere, type PlannedResult } from './plan';
 
-export interface ConvertFlags {
+export interface ConvertFlags extends PolicyFlags {
   from?: string;
   param?: ConversionParameters;
   out?: string;
   onExisting?: OnExisting;
-  onUnknownOutcome?: OnUnknownOutcome;
-  check?: ResultCheck;
   mode?: ConversionMode;
   tag?: string[];
   app?: string;
@@ -95,9 +91,8 @@ async function runJob(
 ): Promise<{ outcome: FileOutcome; stall?: Stall }> {
   const { input, to, destination } = planned;
   const { file } = input;
-  const { app, from, param, onExisting, mode, onUnknownOutcome, check, tag: tags, again, resubmit, signal } = settings;
+  const { app, from, param, onExisting, mode, tag: tags, again, resubmit, signal } = settings;
   const { client, taskQueue } = stack;
-  const policies = chosenPolicies(context.config, defined({ onUnknownOutcome, check }));
   const startedAt = Date.now();
   let told: { workflowId?: string; joined?: true } = {};
   const outcomeOf = (ended: Omit<FileOutcome, 'file' | 'to' | 'seconds'>): FileOutcome => {
@@ -110,7 +105,7 @@ async function runJob(
       destination,
       ...defined({ input: from, parameters: param, mode }),
       onExisting,
-      ...(Object.keys(policies).length > 0 && { policies }),
+      ...chosenPolicies(context.config, settings),
     };
     const conversions = new FileConversionClient({ client, taskQueue, app, stores: configuredStores(context) });
     const start = () => conversions.start(request, defined({ tags, again, resubmit }));

@@ -292,14 +292,13 @@ function toInput(
   { config }: CommandContext,
   { app, plan, flags }: { app: string; plan: BatchPlan; flags: RunFlags },
 ): ConversionBatchInput {
-  const { window, stopAfter, maxVcredits, mode, notify, onUnknownOutcome, check } = flags;
-  const policies = chosenPolicies(config, defined({ onUnknownOutcome, check }));
+  const { window, stopAfter, maxVcredits, mode, notify } = flags;
   return {
     app,
     plan,
     onExisting: flags.onExisting ?? config.values.policies.onExisting,
     ...defined({ window, stopAfter, maxVcredits, mode, notify }),
-    ...(Object.keys(policies).length > 0 && { policies }),
+    ...chosenPolicies(config, flags),
     ...wishes(flags),
   };
 }

@@ -5,24 +5,18 @@ import {
   SweepSchedules,
   type SweepTimes,
 } from 'temporal-file-conversion/client';
-import {
-  type ConversionParameters,
-  defined,
-  type OnExisting,
-  type ResultCheck,
-  type Unconvertible,
-} from 'temporal-file-conversion/job';
+import { type ConversionParameters, defined, type OnExisting, type Unconvertible } from 'temporal-file-conversion/job';
 import { batchFolder, folderUri, requireFolder } from '../../batch/batch-folder';
 import { checkName, defaultName } from '../../batch/settings';
 import { makeStateFolders } from '../../allowed';
 import type { CommandContext } from '../../command-context';
 import { CommandError, explaining } from '../../command-error';
-import { chosenPolicies } from '../../config/load-config';
+import { chosenPolicies, type PolicyFlags } from '../../config/load-config';
 import { settleFormat } from '../../formats/check';
 import { isEncrypting } from '../../keys/encryption-settings';
 import { withTemporal } from '../../stack/open-temporal';
 
-export interface CreateFlags {
+export interface CreateFlags extends Pick<PolicyFlags, 'check'> {
   /** Milliseconds. */
   every?: number;
   cron?: string;
@@ -43,7 +37,6 @@ export interface CreateFlags {
   /** Milliseconds. */
   settled?: number;
   onExisting?: OnExisting;
-  check?: ResultCheck;
   unconvertible?: Unconvertible;
   maxVcredits?: number;
   notify?: string;
@@ -62,7 +55,6 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
   checkName(name);
   const app = flags.app ?? config.values.defaultApp;
   const extension = await settleFormat(context, app, { to: flags.to });
-  const policies = chosenPolicies(config, defined({ check: flags.check }));
   // Its sweeps leave their reports there.
   await makeStateFolders(context);
   return withTemporal(context, async ({ client, taskQueue, uiUrl }) => {
@@ -86,7 +78,7 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
       overlap: flags.overlap,
       notify: flags.notify,
       onExisting: flags.onExisting ?? config.values.policies.onExisting,
-      policies: Object.keys(policies).length > 0 ? policies : undefined,
+      ...chosenPolicies(config, flags),
       uiUrl,
     });
     const taken = ({ message }: ScheduleTakenError) =>

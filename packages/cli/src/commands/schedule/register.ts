@@ -9,7 +9,7 @@ import {
   group,
   maxVcreditsOption,
   notifyOption,
-  checkOption,
+  policyOptions,
   onExistingOption,
   parameterOption,
   templateOption,
@@ -66,7 +66,7 @@ export function addSchedule(program: Command, act: Act): void {
       movedTo,
     )
     .addOption(onExistingOption('when a result exists that no run wrote'))
-    .addOption(checkOption)
+    .addOption(policyOptions.check)
     .option(...maxVcreditsOption)
     .addOption(unconvertibleOption)
     .addOption(notifyOption)

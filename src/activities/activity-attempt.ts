@@ -13,17 +13,8 @@ import { AcknowledgedHeartbeat } from './acknowledged-heartbeat';
 import type { ResultChecks } from '../checks/result-checks';
 import type { AppNotices } from './app-notices';
 import type { AppSlots, WaitSlots } from './app-slots';
-import {
-  toFailure,
-  endedByRateLimit,
-  isPaid,
-  isUnreadable,
-  parkReasonOf,
-  saysMissing,
-  withAdvice,
-  type FailureContext,
-  type MissingAnswers,
-} from './failure';
+import { toFailure, endedByRateLimit, isUnreadable, parkReasonOf, saysMissing, withAdvice } from './failure';
+import { isPaid, type FailureContext, type MissingAnswers } from './failure-context';
 import { readRetryPauses, type ConversionTimes } from './pauses';
 import { KnownRefusalError, type Probe, type RefusalWatch } from './refusal-watch';
 import type { WorkerMetrics } from './worker-metrics';

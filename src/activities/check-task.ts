@@ -1,17 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApplicationFailure } from '@temporalio/common';
-import { lookUpErrorCode, type ErrorClass } from '../contract/error-codes';
+import { lookUpErrorCode } from '../contract/error-codes';
 import type { TaskSnapshot } from '../http/conversion-api';
-import {
-  failureCodes,
-  type CheckTaskInput,
-  type CheckTaskResult,
-  type JobReaction,
-  type TaskReport,
-} from '../shared/activities';
+import { failureCodes, type CheckTaskInput, type CheckTaskResult, type TaskReport } from '../shared/activities';
 import { defined } from '../shared/defined';
 import { runAttempt, type ActivityDependencies } from './activity-attempt';
-import { build, withAdvice, type FailureContext } from './failure';
+import { build, withAdvice } from './failure';
+import type { FailureContext } from './failure-context';
+import { reactionToTask } from './reactions';
 import { firstCheckDelayMs, kindOf, nextCheckDelayMs, withinDeadlineMs } from './pauses';
 
 /** Waits up to this long keep their slot: a retry by the server costs more and comes up to a second late. */
@@ -108,21 +104,11 @@ export function reportTask(snapshot: TaskSnapshot, taskId: string, context: Fail
 export function taskFailure(error: { code: string; message: string }, context: FailureContext): ApplicationFailure {
   const known = lookUpErrorCode(error.code);
   const parksRefused = known?.refusesAccount === true && context.parking?.parksRefused === true;
-  const reactions: Record<ErrorClass, JobReaction> = {
-    caller: 'fail',
-    input: 'fail',
-    account: parksRefused ? 'park' : 'fail',
-    credits: 'park',
-    rate: 'submitAgain',
-    chain: 'uploadAgain',
-    expired: 'uploadAgain',
-    server: 'submitAgain',
-  };
   return build(context, {
     origin: 'task',
     code: error.code,
     message: withAdvice(`the conversion failed with ${error.code}: ${error.message}`, error.code, context),
-    reaction: known === undefined ? 'fail' : reactions[known.class],
+    reaction: known === undefined ? 'fail' : reactionToTask(known.class, parksRefused),
     parkedFor: known?.class === 'credits' ? 'credits' : parksRefused ? 'account' : undefined,
     unlisted: known === undefined,
   });

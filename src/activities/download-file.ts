@@ -5,7 +5,7 @@ import { hasAny } from '../shared/warnings';
 import { suspectSuffix } from '../storage/file-name';
 import type { Stores } from '../storage/stores';
 import { runAttempt, type ActivityDependencies } from './activity-attempt';
-import { maxUnreadableAnswers } from './failure';
+import { maxUnreadableAnswers } from './reactions';
 import { assertSeen, assertUnchanged, planDestination } from './job-destination';
 
 /** Longer than workers that share an allowance wait for each other, and than most windows. */

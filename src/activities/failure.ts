@@ -3,66 +3,21 @@ import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from
 import { RefusedPlanError } from '../batch/plan/findings';
 import { RunFileError } from '../batch/run-files';
 import { CheckNotRunError, CheckUnavailableError } from '../checks/errors';
-import { endpoints } from '../contract/endpoints';
-import { adviceOfOthers, lookUpErrorCode, type ErrorClass } from '../contract/error-codes';
+import { adviceOfOthers, lookUpErrorCode } from '../contract/error-codes';
 import { ConversionApiError, isClientErrorCode } from '../http/errors';
 import { TokenUnreadableError } from '../http/token-source';
 import { NoticeNotSentError } from '../notices/send-notice';
-import {
-  failureCodes,
-  type ActivityFailureDetails,
-  type FailureOrigin,
-  type JobReaction,
-  type Parking,
-} from '../shared/activities';
+import { failureCodes, type ActivityFailureDetails, type FailureOrigin, type JobReaction } from '../shared/activities';
 import { defined } from '../shared/defined';
 import type { ParkReason } from '../shared/job';
-import type { NoticeType } from '../shared/notices';
 import { systemErrorCode } from '../shared/system-error';
 import { StorageError } from '../storage/errors';
 import { SlotsTakenError } from './app-slots';
+import { isPaid, type FailureContext } from './failure-context';
 import { nextPauseMs, withinDeadlineMs, type RetryPauses } from './pauses';
+import { classOf, isGone, maxUnreadableAnswers, orderedWaitOf, reactionTo } from './reactions';
 import { KnownRefusalError } from './refusal-watch';
 import { shortCause, shortStack } from './short-error';
-
-export interface FailureContext {
-  step: 'upload' | 'submit' | 'check' | 'download' | 'batch' | 'plan';
-  app: string;
-  attempt: number;
-  /** Attempts refused by a rate limit so far, including this one if it is. Default: 1. */
-  refusals?: number;
-  /** Backoff between failed attempts. Default: the server's retry policy. */
-  pauses?: RetryPauses | undefined;
-  /** Requests sent by all attempts so far. */
-  requests: number;
-  taskId?: string;
-  /** Of the job. Default: it is not parked, and a refused account fails it. */
-  parking?: Parking | undefined;
-  /** Pause of a parked job until the next probe. Default: as after other failures. */
-  probeAfterMs?: number | undefined;
-  callback?: boolean;
-  /** The task id is only a hint; the service may not know it. */
-  taskIsHint?: boolean;
-  /** A request that must not be repeated may have run. */
-  sentUnrepeatable?: boolean;
-  /** Size of the file for the destination, where known. */
-  neededBytes?: number | undefined;
-  afterReset?: boolean;
-  /** The service refused the token, and the next attempt may send another one. */
-  mayHaveOtherToken?: boolean | undefined;
-  /** Consecutive attempts with an unreadable response, if this one has one. Default: 1. */
-  unreadableInARow?: number;
-  /** Consecutive answers that the accepted task, or its result, is missing, if this one is. Default: the first. */
-  missing?: MissingAnswers | undefined;
-  /** An earlier run of the job submitted the task. */
-  isEarlierTask?: boolean;
-  /** Milliseconds left until the activity's deadline. Default: unlimited. */
-  leftMs?: () => number;
-  /** Of a plan: see `NoticeWishes`. */
-  notifies?: readonly NoticeType[] | undefined;
-  /** Milliseconds since the epoch by the Temporal server's clock. Default: this machine's clock. */
-  serverNow?: () => number;
-}
 
 /** An earlier attempt sent a request that must not be repeated, and its outcome was not recorded. */
 export class UnknownSubmitError extends Error {
@@ -74,16 +29,10 @@ export class UnknownSubmitError extends Error {
 }
 
 const usualPauses: RetryPauses = { initialMs: 1_000, maximumMs: 60_000 };
-/** After this many consecutive unreadable responses, the peer is assumed not to be the conversion service. */
-export const maxUnreadableAnswers = 5;
 /** Of a plan, which asks nobody but its files: more attempts would hide what is wrong for a day. */
 const mostSurprises = 4;
 /** Long enough for a token that is being written. */
 const otherTokenPauseMs = 1_000;
-/** Fewer answers may come from one node of the service that lags behind or restarts. */
-const leastMissingAnswers = 4;
-const leastMissingMs = 60_000;
-
 /**
  * Maps any error of an activity to a failure for Temporal and the workflow; no other code does this. Its type is the
  * document's error code or one of ours, its first detail `ActivityFailureDetails`. Cancellation passes through.
@@ -147,12 +96,6 @@ export function isUnreadable(error: unknown): boolean {
   return error instanceof ConversionApiError && error.code === 'UNREADABLE_RESPONSE';
 }
 
-/** Successive answers that a task or its result is missing: how many, and since when (milliseconds since the epoch). */
-export interface MissingAnswers {
-  answers: number;
-  since: number;
-}
-
 /** Whether the service answered that it has no such task, or no such result. */
 export function saysMissing(error: unknown): boolean {
   const known = error instanceof ConversionApiError ? lookUpErrorCode(error.code)?.class : undefined;
@@ -188,7 +131,7 @@ function fromApiError(error: ConversionApiError, context: FailureContext): Error
   }
   const parkedFor = parkReasonOf(error, context);
   if (parkedFor !== undefined) return park(parkedFor, { ...base, message }, context);
-  return build(context, { ...base, message, ...reactionTo(error, known, context) });
+  return build(context, { ...base, message, ...reactionTo(error, context) });
 }
 
 /** What a job waits for, parked, that the service has refused so; undefined: it does something else about it. */
@@ -198,75 +141,6 @@ export function parkReasonOf({ code }: ConversionApiError, context: FailureConte
   if (known?.class === 'credits' && context.step !== 'check') return 'credits';
   const isParked = known?.refusesAccount === true && (isPaid(context) || context.parking?.parksRefused === true);
   return isParked && !context.mayHaveOtherToken ? 'account' : undefined;
-}
-
-/** What to do about an error that leaves no outcome open, by the class of its code. */
-function reactionTo(
-  error: ConversionApiError,
-  known: ReturnType<typeof lookUpErrorCode>,
-  context: FailureContext,
-): Pick<FailureParts, 'reaction' | 'expected' | 'delayMs' | 'orderedWaitMs'> & { message?: string } {
-  const isFile = error.endpoint === endpoints.downloadUrlGet;
-  const orderedWaitMs = orderedWaitOf(error);
-  switch (classOf(error)) {
-    case 'rate': {
-      const delayMs = orderedWaitMs ?? (context.pauses && nextPauseMs(context.pauses, context.refusals ?? 1));
-      return { reaction: 'retry', expected: true, delayMs, orderedWaitMs };
-    }
-    case 'transient':
-      return { reaction: 'retry', delayMs: orderedWaitMs, orderedWaitMs };
-    case 'credits':
-      return { reaction: 'retry' };
-    case 'chain':
-    case 'expired':
-      if (isPaid(context)) return { reaction: reactionToMissing(error, context) };
-      return { reaction: context.step === 'submit' ? 'uploadAgain' : 'fail' };
-    case 'server':
-      // A task that completed with this error was not charged; the workflow limits the resubmissions.
-      return { reaction: context.step === 'submit' ? 'submitAgain' : 'retry', delayMs: orderedWaitMs, orderedWaitMs };
-    case 'unreadable': {
-      // The service keeps the result, and a later run of the job can fetch it; each attempt transfers the file again.
-      const hopeless = (isFile || !isPaid(context)) && (context.unreadableInARow ?? 1) >= maxUnreadableAnswers;
-      const reaction = hopeless ? 'fail' : 'retry';
-      if (isFile) return { reaction };
-      const advice = `Check that the base URL of app ${context.app} is the conversion service's (\`fileconv config show\`).`;
-      return { reaction, message: `${error.message} ${advice}` };
-    }
-    case 'caller':
-    case 'account':
-    case 'final':
-      // An operator can fix this, and the paid conversion then continues by itself.
-      return { reaction: isPaid(context) ? 'retry' : 'fail' };
-    case 'input':
-      return { reaction: 'fail' };
-  }
-}
-
-/** The service has accepted the conversion: only its final answer about the task, or the deadline, ends the job. */
-export function isPaid({ step }: Pick<FailureContext, 'step'>): boolean {
-  return step === 'check' || step === 'download';
-}
-
-/**
- * One such answer about an accepted task may be wrong a moment later, and a task that is given up is paid for in vain. So
- * only several, over some time, count. Even then the task stays the job's own, and a later run asks for it once more.
- */
-function reactionToMissing({ code, endpoint }: ConversionApiError, context: FailureContext): JobReaction | 'retry' {
-  // At the bytes, the connector is the link's, and each attempt asks for a new link.
-  const isOfLink = endpoint === endpoints.downloadUrlGet && code.endsWith('_DEPENDENT_TASK');
-  if (code === 'NOT_READY_DEPENDENT_TASK' || isOfLink || !isGone(context)) return 'retry';
-  return context.isEarlierTask === true ? 'taskLost' : 'fail';
-}
-
-function isGone({ missing, pauses, serverNow = Date.now }: FailureContext): boolean {
-  if (missing === undefined || missing.answers < leastMissingAnswers) return false;
-  // Shorter retries ask as often in less time.
-  return serverNow() - missing.since >= Math.min(leastMissingMs, pauses?.maximumMs ?? leastMissingMs);
-}
-
-/** Ignores a RETRY-AFTER of 0, because the Temporal server takes a delay of 0 as the end of the attempts. */
-function orderedWaitOf({ retryAfterSeconds }: ConversionApiError): number | undefined {
-  return retryAfterSeconds ? retryAfterSeconds * 1_000 : undefined;
 }
 
 /** The activity of a job that is parked for this repeats itself; any other parks the job. */
@@ -291,29 +165,6 @@ function outcomeUnknown(context: FailureContext, reason: string, parts: Partial<
 function unknown(context: FailureContext, message: string, parts: Partial<FailureParts>): ApplicationFailure {
   const { outcomeUnknown: code } = failureCodes;
   return build(context, { ...parts, code, unlisted: false, message, reaction: 'outcomeUnknown' });
-}
-
-/** By the code or, for one that is not listed, by the HTTP status. */
-function classOf(error: ConversionApiError): ErrorClass | 'transient' | 'unreadable' | 'final' {
-  const known = lookUpErrorCode(error.code);
-  if (known) return known.class;
-  switch (error.code) {
-    case 'RATE_LIMIT_WAIT':
-      return 'rate';
-    case 'SERVICE_UNREACHABLE':
-    case 'CONNECTION_LOST':
-    case 'REQUEST_TIMEOUT':
-    case 'REQUEST_ABORTED':
-    case 'FILE_CHANGED':
-      return 'transient';
-    case 'UNREADABLE_RESPONSE':
-      return 'unreadable';
-    default: {
-      const status = error.httpStatus ?? 0;
-      if (status === 429) return 'rate';
-      return status >= 500 || status === 408 ? 'transient' : 'final';
-    }
-  }
 }
 
 function fromStorageError(error: StorageError, context: FailureContext): ApplicationFailure {

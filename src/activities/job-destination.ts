@@ -4,7 +4,7 @@ import type { ConversionJobInput, OnExisting } from '../shared/job';
 import { StorageError } from '../storage/errors';
 import type { DestinationPlan } from '../storage/file-store';
 import type { Stores } from '../storage/stores';
-import type { FailureContext } from './failure';
+import type { FailureContext } from './failure-context';
 import { soonTaken } from './pauses';
 
 interface JobDestination {

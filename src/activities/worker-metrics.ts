@@ -12,7 +12,7 @@ import {
   type MetricDefinition,
 } from '../shared/metrics';
 import { conversionJobType } from '../shared/names';
-import type { FailureContext } from './failure';
+import type { FailureContext } from './failure-context';
 
 type Instruments = ReturnType<typeof createInstruments>;
 

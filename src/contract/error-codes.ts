@@ -37,19 +37,54 @@ interface ErrorCodeRow {
 
 const checkBaseUrl = "Check that the base URL of app [APP] is the service's (`fileconv config show`).";
 
-const adviceOfClass: Partial<Record<ErrorClass, string>> = {
-  caller: "Correct the job's input and start it again.",
-  input: 'Check the file, or choose another format (`fileconv formats`).',
-  account: 'Check the account, the App ID and the token of app [APP] (`fileconv config show`).',
-  credits: 'Add vCredits to the account of app [APP].',
-  chain: 'The service no longer has the upload: start the job again from the file.',
-  server: "Try again later; if it goes on, tell the service's operator.",
+/** What a person can do about the errors of a class: about one job, unless it waits by itself, and about the files of a batch. */
+export const errorClasses: Readonly<Record<ErrorClass, { what: string; advice?: string; adviceOfBatch: string }>> = {
+  caller: {
+    what: 'The service refused the request',
+    advice: "Correct the job's input and start it again.",
+    adviceOfBatch: 'Correct the row of the manifest, or the option, that the message names.',
+  },
+  input: {
+    what: "The service can't convert this file to this format",
+    advice: 'Check the file, or choose another format (`fileconv formats`).',
+    adviceOfBatch: 'Check the file, or choose another format (`fileconv formats`).',
+  },
+  account: {
+    what: 'The account or the app does not allow it',
+    advice: 'Check the account, the App ID and the token of app [APP] (`fileconv config show`).',
+    adviceOfBatch: 'Check the account, the App ID and the token of the app profile (`fileconv config show`).',
+  },
+  credits: {
+    what: 'The account had too few vCredits until the deadline of parked jobs',
+    advice: 'Add vCredits to the account of app [APP].',
+    adviceOfBatch:
+      "Add vCredits to the app's account. Next time, jobs that still wait continue at once with `fileconv app ready`.",
+  },
+  rate: {
+    what: 'The limit of requests held the job up for too long',
+    adviceOfBatch: 'Try again later, or with a smaller window.',
+  },
+  chain: {
+    what: 'The service no longer had an earlier step of the job',
+    advice: 'The service no longer has the upload: start the job again from the file.',
+    adviceOfBatch: 'Try again: the file is uploaded again.',
+  },
+  expired: {
+    what: 'The converted file had expired at the service before it was fetched',
+    adviceOfBatch: 'Try again: the file is converted again, and charged again.',
+  },
+  server: {
+    what: 'The service failed, also when it was asked again',
+    advice: "Try again later; if it goes on, tell the service's operator.",
+    adviceOfBatch:
+      'Failed conversions are not charged. Try again later; if it is always the same files, tell whoever runs the service.',
+  },
 };
 /** For a code that is not listed. */
 export const adviceOfOthers = "The code is not a documented one: ask the service's operator.";
 
 function row(httpStatus: number, errorClass: ErrorClass, message: string, provesNothingRan = true): ErrorCodeRow {
-  const advice = adviceOfClass[errorClass];
+  const { advice } = errorClasses[errorClass];
   return { httpStatus, class: errorClass, message, provesNothingRan, ...(advice !== undefined && { advice }) };
 }
 

@@ -8,7 +8,8 @@ import {
 } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import { z } from 'zod';
-import { toFailure, UnknownAppError, type FailureContext } from '../../src/activities/failure';
+import { toFailure, UnknownAppError } from '../../src/activities/failure';
+import type { FailureContext } from '../../src/activities/failure-context';
 import { taskFailure } from '../../src/activities/check-task';
 import { endpoints, type Endpoint } from '../../src/contract/endpoints';
 import { errorCodes } from '../../src/contract/error-codes';

@@ -126,7 +126,7 @@ function wrongs(raw: string, code: number | null): string[] {
 
 it('those are all the commands', () => {
   // Some start what they interrupt, and are interrupted in tests of their own; the others ask a stack that the console has not.
-  const others = ['up', 'service', 'down', 'status', 'logs', 'open', 'completion', 'complete'];
+  const others = ['up', 'service', 'down', 'status', 'logs', 'open', 'init', 'completion', 'complete'];
   const names = commandNames();
   const covered = names.filter((name) => lines.some((line) => `${line} `.startsWith(`${name} `)));
   expect(names.filter((name) => !covered.includes(name) && !others.includes(name))).toEqual([]);

@@ -1,4 +1,4 @@
-import { lookUpErrorCode } from '../../contract/error-codes';
+import { errorClasses, lookUpErrorCode, type ErrorClass } from '../../contract/error-codes';
 
 /** What an error code means to the user of a batch, and what to do before a retry. Commands are in backticks. */
 export interface Advice {
@@ -8,25 +8,27 @@ export interface Advice {
 
 /** By the code, if there is specific advice for it, else by its class. */
 export function adviceOn(code: string): Advice {
-  const kind = /^HTTP_\d+$/.test(code) ? 'UNREADABLE_RESPONSE' : `class:${lookUpErrorCode(code)?.class ?? ''}`;
-  return advice.get(code) ?? advice.get(kind) ?? unknown;
+  const told = advice.get(/^HTTP_\d+$/.test(code) ? 'UNREADABLE_RESPONSE' : code);
+  const errorClass = lookUpErrorCode(code)?.class ?? classOfOurs.get(code);
+  if (told || errorClass === undefined) return told ?? unknown;
+  const { what, adviceOfBatch: toDo } = errorClasses[errorClass];
+  return { what, toDo };
 }
+
+/** Codes of ours that mean the same as a class of the document's. */
+const classOfOurs = new Map<string, ErrorClass>([
+  ['INVALID_JOB', 'caller'],
+  ['INVALID_REQUEST', 'caller'],
+  ['RATE_LIMIT_WAIT', 'rate'],
+]);
 
 const unknown: Advice = {
   what: 'An error that this version does not know',
   toDo: 'The message below is told as it came. Look at one of the jobs in the Temporal UI before trying again.',
 };
 
-/** Codes, and classes of codes | what they mean | what to do. */
+/** Codes | what they mean | what to do. */
 const table = [
-  'class:caller INVALID_JOB INVALID_REQUEST | The service refused the request | Correct the row of the manifest, or the option, that the message names.',
-  "class:input | The service can't convert this file to this format | Check the file, or choose another format (`fileconv formats`).",
-  'class:account | The account or the app does not allow it | Check the account, the App ID and the token of the app profile (`fileconv config show`).',
-  "class:credits | The account had too few vCredits until the deadline of parked jobs | Add vCredits to the app's account. Next time, jobs that still wait continue at once with `fileconv app ready`.",
-  'class:rate RATE_LIMIT_WAIT | The limit of requests held the job up for too long | Try again later, or with a smaller window.',
-  'class:chain | The service no longer had an earlier step of the job | Try again: the file is uploaded again.',
-  'class:expired | The converted file had expired at the service before it was fetched | Try again: the file is converted again, and charged again.',
-  'class:server | The service failed, also when it was asked again | Failed conversions are not charged. Try again later; if it is always the same files, tell whoever runs the service.',
   'EMPTY_FILE SOURCE_EMPTY | The file is empty | Put the whole file in its place, or take it out of the batch.',
   'FAILED_CONVERT | The service could not convert the file | Open the file: it may be damaged, protected by a password, or of another format than its name says. Repair it or save it again.',
   'INVALID_FORMAT | The service does not know the format | Choose one that `fileconv formats` lists.',

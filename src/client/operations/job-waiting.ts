@@ -188,7 +188,12 @@ export function waitingOfCode(code: string, app: string | undefined): Waiting | 
       return { reason: 'person', waitsFor: `the account${named} to be accepted`, next: ready('When that is fixed') };
     case 'server':
       return service;
-    default:
+    // It is tried again, or has ended.
+    case 'caller':
+    case 'input':
+    case 'chain':
+    case 'expired':
+    case undefined:
       return /^HTTP_5\d\d$/.test(code) ? service : undefined;
   }
 }

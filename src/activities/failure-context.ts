@@ -1,0 +1,54 @@
+import type { Parking } from '../shared/activities';
+import type { NoticeType } from '../shared/notices';
+import type { RetryPauses } from './pauses';
+
+/** What is known where an activity fails. */
+export interface FailureContext {
+  step: 'upload' | 'submit' | 'check' | 'download' | 'batch' | 'plan';
+  app: string;
+  attempt: number;
+  /** Attempts refused by a rate limit so far, including this one if it is. Default: 1. */
+  refusals?: number;
+  /** Backoff between failed attempts. Default: the server's retry policy. */
+  pauses?: RetryPauses | undefined;
+  /** Requests sent by all attempts so far. */
+  requests: number;
+  taskId?: string;
+  /** Of the job. Default: it is not parked, and a refused account fails it. */
+  parking?: Parking | undefined;
+  /** Pause of a parked job until the next probe. Default: as after other failures. */
+  probeAfterMs?: number | undefined;
+  callback?: boolean;
+  /** The task id is only a hint; the service may not know it. */
+  taskIsHint?: boolean;
+  /** A request that must not be repeated may have run. */
+  sentUnrepeatable?: boolean;
+  /** Size of the file for the destination, where known. */
+  neededBytes?: number | undefined;
+  afterReset?: boolean;
+  /** The service refused the token, and the next attempt may send another one. */
+  mayHaveOtherToken?: boolean | undefined;
+  /** Consecutive attempts with an unreadable response, if this one has one. Default: 1. */
+  unreadableInARow?: number;
+  /** Consecutive answers that the accepted task, or its result, is missing, if this one is. Default: the first. */
+  missing?: MissingAnswers | undefined;
+  /** An earlier run of the job submitted the task. */
+  isEarlierTask?: boolean;
+  /** Milliseconds left until the activity's deadline. Default: unlimited. */
+  leftMs?: () => number;
+  /** Of a plan: see `NoticeWishes`. */
+  notifies?: readonly NoticeType[] | undefined;
+  /** Milliseconds since the epoch by the Temporal server's clock. Default: this machine's clock. */
+  serverNow?: () => number;
+}
+
+/** Successive answers that a task or its result is missing: how many, and since when (milliseconds since the epoch). */
+export interface MissingAnswers {
+  answers: number;
+  since: number;
+}
+
+/** The service has accepted the conversion: only its final answer about the task, or the deadline, ends the job. */
+export function isPaid({ step }: Pick<FailureContext, 'step'>): boolean {
+  return step === 'check' || step === 'download';
+}

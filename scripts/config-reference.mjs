@@ -83,15 +83,20 @@ function rowsOf(prefix, keys) {
   return Object.entries(keys).map(([name, { description, shown, absent, default: fixed, see }]) => {
     const key = prefix + name;
     const variable = `FILECONV_${key.replaceAll('.', '_').toUpperCase()}`.replace('_NAME_', '_<NAME>_');
-    const cells = [`\`${key}\``, isPath(name) ? 'path' : shown, absent ?? spelt(fixed), `\`${variable}\``];
+    const cells = [
+      `\`${key}\``,
+      isPath(name) ? 'path' : shown,
+      absent ?? spelt(fixed, name.endsWith('_bytes')),
+      `\`${variable}\``,
+    ];
     return `| ${[...cells, description + (see ? `; see ${see}` : '')].join(' | ')} |`.replaceAll('|  |', '| |');
   });
 }
 
 /** As TOML has it; of sizes what a person reads, too. */
-function spelt(value) {
+function spelt(value, isBytes) {
   if (value === undefined) return '';
   const units = { GiB: 1024 ** 3, MiB: 1024 ** 2 };
-  const unit = Object.keys(units).find((each) => typeof value === 'number' && value >= units[each]);
+  const unit = isBytes && Object.keys(units).find((each) => value >= units[each]);
   return `\`${JSON.stringify(value)}\`${unit ? `, ${value / units[unit]} ${unit}` : ''}`;
 }

@@ -42,6 +42,9 @@ export class RunFileError extends Error {
   }
 }
 
+/** A field that a schema lacked would be lost when a line is read. */
+type Fields<Line> = Record<keyof Line, z.ZodType>;
+
 const sourceContent = z.object({ bytes: z.number(), sha256: z.string(), stamp: z.string().exactOptional() });
 const outputFile = z.object({ uri: z.string(), name: z.string(), bytes: z.number(), sha256: z.string() });
 
@@ -56,7 +59,7 @@ export const earlierSchema = z.object({
   delivered: marked.exactOptional(),
   suspect: marked.exactOptional(),
   possiblyChargedExtra: z.int().positive().exactOptional(),
-}) satisfies z.ZodType<EarlierRuns>;
+} satisfies Fields<EarlierRuns>) satisfies z.ZodType<EarlierRuns>;
 
 export const doneSchema = z.object({
   source: sourceContent,
@@ -66,7 +69,7 @@ export const doneSchema = z.object({
   possiblyChargedExtra: z.int().positive().exactOptional(),
   warnings: z.record(z.string(), z.string()).exactOptional(),
   missing: marked.exactOptional(),
-}) satisfies z.ZodType<DoneBefore>;
+} satisfies Fields<DoneBefore>) satisfies z.ZodType<DoneBefore>;
 
 export const statusSchema = z.enum(['succeeded', 'failed', 'suspect', 'skipped', 'cancelled']);
 
@@ -99,7 +102,7 @@ const resultSchema = z.object({
   item: z.int().positive(),
   ...outcome,
   kept: marked.exactOptional(),
-}) satisfies z.ZodType<BatchItemResult>;
+} satisfies Fields<BatchItemResult>) satisfies z.ZodType<BatchItemResult>;
 
 /** They were checked when the run was planned. */
 const parametersSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
@@ -108,20 +111,20 @@ export const optionsSchema = z.object({
   output: z.string(),
   input: z.string().exactOptional(),
   parameters: parametersSchema.exactOptional(),
-}) satisfies z.ZodType<ConversionOptions>;
+} satisfies Fields<ConversionOptions>) satisfies z.ZodType<ConversionOptions>;
 
 export const refusedSchema = z.object({
   code: z.string(),
   message: z.string(),
   isSkipped: marked.exactOptional(),
   isUnclear: marked.exactOptional(),
-}) satisfies z.ZodType<Refusal>;
+} satisfies Fields<Refusal>) satisfies z.ZodType<Refusal>;
 
 export const seenSchema = z.object({
   stamp: z.string(),
   source: sourceContent.exactOptional(),
   times: z.int().positive().exactOptional(),
-}) satisfies z.ZodType<Sighting>;
+} satisfies Fields<Sighting>) satisfies z.ZodType<Sighting>;
 
 export const itemSchema = z.object({
   item: z.int().positive(),
@@ -138,7 +141,7 @@ export const itemSchema = z.object({
   seen: seenSchema.exactOptional(),
   done: doneSchema.exactOptional(),
   before: z.object({ ...doneSchema.shape, options: optionsSchema }).exactOptional(),
-}) satisfies z.ZodType<BatchItem>;
+} satisfies Fields<BatchItem>) satisfies z.ZodType<BatchItem>;
 
 /** A line of `manifest.jsonl`. @throws an error that says what is wrong with the line. */
 export const parseBatchItem = parserOf<BatchItem>(itemSchema);

@@ -294,7 +294,7 @@ function section<Shape extends z.ZodRawShape>(description: string, shape: Shape)
 }
 
 function limitSchema({ key, description, default: byDefault, least = 1, most, absent }: Limit) {
-  const whole = most === undefined ? bytes(least) : integer(least, most);
+  const whole = key.endsWith('_bytes') ? bytes(least) : integer(least, most ?? Number.MAX_SAFE_INTEGER);
   const type = most === undefined && key.endsWith('_seconds') ? seconds() : whole;
   return type.prefault(byDefault).meta({ description, ...(absent !== undefined && { absent }) });
 }

@@ -13,7 +13,7 @@ export interface Limit {
   readonly default: number;
   /** Default 1. */
   readonly least?: number;
-  /** Without it the key takes any number of bytes, or of seconds with a fraction. */
+  /** Without it, any number; of seconds also with a fraction. */
   readonly most?: number;
   /** What the default is, when it is not the same everywhere. */
   readonly absent?: string;

@@ -2,7 +2,18 @@ import { chmod, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { spawn } from 'node:child_process';
 import packageJson from '../../../package.json';
-import { commandEnv, fileconv, filesBelow, linesOf, mainFile, newFolder, parseJson, removeFolders } from './fileconv';
+import {
+  commandEnv,
+  commandNames,
+  fileconv,
+  filesBelow,
+  linesOf,
+  mainFile,
+  newFolder,
+  parseJson,
+  removeFolders,
+} from './fileconv';
+import { linesToInterrupt, needsNoTemporal, needsTemporal, notInterrupted } from './lines-of-commands';
 
 const commands = [[], ['up'], ['convert'], ['formats'], ['worker'], ['service'], ['config'], ['config', 'show']];
 
@@ -24,6 +35,14 @@ describe('help', () => {
     const ended = await fileconv(['--version'], { cwd: folder });
     expect(ended).toMatchObject({ code: 0, stdout: `${packageJson.version}\n`, stderr: '' });
   });
+});
+
+it.each([
+  ['Ctrl-C', linesToInterrupt, notInterrupted],
+  ['Temporal that is away', needsTemporal.map(([line]) => line), needsNoTemporal],
+])('each command is tried with %s', (_what, lines, others) => {
+  const covered = (name: string) => lines.some((line) => `${line} `.startsWith(`${name} `));
+  expect(commandNames().filter((name) => !covered(name) && !others.test(name))).toEqual([]);
 });
 
 describe('--param', () => {

@@ -2,7 +2,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../../test/support/until';
-import { commandNames, newFolder, removeFolders } from './fileconv';
+import { newFolder, removeFolders } from './fileconv';
+import { linesToInterrupt as lines } from './lines-of-commands';
 import { escape, hasReplacedShell, hasScript, lineOfCursor, openTerminal, screenOf } from './pseudo-terminal';
 import { startStack, type RunningStack } from './running-stack';
 import { noisyPng } from './samples';
@@ -11,50 +12,6 @@ import { noisyPng } from './samples';
 
 const onTerminal = hasScript ? describe : describe.skip;
 jest.setTimeout(600_000);
-
-/** A command line of each command. The batch `nightly` is under way from the first of them on. */
-const lines = [
-  'convert one.png --to gif',
-  'batch run many --from png --to gif --out out --name nightly --window 1',
-  'batch run many --to gif --out dry --dry-run',
-  'batch status nightly',
-  'batch watch nightly',
-  'batch list',
-  'batch report nightly',
-  'batch retry nightly',
-  'batch pause nightly',
-  'batch resume nightly',
-  'batch window nightly 2',
-  'batch cancel nothing',
-  'schedule create --every 1h --from many --to gif --out out --name hourly',
-  'schedule list',
-  'schedule pause hourly',
-  'schedule resume hourly',
-  'schedule trigger hourly',
-  'schedule delete hourly',
-  'job list',
-  'job show nothing',
-  'job watch nothing',
-  'job cancel nothing',
-  'job retry nothing',
-  'namespace init',
-  'app ready',
-  'doctor',
-  'formats',
-  'formats png',
-  'config show',
-  'config allow',
-  'service check',
-  'service apps list',
-  'service apps add guest',
-  'service tasks list',
-  'service credits show',
-  'service credits set guest 5',
-  'service credits add guest 5',
-  'worker',
-  'callbacks',
-  'codec-server',
-];
 
 onTerminal('Ctrl-C on a terminal of 60 columns', () => {
   let stack: RunningStack;
@@ -123,11 +80,3 @@ function wrongs(raw: string, code: number | null): string[] {
   if (code === null) found.push('ended by nothing');
   return found;
 }
-
-it('those are all the commands', () => {
-  // Some start what they interrupt, and are interrupted in tests of their own; the others ask a stack that the console has not.
-  const others = ['up', 'service', 'down', 'status', 'logs', 'open', 'init', 'completion', 'complete'];
-  const names = commandNames();
-  const covered = names.filter((name) => lines.some((line) => `${line} `.startsWith(`${name} `)));
-  expect(names.filter((name) => !covered.includes(name) && !others.includes(name))).toEqual([]);
-});

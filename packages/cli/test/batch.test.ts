@@ -88,6 +88,18 @@ describe('batch run --dry-run', () => {
   });
 });
 
+it('with --quiet tells what failed, and nothing of a success', async () => {
+  const cwd = await folderWithPictures(2);
+  const run = () => batch(cwd, 'run', ...toGif('quiet'), '--quiet');
+  await writeFile(path.join(cwd, 'in/p002.png'), noisyPng(8).subarray(0, 60));
+  const failed = await run();
+  expect(failed).toMatchObject({ code: 1, stdout: '' });
+  expect(failed.stderr).toMatch(/^error: 1 of 2 files failed\. 1 converted\.\n/m);
+  expect(failed.stderr).toContain(path.join(cwd, 'in/p002.png'));
+  await writePicture(cwd, 2);
+  expect(await run()).toMatchObject({ code: 0, stdout: '', stderr: '' });
+});
+
 it('--runs names another folder for the runs, which a retry in any folder finds again', async () => {
   const cwd = await folderWithPictures(3);
   await writeFile(path.join(cwd, 'in/p002.png'), '');

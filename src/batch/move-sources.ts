@@ -1,8 +1,10 @@
+import { lstat } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import type { BatchItem, SourceMoves } from '../shared/batch';
 import type { UnmovedSources, BatchItemResult } from '../shared/batch-state';
 import type { MoveSourcesInput } from '../shared/batch-activities';
 import { lastSegment, type SourceContent } from '../shared/job';
+import { shellWord } from '../shared/wording';
 import { leadsInto } from '../storage/confine';
 import { StorageError } from '../storage/errors';
 import { maxNameBytes, numberName } from '../storage/file-name';
@@ -100,7 +102,7 @@ async function moveSource(files: FileStore, fate: Fate, moving: Moving): Promise
   const there = within(folder, relativeTo(from, source));
   await refuseStray(from, source);
   await refuseStray(folder, there);
-  const advice = `To try again: fileconv batch retry ${moving.batch}`;
+  const advice = `To try again: fileconv batch retry ${shellWord(moving.batch)}`;
   const reason =
     end === 'done' ? undefined : [...reasons, `${advice}\n${namedLine}${lastSegment(source)}\n`].join('\n');
   for (let number = 0; number <= maxNumber; number += 1) {
@@ -130,6 +132,13 @@ async function stampIfSame(
     if (!isSame) return undefined;
   }
   return now.stamp;
+}
+
+/** Whether no sweep moves a file: it is a link, or behind one that leads out of the folder. */
+export async function isFixed({ from }: SourceMoves, source: string): Promise<boolean> {
+  if (!isLocal(source)) return false;
+  const found = await lstat(toPath(source)).catch(() => undefined);
+  return found?.isSymbolicLink() === true || !(await leadsInto([toPath(from)], toPath(folderOf(source))));
 }
 
 /** A folder on the way may be a link to another place, whose files are not ours to move. */

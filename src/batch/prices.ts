@@ -1,4 +1,4 @@
-import type { CostEstimate } from '../shared/batch-state';
+import type { BatchItemResult, CostEstimate } from '../shared/batch-state';
 import type { FileStore } from '../storage/file-store';
 import { ledgerFile } from './ledger';
 import type { FormatCount } from './plan/planned-batch';
@@ -28,7 +28,7 @@ export async function estimateVcredits(
   { app, batchFolder, formats, run: own, signal }: Estimating,
 ): Promise<CostEstimate | undefined> {
   const wanted = new Map(formats.map((pair) => [keyOf(pair), { cost: 0, count: 0 }]));
-  let rows = 0;
+  let read = 0;
   for await (const batch of batchesBeside(files, batchFolder)) {
     try {
       const { request } = (await readRequest(files, batch)) ?? {};
@@ -36,9 +36,9 @@ export async function estimateVcredits(
       const runs = (await listRuns(files, batch)).filter(({ folder }) => folder !== own?.folder);
       for (const run of runs.slice(0, mostRuns)) {
         for await (const { item, result } of readRows(files, run, signal)) {
-          if (++rows > mostRows) break;
+          if (++read > mostRows) break;
           const price = wanted.get(keyOf({ input: item.input ?? extensionOf(item.source), output: item.output }));
-          if (!price || result?.status !== 'succeeded' || result.vcredits === undefined) continue;
+          if (!price || !isConverted(result) || result.vcredits === undefined) continue;
           price.cost += result.vcredits;
           price.count += 1;
         }
@@ -47,16 +47,21 @@ export async function estimateVcredits(
       // Whoever runs that batch is told.
       if (!(error instanceof RunFileError)) throw error;
     }
-    if (rows > mostRows) break;
+    if (read > mostRows) break;
   }
   const estimate = { vcredits: 0, from: 0, unknown: 0 };
   for (const pair of formats) {
     const { cost, count } = wanted.get(keyOf(pair)) ?? { cost: 0, count: 0 };
-    if (count === 0) estimate.unknown += pair.rows;
-    else estimate.vcredits += (cost / count) * pair.rows;
+    const rows = pair.rows - (pair.paid ?? 0);
+    if (count === 0) estimate.unknown += rows;
+    else estimate.vcredits += (cost / count) * rows;
   }
   for (const { count } of wanted.values()) estimate.from += count;
   return estimate.from === 0 ? undefined : { ...estimate, vcredits: Math.round(estimate.vcredits) };
+}
+
+function isConverted(result: BatchItemResult | undefined): result is BatchItemResult {
+  return result?.status === 'succeeded' || result?.status === 'suspect';
 }
 
 function keyOf({ input, output }: { input: string; output: string }): string {

@@ -1,7 +1,7 @@
-import type { ConversionOptions, KeptOutcome } from '../shared/batch';
+import type { ConversionOptions, DoneBefore, KeptOutcome } from '../shared/batch';
 import { decideRepetition, type EarlierRuns, type RepetitionRules, type SourceContent } from '../shared/charge';
 import { defined } from '../shared/defined';
-import type { OutputFile } from '../shared/job';
+import { lastSegment, type OutputFile } from '../shared/job';
 import { markOf } from '../shared/job-outcome';
 import { parametersKey } from '../shared/parameters';
 import type { FileStore } from '../storage/file-store';
@@ -98,6 +98,18 @@ export function contentAsDelivered(
   signal?: AbortSignal,
 ): Promise<SourceContent | undefined> {
   return sameContent(files, uri, { content: { bytes, sha256 }, signal });
+}
+
+/** A suspect result that somebody has found good, and given its name. */
+export async function namedByHand(
+  uri: string,
+  { status, source, output: beside, taskId, warnings }: KeptOutcome,
+  { files, signal }: { files: FileStore; signal?: AbortSignal | undefined },
+): Promise<DoneBefore | undefined> {
+  if (status !== 'suspect' || !source || !beside) return undefined;
+  const output = { ...beside, uri, name: lastSegment(uri) };
+  const isNamed = await contentAsDelivered(files, output, signal);
+  return isNamed && { source, output, ...defined({ taskId, warnings }) };
 }
 
 /** Of a row that a run was to convert again, and never started. */

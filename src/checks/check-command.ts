@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access, constants } from 'node:fs/promises';
+import { access, constants, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
@@ -28,8 +28,11 @@ const folders = ['/usr/local/bin', '/usr/bin', '/bin'];
 /** Whether there is such a program: a whole path, or a name in one of the usual folders. */
 export async function canStart({ argv: [program = ''] }: CheckCommand): Promise<boolean> {
   const places = path.isAbsolute(program) ? [program] : folders.map((folder) => path.join(folder, program));
-  const found = places.map((place) => access(place, constants.X_OK).then(() => true));
-  return Promise.any(found).catch(() => false);
+  const found = places.map(async (place) => {
+    await access(place, constants.X_OK);
+    return (await stat(place)).isFile();
+  });
+  return (await Promise.all(found.map((each) => each.catch(() => false)))).includes(true);
 }
 
 /**

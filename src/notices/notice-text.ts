@@ -25,7 +25,7 @@ function sentence({ type, data }: Pick<Notice, 'type' | 'data'>): string {
 }
 
 function endOf(data: NoticeData): string {
-  const { batch = '', status, counts } = data;
+  const { batch = '', status, counts, failures } = data;
   if (status === 'failed' || !counts) return `has failed: ${reasonOf(data)}`;
   const how = {
     completed: 'has ended',
@@ -33,9 +33,14 @@ function endOf(data: NoticeData): string {
     stopped: 'has stopped after too many failures',
     budget: 'has stopped, since its vCredits are spent',
   };
-  const retry = `What is left: fileconv batch retry ${shellWord(batch)}`;
-  const isLeft = counts.failed + counts.cancelled > 0;
-  return `${how[status ?? 'completed']}: ${shownCounts(counts)}.${isLeft ? ` ${retry}` : ''}`;
+  const limit = status === 'budget' ? ' --max-vcredits N, with a higher N' : '';
+  const retry = `What is left: fileconv batch retry ${shellWord(batch)}${limit}`;
+  const suspect = failures?.['RESULT_SUSPECT'] ?? 0;
+  const look = `${counted(suspect, 'result is', 'results are')} suspect: look at what stands beside ${suspect === 1 ? 'its destination' : 'their destinations'}.`;
+  // A retry converts nothing that is suspect.
+  const isLeft = counts.failed + counts.cancelled > suspect;
+  const next = [...(suspect > 0 ? [look] : []), ...(isLeft ? [retry] : [])];
+  return [`${how[status ?? 'completed']}: ${shownCounts(counts)}.`, ...next].join(' ');
 }
 
 function shownCounts({ items, succeeded, failed, skipped, cancelled }: BatchCounts): string {

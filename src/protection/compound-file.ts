@@ -24,15 +24,19 @@ export async function openCompoundFile(read: ReadAt): Promise<CompoundFile> {
   const perSector = sectorBytes / 4;
   const sectorAt = (sector: number) => (sector + 1) * sectorBytes;
 
+  /** Of the list beyond the header, the sectors so far: each is looked up once, though they may go in a circle. */
+  const lists = [header.readUInt32LE(68)];
+
   /** The sector after another one, by the table of sectors; where the sectors of the table are, the header and a list tell. */
   async function next(sector: number): Promise<number> {
     const listed = Math.floor(sector / perSector);
     let [list, at] = [header, 76 + 4 * listed];
     if (listed >= 109) {
-      list = await read(sectorAt(header.readUInt32LE(68)), sectorBytes);
-      for (at = 4 * (listed - 109); at >= sectorBytes - 4; at -= sectorBytes - 4) {
-        list = await read(sectorAt(list.readUInt32LE(sectorBytes - 4)), sectorBytes);
-      }
+      const index = Math.floor((listed - 109) / (perSector - 1));
+      const listAt = (at: number) => read(sectorAt(lists[at] ?? 0), sectorBytes);
+      while (lists.length <= index) lists.push((await listAt(lists.length - 1)).readUInt32LE(sectorBytes - 4));
+      list = await listAt(index);
+      at = 4 * ((listed - 109) % (perSector - 1));
     }
     const table = await read(sectorAt(list.readUInt32LE(at)), sectorBytes);
     return table.readUInt32LE(4 * (sector % perSector));

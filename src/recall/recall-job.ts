@@ -1,6 +1,6 @@
 import { WorkflowFailedError, type Client, type WorkflowExecutionDescription } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { contentAsDelivered, recallLeft, type Left } from '../batch/recall';
+import { contentAsDelivered, namedByHand, recallLeft, type Left } from '../batch/recall';
 import { findWorkflow } from '../history/find-workflow';
 import { readJobHistory, readRun, type JobHistory } from '../history/job-history';
 import type { RecallJobInput, RecallJobResult } from '../shared/activities';
@@ -41,8 +41,11 @@ export async function recallJob(
   const { left, outcome } = await readLeft(tools, workflowId, input);
   const recalled = await recallLeft(optionsOf(job), left, { ...tools, rules: { onUnknownOutcome, again } });
   switch (recalled.kind) {
-    case 'keep':
+    case 'keep': {
+      const named = await namedByHand(job.destination ?? '', recalled.outcome, tools);
+      if (named) return { kind: 'done', outcome: { status: 'succeeded', charge: left.charge, ...named } };
       return { kind: 'keep', outcome: adviseResubmit(recalled.outcome, workflowId) };
+    }
     case 'start': {
       const { earlier, isNewContent } = recalled;
       const isOther = isRetry && isNewContent && !again && left.charge !== 'no';

@@ -81,15 +81,23 @@ async function isElsewhere(from: string, target: string, to: string): Promise<bo
 }
 
 function claim(target: string, placeholder: string): boolean {
+  let descriptor: number;
   try {
-    const descriptor = openSync(target, 'wx');
-    writeFileSync(descriptor, placeholder);
-    closeSync(descriptor);
-    return true;
+    descriptor = openSync(target, 'wx');
   } catch (error) {
     if (systemCode(error) !== 'EEXIST') throw error;
     return holds(target, placeholder);
   }
+  try {
+    writeFileSync(descriptor, placeholder);
+  } catch (error) {
+    // On a full disk there is room for a name, and no more: an empty file would look like the one that was to be moved.
+    unlinkSync(target);
+    throw error;
+  } finally {
+    closeSync(descriptor);
+  }
+  return true;
 }
 
 function holds(target: string, placeholder: string): boolean {

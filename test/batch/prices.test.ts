@@ -17,7 +17,9 @@ async function ran(root: string, batch: string, pairs: Record<string, { files: n
       const item = items.length + 1;
       const uri = `file:///out/${item}.${output}`;
       items.push({ item, source: `file:///in/${item}.${extension}`, output, destination: uri });
-      results.push({ item, status: 'succeeded', vcredits, output: { uri, name: `${item}`, bytes: 1, sha256 } });
+      // Paid for as well.
+      const status = file === 0 ? 'suspect' : 'succeeded';
+      results.push({ item, status, vcredits, output: { uri, name: `${item}`, bytes: 1, sha256 } });
     }
   }
   const lines = (all: object[]) => all.map((each) => `${JSON.stringify(each)}\n`).join('');
@@ -26,7 +28,9 @@ async function ran(root: string, batch: string, pairs: Record<string, { files: n
   await writeFile(path.join(root, batch, 'ledger.jsonl'), '{"run":1,"vcredits":0}\n');
 }
 
-const pair = (input: string, output: string, rows: number) => ({ input, extension: input, output, rows, bytes: 1 });
+const pair = (input: string, output: string, rows: number, paid = 0) => {
+  return { input, extension: input, output, rows, bytes: 1, paid };
+};
 
 it('takes the price of each pair from this batch and those beside it, and leaves out what nobody knows', async () => {
   const root = await makeTree({});
@@ -43,6 +47,10 @@ it('takes the price of each pair from this batch and those beside it, and leaves
     vcredits: 220,
     from: 7,
     unknown: 7,
+  });
+  expect(await estimate([pair('md', 'pdf', 100, 90), pair('odt', 'pdf', 7, 7)])).toMatchObject({
+    vcredits: 20,
+    unknown: 0,
   });
   expect(await estimate([pair('odt', 'pdf', 7)])).toBeUndefined();
   const run = { number: 1, folder: folderUri(root, 'own/run-0001') };

@@ -32,7 +32,7 @@ it('tries again with what never comes to an end, and calls it suspect at last: e
 it('finds out that there is no program before anything is spent', async () => {
   const possible = (program: string) =>
     new ResultChecks({ argv: [program] }, opening).assertPossible({ check: 'command', output: 'pdf' }, ongoing);
-  for (const program of ['no-such-program', './check.sh', __filename]) {
+  for (const program of ['no-such-program', './check.sh', __filename, __dirname]) {
     await expect(possible(program)).rejects.toThrow(`there is no program ${program} that it could run`);
   }
   for (const program of ['sh', process.execPath]) await possible(program);

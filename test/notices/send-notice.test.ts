@@ -1,4 +1,5 @@
 import { Webhook } from 'standardwebhooks';
+import { noticeText } from '../../src/notices/notice-text';
 import { eventsOf, sendNotice, type NotifySettings } from '../../src/notices/send-notice';
 import type { Notice } from '../../src/shared/notices';
 import { noticeSecret, startListener, type Listener } from '../support/listener';
@@ -55,6 +56,21 @@ it('signs nothing without a secret', async () => {
 it('the text can address nobody in a chat, and stays on one line', async () => {
   await send({}, { data: { ...notice.data, message: '<!channel> a & b\nc' } });
   expect(listener.heard[0]?.text).toMatch(/: &lt;!channel&gt; a &amp; b\\x0ac$/);
+});
+
+it('names a retry where it converts something, and the results that somebody has to look at', () => {
+  const counts = { items: 9, succeeded: 6, failed: 3, skipped: 0, cancelled: 0, inFlight: 0, waiting: 0 };
+  const text = (data: object) =>
+    noticeText({ type: 'batch.ended', data: { app: 'billing', batch: 'all', status: 'completed', counts, ...data } });
+  const ended = 'Batch all has ended: 6 of 9 files converted, 3 failed.';
+  const look = (count: string) => `${count} suspect: look at what stands beside`;
+  expect(text({ failures: { RESULT_SUSPECT: 3 } })).toBe(`${ended} ${look('3 results are')} their destinations.`);
+  expect(text({ failures: { RESULT_SUSPECT: 1, SOURCE_EMPTY: 2 } })).toBe(
+    `${ended} ${look('1 result is')} its destination. What is left: fileconv batch retry all`,
+  );
+  expect(text({ status: 'budget', counts: { ...counts, failed: 0, cancelled: 3 } })).toMatch(
+    /What is left: fileconv batch retry all --max-vcredits N, with a higher N$/,
+  );
 });
 
 it.each([503, 404, 302])('an answer of %d is no success, and a redirect is not followed', async (status) => {

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { moveByCopy } from '../../src/storage/move';
 import { MemoryFiles } from '../support/memory-files';
-import { cleanUp, failureOf, listFolder, makeFolder, uriOf } from './folder';
+import { cleanUp, failureOf, listFolder, makeFolder, mountMemory, uriOf } from './folder';
 
 /** Beside the rules of the contract: what is particular about a file system, and about a copy. */
 
@@ -80,6 +80,24 @@ describe('a local file', () => {
     const moving = files.move?.({ uri, to: uriOf(folder, 'done/link.md'), stamp: await stampOf(uri) });
     expect(await failureOf(moving ?? Promise.resolve())).toMatchObject({ code: 'SOURCE_UNREADABLE', retryable: false });
     expect(await listFolder(path.join(folder, 'in'))).toEqual(['a.md', 'link.md']);
+  });
+
+  it('leaves nothing under its new name where the disk is full', async () => {
+    const mounted = await mountMemory('size=64k');
+    if (mounted === undefined) {
+      console.warn('skipped: this user may not mount a file system');
+      return;
+    }
+    const uri = uriOf(mounted, 'in/a.md');
+    await mkdir(path.join(mounted, 'in'));
+    await writeFile(path.join(mounted, 'in', 'a.md'), 'content');
+    await writeFile(path.join(mounted, 'rest'), Buffer.alloc(100_000)).catch(() => undefined);
+    const stamp = await stampOf(uri);
+    const move = async () => files.move?.({ uri, to: uriOf(mounted, 'done/a.md'), stamp });
+    expect(await failureOf(move())).toMatchObject({ code: 'DESTINATION_FULL' });
+    expect(await listFolder(path.join(mounted, 'done'))).toEqual([]);
+    await rm(path.join(mounted, 'rest'));
+    expect(await move()).toBe('moved');
   });
 
   it('that has a second name keeps it', async () => {

@@ -76,6 +76,15 @@ it('delivers a suspect result beside its destination, which stays as it was, and
   expect(rig.stub.count('convert/file')).toBe(2);
 });
 
+it('is done when somebody has found it good, and given it its name', async () => {
+  rig.stub.output = bad;
+  await failureOf('command');
+  await rename(out('report.docx.suspect'), out('report.docx'));
+  const { status, output, charge } = await convert('command', { onExisting: 'skip' });
+  expect([status, output?.name, charge]).toEqual(['skipped', 'report.docx', 'yes']);
+  expect(rig.stub.count('convert/file')).toBe(1);
+});
+
 it('tries again when the program was killed: that says nothing of the result', async () => {
   rig.stub.output = Buffer.from('PK killed once, and good');
   expect((await convert('command')).status).toBe('succeeded');

@@ -14,6 +14,7 @@ import {
   group,
   logNames,
   refuseEmpty,
+  variableName,
   wholeNumber,
 } from './commands/arguments';
 import { addBatch } from './commands/batch/register';
@@ -250,6 +251,7 @@ function addConfig(program: Command, act: Act): void {
     .option(
       '--token-env <variable>',
       'variable that holds the app token; the token itself stands in no file',
+      variableName,
       'CONVERSION_TOKEN',
     )
     .action(act(async () => (await import('./commands/init.js')).init, { mayBeUnallowed: true }));

@@ -53,6 +53,51 @@ describe('batch run --dry-run', () => {
       vcredits: null,
     });
   });
+
+  it('ends as the run would, also where a result is suspect or the vCredits are spent', async () => {
+    const cwd = await folderWithPictures(1);
+    const asked = [...toGif('dry'), '--runs', 'runs', '--on-existing', 'overwrite'];
+    const run = (...args: string[]) => batch(cwd, 'run', ...asked, ...args);
+    expect((await run()).code).toBe(0);
+    const file = path.join(cwd, 'runs/dry/ledger.jsonl');
+    const [, line = ''] = linesOf(await readFile(file, 'utf8'));
+    const { delivered, ...row } = JSON.parse(line) as {
+      delivered: { source: object; taskId: string; options: object };
+    };
+    const { source, taskId, options } = delivered;
+    const outcome = { status: 'suspect', code: 'RESULT_SUSPECT', charge: 'yes' };
+    const owed = { charge: 'yes', taskId, source, options, suspect: true, outcome };
+    const ledger = [
+      { run: 1, vcredits: 9 },
+      { ...row, status: 'suspect', owed },
+    ];
+    await writeFile(file, ledger.map((each) => `${JSON.stringify(each)}\n`).join(''));
+    const suspect = await run('--dry-run');
+    expect([suspect.code, linesOf(suspect.stdout)[0]]).toEqual([
+      1,
+      'Batch dry: 0 files to convert (0 B), 1 file will fail.',
+    ]);
+    await writeFile(path.join(cwd, 'in/p001.png'), noisyPng(8));
+    expect((await run('--dry-run', '--max-vcredits', '10')).code).toBe(0);
+    const spent = await run('--dry-run', '--max-vcredits', '9');
+    expect([spent.code, linesOf(spent.stdout).at(-2)]).toEqual([
+      1,
+      'Of --max-vcredits, 9 are spent: nothing would be started.',
+    ]);
+    expect((await run('--max-vcredits', '9')).code).toBe(1);
+  });
+});
+
+it('with --quiet tells what failed, and nothing of a success', async () => {
+  const cwd = await folderWithPictures(2);
+  const run = () => batch(cwd, 'run', ...toGif('quiet'), '--quiet');
+  await writeFile(path.join(cwd, 'in/p002.png'), noisyPng(8).subarray(0, 60));
+  const failed = await run();
+  expect(failed).toMatchObject({ code: 1, stdout: '' });
+  expect(failed.stderr).toMatch(/^error: 1 of 2 files failed\. 1 converted\.\n/m);
+  expect(failed.stderr).toContain(path.join(cwd, 'in/p002.png'));
+  await writePicture(cwd, 2);
+  expect(await run()).toMatchObject({ code: 0, stdout: '', stderr: '' });
 });
 
 it('--runs names another folder for the runs, which a retry in any folder finds again', async () => {

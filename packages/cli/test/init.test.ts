@@ -47,10 +47,12 @@ it('one that is there stays as it is, and a wrong one is not written', async () 
     ['--service', 'conversion'],
     ['--app', 'a b'],
     ['--app', 'a"\n[x]'],
+    ['--token-env', '0c0a8f1d-the-token; ls'],
   ]) {
     const ended = await run([...account, ...wrong]);
     expect(ended.code).toBe(2);
-    expect(ended.stderr).toMatch(/^error: .*(base_url|letters, digits)/);
+    expect(ended.stderr).toMatch(/^error: .*(base_url|letters, digits|name of a variable)/);
+    expect(ended.stderr).not.toContain('the-token');
     expect(await readdir(cwd)).toEqual([]);
   }
   expect((await run([...account, '--app', 'first'])).stdout).toMatch(/Next: fileconv doctor\n$/);

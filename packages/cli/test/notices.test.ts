@@ -113,14 +113,17 @@ describe('--on-end', () => {
     expect(JSON.parse(json)).toMatchObject({ status: 'failed', code: expect.any(String) as string });
   });
 
-  it('is refused before the batch is started if there is no such program', async () => {
-    const { ended } = await run('no-program', './tell me.sh now');
-    expect(ended.code).toBe(2);
-    expect(linesOf(ended.stderr)).toEqual([
-      'error: --on-end: there is no program ./tell me.sh now that can be run. It takes the name or path of one program, without arguments; put more into a script.',
-    ]);
-    expect((await fileconv(['batch', 'status', 'no-program'], { cwd: await newFolder(), env: stack.env })).code).toBe(
-      2,
-    );
-  });
+  it.each(['./tell me.sh now', './in'])(
+    'is refused before the batch is started if there is no program %s',
+    async (program) => {
+      const { ended } = await run('no-program', program);
+      expect(ended.code).toBe(2);
+      expect(linesOf(ended.stderr)).toEqual([
+        `error: --on-end: there is no program ${program} that can be run. It takes the name or path of one program, without arguments; put more into a script.`,
+      ]);
+      expect((await fileconv(['batch', 'status', 'no-program'], { cwd: await newFolder(), env: stack.env })).code).toBe(
+        2,
+      );
+    },
+  );
 });

@@ -11,6 +11,7 @@ import { type DestinationRules, defaultTemplate, parseTemplate } from '../destin
 import { Ledger } from '../ledger';
 import { inChunks, type Writing } from '../contents';
 import { jsonLine, mapOrdered, readLines } from '../lines';
+import { isFixed } from '../move-sources';
 import { RunFileError } from '../run-files';
 import { isLocal, isOfWeb, shownFolder } from '../uris';
 import {
@@ -170,7 +171,7 @@ class BatchPlanning {
       }
       const { item, ...rest } = settled;
       const sourceGroup = this.#conflicts.firstRowOf(item.source);
-      const [isKnown, isToMove] = [failedBefore.has(rowKey(item)), isMoved(item, this.options.moves)];
+      const [isKnown, isToMove] = [failedBefore.has(rowKey(item)), await isMoved(item, this.options.moves)];
       yield { item: { ...item, ...defined({ sourceGroup }) }, ...rest, isKnown, isToMove };
     }
   }
@@ -342,12 +343,14 @@ function takenBy(other: string, { shown, destination }: DraftRow): Refusal {
 }
 
 /** Whether the end of a run moves the source of a row that gets no job. */
-function isMoved({ stamp, done, refused }: SettledRow['item'], moves: SourceMoves | undefined): boolean {
-  if (stamp === undefined) return false;
-  const isRefused = refused !== undefined && !refused.isSkipped;
-  return (
-    (moves?.done !== undefined && done !== undefined && !done.missing) || (moves?.failed !== undefined && isRefused)
-  );
+async function isMoved(
+  { source, stamp, done, refused }: SettledRow['item'],
+  moves: SourceMoves | undefined,
+): Promise<boolean> {
+  if (moves === undefined || stamp === undefined) return false;
+  const isDone = moves.done !== undefined && done !== undefined && !done.missing;
+  const isFailed = moves.failed !== undefined && refused !== undefined && !refused.isSkipped;
+  return (isDone || isFailed) && !(await isFixed(moves, source));
 }
 
 function* failedRows(ledger: Ledger): Generator<string> {

@@ -19,9 +19,11 @@ export interface FormatCount {
   output: string;
   rows: number;
   bytes: number;
+  /** Of the rows, those that are paid for: what was made is fetched. Absent: none. */
+  paid?: number;
 }
 
-export interface RefusedCount extends Omit<FormatCount, 'bytes'> {
+export interface RefusedCount extends Omit<FormatCount, 'bytes' | 'paid'> {
   /** Name of the first file. */
   first: string;
   refusal: Refusal;
@@ -153,6 +155,7 @@ class PlanCounts {
     const format = this.#formats.get(key) ?? { ...kind, bytes: 0 };
     format.rows += 1;
     format.bytes += bytes;
+    if (item.earlier?.taskId !== undefined) format.paid = (format.paid ?? 0) + 1;
     this.#formats.set(key, format);
   }
 

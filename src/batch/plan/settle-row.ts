@@ -1,12 +1,4 @@
-import type {
-  BatchItem,
-  ConversionOptions,
-  Delivered,
-  DoneBefore,
-  KeptOutcome,
-  Refusal,
-  Sighting,
-} from '../../shared/batch';
+import type { BatchItem, ConversionOptions, Delivered, DoneBefore, Refusal, Sighting } from '../../shared/batch';
 import type { RepetitionRules } from '../../shared/charge';
 import { defined } from '../../shared/defined';
 import { lastSegment, type SourceContent } from '../../shared/job';
@@ -15,7 +7,7 @@ import { capitalised, closestName, noConverter } from '../../shared/wording';
 import type { FileStore } from '../../storage/file-store';
 import { hashFile, hashSource, lookAtSource, sameContent } from '../contents';
 import { refusalsBelieved, type LedgerRow } from '../ledger';
-import { contentAsDelivered, hasOptions, isThere, recallLeft, type Recalled } from '../recall';
+import { contentAsDelivered, hasOptions, isThere, namedByHand, recallLeft, type Recalled } from '../recall';
 import { extensionOf } from '../uris';
 
 export type RepeatedRow = ConversionOptions &
@@ -63,18 +55,6 @@ export async function repeatRow(row: RepeatedRow, known: LedgerRow, repeating: R
     earlier: recalled?.kind === 'start' ? recalled.earlier : undefined,
     replaces,
   });
-}
-
-/** A suspect result that somebody has found good, and given its name. */
-async function namedByHand(
-  uri: string,
-  { status, source, output: beside, taskId, warnings }: KeptOutcome,
-  { files, signal }: Repeating,
-): Promise<DoneBefore | undefined> {
-  if (status !== 'suspect' || !source || !beside) return undefined;
-  const output = { ...beside, uri, name: lastSegment(uri) };
-  const isThere = await contentAsDelivered(files, output, signal);
-  return isThere && { source, output, ...defined({ taskId, warnings }) };
 }
 
 /** How the latest run ended the row; undefined if it brought no result. */

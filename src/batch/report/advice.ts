@@ -56,7 +56,7 @@ const table = [
   'SOURCE_IS_DIRECTORY | The source is a folder | Name the files in it instead.',
   'SOURCE_UNREADABLE | The worker may not read the file | The message tells why. Let the user or the credentials of the worker read the file, and the folders above it.',
   'SOURCE_PROTECTED | The file opens only with a password or a certificate | Put a copy without one in its place. Nothing was sent to the service.',
-  'RESULT_SUSPECT | The result has not passed its check, and is delivered beside its destination, its name with .suspect behind it | Look at it. If it is good, give it its name; else repair the file, or convert it again, and pay again, with `--again`.',
+  'RESULT_SUSPECT | The result has not passed its check, and is delivered beside its destination, its name with .suspect behind it | Look at it. If it is good, give it its name; else repair the file, or convert it again, and pay again: `batch retry --again` (`batch run --again` converts and pays for all files).',
   'CHECK_UNAVAILABLE | The worker cannot do the check that was asked for | The message tells what it needs. Nothing was sent.',
   'CHECK_NOT_RUN | The program that looks at results could not be run to its end | The message tells why. Once that is mended try again: the result is fetched, and not converted again.',
   'DESTINATION_EXISTS | Something stands where the result was to go | Move it away, or run the batch with `--on-existing skip`, `overwrite` or `rename`.',

@@ -45,7 +45,7 @@ const unanswered: Readonly<Record<string, string>> = {
   uploading: 'The service has not answered yet.',
   submitting: 'The service has not answered yet.',
   converting: 'The service has not answered yet.',
-  downloading: 'The service has not sent the whole result yet.',
+  downloading: 'The service has not sent the whole result yet, or the worker still looks at it (`--check`).',
 };
 
 function pausedInTemporal(workflowId: string): Waiting {

@@ -1,10 +1,10 @@
-import { mkdir, readdir, symlink, utimes } from 'node:fs/promises';
+import { mkdir, readdir, rm, symlink, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { summaryOf } from '../../../src/batch/plan/planned-batch';
 import { noTotals } from '../../../src/shared/batch-state';
 import { cleanUp, folderUri, makeTree } from '../folder';
-import { listRuns, messagesOf, plan, readItems, runFolder } from './planning';
+import { convertAll, listRuns, messagesOf, plan, readItems, runFolder, writeResults } from './planning';
 
 afterEach(cleanUp);
 
@@ -143,4 +143,16 @@ describe('files that may still be written to', () => {
     expect(await plan(cwd, { settledForMs: hour })).toMatchObject({ rows: 1, leftOut: { unsettled: 1 } });
     expect((await readItems(cwd)).map(({ source }) => path.basename(source))).toEqual(['quiet.md']);
   });
+});
+
+it('a run is made for a source that is to be moved, and not again and again for a link, which stays', async () => {
+  const cwd = await makeTree({ 'in/a.md': 'a', 'elsewhere.md': 'b' });
+  await symlink('../elsewhere.md', path.join(cwd, 'in/link.md'));
+  const moves = { from: folderUri(cwd, 'in'), done: folderUri(cwd, 'done') };
+  await plan(cwd, { moves });
+  await writeResults(cwd, await convertAll(cwd));
+  expect((await plan(cwd, { moves })).run).toBeDefined();
+  await rm(path.join(cwd, 'in/a.md'));
+  expect(await plan(cwd, { moves })).toMatchObject({ rows: 1, done: 1 });
+  expect((await plan(cwd, { moves })).run).toBeUndefined();
 });

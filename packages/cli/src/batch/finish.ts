@@ -37,10 +37,14 @@ export async function finishBatch(
   };
   const report = await reportOf(files, { ...options, again: again || result.report === undefined });
   const { estimate } = result.planned ?? {};
+  const exitCode = unconvertible > 0 ? exitCodes.failed : exitCodeOf(report);
+  const lines = summariseReport(report).map(printable);
   if (output.json)
     output.printJson({ ...report, ...defined({ estimate }), ...(unconvertible > 0 && { unconvertible }) });
-  else for (const line of summariseReport(report)) output.print(printable(line));
-  return unconvertible > 0 ? exitCodes.failed : exitCodeOf(report);
+  // Cron sends what is printed, and no exit code.
+  else if (output.quiet && exitCode !== exitCodes.ok) output.fail(lines.join('\n'));
+  else for (const line of lines) output.print(line);
+  return exitCode;
 }
 
 /** Something is left to do when files failed, were not tried, or could not be read. */

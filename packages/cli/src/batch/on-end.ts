@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access, constants } from 'node:fs/promises';
+import { access, constants, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { NoticeData } from 'temporal-file-conversion/job';
 import { printable, whyUnreadable } from 'temporal-file-conversion/messages';
@@ -22,14 +22,9 @@ export async function requireProgram({ cwd, env }: CommandContext, program: stri
   if (program === undefined) return;
   const folders = program.includes('/') ? [cwd] : (env['PATH'] ?? '').split(path.delimiter).filter(Boolean);
   for (const folder of folders) {
-    const isThere = access(path.resolve(folder, program), constants.X_OK);
-    if (
-      await isThere.then(
-        () => true,
-        () => false,
-      )
-    )
-      return;
+    const file = path.resolve(folder, program);
+    const isThere = access(file, constants.X_OK).then(() => stat(file));
+    if ((await isThere.catch(() => undefined))?.isFile()) return;
   }
   throw new CommandError('INPUT_UNUSABLE', [
     `--on-end: there is no program ${printable(program)} that can be run. It takes the name or path of one program, without arguments; put more into a script.`,

@@ -93,15 +93,37 @@ export function tellDryRun(
     plan,
     estimate,
     onExisting,
-  }: { name: string; plan: PlannedBatch; estimate: CostEstimate | undefined; onExisting: OnExisting },
+    maxVcredits = Infinity,
+  }: {
+    name: string;
+    plan: PlannedBatch;
+    estimate: CostEstimate | undefined;
+    onExisting: OnExisting;
+    maxVcredits: number | undefined;
+  },
 ): ExitCode {
-  const { rows, done, kept, missing, refused, bad, failures, todo, bytes, formats, replaced, existing } = plan;
-  const { warnings, leftOut } = plan;
-  const failed = Object.values(failures).reduce((sum, count) => sum + count, kept);
-  const wouldFail = failed + leftOut.unread + (onExisting === 'fail' ? existing.count : 0) > 0;
+  const { rows, done, missing, refused, bad, failures, todo, bytes, formats, replaced, existing } = plan;
+  const { warnings, leftOut, spent } = plan;
+  const { failed } = plan.totals;
+  const isSpent = todo > 0 && spent >= maxVcredits;
+  const wouldFail = isSpent || failed + leftOut.unread + (onExisting === 'fail' ? existing.count : 0) > 0;
   const exitCode = wouldFail ? exitCodes.failed : exitCodes.ok;
   if (output.json) {
-    const counts = { rows, done, missing, refused, bad, failures, todo, bytes, formats, replaced, existing };
+    const counts = {
+      rows,
+      done,
+      failed,
+      spent,
+      missing,
+      refused,
+      bad,
+      failures,
+      todo,
+      bytes,
+      formats,
+      replaced,
+      existing,
+    };
     output.printJson({ batch: name, ...counts, warnings, leftOut, vcredits: estimate?.vcredits ?? null, estimate });
     return exitCode;
   }
@@ -121,6 +143,7 @@ export function tellDryRun(
   }
   const unknown = 'vCredits: not known; the service tells the price of a conversion only with its result.';
   output.print(estimate ? costText(estimate) : unknown);
+  if (isSpent) output.print(`Of --max-vcredits, ${formatCount(spent)} are spent: nothing would be started.`);
   output.print('Nothing was done (--dry-run).');
   return exitCode;
 }

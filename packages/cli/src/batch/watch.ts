@@ -164,7 +164,8 @@ class BatchProgress {
       this.output.live([`${bar(ended, state.items)} ${text}`, ...attention]);
     } else if (now - this.toldAt >= newsEveryMs || (code !== undefined && code !== this.toldOf)) {
       this.toldAt = now;
-      for (const line of [text, ...attention]) this.output.say(line);
+      if (!this.output.quiet) for (const line of [text, ...attention]) this.output.say(line);
+      else if (code !== this.toldOf) for (const line of attention) this.output.warn(line);
     }
     this.toldOf = code;
   }

@@ -100,6 +100,12 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (tex
 /** Each part of a stack logs to a file of its own; `up`: what a detached one would have said on its terminal. */
 export const logNames = ['up', 'worker', 'service', 'callbacks', 'temporal'] as const;
 
+/** Of `init`. Unlike the parser's own complaint it repeats nothing: it may be the token itself. */
+export function variableName(text: string): string {
+  if (/^[A-Za-z_]\w*$/.test(text)) return text;
+  throw new CommandError('USAGE', ['--token-env must be the name of a variable, such as CONVERSION_TOKEN.']);
+}
+
 function collectTag(value: string, before: string[] = []): string[] {
   if (before.length === maxTags) throw new InvalidArgumentError(`There are at most ${maxTags} tags.`);
   return [...before, tagText(value)];

@@ -67,7 +67,8 @@ export async function batchRun(
   const planned = await tellPlan(context, { plan, app, onExisting, onUnknownOutcome, again }, signal);
   const { formats } = planned;
   const estimate = await estimateVcredits(filesOf(context), { app, batchFolder: plan.folder, formats });
-  return tellDryRun(context, { name, plan: planned, estimate, onExisting: onExisting ?? 'fail' });
+  const { maxVcredits } = input;
+  return tellDryRun(context, { name, plan: planned, estimate, onExisting: onExisting ?? 'fail', maxVcredits });
 }
 
 export async function batchRetry(

@@ -70,7 +70,7 @@ const table = [
   'DESTINATION_NOT_WRITABLE | The worker may not write there | The message tells why. Let the user or the credentials of the worker write there, or choose another destination.',
   'DESTINATION_NOT_SHARED | The workers do not share the folder of the result | Share it between their machines under the same path, or run workers on one of them only.',
   'DESTINATION_FULL | There is no room for the result | Make room, or choose a destination elsewhere. They waited for room until `parked_deadline`.',
-  'SIZE_MISMATCH TEMPORARY_FILE_LOST | The converted file did not arrive whole | Try again; the conversion itself had succeeded, and is then run and charged a second time.',
+  'SIZE_MISMATCH TEMPORARY_FILE_LOST | The converted file did not arrive whole | Try again: the result is fetched once more, and nothing is converted while the service has it.',
   'STORAGE_FAILED | The file system or the object store failed | The message tells how. Check the disk, the network share or the store, then try again.',
   'UNSUPPORTED_URI | The worker has no store for the address, or may not use it | The message tells why. Give the worker a store for such URIs, allow the host, or copy the file to where it can be read.',
   "UNKNOWN_APP | The worker has no app profile of this name | Add the profile to the worker's configuration (`fileconv config show`) and restart it, or name another with `--app`.",

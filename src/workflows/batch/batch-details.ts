@@ -1,6 +1,6 @@
 import type { BatchState, ConversionBatchResult } from '../../shared/batch-state';
 import { batchJobsPath } from '../../shared/temporal-ui';
-import { shownTime, tellUnmoved } from '../../shared/wording';
+import { shellWord, shownTime, tellUnmoved } from '../../shared/wording';
 
 /** The batch itself, and its report, have more. */
 const warningsTold = 10;
@@ -39,7 +39,7 @@ export function describeBatch(
     failures.length === 0 ? '' : `Failures: ${failures.map(([code, count]) => `\`${code}\` ${count}`).join(', ')}`,
     state.kept === 0
       ? ''
-      : `**Needs a person**: ${state.kept} files were not converted, since an earlier run may have been charged for them. Look at the service first; to convert all the same, and maybe pay twice: \`fileconv batch retry ${workflowId} --resubmit\``,
+      : `**Needs a person**: ${state.kept} files were not converted, since an earlier run may have been charged for them. Look at the service first; to convert all the same, and maybe pay twice: \`fileconv batch retry ${shellWord(workflowId)} --resubmit\``,
     state.planned?.leftOut ? `**Left out**: ${state.planned.leftOut}, which can't be read` : '',
     state.planned?.unsettled
       ? `${state.planned.unsettled} files that may still be being written are left to the next run`
@@ -49,9 +49,9 @@ export function describeBatch(
     unmoved ? tellUnmoved(unmoved) : '',
     reportFailure === undefined
       ? ''
-      : `**No report**: ${reportFailure} When that is fixed: \`fileconv batch report ${workflowId}\``,
+      : `**No report**: ${reportFailure} When that is fixed: \`fileconv batch report ${shellWord(workflowId)}\``,
     `See ${links.join(', ')}.`,
-    `In a terminal: \`fileconv batch status ${workflowId}\``,
+    `In a terminal: \`fileconv batch status ${shellWord(workflowId)}\``,
   ]
     .filter(Boolean)
     .join('\n\n');

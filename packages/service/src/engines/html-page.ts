@@ -57,7 +57,17 @@ export function readablePage(html: string): string {
  */
 export function readableBook(book: Buffer): Buffer {
   return editParts(book, /\.opf$|\.[xX]?[hH][tT][mM][lL]?$/, (text, name) =>
-    name.endsWith('.opf') ? withAllPages(text) : readablePage(text),
+    name.endsWith('.opf') ? withAllPages(text) : withAllNotes(readablePage(text)),
+  );
+}
+
+/** pandoc reads no notes but those to which a sign on the same page leads; the others, as of a page of their own, are text. */
+function withAllNotes(page: string): string {
+  const signs = page.match(/<a(?=\s)[^<>]*\sepub:type\s*=\s*["']noteref["'][^<>]*>/g) ?? [];
+  const called = new Set(signs.map((sign) => attribute(sign, 'href')));
+  return page.replace(
+    /(<\w[^<>]*?)\s(?:epub:)?type\s*=\s*["'](?:foot|rear)notes?["']([^<>]*>)/g,
+    (tag, start: string, end: string) => (called.has(`#${attribute(tag, 'id')}`) ? tag : start + end),
   );
 }
 

@@ -75,8 +75,8 @@ describe('a book', () => {
 });
 
 describe('LaTeX', () => {
-  const latex = (body: string) =>
-    converted('a.tex', `\\documentclass{article}\n\\begin{document}\n${body}\n\\end{document}\n`);
+  const latex = (body: string, output?: string) =>
+    converted('a.tex', `\\documentclass{article}\n\\begin{document}\n${body}\n\\end{document}\n`, output);
 
   it.each([
     ['\\fbox{\\begin{minipage}{3cm}Framed\n\ntwice\\end{minipage}}', 'Framed twice'],
@@ -125,6 +125,19 @@ describe('LaTeX', () => {
         /^4 LaTeX command\(s\) .*: \\cvitem, \\textohmeter, tikzpicture\. Define them/,
       ) as string,
     });
+  });
+
+  it('formulas are on a page as they look, and those that are not are counted', async () => {
+    const { text, warning } = await latex(String.raw`$\frac{a}{b}$ $\nope{c}$ $\nope{d}$ $\nope{e}$`, 'html');
+    expect(text).toMatch(/<mfrac><mi>a<\/mi><mi>b<\/mi><\/mfrac>[^]*\$\\nope\{e\}\$/);
+    expect(warning).toEqual({
+      COULD_NOT_CONVERT_TEX_MATH: expect.stringMatching(/math \\nope\{c\}, .* \(and 2 more\)$/) as string,
+    });
+  });
+
+  it('files that lie beside it are all named', async () => {
+    const { warning } = await latex(String.raw`a \input{one}\include{two}`);
+    expect(warning).toEqual({ RESOURCE_NOT_FOUND: expect.stringContaining('uploaded: one.tex, two.tex.') as string });
   });
 
   it('captions are counted that a float has beside another', async () => {

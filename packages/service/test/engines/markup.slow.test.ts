@@ -292,3 +292,8 @@ it('an outline (opml) has the text before its first heading', async () => {
   expect(['First', 'Head'].filter((word) => !bytes.toString('utf8').includes(word))).toEqual([]);
   expect(warning).toEqual({});
 });
+
+it('a link that Word has as a simple field stays one', async () => {
+  const link = `<w:fldSimple w:instr=" HYPERLINK &quot;https://example.org/a&quot; ">${run('There')}</w:fldSimple>`;
+  expect((await converted('a.docx', docx(para(link)), 'md')).text).toBe('[There](https://example.org/a)');
+});

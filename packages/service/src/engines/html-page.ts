@@ -1,5 +1,6 @@
 import { editParts } from './archive';
 import { fewOf, type Warnings } from './conversion';
+import { withWholeTables } from './html-tables';
 import { decodeXml } from './word-document';
 
 /** What a browser shows of a page and pandoc leaves out: values of forms, pages within it, and all beside its main part. */
@@ -17,35 +18,37 @@ const lazy = /<img\b(?![^>]*\ssrc\s*=)([^>]*?)\sdata-src\s*=/gi;
 
 /**
  * A page of which pandoc reads all: with each value as the text that it is, signs for boxes with and without a tick, the pages of its
- * frames in their places, pictures that are loaded later, and no main part, for pandoc would read nothing else.
+ * frames in their places, pictures that are loaded later, whole tables, and no main part, for pandoc would read nothing else.
  */
 export function readablePage(html: string): string {
-  return html
-    .replace(lazy, '<img$1 src=')
-    .replace(
-      part,
-      (
-        whole,
-        left?: string,
-        area?: string,
-        ofSelect?: string,
-        choices?: string,
-        ofInput?: string,
-        ofFrame?: string,
-      ) => {
-        if (area !== undefined) return area.replaceAll('<', '&lt;');
-        if (choices !== undefined) return chosen(choices, has(ofSelect, 'multiple'));
-        if (ofFrame !== undefined) {
-          const page = attribute(ofFrame, 'srcdoc');
-          return page === undefined ? whole : `<div>${readablePage(decodeXml(page).replace(frame, ''))}</div>`;
-        }
-        if (left !== undefined || whole.startsWith('<!')) return whole;
-        if (ofInput === undefined) return withoutMain(whole);
-        const type = attribute(ofInput, 'type') ?? 'text';
-        if (/^(checkbox|radio)$/i.test(type)) return has(ofInput, 'checked') ? '\u2612' : '\u2610';
-        return withoutText.test(type) ? whole : (attribute(ofInput, 'value') ?? '').replaceAll('<', '&lt;');
-      },
-    );
+  return withWholeTables(
+    html
+      .replace(lazy, '<img$1 src=')
+      .replace(
+        part,
+        (
+          whole,
+          left?: string,
+          area?: string,
+          ofSelect?: string,
+          choices?: string,
+          ofInput?: string,
+          ofFrame?: string,
+        ) => {
+          if (area !== undefined) return area.replaceAll('<', '&lt;');
+          if (choices !== undefined) return chosen(choices, has(ofSelect, 'multiple'));
+          if (ofFrame !== undefined) {
+            const page = attribute(ofFrame, 'srcdoc');
+            return page === undefined ? whole : `<div>${readablePage(decodeXml(page).replace(frame, ''))}</div>`;
+          }
+          if (left !== undefined || whole.startsWith('<!')) return whole;
+          if (ofInput === undefined) return withoutMain(whole);
+          const type = attribute(ofInput, 'type') ?? 'text';
+          if (/^(checkbox|radio)$/i.test(type)) return has(ofInput, 'checked') ? '\u2612' : '\u2610';
+          return withoutText.test(type) ? whole : (attribute(ofInput, 'value') ?? '').replaceAll('<', '&lt;');
+        },
+      ),
+  );
 }
 
 /**
@@ -54,7 +57,17 @@ export function readablePage(html: string): string {
  */
 export function readableBook(book: Buffer): Buffer {
   return editParts(book, /\.opf$|\.[xX]?[hH][tT][mM][lL]?$/, (text, name) =>
-    name.endsWith('.opf') ? withAllPages(text) : readablePage(text),
+    name.endsWith('.opf') ? withAllPages(text) : withAllNotes(readablePage(text)),
+  );
+}
+
+/** pandoc reads no notes but those to which a sign on the same page leads; the others, as of a page of their own, are text. */
+function withAllNotes(page: string): string {
+  const signs = page.match(/<a(?=\s)[^<>]*\sepub:type\s*=\s*["']noteref["'][^<>]*>/g) ?? [];
+  const called = new Set(signs.map((sign) => attribute(sign, 'href')));
+  return page.replace(
+    /(<\w[^<>]*?)\s(?:epub:)?type\s*=\s*["'](?:foot|rear)notes?["']([^<>]*>)/g,
+    (tag, start: string, end: string) => (called.has(`#${attribute(tag, 'id')}`) ? tag : start + end),
   );
 }
 

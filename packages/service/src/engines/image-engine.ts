@@ -41,7 +41,7 @@ export async function convertImage(request: EngineRequest, input: Buffer): Promi
     // From memory: with a path, an SVG could include other files of its folder.
     const source = sharp(input, { limitInputPixels: maxPixels, animated: paged.has(writer) });
     const metadata = await source.metadata();
-    const unread = metadata.format === 'svg' ? describeUndrawn(input.toString('utf8')) : describeFrames(input);
+    const unread = metadata.format === 'svg' ? await describeUndrawn(input.toString('utf8')) : describeFrames(input);
     const values = await measuredValues(source, metadata);
     const warnings = { ...describeLosses(request, metadata), ...unread, ...values?.warnings };
     if (values) source.linear(values.factor, values.offset);

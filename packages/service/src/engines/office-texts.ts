@@ -116,8 +116,11 @@ function readXml(xml: string, { holds, skips, ends }: Reading): string {
       if (skipped === 0 && (!holds || held > 0)) text += decodeXml(content);
     } else if (ends.test(name)) text += ' ';
     else if (empty === '/') continue;
-    else if (skips.test(name)) skipped += step;
-    else if (holds?.test(name)) held += step;
+    else if (skips.test(name)) {
+      skipped += step;
+      // What is made anew stands between the words beside it.
+      text += ' ';
+    } else if (holds?.test(name)) held += step;
   }
   return text;
 }

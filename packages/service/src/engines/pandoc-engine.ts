@@ -197,6 +197,8 @@ export async function runPandoc({
   const pandoc = await loadEngine('pandoc-wasm', () => import('pandoc-wasm'));
   const allOptions = {
     ...{ from, to, 'input-files': [inputName], 'output-file': outputName, ...options },
+    // Formulas that a page shows as a reader knows them.
+    ...(/^(html5|epub3|revealjs|slidy)$/.test(to) && { 'html-math-method': { method: 'mathml' } }),
     // Of LaTeX it says then what it has left out, and of pages each tag.
     ...(!/^(html|epub)$/.test(from) && { verbosity: 'INFO' }),
     ...(filter !== undefined && { filters: [filterName] }),
@@ -236,18 +238,24 @@ function describeWarnings(reports: readonly PandocWarning[], from: string): Warn
     from === 'latex' ? reports : reports.filter(({ type }) => type !== 'SkippedContent'),
   );
   const [missing, templates]: [string[], string[]] = [[], []];
+  const more = new Map<string, number>();
   let [unknown, vectors] = [0, 0];
   for (const report of reports) {
     if (report.verbosity !== 'WARNING' || ignoredWarnings.has(report.type)) continue;
-    const name = report.type.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toUpperCase();
+    const name = report.type
+      .replace('TeX', 'Tex')
+      .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+      .toUpperCase();
     const isUnknown = report.pretty.includes('image is not a jpeg or png');
     // What the filter has found.
     if (report.type === 'ScriptingWarning') templates.push(report.message ?? '');
     else if (report.type === 'CouldNotConvertImage') vectors += 1;
     else if (report.type === 'CouldNotFetchResource' && isUnknown) unknown += 1;
-    else if (report.type === 'CouldNotFetchResource') missing.push(report.path ?? 'an image');
-    else warnings[name] ??= oneLine(report.pretty);
+    else if (/^CouldNot(FetchResource|LoadIncludeFile)$/.test(report.type)) missing.push(report.path ?? 'an image');
+    else if (warnings[name] === undefined) warnings[name] = oneLine(report.pretty);
+    else more.set(name, (more.get(name) ?? 0) + 1);
   }
+  for (const [name, times] of more) warnings[name] = `${warnings[name] ?? ''} (and ${times} more)`;
   const withText = templates.filter((each) => each.includes('|'));
   if (withText.length > 0) {
     const names = new Set(withText.map((each) => `${each.split(/[|\n]/, 1)[0]?.trim()}}}`));

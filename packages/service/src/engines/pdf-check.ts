@@ -47,14 +47,14 @@ export async function checkPdf(
 }
 
 const noRoom = /###/g;
-/** What LibreOffice shows for the result of a formula that it does not know. */
-const error = /\bErr:5\d\d\b/g;
+/** What LibreOffice shows for the result of a formula, or of a function in it, that it does not know. */
+const error = /\bErr:5\d\d\b|#NAME\?/g;
 
 /** `text`: what a spreadsheet holds; `shown`: what LibreOffice has made of it. */
 export function describeErrors(text: string, ...shown: string[]): Warnings {
   const errors = shown.reduce((sum, each) => sum + count(each, error), -count(text, error));
   if (errors <= 0) return {};
-  const message = `${errors} cell(s) show an error (Err:5...) in place of the result of a formula that LibreOffice does not know. Put values in place of formulas, or save the file as PDF in Excel.`;
+  const message = `${errors} cell(s) show an error (Err:5..., #NAME?) in place of the result of a formula that LibreOffice does not know. Put values in place of formulas, or save the file as PDF in Excel.`;
   return { FORMULAS_NOT_CALCULATED: message };
 }
 

@@ -104,7 +104,10 @@ function readSheet(sheet: WorkSheet, { isPrinted, isOutside }: PrintAreas, isKno
         unseen -= 1;
         if (isOutside(y, x)) outside += 1;
       }
-      if (isKnown(cell) && isPrinted(y, x)) texts.push(String(cell.v));
+      if (!isPrinted(y, x)) continue;
+      if (isKnown(cell)) texts.push(String(cell.v));
+      // What nobody knows is no error of the program that prints it.
+      else if (cell.w === '#NAME?') texts.push(cell.w);
     }
   }
   return { texts, unseen, outside };

@@ -1,9 +1,10 @@
 import type { Warnings } from './conversion';
 import { describeMissing } from './missing-files';
+import { describeMissingGlyphs } from './missing-glyphs';
 import { decodeXml } from './word-document';
 import { lostWords, someWords } from './words';
 
-/** What of an SVG is not drawn: pages of HTML within it, and files beside it. */
+/** What of an SVG is not drawn: letters without a font, pages of HTML within it, and files beside it. */
 
 const foreign = /<(\w+:)?foreignObject(?:\s[^<>]*)?(?<!\/)>[^]*?<\/\1foreignObject>/g;
 /** The first child that a program takes for one that it can draw stands for the others. */
@@ -14,13 +15,15 @@ const text = /<(\w+:)?text(?:\s[^<>]*)?(?<!\/)>[^]*?<\/\1text>/g;
 const shownFile =
   /<(?:\?xml-stylesheet|(?:\w+:)?(?:image|use|feImage))\s[^<>]*?(?<![\w-])href\s*=\s*["']([^"']*)|@import\s+(?:url\(\s*)?["']?([^"')\s;]+)/g;
 
-export function describeUndrawn(svg: string): Warnings {
+export async function describeUndrawn(svg: string): Promise<Warnings> {
   const shown = svg.replace(/<!--[^]*?-->/g, '');
   const rest = shown.replace(untold, ' ').replace(foreign, ' ');
   // Programs write their labels a second time, as text, for those that draw no HTML.
-  const lost = lostWords(wordsOf(shown.match(foreign)), wordsOf(rest.match(text)));
+  const drawn = wordsOf(rest.match(text));
+  const lost = lostWords(wordsOf(shown.match(foreign)), drawn);
   const files = Array.from(rest.matchAll(shownFile), ([, file, style = '']) => (file ?? style).trim());
   return {
+    ...(await describeMissingGlyphs(drawn)).warnings,
     ...(lost.length > 0 && {
       TEXT_LOST: `Not in the result: ${someWords(lost)} of HTML within the SVG (foreignObject). Export it with plain text, or as PNG or PDF by the program that has made it.`,
     }),

@@ -178,6 +178,8 @@ interface Edit {
 
 /** Around text that pandoc leaves out with them: fields, directions of writing, marks of other programs. */
 const wrappers = /<\/?\w+:(?:fldSimple|dir|bdo|customXml)(?=[\s/>])[^<>]*>/g;
+/** A link, in the form that pandoc does not read. */
+const simpleLink = /<(\w+:)fldSimple(?=\s)[^<>]*?\s\w+:instr="(\s*HYPERLINK\s[^"]*)"[^<>]*>([^]*?)<\/\1fldSimple>/g;
 /** A run that is not printed. */
 const hiddenRun =
   /<(\w+:)r(?:\s[^>]*)?><\1rPr>(?:(?!<\/\1rPr>)[^])*<\1vanish(?![^>]*val="(?:0|false)")(?:(?!<\1r[\s>])[^])*?<\/\1r>/g;
@@ -204,6 +206,11 @@ export function readableWord(archive: Buffer): Buffer {
   for (const [part, original, name] of partsOf(archive)) {
     if (part === 'header' || part === 'footer' || part === 'comments') continue;
     const xml = original
+      .replace(simpleLink, (_whole, prefix: string, code: string, shown: string) => {
+        const run = (content: string) => `<${prefix}r><${prefix}${content}</${prefix}r>`;
+        const mark = (type: string) => run(`fldChar ${prefix}fldCharType="${type}"/>`);
+        return `${mark('begin')}${run(`instrText>${code}</${prefix}instrText>`)}${mark('separate')}${shown}${mark('end')}`;
+      })
       .replace(wrappers, '')
       .replace(art, (whole: string, prefix: string, text?: string) =>
         text === undefined ? whole : `${whole}</${prefix}r><${prefix}r>${textNode(prefix, text)}`,

@@ -54,6 +54,9 @@ describe('what a program does not print', () => {
     const sheet = (text: string) => xlsx([{ rows: `<row r="1">${inline('A1', text)}</row>` }]);
     expect(await unprinted('xlsx', sheet('Kept'), 'Kept Err:509')).toEqual(error);
     expect(await unprinted('xlsx', sheet('About Err:509'), 'About Err:509')).toEqual({});
+    const unknown = xlsx([{ rows: '<row r="1"><c r="A1" t="e"><f>OWN()</f><v>#NAME?</v></c></row>' }]);
+    expect(await unprinted('xlsx', sheet('Kept'), 'Kept #NAME?')).toEqual(error);
+    expect(await unprinted('xlsx', unknown, '#NAME?')).toEqual({});
     const result = { format: 'xlsx', data: sheet('Kept Err:509') };
     expect(await describeUnkept(requestOf('xlsx', 'xlsx'), sheet('Kept'), result)).toEqual(error);
   });
@@ -111,6 +114,11 @@ describe('what a program does not print', () => {
     expect(await unprinted('docx', docx(para(run('Kept') + field)), 'Kept base')).toEqual({
       TEXT_LOST: 'Not on the pages of the PDF: 1 word(s) (READING) of the document.',
     });
+  });
+
+  it('is no word on both sides of a field', async () => {
+    const body = '<text:p>Kept<text:chapter text:display="name">old</text:chapter>also</text:p>';
+    expect(await unprinted('odt', odf({ kind: 'text', body }), 'Keptnewalso')).toEqual({});
   });
 
   it('is no equation of which there is a picture', async () => {

@@ -101,6 +101,12 @@ describe('an SVG', () => {
     });
   });
 
+  it('shows boxes for letters that no font has', async () => {
+    expect(await warningsOf('<text y="20">A \u{10fffd}</text>')).toEqual({
+      GLYPHS_MISSING: expect.stringMatching(/^No font of this machine has 1 character/) as string,
+    });
+  });
+
   it('has lost the files beside it, and none that it holds', async () => {
     const data = `data:image/png;base64,${tinyPng.toString('base64')}`;
     const held = `<rect id="a" width="9" height="9"/><use href="#a"/><image width="9" height="9" xlink:href="${data}"/>`;

@@ -51,7 +51,7 @@ describe('a book', () => {
     `<item id="${id}" href="${id}.xhtml" media-type="application/xhtml+xml"${more}/>`;
   const page = (body: string) => `<html xmlns="http://www.w3.org/1999/xhtml"><body>${body}</body></html>`;
 
-  it('keeps pages beside its order of reading, those of HTML and drawings, and all of a page', async () => {
+  it('keeps pages beside its order of reading, those of HTML and drawings, and all of a page with its notes', async () => {
     const opf = `<?xml version="1.0"?><package xmlns="http://www.idpf.org/2007/opf" version="3.0"><metadata/><manifest>${item('a')}${item('b').replace('application/xhtml+xml', 'text/html')}${item('s').replace('application/xhtml', 'image/svg')}${item('n', ' properties="nav"')}</manifest><spine><itemref idref="n" linear="no"/><itemref idref="a"/><itemref idref="b" linear="no"/><itemref idref="s"/></spine></package>`;
     const container =
       '<?xml version="1.0"?><container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles><rootfile full-path="a.opf" media-type="application/oebps-package+xml"/></rootfiles></container>';
@@ -60,18 +60,23 @@ describe('a book', () => {
       'META-INF/container.xml': container,
       'a.opf': opf,
       'a.xhtml': page('<main>Chapter</main><footer>Beside</footer>'),
-      'b.xhtml': page('<p>Answers</p>'),
+      'b.xhtml': page(
+        '<p>Answers<a epub:type="noteref" href="#m">1</a></p><aside id="m" epub:type="footnote">Called</aside><section epub:type="rearnotes"><aside epub:type="rearnote" id="n">Noted</aside></section>',
+      ),
       's.xhtml': '<svg xmlns="http://www.w3.org/2000/svg"><text>Drawn</text></svg>',
       'n.xhtml': page('<nav>Contents</nav>'),
     };
     const book = zip(Object.entries(files).map(([name, data]) => zipEntry(name, data)));
-    expect(await converted('a.epub', book)).toEqual({ text: 'Chapter Beside Answers Drawn', warning: {} });
+    expect(await converted('a.epub', book)).toEqual({
+      text: 'Chapter Beside Answers[1] Noted Drawn [1] Called',
+      warning: {},
+    });
   });
 });
 
 describe('LaTeX', () => {
-  const latex = (body: string) =>
-    converted('a.tex', `\\documentclass{article}\n\\begin{document}\n${body}\n\\end{document}\n`);
+  const latex = (body: string, output?: string) =>
+    converted('a.tex', `\\documentclass{article}\n\\begin{document}\n${body}\n\\end{document}\n`, output);
 
   it.each([
     ['\\fbox{\\begin{minipage}{3cm}Framed\n\ntwice\\end{minipage}}', 'Framed twice'],
@@ -120,6 +125,19 @@ describe('LaTeX', () => {
         /^4 LaTeX command\(s\) .*: \\cvitem, \\textohmeter, tikzpicture\. Define them/,
       ) as string,
     });
+  });
+
+  it('formulas are on a page as they look, and those that are not are counted', async () => {
+    const { text, warning } = await latex(String.raw`$\frac{a}{b}$ $\nope{c}$ $\nope{d}$ $\nope{e}$`, 'html');
+    expect(text).toMatch(/<mfrac><mi>a<\/mi><mi>b<\/mi><\/mfrac>[^]*\$\\nope\{e\}\$/);
+    expect(warning).toEqual({
+      COULD_NOT_CONVERT_TEX_MATH: expect.stringMatching(/math \\nope\{c\}, .* \(and 2 more\)$/) as string,
+    });
+  });
+
+  it('files that lie beside it are all named', async () => {
+    const { warning } = await latex(String.raw`a \input{one}\include{two}`);
+    expect(warning).toEqual({ RESOURCE_NOT_FOUND: expect.stringContaining('uploaded: one.tex, two.tex.') as string });
   });
 
   it('captions are counted that a float has beside another', async () => {
@@ -273,4 +291,9 @@ it('an outline (opml) has the text before its first heading', async () => {
   );
   expect(['First', 'Head'].filter((word) => !bytes.toString('utf8').includes(word))).toEqual([]);
   expect(warning).toEqual({});
+});
+
+it('a link that Word has as a simple field stays one', async () => {
+  const link = `<w:fldSimple w:instr=" HYPERLINK &quot;https://example.org/a&quot; ">${run('There')}</w:fldSimple>`;
+  expect((await converted('a.docx', docx(para(link)), 'md')).text).toBe('[There](https://example.org/a)');
 });

@@ -59,7 +59,7 @@ it('batch run and batch retry end with 1, and offer no retry; the configuration 
   const ended = await fileconv(['batch', 'run', 'b.md', '--to', 'docx', '--app', 'stub', ...name], { cwd, env });
   expect(ended.code).toBe(1);
   expect(ended.stdout).toMatch(/1 {2}RESULT_SUSPECT: The result has not passed its check/);
-  expect(ended.stdout).not.toContain('batch retry');
+  expect(ended.stdout).not.toContain('fileconv batch retry');
   const retried = await fileconv(['batch', 'retry', path.basename(cwd), '--json'], { cwd, env });
   expect(retried.code).toBe(1);
   const { files, ...report } = parseJson(retried.stdout) as { files: { csv: string } };

@@ -214,6 +214,22 @@ describe('fileconv up', () => {
     expect((await next.ended).code).toBe(0);
   });
 
+  onLinux('leaves a Temporal that `down` ends, too', async () => {
+    const cwd = await newFolder();
+    const up = startProcess(['up'], { cwd });
+    await up.until(/Ctrl-C stops everything/);
+    const temporal = childrenOf(up.child.pid ?? 0).get('temporal') ?? 0;
+    up.child.kill('SIGKILL');
+    await up.ended;
+    const down = await fileconv(['down'], { cwd });
+    expect(down).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('The Temporal server of one that was killed is stopped.') as string,
+    });
+    await untilDead(temporal);
+    expect((await fileconv(['down'], { cwd })).stdout).toMatch(/^No stack runs in .*\.fileconv\.\n$/);
+  });
+
   it('is not led astray by the record of a stack that was killed', async () => {
     const cwd = await newFolder();
     await mkdir(path.join(cwd, '.fileconv'));

@@ -7,12 +7,12 @@ import { makeFolder } from 'temporal-file-conversion/storage';
 import { makeStateFolders } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError, exitCodes, type ExitCode } from '../command-error';
-import { acquireProcessLock, TemporalServerError } from '../dev-server';
+import { acquireProcessLock, endLeftOverServer, TemporalServerError } from '../dev-server';
 import { openForLog } from '../observability/log-file';
 import { bothTimes } from '../output/text';
 import { aborted, isAlive, untilAskedToEnd } from '../stack/asked-to-end';
 import { readLiveStack, readStackHolder, readStackRecord, type StackRecord } from '../stack/stack-record';
-import { startStack } from '../stack/start-stack';
+import { databaseOf, startStack } from '../stack/start-stack';
 import { logNames } from './arguments';
 
 const lookMs = 100;
@@ -86,8 +86,10 @@ export async function down(context: CommandContext): Promise<void> {
   const signal = untilAskedToEnd(context);
   const holder = await readStackHolder(stateDir);
   // Only who holds the lock is certainly a stack: the number of one that was killed may be anybody's by now.
-  if (!holder || !(await isStackHeld(stateDir))) {
-    output.result({ stopped: false }, `No stack runs in ${stateDir}.`);
+  const isLeft = await whileNoneRuns(stateDir, () => endLeftOverServer(databaseOf(stateDir)));
+  if (!holder || isLeft !== undefined) {
+    const left = isLeft ? ' The Temporal server of one that was killed is stopped.' : '';
+    output.result({ stopped: isLeft === true }, `No stack runs in ${stateDir}.${left}`);
     return;
   }
   if (holder.startedBy === 'command') throw new CommandError('STACK_RUNNING', [await describeHolder(stateDir)]);
@@ -158,13 +160,16 @@ function logOf(stateDir: string, name: (typeof logNames)[number]): string {
   return path.join(stateDir, 'logs', `${name}.log`);
 }
 
-async function isStackHeld(stateDir: string): Promise<boolean> {
+/** What `work` finds while nobody else can start the stack; undefined: somebody runs it. */
+async function whileNoneRuns(stateDir: string, work: () => Promise<boolean>): Promise<boolean | undefined> {
+  const file = path.join(stateDir, 'stack.lock');
+  // None has ever run here.
+  if (!existsSync(file)) return false;
   try {
-    const lock = await acquireProcessLock(path.join(stateDir, 'stack.lock'), { wait: false });
-    lock.release();
-    return false;
+    const lock = await acquireProcessLock(file, { wait: false });
+    return await work().finally(() => lock.release());
   } catch (error) {
-    if (error instanceof TemporalServerError && error.code === 'LOCK_HELD') return true;
+    if (error instanceof TemporalServerError && error.code === 'LOCK_HELD') return undefined;
     throw error;
   }
 }

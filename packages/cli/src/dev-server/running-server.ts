@@ -32,14 +32,17 @@ export interface ServerExit {
 /**
  * Ends the server that an earlier process started on this database and left behind when it was killed. Its state is in the database.
  * It is known by its process id and its command line, since ids are given out again.
+ * @returns whether there was one.
  */
-export async function endLeftOverServer(dbFilename: string): Promise<void> {
+export async function endLeftOverServer(dbFilename: string): Promise<boolean> {
   const pid = readServerPid(dbFilename);
-  if (pid === undefined) return;
+  if (pid === undefined) return false;
   const mark = databaseMark(path.resolve(dbFilename));
   const stillRuns = async () => (await commandLineOf(pid))?.includes(mark) ?? false;
+  const isLeft = await stillRuns();
   await killProcess(pid, stillRuns);
   removeServerPid(dbFilename);
+  return isLeft;
 }
 
 /** Which process serves a database file: it stands beside the file, for whoever comes after a crash. */

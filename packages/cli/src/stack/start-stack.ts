@@ -127,7 +127,7 @@ export async function startStack(context: CommandContext, options: StartStackOpt
   }
 }
 
-function databaseOf(stateDir: string): string {
+export function databaseOf(stateDir: string): string {
   return path.join(stateDir, 'temporal.db');
 }
 

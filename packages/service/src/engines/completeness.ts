@@ -47,6 +47,10 @@ export async function describeUnread(
     warnings['NUMBERS_LOST'] =
       `${texts.numbers.length} number(s) of headings and paragraphs that Word makes are not in the result, or are plain ones: ${fewOf([...new Set(texts.numbers)])}. An office program can save it as PDF.`;
   }
+  if (texts.links.length > 0 && request.route.writer !== 'plain') {
+    warnings['LINKS_LOST'] =
+      `Where ${texts.links.length} link(s) of the slides lead is not in the result: ${fewOf([...new Set(texts.links)])}. An office program can save it as PDF.`;
+  }
   Object.assign(warnings, describeHeaders(texts, request.route.reader), describeDrawings(texts));
   const body = `${texts.body ?? bodyOfRichText(input.toString('latin1'))}\n${texts.art}`;
   if (lostWords(body, textOfOutput(Buffer.from(output))).length === 0) return warnings;

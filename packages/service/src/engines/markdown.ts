@@ -2,12 +2,13 @@ import { ConversionFailure, type Converted, type Warnings } from './conversion';
 import { firstOf, isNode, type Node, type PandocRun, part, rewrite } from './pandoc-document';
 
 /**
- * Markdown with the HTML within it as what that shows; a file `.md` as GitHub shows it: no formulas, metadata at the very beginning alone.
+ * Markdown with the HTML within it as what that shows; a file `.md` as GitHub shows it: metadata at the very beginning alone. Formulas
+ * are blocks (```` ```math ````): what is between two signs of dollar is mostly money.
  */
 
 type Run = (run: PandocRun) => Promise<Converted>;
 
-const dialect = 'gfm-tex_math_dollars-tex_math_gfm-yaml_metadata_block';
+const dialect = 'gfm-tex_math_dollars-yaml_metadata_block';
 /** What keeps HTML as it is. */
 export const keepsHtml = /^(html|revealjs|slidy|epub|gfm|markdown|commonmark)/;
 

@@ -2,7 +2,7 @@ import { entriesOf, textOfEntry, textOfPart, withEntries } from './archive';
 import { decodeXml, equationsIn, wordTexts } from './word-document';
 import { plainRichText, richTextOf } from './rtf-text';
 import { withoutHiddenShapes, withoutHiddenTexts } from './hidden-elements';
-import { mastersOf } from './slide-masters';
+import { linksOf, mastersOf } from './slide-masters';
 import { wordNumbers } from './word-numbers';
 import { withUsualNames } from './xml-names';
 
@@ -38,6 +38,8 @@ export interface OfficeTexts {
   readonly equations: readonly string[];
   /** The text of the others. */
   readonly drawnEquations: readonly string[];
+  /** Where those of slides lead, of which pandoc keeps the text alone. */
+  readonly links: readonly string[];
   /** Whole files of other formats that are to be read where they stand. */
   readonly insertedCount: number;
 }
@@ -58,6 +60,7 @@ const nothing = {
   numbers: [],
   equations: [],
   drawnEquations: [],
+  links: [],
   insertedCount: 0,
 };
 
@@ -199,6 +202,7 @@ function slideTexts(file: Buffer): OfficeTexts {
     ...nothing,
     ...drawingsOf(file),
     hiddenSlideCount: slides.length - shown.length,
+    links: linksOf(file, shownSlides),
     hidden: parts.map(({ hidden }) => readXml(hidden, drawn)).join('\n'),
     headers: mastersOf(file, shownSlides)
       .map((xml) => readXml(withoutHiddenShapes(xml).xml, drawn))

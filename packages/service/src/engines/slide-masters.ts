@@ -1,4 +1,5 @@
 import { textOfPart } from './archive';
+import { decodeXml } from './word-document';
 
 /** What slides show of their layouts and masters: all but placeholders, whose text is that of each slide. */
 
@@ -17,9 +18,24 @@ function relatedTo(file: Buffer, parts: readonly { name: string; xml: string }[]
   return [...new Set(targets)].map((name) => ({ name, xml: textOfPart(file, name) }));
 }
 
+/** Where links of slides lead, out of the file. */
+export function linksOf(file: Buffer, slides: readonly { name: string }[]): string[] {
+  const links = slides.flatMap(({ name }) => relationsOf(file, name, 'hyperlink'));
+  return links.flatMap((link) => (link.includes('TargetMode="External"') ? targetOf(link) : []));
+}
+
 function targetsOf(file: Buffer, part: string, kind: string): string[] {
+  return relationsOf(file, part, kind).flatMap((relation) =>
+    targetOf(relation).map((target) => target.replace(/^(?:\.\.\/|\/?ppt\/)/, 'ppt/')),
+  );
+}
+
+function targetOf(relation: string): string[] {
+  const target = /\sTarget="([^"]*)"/.exec(relation)?.[1];
+  return target === undefined ? [] : [decodeXml(target)];
+}
+
+function relationsOf(file: Buffer, part: string, kind: string): string[] {
   const relations = textOfPart(file, part.replace(/[^/]+$/, '_rels/$&.rels')).match(/<Relationship\s[^<>]*>/g) ?? [];
-  return relations
-    .filter((relation) => relation.includes(`/${kind}"`))
-    .flatMap((relation) => /\sTarget="([^"]*)"/.exec(relation)?.[1]?.replace(/^(?:\.\.\/|\/?ppt\/)/, 'ppt/') ?? []);
+  return relations.filter((relation) => relation.includes(`/${kind}"`));
 }

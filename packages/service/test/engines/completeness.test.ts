@@ -344,6 +344,16 @@ describe('what is not read of slides', () => {
       readAgain: () => Promise.resolve('{}'),
     });
 
+  it('is where their links lead', async () => {
+    const links = ['https://example.com/?a=1&amp;b=2', 'mailto:a@example.com'];
+    const slides = pptx([
+      { shapes: ['Kept'], links },
+      { shapes: ['Unseen'], isHidden: true, links: ['https://no.example'] },
+    ]);
+    const { LINKS_LOST: lost } = await unread(slides, 'Kept');
+    expect(lost).toMatch(/^Where 2 link\(s\) .*: https:\/\/example\.com\/\?a=1&b=2, mailto:a@example\.com\./);
+  });
+
   it('is what their layout and its master show, but for placeholders, and where they show nothing of it', async () => {
     const placeholder = shape('Click').replace('<p:nvPr/>', '<p:nvPr><p:ph type="title"/></p:nvPr>');
     const master = placeholder + shape('Confidential');

@@ -57,6 +57,12 @@ describe('Markdown', () => {
     expect(html).toContain('<p>one two</p>');
   });
 
+  it('has formulas as blocks, which can be nothing else', async () => {
+    const html = await converted('For $5 and $10.\n\n```math\ny^3\n```\n');
+    expect(html).toContain('For $5 and $10.');
+    expect(html).toContain('<msup>');
+  });
+
   it.each(['txt', 'docx', 'pdf'])('keeps the HTML within it, also as %s', async (format) => {
     const source =
       'A<br>B x<sub>2</sub>\n\n<table><tr><td>HTMLCELL</td></tr></table>\n\n<details>\n<summary>Summed</summary>\n\nHidden *text*\n\n</details>\n';

@@ -9,6 +9,8 @@ interface Slide {
   /** More of them (XML). */
   drawn?: string;
   notes?: string;
+  /** The first has the id `h0`. */
+  links?: readonly string[];
   isHidden?: boolean;
 }
 
@@ -24,12 +26,15 @@ export function pptx(slides: readonly Slide[], { layout = '', master = '', ofLay
   const parts = new Map<string, { type: string; xml: string; relations: readonly string[] }>();
   const add = (name: string, type: string, xml: string, ...relations: string[]) =>
     parts.set(`ppt/${name}`, { type, xml, relations });
-  slides.forEach(({ shapes, drawn = '', notes, isHidden = false }, index) => {
+  slides.forEach(({ shapes, drawn = '', notes, links = [], isHidden = false }, index) => {
     const slide = `slides/slide${index + 1}.xml`;
     const xml = `<p:sld ${namespaces}${isHidden ? ' show="0"' : ''}>${tree(shapes.map((text) => shape(text)).join('') + drawn)}</p:sld>`;
+    const outside = links.map((link, n) =>
+      relation(`h${n}`, 'hyperlink', link).replace('/>', ' TargetMode="External"/>'),
+    );
     const beside =
       notes === undefined ? [] : [relation('n', 'notesSlide', `../notesSlides/notesSlide${index + 1}.xml`)];
-    add(slide, 'slide', xml, relation('l', 'slideLayout', '../slideLayouts/slideLayout1.xml'), ...beside);
+    add(slide, 'slide', xml, relation('l', 'slideLayout', '../slideLayouts/slideLayout1.xml'), ...beside, ...outside);
     if (notes === undefined) return;
     const number = '<a:fld id="{B6F15528-21DE-4FAA-801E-634DDDAF4B2B}" type="slidenum"><a:t>1</a:t></a:fld>';
     const xmlOfNotes = `<p:notes ${namespaces}>${tree(shape(notes) + shape('', 1, number))}</p:notes>`;

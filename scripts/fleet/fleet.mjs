@@ -1,6 +1,6 @@
 // A fleet on one machine whose members share nothing but what they reach over the network: each has a folder of its own.
 import { execFile } from 'node:child_process';
-import { createHash, randomBytes, randomInt, randomUUID } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import {
   appendFileSync,
   chmodSync,
@@ -24,6 +24,8 @@ import { temporalConfig, temporalPorts } from './temporal-config.mjs';
 
 const require = createRequire(import.meta.url);
 const { Client, Connection } = require('@temporalio/client');
+// Below 32768: Temporal's schema for PostgreSQL has no room for others.
+const { freePort } = require('../../packages/cli/dist/dev-server/index.js');
 const run = promisify(execFile);
 
 const main = path.resolve(import.meta.dirname, '../../packages/cli/dist/main.js');
@@ -339,19 +341,4 @@ public_base_url = "http://${proxy}"
 key_file = "callback.key"
 
 ${impatientPolicies('resubmit')}`;
-}
-
-/** Temporal's schema for PostgreSQL has no room for a port above 32767. */
-async function freePort() {
-  for (;;) {
-    const port = randomInt(20_000, 32_768);
-    const server = net.createServer();
-    const isFree = await new Promise((resolve) => {
-      server.once('error', () => resolve(false));
-      server.listen(port, '127.0.0.1', () => resolve(true));
-    });
-    if (!isFree) continue;
-    await new Promise((resolve) => server.close(resolve));
-    return port;
-  }
 }

@@ -73,15 +73,6 @@ export async function serveTcp(handle: (socket: net.Socket) => void): Promise<st
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A port on which nobody listens. */
-export async function freePort(): Promise<number> {
-  const server = net.createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
 export function connectTo(baseUrl: string, timeouts?: Partial<ApiTimeouts>): ConversionApi {
   const api = openConversionApi({ baseUrl, appId, token, timeouts });
   cleanups.push(() => api.close());

@@ -1,4 +1,5 @@
-import { connectTo, closeAll, failureOf, freePort, sendJson, serve, serveTcp } from './loopback';
+import { connectTo, closeAll, failureOf, sendJson, serve, serveTcp } from './loopback';
+import { freePort } from '../../packages/cli/src/dev-server';
 
 afterEach(closeAll);
 

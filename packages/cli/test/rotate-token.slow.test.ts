@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import { freePort } from '../../../test/http/loopback';
+import { freePort } from '../src/dev-server';
 import { until } from '../../../test/support/until';
 import { convertedPictures, countConvertRequests, folderWithPictures } from './batch-pictures';
 import { fileconv, newFolder, parseJson, removeFolders, startFileconv } from './fileconv';

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { mkdtemp, open, readFile, rename, rm } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { types } from 'node:util';
@@ -263,14 +264,23 @@ async function openServerLog(wanted?: string) {
 /** Ports that were chosen in this process: two parts of a stack never get the same one, though nothing listens there yet. */
 const chosen = new Set<number>();
 
+/** Below the ports that systems give to connections, and to whoever listens anywhere: there one stays free until it is used. */
+const [firstPort, endOfPorts] = [12_000, 30_000];
+
 /**
  * A port of 127.0.0.1 on which nothing listens now. Another process can take it before it is used: whoever uses it must
  * be ready to try another one.
  */
 export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = await listenBriefly(0);
+  for (let attempt = 1; ; attempt += 1) {
+    const port = randomInt(firstPort, endOfPorts);
     if (chosen.has(port)) continue;
+    try {
+      await listenBriefly(port);
+    } catch (error) {
+      if (attempt < 1_000) continue;
+      throw error;
+    }
     chosen.add(port);
     return port;
   }
@@ -290,13 +300,11 @@ export async function portNear(preferred: number): Promise<number> {
   return preferred;
 }
 
-async function listenBriefly(port: number): Promise<number> {
+async function listenBriefly(port: number): Promise<void> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, '127.0.0.1', resolve);
   });
-  const { port: bound } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));
-  return bound;
 }

@@ -60,7 +60,8 @@ export function writeHidden(content: string, book: WorkBook): string {
 const hiddenStyle =
   '<style:style style:name="hidden" style:family="table" style:master-page-name="mp1"><style:table-properties table:display="false"/></style:style>';
 
-function valueOf(attributes: string, name: string): string | undefined {
+/** Of an attribute in a tag, escaped as it is there. */
+export function valueOf(attributes: string, name: string): string | undefined {
   return new RegExp(`\\s${name}="([^"]*)"`).exec(attributes)?.[1];
 }
 

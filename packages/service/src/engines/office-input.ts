@@ -1,4 +1,5 @@
 import { editParts, entriesOf, textOfEntry } from './archive';
+import { withFormatsOfValues } from './open-sheet';
 
 /** What LibreOffice would not show as it is meant, put right in the file that it opens. */
 
@@ -25,6 +26,7 @@ export function officeFileName({ title, inputFormat }: { title: string; inputFor
 /** The same file if there is nothing to put right in it. */
 export function readableOffice(reader: string, writer: string, file: Buffer): Buffer {
   if (reader === 'xlsx') return withChartSheets(file);
+  if (reader === 'ods') return withFormatsOfValues(file);
   return writer === 'pdf' || writer === 'txt' ? withChangesAccepted(reader, file) : file;
 }
 

@@ -49,12 +49,22 @@ const containers = new Set(['docx', 'odt', 'epub2', 'epub3', 'rtf']);
 /** Others that do, and fail on a missing image, drop it silently, or take one of any kind, which programs do not show. */
 const carelessContainers = new Set(['pptx', 'ipynb', 'fb2']);
 
+/** What the programs show that open them; PowerPoint shows nearly all. */
+const picturesOfPages = ['png', 'jpg', 'gif', 'webp', 'svg'] as const;
+const shownPictures: Readonly<Record<string, readonly string[]>> = {
+  ...{ fb2: ['png', 'jpg'], ipynb: picturesOfPages, html4: picturesOfPages, html5: picturesOfPages },
+  ...{ epub2: ['png', 'jpg', 'gif', 'svg'], epub3: picturesOfPages },
+};
+/** Of parts of documents: pictures that no browser shows. */
+const oddPicture = /\.(tiff?|bmp|dib|[ew]m[fz]|pcx|pict)$/i;
+
 /** Converts between document formats with pandoc. */
 export async function convertDocument(request: EngineRequest, input: Buffer): Promise<Converted> {
   const { writer: to } = request.route;
   const standalone = { standalone: true };
+  const isOdd = to in shownPictures && entriesOf(input).some(({ name }) => oddPicture.test(name));
+  if (isOdd || carelessContainers.has(to)) return convertWithImages(request, input);
   if (pageWriters.has(to)) return convertToPage(request, input);
-  if (carelessContainers.has(to)) return convertWithImages(request, input);
   if (containers.has(to)) return readDocument(request, input, { to, options: standalone });
   // Only to learn which images the output cannot hold.
   const options = { ...standalone, 'extract-media': 'media' };
@@ -84,7 +94,8 @@ async function convertWithImages(request: EngineRequest, input: Buffer): Promise
   const read = await readDocument(request, input, { to: 'json', options: { 'extract-media': 'media' } });
   const to = request.route.writer;
   const none: Pictures = { media: read.media, lost: new Set() };
-  const { media, lost } = to === 'fb2' ? await takenPictures(read.media, ['png', 'jpg']) : none;
+  const shown = shownPictures[to];
+  const { media, lost } = shown === undefined ? none : await takenPictures(read.media, shown);
   const { json, missing } = embedImages(Buffer.from(read.data).toString('utf8'), media);
   const options = { standalone: true };
   const written = await runPandoc({ from: 'json', to, input: json, inputName: inputNameFor(request), options });

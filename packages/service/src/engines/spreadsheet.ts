@@ -4,6 +4,7 @@ import { ConversionFailure, fewOf, loadEngine, failureReason, type Warnings } fr
 import { count } from './input';
 import { editParts, withWholeCharacters } from './archive';
 import { readHidden } from './hidden-parts';
+import { withTextsOfValues } from './open-sheet';
 import { type Cell, requireFewCells, type Table, tableDocument } from './pandoc-document';
 import { decodeXml } from './word-document';
 import { lostWords, someWords } from './words';
@@ -94,7 +95,8 @@ export async function readBook(
   const library = await loadEngine('@e965/xlsx', () => import('@e965/xlsx'));
   const archives = library.CFB as Archives;
   // Of cells below others the library reads nothing.
-  const whole = editParts(withWholeCharacters(input), /^content\.xml$/, (xml) => xml.replace(covered, ''));
+  const uncovered = editParts(withWholeCharacters(input), /^content\.xml$/, (xml) => xml.replace(covered, ''));
+  const whole = type === 'ods' ? withTextsOfValues(uncovered) : uncovered;
   const parse = (options: ParsingOptions): WorkBook => {
     try {
       return library.read(whole, { ...readAll, ...options });

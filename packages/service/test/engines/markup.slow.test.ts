@@ -247,6 +247,18 @@ it.each(['pdf', 'fb2'])('pictures of other kinds are in the %s as PNG, or named'
   });
 });
 
+it.each(['html', 'epub', 'ipynb'])('pictures that no browser shows are in the %s as PNG, or named', async (output) => {
+  const frame = (name: string) =>
+    `<text:p><draw:frame svg:width="1cm" svg:height="1cm"><draw:image xlink:href="Pictures/${name}"/></draw:frame></text:p>`;
+  const more = { 'Pictures/a.tif': await sharp(tinyPng).tiff().toBuffer(), 'Pictures/b.emf': Buffer.alloc(80) };
+  const data = odf({ kind: 'text', body: frame('a.tif') + frame('b.emf'), more });
+  const { bytes, warning } = await running.client.convertToBytes({ name: 'a.odt', data }, output);
+  expect(warning).toEqual({ IMAGES_LOST: expect.stringMatching(/^1 picture\(s\) .*b\.emf/) as string });
+  expect(bytes.toString('latin1')).toMatch(
+    output === 'epub' ? /EPUB\/media\/\w+\.png/ : /data:image\/png|"image\/png"/,
+  );
+});
+
 it.each(['txt', 'md-commonmark', 'wiki', 'rtf', 'html-slidy', 'ipynb', 'html'])(
   'what stands above a document is in its text as %s, where the format has no place for it',
   async (output) => {

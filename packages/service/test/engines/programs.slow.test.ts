@@ -10,6 +10,7 @@ import { processesBelow } from '../processes';
 import { serviceOfAllTests, tinySvg } from '../support';
 import { filledForm, textAndScan } from './pdfs';
 import { withPrograms } from './with-packages';
+import { odf } from './odf';
 import { xlsx } from './xlsx';
 
 /** Programs of the machine, each where it is: Debian's libreoffice-writer-nogui and so on, ffmpeg, tesseract-ocr, chromium. */
@@ -83,6 +84,25 @@ withPrograms(['calc'], () => {
     expect(warning['SHEETS_LOST']).toMatch(/^Only the sheet May was converted, not June\./);
     expect(await textOf(await converted('sums.xls', xls, 'pdf'))).toMatch(/item[^]*1\.50/);
     expect((await converted('sums.ods', await converted('sums.xls', xls, 'ods'), 'csv')).toString()).toMatch(/x,1\.5/);
+  });
+});
+
+withPrograms(['calc'], () => {
+  it('prints dates, times and shares of an ODS spreadsheet of a library, which has no formats for them', async () => {
+    const cells = [
+      'date" office:date-value="2024-03-05"',
+      'date" table:style-name="bold" office:date-value="2023-01-02T10:11:12"',
+      'time" office:time-value="PT13H45M00S"',
+      'percentage" office:value="0.255"',
+    ].map((value) => `<table:table-cell office:value-type="${value}><text:p>7</text:p></table:table-cell>`);
+    const data = odf({
+      kind: 'spreadsheet',
+      automaticStyles:
+        '<style:style style:name="bold" style:family="table-cell"><style:text-properties fo:font-weight="bold"/></style:style>',
+      body: `<table:table table:name="A"><table:table-row>${cells.join('')}</table:table-row></table:table>`,
+    });
+    const text = await textOf(await converted('a.ods', data, 'pdf'));
+    expect(text).toMatch(/2024-03-05\s+2023-01-02 10:11:12\s+13:45:00\s+25\.50%/);
   });
 });
 

@@ -142,6 +142,20 @@ describe('an ODS spreadsheet', () => {
     expect(await convert(ods(above + below), 'ods', 'csv')).toMatchObject({ text: 'a\r\nb\r\n', warnings: {} });
   });
 
+  it('whose cells have values and no texts, as libraries write them, is all there', async () => {
+    const cells = [
+      'date" office:date-value="2024-03-05T13:45:00',
+      'time" office:time-value="PT13H45M00S',
+      'percentage" office:value="0.255',
+      'currency" office:currency="EUR" office:value="12.5',
+      'boolean" office:boolean-value="true',
+      'string" office:string-value="R&amp;D',
+      'float" office:value="7',
+    ].map((value) => `<table:table-cell office:value-type="${value}"/>`);
+    const { text, warnings } = await convert(ods(`<table:table-row>${cells.join('')}</table:table-row>`), 'ods', 'csv');
+    expect([text, warnings]).toEqual(['2024-03-05 13:45:00,13:45:00,0.255,12.5,TRUE,R&D,7\r\n', {}]);
+  });
+
   it('that is none fails, and so does one that is no archive', async () => {
     await expect(convert(xlsx([{ rows: '' }]), 'ods', 'csv')).rejects.toThrow(ConversionFailure);
     await expect(convert('hello', 'ods', 'csv')).rejects.toThrow(/not a ODS document: it is no zip archive/);

@@ -1,0 +1,128 @@
+import { editParts, textOfPart } from './archive';
+import { valueOf } from './hidden-parts';
+
+/**
+ * ODS spreadsheets of libraries (odfpy, pandas), whose cells have values and nothing that says how to show them: a reader passes over a
+ * cell without a text, and LibreOffice shows a date without a style as the number of its days.
+ */
+
+const emptyCell = /<table:table-cell(?=\s)([^<>]*\soffice:value-type="[^<>]*?)(?:\/>|>\s*<\/table:table-cell>)/g;
+
+/** The same archive if each cell with a value has its text. */
+export function withTextsOfValues(archive: Buffer): Buffer {
+  return editParts(archive, /^content\.xml$/, (xml) =>
+    xml.replace(emptyCell, (whole, attributes: string) => {
+      const text = textOfValue(attributes);
+      return text ? `<table:table-cell${attributes}><text:p>${text}</text:p></table:table-cell>` : whole;
+    }),
+  );
+}
+
+/** Escaped as the value is. */
+function textOfValue(attributes: string): string | undefined {
+  const value = valueOf(attributes, 'office:value') ?? '';
+  switch (valueOf(attributes, 'office:value-type')) {
+    case 'date':
+      return valueOf(attributes, 'office:date-value')?.replace('T', ' ');
+    case 'time':
+      return valueOf(attributes, 'office:time-value')?.replace(/^PT(\d+)H(\d+)M(\d+).*/, '$1:$2:$3');
+    case 'percentage':
+      return `${Number((Number(value) * 100).toPrecision(15))}%`;
+    case 'currency':
+      return `${value} ${valueOf(attributes, 'office:currency') ?? ''}`.trim();
+    case 'boolean':
+      return valueOf(attributes, 'office:boolean-value')?.toUpperCase();
+    case 'string':
+      return valueOf(attributes, 'office:string-value');
+    default:
+      return value;
+  }
+}
+
+const number = (decimals: string) => `<number:number number:min-integer-digits="1"${decimals}/>`;
+const long = (...names: string[]) => names.map((name) => `<number:${name} number:style="long"/>`);
+const day = long('year', 'month', 'day').join('<number:text>-</number:text>');
+const time = long('hours', 'minutes', 'seconds').join('<number:text>:</number:text>');
+/** As a person reads them, whatever the language of the machine. */
+const formats: Readonly<Record<string, string>> = {
+  date: `<number:date-style NAME>${day}</number:date-style>`,
+  moment: `<number:date-style NAME>${day}<number:text> </number:text>${time}</number:date-style>`,
+  time: `<number:time-style NAME number:truncate-on-overflow="false">${time}</number:time-style>`,
+  percentage: `<number:percentage-style NAME>${number(' number:decimal-places="2"')}<number:text>%</number:text></number:percentage-style>`,
+  boolean: '<number:boolean-style NAME><number:boolean/></number:boolean-style>',
+};
+const namespaces = ['style', 'number']
+  .map((name) => ` xmlns:${name}="urn:oasis:names:tc:opendocument:xmlns:${name === 'number' ? 'datastyle' : name}:1.0"`)
+  .join('');
+
+/** With room for a date and a time. */
+const wideColumn = `<style:style style:name="shown-column" style:family="table-column"${namespaces}><style:table-column-properties style:column-width="4.5cm"/></style:style>`;
+
+const mostColumns = 16_384;
+
+/** For the columns with moments in them, of whatever sheet. */
+function columnsFor(content: string): string {
+  const wide = new Set<number>();
+  for (const row of content.split('<table:table-row')) {
+    let column = 0;
+    for (const [, attributes = ''] of row.matchAll(/<table:(?:covered-)?table-cell(?=[\s/>])([^<>]*)/g)) {
+      if (column < mostColumns && moment.test(attributes)) wide.add(column);
+      column += Number(valueOf(attributes, 'table:number-columns-repeated') ?? 1);
+    }
+  }
+  return Array.from({ length: Math.max(...wide) + 1 }, (_, column) =>
+    wide.has(column) ? '<table:table-column table:style-name="shown-column"/>' : '<table:table-column/>',
+  ).join('');
+}
+
+const style = /<style:style(?=\s)([^<>]*\sstyle:family="table-cell"[^<>]*?)(?:\/>|>([^]*?)<\/style:style>)/g;
+const moment = /\soffice:date-value="[^"]*T/;
+const valueCell = /<table:table-cell(?=\s)([^<>]*\soffice:value-type="(date|time|percentage|boolean)"[^<>]*)>/g;
+
+/** The same archive if each date, time, share and truth in it has a format. */
+export function withFormatsOfValues(archive: Buffer): Buffer {
+  const content = textOfPart(archive, 'content.xml');
+  // Rows and columns that have styles for their cells may have formats.
+  if (/\stable:default-cell-style-name="(?!Default")/.test(content)) return archive;
+  const styles = new Map(
+    Array.from((textOfPart(archive, 'styles.xml') + content).matchAll(style), ([, attributes = '', inside = '']) => [
+      valueOf(attributes, 'style:name') ?? '',
+      { attributes, inside },
+    ]),
+  );
+  const hasFormat = (name: string | undefined, depth = 0): boolean => {
+    const { attributes } = styles.get(name ?? 'Default') ?? { attributes: '' };
+    const parent = valueOf(attributes, 'style:parent-style-name');
+    if (valueOf(attributes, 'style:data-style-name') !== undefined) return true;
+    return parent !== undefined && depth < 20 && hasFormat(parent, depth + 1);
+  };
+  const added = new Map<string, string>();
+  const cells = content.replace(valueCell, (whole, attributes: string, type: string) => {
+    const base = valueOf(attributes, 'table:style-name');
+    if (hasFormat(base)) return whole;
+    const format = moment.test(attributes) ? 'moment' : type;
+    const name = `${base ?? 'Default'}-${format}`;
+    const { attributes: own, inside } = styles.get(base ?? '') ?? {
+      attributes: ' style:family="table-cell"',
+      inside: '',
+    };
+    const others = own.replace(/\sstyle:(name|display-name)="[^"]*"/g, '');
+    added.set(format, formats[format]?.replace('NAME', `style:name="shown-${format}"${namespaces}`) ?? '');
+    added.set(
+      name,
+      `<style:style style:name="${name}" style:data-style-name="shown-${format}"${others}${namespaces}>${inside}</style:style>`,
+    );
+    return `<table:table-cell table:style-name="${name}"${attributes.replace(/\stable:style-name="[^"]*"/, '')}>`;
+  });
+  if (added.size === 0) return archive;
+  const isWide = added.has('moment') && !content.includes('<table:table-column');
+  const all = [...added.values(), ...(isWide ? [wideColumn] : [])].join('');
+  const sheets = isWide ? cells.replace(/<table:table\s[^<>]*[^/]>/g, `$&${columnsFor(content)}`) : cells;
+  return editParts(archive, /^content\.xml$/, () =>
+    sheets.replace(/<office:automatic-styles\s*\/>|<\/office:automatic-styles>|<office:body[\s>]/, (tag) =>
+      tag.startsWith('</')
+        ? all + tag
+        : `<office:automatic-styles>${all}</office:automatic-styles>${tag.startsWith('<office:body') ? tag : ''}`,
+    ),
+  );
+}

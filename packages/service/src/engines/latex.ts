@@ -1,4 +1,5 @@
 import { fewOf, type Warnings } from './conversion';
+import { glossaryOf, group, option, terms } from './latex-glossary';
 
 /** LaTeX, as far as pandoc would leave out text of it: commands that it does not know, labels and captions. */
 
@@ -49,8 +50,6 @@ const ofClass: Readonly<Record<string, typeof definitions>> = { moderncv: entrie
 const documentClass = /\\documentclass\s*(?:\[[^\]]*\]\s*)?\{(\w+)\}/;
 
 /** What is written as it is or not at all is passed over whole; braces within options and labels are closed there. */
-const group = String.raw`\{(?:[^{}]|\{[^{}]*\})*\}`;
-const option = String.raw`\[(?:${group}|[^\]{}])*\]`;
 const part = new RegExp(
   [
     String.raw`\\[\\%]|%[^\n]*|\\verb\*?([^\sa-zA-Z*])[^\n]*?\1`,
@@ -59,6 +58,7 @@ const part = new RegExp(
     String.raw`\\begin\{tabbing\}([^]*?)\\end\{tabbing\}`,
     String.raw`\\(begin|end)\{(\w+)\*?\}`,
     String.raw`\\item\s*(${option})`,
+    terms,
   ].join('|'),
   'g',
 );
@@ -82,8 +82,10 @@ export function readableLatex(text: string): string {
     names.split(' ').flatMap((name) => (own.has(name) ? [] : [`\\newcommand\\${name}${definition}`])),
   );
   const lists: string[] = [];
+  const glossary = glossaryOf(text);
   const whole = text.replace(placeOfWrap, '$1$2').replace(part, (found, ...groups: (string | undefined)[]) => {
-    const [, , options, columns, edge, name = '', label] = groups;
+    const [, , options, columns, edge, name = '', label, term, key = ''] = groups;
+    if (term !== undefined) return glossary(term, key) ?? found;
     if (columns !== undefined) return `\\par ${columns.replace(leftOut, '').replace(stops, ' ')}\\par `;
     if (options !== undefined) return `${captionOf(options)}${found}`;
     if (label !== undefined) {

@@ -1,4 +1,6 @@
 import { ConversionFailure, type Converted, type Warnings } from './conversion';
+import { count } from './input';
+import { describeMedia } from './office-pictures';
 import { firstOf, isNode, type Node, type PandocRun, part, rewrite } from './pandoc-document';
 
 /**
@@ -9,6 +11,8 @@ import { firstOf, isNode, type Node, type PandocRun, part, rewrite } from './pan
 type Run = (run: PandocRun) => Promise<Converted>;
 
 const dialect = 'gfm-tex_math_dollars-yaml_metadata_block';
+/** In HTML. */
+export const mediaTag = /<(?:video|audio)[\s>]/gi;
 /** What keeps HTML as it is. */
 export const keepsHtml = /^(html|revealjs|slidy|epub|gfm|markdown|commonmark)/;
 
@@ -20,8 +24,8 @@ export async function readMarkdown(
   const from = reader === 'github-markdown' ? await dialectOf(text, inputName, run) : reader;
   if (keepsHtml.test(writer) || !/<[a-z]/i.test(text)) return { from, input: text, warnings: {} };
   const { data, warnings } = await run({ from, to: 'json', input: text, inputName });
-  const json = Buffer.from(data).toString('utf8');
-  return { from: 'json', input: await withoutHtml(json, inputName, run), warnings };
+  const shown = await withoutHtml(Buffer.from(data).toString('utf8'), inputName, run);
+  return { from: 'json', input: shown.json, warnings: { ...warnings, ...shown.warnings } };
 }
 
 async function dialectOf(text: string, inputName: string, run: Run): Promise<string> {
@@ -42,16 +46,25 @@ async function isMetadata(input: string, inputName: string, run: Run): Promise<b
 }
 
 /** A document (JSON) in which HTML that shows something has become it: writers of other formats would leave it out. */
-export async function withoutHtml(json: string, inputName: string, run: Run): Promise<string> {
+export async function withoutHtml(
+  json: string,
+  inputName: string,
+  run: Run,
+): Promise<{ json: string; warnings: Warnings }> {
   const document: unknown = JSON.parse(json);
   const blocks = new Map<string, unknown>();
+  let media = 0;
   rewrite(document, (each) => {
-    if (isNode(each) && each.t === 'RawBlock' && isHtml(each)) blocks.set(String(part(each, 1)), undefined);
+    if (!isNode(each) || !isHtml(each)) return undefined;
+    media += count(String(part(each, 1)), mediaTag);
+    if (each.t === 'RawBlock') blocks.set(String(part(each, 1)), undefined);
     return undefined;
   });
+  const warnings = describeMedia(media);
   for (const html of blocks.keys()) {
-    if (!/<img\b|<table\b/i.test(html) && html.replace(/<!--[^]*?-->|<[^<>]*>/g, '').trim() === '') continue;
-    const { data } = await run({ from: 'html', to: 'json', input: html, inputName });
+    if (!/<(img|table|iframe)\b/i.test(html) && html.replace(/<!--[^]*?-->|<[^<>]*>/g, '').trim() === '') continue;
+    const { data, warnings: more } = await run({ from: 'html', to: 'json', input: html, inputName });
+    Object.assign(warnings, more);
     const read = JSON.parse(Buffer.from(data).toString('utf8')) as { blocks: unknown };
     blocks.set(html, { t: 'Div', c: [['', [], []], read.blocks] });
   }
@@ -60,7 +73,7 @@ export async function withoutHtml(json: string, inputName: string, run: Run): Pr
     if (each.t === 'RawBlock') return blocks.get(String(part(each, 1)));
     return each.t === 'RawInline' ? shownInline(String(part(each, 1))) : undefined;
   });
-  return JSON.stringify(replaced);
+  return { json: JSON.stringify(replaced), warnings };
 }
 
 /** Some dialects know what is raw in other formats too. */

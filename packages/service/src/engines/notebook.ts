@@ -95,11 +95,8 @@ export async function readNotebook(
   const options = { 'extract-media': 'media', 'ipynb-output': 'IpynbOutputAll' };
   const read = await run({ from: 'ipynb', to: 'json', input, inputName, options });
   const { json: document } = embedImages(Buffer.from(read.data).toString('utf8'), read.media);
-  return {
-    from: 'json',
-    input: await withoutHtml(document, inputName, run),
-    warnings: { ...warnings, ...read.warnings },
-  };
+  const shown = await withoutHtml(document, inputName, run);
+  return { from: 'json', input: shown.json, warnings: { ...warnings, ...read.warnings, ...shown.warnings } };
 }
 
 function parsed(json: string): unknown {

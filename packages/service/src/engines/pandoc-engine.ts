@@ -16,9 +16,9 @@ import { describeMissing } from './missing-files';
 import { describeUnread, describeUnset } from './completeness';
 import { describeLostPictures, type Pictures, takenPictures } from './document-pictures';
 import { describeGenerated, readableBook, readablePage } from './html-page';
-import { readInputText, requireArchive } from './input';
+import { count, readInputText, requireArchive } from './input';
 import { describeCommands, readableLatex } from './latex';
-import { keepsHtml, readMarkdown } from './markdown';
+import { keepsHtml, mediaTag, readMarkdown } from './markdown';
 import { readNotebook } from './notebook';
 import { withWholePipeTables, withWholeWikiTables } from './markup-tables';
 import { describeBrokenPictures, describeLostMedia, describeMedia } from './office-pictures';
@@ -164,7 +164,7 @@ async function prepare(
   if (zipped.has(reader)) return { from: reader, input: readable(withUsualNames(input)), warnings: {} };
   const { text, warnings } = readInputText(input, inputFormat);
   if (reader === 'html') {
-    const media = keepsHtml.test(writer) ? 0 : (text.match(/<(?:video|audio)[\s>]/gi)?.length ?? 0);
+    const media = keepsHtml.test(writer) ? 0 : count(text, mediaTag);
     return {
       from: reader,
       input: text,

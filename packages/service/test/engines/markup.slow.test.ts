@@ -78,6 +78,15 @@ describe('LaTeX', () => {
   const latex = (body: string, output?: string) =>
     converted('a.tex', `\\documentclass{article}\n\\begin{document}\n${body}\n\\end{document}\n`, output);
 
+  it('has the abbreviations and terms of a glossary as readers see them, and the list of them', async () => {
+    const { text } = await latex(String.raw`\newacronym{gnu}{GNU}{GNU is Not Unix}
+      \newglossaryentry{ex}{name={example}, description={a \emph{sample}, of a kind}, plural=exempla}
+      \gls{gnu}; \gls{gnu}; \acrlong{gnu}; \Gls{ex}; \glspl{ex}; \verb|\gls{gnu}| \printglossaries`);
+    expect(text).toBe(
+      'GNU is Not Unix (GNU); GNU; GNU is Not Unix; Example; exempla; \\gls{gnu} GNU GNU is Not Unix example a sample, of a kind',
+    );
+  });
+
   it.each([
     ['\\fbox{\\begin{minipage}{3cm}Framed\n\ntwice\\end{minipage}}', 'Framed twice'],
     [

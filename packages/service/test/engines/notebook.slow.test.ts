@@ -60,7 +60,10 @@ it('what only a browser draws is counted', async () => {
   const all = notebook([drawn, shows({ 'application/x-plot': {} }), film, widget, answer]);
   const { text, warning } = await converted(all, 'txt');
   expect(['Filmed', 'Slider', 'answer'].filter((word) => !text.includes(word))).toEqual([]);
-  expect(warning).toEqual({ OUTPUTS_LOST: expect.stringMatching(/^4 output\(s\) of cells/) as string });
+  expect(warning).toEqual({
+    OUTPUTS_LOST: expect.stringMatching(/^4 output\(s\) of cells/) as string,
+    MEDIA_LOST: expect.stringMatching(/^1 film/) as string,
+  });
 });
 
 it('one of an old kind is read as those of today', async () => {

@@ -22,11 +22,10 @@ it('close waits for requests under way, bodies included', async () => {
 
 it('close does not wait for the connection of a request that was aborted', async () => {
   const baseUrl = (await serveTcp(() => undefined)).replace('http:', 'https:');
-  const api = connectTo(baseUrl);
+  // Longer than a test may take.
+  const api = connectTo(baseUrl, { connectMs: 3_600_000 });
   await failureOf(api.convertFile({ connector: 'c', output: 'pdf', signal: AbortSignal.timeout(50) }));
-  const startedAt = Date.now();
   await api.close();
-  expect(Date.now() - startedAt).toBeLessThan(1000);
 });
 
 it('a request after close fails, and says that nothing was sent', async () => {

@@ -119,13 +119,11 @@ describe('a submit that failed', () => {
 
   it('ran nothing when the signal was aborted while the connection was being made, and says so at once', async () => {
     const baseUrl = (await serveTcp(() => undefined)).replace('http:', 'https:');
-    const startedAt = Date.now();
     const signal = AbortSignal.timeout(100);
-    const error = await failureOf(
-      connectTo(baseUrl, { connectMs: 3000 }).convertFile({ connector: 'c', output: 'pdf', signal }),
-    );
+    // Longer than a test may take.
+    const api = connectTo(baseUrl, { connectMs: 3_600_000 });
+    const error = await failureOf(api.convertFile({ connector: 'c', output: 'pdf', signal }));
     expect(error).toMatchObject({ code: 'REQUEST_ABORTED', mayHaveExecuted: false });
-    expect(Date.now() - startedAt).toBeLessThan(1500);
   });
 
   it('may have run when the signal was aborted under way', async () => {

@@ -58,7 +58,6 @@ describe('bad input is one clear line on stderr, an exit code, and nothing else:
       expect(plain.stderr.replace(/^error: /, '').trimEnd()).toMatch(says);
       expect(plain).toMatchObject({ code: exitCode, stdout: '' });
       expect(await filesBelow(folder)).toEqual(before);
-      expect(plain.ms).toBeLessThan(30_000);
       // The document is made of the same failure in one place: once for each code is enough.
       if (!json) return;
       expect(json.code).toBe(exitCode);

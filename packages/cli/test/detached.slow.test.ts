@@ -95,7 +95,11 @@ it('down leaves a process alone that only has the number of a stack which was ki
   await writeFile(`${holderFile}.new`, JSON.stringify({ ...holder, pid: other }));
   await rename(`${holderFile}.new`, holderFile);
   const ended = await fileconv(['down'], { cwd });
-  expect(ended).toMatchObject({ code: 0, stdout: `No stack runs in ${cwd}/.fileconv.\n` });
+  expect(ended.code).toBe(0);
+  // Its Temporal server ends with it, sooner or later.
+  expect(ended.stdout.replace(' The Temporal server of one that was killed is stopped.', '')).toBe(
+    `No stack runs in ${cwd}/.fileconv.\n`,
+  );
   expect(isAlive(other)).toBe(true);
   stranger.child.kill('SIGINT');
   await stranger.ended;

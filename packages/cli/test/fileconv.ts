@@ -27,7 +27,6 @@ export interface Ended {
   stdout: string;
   /** Without everyday waits; `stderr()` has them. */
   stderr: string;
-  ms: number;
 }
 
 /** One `fileconv` that runs. */
@@ -131,13 +130,12 @@ function watched(
   { timeoutMs = 280_000 }: CommandOptions,
   { texts, ended, interrupt, onLate }: Started,
 ): RunningCommand {
-  const startedAt = Date.now();
   const command = `fileconv ${args.join(' ')}`;
   let isOver = false;
   const over = ended.finally(() => (isOver = true));
   const late = new AbortController();
   const inTime = Promise.race([
-    over.then((how) => ({ ...how, ...texts, stderr: withoutEverydayWaits(texts.stderr), ms: Date.now() - startedAt })),
+    over.then((how) => ({ ...how, ...texts, stderr: withoutEverydayWaits(texts.stderr) })),
     sleep(timeoutMs, undefined, { signal: late.signal, ref: false }).then(() => {
       onLate?.();
       throw new Error(`${command} had not ended after ${timeoutMs} ms:\n${texts.stderr}`);

@@ -40,11 +40,9 @@ describe('fileconv up', () => {
 
     const parts = childrenOf(up.child.pid ?? 0);
     expect([...parts.keys()]).toEqual(['temporal']);
-    const askedAt = Date.now();
     up.child.kill('SIGINT');
     const ended = await up.ended;
     expect(ended.code).toBe(0);
-    expect(Date.now() - askedAt).toBeLessThan(10_000);
     expect(linesOf(ended.stderr)).toEqual([expect.stringMatching(/^Stopping; .* next `fileconv up`/)]);
     expect([...parts.values()].filter(isAlive)).toEqual([]);
     expect(existsSync(path.join(cwd, '.fileconv/stack.json'))).toBe(false);

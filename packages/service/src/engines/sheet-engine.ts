@@ -100,7 +100,7 @@ async function bookOf(rows: readonly (readonly string[])[], title: string): Prom
 }
 
 /** A number that reads the same when it is written again, whatever it looks like: a 007 stays a text. */
-const plainNumber = /^-?(?:0|[1-9]\d{0,14})(?:\.(\d{1,9}))?$/;
+const plainNumber = /^(?!-0(?:\.0*)?$)-?(?:0|[1-9]\d{0,14})(?:\.(\d{1,9}))?$/;
 
 function cellOf(value: string): CellObject {
   const [whole, decimals = ''] = plainNumber.exec(value) ?? [];

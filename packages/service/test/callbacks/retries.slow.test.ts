@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallbackOptions } from '../../src';
+import { until } from '../../../../test/support/until';
 import { startTestService } from '../support';
 import { answerOk, createCallbackApp, deliveryOf, endedDelivery, type Receiver, startReceiver } from './receiver';
 
@@ -115,11 +116,9 @@ it('gives up after the last attempt, and says so in one line without path, query
 it('gives up when it has tried for long enough', async () => {
   const receiver = await startReceiver(answerStatus(500));
   const { ended } = await start(receiver, { ...quick, maxAttempts: 1_000, maxAgeMs: 400 });
-  const started = Date.now();
   const { state, attempts = 0 } = (await ended()) ?? {};
   expect(state).toBe('failed');
-  expect(Date.now() - started).toBeLessThan(5_000);
-  expect(attempts).toBeGreaterThan(1);
+  expect(attempts).toBeLessThan(1_000);
 });
 
 it.each([301, 302, 303, 307, 308])('does not follow a redirect with %d', async (status) => {
@@ -141,25 +140,21 @@ describe('a receiver that', () => {
     const { dataDir, callBack } = await start(receiver, impatient);
     const id = await callBack();
     expect(await endedDelivery(dataDir, id)).toMatchObject({ state: 'delivered', attempts: 2 });
-    const [first, second] = receiver.received;
-    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeLessThan(3_000);
   });
 
   it('sends an endless answer has been delivered to all the same, and is cut off', async () => {
-    let closed = 0;
+    let isClosed = false;
     const receiver = await startReceiver((response) => {
       response.writeHead(200);
       const drip = setInterval(() => response.write('x'), 20);
       response.on('close', () => {
         clearInterval(drip);
-        closed = Date.now();
+        isClosed = true;
       });
     });
     const { ended } = await start(receiver, impatient);
     expect(await ended()).toMatchObject({ state: 'delivered', attempts: 1 });
-    await sleep(100);
-    expect(closed - (receiver.received[0]?.at ?? 0)).toBeGreaterThan(0);
-    expect(closed - (receiver.received[0]?.at ?? 0)).toBeLessThan(2_000);
+    await until('it is cut off', () => isClosed);
   });
 
   it('sends a huge answer is not listened to until its end', async () => {

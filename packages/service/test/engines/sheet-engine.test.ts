@@ -19,7 +19,7 @@ async function convert(input: Buffer | string, reader: string, writer: string) {
 }
 
 const formats = ['xlsx', 'ods'] as const;
-const values = 'name,code,price,share,day\r\n"Köhler, Ana",007,1234.50,0.1,2026-01-02\r\n"a ""b""\nc",-3,0,1e3,\r\n';
+const values = 'name,code,price,share,day\r\n"Köhler, Ana",007,1234.50,0.1,2026-01-02\r\n"a ""b""\nc",-3,-0,1e3,\r\n';
 
 describe.each(formats)('a CSV file that becomes %s', (format) => {
   it('has all of its values when it becomes CSV again', async () => {

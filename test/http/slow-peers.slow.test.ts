@@ -28,11 +28,11 @@ it('an upload waits for a service that stops reading for longer than headersMs, 
   const baseUrl = await serveRaw((request, response) => {
     request.once('data', () => {
       request.pause();
-      void after(1_500).then(() => request.resume());
+      void after(3_000).then(() => request.resume());
     });
     request.on('end', () => sendJson(response, receipt));
   });
-  expect(await connectTo(baseUrl, { headersMs: 500, stallMs: 60_000 }).uploadFile({ file })).toMatchObject({
+  expect(await connectTo(baseUrl, { headersMs: 2_000, stallMs: 60_000 }).uploadFile({ file })).toMatchObject({
     connector: 'up',
   });
 });

@@ -21,7 +21,7 @@ async function serve(listener: RequestListener, options: HttpsFilesOptions = {})
     port,
     url: `http://127.0.0.1:${port}`,
     connections: () => connections,
-    store: createHttpsFiles({ plainHttp: true, allowedHosts: ['127.0.0.1'], stallMs: 500, ...options }),
+    store: createHttpsFiles({ plainHttp: true, allowedHosts: ['127.0.0.1'], stallMs: 2_000, ...options }),
   };
 }
 
@@ -124,7 +124,7 @@ describe('what is refused', () => {
     const source = await store.openSource(`${url}/a.md`);
     const failure = await failureOf(text(source.open()));
     expect(failure).toMatchObject({ code: 'STORAGE_FAILED', retryable: true });
-    expect(failure.message).toMatch(/it comes too slowly: \d bytes in \d s\.$/);
+    expect(failure.message).toMatch(/it comes too slowly: \d+ bytes in \d s\.$/);
   });
 
   it('a body of another length than was seen is SOURCE_CHANGED, however much comes', async () => {

@@ -4,7 +4,7 @@ import { rigOfEachTest } from '../support/conversion-worker';
 import { answerJson, answerRunning } from '../support/stub-service';
 
 describe('a job in mode sync', () => {
-  const rig = rigOfEachTest({ timeouts: { headersMs: 100 } });
+  const rig = rigOfEachTest({ timeouts: { headersMs: 1_500 } });
 
   beforeEach(() => {
     rig.stub.on('convert/file', (_seen, response) => answerDone(response));
@@ -33,7 +33,7 @@ describe('a job in mode sync', () => {
 
   it('waits for the answer as long as submitTimeout allows, not only as long as an answer takes elsewhere', async () => {
     rig.stub.on('convert/file', async (_seen, response) => {
-      await sleep(300);
+      await sleep(2_000);
       answerDone(response);
     });
     const result = await rig.client.convert(await request({ submitTimeout: '10 seconds' }));

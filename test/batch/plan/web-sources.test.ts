@@ -12,7 +12,7 @@ import { messagesOf, plan, readItems, sha256, writeResults, retry } from './plan
 
 afterEach(cleanUp);
 
-const https = createHttpsFiles({ plainHttp: true, allowedHosts: ['127.0.0.1'], stallMs: 500 });
+const https = createHttpsFiles({ plainHttp: true, allowedHosts: ['127.0.0.1'], stallMs: 2_000 });
 const files = new Stores({ file: createLocalFiles(), http: https });
 
 async function serve(listener: RequestListener): Promise<string> {

@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import http from 'node:http';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../../../../test/support/until';
 import { openRequest, parseAnswer, serviceOfAllTests, tinyPng, toBytes, uploadHead } from '../support';
 
 /** Uploads and downloads: what is kept, what is refused, and what never touches the disk. */
@@ -126,10 +126,9 @@ describe('upload/file', () => {
     const before = await uploads();
     const { request } = openRequest(client, 'upload/file', { headers: { 'content-length': 60_000 } });
     request.write(uploadHead(client) + 'x'.repeat(30_000));
-    await sleep(300);
-    expect((await uploads()).length).toBe(before.length + 1);
+    await until('it is being written', async () => (await uploads()).length === before.length + 1);
     request.destroy();
-    for (let tries = 0; tries < 100 && (await uploads()).length !== before.length; tries += 1) await sleep(20);
+    await until('it is gone', async () => (await uploads()).length === before.length);
     expect(await uploads()).toEqual(before);
   });
 

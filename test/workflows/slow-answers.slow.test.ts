@@ -107,7 +107,7 @@ it('a step that no worker has taken by its deadline is tried once one is free', 
       rig.client.start(await rig.request({ destination: undefined, policies }));
     const first = await start();
     await until('it holds the only slot', () => answers.length === 1);
-    const second = await start({ uploadDeadline: 500 });
+    const second = await start({ uploadDeadline: 4_000 });
     await until('the deadline of the other has passed', async () => {
       const events = await rig.events(second.workflowId);
       return events.some((event) => event.activityTaskTimedOutEventAttributes);

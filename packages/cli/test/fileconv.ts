@@ -163,7 +163,7 @@ function watched(
 }
 
 const everydayWait =
-  /^(?!.*Come back).* (?:waits|has waited) for (?:the service to finish the conversion|the service's callback|the callback that tells whether|the attempt under way|a worker that (?:is free|takes it|continues)).*\n/gm;
+  /^.* (?:waits|has waited) for (?:the service to finish the conversion|the service's callback|the callback that tells whether|the attempt under way|the worker of the stack|a worker that (?:is free|takes it|continues)).*\n/gm;
 
 /** What is left of standard error when nothing is wrong but the machine is busy: a job that stands still for 8 s is told. */
 export function withoutEverydayWaits(stderr: string): string {

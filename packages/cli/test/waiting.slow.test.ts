@@ -70,7 +70,7 @@ it('a job that is parked, in job watch and convert, with the command that lets i
   await watching.until(waits('report\\.md'));
   await converting.until(waits('a\\.md'));
   expect(await interrupted(watching)).toMatch(
-    new RegExp(`The job has waited for vCredits .*${cure} Come back: fileconv`),
+    new RegExp(`The job has waited for vCredits .*${cure}\\nThe job continues without this command\\. Come back: `),
   );
   await interrupted(converting);
   expect(parseJson(converting.stdout())).toMatchObject({
@@ -119,7 +119,9 @@ it('a service that is down, and a worker that is gone, in batch watch', async ()
   await rig.stopWorker();
   const watching = command('batch', 'watch', 'broken');
   await watching.until(/Batch broken waits for a worker: none \w+ .*\. Start one: fileconv worker/);
-  expect(await interrupted(watching)).toMatch(/Detached from batch broken\. It waits for a worker: /);
+  expect(await interrupted(watching)).toMatch(
+    /Batch broken waits for a worker: .*\nDetached from batch broken\. It continues without this command\. Come back: /,
+  );
   await interrupted(run);
 });
 

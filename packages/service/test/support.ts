@@ -85,7 +85,8 @@ export class TestClient {
 
   /** Posts with the app's token, unless `init` brings another. */
   async send(endpoint: string, init: RequestInit): Promise<Response> {
-    const headers = new Headers(this.headers);
+    // A service that shares this process closes a connection that has been idle for long, just when it is to be used again.
+    const headers = new Headers({ ...this.headers, connection: 'close' });
     new Headers(init.headers).forEach((value, name) => headers.set(name, value));
     return fetch(`${this.url}/v1/${endpoint}`, { method: 'POST', ...init, headers });
   }

@@ -58,7 +58,7 @@ export async function readLiveStack(stateDir: string): Promise<StackRecord | und
 const holderSchema = z.object({ pid: z.int(), startedBy: z.enum(['up', 'command']), since: z.iso.datetime() });
 
 /** Who holds the lock of a stack, also while it still starts: `<state>/stack-holder.json`. */
-type StackHolder = z.infer<typeof holderSchema>;
+export type StackHolder = z.infer<typeof holderSchema>;
 
 const holderFile = recordFile('stack-holder.json', holderSchema);
 

@@ -11,7 +11,7 @@ import type { CommandContext } from '../command-context';
 import { temporalTarget } from '../config/temporal-connection';
 import type { Output } from '../output/output';
 import { bothTimes } from '../output/text';
-import { readStackHolder } from '../stack/stack-record';
+import { readStackHolder, type StackHolder } from '../stack/stack-record';
 
 /** What a job or a batch waits for, and which command helps. Times are milliseconds since the epoch. */
 export interface Stall extends Omit<Waiting, 'reason'> {
@@ -127,17 +127,21 @@ export function createStallReader(context: CommandContext, client: Client): Stal
   const isLocal = !isNamed;
   // That of a stack is not the configuration's.
   const askedAt = (client.connection as Partial<Connection>).options?.address;
-  let isStarting = false;
+  let holder: StackHolder | undefined;
   const toldOf = (waiting: Waiting, since: number | undefined): { stall: Stall } => {
     const { reason, next } = waiting;
     if (reason !== 'worker' || next) return { stall: { ...waiting, ...defined({ since }) } };
-    if (isStarting) return { stall: { reason, waitsFor: 'the worker of the stack, which is starting' } };
+    if (holder) {
+      const isStarting = Date.now() - Date.parse(holder.since) < startsWithinMs;
+      if (isStarting) return { stall: { reason, waitsFor: 'the worker of the stack, which is starting' } };
+      const doctor = { why: 'What is wrong', command: 'fileconv doctor' };
+      return { stall: { reason, waitsFor: 'the worker of the stack, which does not answer', next: doctor } };
+    }
     return { stall: { ...waiting, ...defined({ since }), next: adviceToStartWorker(isLocal) } };
   };
   const unlessBroken = async <T>(read: () => Promise<T>): Promise<T | { stall: Stall }> => {
     // The server lists a worker for a minute after it died; whether a stack runs on this machine is known better here.
-    const holder = isLocal ? await readStackHolder(values.state.dir) : undefined;
-    isStarting = holder !== undefined && Date.now() - Date.parse(holder.since) < startsWithinMs;
+    holder = isLocal ? await readStackHolder(values.state.dir) : undefined;
     const up = { why: 'Start it', command: 'fileconv up' };
     if (isLocal && !holder) {
       return { stall: { reason: 'temporal', waitsFor: `a stack: none runs in ${values.state.dir}`, next: up } };

@@ -243,9 +243,9 @@ function detached(
   { stack, name, stall }: { stack: StackInUse; name: string; stall: Stall | undefined },
 ): ExitCode {
   const watch = `fileconv batch watch ${shellWord(name)}`;
-  const goesOn = stall ? `${stallText('It', stall)} Come back:` : 'It continues without this command. Come back:';
+  if (stack.outlivesCommand && stall) output.say(stallText(`Batch ${name}`, stall));
   const fate = stack.outlivesCommand
-    ? `${goesOn} ${watch}`
+    ? `It continues without this command. Come back: ${watch}`
     : `It stands still until a stack runs here. Come back: the same command again, or \`fileconv up\` and then: ${watch}`;
   output.say(`Detached from batch ${name}. ${fate}`);
   if (output.json) output.printJson({ batch: name, detached: true, ...(stall && stallJson(stall)) });

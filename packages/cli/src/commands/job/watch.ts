@@ -19,8 +19,8 @@ export async function jobWatch(context: CommandContext, workflowId: string): Pro
     try {
       const { result, stall } = await awaitJob(context, { workflowId, file, to, stack: temporal, signal });
       if (result) return ended(context, job, result);
-      const fate = stall ? stallText('The job', stall) : 'The job continues without this command.';
-      output.say(`${fate} Come back: fileconv job watch ${shellWord(workflowId)}`);
+      if (stall) output.say(stallText('The job', stall));
+      output.say(`The job continues without this command. Come back: fileconv job watch ${shellWord(workflowId)}`);
       if (output.json) output.printJson({ workflowId, status: 'unfinished', ...(stall && stallJson(stall)) });
       return exitCodes.interrupted;
     } catch (error) {

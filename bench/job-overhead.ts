@@ -8,13 +8,16 @@ import { FileConversionClient } from '../src/client/file-conversion-client';
 import { FileConversionPlugin } from '../src/plugin';
 import type { ConversionPolicies, ResultCheck } from '../src/shared/job';
 import { createConversionWorker } from '../src/worker';
+import type { HandWrittenInput } from './support/hand-written';
+import * as handWritten from './support/hand-written-activities';
 import { startInstantService } from './support/instant-service';
 import { startBenchServer } from './support/temporal-server';
 
 /**
- * Jobs per second of `conversionJob`, against a bare workflow of as many no-op activities on the same server in the same run. The service
- * answers at once in a process of its own; server, service and worker share the machine. With `--check`, jobs whose results pass it are
- * compared with those of the default check.
+ * Jobs per second of `conversionJob`, against a bare workflow of as many no-op activities, and against the workflow that is usually
+ * written by hand, without any protection, on the same server in the same run. The service answers at once in a process of its own;
+ * server, service and worker share the machine. With `--check`, jobs whose results pass it are compared with those of the default check
+ * in place of the bare ones.
  */
 const { values: options } = parseArgs({
   options: {
@@ -26,6 +29,9 @@ const { values: options } = parseArgs({
 });
 const jobsPerRound = Number(options.jobs);
 const activitiesOfAJob = 4;
+
+const ways = ['job', 'bare', 'hand'] as const;
+type Way = (typeof ways)[number];
 
 async function main(): Promise<void> {
   Runtime.install({ logger: new DefaultLogger('ERROR') });
@@ -45,7 +51,13 @@ async function main(): Promise<void> {
     workflowsPath: require.resolve('./support/bare-workflow'),
     activities: { noOp: (step: number) => Promise.resolve(step) },
   });
-  const running = [jobWorker.run(), bareWorker.run()];
+  const handWorker = await Worker.create({
+    connection,
+    taskQueue: 'hand',
+    workflowsPath: require.resolve('./support/hand-written'),
+    activities: handWritten,
+  });
+  const running = [jobWorker.run(), bareWorker.run(), handWorker.run()];
   const clientConnection = await Connection.connect({ address: server.address });
   const temporal = new Client({ connection: clientConnection });
   const conversion = new FileConversionClient({ client: temporal, app: 'stub' });
@@ -68,28 +80,38 @@ async function main(): Promise<void> {
     });
   };
 
-  await measure('warm-job', 20, job);
-  await measure('warm-bare', 20, bare);
-  const requestsBefore = await service.requests();
-  const rates: Record<'job' | 'bare', number[]> = { job: [], bare: [] };
-  const cpuMs = { job: 0, bare: 0 };
+  const hand = async (id: string) => {
+    const destination = path.join(folder, 'out', `${id}.pdf`);
+    const input: HandWrittenInput = { baseUrl: service.baseUrl, source, output: 'pdf', destination };
+    await temporal.workflow.execute('handWrittenConversion', {
+      workflowId: `hand/${id}`,
+      taskQueue: 'hand',
+      args: [input],
+    });
+  };
+
+  const run: Record<Way, (id: string) => Promise<void>> = { job, bare, hand };
+  for (const way of ways) await measure(`warm-${way}`, 20, run[way]);
+  const rates: Record<Way, number[]> = { job: [], bare: [], hand: [] };
+  const cpuMs = { job: 0, bare: 0, hand: 0 };
+  let requests = 0;
   for (let round = 0; round < Number(options.rounds); round += 1) {
-    // A B, B A, ...: a drift of the machine's speed hits both alike.
-    const order = round % 2 === 0 ? (['job', 'bare'] as const) : (['bare', 'job'] as const);
-    for (const way of order) {
+    // A B C, C B A, ...: a drift of the machine's speed hits all alike.
+    for (const way of round % 2 === 0 ? ways : [...ways].reverse()) {
+      const requestsBefore = await service.requests();
       const before = process.cpuUsage();
-      const rate = await measure(`${way}-${round}`, jobsPerRound, way === 'job' ? job : bare);
+      const rate = await measure(`${way}-${round}`, jobsPerRound, run[way]);
       const { user, system } = process.cpuUsage(before);
+      if (way === 'job') requests += (await service.requests()) - requestsBefore;
       rates[way].push(rate);
       cpuMs[way] += (user + system) / 1_000;
       console.log(`round ${round + 1}  ${way.padEnd(4)}  ${rate.toFixed(1)} jobs/s`);
     }
   }
   const jobs = jobsPerRound * Number(options.rounds);
-  const requestsPerJob = ((await service.requests()) - requestsBefore) / jobs;
   const events = await eventsOf(temporal, 'job/job-0-0');
 
-  bareWorker.shutdown();
+  for (const worker of [bareWorker, handWorker]) worker.shutdown();
   jobWorker.shutdown();
   await Promise.all(running);
   await clientConnection.close();
@@ -98,17 +120,22 @@ async function main(): Promise<void> {
   await server.stop();
   await rm(folder, { recursive: true });
 
+  const ratioTo = (other: 'bare' | 'hand') =>
+    round2(median(rates.job.map((rate, round) => rate / (rates[other][round] ?? Number.NaN))));
   const figures = {
-    ratio: round2(median(rates.job.map((rate, round) => rate / (rates.bare[round] ?? Number.NaN)))),
+    ratio: ratioTo('bare'),
+    handWrittenRatio: ratioTo('hand'),
     jobsPerSecond: round2(median(rates.job)),
     bareJobsPerSecond: round2(median(rates.bare)),
+    handWrittenJobsPerSecond: round2(median(rates.hand)),
     // Of this process: client and worker, without the servers.
     cpuMsPerJob: round2(cpuMs.job / jobs),
     bareCpuMsPerJob: round2(cpuMs.bare / jobs),
+    handWrittenCpuMsPerJob: round2(cpuMs.hand / jobs),
     activitiesPerJob: activitiesOfAJob,
     historyEventsPerJob: events.all,
     workflowTasksPerJob: events.workflowTasks,
-    requestsPerJob,
+    requestsPerJob: requests / jobs,
     jobsPerRound,
     rounds: Number(options.rounds),
   };

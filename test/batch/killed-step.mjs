@@ -1,7 +1,7 @@
 // One attempt of a batch's activity, which kills its own process (`kill -9`) before its n-th change to files or objects; needs `dist`.
 import fs from 'node:fs';
 import { S3Client } from '@aws-sdk/client-s3';
-import { MockActivityEnvironment } from '@temporalio/testing';
+import { asyncLocalStorage, Context } from '@temporalio/activity';
 import { createActivities } from '../../dist/activities/index.js';
 import { createS3Files } from '../../dist/s3/index.js';
 import { createLocalFiles } from '../../dist/storage/local-files.js';
@@ -35,6 +35,10 @@ const files = new Stores({
   s3: createS3Files({ endpoint: process.env.AWS_ENDPOINT_URL_S3 }),
 });
 const client = { options: { loadedDataConverter: { payloadCodecs: [] } }, withAbortSignal: (_signal, call) => call() };
-const environment = new MockActivityEnvironment({ heartbeatTimeoutMs: 10_000 }, { client });
-await environment.run(createActivities({ files })[activity], input);
+// As the SDK's own environment for tests makes it, which takes half a second to load.
+const workflowExecution = { workflowId: 'test', runId: '00000000-0000-0000-0000-000000000000' };
+const info = { activityId: 'test', attempt: 1, heartbeatTimeoutMs: 10_000, inWorkflow: true, workflowExecution };
+const uncancelled = [new Promise(() => undefined), new globalThis.AbortController().signal];
+const context = new Context(info, ...uncancelled, () => undefined, client, console);
+await asyncLocalStorage.run(context, () => createActivities({ files })[activity](input));
 process.exit();

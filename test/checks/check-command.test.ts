@@ -72,7 +72,8 @@ it('ends what takes too long, with all that it has started', async () => {
 });
 
 it('does not wait for what the program has left behind, also outside of its group', async () => {
-  const leaving = (end: string) => check(`sleep 40 & setsid sleep 40 & echo "no good" >&2; ${end}`, { limitMs: 30_000 });
+  const leaving = (end: string) =>
+    check(`sleep 40 & setsid sleep 40 & echo "no good" >&2; ${end}`, { limitMs: 30_000 });
   expect(await leaving('exit 1')).toBe('is refused by sh: no good');
   expect(await leaving('exit 0')).toBeUndefined();
 });

@@ -21,7 +21,7 @@ async function serve(listener: RequestListener, options: HttpsFilesOptions = {})
     port,
     url: `http://127.0.0.1:${port}`,
     connections: () => connections,
-    store: createHttpsFiles({ plainHttp: true, allowedHosts: ['127.0.0.1'], stallMs: 2_000, ...options }),
+    store: createHttpsFiles({ plainHttp: true, allowedHosts: ['127.0.0.1'], stallMs: 1_000, ...options }),
   };
 }
 

@@ -48,9 +48,9 @@ export function glossaryOf(text: string): (command: string, key: string) => stri
     const { long = term.short } = term;
     const isFirst = term.long !== undefined && !used.has(key);
     if (command.toLowerCase().startsWith('gls') && !command.includes('xtr')) used.add(key);
-    if (/short/.test(command)) return short;
-    if (/long/.test(command)) return `${long}${end}`;
-    const shown = /full/.test(command) || isFirst ? `${long}${end} (${short})` : short;
+    if (command.includes('short')) return short;
+    if (command.includes('long')) return `${long}${end}`;
+    const shown = command.includes('full') || isFirst ? `${long}${end} (${short})` : short;
     if (command.startsWith('GLS')) return shown.toUpperCase();
     return command.startsWith('G') ? `${shown.charAt(0).toUpperCase()}${shown.slice(1)}` : shown;
   };

@@ -39,7 +39,7 @@ function textOfValue(attributes: string): string | undefined {
   }
 }
 
-const number = (decimals: string) => `<number:number number:min-integer-digits="1"${decimals}/>`;
+const number = '<number:number number:min-integer-digits="1" number:decimal-places="2"/>';
 const long = (...names: string[]) => names.map((name) => `<number:${name} number:style="long"/>`);
 const day = long('year', 'month', 'day').join('<number:text>-</number:text>');
 const time = long('hours', 'minutes', 'seconds').join('<number:text>:</number:text>');
@@ -48,25 +48,25 @@ const formats: Readonly<Record<string, string>> = {
   date: `<number:date-style NAME>${day}</number:date-style>`,
   moment: `<number:date-style NAME>${day}<number:text> </number:text>${time}</number:date-style>`,
   time: `<number:time-style NAME number:truncate-on-overflow="false">${time}</number:time-style>`,
-  percentage: `<number:percentage-style NAME>${number(' number:decimal-places="2"')}<number:text>%</number:text></number:percentage-style>`,
+  percentage: `<number:percentage-style NAME>${number}<number:text>%</number:text></number:percentage-style>`,
   boolean: '<number:boolean-style NAME><number:boolean/></number:boolean-style>',
 };
 const namespaces = ['style', 'number']
   .map((name) => ` xmlns:${name}="urn:oasis:names:tc:opendocument:xmlns:${name === 'number' ? 'datastyle' : name}:1.0"`)
   .join('');
 
-/** With room for a date and a time. */
+/** With room for a date and a time, or a price. */
 const wideColumn = `<style:style style:name="shown-column" style:family="table-column"${namespaces}><style:table-column-properties style:column-width="4.5cm"/></style:style>`;
 
 const mostColumns = 16_384;
 
-/** For the columns with moments in them, of whatever sheet. */
+/** For the columns with dates and times, or prices, in them, of whatever sheet. */
 function columnsFor(content: string): string {
   const wide = new Set<number>();
   for (const row of content.split('<table:table-row')) {
     let column = 0;
     for (const [, attributes = ''] of row.matchAll(/<table:(?:covered-)?table-cell(?=[\s/>])([^<>]*)/g)) {
-      if (column < mostColumns && moment.test(attributes)) wide.add(column);
+      if (column < mostColumns && wideValue.test(attributes)) wide.add(column);
       column += Number(valueOf(attributes, 'table:number-columns-repeated') ?? 1);
     }
   }
@@ -77,9 +77,11 @@ function columnsFor(content: string): string {
 
 const style = /<style:style(?=\s)([^<>]*\sstyle:family="table-cell"[^<>]*?)(?:\/>|>([^]*?)<\/style:style>)/g;
 const moment = /\soffice:date-value="[^"]*T/;
-const valueCell = /<table:table-cell(?=\s)([^<>]*\soffice:value-type="(date|time|percentage|boolean)"[^<>]*)>/g;
+const wideValue = /\soffice:(?:date-value="[^"]*T|currency=")/;
+const valueCell =
+  /<table:table-cell(?=\s)([^<>]*\soffice:value-type="(date|time|percentage|boolean|currency)"[^<>]*)>/g;
 
-/** The same archive if each date, time, share and truth in it has a format. */
+/** The same archive if each date, time, share, price and truth in it has a format. */
 export function withFormatsOfValues(archive: Buffer): Buffer {
   const content = textOfPart(archive, 'content.xml');
   // Rows and columns that have styles for their cells may have formats.
@@ -99,15 +101,19 @@ export function withFormatsOfValues(archive: Buffer): Buffer {
   const added = new Map<string, string>();
   const cells = content.replace(valueCell, (whole, attributes: string, type: string) => {
     const base = valueOf(attributes, 'table:style-name');
-    if (hasFormat(base)) return whole;
-    const format = moment.test(attributes) ? 'moment' : type;
+    const currency = type === 'currency' ? (valueOf(attributes, 'office:currency') ?? '') : undefined;
+    if (hasFormat(base) || (currency !== undefined && !/^[A-Z]{3}$/.test(currency))) return whole;
+    const format = moment.test(attributes) ? 'moment' : (currency ?? type);
     const name = `${base ?? 'Default'}-${format}`;
     const { attributes: own, inside } = styles.get(base ?? '') ?? {
       attributes: ' style:family="table-cell"',
       inside: '',
     };
     const others = own.replace(/\sstyle:(name|display-name)="[^"]*"/g, '');
-    added.set(format, formats[format]?.replace('NAME', `style:name="shown-${format}"${namespaces}`) ?? '');
+    const shown =
+      formats[format] ??
+      `<number:number-style NAME>${number}<number:text> ${format}</number:text></number:number-style>`;
+    added.set(format, shown.replace('NAME', `style:name="shown-${format}"${namespaces}`));
     added.set(
       name,
       `<style:style style:name="${name}" style:data-style-name="shown-${format}"${others}${namespaces}>${inside}</style:style>`,
@@ -115,7 +121,7 @@ export function withFormatsOfValues(archive: Buffer): Buffer {
     return `<table:table-cell table:style-name="${name}"${attributes.replace(/\stable:style-name="[^"]*"/, '')}>`;
   });
   if (added.size === 0) return archive;
-  const isWide = added.has('moment') && !content.includes('<table:table-column');
+  const isWide = wideValue.test(content) && !content.includes('<table:table-column');
   const all = [...added.values(), ...(isWide ? [wideColumn] : [])].join('');
   const sheets = isWide ? cells.replace(/<table:table\s[^<>]*[^/]>/g, `$&${columnsFor(content)}`) : cells;
   return editParts(archive, /^content\.xml$/, () =>

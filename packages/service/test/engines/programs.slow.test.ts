@@ -94,6 +94,7 @@ withPrograms(['calc'], () => {
       'date" table:style-name="bold" office:date-value="2023-01-02T10:11:12"',
       'time" office:time-value="PT13H45M00S"',
       'percentage" office:value="0.255"',
+      'currency" office:currency="EUR" office:value="1234.5"',
     ].map((value) => `<table:table-cell office:value-type="${value}><text:p>7</text:p></table:table-cell>`);
     const data = odf({
       kind: 'spreadsheet',
@@ -102,7 +103,7 @@ withPrograms(['calc'], () => {
       body: `<table:table table:name="A"><table:table-row>${cells.join('')}</table:table-row></table:table>`,
     });
     const text = await textOf(await converted('a.ods', data, 'pdf'));
-    expect(text).toMatch(/2024-03-05\s+2023-01-02 10:11:12\s+13:45:00\s+25\.50%/);
+    expect(text).toMatch(/2024-03-05\s+2023-01-02 10:11:12\s+13:45:00\s+25\.50%\s+1234\.50 EUR/);
   });
 });
 

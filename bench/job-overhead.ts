@@ -9,7 +9,7 @@ import { FileConversionPlugin } from '../src/plugin';
 import type { ConversionPolicies, ResultCheck } from '../src/shared/job';
 import { createConversionWorker } from '../src/worker';
 import type { HandWrittenInput } from './support/hand-written';
-import * as handWritten from './support/hand-written-activities';
+import { handWrittenActivities } from './support/hand-written-activities';
 import { startInstantService } from './support/instant-service';
 import { startBenchServer } from './support/temporal-server';
 
@@ -55,7 +55,7 @@ async function main(): Promise<void> {
     connection,
     taskQueue: 'hand',
     workflowsPath: require.resolve('./support/hand-written'),
-    activities: handWritten,
+    activities: handWrittenActivities,
   });
   const running = [jobWorker.run(), bareWorker.run(), handWorker.run()];
   const clientConnection = await Connection.connect({ address: server.address });

@@ -16,17 +16,17 @@ interface Told {
   readonly result: { readonly output: { readonly status?: string } };
 }
 
-export async function upload(baseUrl: string, source: string): Promise<string> {
+async function upload(baseUrl: string, source: string): Promise<string> {
   const file = { name: path.basename(source), data: await openAsBlob(source) };
   return (await ask(baseUrl, 'upload/file', {}, file)).result.output.connector;
 }
 
-export async function submit(baseUrl: string, connector: string, output: string): Promise<string> {
+async function submit(baseUrl: string, connector: string, output: string): Promise<string> {
   const parameters = { output };
   return (await ask(baseUrl, 'convert/file', { connector, parameters, mode: 'async' })).entity.id;
 }
 
-export async function isDone(baseUrl: string, connector: string): Promise<boolean> {
+async function isDone(baseUrl: string, connector: string): Promise<boolean> {
   const parameters = { include: ['entity', 'result'] };
   const { entity, result } = (await ask<Told>(baseUrl, 'task/response', { connector, parameters })).result.output;
   if (entity.status !== 'completed') return false;
@@ -34,7 +34,7 @@ export async function isDone(baseUrl: string, connector: string): Promise<boolea
   return true;
 }
 
-export async function download(baseUrl: string, task: string, destination: string): Promise<void> {
+async function download(baseUrl: string, task: string, destination: string): Promise<void> {
   const { result } = await ask(baseUrl, 'download/url', { connector: task });
   const { body } = await post(baseUrl, 'download/url/get', { connector: result.output.connector });
   await mkdir(path.dirname(destination), { recursive: true });
@@ -64,3 +64,5 @@ async function post(baseUrl: string, endpoint: string, data: object, file?: Name
   if (answer.statusCode === 200) return answer;
   throw new Error(`${endpoint}: HTTP ${answer.statusCode} ${await answer.body.text()}`);
 }
+
+export const handWrittenActivities = { upload, submit, isDone, download };

@@ -1,5 +1,5 @@
 import { proxyActivities, sleep } from '@temporalio/workflow';
-import type * as activities from './hand-written-activities';
+import type { handWrittenActivities } from './hand-written-activities';
 
 export interface HandWrittenInput {
   readonly baseUrl: string;
@@ -10,7 +10,9 @@ export interface HandWrittenInput {
 
 /** What a job is compared with: the workflow that is usually written, four activities without any protection. */
 export async function handWrittenConversion({ baseUrl, source, output, destination }: HandWrittenInput): Promise<void> {
-  const { upload, submit, isDone, download } = proxyActivities<typeof activities>({ startToCloseTimeout: '5 minutes' });
+  const { upload, submit, isDone, download } = proxyActivities<typeof handWrittenActivities>({
+    startToCloseTimeout: '5 minutes',
+  });
   const connector = await upload(baseUrl, source);
   const task = await submit(baseUrl, connector, output);
   while (!(await isDone(baseUrl, task))) await sleep('2 seconds');

@@ -1,4 +1,4 @@
-import { ConversionFailure, type Converted, type Warnings } from './conversion';
+import { ConversionFailure, type Converted, joinWarnings, type Warnings } from './conversion';
 import { count } from './input';
 import { describeMedia } from './office-pictures';
 import { firstOf, isNode, type Node, type PandocRun, part, rewrite } from './pandoc-document';
@@ -60,11 +60,11 @@ export async function withoutHtml(
     if (each.t === 'RawBlock') blocks.set(String(part(each, 1)), undefined);
     return undefined;
   });
-  const warnings = describeMedia(media);
+  let warnings = describeMedia(media);
   for (const html of blocks.keys()) {
     if (!/<(img|table|iframe)\b/i.test(html) && html.replace(/<!--[^]*?-->|<[^<>]*>/g, '').trim() === '') continue;
     const { data, warnings: more } = await run({ from: 'html', to: 'json', input: html, inputName });
-    Object.assign(warnings, more);
+    warnings = joinWarnings(warnings, more);
     const read = JSON.parse(Buffer.from(data).toString('utf8')) as { blocks: unknown };
     blocks.set(html, { t: 'Div', c: [['', [], []], read.blocks] });
   }

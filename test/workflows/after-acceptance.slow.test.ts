@@ -34,7 +34,7 @@ const places = [
 it.each(places)('$code for ever at $step ends at last; a retry later delivers it without another', async (place) => {
   const { step, code } = place;
   rig.stub.on(step, (_seen, response) => answerError(response, 404, code));
-  const { workflowId, end } = await convert({ conversionDeadline: 800, downloadDeadline: 800 });
+  const { workflowId, end } = await convert({ conversionDeadline: 2_500, downloadDeadline: 2_500 });
   if (!(end instanceof ConversionFailedError)) throw new Error('the job did not fail');
   const { taskId = '' } = end.details ?? {};
   expect(end.message).toContain(`conversion task ${taskId}`);

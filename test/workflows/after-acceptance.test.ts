@@ -44,7 +44,7 @@ it.each(places.slice(0, 1))(
   async (place) => {
     const { step, code } = place;
     rig.stub.on(step, (_seen, response) => answerError(response, 404, code));
-    const { workflowId, end } = await convert({ conversionDeadline: 800, downloadDeadline: 800 });
+    const { workflowId, end } = await convert({ conversionDeadline: 2_500, downloadDeadline: 2_500 });
     if (!(end instanceof ConversionFailedError)) throw new Error('the job did not fail');
     const { taskId = '' } = end.details ?? {};
     expect(end.message).toContain(`conversion task ${taskId}`);

@@ -131,13 +131,11 @@ export function createStallReader(context: CommandContext, client: Client): Stal
   const toldOf = (waiting: Waiting, since: number | undefined): { stall: Stall } => {
     const { reason, next } = waiting;
     if (reason !== 'worker' || next) return { stall: { ...waiting, ...defined({ since }) } };
-    if (holder) {
-      const isStarting = Date.now() - Date.parse(holder.since) < startsWithinMs;
-      if (isStarting) return { stall: { reason, waitsFor: 'the worker of the stack, which is starting' } };
-      const doctor = { why: 'What is wrong', command: 'fileconv doctor' };
-      return { stall: { reason, waitsFor: 'the worker of the stack, which does not answer', next: doctor } };
-    }
-    return { stall: { ...waiting, ...defined({ since }), next: adviceToStartWorker(isLocal) } };
+    if (!holder) return { stall: { ...waiting, ...defined({ since }), next: adviceOnWorker(isLocal) } };
+    const isStarting = Date.now() - Date.parse(holder.since) < startsWithinMs;
+    if (isStarting) return { stall: { reason, waitsFor: 'the worker of the stack, which is starting' } };
+    const waitsFor = 'the worker of the stack, which does not answer';
+    return { stall: { reason, waitsFor, next: adviceOnWorker(isLocal) } };
   };
   const unlessBroken = async <T>(read: () => Promise<T>): Promise<T | { stall: Stall }> => {
     // The server lists a worker for a minute after it died; whether a stack runs on this machine is known better here.
@@ -168,7 +166,8 @@ export function createStallReader(context: CommandContext, client: Client): Stal
   };
 }
 
-/** What to type where no worker takes the work. */
-export function adviceToStartWorker(isLocal: boolean): NextStep {
-  return { why: 'Start one', command: isLocal ? 'fileconv up' : 'fileconv worker' };
+/** What to type where no worker takes the work: a stack that runs has one, which may be too busy to be seen. */
+export function adviceOnWorker(hasStack: boolean): NextStep {
+  if (hasStack) return { why: 'What is wrong', command: 'fileconv doctor' };
+  return { why: 'Start one', command: 'fileconv worker' };
 }

@@ -38,9 +38,16 @@ export function glossaryOf(text: string): (command: string, key: string) => stri
     known.set(name, { short: of('name') ?? name, plural: of('plural'), description: of('description') ?? '' });
   }
   const used = new Set<string>();
-  return (command, key) => {
-    if (command.startsWith('print')) return known.size === 0 ? undefined : listOf(known);
-    const term = known.get(key.trim());
+  let isListed = false;
+  return (command, spacedKey) => {
+    const key = spacedKey.trim();
+    if (command.startsWith('print')) {
+      // One list for both `\printacronyms` and `\printglossaries`.
+      const list = known.size === 0 || isListed ? undefined : listOf(known);
+      isListed ||= list !== undefined;
+      return list;
+    }
+    const term = known.get(key);
     if (!term) return undefined;
     const end = command.endsWith('pl') ? 's' : '';
     const plural = term.plural ?? `${term.short}${end}`;

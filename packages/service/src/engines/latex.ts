@@ -49,7 +49,7 @@ const letters: typeof definitions = [
 const ofClass: Readonly<Record<string, typeof definitions>> = { moderncv: entries, letter: letters };
 const documentClass = /\\documentclass\s*(?:\[[^\]]*\]\s*)?\{(\w+)\}/;
 
-/** What is written as it is or not at all is passed over whole; braces within options and labels are closed there. */
+/** What is read here, from columns to terms, and what is written as it is or not at all and passed over whole. */
 const part = new RegExp(
   [
     String.raw`\\[\\%]|%[^\n]*|\\verb\*?([^\sa-zA-Z*])[^\n]*?\1`,

@@ -25,7 +25,7 @@ export async function readMarkdown(
   if (keepsHtml.test(writer) || !/<[a-z]/i.test(text)) return { from, input: text, warnings: {} };
   const { data, warnings } = await run({ from, to: 'json', input: text, inputName });
   const shown = await withoutHtml(Buffer.from(data).toString('utf8'), inputName, run);
-  return { from: 'json', input: shown.json, warnings: { ...warnings, ...shown.warnings } };
+  return { from: 'json', input: shown.json, warnings: joinWarnings(warnings, shown.warnings) };
 }
 
 async function dialectOf(text: string, inputName: string, run: Run): Promise<string> {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Converted, Warnings } from './conversion';
+import { type Converted, joinWarnings, type Warnings } from './conversion';
 import { keepsHtml, withoutHtml } from './markdown';
 import { embedImages, type PandocRun } from './pandoc-document';
 
@@ -96,7 +96,7 @@ export async function readNotebook(
   const read = await run({ from: 'ipynb', to: 'json', input, inputName, options });
   const { json: document } = embedImages(Buffer.from(read.data).toString('utf8'), read.media);
   const shown = await withoutHtml(document, inputName, run);
-  return { from: 'json', input: shown.json, warnings: { ...warnings, ...read.warnings, ...shown.warnings } };
+  return { from: 'json', input: shown.json, warnings: joinWarnings(warnings, read.warnings, shown.warnings) };
 }
 
 function parsed(json: string): unknown {

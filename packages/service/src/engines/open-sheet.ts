@@ -1,4 +1,4 @@
-import { editParts, textOfPart } from './archive';
+import { editParts, textOfPart, withEntries } from './archive';
 import { valueOf } from './hidden-parts';
 
 /**
@@ -124,11 +124,12 @@ export function withFormatsOfValues(archive: Buffer): Buffer {
   const isWide = wideValue.test(content) && !content.includes('<table:table-column');
   const all = [...added.values(), ...(isWide ? [wideColumn] : [])].join('');
   const sheets = isWide ? cells.replace(/<table:table\s[^<>]*[^/]>/g, `$&${columnsFor(content)}`) : cells;
-  return editParts(archive, /^content\.xml$/, () =>
-    sheets.replace(/<office:automatic-styles\s*\/>|<\/office:automatic-styles>|<office:body[\s>]/, (tag) =>
+  const styled = sheets.replace(
+    /<office:automatic-styles\s*\/>|<\/office:automatic-styles>|<office:body[\s>]/,
+    (tag) =>
       tag.startsWith('</')
         ? all + tag
         : `<office:automatic-styles>${all}</office:automatic-styles>${tag.startsWith('<office:body') ? tag : ''}`,
-    ),
   );
+  return withEntries(archive, new Map([['content.xml', styled]]));
 }

@@ -168,7 +168,7 @@ async function prepare(
     return {
       from: reader,
       input: text,
-      warnings: { ...warnings, ...describeGenerated(text), ...describeMedia(media) },
+      warnings: joinWarnings(warnings, describeGenerated(text), describeMedia(media)),
     };
   }
   if (reader === 'latex') return { from: reader, input: readableLatex(text), warnings };
@@ -179,13 +179,13 @@ async function prepare(
   if (isMarkdown || reader === 'ipynb') {
     const whole = reader === 'commonmark' ? text : withWholePipeTables(text);
     const read = await (isMarkdown ? readMarkdown(whole, { reader, ...how }) : readNotebook(text, how));
-    return { ...read, warnings: { ...warnings, ...read.warnings } };
+    return { ...read, warnings: joinWarnings(warnings, read.warnings) };
   }
   if (reader === 'mediawiki') return { from: reader, input: withWholeWikiTables(text), warnings };
   if (!tabular.has(reader)) return { from: reader, input: text, warnings };
   const { separatedValuesDocument } = await import('./separated-values.js');
   const { json, warnings: more } = separatedValuesDocument(text, { reader, writer });
-  return { from: 'json', input: json, warnings: { ...warnings, ...more } };
+  return { from: 'json', input: json, warnings: joinWarnings(warnings, more) };
 }
 
 interface PandocOutput extends Converted {

@@ -12,7 +12,7 @@ import { filesOf } from '../../batch/batch-folder';
 import type { CommandContext } from '../../command-context';
 import { bothTimes } from '../../output/text';
 import type { OpenTemporal } from '../../stack/open-temporal';
-import { adviceToStartWorker, untilText } from '../../waiting/stall';
+import { adviceOnWorker, untilText } from '../../waiting/stall';
 import { withJob } from './control';
 
 export async function jobShow(context: CommandContext, workflowId: string): Promise<void> {
@@ -89,7 +89,7 @@ async function nextCommand(
   if (job.status === 'completed') return undefined;
   if (waiting) {
     const goOn = { why: 'See it continue', command: `fileconv job watch ${id}` };
-    return waiting.next ?? (waiting.reason === 'worker' ? adviceToStartWorker(isLocal) : goOn);
+    return waiting.next ?? (waiting.reason === 'worker' ? adviceOnWorker(isLocal) : goOn);
   }
   const { decision } = await planRetry({ client, files }, job);
   const command = `fileconv job retry ${id}`;

@@ -56,7 +56,7 @@ afterAll(async () => {
 });
 
 const documentSchema = z.object({
-  status: z.string(),
+  status: z.string().optional(),
   workflowId: z.string().optional(),
   output: z.object({ uri: z.string(), sha256: z.string() }).optional(),
   error: z.object({ code: z.string(), message: z.string() }).optional(),

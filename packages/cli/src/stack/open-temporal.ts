@@ -90,6 +90,8 @@ export async function findTemporal(
 }
 
 const connectTimeoutMs = 5_000;
+/** Whatever keeps this machine busy: a stack whose process runs is there. */
+const ownConnectTimeoutMs = 20_000;
 
 /**
  * Connects to the Temporal of a stack.
@@ -103,7 +105,9 @@ export async function connect(
   const dataConverter = await openDataConverter(context);
   // gRPC would take the proxy for HTTPS for itself; `grpc_proxy` asks for one.
   const channelArgs = context.env['grpc_proxy'] ? {} : { 'grpc.enable_http_proxy': 0 };
-  const retries = { channelArgs, connectTimeout: connectTimeoutMs, interceptors: retriesThatEndQuietly() };
+  const isOwn = !target.isNamed && (await readLiveStack(context.config.values.state.dir)) !== undefined;
+  const connectTimeout = isOwn ? ownConnectTimeoutMs : connectTimeoutMs;
+  const retries = { channelArgs, connectTimeout, interceptors: retriesThatEndQuietly() };
   const connection = await Connection.connect({ ...target.connection, ...retries }).catch(async (error: unknown) => {
     throw await unreachable(context, target, error);
   });

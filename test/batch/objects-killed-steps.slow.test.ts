@@ -1,13 +1,12 @@
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import { promisify } from 'node:util';
 import { ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
 import type { Client } from '@temporalio/client';
 import { MockActivityEnvironment } from '@temporalio/testing';
+import { DefaultLogger } from '@temporalio/worker';
 import { createActivities } from '../../src/activities';
 import type { ActivityDependencies } from '../../src/activities/activity-attempt';
 import { writeFile } from '../../src/batch/contents';
@@ -15,11 +14,10 @@ import { createS3Files } from '../../src/s3';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { Stores } from '../../src/storage/stores';
 import { startS3Server, type S3Server } from '../support/s3-server';
+import { changesUntil } from './changes-until';
 import { folderUri } from './folder';
 
-const run = promisify(execFile);
-
-/** Steps that write files of a batch are killed with `kill -9` before each change that they make, and attempted again, as Temporal does. */
+/** Steps that write files of a batch end before each change that they make, as `kill -9` ends them, and are attempted again, as Temporal does. */
 
 let server: S3Server;
 let files: Stores;
@@ -116,28 +114,31 @@ function inputAt({ uri }: Place, activity: Activity): never {
   ) as never;
 }
 
-/** Whether it was killed. */
-async function attemptAndKill(place: Place, activity: Activity, killAt: number): Promise<boolean> {
-  const told = JSON.stringify({ activity, input: inputAt(place, activity), killAt });
-  const args = [path.join(__dirname, 'killed-step.mjs'), told];
-  try {
-    await run(process.execPath, args, { env: { ...process.env, ...server.env } });
-    return false;
-  } catch (error) {
-    if ((error as { signal?: unknown }).signal === 'SIGKILL') return true;
-    throw error;
-  }
-}
+// Of attempts that are killed.
+const logger = new DefaultLogger('ERROR');
 
 async function attempt(place: Place, activity: Activity, number: number): Promise<Contents> {
   const client = {
     options: { loadedDataConverter: { payloadCodecs: [] } },
     withAbortSignal: (_signal: AbortSignal, call: () => unknown) => call(),
   } as unknown as Client;
-  const environment = new MockActivityEnvironment({ attempt: number, heartbeatTimeoutMs: 10_000 }, { client });
+  const environment = new MockActivityEnvironment({ attempt: number, heartbeatTimeoutMs: 10_000 }, { client, logger });
   const activities = createActivities({ files } as unknown as ActivityDependencies);
   await environment.run((input: never) => activities[activity](input), inputAt(place, activity));
   return contentsOf(place);
+}
+
+/** Whether it was killed. */
+async function attemptAndKill(place: Place, activity: Activity, killAt: number): Promise<boolean> {
+  const changes = await changesUntil(killAt);
+  try {
+    await attempt(place, activity, 1);
+  } catch (error) {
+    if (!changes.areOver()) throw error;
+  } finally {
+    changes.restore();
+  }
+  return changes.areOver();
 }
 
 /** Each test kills before every third change, from one of the first three on: there are dozens, each in a place of its own. */

@@ -30,9 +30,9 @@ async function useExternal(context: CommandContext, target: TemporalTarget, sign
   const { config, output } = context;
   const { taskQueue } = config.values.worker;
   const record = await runningUp(config.values.state.dir);
-  if (record?.temporal.address === target.connection.address && record.taskQueue === taskQueue) {
-    return connectTo(context, record, target);
-  }
+  const isThere = record !== undefined && spelt(record.temporal.address) === spelt(target.connection.address);
+  // Its worker may not be listed yet, or be too busy to be.
+  if (isThere && record.taskQueue === taskQueue) return connectTo(context, record, target);
   const inUse = await connect(context, target, { taskQueue });
   let isServed = false;
   try {
@@ -43,6 +43,11 @@ async function useExternal(context: CommandContext, target: TemporalTarget, sign
   if (isServed) return inUse;
   output.say(`No worker polls task queue ${taskQueue}: starting a service and a worker for this command.`);
   return ownStack(context, await startStack(context, { startedBy: 'command', signal }), target);
+}
+
+/** An address as a stack writes it. */
+function spelt(address: string): string {
+  return address.replace(/^localhost(?=:)/i, '127.0.0.1');
 }
 
 async function useLocal(context: CommandContext, target: TemporalTarget, signal: AbortSignal): Promise<StackInUse> {

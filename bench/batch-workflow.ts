@@ -1,14 +1,14 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { Client, Connection } from '@temporalio/client';
 import type { BatchHandle } from '../src/client/batch-handle';
 import { FileConversionClient } from '../src/client/file-conversion-client';
 import { hasStatus } from '../src/client/grpc';
-import { type InstantWorker, startInstantWorker, writeManifest } from './support/instant-batch';
-import { startBenchServer } from './support/temporal-server';
+import { runsOf, writeManifest } from './support/batches';
+import type { StartedChild } from './support/child-process';
+import { round } from './support/figures';
+import { measureWithTemporal, type TemporalSetting } from './support/measurement';
+import { startInstantWorker } from './support/worker';
 import { startRun } from '../test/support/batches';
 
 /**
@@ -31,40 +31,31 @@ const window = Number(options.window);
 const sideBySide = Number(options.batches);
 const taskQueue = 'batch-workflow';
 
-async function main(): Promise<void> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-bench-'));
-  const server = await startBenchServer(options['on-disk'] ? { dbFilename: path.join(folder, 'temporal.db') } : {});
-  const worker = await startInstantWorker(server.address, taskQueue);
-  const connection = await Connection.connect({ address: server.address });
-  const temporal = new Client({ connection });
+async function main({ folder, temporal, temporalAddress, owns }: TemporalSetting) {
+  const worker = owns(await startInstantWorker(temporalAddress, taskQueue));
   const client = new FileConversionClient({ client: temporal, app: 'bench', taskQueue });
   const setting = { folder, client, worker };
   await run(setting, { name: 'warm', batches: 1, count: 200 });
 
   const ways = sideBySide === 1 ? [1] : [1, sideBySide];
   const seconds = new Map(ways.map((batches) => [batches, 0]));
-  for (let round = 1; round <= Number(options.rounds); round += 1) {
-    for (const batches of round % 2 === 1 ? ways : [...ways].reverse()) {
-      const figures = await run(setting, { name: `${round}-of-${batches}`, batches, count: items });
+  for (let turn = 1; turn <= Number(options.rounds); turn += 1) {
+    for (const batches of turn % 2 === 1 ? ways : [...ways].reverse()) {
+      const figures = await run(setting, { name: `${turn}-of-${batches}`, batches, count: items });
       seconds.set(batches, (seconds.get(batches) ?? 0) + figures.seconds);
       console.log(`${String(batches).padStart(2)} side by side: ${JSON.stringify({ ...figures, window })}`);
     }
   }
   const [one = 0, several = one] = ways.map((batches) => seconds.get(batches));
-  const runs = await runsOf(temporal, '1-of-1-1');
-
-  await connection.close();
-  worker.kill();
-  await server.stop();
-  await rm(folder, { recursive: true });
-  const jobsPerSecond = round2((items * Number(options.rounds)) / one);
-  console.log(JSON.stringify({ ratio: round2(several / one), jobsPerSecond, items, window, sideBySide, ...runs }));
+  const jobsPerSecond = round((items * Number(options.rounds)) / one);
+  const ratio = round(several / one);
+  return { ratio, jobsPerSecond, items, window, sideBySide, ...(await figuresOfRuns(temporal, '1-of-1-1')) };
 }
 
 interface Setting {
   readonly folder: string;
   readonly client: FileConversionClient;
-  readonly worker: InstantWorker;
+  readonly worker: StartedChild;
 }
 
 async function run(
@@ -86,11 +77,11 @@ async function run(
   const seconds = (performance.now() - startedAt) / 1_000;
   const succeeded = results.reduce((sum, result) => sum + result.succeeded, 0);
   if (succeeded !== share * batches) throw new Error(`${succeeded} of ${share * batches} succeeded`);
-  return { seconds: round2(seconds), jobsPerSecond: round2(succeeded / seconds), tenths };
+  return { seconds: round(seconds), jobsPerSecond: round(succeeded / seconds), tenths };
 }
 
 /** Jobs a second and resident memory of the worker, by tenths of the items. */
-async function watch(handles: readonly BatchHandle[], worker: InstantWorker, count: number): Promise<string[]> {
+async function watch(handles: readonly BatchHandle[], worker: StartedChild, count: number): Promise<string[]> {
   const tenths: string[] = [];
   let [ended, since] = [0, performance.now()];
   while (tenths.length < 9) {
@@ -114,25 +105,16 @@ async function watch(handles: readonly BatchHandle[], worker: InstantWorker, cou
 }
 
 /** Of the runs by which a batch continues as new. */
-async function runsOf(temporal: Client, workflowId: string) {
-  const newest = await temporal.workflow.getHandle(workflowId).describe();
-  let runId = newest.raw.workflowExecutionInfo?.firstRunId ?? undefined;
+async function figuresOfRuns(temporal: TemporalSetting['temporal'], workflowId: string) {
   let [runs, maxEventsOfARun, maxHistoryKiBOfARun, maxCarriedBytes] = [0, 0, 0, 0];
-  while (runId !== undefined) {
-    const handle = temporal.workflow.getHandle(workflowId, runId);
-    const { historyLength, historySize = 0 } = await handle.describe();
-    const last = (await handle.fetchHistory()).events?.at(-1)?.workflowExecutionContinuedAsNewEventAttributes;
+  for await (const { events, bytes } of runsOf(temporal, workflowId)) {
+    const carried = events.at(-1)?.workflowExecutionContinuedAsNewEventAttributes?.input?.payloads?.[1];
     runs += 1;
-    maxEventsOfARun = Math.max(maxEventsOfARun, historyLength);
-    maxHistoryKiBOfARun = Math.max(maxHistoryKiBOfARun, Math.round(historySize / 1024));
-    maxCarriedBytes = Math.max(maxCarriedBytes, last?.input?.payloads?.[1]?.data?.length ?? 0);
-    runId = last?.newExecutionRunId ?? undefined;
+    maxEventsOfARun = Math.max(maxEventsOfARun, events.length);
+    maxHistoryKiBOfARun = Math.max(maxHistoryKiBOfARun, Math.round(bytes / 1024));
+    maxCarriedBytes = Math.max(maxCarriedBytes, carried?.data?.length ?? 0);
   }
   return { runs, maxEventsOfARun, maxHistoryKiBOfARun, maxCarriedBytes };
 }
 
-function round2(value: number): number {
-  return Math.round(value * 100) / 100;
-}
-
-void main();
+void measureWithTemporal(main, { onDisk: options['on-disk'] });

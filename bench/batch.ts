@@ -1,16 +1,16 @@
-import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { Client, Connection } from '@temporalio/client';
 import { runFiles } from '../src/batch/run-files';
 import { FileConversionClient } from '../src/client/file-conversion-client';
-import type { BatchItem } from '../src/shared/batch';
 import type { BatchItemResult } from '../src/shared/batch-state';
+import { app } from './support/app';
+import { runsOf, writeManifest } from './support/batches';
+import { median, perSecond, round } from './support/figures';
 import { startInstantService } from './support/instant-service';
-import { startJobWorker } from './support/job-worker';
-import { startBenchServer } from './support/temporal-server';
+import { measureWithTemporal, type TemporalSetting } from './support/measurement';
+import { startWorker } from './support/worker';
 import { startRun } from '../test/support/batches';
 
 /**
@@ -41,17 +41,13 @@ interface Sample {
   /** Of the worker. */
   rssBytes: number;
   /** CPU that the service has used since its start. */
-  serviceMs: number;
+  serviceSeconds: number;
 }
 
-async function main(): Promise<void> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-bench-'));
-  const server = await startBenchServer(options['on-disk'] ? { dbFilename: path.join(folder, 'temporal.db') } : {});
-  const service = await startInstantService();
-  const { address: temporalAddress } = server;
-  const worker = await startJobWorker({ temporalAddress, taskQueue, baseUrl: service.baseUrl, appId: 'bench' });
-  const connection = await Connection.connect({ address: temporalAddress });
-  const temporal = new Client({ connection });
+async function main({ folder, temporal, temporalAddress, owns }: TemporalSetting) {
+  const service = owns(await startInstantService());
+  const apps = { bench: { ...app, baseUrl: service.baseUrl } };
+  const worker = owns(await startWorker({ temporalAddress, taskQueue, apps }));
   const client = new FileConversionClient({ client: temporal, app: 'bench', taskQueue });
 
   await writeSources(folder);
@@ -59,17 +55,17 @@ async function main(): Promise<void> {
   const flatBefore = await runFlat(client, folder, { name: 'flat-1', count: flatJobs });
   console.log(`flat   ${flatBefore.toFixed(1)} jobs/s`);
 
-  const requestsBefore = await service.requests();
-  await writeManifest(folder);
+  const requestsBefore = await service.ask<number>('requests');
+  await writeManifest(path.join(folder, 'run'), items, (item) => rowOf(folder, item));
   const batch = await startRun(client, { name: 'batch', folder: path.join(folder, 'run'), items, window, policies });
   const samples: Sample[] = [];
   for await (const { succeeded, failed } of batch.progress({ everyMs: 1_000 })) {
-    const [rssBytes, serviceMs] = await Promise.all([worker.rssBytes(), service.cpuMs()]);
-    samples.push({ ended: succeeded + failed, rssBytes, serviceMs });
+    const [{ rssBytes }, { cpuSeconds: serviceSeconds }] = await Promise.all([worker.usage(), service.usage()]);
+    samples.push({ ended: succeeded + failed, rssBytes, serviceSeconds });
     if (samples.length % 30 === 0) console.log(`batch  ${succeeded + failed} of ${items}`);
   }
   const { succeeded, failed, durationMs } = await batch.result();
-  const requests = (await service.requests()) - requestsBefore;
+  const requests = (await service.ask<number>('requests')) - requestsBefore;
   const batchRate = succeeded / (durationMs / 1_000);
   console.log(`batch  ${batchRate.toFixed(1)} jobs/s`);
 
@@ -77,7 +73,8 @@ async function main(): Promise<void> {
   console.log(`flat   ${flatAfter.toFixed(1)} jobs/s`);
   const results = await readResults(folder);
   const outputs = await readdir(path.join(folder, 'out'));
-  const runs = await runsOf(temporal, 'batch');
+  const runs: { events: number; bytes: number }[] = [];
+  for await (const { events, bytes } of runsOf(temporal, 'batch')) runs.push({ events: events.length, bytes });
   const flatRate = (flatBefore + flatAfter) / 2;
   const [early, late] = [rssAt(samples, 0.1 * items), rssAt(samples, 0.9 * items)];
   const ends = endsOf(results);
@@ -86,38 +83,30 @@ async function main(): Promise<void> {
     rate(ends, tenth * stretch, Math.min((tenth + 1) * stretch, last)),
   );
 
-  await connection.close();
-  await worker.stop();
-  service.stop();
-  await server.stop();
-  await rm(folder, { recursive: true });
-
-  console.log(
-    JSON.stringify({
-      ratio: round(batchRate / flatRate),
-      jobsPerSecond: round(batchRate),
-      flatJobsPerSecond: round(flatRate),
-      items,
-      succeeded,
-      failed,
-      lost: items - new Set(results.map(({ item }) => item)).size,
-      outputs: outputs.length,
-      requestsPerJob: round(requests / items),
-      lastOverFirstSpeed: round(rate(ends, last - stretch, last) / rate(ends, 0, stretch)),
-      machineLastOverFirstSpeed: round(
-        serviceMsPerJob(samples, 0, stretch) / serviceMsPerJob(samples, items - stretch, items),
-      ),
-      jobsPerSecondOfTenths: tenths.map(round),
-      rssEarlyMiB: round(early / 1024 ** 2),
-      rssLateMiB: round(late / 1024 ** 2),
-      rssLateOverEarly: round(late / early),
-      runs: runs.length,
-      maxEventsOfARun: Math.max(...runs.map(({ events }) => events)),
-      maxHistoryKiBOfARun: round(Math.max(...runs.map(({ bytes }) => bytes)) / 1024),
-      eventsPerJob: round(runs.reduce((sum, { events }) => sum + events, 0) / items),
-      window,
-    }),
-  );
+  return {
+    ratio: round(batchRate / flatRate),
+    jobsPerSecond: round(batchRate),
+    flatJobsPerSecond: round(flatRate),
+    items,
+    succeeded,
+    failed,
+    lost: items - new Set(results.map(({ item }) => item)).size,
+    outputs: outputs.length,
+    requestsPerJob: round(requests / items),
+    lastOverFirstSpeed: round(rate(ends, last - stretch, last) / rate(ends, 0, stretch)),
+    machineLastOverFirstSpeed: round(
+      serviceSecondsPerJob(samples, 0, stretch) / serviceSecondsPerJob(samples, items - stretch, items),
+    ),
+    jobsPerSecondOfTenths: tenths.map((tenth) => round(tenth)),
+    rssEarlyMiB: round(early / 1024 ** 2),
+    rssLateMiB: round(late / 1024 ** 2),
+    rssLateOverEarly: round(late / early),
+    runs: runs.length,
+    maxEventsOfARun: Math.max(...runs.map(({ events }) => events)),
+    maxHistoryKiBOfARun: round(Math.max(...runs.map(({ bytes }) => bytes)) / 1024),
+    eventsPerJob: round(runs.reduce((sum, { events }) => sum + events, 0) / items),
+    window,
+  };
 }
 
 async function writeSources(folder: string): Promise<void> {
@@ -128,16 +117,10 @@ async function writeSources(folder: string): Promise<void> {
   }
 }
 
-async function writeManifest(folder: string): Promise<void> {
-  const rows = Array.from({ length: items }, (_, index): BatchItem => {
-    const item = index + 1;
-    const source = pathToFileURL(path.join(folder, 'sources', `${item}.md`)).href;
-    const destination = pathToFileURL(path.join(folder, 'out', `${item}.pdf`)).href;
-    return { item, source, output: 'pdf', destination };
-  });
-  await mkdir(path.join(folder, 'run'));
-  const lines = rows.map((row) => `${JSON.stringify(row)}\n`);
-  await writeFile(path.join(folder, 'run', runFiles.manifest), lines.join(''));
+function rowOf(folder: string, item: number) {
+  const source = pathToFileURL(path.join(folder, 'sources', `${item}.md`)).href;
+  const destination = pathToFileURL(path.join(folder, 'out', `${item}.pdf`)).href;
+  return { source, output: 'pdf', destination };
 }
 
 /** As many at a time as the batch has; jobs a second. */
@@ -146,20 +129,12 @@ async function runFlat(
   folder: string,
   { name, count }: { name: string; count: number },
 ): Promise<number> {
-  const startedAt = performance.now();
-  let next = 0;
-  const lane = async () => {
-    while (next < count) {
-      next += 1;
-      const item = next;
-      const source = path.join(folder, 'sources', `${item}.md`);
-      const destination = path.join(folder, name, `${item}.pdf`);
-      const request = { source, output: 'pdf', destination, describeSource: true, policies };
-      await client.convert(request, { workflowId: `${name}/${item}` });
-    }
-  };
-  await Promise.all(Array.from({ length: window }, lane));
-  return count / ((performance.now() - startedAt) / 1_000);
+  return perSecond({ count, lanes: window }, async (index) => {
+    const source = path.join(folder, 'sources', `${index + 1}.md`);
+    const destination = path.join(folder, name, `${index + 1}.pdf`);
+    const request = { source, output: 'pdf', destination, describeSource: true, policies };
+    await client.convert(request, { workflowId: `${name}/${index + 1}` });
+  });
 }
 
 async function readResults(folder: string): Promise<BatchItemResult[]> {
@@ -183,34 +158,15 @@ function rate(ends: readonly number[], from: number, to: number): number {
 /** Median of the samples taken while that item was being done, give or take a twentieth of the batch. */
 function rssAt(samples: readonly Sample[], ended: number): number {
   const near = samples.filter((sample) => Math.abs(sample.ended - ended) <= items / 20);
-  const sorted = near.map(({ rssBytes }) => rssBytes).sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+  return median(near.map(({ rssBytes }) => rssBytes));
 }
 
 /** What the same work of the stub cost while these items were being done: its CPU grows only when the machine is slower. */
-function serviceMsPerJob(samples: readonly Sample[], from: number, to: number): number {
+function serviceSecondsPerJob(samples: readonly Sample[], from: number, to: number): number {
   const within = samples.filter(({ ended }) => ended >= from && ended <= to);
   const [first, last] = [within[0], within.at(-1)];
   if (!first || !last) return Number.NaN;
-  return (last.serviceMs - first.serviceMs) / (last.ended - first.ended);
+  return (last.serviceSeconds - first.serviceSeconds) / (last.ended - first.ended);
 }
 
-async function runsOf(temporal: Client, workflowId: string): Promise<{ events: number; bytes: number }[]> {
-  const runs: { events: number; bytes: number }[] = [];
-  const newest = await temporal.workflow.getHandle(workflowId).describe();
-  let runId = newest.raw.workflowExecutionInfo?.firstRunId ?? undefined;
-  while (runId !== undefined) {
-    const handle = temporal.workflow.getHandle(workflowId, runId);
-    const { historyLength: events, historySize: bytes = 0 } = await handle.describe();
-    runs.push({ events, bytes });
-    const history = await handle.fetchHistory();
-    runId = history.events?.at(-1)?.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId ?? undefined;
-  }
-  return runs;
-}
-
-function round(value: number): number {
-  return Math.round(value * 100) / 100;
-}
-
-void main();
+void measureWithTemporal(main, { onDisk: options['on-disk'] });

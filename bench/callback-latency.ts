@@ -1,19 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { subscribe } from 'node:diagnostics_channel';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
-import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { Client, Connection } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { parseCallbackKeys } from '../src/callbacks/callback-url';
 import { createSignalJob, startCallbackReceiver } from '../src/callbacks/receiver';
 import { FileConversionClient } from '../src/client/file-conversion-client';
 import { defaultTaskQueue } from '../src/shared/names';
-import { startCallbackWorker } from './support/callback-worker';
-import { startBenchServer } from './support/temporal-server';
+import { app } from './support/app';
+import type { BenchService } from './support/bench-service';
+import { percentile, round } from './support/figures';
+import { measureWithTemporal, type TemporalSetting } from './support/measurement';
 import { startTimedService } from './support/timed-service';
+import { startWorker } from './support/worker';
 
 /**
  * From the moment the receiver has a callback to the start of the job's next activity, beside a bare signal to a bare workflow: so many of each
@@ -34,13 +36,9 @@ const measuredMs = Number(options.seconds) * 1_000;
 /** When the receiver had the head of a callback, and when a bare signal was sent, by workflow. */
 const calledAt = { job: new Map<string, number>(), bare: new Map<string, number>() };
 
-async function main(): Promise<void> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-bench-'));
+async function main({ folder, temporal, temporalAddress, owns }: TemporalSetting) {
   const source = path.join(folder, 'report.md');
   await writeFile(source, '# A report\n');
-  const server = await startBenchServer();
-  const connection = await Connection.connect({ address: server.address });
-  const temporal = new Client({ connection });
   const callbackKey = randomBytes(32).toString('base64url');
   // Both signals are sent by this process, through one connection.
   const receiver = await startCallbackReceiver({
@@ -48,19 +46,19 @@ async function main(): Promise<void> {
     signalJob: createSignalJob(temporal),
     log: console.error,
   });
-  const calling = await startTimedService(conversionMs);
-  const silent = await startTimedService(conversionMs);
-  const worker = await startCallbackWorker({
-    temporalAddress: server.address,
-    callbackKey,
-    apps: {
-      calling: { baseUrl: calling.baseUrl, appId: 'bench', token: 'bench-token', callbackBaseUrl: receiver.url },
-      silent: { baseUrl: silent.baseUrl, appId: 'bench', token: 'bench-token' },
-    },
-  });
+  owns({ stop: () => receiver.close() });
+  const calling = owns(await startTimedService(conversionMs));
+  const silent = owns(await startTimedService(conversionMs));
+  const apps = {
+    calling: { ...app, baseUrl: calling.baseUrl, callbackBaseUrl: receiver.url },
+    silent: { ...app, baseUrl: silent.baseUrl },
+  };
+  // One task queue for both: how fast the server hands out a task depends on what else happens in its queue.
+  const workflowsPath = require.resolve('./support/compared-workflows');
+  owns(await startWorker({ temporalAddress, callbackKey, apps, workflowsPath }));
 
-  const convert = (app: string, id: string) =>
-    new FileConversionClient({ client: temporal, app }).convert(
+  const convert = (profile: string, id: string) =>
+    new FileConversionClient({ client: temporal, app: profile }).convert(
       { source, output: 'pdf', destination: path.join(folder, 'out', `${id}.pdf`) },
       { workflowId: id },
     );
@@ -83,7 +81,7 @@ async function main(): Promise<void> {
     ...lanes('bare', { delayMs: offsetMs / 2, end, run: bare }),
   ]);
   const finishedJobs = jobs.slice(0, inFlight).reduce((sum, each) => sum + each, 0);
-  const requestsWithCallback = (await calling.requests()) / finishedJobs;
+  const requestsWithCallback = (await calling.ask<number>('requests')) / finishedJobs;
 
   const latencies = {
     job: await latenciesOf(temporal, calledAt.job, end),
@@ -95,34 +93,26 @@ async function main(): Promise<void> {
   const pollingJobs = Number(options['polling-jobs']);
   const first = await requestsOfFirst(silent, () => convert('silent', 'polling/first'));
   await Promise.all(Array.from({ length: pollingJobs }, (_, index) => convert('silent', `polling/${index}`)));
-  const requestsByPolling = ((await silent.requests()) - first) / pollingJobs;
+  const requestsByPolling = ((await silent.ask<number>('requests')) - first) / pollingJobs;
 
-  await worker.stop();
-  await receiver.close();
-  await connection.close();
-  calling.stop();
-  silent.stop();
-  await server.stop();
-  await rm(folder, { recursive: true });
   const [p50Ms, bareP50Ms] = [percentile(latencies.job, 0.5), percentile(latencies.bare, 0.5)];
-  const figures = {
-    ratio: round2(p50Ms / bareP50Ms),
-    p50Ms: round2(p50Ms),
-    p99Ms: round2(percentile(latencies.job, 0.99)),
-    bareP50Ms: round2(bareP50Ms),
-    bareP99Ms: round2(percentile(latencies.bare, 0.99)),
-    requestsWithCallback: round2(requestsWithCallback),
-    requestsByPolling: round2(requestsByPolling),
+  return {
+    ratio: round(p50Ms / bareP50Ms),
+    p50Ms: round(p50Ms),
+    p99Ms: round(percentile(latencies.job, 0.99)),
+    bareP50Ms: round(bareP50Ms),
+    bareP99Ms: round(percentile(latencies.bare, 0.99)),
+    requestsWithCallback: round(requestsWithCallback),
+    requestsByPolling: round(requestsByPolling),
     requestsOfFirstByPolling: first,
     callbacks: latencies.job.length,
     inFlight,
   };
-  console.log(JSON.stringify(figures));
 }
 
-async function requestsOfFirst(service: { requests(): Promise<number> }, run: () => Promise<unknown>): Promise<number> {
+async function requestsOfFirst(service: BenchService, run: () => Promise<unknown>): Promise<number> {
   await run();
-  return service.requests();
+  return service.ask('requests');
 }
 
 /** Each runs one after the other; they begin one after the other, so that what they wait for comes evenly spaced. */
@@ -176,12 +166,4 @@ function report(name: string, sorted: readonly number[]): void {
   console.log(`${name.padEnd(20)} ${sorted.length} times  ${figures.join('  ')}`);
 }
 
-function percentile(sorted: readonly number[], share: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-}
-
-function round2(value: number): number {
-  return Math.round(value * 100) / 100;
-}
-
-void main();
+void measureWithTemporal(main);

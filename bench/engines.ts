@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { openAsBlob, readdirSync, readFileSync } from 'node:fs';
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs, promisify } from 'node:util';
 import { odf, paragraph } from '../packages/service/test/engines/odf';
+import { perSecond, round } from './support/figures';
+import { measure, type Setting } from './support/measurement';
 import { convertPlainly } from './support/plain-client';
 import { startEmbeddedService } from './support/service-processes';
 
@@ -24,27 +25,29 @@ const processes = Number(options.processes);
 const files = Number(options.files);
 const run = promisify(execFile);
 
-async function main(): Promise<void> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-bench-'));
-  try {
-    const sources = await makeSources(folder);
-    const plain = await inTurn(sources, (lane) => convertByLoop(folder, lane));
-    console.log(`plain loop  ${plain.filesPerSecond.toFixed(2)} files/s`);
-    const ours = await throughService(folder, sources);
-    console.log(`service     ${ours.filesPerSecond.toFixed(2)} files/s, ${ours.kills} kills`);
-    const { filesPerSecond, ...rest } = ours;
-    console.log(
-      JSON.stringify({
-        ratio: round(filesPerSecond / plain.filesPerSecond),
-        filesPerSecond: round(filesPerSecond),
-        plainFilesPerSecond: round(plain.filesPerSecond),
-        files,
-        ...rest,
-      }),
-    );
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+async function main({ folder, owns }: Setting) {
+  const sources = await makeSources(folder);
+  const plainFilesPerSecond = await inTurn(sources, processes, (file, lane) => convertByLoop(folder, file, lane));
+  console.log(`plain loop  ${plainFilesPerSecond.toFixed(2)} files/s`);
+  const service = owns(
+    await startEmbeddedService({
+      dataDir: path.join(folder, 'service'),
+      engines: ['libreoffice'],
+      conversionConcurrency: processes,
+    }),
+  );
+  const watch = watchOffices(service.process.pid ?? 0);
+  const filesPerSecond = await inTurn(sources, 4 * processes, (file) => convertAt(service.baseUrl, file));
+  const { kills, peakMiB } = watch.stop();
+  console.log(`service     ${filesPerSecond.toFixed(2)} files/s, ${kills} kills`);
+  return {
+    ratio: round(filesPerSecond / plainFilesPerSecond),
+    filesPerSecond: round(filesPerSecond),
+    plainFilesPerSecond: round(plainFilesPerSecond),
+    files,
+    kills,
+    peakMiB,
+  };
 }
 
 /** Texts, tables and slides of one or two pages in the formats of today and of long ago. */
@@ -87,54 +90,27 @@ async function soffice(task: { profile: string; format: string; outDir: string; 
   await run('soffice', [profile, '--headless', '--convert-to', task.format, '--outdir', task.outDir, task.file]);
 }
 
-function convertByLoop(folder: string, lane: number) {
-  const [profile, outDir] = [
-    path.join(folder, `profile ${lane}`).replaceAll(' ', '-'),
-    path.join(folder, `out-${lane}`),
-  ];
-  return async (file: string): Promise<void> => {
-    await soffice({ profile, format: 'pdf', outDir, file });
-    requirePdf(await readFile(path.join(outDir, `${path.parse(file).name}.pdf`)), file);
-  };
-}
-
-async function throughService(folder: string, sources: readonly string[]) {
-  const service = await startEmbeddedService(path.join(folder, 'service'), {
-    engines: ['libreoffice'],
-    conversionConcurrency: processes,
-  });
-  const watch = watchOffices(service.pid);
-  try {
-    const { filesPerSecond } = await inTurn(sources, () => (file) => convertAt(service.baseUrl, file), 4 * processes);
-    return { filesPerSecond, ...watch.stop() };
-  } finally {
-    await service.stop();
-  }
+async function convertByLoop(folder: string, file: string, lane: number): Promise<void> {
+  const [profile, outDir] = [path.join(folder, `profile-${lane}`), path.join(folder, `out-${lane}`)];
+  await soffice({ profile, format: 'pdf', outDir, file });
+  requirePdf(await readFile(path.join(outDir, `${path.parse(file).name}.pdf`)), file);
 }
 
 async function convertAt(baseUrl: string, file: string): Promise<void> {
-  requirePdf(await convertPlainly(baseUrl, { name: path.basename(file), data: await readFile(file) }, 'pdf'), file);
+  const source = { name: path.basename(file), data: await openAsBlob(file) };
+  requirePdf(await convertPlainly(baseUrl, source, 'pdf'), file);
 }
 
 function requirePdf(data: Buffer, file: string): void {
   if (data.subarray(0, 5).toString() !== '%PDF-') throw new Error(`${path.basename(file)} became no PDF`);
 }
 
-/** Every lane takes the next source until none is left. */
-async function inTurn(
+function inTurn(
   sources: readonly string[],
-  converter: (lane: number) => (file: string) => Promise<void>,
-  lanes = processes,
-): Promise<{ filesPerSecond: number }> {
-  const waiting = [...sources];
-  const startedAt = performance.now();
-  await Promise.all(
-    Array.from({ length: lanes }, async (_, lane) => {
-      const convert = converter(lane);
-      for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) await convert(file);
-    }),
-  );
-  return { filesPerSecond: sources.length / ((performance.now() - startedAt) / 1_000) };
+  lanes: number,
+  convert: (file: string, lane: number) => Promise<void>,
+): Promise<number> {
+  return perSecond({ count: sources.length, lanes }, (index, lane) => convert(sources[index] ?? '', lane));
 }
 
 /** Adds up the memory of all processes below another one, and kills one of their soffice processes now and then. */
@@ -195,8 +171,4 @@ function readIfThere(file: string): string {
   }
 }
 
-function round(value: number): number {
-  return Math.round(value * 100) / 100;
-}
-
-void main();
+void measure(main);

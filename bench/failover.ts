@@ -1,18 +1,19 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { Client, Connection } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { parseCallbackKeys } from '../src/callbacks/callback-url';
 import { createSignalJob, startCallbackReceiver } from '../src/callbacks/receiver';
 import type { ConversionHandle } from '../src/client/conversion-handle';
 import { FileConversionClient } from '../src/client/file-conversion-client';
 import { defaultTaskQueue } from '../src/shared/names';
-import { startFailoverWorker, type ToldAttempt } from './support/failover-worker';
+import { app } from './support/app';
+import { percentile, round } from './support/figures';
 import { startHeldService, type HeldService, type HoldPoint } from './support/held-service';
-import { startBenchServer } from './support/temporal-server';
+import { measureWithTemporal, type TemporalSetting } from './support/measurement';
+import { type BenchWorkerOptions, startWorker, type ToldAttempt } from './support/worker';
+import { until } from '../test/support/until';
 
 /**
  * One worker has jobs in every phase and is killed with `kill -9`; another stands by and begins to poll at that moment. Told is how long each job
@@ -53,83 +54,69 @@ interface Failover {
   readonly boundMs: number;
 }
 
-async function main(): Promise<void> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-bench-'));
-  const server = await startBenchServer();
-  const connection = await Connection.connect({ address: server.address });
-  const temporal = new Client({ connection });
+async function main({ folder, temporal, temporalAddress, owns }: TemporalSetting) {
   const callbackKey = randomBytes(32).toString('base64url');
   const receiver = await startCallbackReceiver({
     keys: parseCallbackKeys(callbackKey),
     signalJob: createSignalJob(temporal),
   });
+  owns({ stop: () => receiver.close() });
   const services = new Map<HoldPoint, HeldService>();
-  for (const point of points) services.set(point, await startHeldService(point));
+  for (const point of points) services.set(point, owns(await startHeldService(point)));
   const apps = Object.fromEntries(
     [...services].map(([point, { baseUrl }]) => [
       point,
-      {
-        baseUrl,
-        appId: 'bench',
-        token: 'bench-token',
-        ...(point === 'callback' && { callbackBaseUrl: receiver.url }),
-      },
+      { ...app, baseUrl, ...(point === 'callback' && { callbackBaseUrl: receiver.url }) },
     ]),
   );
-  const workerOptions = { temporalAddress: server.address, callbackKey, apps };
-  const attempts = { first: [] as ToldAttempt[], second: [] as ToldAttempt[] };
-  const first = await startFailoverWorker(workerOptions, (attempt) => attempts.first.push(attempt));
-  const second = await startFailoverWorker(workerOptions, (attempt) => attempts.second.push(attempt));
-  try {
-    first.go();
-    const { jobs, bareIds } = await occupy({ temporal, services, folder, attempts: attempts.first });
+  const workflowsPath = require.resolve('./support/compared-workflows');
+  const workerOptions = { temporalAddress, callbackKey, apps, workflowsPath, activities: 200, standsBy: true };
+  const first = owns(await startTellingWorker(workerOptions));
+  const second = owns(await startTellingWorker(workerOptions));
+  first.process.send('go');
+  const { jobs, bareIds } = await occupy({ temporal, services, folder, attempts: first.attempts });
 
-    const killedAt = Date.now();
-    await first.kill();
-    second.go();
-    const wokenAt = await wake(services, jobs);
-    console.log(`Killed a worker with ${jobs.length} jobs; every one of them is to continue in another.`);
-    for (const service of services.values()) service.release();
-    const results = await Promise.all(jobs.map(({ handle }) => handle.result()));
-    await Promise.all(bareIds.map((id) => temporal.workflow.getHandle(id).result()));
+  const killedAt = Date.now();
+  await first.stop();
+  second.process.send('go');
+  const wokenAt = await wake(services, jobs);
+  console.log(`Killed a worker with ${jobs.length} jobs; every one of them is to continue in another.`);
+  for (const service of services.values()) service.release();
+  const results = await Promise.all(jobs.map(({ handle }) => handle.result()));
+  await Promise.all(bareIds.map((id) => temporal.workflow.getHandle(id).result()));
 
-    const there = underWay(attempts.first);
-    const failoverOf = (point: Failover['point'], workflowId: string): Failover => {
-      const wasThere = there.has(workflowId);
-      const couldGoOnAt = wokenAt.get(workflowId) ?? killedAt;
-      const next = attempts.second.find((attempt) => attempt.workflowId === workflowId && !attempt.hasEnded);
-      if (!next) throw new Error(`${workflowId} did not continue in the second worker`);
-      const boundMs = graceMs + (wasThere ? heartbeatTimeoutMs : 0);
-      return { point, wasThere, waitedMs: next.at - couldGoOnAt, boundMs };
-    };
-    const failovers = jobs.map(({ point, handle }) => failoverOf(point, handle.workflowId));
-    const bare = bareIds.map((id) => failoverOf('bare', id));
-    const phases = [...points, 'bare' as const].map(
-      (point) => [point, phaseOf([...failovers, ...bare], point)] as const,
-    );
-    for (const [point, phase] of phases) console.log(described(point, phase));
-    const worst = failovers.reduce((one, other) => (nearness(other) > nearness(one) ? other : one));
-    const figures = {
-      ratio: round2(nearness(worst)),
-      worstSeconds: seconds(worst.waitedMs),
-      boundSeconds: seconds(worst.boundMs),
-      withinBound: failovers.every((job) => job.waitedMs <= job.boundMs),
-      bareWorstSeconds: seconds(Math.max(...bare.map(({ waitedMs }) => waitedMs))),
-      jobs: jobs.length,
-      succeeded: results.filter(({ status }) => status === 'succeeded').length,
-      possiblyChargedTwice: results.filter((result) => result.possiblyChargedTwice).length,
-      phases: Object.fromEntries(phases),
-    };
-    console.log(JSON.stringify(figures));
-  } finally {
-    await first.kill();
-    await second.kill();
-    await receiver.close();
-    await connection.close();
-    for (const service of services.values()) await service.close();
-    await server.stop();
-    await rm(folder, { recursive: true });
-  }
+  const there = underWay(first.attempts);
+  const failoverOf = (point: Failover['point'], workflowId: string): Failover => {
+    const wasThere = there.has(workflowId);
+    const couldGoOnAt = wokenAt.get(workflowId) ?? killedAt;
+    const next = second.attempts.find((attempt) => attempt.workflowId === workflowId && !attempt.hasEnded);
+    if (!next) throw new Error(`${workflowId} did not continue in the second worker`);
+    const boundMs = graceMs + (wasThere ? heartbeatTimeoutMs : 0);
+    return { point, wasThere, waitedMs: next.at - couldGoOnAt, boundMs };
+  };
+  const failovers = jobs.map(({ point, handle }) => failoverOf(point, handle.workflowId));
+  const bare = bareIds.map((id) => failoverOf('bare', id));
+  const phases = [...points, 'bare' as const].map((point) => [point, phaseOf([...failovers, ...bare], point)] as const);
+  for (const [point, phase] of phases) console.log(described(point, phase));
+  const worst = failovers.reduce((one, other) => (nearness(other) > nearness(one) ? other : one));
+  return {
+    ratio: round(nearness(worst)),
+    worstSeconds: seconds(worst.waitedMs),
+    boundSeconds: seconds(worst.boundMs),
+    withinBound: failovers.every((job) => job.waitedMs <= job.boundMs),
+    bareWorstSeconds: seconds(Math.max(...bare.map(({ waitedMs }) => waitedMs))),
+    jobs: jobs.length,
+    succeeded: results.filter(({ status }) => status === 'succeeded').length,
+    possiblyChargedTwice: results.filter((result) => result.possiblyChargedTwice).length,
+    phases: Object.fromEntries(phases),
+  };
+}
+
+async function startTellingWorker(options: BenchWorkerOptions) {
+  const worker = await startWorker(options);
+  const attempts: ToldAttempt[] = [];
+  worker.process.on('message', (attempt) => attempts.push(attempt as ToldAttempt));
+  return { ...worker, attempts };
 }
 
 interface Occupation {
@@ -204,7 +191,7 @@ async function untilHeld(services: ReadonlyMap<HoldPoint, HeldService>, jobs: re
   for (const [point, service] of services) {
     const own = jobs.filter((job) => job.point === point);
     if (!isWoken(point)) {
-      await until(`${own.length} jobs are held: ${point}`, () => service.held >= own.length);
+      await until(`${own.length} jobs are held: ${point}`, () => service.held() >= own.length);
       continue;
     }
     // One job asks for all that have too few vCredits, so the service does not see each of them.
@@ -266,24 +253,8 @@ function nearness({ waitedMs, boundMs }: Failover): number {
   return waitedMs / boundMs;
 }
 
-function percentile(sorted: readonly number[], part: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
-}
-
 function seconds(milliseconds: number): number {
-  return round2(milliseconds / 1_000);
+  return round(milliseconds / 1_000);
 }
 
-function round2(value: number): number {
-  return Math.round(value * 100) / 100;
-}
-
-async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 60_000;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`It did not come to this: ${what}.`);
-    await sleep(50);
-  }
-}
-
-void main();
+void measureWithTemporal(main);

@@ -1,15 +1,16 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import os from 'node:os';
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { Client, Connection } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { writeRunningPage } from '../src/batch/report/write-report';
 import { FileConversionClient } from '../src/client/file-conversion-client';
 import type { ConversionBatchResult } from '../src/shared/batch-state';
 import { createLocalFiles } from '../src/storage/local-files';
-import { startInstantWorker, writeManifest } from './support/instant-batch';
-import { startBenchServer } from './support/temporal-server';
+import { runsOf, writeManifest } from './support/batches';
+import { round } from './support/figures';
+import { measureWithTemporal, type TemporalSetting } from './support/measurement';
+import { startInstantWorker } from './support/worker';
 import { startRun } from '../test/support/batches';
 
 /**
@@ -27,20 +28,16 @@ const items = Number(options.items);
 /** As many as a batch writes. */
 const noneLeft = { everyMs: 30_000, written: 60, at: 0, told: '', pace: { at: 0, ended: 0 } };
 
-async function main(): Promise<void> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-bench-'));
-  const server = await startBenchServer();
+async function main({ folder, temporal, temporalAddress, owns }: TemporalSetting) {
   const queues = ['one', 'other'] as const;
   const workers = {
-    one: await startInstantWorker(server.address, 'one'),
-    other: await startInstantWorker(server.address, 'other'),
+    one: owns(await startInstantWorker(temporalAddress, 'one')),
+    other: owns(await startInstantWorker(temporalAddress, 'other')),
   };
-  const connection = await Connection.connect({ address: server.address });
-  const temporal = new Client({ connection });
 
-  const run = async (round: number, way: 'without' | 'with', count: number) => {
-    const taskQueue = queues[(round + Number(way === 'with')) % 2] ?? 'one';
-    const [worker, name] = [workers[taskQueue], `${round}-${way}`];
+  const run = async (turn: number, way: 'without' | 'with', count: number) => {
+    const taskQueue = queues[(turn + Number(way === 'with')) % 2] ?? 'one';
+    const [worker, name] = [workers[taskQueue], `${turn}-${way}`];
     const client = new FileConversionClient({ client: temporal, app: 'bench', taskQueue });
     const runFolder = path.join(folder, name, 'run-0001');
     await writeManifest(runFolder, count);
@@ -53,8 +50,8 @@ async function main(): Promise<void> {
     console.log(`${way.padEnd(7)} ${cpuSeconds.toFixed(1)} s of CPU in ${(result.durationMs / 1_000).toFixed(0)} s`);
     return { name, result, cpuSeconds };
   };
-  const pair = async (round: number, count: number) => {
-    const [without, live] = await Promise.all([run(round, 'without', count), run(round, 'with', count)]);
+  const pair = async (turn: number, count: number) => {
+    const [without, live] = await Promise.all([run(turn, 'without', count), run(turn, 'with', count)]);
     return { without, live };
   };
 
@@ -62,8 +59,8 @@ async function main(): Promise<void> {
   await pageOf(warm.result, warm.name);
   const seconds = { without: 0, with: 0 };
   let [pages, pageSeconds] = [0, 0];
-  for (let round = 1; round <= Number(options.rounds); round += 1) {
-    const { without, live } = await pair(round, items);
+  for (let turn = 1; turn <= Number(options.rounds); turn += 1) {
+    const { without, live } = await pair(turn, items);
     seconds.without += without.cpuSeconds;
     seconds.with += live.cpuSeconds;
     // The last one is written without the page, too.
@@ -71,21 +68,15 @@ async function main(): Promise<void> {
     pageSeconds += await pageOf(live.result, live.name);
   }
 
-  await connection.close();
-  for (const worker of Object.values(workers)) worker.kill();
-  await server.stop();
-  await rm(folder, { recursive: true });
   const rounds = Number(options.rounds);
-  console.log(
-    JSON.stringify({
-      ratio: round(seconds.with / seconds.without, 3),
-      share: round((pages * pageSeconds) / rounds / seconds.without, 4),
-      pagesOfABatch: round(pages / rounds, 1),
-      pageCpuSeconds: round(pageSeconds / rounds, 3),
-      batchCpuSeconds: round(seconds.without / rounds, 1),
-      items,
-    }),
-  );
+  return {
+    ratio: round(seconds.with / seconds.without, 3),
+    share: round((pages * pageSeconds) / rounds / seconds.without, 4),
+    pagesOfABatch: round(pages / rounds, 1),
+    pageCpuSeconds: round(pageSeconds / rounds, 3),
+    batchCpuSeconds: round(seconds.without / rounds, 1),
+    items,
+  };
 }
 
 /** CPU of one page of all items, as a batch writes it last: none costs more. */
@@ -102,18 +93,11 @@ async function pageOf(result: ConversionBatchResult, batch: string): Promise<num
 
 async function reportsOf(temporal: Client, workflowId: string): Promise<number> {
   let count = 0;
-  let runId = (await temporal.workflow.getHandle(workflowId).describe()).raw.workflowExecutionInfo?.firstRunId;
-  while (runId) {
-    const { events } = await temporal.workflow.getHandle(workflowId, runId).fetchHistory();
-    const types = (events ?? []).map((event) => event.activityTaskScheduledEventAttributes?.activityType?.name);
+  for await (const { events } of runsOf(temporal, workflowId)) {
+    const types = events.map((event) => event.activityTaskScheduledEventAttributes?.activityType?.name);
     count += types.filter((name) => name === 'conversion.writeBatchReport').length;
-    runId = events?.at(-1)?.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId;
   }
   return count;
 }
 
-function round(value: number, digits: number): number {
-  return Number(value.toFixed(digits));
-}
-
-void main();
+void measureWithTemporal(main);

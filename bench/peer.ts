@@ -1,12 +1,13 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { ensureEmbeddedApp } from '../packages/service/src/accounts/embedded-app';
 import { freePort } from '../packages/cli/src/dev-server';
+import { median, round } from './support/figures';
+import { measure, type Setting } from './support/measurement';
 
 /**
  * The same files converted by `fileconv batch run` and by the public client `vertopal` of the Python package index, against the embedded service
@@ -36,17 +37,14 @@ interface Ended {
   exitCode: number;
 }
 
-async function bench(): Promise<void> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-bench-'));
+async function bench({ folder, owns }: Setting) {
   const site = path.join(folder, 'site');
   try {
     await run('python3', ['-m', 'pip', 'install', '--quiet', '--target', site, `vertopal==${packageVersion}`], {
       timeout: 120_000,
     });
   } catch (error) {
-    console.log(JSON.stringify({ skipped: `pip could not install vertopal ${packageVersion}: ${String(error)}` }));
-    await rm(folder, { recursive: true });
-    return;
+    return { skipped: `pip could not install vertopal ${packageVersion}: ${String(error)}` };
   }
   const metricsAddress = `127.0.0.1:${await freePort()}`;
   const env = {
@@ -63,6 +61,13 @@ async function bench(): Promise<void> {
     cwd: folder,
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  owns({
+    async stop() {
+      const exited = once(up, 'exit');
+      up.kill('SIGINT');
+      await exited;
+    },
   });
   await once(up.stdout, 'data');
   const state = path.join(folder, '.fileconv');
@@ -85,58 +90,46 @@ async function bench(): Promise<void> {
   const requests = () => countRequests(`http://${metricsAddress}/metrics`);
   const ours = Array.from({ length: rounds }, (_, round) => `ours-${round + 1}`);
   const theirs = path.join(folder, 'theirs');
-  try {
-    for (const name of ours) await writeFiles(path.join(folder, name));
-    await writeFiles(theirs);
-    await writeFiles(path.join(folder, 'first'), firstFiles);
-    await writeFiles(path.join(folder, 'cold'));
-    await writeFiles(path.join(folder, 'warm'), warmFiles);
-    await fileconv('first', '--out', 'first-out');
-    const cold = await fileconv('cold', '--out', 'cold-out');
-    await fileconv('warm', '--out', 'warm-out');
-    const before = await requests();
-    const our: Ended[] = [];
-    for (const name of ours) our.push(await fileconv(name, '--out', `${name}-out`));
-    const ourSeconds = median(our.map(({ seconds }) => seconds));
-    const between = await requests();
-    const their = await vertopal(...(await listed(theirs)));
-    const after = await requests();
-    await mkdir(path.join(folder, 'bad'));
-    await writeFile(path.join(folder, 'bad', 'damaged.docx'), 'not a document');
-    const ourBad = await fileconv('bad', '--out', 'bad-out');
-    const theirBad = await vertopal(path.join('bad', 'damaged.docx'));
-    console.log(
-      JSON.stringify({
-        ratio: round(their.seconds / ourSeconds),
-        ourSeconds: round(ourSeconds),
-        ourSlowestSeconds: round(Math.max(...our.map(({ seconds }) => seconds))),
-        coldRatio: round(their.seconds / cold.seconds),
-        ourColdSeconds: round(cold.seconds),
-        theirSeconds: round(their.seconds),
-        ourRequestsPerFile: round((between - before) / (files * rounds)),
-        theirRequestsPerFile: round((after - between) / files),
-        ourOutputs: (await Promise.all(ours.map((name) => outputs(path.join(folder, `${name}-out`))))).reduce(
-          (sum, count) => sum + count,
-          0,
-        ),
-        theirOutputs: await outputs(theirs),
-        ourExitCode: Math.max(...our.map(({ exitCode }) => exitCode)),
-        theirExitCode: their.exitCode,
-        ourExitCodeOfBadFile: ourBad.exitCode,
-        theirExitCodeOfBadFile: theirBad.exitCode,
-        theyMadeTheBadFile: existsSync(path.join(folder, 'bad', `damaged.${options.to}`)),
-        files,
-        rounds,
-        to: options.to,
-        packageVersion,
-      }),
-    );
-  } finally {
-    const exited = once(up, 'exit');
-    up.kill('SIGINT');
-    await exited;
-    await rm(folder, { recursive: true, force: true });
-  }
+  for (const name of ours) await writeFiles(path.join(folder, name));
+  await writeFiles(theirs);
+  await writeFiles(path.join(folder, 'first'), firstFiles);
+  await writeFiles(path.join(folder, 'cold'));
+  await writeFiles(path.join(folder, 'warm'), warmFiles);
+  await fileconv('first', '--out', 'first-out');
+  const cold = await fileconv('cold', '--out', 'cold-out');
+  await fileconv('warm', '--out', 'warm-out');
+  const before = await requests();
+  const our: Ended[] = [];
+  for (const name of ours) our.push(await fileconv(name, '--out', `${name}-out`));
+  const ourSeconds = median(our.map(({ seconds }) => seconds));
+  const between = await requests();
+  const their = await vertopal(...(await listed(theirs)));
+  const after = await requests();
+  await mkdir(path.join(folder, 'bad'));
+  await writeFile(path.join(folder, 'bad', 'damaged.docx'), 'not a document');
+  const ourBad = await fileconv('bad', '--out', 'bad-out');
+  const theirBad = await vertopal(path.join('bad', 'damaged.docx'));
+  return {
+    ratio: round(their.seconds / ourSeconds),
+    ourSeconds: round(ourSeconds),
+    ourSlowestSeconds: round(Math.max(...our.map(({ seconds }) => seconds))),
+    coldRatio: round(their.seconds / cold.seconds),
+    ourColdSeconds: round(cold.seconds),
+    theirSeconds: round(their.seconds),
+    ourRequestsPerFile: round((between - before) / (files * rounds)),
+    theirRequestsPerFile: round((after - between) / files),
+    ourOutputs: await outputs(...ours.map((name) => path.join(folder, `${name}-out`))),
+    theirOutputs: await outputs(theirs),
+    ourExitCode: Math.max(...our.map(({ exitCode }) => exitCode)),
+    theirExitCode: their.exitCode,
+    ourExitCodeOfBadFile: ourBad.exitCode,
+    theirExitCodeOfBadFile: theirBad.exitCode,
+    theyMadeTheBadFile: existsSync(path.join(folder, 'bad', `damaged.${options.to}`)),
+    files,
+    rounds,
+    to: options.to,
+    packageVersion,
+  };
 }
 
 async function time(
@@ -169,16 +162,9 @@ async function listed(folder: string): Promise<string[]> {
   return (await readdir(folder)).map((name) => path.join(folder, name));
 }
 
-async function outputs(folder: string): Promise<number> {
-  return (await readdir(folder)).filter((name) => name.endsWith(`.${options.to}`)).length;
+async function outputs(...folders: string[]): Promise<number> {
+  const names = await Promise.all(folders.map((folder) => readdir(folder)));
+  return names.flat().filter((name) => name.endsWith(`.${options.to}`)).length;
 }
 
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
-}
-
-function round(value: number): number {
-  return Math.round(value * 100) / 100;
-}
-
-void bench();
+void measure(bench);

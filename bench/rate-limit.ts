@@ -1,13 +1,13 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { Client, Connection } from '@temporalio/client';
 import { FileConversionClient } from '../src/client/file-conversion-client';
-import { startJobWorker } from './support/job-worker';
+import { app, drawing } from './support/app';
+import { round } from './support/figures';
+import { measureWithTemporal, type TemporalSetting } from './support/measurement';
 import { convertPlainly } from './support/plain-client';
-import { app, type CountedRequest, type RateLimits, startLimitedService } from './support/service-processes';
-import { startBenchServer } from './support/temporal-server';
+import { type CountedRequest, limitsOf, type RateLimits, startEmbeddedService } from './support/service-processes';
+import { startWorker } from './support/worker';
 
 /**
  * Many jobs at once against a service that allows few requests: what share of the allowance is used while work is waiting, and what share
@@ -32,12 +32,8 @@ const options = {
   ...given,
 };
 const jobs = Number(options.jobs);
-const limit = Number(options.limit);
 const windowSeconds = Number(options['window-seconds']);
-/** Uploads are stricter, as the document says, so they decide how long it all takes; a download is two requests of one class. */
-const rateLimits: RateLimits = { windowSeconds, upload: limit / 2, submit: limit, poll: limit, download: limit };
-const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>';
-
+const rateLimits = limitsOf(Number(options.limit), windowSeconds);
 interface Figures {
   utilisation: number;
   throttled: number;
@@ -45,86 +41,61 @@ interface Figures {
   requestsPerJob: number;
 }
 
-async function main(): Promise<void> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-bench-'));
-  const server = await startBenchServer();
-  const connection = await Connection.connect({ address: server.address });
-  const temporal = new Client({ connection });
+async function main(setting: TemporalSetting) {
   const figures = new Map<number, Figures>();
-  let plain: Figures | undefined;
-  try {
-    for (const workers of options.workers.split(',').map(Number)) {
-      const name = `${workers} worker${workers === 1 ? '' : 's'}`;
-      const run = (baseUrl: string) =>
-        runJobs({ temporal, temporalAddress: server.address, baseUrl, workers, folder: path.join(folder, name) });
-      figures.set(workers, await measure(name, folder, run));
-    }
-    if (options.plain === 'yes') {
-      const run = async (baseUrl: string) => {
-        await Promise.all(
-          Array.from({ length: jobs }, () => convertPlainly(baseUrl, { name: 'logo.svg', data: svg }, 'png')),
-        );
-      };
-      plain = await measure('plain', folder, run);
-    }
-  } finally {
-    await connection.close();
-    await server.stop();
-    await rm(folder, { recursive: true, force: true });
+  for (const workers of options.workers.split(',').map(Number)) {
+    const name = `${workers} worker${workers === 1 ? '' : 's'}`;
+    figures.set(workers, await figuresOf(name, setting, (baseUrl) => runJobs(setting, { baseUrl, workers, name })));
   }
+  const plain = options.plain === 'yes' ? await figuresOf('plain', setting, runPlainly) : undefined;
   const [[workers, first] = [], ...others] = figures;
-  const ratio = first && plain ? { ratio: round(plain.seconds / first.seconds) } : {};
-  console.log(
-    JSON.stringify({ ...ratio, workers, ...first, others: Object.fromEntries(others), plain, jobs, rateLimits }),
-  );
+  const ratio = first && plain ? { ratio: round3(plain.seconds / first.seconds) } : {};
+  return { ...ratio, workers, ...first, others: Object.fromEntries(others), plain, jobs, rateLimits };
 }
 
-async function measure(name: string, folder: string, run: (baseUrl: string) => Promise<void>): Promise<Figures> {
-  const service = await startLimitedService(path.join(folder, `service of ${name}`), rateLimits);
-  try {
-    const startedAt = performance.now();
-    await run(service.baseUrl);
-    const seconds = (performance.now() - startedAt) / 1_000;
-    const requests = await service.requests();
-    report(name, requests, seconds);
-    return {
-      utilisation: round(utilisationOf(requests, 'upload')),
-      throttled: round(requests.filter(isThrottled).length / requests.length),
-      seconds: round(seconds),
-      requestsPerJob: round(requests.length / jobs),
-    };
-  } finally {
-    await service.stop();
-  }
+async function figuresOf(
+  name: string,
+  { folder, owns }: TemporalSetting,
+  run: (baseUrl: string) => Promise<void>,
+): Promise<Figures> {
+  const dataDir = path.join(folder, `service of ${name}`);
+  const service = owns(await startEmbeddedService({ dataDir, rateLimits }));
+  const startedAt = performance.now();
+  await run(service.baseUrl);
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const requests = await service.ask<CountedRequest[]>('requests');
+  await service.stop();
+  report(name, requests, seconds);
+  return {
+    utilisation: round3(utilisationOf(requests, 'upload')),
+    throttled: round3(requests.filter(isThrottled).length / requests.length),
+    seconds: round3(seconds),
+    requestsPerJob: round3(requests.length / jobs),
+  };
 }
 
-async function runJobs({
-  temporal,
-  folder,
-  workers,
-  ...service
-}: {
-  temporal: Client;
-  temporalAddress: string;
-  baseUrl: string;
-  workers: number;
-  folder: string;
-}): Promise<void> {
+async function runJobs(
+  { temporal, temporalAddress, ...setting }: TemporalSetting,
+  { baseUrl, workers, name }: { baseUrl: string; workers: number; name: string },
+): Promise<void> {
+  const folder = path.join(setting.folder, name);
   await mkdir(folder);
   const source = path.join(folder, 'logo.svg');
-  await writeFile(source, svg);
-  const taskQueue = path.basename(folder);
-  const running = await startJobWorker({ ...service, taskQueue, appId: app.appId, workers });
-  try {
-    const client = new FileConversionClient({ client: temporal, taskQueue, app: 'bench' });
-    await Promise.all(
-      Array.from({ length: jobs }, (_, index) =>
-        client.convert({ source, output: 'png', destination: path.join(folder, 'out', `${index}.png`) }),
-      ),
-    );
-  } finally {
-    await running.stop();
-  }
+  await writeFile(source, drawing);
+  const apps = { bench: { ...app, baseUrl } };
+  const running = setting.owns(await startWorker({ temporalAddress, apps, taskQueue: name, workers }));
+  const client = new FileConversionClient({ client: temporal, taskQueue: name, app: 'bench' });
+  const destinationOf = (index: number) => path.join(folder, 'out', `${index}.png`);
+  await allAtOnce((index) => client.convert({ source, output: 'png', destination: destinationOf(index) }));
+  await running.stop();
+}
+
+function runPlainly(baseUrl: string): Promise<void> {
+  return allAtOnce(() => convertPlainly(baseUrl, { name: 'logo.svg', data: new Blob([drawing]) }, 'png'));
+}
+
+async function allAtOnce(run: (index: number) => Promise<unknown>): Promise<void> {
+  await Promise.all(Array.from({ length: jobs }, (_, index) => run(index)));
 }
 
 const classes: Record<keyof Omit<RateLimits, 'windowSeconds'>, readonly string[]> = {
@@ -184,8 +155,8 @@ function report(name: string, requests: readonly CountedRequest[], seconds: numb
   }
 }
 
-function round(value: number): number {
-  return Math.round(value * 1_000) / 1_000;
+function round3(value: number): number {
+  return round(value, 3);
 }
 
-void main();
+void measureWithTemporal(main);

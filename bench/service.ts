@@ -1,11 +1,13 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import os from 'node:os';
-import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { Agent, FormData, request, setGlobalDispatcher } from 'undici';
+import { Agent, setGlobalDispatcher } from 'undici';
 import { errorCodes } from '../src/contract/error-codes';
+import { app, drawing } from './support/app';
+import type { BenchService } from './support/bench-service';
+import { median, round } from './support/figures';
 import { hammer } from './support/hammer';
-import { app, type ServedProcess, startBareRoute, startEmbeddedService } from './support/service-processes';
+import { measure, type Setting } from './support/measurement';
+import { connectorOf, post } from './support/requests';
+import { type Memory, startBareRoute, startEmbeddedService } from './support/service-processes';
 
 /**
  * Requests per second of `task/response` at the embedded service, against a bare Fastify route that reads the same form and answers with as
@@ -21,57 +23,47 @@ const { values: options } = parseArgs({
   },
 });
 const pollConnections = 200;
-const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>';
-const endpointOf = (task: string) => `/v1/${task}`;
 
-async function main(): Promise<void> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-bench-'));
-  const service = await startEmbeddedService(folder);
-  try {
-    const speed = await comparePolling(service);
-    const load = await loadEverything(service);
-    console.log(JSON.stringify({ ...speed, ...load }));
-  } finally {
-    await service.stop();
-    await rm(folder, { recursive: true, force: true });
-  }
+async function main({ folder, owns }: Setting) {
+  const service = owns(await startEmbeddedService({ dataDir: folder }));
+  return { ...(await comparePolling(service, owns)), ...(await loadEverything(service)) };
 }
 
-async function comparePolling(service: ServedProcess) {
-  const upload = await ask(service, 'upload/file', {}, svg);
+async function comparePolling(service: BenchService, owns: Setting['owns']) {
+  const upload = await ask(service, 'upload/file', {}, drawing);
   const connector = connectorOf(upload.body);
   const converted = connectorOf(
     (await ask(service, 'convert/file', { connector, parameters: { output: 'png' } })).body,
   );
   const poll = { connector: converted, parameters: { include: ['entity', 'result'] } };
   const answer = await ask(service, 'task/response', poll);
-  const bare = await startBareRoute('form', answer.body);
-  const constant = await startBareRoute('constant', answer.body);
+  const bare = owns(await startBareRoute({ kind: 'form', answer: answer.body }));
+  const constant = owns(await startBareRoute({ kind: 'constant', answer: answer.body }));
   const body = pollForm(poll);
   const servers = { service, bare, constant };
   const names = ['service', 'bare', 'constant'] as const;
   const rates = { service: [] as number[], bare: [] as number[], constant: [] as number[] };
   const cpu = { service: 0, bare: 0, constant: 0 };
   const answered = { service: 0, bare: 0, constant: 0 };
-  const measure = async (name: keyof typeof servers, seconds: number) => {
+  const measureOne = async (name: keyof typeof servers, seconds: number) => {
     const server = servers[name];
-    const before = await server.cpuSeconds();
+    const before = (await server.usage()).cpuSeconds;
     const startedAt = performance.now();
     const { requestsPerSecond } = await hammer(server.baseUrl, {
       request: body,
       connections: pollConnections,
       seconds,
     });
-    cpu[name] += (await server.cpuSeconds()) - before;
+    cpu[name] += (await server.usage()).cpuSeconds - before;
     answered[name] += (requestsPerSecond * (performance.now() - startedAt)) / 1_000;
     return requestsPerSecond;
   };
-  for (const name of names) await measure(name, 2);
-  for (let round = 0; round < Number(options.rounds); round += 1) {
-    for (const name of round % 2 === 0 ? names : names.toReversed()) {
-      const rate = await measure(name, Number(options['round-seconds']));
+  for (const name of names) await measureOne(name, 2);
+  for (let turn = 0; turn < Number(options.rounds); turn += 1) {
+    for (const name of turn % 2 === 0 ? names : names.toReversed()) {
+      const rate = await measureOne(name, Number(options['round-seconds']));
       rates[name].push(rate);
-      console.log(`round ${round + 1}  ${name.padEnd(8)}  ${rate.toFixed(0)} requests/s`);
+      console.log(`round ${turn + 1}  ${name.padEnd(8)}  ${rate.toFixed(0)} requests/s`);
     }
   }
   await bare.stop();
@@ -89,7 +81,7 @@ async function comparePolling(service: ServedProcess) {
 }
 
 /** Each connection does jobs, one after the other, with polls and mistakes between. */
-async function loadEverything(service: ServedProcess) {
+async function loadEverything(service: BenchService) {
   const connections = Number(options.connections);
   const seconds = Number(options.seconds);
   const agent = new Agent({ connections });
@@ -107,7 +99,7 @@ async function loadEverything(service: ServedProcess) {
     return body;
   };
   const job = async () => {
-    const connector = connectorOf(see(await ask(service, 'upload/file', {}, svg)));
+    const connector = connectorOf(see(await ask(service, 'upload/file', {}, drawing)));
     const parameters = { output: 'png' };
     const accepted = see(
       await ask(service, 'convert/file', { connector, parameters, mode: 'async', include: ['entity'] }),
@@ -138,10 +130,10 @@ async function loadEverything(service: ServedProcess) {
   };
   // The heap, the threads and the caches take their working size first.
   await run(Math.max(3, seconds / 4));
-  const before = await service.memory();
+  const before = await service.ask<Memory>('memory');
   counts.clear();
   await run(seconds);
-  const after = await service.memory();
+  const after = await service.ask<Memory>('memory');
   await agent.close();
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
   console.log(
@@ -164,20 +156,9 @@ interface Answer {
   body: string;
 }
 
-async function ask(
-  { baseUrl }: ServedProcess,
-  task: string,
-  data: Record<string, unknown>,
-  file?: string,
-): Promise<Answer> {
-  const form = new FormData();
-  form.set('data', JSON.stringify({ app: app.appId, ...data }));
-  if (file !== undefined) form.set('file', new Blob([file]), 'logo.svg');
-  const { statusCode, body } = await request(`${baseUrl}${endpointOf(task)}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${app.token}` },
-    body: form,
-  });
+async function ask({ baseUrl }: BenchService, task: string, data: object, file?: string): Promise<Answer> {
+  const source = file === undefined ? undefined : { name: 'logo.svg', data: new Blob([file]) };
+  const { statusCode, body } = await post(baseUrl, task, data, source);
   return { status: statusCode, body: Buffer.from(await body.arrayBuffer()).toString('latin1') };
 }
 
@@ -186,7 +167,7 @@ function pollForm(data: Record<string, unknown>): Buffer {
   const boundary = 'bench-boundary';
   const body = `--${boundary}\r\ncontent-disposition: form-data; name="data"\r\n\r\n${JSON.stringify({ app: app.appId, ...data })}\r\n--${boundary}--\r\n`;
   const headers = [
-    `POST ${endpointOf('task/response')} HTTP/1.1`,
+    'POST /v1/task/response HTTP/1.1',
     'host: 127.0.0.1',
     `authorization: Bearer ${app.token}`,
     `content-type: multipart/form-data; boundary=${boundary}`,
@@ -195,19 +176,4 @@ function pollForm(data: Record<string, unknown>): Buffer {
   return Buffer.from(`${headers.join('\r\n')}\r\n\r\n${body}`);
 }
 
-function connectorOf(body: string): string {
-  const connector = /"connector":"([^"]+)"/.exec(body)?.[1];
-  if (connector === undefined) throw new Error(`No connector in ${body}`);
-  return connector;
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? 0;
-}
-
-function round(value: number): number {
-  return Math.round(value * 100) / 100;
-}
-
-void main();
+void measure(main);

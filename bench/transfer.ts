@@ -1,7 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdtemp, open, rm, stat } from 'node:fs/promises';
-import os from 'node:os';
+import { open, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { pathToFileURL } from 'node:url';
@@ -9,6 +8,9 @@ import { parseArgs } from 'node:util';
 import { Agent, request } from 'undici';
 import { openConversionApi, type ConversionApi } from '../src/http/client';
 import { createLocalFiles } from '../src/storage/local-files';
+import { app } from './support/app';
+import { round } from './support/figures';
+import { measure, measureWithTemporal, type Setting, type TemporalSetting } from './support/measurement';
 import { transfersOverS3 } from './support/s3-transfers';
 import { transferByJob } from './support/transfer-job';
 import { startTransferService } from './support/transfer-service';
@@ -37,7 +39,7 @@ interface Paths {
   readonly resultPath: string;
 }
 
-interface Setting extends Paths {
+interface Place extends Paths {
   readonly baseUrl: string;
   readonly api: ConversionApi;
   readonly agent: Agent;
@@ -45,7 +47,7 @@ interface Setting extends Paths {
 
 const store = createLocalFiles();
 
-const transfersOverHttp: Run<Setting> = {
+const transfersOverHttp: Run<Place> = {
   async 'upload ours'({ api, sourcePath }) {
     await api.uploadFile({ file: await store.openSource(pathToFileURL(sourcePath).href) });
   },
@@ -83,64 +85,55 @@ const transfersOverHttp: Run<Setting> = {
   },
 };
 
-async function main(): Promise<void> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-bench-'));
+async function pathsIn(folder: string): Promise<Paths> {
   const paths = { sourcePath: path.join(folder, 'source.bin'), resultPath: path.join(folder, 'result.bin') };
   await writeRandomBytes(paths.sourcePath, warmUpBytes);
-  try {
-    await (options.store === 's3' ? measureS3(paths) : measureHttp(folder, paths));
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  return paths;
 }
 
-async function measureS3(paths: Paths): Promise<void> {
-  const { transfers, close } = await transfersOverS3(paths);
-  try {
-    const { upload, download, rssGrowthMiB } = await measure(transfers, paths);
-    tell({ ...figuresOf(upload, download), rssGrowthMiB });
-  } finally {
-    await close();
-  }
+async function measureS3({ folder, owns }: Setting) {
+  const paths = await pathsIn(folder);
+  const { transfers, stop } = await transfersOverS3(paths);
+  owns({ stop });
+  const { upload, download, rssGrowthMiB } = await compareAll(transfers, paths);
+  return rounded({ ...figuresOf(upload, download), rssGrowthMiB });
 }
 
-async function measureHttp(folder: string, paths: Paths): Promise<void> {
-  const service = await startTransferService(path.join(folder, 'stored.bin'), paths.sourcePath);
-  const api = openConversionApi({ baseUrl: service.baseUrl, appId: 'bench', token: 'bench-token' });
-  const setting = { ...paths, baseUrl: service.baseUrl, api, agent: new Agent() };
-  try {
-    const { upload, download, rssGrowthMiB } = await measure(transfersOverHttp, setting);
-    const smallSourcePath = path.join(folder, 'small.bin');
-    await writeRandomBytes(smallSourcePath, mebibyte);
-    const job = await transferByJob({ ...setting, smallSourcePath });
-    const jobSpeed = (seconds: number) => sizeBytes / mebibyte / seconds;
-    console.log(
-      `conversionJob: up ${jobSpeed(job.uploadSeconds).toFixed(0)}, down ${jobSpeed(job.downloadSeconds).toFixed(0)} MiB/s; ` +
-        `resident memory of the worker grew by ${job.workerGrowthMiB.toFixed(1)} MiB at most`,
-    );
-    tell({
-      ...figuresOf(upload, download),
-      rssGrowthMiB,
-      workerRssGrowthMiB: job.workerGrowthMiB,
-      jobUploadRatio: jobSpeed(job.uploadSeconds) / upload.plain,
-      jobDownloadRatio: jobSpeed(job.downloadSeconds) / download.plain,
-    });
-  } finally {
-    await api.close();
-    await setting.agent.close();
-    service.stop();
-  }
+async function measureHttp(setting: TemporalSetting) {
+  const { folder, owns } = setting;
+  const paths = await pathsIn(folder);
+  const storePath = path.join(folder, 'stored.bin');
+  const { baseUrl } = owns(await startTransferService({ storePath, servedPath: paths.sourcePath }));
+  const api = openConversionApi({ ...app, baseUrl });
+  const agent = new Agent();
+  owns({ stop: () => Promise.all([api.close(), agent.close()]) });
+  const { upload, download, rssGrowthMiB } = await compareAll(transfersOverHttp, { ...paths, baseUrl, api, agent });
+  const smallSourcePath = path.join(folder, 'small.bin');
+  await writeRandomBytes(smallSourcePath, mebibyte);
+  const job = await transferByJob(setting, { ...paths, baseUrl, smallSourcePath });
+  const jobSpeed = (seconds: number) => sizeBytes / mebibyte / seconds;
+  console.log(
+    `conversionJob: up ${jobSpeed(job.uploadSeconds).toFixed(0)}, down ${jobSpeed(job.downloadSeconds).toFixed(0)} MiB/s; ` +
+      `resident memory of the worker grew by ${job.workerGrowthMiB.toFixed(1)} MiB at most`,
+  );
+  return rounded({
+    ...figuresOf(upload, download),
+    rssGrowthMiB,
+    workerRssGrowthMiB: job.workerGrowthMiB,
+    jobUploadRatio: jobSpeed(job.uploadSeconds) / upload.plain,
+    jobDownloadRatio: jobSpeed(job.downloadSeconds) / download.plain,
+  });
 }
 
-type Run<Where> = Record<`${Direction} ${Way}`, (setting: Where) => Promise<void>>;
+type Run<Where> = Record<`${Direction} ${Way}`, (place: Where) => Promise<void>>;
 
 /** As in a worker that has run a while: what the first transfer of any size loads and compiles is no growth. */
-async function measure<Where extends Paths>(transfers: Run<Where>, setting: Where) {
-  for (const transfer of Object.values<(setting: Where) => Promise<void>>(transfers)) await transfer(setting);
-  await writeRandomBytes(setting.sourcePath, sizeBytes);
+async function compareAll<Where extends Paths>(transfers: Run<Where>, place: Where) {
+  for (const transfer of Object.values<(place: Where) => Promise<void>>(transfers)) await transfer(place);
+  await writeRandomBytes(place.sourcePath, sizeBytes);
   const memory = watchMemory();
-  const upload = await compare('upload', transfers, setting);
-  const download = await compare('download', transfers, setting);
+  const upload = await compare('upload', transfers, place);
+  const download = await compare('download', transfers, place);
   const rssGrowthMiB = memory.growthMiB();
   console.log(`\nresident memory of the client process grew by ${rssGrowthMiB.toFixed(1)} MiB at most`);
   return { upload, download, rssGrowthMiB };
@@ -165,26 +158,25 @@ function figuresOf(upload: Compared, download: Compared): Record<string, number>
   };
 }
 
-function tell(figures: Record<string, number>): void {
-  const rounded = Object.entries(figures).map(([name, value]) => [name, Number(value.toFixed(3))] as const);
-  console.log(JSON.stringify(Object.fromEntries(rounded)));
+function rounded(figures: Record<string, number>): Record<string, number> {
+  return Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, round(value, 3)]));
 }
 
 /** Alternates the two ways, A B B A, so that neither always finds the disk and the other process as the other left them. */
 async function compare<Where extends Paths>(
   direction: Direction,
   transfers: Run<Where>,
-  setting: Where,
+  place: Where,
 ): Promise<Compared> {
   const seconds: Record<Way, number> = { ours: 0, plain: 0 };
   const rounds = Number(options.rounds);
   for (let round = 0; round < rounds; round += 1) {
     for (const way of round % 2 === 0 ? (['ours', 'plain'] as const) : (['plain', 'ours'] as const)) {
       // A new file each time: freeing a gigabyte of the last one is no part of a transfer.
-      await rm(setting.resultPath, { force: true });
+      await rm(place.resultPath, { force: true });
       const startedAt = process.hrtime.bigint();
       const cpuBefore = process.cpuUsage();
-      await transfers[`${direction} ${way}`](setting);
+      await transfers[`${direction} ${way}`](place);
       const took = Number(process.hrtime.bigint() - startedAt) / 1e9;
       seconds[way] += took;
       const cpu = process.cpuUsage(cpuBefore);
@@ -225,4 +217,4 @@ async function writeRandomBytes(filePath: string, totalBytes: number): Promise<v
   await file.close();
 }
 
-void main();
+void (options.store === 's3' ? measure(measureS3) : measureWithTemporal(measureHttp));

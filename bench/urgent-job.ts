@@ -1,18 +1,17 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { Client, Connection } from '@temporalio/client';
-import { runFiles } from '../src/batch/run-files';
 import type { BatchHandle } from '../src/client/batch-handle';
 import { FileConversionClient } from '../src/client/file-conversion-client';
-import type { BatchItem } from '../src/shared/batch';
 import type { BatchState } from '../src/shared/batch-state';
-import { startJobWorker } from './support/job-worker';
-import { app, startLimitedService } from './support/service-processes';
-import { startBenchServer } from './support/temporal-server';
+import { app, drawing } from './support/app';
+import { writeManifest } from './support/batches';
+import { median, round } from './support/figures';
+import { measureWithTemporal, type TemporalSetting } from './support/measurement';
+import { limitsOf, startEmbeddedService } from './support/service-processes';
+import { startWorker } from './support/worker';
 import { startRun } from '../test/support/batches';
 
 /**
@@ -31,81 +30,57 @@ const { values: options } = parseArgs({
 });
 const items = Number(options.items);
 const jobs = Number(options.jobs);
-const limit = Number(options.limit);
-/** Uploads are stricter, as the document says. */
-const rateLimits = {
-  windowSeconds: Number(options['window-seconds']),
-  upload: limit / 2,
-  submit: limit,
-  poll: limit,
-  download: limit,
-};
-const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>';
+const rateLimits = limitsOf(Number(options.limit), Number(options['window-seconds']));
 const text = 'Some *emphasis*, `code`, [a link](http://example.com) and plain words after that.\n\n'.repeat(5);
 const urgent =
   options.urgent === 'drawing'
-    ? { name: 'urgent.svg', output: 'png', content: svg }
+    ? { name: 'urgent.svg', output: 'png', content: drawing }
     : { name: 'urgent.md', output: 'pdf', content: `# Report\n\n${text}` };
 /** After so many the worker knows how long a conversion takes. */
 const warmJobs = 6;
 const taskQueue = 'urgent-bench';
 
-async function main(): Promise<void> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-bench-'));
-  const server = await startBenchServer();
-  const service = await startLimitedService(path.join(folder, 'service'), rateLimits);
-  const { address: temporalAddress } = server;
-  const worker = await startJobWorker({ temporalAddress, taskQueue, baseUrl: service.baseUrl, appId: app.appId });
-  const connection = await Connection.connect({ address: temporalAddress });
-  try {
-    const client = new FileConversionClient({ client: new Client({ connection }), app: 'bench', taskQueue });
-    await writeFile(path.join(folder, 'logo.svg'), svg);
-    await writeFile(path.join(folder, urgent.name), urgent.content);
-    // What the worker learns of the pair and of the limit it knows in both rounds.
-    for (let job = 1; job <= warmJobs; job += 1) await convertOne(client, folder, `warm-${job}`);
-    const idle = await convertEach(client, folder, 'idle');
-    const batch = await startBatch(client, folder);
-    const before = await batch.state();
-    const startedAt = performance.now();
-    const busy = await convertEach(client, folder, 'busy');
-    const after = await batch.state();
-    const batchSeconds = (performance.now() - startedAt) / 1_000;
-    const [idleMs, busyMs] = [median(idle), median(busy)];
-    console.log(
-      JSON.stringify({
-        ratio: round(busyMs / idleMs),
-        worstRatio: round(Math.max(...busy) / idleMs),
-        idleMs: Math.round(idleMs),
-        busyMs: Math.round(busyMs),
-        worstBusyMs: Math.round(Math.max(...busy)),
-        batchJobsPerSecond: round((endedOf(after) - endedOf(before)) / batchSeconds),
-        batchLeft: items - endedOf(after),
-        inFlight: after.inFlight,
-        items,
-        jobs,
-        urgent: options.urgent,
-        rateLimits,
-      }),
-    );
-  } finally {
-    await connection.close();
-    await worker.stop();
-    await service.stop();
-    await server.stop();
-    await rm(folder, { recursive: true, force: true });
-  }
+async function main({ folder, temporal, temporalAddress, owns }: TemporalSetting) {
+  const { baseUrl } = owns(await startEmbeddedService({ dataDir: path.join(folder, 'service'), rateLimits }));
+  owns(await startWorker({ temporalAddress, taskQueue, apps: { bench: { ...app, baseUrl } } }));
+  const client = new FileConversionClient({ client: temporal, app: 'bench', taskQueue });
+  await writeFile(path.join(folder, 'logo.svg'), drawing);
+  await writeFile(path.join(folder, urgent.name), urgent.content);
+  // What the worker learns of the pair and of the limit it knows in both rounds.
+  for (let job = 1; job <= warmJobs; job += 1) await convertOne(client, folder, `warm-${job}`);
+  const idle = await convertEach(client, folder, 'idle');
+  const batch = await startBatch(client, folder);
+  const before = await batch.state();
+  const startedAt = performance.now();
+  const busy = await convertEach(client, folder, 'busy');
+  const after = await batch.state();
+  const batchSeconds = (performance.now() - startedAt) / 1_000;
+  const [idleMs, busyMs] = [median(idle), median(busy)];
+  return {
+    ratio: round(busyMs / idleMs),
+    worstRatio: round(Math.max(...busy) / idleMs),
+    idleMs: Math.round(idleMs),
+    busyMs: Math.round(busyMs),
+    worstBusyMs: Math.round(Math.max(...busy)),
+    batchJobsPerSecond: round((endedOf(after) - endedOf(before)) / batchSeconds),
+    batchLeft: items - endedOf(after),
+    inFlight: after.inFlight,
+    items,
+    jobs,
+    urgent: options.urgent,
+    rateLimits,
+  };
 }
 
 /** Resolves when the batch has as many jobs in flight as it may, and some have ended: its work waits in every line. */
 async function startBatch(client: FileConversionClient, folder: string): Promise<BatchHandle> {
   const source = pathToFileURL(path.join(folder, 'logo.svg')).href;
-  const lines = Array.from({ length: items }, (_, index) => {
-    const destination = pathToFileURL(path.join(folder, 'batch', `${index + 1}.png`)).href;
-    const row: BatchItem = { item: index + 1, source, output: 'png', destination };
-    return `${JSON.stringify(row)}\n`;
-  });
-  await mkdir(path.join(folder, 'run'));
-  await writeFile(path.join(folder, 'run', runFiles.manifest), lines.join(''));
+  const destinationOf = (item: number) => pathToFileURL(path.join(folder, 'batch', `${item}.png`)).href;
+  await writeManifest(path.join(folder, 'run'), items, (item) => ({
+    source,
+    output: 'png',
+    destination: destinationOf(item),
+  }));
   const batch = await startRun(client, { name: 'batch', folder: path.join(folder, 'run'), items });
   while (endedOf(await batch.state()) < 50) await sleep(500);
   return batch;
@@ -137,12 +112,4 @@ function endedOf({ succeeded, failed }: BatchState): number {
   return succeeded + failed;
 }
 
-function median(times: readonly number[]): number {
-  return [...times].sort((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.NaN;
-}
-
-function round(value: number): number {
-  return Math.round(value * 100) / 100;
-}
-
-void main();
+void measureWithTemporal(main);

@@ -2,7 +2,7 @@ import { createWriteStream, openAsBlob } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { FormData, request } from 'undici';
+import { type NamedBlob, post } from './requests';
 
 /** The activities of `handWrittenConversion`: a request each, but for the download, which takes two. */
 
@@ -36,14 +36,9 @@ async function isDone(baseUrl: string, connector: string): Promise<boolean> {
 
 async function download(baseUrl: string, task: string, destination: string): Promise<void> {
   const { result } = await ask(baseUrl, 'download/url', { connector: task });
-  const { body } = await post(baseUrl, 'download/url/get', { connector: result.output.connector });
+  const { body } = await succeed(baseUrl, 'download/url/get', { connector: result.output.connector });
   await mkdir(path.dirname(destination), { recursive: true });
   await pipeline(body, createWriteStream(destination));
-}
-
-interface NamedBlob {
-  readonly name: string;
-  readonly data: Blob;
 }
 
 async function ask<Output = { readonly connector: string }>(
@@ -52,15 +47,11 @@ async function ask<Output = { readonly connector: string }>(
   data: object,
   file?: NamedBlob,
 ): Promise<Answer<Output>> {
-  return (await (await post(baseUrl, endpoint, data, file)).body.json()) as Answer<Output>;
+  return (await (await succeed(baseUrl, endpoint, data, file)).body.json()) as Answer<Output>;
 }
 
-async function post(baseUrl: string, endpoint: string, data: object, file?: NamedBlob) {
-  const form = new FormData();
-  form.set('data', JSON.stringify({ app: 'bench', ...data }));
-  if (file) form.set('file', file.data, file.name);
-  const headers = { authorization: 'Bearer bench-token' };
-  const answer = await request(`${baseUrl}/v1/${endpoint}`, { method: 'POST', headers, body: form });
+async function succeed(baseUrl: string, endpoint: string, data: object, file?: NamedBlob) {
+  const answer = await post(baseUrl, endpoint, data, file);
   if (answer.statusCode === 200) return answer;
   throw new Error(`${endpoint}: HTTP ${answer.statusCode} ${await answer.body.text()}`);
 }

@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import {
+  answerError,
+  answerNotYet,
+  answerOutput,
+  answerRunning,
+  startStubService,
+} from '../../test/support/stub-service';
 
 /** Where a service stops the jobs that come to it. */
 export type HoldPoint =
@@ -17,130 +21,60 @@ export type HoldPoint =
   /** Too few vCredits. */
   | 'parked';
 
-/** A conversion service in this process that answers all at once, but for the time in which it holds every job that comes to one point. */
-export interface HeldService {
-  readonly baseUrl: string;
-  /** Jobs that have come to its point; of those in line the rate limit knows. */
-  readonly held: number;
-  /** Callback URLs of the conversions that continue. */
-  readonly callbackUrls: readonly string[];
-  hold(): void;
-  release(): void;
-  close(): Promise<void>;
-}
-
-const converted = Buffer.from('PK result');
 const pollsBeforeHold = 8;
-const limitWindowSeconds = 5;
+const noneLeft = { 'x-ratelimit-limit': 1_000, 'x-ratelimit-remaining': 0, 'x-ratelimit-reset': 5 };
 
-export async function startHeldService(point: HoldPoint): Promise<HeldService> {
-  const service = new Held(point);
-  await service.listen();
-  return service;
-}
+/** A conversion service in this process that answers all at once, but for the time in which it holds every job that comes to one point. */
+export type HeldService = Awaited<ReturnType<typeof startHeldService>>;
 
-class Held implements HeldService {
-  held = 0;
-  readonly callbackUrls: string[] = [];
-  private isHolding = false;
-  private readonly polls = new Map<string, number>();
-  private readonly server = createServer((incoming, response) => void this.answer(incoming, response));
-
-  constructor(private readonly point: HoldPoint) {}
-
-  async listen(): Promise<void> {
-    this.server.listen(0, '127.0.0.1');
-    await once(this.server, 'listening');
-  }
-
-  get baseUrl(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
-  }
-
-  hold(): void {
-    this.isHolding = true;
-  }
-
-  release(): void {
-    this.isHolding = false;
-  }
-
-  async close(): Promise<void> {
-    const closed = once(this.server, 'close');
-    this.server.close();
-    this.server.closeAllConnections();
-    await closed;
-  }
-
-  private async answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of incoming as AsyncIterable<Buffer>) chunks.push(chunk);
-    const form = Buffer.concat(chunks).toString('latin1');
-    const field = (name: string) => new RegExp(`"${name}":"([^"]+)"`).exec(form)?.[1];
-    switch (incoming.url) {
-      case '/v1/upload/file':
-        if (this.holds('uploading')) return;
-        if (this.isAt('inLine')) {
-          response.setHeader('x-ratelimit-limit', 1_000);
-          response.setHeader('x-ratelimit-remaining', 0);
-          response.setHeader('x-ratelimit-reset', limitWindowSeconds);
-        }
-        sendOutput(response, { connector: randomUUID(), size: 1 });
-        return;
-      case '/v1/convert/file':
-        this.submit(response, field('callback'));
-        return;
-      case '/v1/task/response':
-        this.poll(response, field('connector') ?? '');
-        return;
-      case '/v1/download/url':
-        sendOutput(response, { connector: randomUUID(), name: 'a.pdf', size: converted.length });
-        return;
-      default:
-        response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': converted.length });
-        if (this.holds('downloading')) response.write(converted.subarray(0, 3));
-        else response.end(converted);
-    }
-  }
-
-  private submit(response: ServerResponse, callbackUrl: string | undefined): void {
-    if (this.holds('submitting')) return;
-    if (this.holds('parked')) {
-      const error = { code: 'INSUFFICIENT_VCREDITS', message: 'Too few vCredits.' };
-      send(response, 403, { result: { output: {}, error, warning: {} } });
+export async function startHeldService(point: HoldPoint) {
+  const stub = await startStubService();
+  const polls = new Map<string, number>();
+  /** Callback URLs of the conversions that continue. */
+  const callbackUrls: string[] = [];
+  let [isHolding, held] = [false, 0];
+  const isAt = (one: HoldPoint) => isHolding && point === one;
+  const holds = (one: HoldPoint) => {
+    if (isAt(one)) held += 1;
+    return isAt(one);
+  };
+  stub.on('upload/file', (seen, response) => {
+    if (holds('uploading')) return;
+    if (isAt('inLine')) for (const [name, value] of Object.entries(noneLeft)) response.setHeader(name, value);
+    answerOutput(response, { connector: randomUUID(), size: 1 });
+  });
+  stub.on('convert/file', (seen, response) => {
+    if (holds('submitting')) return;
+    if (holds('parked')) {
+      answerError(response, 403, 'INSUFFICIENT_VCREDITS');
       return;
     }
-    if (this.holds('callback') && callbackUrl !== undefined) this.callbackUrls.push(callbackUrl);
-    send(response, 200, { entity: { id: randomUUID(), type: 'task', status: 'running' }, result: {} });
-  }
-
-  private poll(response: ServerResponse, id: string): void {
-    const polls = (this.polls.get(id) ?? 0) + 1;
-    this.polls.set(id, polls);
-    if (polls > pollsBeforeHold && this.holds('polling')) return;
-    const isRunning = this.isAt('polling');
-    sendOutput(response, {
-      entity: { id, type: 'task', status: isRunning ? 'running' : 'completed', vcredits: 1 },
-      result: { output: isRunning ? {} : { connector: id, status: 'successful', duration: 1 }, error: {}, warning: {} },
-    });
-  }
-
-  private isAt(point: HoldPoint): boolean {
-    return this.point === point && this.isHolding;
-  }
-
-  private holds(point: HoldPoint): boolean {
-    const isAt = this.isAt(point);
-    if (isAt) this.held += 1;
-    return isAt;
-  }
-}
-
-function sendOutput(response: ServerResponse, output: Record<string, unknown>): void {
-  send(response, 200, { result: { output, error: {}, warning: {} } });
-}
-
-function send(response: ServerResponse, status: number, body: unknown): void {
-  response.writeHead(status, { 'content-type': 'application/json' });
-  response.end(JSON.stringify(body));
+    const { callback } = seen.data;
+    if (holds('callback') && typeof callback === 'string') callbackUrls.push(callback);
+    answerRunning(response, randomUUID());
+  });
+  stub.on('task/response', (seen, response) => {
+    const id = String(seen.data['connector']);
+    polls.set(id, (polls.get(id) ?? 0) + 1);
+    if ((polls.get(id) ?? 0) > pollsBeforeHold && holds('polling')) return;
+    if (isAt('polling')) answerNotYet(response, id);
+    else stub.answerAsAlways(seen, response);
+  });
+  stub.on('download/url/get', (seen, response) => {
+    if (!holds('downloading')) {
+      stub.answerAsAlways(seen, response);
+      return;
+    }
+    response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': stub.output.length });
+    response.write(stub.output.subarray(0, 3));
+  });
+  return {
+    baseUrl: stub.url,
+    callbackUrls,
+    /** Jobs that have come to its point; of those in line the rate limit knows. */
+    held: () => held,
+    hold: () => void (isHolding = true),
+    release: () => void (isHolding = false),
+    stop: () => stub.close(),
+  };
 }

@@ -1,14 +1,14 @@
-import { createServer } from 'node:http';
-import type { CountingService } from './counting-service';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pdfOf } from '../../test/support/made-results';
-import { startCountingService, tellCounts } from './counting-service';
+import { type BenchService, listen, startService } from './bench-service';
+import { asChild } from './child-process';
 
 const connector = '00000000-0000-4000-8000-000000000000';
 const converted = pdfOf(['A report']);
 
-/** A conversion service that answers every request at once and converts nothing. */
-export function startInstantService(): Promise<CountingService> {
-  return startCountingService(__filename);
+/** A conversion service that answers every request at once, converts nothing and counts `requests`. */
+export function startInstantService(): Promise<BenchService> {
+  return startService(__filename);
 }
 
 /** Answers by path, serialised once: an async convert is accepted as running and completed at the first poll. */
@@ -35,21 +35,17 @@ function json(body: unknown): Buffer {
   return Buffer.from(JSON.stringify(body));
 }
 
-if (require.main === module) {
-  let requests = 0;
-  const server = createServer((request, response) => {
-    requests += 1;
-    request.resume();
-    request.once('end', () => {
-      const body = answers[request.url ?? ''] ?? json({ code: 'NOT_FOUND', message: '' });
-      const type = body === converted ? 'application/octet-stream' : 'application/json';
-      response.writeHead(200, { 'content-type': type, 'content-length': body.length });
-      response.end(body);
-    });
-  });
-  tellCounts(() => requests);
-  server.listen(0, '127.0.0.1', () => {
-    const address = server.address();
-    if (typeof address === 'object') process.send?.(address?.port);
+let requests = 0;
+
+function answer(request: IncomingMessage, response: ServerResponse): void {
+  requests += 1;
+  request.resume();
+  request.once('end', () => {
+    const body = answers[request.url ?? ''] ?? json({ code: 'NOT_FOUND', message: '' });
+    const type = body === converted ? 'application/octet-stream' : 'application/json';
+    response.writeHead(200, { 'content-type': type, 'content-length': body.length });
+    response.end(body);
   });
 }
+
+asChild(module, () => listen(answer), { requests: () => requests });

@@ -40,6 +40,6 @@ export async function transfersOverS3(paths: { sourcePath: string; resultPath: s
         await pipeline(Body as Readable, createWriteStream(paths.resultPath));
       },
     },
-    close: () => server.stop(),
+    stop: () => server.stop(),
   };
 }

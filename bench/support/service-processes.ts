@@ -1,24 +1,12 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { createHash, randomUUID } from 'node:crypto';
-import { once } from 'node:events';
+import { createHash } from 'node:crypto';
 import { subscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import multipart from '@fastify/multipart';
 import fastify from 'fastify';
 import { type ConversionServiceOptions, startConversionService } from '../../packages/service/src';
-
-/** The servers of the benchmarks, each in a process of its own. */
-export interface ServedProcess {
-  readonly baseUrl: string;
-  readonly pid: number;
-  /** After a full garbage collection. */
-  memory(): Promise<{ rssMiB: number; heapMiB: number }>;
-  /** CPU time since the start of the process. */
-  cpuSeconds(): Promise<number>;
-  stop(): Promise<void>;
-}
-
-export const app = { appId: randomUUID(), token: 'bench-token' };
+import { app } from './app';
+import { type BenchService, startService } from './bench-service';
+import { asChild } from './child-process';
 
 /** A request as a service with a rate limit counted it. */
 export interface CountedRequest {
@@ -36,72 +24,39 @@ export interface RateLimits {
   readonly download: number;
 }
 
-export async function startEmbeddedService(
-  dataDir: string,
-  options: Pick<ConversionServiceOptions, 'engines' | 'conversionConcurrency'> = {},
-): Promise<ServedProcess> {
-  return start(['embedded', dataDir, app.appId, '', JSON.stringify(options)]);
+/** Uploads are stricter, as the document says; a download is two requests of one class. */
+export function limitsOf(limit: number, windowSeconds: number): RateLimits {
+  return { windowSeconds, upload: limit / 2, submit: limit, poll: limit, download: limit };
 }
 
-/** The embedded service with a rate limit; it remembers what it was asked. */
-export async function startLimitedService(
-  dataDir: string,
-  rateLimits: RateLimits,
-): Promise<ServedProcess & { requests(): Promise<CountedRequest[]> }> {
-  return start(['embedded', dataDir, app.appId, JSON.stringify(rateLimits)]);
+interface Embedded extends Pick<ConversionServiceOptions, 'engines' | 'conversionConcurrency'> {
+  readonly dataDir: string;
+  readonly rateLimits?: RateLimits;
 }
 
-/**
- * One Fastify route that answers with this text. Kind `form` reads the field `data` with Fastify's own plugin and parses it, as a route must
- * that is to know what is asked; `constant` takes the body as it comes and looks at nothing.
- */
-export async function startBareRoute(kind: 'form' | 'constant', answer: string): Promise<ServedProcess> {
-  return start([kind, answer]);
+/** Kind `form` reads the field `data` with Fastify's own plugin and parses it, as a route must that is to know what is asked; `constant` takes the body as it comes and looks at nothing. */
+interface BareRoute {
+  readonly kind: 'form' | 'constant';
+  readonly answer: string;
 }
 
-async function start(args: readonly string[]): Promise<ServedProcess & { requests(): Promise<CountedRequest[]> }> {
-  const child = fork(__filename, [...args], { execArgv: ['--expose-gc'] });
-  const [port] = (await once(child, 'message')) as [number];
-  return {
-    baseUrl: `http://127.0.0.1:${port}`,
-    pid: child.pid ?? 0,
-    memory: () => ask(child, 'memory'),
-    cpuSeconds: () => ask(child, 'cpu'),
-    requests: () => ask(child, 'requests'),
-    async stop() {
-      const exited = once(child, 'exit');
-      child.kill();
-      await exited;
-    },
-  };
+/** The embedded service. With a rate limit it remembers the `requests` that it was asked. It tells its `memory`. */
+export function startEmbeddedService(options: Embedded): Promise<BenchService> {
+  return startService(__filename, options);
 }
 
-async function ask<Answer>(child: ChildProcess, question: string): Promise<Answer> {
-  child.send(question);
-  const [answer] = (await once(child, 'message')) as [Answer];
-  return answer;
+/** One Fastify route that answers with this text. */
+export function startBareRoute(options: BareRoute): Promise<BenchService> {
+  return startService(__filename, options);
 }
 
-async function serveEmbedded([
-  dataDir = '',
-  appId = '',
-  limits = '',
-  options = '{}',
-]: readonly string[]): Promise<number> {
-  if (limits !== '') count();
+async function serveEmbedded({ rateLimits, ...options }: Embedded): Promise<number> {
+  if (rateLimits) count();
   const tokenSha256 = createHash('sha256').update(app.token).digest('hex');
+  const account = { name: 'bench', appId: app.appId, tokenSha256, vcredits: 1_000_000_000 };
   const { port } = await startConversionService({
-    ...(JSON.parse(options) as Partial<ConversionServiceOptions>),
-    dataDir,
-    apps: [
-      {
-        name: 'bench',
-        appId,
-        tokenSha256,
-        vcredits: 1_000_000_000,
-        ...(limits !== '' && { rateLimits: JSON.parse(limits) as RateLimits }),
-      },
-    ],
+    ...options,
+    apps: [{ ...account, ...(rateLimits && { rateLimits }) }],
   });
   return port;
 }
@@ -120,7 +75,7 @@ function count(): void {
   });
 }
 
-async function serveBare(kind: 'form' | 'constant', answer: string): Promise<number> {
+async function serveBare({ kind, answer }: BareRoute): Promise<number> {
   const server = fastify();
   if (kind === 'form') await server.register(multipart, { attachFieldsToBody: 'keyValues' });
   else {
@@ -136,23 +91,18 @@ async function serveBare(kind: 'form' | 'constant', answer: string): Promise<num
   return typeof address === 'object' ? (address?.port ?? 0) : 0;
 }
 
-function memory(): { rssMiB: number; heapMiB: number } {
+/** After a full garbage collection. */
+export interface Memory {
+  readonly rssMiB: number;
+  readonly heapMiB: number;
+}
+
+function memory(): Memory {
   for (let round = 0; round < 3; round += 1) globalThis.gc?.();
   const { rss, heapUsed } = process.memoryUsage();
   return { rssMiB: rss / 1024 / 1024, heapMiB: heapUsed / 1024 / 1024 };
 }
 
-function cpuSeconds(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1e6;
-}
+const begin = (options: Embedded | BareRoute) => ('kind' in options ? serveBare(options) : serveEmbedded(options));
 
-if (require.main === module) {
-  const [, , kind, ...args] = process.argv;
-  const answers: Record<string, () => unknown> = { memory, cpu: cpuSeconds, requests: () => counted };
-  process.on('message', (question) => process.send?.(answers[String(question)]?.()));
-  process.once('SIGTERM', () => process.exit(0));
-  void (kind === 'form' || kind === 'constant' ? serveBare(kind, args[0] ?? '') : serveEmbedded(args)).then((port) =>
-    process.send?.(port),
-  );
-}
+asChild(module, begin, { memory, requests: () => counted });

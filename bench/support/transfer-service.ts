@@ -1,47 +1,42 @@
-import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
+import { type BenchService, listen, startService } from './bench-service';
+import { asChild } from './child-process';
+
+const connector = '00000000-0000-4000-8000-000000000000';
+const chunkBytes = 1024 * 1024;
+
+interface Paths {
+  /** Takes uploads. */
+  readonly storePath: string;
+  /** What a download brings. */
+  readonly servedPath: string;
+}
 
 /**
  * A conversion service that converts nothing: it stores what is uploaded and returns a file it was given, so that only the
  * transfer is measured. `/raw` takes and returns the same bytes with no framing at all.
  */
-export interface TransferService {
-  readonly baseUrl: string;
-  stop(): void;
+export function startTransferService(paths: Paths): Promise<BenchService> {
+  return startService(__filename, paths);
 }
 
-const connector = '00000000-0000-4000-8000-000000000000';
-const chunkBytes = 1024 * 1024;
-
-/** Starts the service in a process of its own. `storePath` takes uploads, `servedPath` is what a download brings. */
-export async function startTransferService(storePath: string, servedPath: string): Promise<TransferService> {
-  const child: ChildProcess = fork(__filename, [storePath, servedPath]);
-  const [port] = (await once(child, 'message')) as [number];
-  return { baseUrl: `http://127.0.0.1:${port}`, stop: () => void child.kill() };
-}
-
-if (require.main === module) {
-  const [, , storePath = '', servedPath = ''] = process.argv;
-  const server = createServer((request, response) => {
-    answer(request, response, { storePath, servedPath }).catch((error: unknown) => {
+async function begin(paths: Paths): Promise<number> {
+  return listen((request, response) => {
+    answer(request, response, paths).catch((error: unknown) => {
       console.error(error);
       response.destroy();
     });
-  });
-  server.listen(0, '127.0.0.1', () => {
-    const address = server.address();
-    if (typeof address === 'object') process.send?.(address?.port);
   });
 }
 
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { storePath, servedPath }: { storePath: string; servedPath: string },
+  { storePath, servedPath }: Paths,
 ): Promise<void> {
   const entity = { id: connector, type: 'task', status: 'completed' };
   const converted = { output: { connector, status: 'successful', duration: 0 }, error: {}, warning: {} };
@@ -117,3 +112,5 @@ async function store(request: IncomingMessage, storePath: string): Promise<numbe
   await file.close();
   return size;
 }
+
+asChild(module, begin);

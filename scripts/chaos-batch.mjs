@@ -1,4 +1,4 @@
-// npm run chaos -- --batch [--items 1000] [--kills 30] [--acts 0] [--policy resubmit|fail] [--up]: one `fileconv batch run` of real conversions,
+// npm run chaos [-- --batch] [--items 1000] [--kills 30] [--acts 0] [--policy resubmit|fail] [--up]: one `fileconv batch run` of real conversions,
 // first left alone, then with kill -9 of worker, service, receiver and Temporal server, or with --up of a `fileconv up` and its Temporal, in
 // random order, and as many acts of an operator between them: jobs are terminated or cancelled, the batch and a job are reset, the batch is cancelled and run again, workers are stopped for longer
 // than a heartbeat time-out and wake. What is left in the end is retried. Prints a JSON line at the end. Exit code 1 when an item is in no state
@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { conversionsAt, countBy, loadInvariant, readLines, secondsSince } from './batch-ledger.mjs';
-import { ChaosStack, impatientPolicies } from './chaos-stack.mjs';
+import { ChaosStack, impatientPolicies, playOn } from './chaos-stack.mjs';
 
 const ofParts = [
   ['worker'],
@@ -37,31 +37,8 @@ const rounds = 10;
 /** Plays the batch and ends the process. */
 export async function playBatch() {
   const options = readArguments();
-  const startedAt = Date.now();
   const stack = new ChaosStack({ config: configuration(options), isSplit: !options.up });
-  const giveUp = async () => {
-    await stack.remove();
-    process.exit(130);
-  };
-  process.once('SIGINT', giveUp);
-  process.once('SIGTERM', giveUp);
-  const summary = { ...options, problems: [] };
-  try {
-    await stack.start();
-    Object.assign(summary, await play(stack, options));
-    const left = await stack.stop();
-    if (left.length > 0) summary.problems.push(`after Ctrl-C these are left: ${left.join(', ')}`);
-  } catch (error) {
-    summary.problems.push(String(error.stack ?? error));
-  }
-  for (const problem of summary.problems.slice(0, 50)) console.log(`  ${problem}`);
-  const failed = summary.problems.length > 0;
-  if (failed) {
-    console.log(`State, logs and outputs are kept in ${stack.folder}`);
-    await stack.kill(['up', ...ofParts.at(-1)]);
-  } else await stack.remove();
-  console.log(JSON.stringify({ ...summary, seconds: secondsSince(startedAt) }));
-  process.exit(failed ? 1 : 0);
+  await playOn(stack, options, () => play(stack, options));
 }
 
 async function play(stack, options) {
@@ -381,7 +358,7 @@ function readArguments() {
   if (isUsable && ['resubmit', 'fail'].includes(values.policy))
     return { items, kills, acts: actCount, policy: values.policy, up: values.up };
   console.error(
-    'Usage: npm run chaos -- --batch [--items 1000] [--kills 30] [--acts 0] [--policy resubmit|fail] [--up]',
+    'Usage: npm run chaos -- [--batch] [--items 1000] [--kills 30] [--acts 0] [--policy resubmit|fail] [--up]',
   );
   process.exit(2);
 }

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { ChaosStack } from './chaos-stack.mjs';
+import { ChaosStack, playOn } from './chaos-stack.mjs';
 
 const usage =
   'Usage: npm run chaos -- --stopped [--runs 5] [--files 40] [--seconds 20] [--choices fail,skip,overwrite,rename]';
@@ -28,33 +28,17 @@ const policies = {
 /** Plays all rounds and ends the process. */
 export async function playStops() {
   const options = readArguments();
-  const startedAt = Date.now();
   const stack = new ChaosStack({ config: '[service]\nfaults_file = "faults.toml"\n' });
   writeFileSync(path.join(stack.folder, 'faults.toml'), slowDownloads);
-  const giveUp = async () => {
-    await stack.remove();
-    process.exit(130);
-  };
-  process.once('SIGINT', giveUp);
-  process.once('SIGTERM', giveUp);
-  const summary = { ...options, stops: 0, jobs: 0, newerReplaced: 0, secondResults: 0, problems: [] };
-  try {
-    await stack.start();
+  await playOn(stack, options, async () => {
+    const summary = { stops: 0, jobs: 0, newerReplaced: 0, secondResults: 0, problems: [] };
     const worker = await startWorker(stack);
     for (let run = 1; run <= options.runs; run += 1) {
       for (const choice of options.choices) await playRound(stack, worker, { ...options, run, choice }, summary);
     }
     worker.kill('SIGTERM');
-    const left = await stack.stop();
-    if (left.length > 0) summary.problems.push(`after Ctrl-C these are left: ${left.join(', ')}`);
-  } catch (error) {
-    summary.problems.push(String(error.stack ?? error));
-  }
-  const failed = summary.problems.length > 0;
-  if (failed) console.log(`State, logs and outputs are in ${stack.folder} until now`);
-  await stack.remove();
-  console.log(JSON.stringify({ ...summary, totalSeconds: Math.round((Date.now() - startedAt) / 1_000) }));
-  process.exit(failed ? 1 : 0);
+    return summary;
+  });
 }
 
 /** The second worker; the stack's own is watched by `up`. */
@@ -99,7 +83,6 @@ async function playRound(stack, worker, { run, choice, files, seconds }, summary
   console.log(
     `run ${run}, ${choice}: stopped after ${stopAfter} results, ${newerReplaced} newer replaced, ${secondResults} second`,
   );
-  for (const problem of problems) console.log(`  ${problem}`);
 }
 
 function makeJob(stack, out, id) {

@@ -5,7 +5,6 @@ import { spawnSync } from 'node:child_process';
 const parts = [
   ['npx', 'jest', '--testPathIgnorePatterns=none', '--testPathPatterns=nightly.test'],
   ['npm', 'run', 'chaos'],
-  ['npm', 'run', 'chaos', '--', '--batch'],
   ['npm', 'run', 'chaos', '--', '--stopped'],
   ['npm', 'run', 'fleet', '--', '--items', '60', '--kills', '4'],
   ['npm', 'run', 'fuzz'],

@@ -11,7 +11,7 @@ async function playBatch(...args: string[]): Promise<unknown> {
   return JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '');
 }
 
-it('every item of a batch ends once, whole and paid for as told while its processes are killed and operators cut in (npm run chaos -- --batch: more of it)', async () => {
+it('every item of a batch ends once, whole and paid for as told while its processes are killed and operators cut in (npm run chaos: more of it)', async () => {
   const summary = await playBatch('--items', '120', '--kills', '5', '--acts', '5');
   const acts = { terminate: 1, cancel: 1, reset: 1, cancelBatch: 1, stop: 1 };
   expect(summary).toMatchObject({ kills: 5, hits: acts, counts: { succeeded: 120 }, problems: [] });

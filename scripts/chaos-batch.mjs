@@ -11,7 +11,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { conversionsAt, countBy, loadInvariant, readLines, secondsSince } from './batch-ledger.mjs';
-import { ChaosStack, impatientPolicies, playOn } from './chaos-stack.mjs';
+import { ChaosStack, impatientPolicies } from './chaos-stack.mjs';
+import { ending, playOn } from './play.mjs';
 
 const ofParts = [
   ['worker'],
@@ -142,13 +143,8 @@ async function untilItRuns(stack, args) {
   }
 }
 
-async function runCommand(stack, args) {
-  const child = stack.spawnCommand(args);
-  const printed = { stdout: '', stderr: '' };
-  child.stdout.on('data', (chunk) => (printed.stdout += chunk));
-  child.stderr.on('data', (chunk) => (printed.stderr += chunk));
-  const code = await new Promise((resolve) => child.once('close', resolve));
-  return { code, ...printed };
+function runCommand(stack, args) {
+  return ending(stack.spawnCommand(args));
 }
 
 /** What an operator may do while a batch runs. */

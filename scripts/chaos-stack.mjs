@@ -7,7 +7,6 @@ import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { secondsSince } from './batch-ledger.mjs';
 
 const require = createRequire(import.meta.url);
 const { Client, Connection } = require('@temporalio/client');
@@ -43,34 +42,6 @@ max_check_interval = "2s"
 retry_initial_interval = "200ms"
 retry_maximum_interval = "2s"
 `;
-
-/** Starts the stack, plays on it, prints what was found and ends the process: with 1 if there are problems. Then the stack's files are kept. */
-export async function playOn(stack, options, play) {
-  const startedAt = Date.now();
-  const giveUp = async () => {
-    await stack.remove();
-    process.exit(130);
-  };
-  process.once('SIGINT', giveUp);
-  process.once('SIGTERM', giveUp);
-  const summary = { ...options, problems: [] };
-  try {
-    await stack.start();
-    Object.assign(summary, await play());
-    const left = await stack.stop();
-    if (left.length > 0) summary.problems.push(`after Ctrl-C these are left: ${left.join(', ')}`);
-  } catch (error) {
-    summary.problems.push(String(error.stack ?? error));
-  }
-  for (const problem of summary.problems.slice(0, 50)) console.log(`  ${problem}`);
-  const failed = summary.problems.length > 0;
-  if (failed) {
-    console.log(`State, logs and outputs are kept in ${stack.folder}`);
-    await stack.kill(Object.keys(marks));
-  } else await stack.remove();
-  console.log(JSON.stringify({ ...summary, totalSeconds: secondsSince(startedAt) }));
-  process.exit(failed ? 1 : 0);
-}
 
 export class ChaosStack {
   folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'fileconv-chaos-')));
@@ -263,9 +234,13 @@ export class ChaosStack {
     return (await this.processes()).map(({ role }) => role);
   }
 
-  async remove() {
+  /** Whatever still runs. */
+  async end() {
     this.#stopping = true;
     await this.kill(Object.keys(marks));
+  }
+
+  remove() {
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }
 }

@@ -8,7 +8,8 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { ChaosStack, playOn } from './chaos-stack.mjs';
+import { ChaosStack } from './chaos-stack.mjs';
+import { playOn } from './play.mjs';
 
 const usage =
   'Usage: npm run chaos -- --stopped [--runs 5] [--files 40] [--seconds 20] [--choices fail,skip,overwrite,rename]';

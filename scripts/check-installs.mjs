@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs, promisify } from 'node:util';
-import { packAll } from './pack.mjs';
+import { outsideNpm, packAll } from './pack.mjs';
 
 const run = promisify(execFile);
 const packageName = 'temporal-file-conversion';
@@ -169,10 +169,4 @@ function isComplaint(line) {
 
 function npm(args, options) {
   return run('npm', args, { ...options, env: outsideNpm() });
-}
-
-/** What npm sets for the script that it runs would make an npm in there work on this repository. */
-function outsideNpm() {
-  const entries = Object.entries(process.env).filter(([name]) => !name.startsWith('npm_') && name !== 'INIT_CWD');
-  return Object.fromEntries(entries);
 }

@@ -13,6 +13,7 @@ import { conversionsAt, countBy, loadInvariant, readLines, secondsSince } from '
 import { Fleet } from './fleet/fleet.mjs';
 import { enterNetwork } from './fleet/network.mjs';
 import { findTools } from './fleet/tools.mjs';
+import { playOn } from './play.mjs';
 
 const doomed = ['worker', 'receiver', 'service', 'temporal'];
 /** Exit code of a batch that the command could not follow to its end. */
@@ -22,7 +23,6 @@ const results = ['results.jsonl', 'manifest.jsonl'];
 
 async function main() {
   const options = readArguments();
-  const startedAt = Date.now();
   const tools = await findTools().catch((error) => {
     console.error(error.message);
     process.exit(2);
@@ -30,27 +30,7 @@ async function main() {
   // With the tools at hand: Go builds them from the network that is left here.
   await enterNetwork();
   const fleet = new Fleet({ ...options, tools });
-  const giveUp = async () => {
-    await fleet.stop();
-    process.exit(130);
-  };
-  process.once('SIGINT', giveUp);
-  process.once('SIGTERM', giveUp);
-  const summary = { ...options, problems: [] };
-  try {
-    await fleet.start();
-    console.log(`the fleet runs after ${secondsSince(startedAt)} s in ${fleet.folder}`);
-    Object.assign(summary, await play(fleet, options));
-  } catch (error) {
-    summary.problems.push(String(error.stack ?? error));
-  }
-  await fleet.stop();
-  for (const problem of summary.problems.slice(0, 50)) console.log(`  ${problem}`);
-  const failed = summary.problems.length > 0;
-  if (failed) console.log(`Logs, buckets and databases are kept in ${fleet.folder}`);
-  else fleet.remove();
-  console.log(JSON.stringify({ ...summary, problems: summary.problems.length, seconds: secondsSince(startedAt) }));
-  process.exit(failed ? 1 : 0);
+  await playOn(fleet, options, () => play(fleet, options));
 }
 
 async function play(fleet, { items, kills }) {

@@ -109,7 +109,7 @@ function dataFiles({ files }) {
 }
 
 /** What npm sets for the script that it runs would make an npm in there work on this repository. */
-function outsideNpm() {
+export function outsideNpm() {
   const entries = Object.entries(process.env).filter(([name]) => !name.startsWith('npm_') && name !== 'INIT_CWD');
   return Object.fromEntries(entries);
 }

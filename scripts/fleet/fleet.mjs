@@ -19,6 +19,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { impatientPolicies } from '../chaos-stack.mjs';
+import { ending } from '../play.mjs';
 import { createNetwork } from './network.mjs';
 import { temporalConfig, temporalPorts } from './temporal-config.mjs';
 
@@ -83,17 +84,13 @@ export class Fleet {
   }
 
   /** A `fileconv` command of somebody who shares no folder with any member. */
-  async command(args) {
+  command(args) {
     const child = this.#network.spawn('operator', this.#ours('operator', args), {
       cwd: this.#homeOf('operator'),
       env: this.#environmentOf('operator'),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    const printed = { stdout: '', stderr: '' };
-    child.stdout.on('data', (chunk) => (printed.stdout += chunk));
-    child.stderr.on('data', (chunk) => (printed.stderr += chunk));
-    const code = await new Promise((resolve) => child.once('close', resolve));
-    return { code, ...printed };
+    return ending(child);
   }
 
   async temporal() {
@@ -108,7 +105,14 @@ export class Fleet {
     return this.#members.get(name)?.child?.kill('SIGKILL') ?? false;
   }
 
+  /** What is left after that: nothing. */
   async stop() {
+    await this.end();
+    return [];
+  }
+
+  async end() {
+    if (this.#isStopping) return;
     this.#isStopping = true;
     await this.#client?.connection.close();
     this.#proxy?.close();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Capability, type Outcome, runRules } from '../src';
 import { type Alteration, type Answer, startAlteringProxy } from './altering-proxy';
-import { monitored, part, setCode } from './answer-parts';
+import { monitored, part } from './answer-parts';
 import { together } from './breaches';
 import { type EmbeddedTarget, startEmbeddedTarget } from './embedded-target';
 
@@ -128,54 +128,6 @@ it.each<[string, Alteration, string]>([
   expect(others.length).toBeGreaterThan(0);
 });
 
-/** Of conversions in mode async that are over, as task/response has them. */
-function whenOver(change: (task: Record<string, unknown>) => void): Alteration {
-  return (answer) => {
-    const task = monitored(answer);
-    if (part(task, 'payload')['mode'] === 'async' && part(task, 'entity')['status'] === 'completed') change(task);
-  };
-}
-
-const createdAt = 'created_at is the time the status became hold, as YYYY-MM-DD HH:MM:SS';
-const startedAt = 'started_at is the time the status became running, as YYYY-MM-DD HH:MM:SS';
-const completedAt = 'completed_at is the time the status became completed, as YYYY-MM-DD HH:MM:SS';
-
-it.each<[string, Alteration, string[]]>([
-  [
-    'output.status ok, the duration long and warnings in an array',
-    whenOver((task) => {
-      Object.assign(part(task, 'result'), { warning: [] });
-      Object.assign(part(task, 'result', 'output'), { status: 'ok', duration: 'long' });
-    }),
-    [
-      'warning is an empty object when there are no warnings',
-      'status is successful after a conversion that was',
-      'duration is a whole number, 0 or more',
-    ],
-  ],
-  [
-    'the type job and no created_at or completed_at',
-    whenOver((task) => {
-      const entity = part(task, 'entity');
-      entity['type'] = 'job';
-      delete entity['created_at'];
-      delete entity['completed_at'];
-    }),
-    ['type is task', createdAt, completedAt],
-  ],
-  [
-    'timestamps with a T',
-    whenOver((task) => {
-      const entity = part(task, 'entity');
-      for (const key of ['created_at', 'started_at', 'completed_at'])
-        entity[key] = String(entity[key]).replace(' ', 'T');
-    }),
-    [createdAt, startedAt, completedAt],
-  ],
-])('a monitored conversion that is over with %s is told so', async (_what, alter, rules) => {
-  expect(failedIn(await runAltered(alter, [])).map(([, rule]) => rule)).toEqual(rules);
-});
-
 function onPath(path: string, change: Alteration): Alteration {
   return (answer) => {
     if (answer.asked.path === path && answer.status === 200) change(answer);
@@ -213,32 +165,6 @@ it.each<[string, Alteration, string[]]>([
   ],
 ])('%s is one breach, and no other rule is', async (_what, alter, rules) => {
   expect(failedIn(await runAltered(alter, [])).map(([, rule]) => rule)).toEqual(rules);
-});
-
-it('a service that asks for no token, and lacks what the document does not describe, is told both', async () => {
-  const lacking = ['v1/convert/formats', 'v1/convert/graph', 'v1/convert/status'];
-  const { target } = running;
-  const proxy = await startAlteringProxy(
-    target.baseUrl,
-    (answer) => {
-      if (!lacking.includes(answer.asked.path)) return;
-      setCode(answer, 'NOT_FOUND');
-      answer.status = 404;
-    },
-    (path) => (path.startsWith('v1/') ? `Bearer ${target.token}` : undefined),
-  );
-  const outcomes = await runRules({ ...target, baseUrl: proxy.url, capabilities: {} });
-  await proxy.close();
-  expect(failedIn(outcomes)).toEqual([
-    ['Authentication', 'A request without an Authorization header is refused, on every endpoint'],
-    ['Authentication', 'A header other than Bearer with the app token is refused'],
-    ['Beyond: formats', 'convert/formats lists the formats that are inputs or outputs'],
-    [
-      'Beyond: formats',
-      'convert/graph tells with is_match whether a pair converts, and with is_reversable whether it does back',
-    ],
-    ['Beyond: formats', 'convert/status is waiting, pending, successful or failed'],
-  ]);
 });
 
 it('nothing is named when nothing is altered', async () => {

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { startConversionService } from '../../src';
 import { createApp, createDataDir, startTestService, TestClient, tinyPng, tinySvg } from '../support';
 
 /** What an app may do: plan, credits, development, callbacks, limits. All of it stands in accounts.toml and may change. */
@@ -154,25 +153,6 @@ describe('versions of the API', () => {
 });
 
 describe('the accounts file', () => {
-  it('that is bad at the start is one line with the key, and nothing is started', async () => {
-    const dataDir = await createDataDir();
-    await writeFile(path.join(dataDir, 'accounts.toml'), accounts('plan = "gold"'));
-    const starting = startConversionService({ dataDir, apps: [unlimited.app] });
-    await expect(starting).rejects.toThrow(`${dataDir}/accounts.toml: apps.test.plan: must be "free" or "premium"`);
-    await writeFile(path.join(dataDir, 'accounts.toml'), '');
-    const service = await startConversionService({ dataDir, apps: [unlimited.app] });
-    await service.close();
-    await rm(dataDir, { recursive: true });
-  });
-
-  it('that somebody named must exist', async () => {
-    const dataDir = await createDataDir();
-    const accountsFile = path.join(dataDir, 'other.toml');
-    const starting = startConversionService({ dataDir, apps: [unlimited.app], accountsFile });
-    await expect(starting).rejects.toThrow(`${accountsFile}: there is no such accounts file`);
-    await rm(dataDir, { recursive: true });
-  });
-
   const otherApp = '[apps.b]\napp_id = "11111111-2222-4333-8444-555555555555"\n';
   it.each([
     ['vcredits = -1', 'apps.test.vcredits: must be 0 or more'],
@@ -187,7 +167,6 @@ describe('the accounts file', () => {
       `[apps.twin]\napp_id = "${unlimited.app.appId}"\ntoken_sha256 = ["${'a'.repeat(64)}"]`,
       'apps.twin.app_id: stands under apps.',
     ],
-    ['vcredits = "ten"', 'apps.test.vcredits: must be a whole number, 0 or more'],
     ['development.enabled = "yes"', 'apps.test.development.enabled: must be true or false'],
     ['[apps]\nnone = 3', 'apps.none: must be a table'],
     [

@@ -2,7 +2,7 @@ import { engineNames, engineNamesOfNpm } from '../../src/engines/engine';
 import { serviceOfAllTests, startTestService, type TestClient } from '../support';
 import { entriesOf, textOfEntry } from '../../src/engines/archive';
 import { cell, docx, everything, para, row, run, table } from './docx';
-import { chartFrame, odf } from './odf';
+import { odf } from './odf';
 import { pptx } from './pptx';
 import { withPrograms } from './with-packages';
 import { chartSheet, inline, xlsx } from './xlsx';
@@ -45,17 +45,6 @@ async function textIn(client: TestClient, bytes: Buffer, format: string): Promis
 
 describe('without the programs of a machine', () => {
   const running = serviceOfAllTests({ conversionConcurrency: 1, engines: engineNamesOfNpm });
-
-  it.each([
-    ['docx', 2, docx(para('Kept'), { 'charts/chart1': '', 'diagrams/data1': '', 'diagrams/layout1': '' })],
-    ['docx', 1, docx(para('Kept'), { 'charts/chartEx1': '' })],
-    ['odt', 1, odf({ kind: 'text', body: `<text:p>Kept ${chartFrame()}</text:p>`, chart: [1, 2] })],
-  ])('charts and diagrams of a document (%s) are warned of', async (format, count, data) => {
-    const { warning } = await running.client.convertToBytes({ name: `a.${format}`, data }, 'html');
-    expect(warning['DRAWINGS_LOST']).toBe(
-      `${count} chart(s) or diagram(s) of the document are not in the result. An office program can save it as PDF.`,
-    );
-  });
 
   it.each(['txt', 'html', 'md', 'rst', 'tex', 'odt', 'epub', 'pdf'])(
     'a Word document with one of everything is all in its %s, or warned of',
@@ -139,18 +128,13 @@ describe('without the programs of a machine', () => {
     expect(await read('docx', data)).toEqual({ text: '☒☒☐☐Austria Belgium', warnings: {} });
   });
 
-  it('hidden text of a Word document and hidden slides are left out with a warning', async () => {
+  it('hidden text of a Word document is left out with a warning', async () => {
     const hidden = run('Secret price', '<w:b/><w:vanish/>') + run('shown', '<w:vanish w:val="0"/>');
     expect(await read('docx', docx(para(run('Kept ') + hidden)))).toEqual({
       text: 'Kept shown',
       warnings: {
         HIDDEN_TEXT_LOST: 'Left out, because it is hidden: 2 word(s) (SECRET, PRICE). Show it to have it converted.',
       },
-    });
-    const slides = pptx([{ shapes: ['Unseen'], isHidden: true }, { shapes: ['Titled'] }]);
-    expect(await read('pptx', slides)).toEqual({
-      text: 'Slide 1 Titled',
-      warnings: { HIDDEN_TEXT_LOST: 'Left out, because it is hidden: 1 slide(s). Show it to have it converted.' },
     });
   });
 

@@ -124,17 +124,6 @@ describe('an engine that is not installed', () => {
     expect(inputs.length).toBeGreaterThan(40);
   });
 
-  it('takes its formats from the lists', () => {
-    const catalog = without('sharp');
-    expect(catalog.list('inputs').map(({ name }) => name)).not.toContain('png');
-    expect(catalog.list('inputs').map(({ name }) => name)).toContain('md');
-    expect(
-      without('pandoc-wasm')
-        .list('outputs')
-        .map(({ name }) => name),
-    ).not.toContain('docx');
-  });
-
   it('is named, with the command that installs it, when a pair needs it', () => {
     const catalog = without('pandoc-wasm', '@myriaddreamin/typst-ts-node-compiler');
     expect(() => requireRoute(catalog, row(catalog, 'md'), row(catalog, 'pdf'))).toThrow(

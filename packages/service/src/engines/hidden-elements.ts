@@ -1,3 +1,5 @@
+import { attributeOf } from './xml';
+
 /** Parts of documents that nobody sees: shapes of slides, and texts of OpenDocument. */
 
 const shapes =
@@ -22,8 +24,7 @@ export function withoutHiddenTexts(content: string, styles: string): Seen {
   // Those of headers have names of their own, such as P1.
   const hiding = hidingStyles(`${styles.replace(ownStyles, '')}${content}`);
   return withoutHidden(content, openTexts, (start) => {
-    const [, style = ''] = /\stext:style-name="([^"]*)"/.exec(start) ?? [];
-    return hiding.has(style) || start.includes('text:display="none"');
+    return hiding.has(attributeOf(start, 'text:style-name') ?? '') || start.includes('text:display="none"');
   });
 }
 
@@ -34,11 +35,10 @@ function hidingStyles(xml: string): ReadonlySet<string> {
   for (let count = -1; count !== hiding.size;) {
     count = hiding.size;
     for (const [, attributes = '', properties = ''] of all) {
-      const [name = '', parent = ''] = ['name', 'parent-style-name'].map(
-        (each) => new RegExp(`\\sstyle:${each}="([^"]*)"`).exec(attributes)?.[1],
-      );
-      const [, display] = /\stext:display="([^"]*)"/.exec(properties) ?? [];
-      if (display === 'none' || (display === undefined && hiding.has(parent))) hiding.add(name);
+      const parent = attributeOf(attributes, 'style:parent-style-name') ?? '';
+      const display = attributeOf(properties, 'text:display');
+      if (display !== 'none' && (display !== undefined || !hiding.has(parent))) continue;
+      hiding.add(attributeOf(attributes, 'style:name') ?? '');
     }
   }
   return hiding;

@@ -1,4 +1,5 @@
 import type { WorkBook } from '@e965/xlsx';
+import { attributeOf } from './xml';
 
 /** What an ODS spreadsheet hides, which the library neither reads nor writes: sheets, rows and columns, by the XML of its content. */
 
@@ -13,22 +14,23 @@ export function readHidden(content: string, book: WorkBook): void {
   let [row, column] = [0, 0];
   for (const [, name, attributes = ''] of content.matchAll(element)) {
     const isHidden = /table:visibility="(collapse|filter)"/.test(attributes);
-    if (name === 'style:style') style = valueOf(attributes, 'style:name') ?? '';
-    if (name === 'style:table-properties' && valueOf(attributes, 'table:display') === 'false') hiddenStyles.add(style);
+    if (name === 'style:style') style = attributeOf(attributes, 'style:name') ?? '';
+    if (name === 'style:table-properties' && attributeOf(attributes, 'table:display') === 'false')
+      hiddenStyles.add(style);
     if (name === 'table:table') {
       sheet += 1;
       [row, column] = [0, 0];
-      if (hiddenStyles.has(valueOf(attributes, 'table:style-name') ?? '')) hideSheet(book, sheet);
+      if (hiddenStyles.has(attributeOf(attributes, 'table:style-name') ?? '')) hideSheet(book, sheet);
     }
     const found = book.Sheets[book.SheetNames[sheet] ?? ''];
     const data: readonly (readonly unknown[] | undefined)[] = found?.['!data'] ?? [];
     if (found && name === 'table:table-row') {
-      const next = row + Number(valueOf(attributes, 'table:number-rows-repeated') ?? 1);
+      const next = row + Number(attributeOf(attributes, 'table:number-rows-repeated') ?? 1);
       if (isHidden) hide((found['!rows'] ??= []), row, Math.min(next, data.length));
       row = next;
     }
     if (found && name === 'table:table-column') {
-      const next = column + Number(valueOf(attributes, 'table:number-columns-repeated') ?? 1);
+      const next = column + Number(attributeOf(attributes, 'table:number-columns-repeated') ?? 1);
       const width = isHidden ? data.reduce((most, cells) => Math.max(most, cells?.length ?? 0), 0) : 0;
       if (isHidden) hide((found['!cols'] ??= []), column, Math.min(next, width));
       column = next;
@@ -59,11 +61,6 @@ export function writeHidden(content: string, book: WorkBook): string {
 
 const hiddenStyle =
   '<style:style style:name="hidden" style:family="table" style:master-page-name="mp1"><style:table-properties table:display="false"/></style:style>';
-
-/** Of an attribute in a tag, escaped as it is there. */
-export function valueOf(attributes: string, name: string): string | undefined {
-  return new RegExp(`\\s${name}="([^"]*)"`).exec(attributes)?.[1];
-}
 
 function hideSheet(book: WorkBook, index: number): void {
   const sheets = ((book.Workbook ??= {}).Sheets ??= []);

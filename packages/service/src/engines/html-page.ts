@@ -1,7 +1,8 @@
 import { editParts } from './archive';
 import { fewOf, type Warnings } from './conversion';
 import { withWholeTables } from './html-tables';
-import { decodeXml } from './word-document';
+import { hasWords } from './words';
+import { decodeXml } from './xml';
 
 /** What a browser shows of a page and pandoc leaves out: values of forms, pages within it, and all beside its main part. */
 
@@ -101,12 +102,12 @@ export function describeGenerated(html: string): Warnings {
     const [selector = '', declarations = ''] = rule.split('{').slice(-2);
     const [, styled] = generating.exec(selector) ?? [];
     const [, content = ''] = styled === undefined ? [] : (/\bcontent\s*:\s*([^;]*)/i.exec(declarations) ?? []);
-    const hasWords = /[\p{L}\p{N}]/u.test(
-      content.replace(/\\[\da-f]{1,6}/gi, '').replace(/\b(none|normal|\w+-quote)\b/, ''),
-    );
+    const text = content.replace(/\\[\da-f]{1,6}/gi, '').replace(/\b(none|normal|\w+-quote)\b/, '');
     const [element = ''] = /[^\s>+~,]*$/.exec(styled?.trim() ?? '') ?? [];
     const names = element.replace(/\[[^\]]*\]|:.*/g, '').match(/[\w-]+/g) ?? [];
-    return hasWords && names.every((name) => new RegExp(`[<\\s"'=]${name}(?![\\w-])`, 'i').test(body)) ? [element] : [];
+    return hasWords(text) && names.every((name) => new RegExp(`[<\\s"'=]${name}(?![\\w-])`, 'i').test(body))
+      ? [element]
+      : [];
   });
   if (added.length === 0) return {};
   const message = `Text that ${added.length} rule(s) of the page's styles add to it (content) is not in the result: that of ${fewOf([...new Set(added)])}. A browser can save the page as PDF with it.`;

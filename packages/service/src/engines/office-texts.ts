@@ -1,9 +1,11 @@
 import { entriesOf, textOfEntry, textOfPart, withEntries } from './archive';
-import { decodeXml, equationsIn, wordTexts } from './word-document';
+import { equationsIn, wordTexts } from './word-document';
 import { plainRichText, richTextOf } from './rtf-text';
 import { withoutHiddenShapes, withoutHiddenTexts } from './hidden-elements';
 import { linksOf, mastersOf } from './slide-masters';
 import { wordNumbers } from './word-numbers';
+import { hasWords } from './words';
+import { attributeOf, decodeXml } from './xml';
 import { withUsualNames } from './xml-names';
 
 /** What the files of office programs hold to be read, whoever reads them. */
@@ -178,10 +180,10 @@ function openEquations(file: Buffer): Pick<OfficeTexts, 'equations' | 'drawnEqua
 /** Pages of a presentation are hidden by their style. */
 function withoutHiddenPages(content: string, whole: string) {
   const styles = content.match(/<style:style\s(?:(?!<\/?style:style[\s>])[^])*presentation:visibility="hidden"/g) ?? [];
-  const hidden = new Set(styles.map((style) => /\sstyle:name="([^"]*)"/.exec(style)?.[1]));
+  const hidden = new Set(styles.map((style) => attributeOf(style, 'style:name')));
   let hiddenSlideCount = 0;
-  const body = whole.replace(/<draw:page\s([^<>]*)>[^]*?<\/draw:page>/g, (page, attributes: string) => {
-    if (!hidden.has(/draw:style-name="([^"]*)"/.exec(attributes)?.[1] ?? '')) return page;
+  const body = whole.replace(/<draw:page(\s[^<>]*)>[^]*?<\/draw:page>/g, (page, attributes: string) => {
+    if (!hidden.has(attributeOf(attributes, 'draw:style-name') ?? '')) return page;
     hiddenSlideCount += 1;
     return '';
   });
@@ -223,10 +225,10 @@ function slideTexts(file: Buffer): OfficeTexts {
 export function readableSlides(file: Buffer): Buffer {
   const [list, book] = ['ppt/_rels/presentation.xml.rels', 'ppt/presentation.xml'];
   const targets = new Map(
-    Array.from(textOfPart(file, list).matchAll(/<Relationship\s[^>]*>/g), ([relation]) => {
-      const [id, target] = ['Id', 'Target'].map((name) => new RegExp(`\\s${name}="([^"]*)"`).exec(relation)?.[1] ?? '');
-      return [id, target?.replace(/^(\/?ppt\/)?/, 'ppt/') ?? ''];
-    }),
+    Array.from(textOfPart(file, list).matchAll(/<Relationship\s[^>]*>/g), ([relation]) => [
+      attributeOf(relation, 'Id'),
+      attributeOf(relation, 'Target')?.replace(/^(\/?ppt\/)?/, 'ppt/') ?? '',
+    ]),
   );
   const xml = textOfPart(file, book);
   const shown = xml.replace(/<p:sldId\s[^>]*r:id="([^"]*)"[^>]*\/>/g, (slide, id: string) =>
@@ -313,8 +315,4 @@ function groupsOf(rtf: string, start: RegExp): string[] {
 
 function countOf(texts: readonly string[], pattern: RegExp): number {
   return texts.join('\n').match(pattern)?.length ?? 0;
-}
-
-function hasWords(text: string): boolean {
-  return /[\p{L}\p{N}]/u.test(text);
 }

@@ -1,5 +1,5 @@
 import { editParts, textOfPart, withEntries } from './archive';
-import { valueOf } from './hidden-parts';
+import { attributeOf } from './xml';
 
 /**
  * ODS spreadsheets of libraries (odfpy, pandas), whose cells have values and nothing that says how to show them: a reader passes over a
@@ -20,20 +20,20 @@ export function withTextsOfValues(archive: Buffer): Buffer {
 
 /** Escaped as the value is. */
 function textOfValue(attributes: string): string | undefined {
-  const value = valueOf(attributes, 'office:value') ?? '';
-  switch (valueOf(attributes, 'office:value-type')) {
+  const value = attributeOf(attributes, 'office:value') ?? '';
+  switch (attributeOf(attributes, 'office:value-type')) {
     case 'date':
-      return valueOf(attributes, 'office:date-value')?.replace('T', ' ');
+      return attributeOf(attributes, 'office:date-value')?.replace('T', ' ');
     case 'time':
-      return valueOf(attributes, 'office:time-value')?.replace(/^PT(\d+)H(\d+)M(\d+).*/, '$1:$2:$3');
+      return attributeOf(attributes, 'office:time-value')?.replace(/^PT(\d+)H(\d+)M(\d+).*/, '$1:$2:$3');
     case 'percentage':
       return `${Number((Number(value) * 100).toPrecision(15))}%`;
     case 'currency':
-      return `${value} ${valueOf(attributes, 'office:currency') ?? ''}`.trim();
+      return `${value} ${attributeOf(attributes, 'office:currency') ?? ''}`.trim();
     case 'boolean':
-      return valueOf(attributes, 'office:boolean-value')?.toUpperCase();
+      return attributeOf(attributes, 'office:boolean-value')?.toUpperCase();
     case 'string':
-      return valueOf(attributes, 'office:string-value');
+      return attributeOf(attributes, 'office:string-value');
     default:
       return value;
   }
@@ -67,7 +67,7 @@ function columnsFor(content: string): string {
     let column = 0;
     for (const [, attributes = ''] of row.matchAll(/<table:(?:covered-)?table-cell(?=[\s/>])([^<>]*)/g)) {
       if (column < mostColumns && wideValue.test(attributes)) wide.add(column);
-      column += Number(valueOf(attributes, 'table:number-columns-repeated') ?? 1);
+      column += Number(attributeOf(attributes, 'table:number-columns-repeated') ?? 1);
     }
   }
   return Array.from({ length: Math.max(...wide) + 1 }, (_, column) =>
@@ -88,20 +88,20 @@ export function withFormatsOfValues(archive: Buffer): Buffer {
   if (/\stable:default-cell-style-name="(?!Default")/.test(content)) return archive;
   const styles = new Map(
     Array.from((textOfPart(archive, 'styles.xml') + content).matchAll(style), ([, attributes = '', inside = '']) => [
-      valueOf(attributes, 'style:name') ?? '',
+      attributeOf(attributes, 'style:name') ?? '',
       { attributes, inside },
     ]),
   );
   const hasFormat = (name: string | undefined, depth = 0): boolean => {
     const { attributes } = styles.get(name ?? 'Default') ?? { attributes: '' };
-    const parent = valueOf(attributes, 'style:parent-style-name');
-    if (valueOf(attributes, 'style:data-style-name') !== undefined) return true;
+    const parent = attributeOf(attributes, 'style:parent-style-name');
+    if (attributeOf(attributes, 'style:data-style-name') !== undefined) return true;
     return parent !== undefined && depth < 20 && hasFormat(parent, depth + 1);
   };
   const added = new Map<string, string>();
   const cells = content.replace(valueCell, (whole, attributes: string, type: string) => {
-    const base = valueOf(attributes, 'table:style-name');
-    const currency = type === 'currency' ? (valueOf(attributes, 'office:currency') ?? '') : undefined;
+    const base = attributeOf(attributes, 'table:style-name');
+    const currency = type === 'currency' ? (attributeOf(attributes, 'office:currency') ?? '') : undefined;
     if (hasFormat(base) || (currency !== undefined && !/^[A-Z]{3}$/.test(currency))) return whole;
     const format = moment.test(attributes) ? 'moment' : (currency ?? type);
     const name = `${base ?? 'Default'}-${format}`;

@@ -14,7 +14,7 @@ import {
   sheetsOf,
   textOfCell,
 } from './spreadsheet';
-import { decodeXml } from './word-document';
+import { attributeOf, decodeXml } from './xml';
 
 /** The texts of a spreadsheet that another program converts. */
 
@@ -150,8 +150,8 @@ function printAreasOf(book: WorkBook, content: string): (sheet: string) => Print
     );
   const [lists, titles] = [named('_xlnm.Print_Area'), named('_xlnm.Print_Titles')];
   Array.from(content.matchAll(/<table:table(?=[\s>])([^<>]*)>/g), ([, attributes = ''], index) => {
-    const [, ranges] = /\stable:print-ranges="([^"]*)"/.exec(attributes) ?? [];
-    const list = ranges ?? (/\stable:print="false"/.test(attributes) ? '' : undefined);
+    const list =
+      attributeOf(attributes, 'table:print-ranges') ?? (/\stable:print="false"/.test(attributes) ? '' : undefined);
     if (list !== undefined) lists.set(book.SheetNames[index] ?? '', decodeXml(list));
   });
   const hasTitles = content.includes('<table:table-header-');

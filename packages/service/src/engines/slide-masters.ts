@@ -1,5 +1,5 @@
 import { textOfPart } from './archive';
-import { decodeXml } from './word-document';
+import { attributeOf, decodeXml } from './xml';
 
 /** What slides show of their layouts and masters: all but placeholders, whose text is that of each slide. */
 
@@ -31,7 +31,7 @@ function targetsOf(file: Buffer, part: string, kind: string): string[] {
 }
 
 function targetOf(relation: string): string[] {
-  const target = /\sTarget="([^"]*)"/.exec(relation)?.[1];
+  const target = attributeOf(relation, 'Target');
   return target === undefined ? [] : [decodeXml(target)];
 }
 

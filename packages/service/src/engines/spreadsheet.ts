@@ -6,7 +6,7 @@ import { editParts, withWholeCharacters } from './archive';
 import { readHidden } from './hidden-parts';
 import { withTextsOfValues } from './open-sheet';
 import { type Cell, requireFewCells, type Table, tableDocument } from './pandoc-document';
-import { decodeXml } from './word-document';
+import { decodeXml } from './xml';
 import { lostWords, someWords } from './words';
 
 /** Everything that the reader can report, so that nothing is lost silently. */

@@ -1,7 +1,7 @@
 import type { Warnings } from './conversion';
 import { describeMissing } from './missing-files';
 import { describeMissingGlyphs } from './missing-glyphs';
-import { decodeXml } from './word-document';
+import { decodeXml } from './xml';
 import { lostWords, someWords } from './words';
 
 /** What of an SVG is not drawn: letters without a font, pages of HTML within it, and files beside it. */

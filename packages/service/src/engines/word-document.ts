@@ -1,4 +1,5 @@
 import { entriesOf, textOfEntry, textOfPart as partOf, withEntries } from './archive';
+import { decodeXml } from './xml';
 
 /** Word's files as they are: their texts, and tables that pandoc would read without some of their cells. */
 
@@ -148,16 +149,6 @@ function textOfPart(xml: string): string {
     } else if (ends.has(name)) text += ' ';
   }
   return text;
-}
-
-const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
-
-export function decodeXml(text: string): string {
-  return text.replace(/&(?:#x([\da-f]+)|#(\d+)|(\w+));/gi, (whole, hex?: string, decimal?: string, name?: string) => {
-    const code = hex === undefined ? Number(decimal) : parseInt(hex, 16);
-    if (name !== undefined) return entities[name] ?? whole;
-    return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
-  });
 }
 
 interface OpenTable {

@@ -1,5 +1,5 @@
 import { textOfPart } from './archive';
-import { decodeXml } from './word-document';
+import { decodeXml } from './xml';
 
 /** Numbers that Word makes of its lists and headings, of which a document holds nothing but how they look. */
 

@@ -10,6 +10,10 @@ const notALetter = /[^\p{L}\p{N}]+/gu;
 const piece = /.{10}/gu;
 const longestWord = 40;
 
+export function hasWords(text: string): boolean {
+  return /[\p{L}\p{N}]/u.test(text);
+}
+
 function normalise(text: string): string {
   return (
     text

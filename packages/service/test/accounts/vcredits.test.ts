@@ -125,20 +125,4 @@ describe('a balance', () => {
     for (const { body } of running) await client.waitForTask(body.entity?.id ?? '');
     await stop();
   });
-
-  it('has back what a failed conversion had reserved', async () => {
-    const testApp = createApp();
-    const { client, stop } = await startTestService(
-      { apps: [{ ...testApp.app, vcredits: 2, prices: { '*': 2 } }] },
-      testApp,
-    );
-    const failed = await client.convert(
-      { name: 'a.svg', data: '<svg xmlns="http://www.w3.org/2000/svg"><rect' },
-      'png',
-    );
-    expect(failed.error.code).toBe('FAILED_CONVERT');
-    const { body } = await client.convert({ name: 'a.md', data: '# a' }, 'html');
-    expect(body.entity?.['vcredits']).toBe(2);
-    await stop();
-  });
 });

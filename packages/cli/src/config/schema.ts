@@ -315,49 +315,26 @@ function policySchema(policy: Policy): z.ZodType {
 
 /**
  * What the value of a key can open: another machine that is asked or listened for (`address`), a variable (`secret`), whom this machine
- * trusts (`trust`), or a file elsewhere (`path`).
+ * trusts (`trust`), or a file elsewhere (`path`). A file that was found, not named, may set such keys only once it is allowed.
  */
 type DoorKind = 'address' | 'secret' | 'trust' | 'path';
 
-/**
- * The keys that open a door, which a file that was found, not named, may do only once it is allowed. `apps.NAME.base_url` stands as
- * `apps.base_url`; paths are known by their names.
- */
-const doors: Readonly<Record<string, DoorKind>> = {
-  'temporal.address': 'address',
-  'temporal.ui_url': 'address',
-  'worker.check_command': 'trust',
-  'worker.nexus_apps': 'trust',
-  'worker.metrics_address': 'address',
-  'worker.health_address': 'address',
-  'service.host': 'address',
-  'service.allow_remote': 'trust',
-  'service.metrics_address': 'address',
-  'service.health_address': 'address',
-  'callbacks.host': 'address',
-  'callbacks.public_base_url': 'address',
-  'callbacks.embedded_base_url': 'address',
-  'callbacks.key_env': 'secret',
-  'callbacks.metrics_address': 'address',
-  'callbacks.health_address': 'address',
-  'metrics.remote': 'trust',
-  'encryption.key_env': 'secret',
-  'codec.host': 'address',
-  'codec.ui_origin': 'address',
-  'codec.token_env': 'secret',
-  'notify.url': 'address',
-  'notify.secret_env': 'secret',
-  'notify.allowed_hosts': 'trust',
-  'https.allowed_hosts': 'trust',
-  'https.plain_http': 'trust',
-  'apps.base_url': 'address',
-  'apps.token_env': 'secret',
-};
+/** The other kinds are known by the end of a key's name. */
+const trusting: readonly string[] = [
+  'check_command',
+  'nexus_apps',
+  'allow_remote',
+  'remote',
+  'allowed_hosts',
+  'plain_http',
+];
 
 export function doorOf(key: string): DoorKind | undefined {
-  const [section = '', ...rest] = key.split('.');
-  const name = rest.at(-1) ?? '';
-  return doors[`${section}.${name}`] ?? (isPath(name) ? 'path' : undefined);
+  const name = key.split('.').at(-1) ?? '';
+  if (isPath(name)) return 'path';
+  if (name.endsWith('_env')) return 'secret';
+  if (/(^|_)(address|host|url|origin)$/.test(name)) return 'address';
+  return trusting.includes(name) ? 'trust' : undefined;
 }
 
 /** A path is made absolute, by the place where it was written. */

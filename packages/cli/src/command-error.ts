@@ -179,14 +179,6 @@ export function explainStdout(error: Error, advice: string): Error {
   return explained instanceof Error ? explained : error;
 }
 
-const listensThere = 'Something else listens on';
-
-/** Also of a process that ended with that. */
-export function isPortTaken(error: unknown): boolean {
-  if (systemErrorCode(error) === 'EADDRINUSE') return true;
-  return error instanceof Error && error.message.includes(listensThere);
-}
-
 /** The error to throw when a part can't listen where its section of the configuration says; other errors are returned unchanged. */
 export function explainListen(
   error: unknown,
@@ -202,7 +194,7 @@ export function explainListen(
     case 'EADDRINUSE': {
       const variable = `FILECONV_${section.toUpperCase()}_PORT`;
       return refuse(
-        `${listensThere} ${host}:${port}. End it, or give ${whose} another port (${variable}=0: any free one).`,
+        `Something else listens on ${host}:${port}. End it, or give ${whose} another port (${variable}=0: any free one).`,
       );
     }
     case 'EACCES':

@@ -1,11 +1,9 @@
-import { once } from 'node:events';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type AddressInfo, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { loadConfig } from '../src/config/load-config';
 import { acquireProcessLock } from '../src/dev-server';
-import { claimPorts, openAt, receiverPort, type StackPorts } from '../src/stack/ports';
+import { claimPorts, receiverPort, type StackPorts } from '../src/stack/ports';
 
 describe('the ports of a stack', () => {
   let homeDir: string;
@@ -68,49 +66,5 @@ describe('the ports of a stack', () => {
   it('are taken as they are configured', async () => {
     await claim();
     expect((await claim({ FILECONV_SERVICE_PORT: '18465' })).service).toBe(18_465);
-  });
-});
-
-describe('a part whose port another program has taken meanwhile', () => {
-  let other: Server;
-  let port: number;
-
-  beforeEach(async () => {
-    other = createServer().listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    ({ port } = other.address() as AddressInfo);
-  });
-
-  afterEach(() => other.close());
-
-  async function open(env: Record<string, string>): Promise<number> {
-    const config = await loadConfig({ cwd: tmpdir(), env: { FILECONV_CONFIG: '', ...env } });
-    return openAt({ config }, { part: 'codec', port }, async (wanted) => {
-      const server = createServer().listen(wanted, '127.0.0.1');
-      await once(server, 'listening');
-      server.close();
-      return wanted;
-    });
-  }
-
-  it('listens at a free one', async () => {
-    expect(await open({})).not.toBe(port);
-  });
-
-  it('is opened once more when the port is free again by then', async () => {
-    other.close();
-    const config = await loadConfig({ cwd: tmpdir(), env: { FILECONV_CONFIG: '' } });
-    const tried: number[] = [];
-    const opened = openAt({ config }, { part: 'service', port }, (wanted) => {
-      tried.push(wanted);
-      const said = 'The conversion service ended while it started: Something else listens on 127.0.0.1:1.';
-      return tried.length === 1 ? Promise.reject(new Error(said)) : Promise.resolve('open');
-    });
-    await expect(opened).resolves.toBe('open');
-    expect(tried).toEqual([port, port]);
-  });
-
-  it('fails when the configuration names that port', async () => {
-    await expect(open({ FILECONV_CODEC_PORT: String(port) })).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
 });

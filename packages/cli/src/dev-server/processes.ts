@@ -81,8 +81,6 @@ type TemporalServerErrorCode =
   | 'LOCK_UNUSABLE'
   /** The server ended, or did not answer in time, while it started. */
   | 'START_FAILED'
-  /** Somebody killed it while it started. */
-  | 'START_KILLED'
   /** The server can't use its database; the message names the file, and what to type. */
   | 'DATABASE_DAMAGED';
 

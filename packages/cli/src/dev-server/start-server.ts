@@ -199,7 +199,7 @@ async function untilStarted(
     const { code, signal } = failed.exit;
     const how = signal === null ? `with code ${code ?? 'unknown'}` : `by ${signal}`;
     throw new TemporalServerError(
-      signal === null ? 'START_FAILED' : 'START_KILLED',
+      'START_FAILED',
       [`The Temporal server (${options.cliPath}) ended ${how} while it started:`, ...tail].join('\n'),
     );
   }

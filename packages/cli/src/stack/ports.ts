@@ -1,7 +1,6 @@
 import path from 'node:path';
 import { z } from 'zod';
 import type { CommandContext } from '../command-context';
-import { isPortTaken } from '../command-error';
 import { acquireProcessLock, defaultCacheDir, freePort, portNear } from '../dev-server';
 import { recordFile, type StackRecord } from './stack-record';
 
@@ -74,23 +73,6 @@ export async function claimPorts(
 
 function isConfigured({ values, origins }: CommandContext['config'], part: Part): boolean {
   return origins[`${part}.port`] !== undefined && values[part].port !== 0;
-}
-
-/** Opens a part at its port or, when another program has taken that meanwhile and the configuration does not insist on it, at a free one. */
-export async function openAt<Opened>(
-  { config }: Pick<CommandContext, 'config'>,
-  { part, port }: { part: Part; port: number },
-  open: (port: number) => Promise<Opened>,
-): Promise<Opened> {
-  try {
-    return await open(port);
-  } catch (error) {
-    const mustBe = isConfigured(config, part) && config.values[part].port === port;
-    const free = await portNear(port);
-    // It may have been taken for a moment only, by a connection.
-    if (mustBe || (free === port && !isPortTaken(error))) throw error;
-    return open(free);
-  }
 }
 
 export function portOf(url: string): number {

@@ -16,7 +16,7 @@ import { isEncrypting, openCodecServer } from '../keys/encryption-settings';
 import { openLog } from '../observability/log';
 import { boundLogs, openLogFile } from '../observability/log-file';
 import { Closing } from './closing';
-import { claimPorts, openAt, portOf, receiverPort, temporalPort } from './ports';
+import { claimPorts, portOf, receiverPort, temporalPort } from './ports';
 import type { ServicePart } from './service-part';
 import { removeStackHolder, removeStackRecord, writeStackHolder, writeStackRecord } from './stack-record';
 import type { StackRecord } from './stack-record';
@@ -66,8 +66,7 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     opened.add(() => ports.release());
     let uiUrl: string | undefined = undefined;
     // Before Temporal, whose UI needs its address.
-    const openCodec = (port: number) => openCodecServer(context, { port, ownUiUrl: () => uiUrl });
-    const codec = hasCodec ? await openAt(context, { part: 'codec', port: ports.codec }, openCodec) : undefined;
+    const codec = hasCodec ? await openCodecServer(context, { port: ports.codec, ownUiUrl: () => uiUrl }) : undefined;
     opened.add(() => codec?.close());
     const openPartLog = (process: 'service' | 'callbacks' | 'worker') => {
       const stream = openLogFile(path.join(logs, `${process}.log`));
@@ -167,11 +166,7 @@ async function startTogether(
   const temporal = startTemporal(context, { ...ofTemporal, onSpawn: () => onSpawn() });
   opened.add(() => temporal.then((part) => part.stop(), isAbsent));
   await Promise.race([spawned, temporal]);
-  const service = import('./service-part.js').then(({ startService }) =>
-    openAt(context, { part: 'service', port: ofService.port }, (port) =>
-      startService(context, { port, log: ofService.log }),
-    ),
-  );
+  const service = import('./service-part.js').then(({ startService }) => startService(context, ofService));
   opened.add(() => service.then((part) => part.close(), isAbsent));
   const [temporalPart, servicePart] = await Promise.all([temporal, service, import('./worker-part.js')]);
   return [temporalPart, servicePart];
@@ -198,9 +193,8 @@ async function startReceiver(
     write(message, details);
     if (details?.level === 'warn') context.output.warn(message);
   };
-  const open = (freePort: number) => openReceiver(context, { target, port: freePort, log });
   const { state } = context.config.values;
-  const receiver = await openAt(context, { part: 'callbacks', port }, open);
+  const receiver = await openReceiver(context, { target, port, log });
   await receiverPort.write(state.dir, portOf(receiver.url)).catch(async (error: unknown) => {
     await receiver.close();
     throw explainStateFolder(state.dir, error);

@@ -1,14 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CommandContext } from '../command-context';
 import { temporalTarget } from '../config/temporal-connection';
-import { defaultCacheDir, obtainTemporalCli, portNear, startTemporalServer, TemporalServerError } from '../dev-server';
-import type { RunningTemporalServer, StartOptions } from '../dev-server';
+import { defaultCacheDir, obtainTemporalCli, startTemporalServer, TemporalServerError } from '../dev-server';
+import type { StartOptions } from '../dev-server';
 import { aborted } from './asked-to-end';
 import { portOf } from './ports';
 
 const firstDelayMs = 250;
 const maxDelayMs = 10_000;
-const startAttempts = 5;
 
 /** The Temporal of a stack: one that the user named, or a dev server of our own. */
 export interface TemporalPart {
@@ -48,29 +47,12 @@ export async function startTemporal(
   }
   const { env, homeDir, output } = context;
   const { logFile, signal } = options;
-  const tellRestart = () => output.warn(`Temporal ended unasked; it is started again (log: ${logFile}).`);
   const start = async (ports: Pick<StartOptions, 'port' | 'uiPort' | 'signal'>) => {
     const onProgress = (message: string) => output.say(message);
     const cliPath = await obtainTemporalCli({ env, cacheDir: defaultCacheDir(env, homeDir), onProgress, signal });
     return startTemporalServer({ ...options, ...ports, cliPath, env, namespace, ownProcessGroup: true });
   };
-  const startFirst = async (attempt = 1): Promise<RunningTemporalServer> => {
-    try {
-      return await start({ port, uiPort });
-    } catch (error) {
-      if (!(error instanceof TemporalServerError)) throw error;
-      if (error.code === 'START_KILLED' && attempt < startAttempts) {
-        tellRestart();
-        await sleep(firstDelayMs * 2 ** (attempt - 1), undefined, { signal });
-        return startFirst(attempt + 1);
-      }
-      // Another program may take a port before the server does; then any two free ports will do.
-      const [portNow, uiPortNow] = [await portNear(port), uiPort && (await portNear(uiPort))];
-      if (portNow === port && uiPortNow === uiPort) throw error;
-      return start(uiPort === false ? { uiPort } : {});
-    }
-  };
-  let server = await startFirst();
+  let server = await start({ port, uiPort, signal });
   const { address, uiUrl } = server;
   const ports = { port: portOf(`http://${address}`), uiPort: uiUrl === undefined ? (false as const) : portOf(uiUrl) };
   const stopping = new AbortController();
@@ -83,7 +65,7 @@ export async function startTemporal(
     for (;;) {
       await Promise.race([server.exited, stopped]);
       if (isStopping()) return;
-      if (delayMs === firstDelayMs) tellRestart();
+      if (delayMs === firstDelayMs) output.warn(`Temporal ended unasked; it is started again (log: ${logFile}).`);
       await sleep(delayMs, undefined, { signal: stopping.signal }).catch(() => undefined);
       if (isStopping()) return;
       try {

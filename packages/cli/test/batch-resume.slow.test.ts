@@ -1,6 +1,3 @@
-import { existsSync } from 'node:fs';
-import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { convertedPictures, countConvertRequests, folderWithPictures, writePicture } from './batch-pictures';
 import type { CommandOptions, Ended } from './fileconv';
 import { fileconv, linesOf, parseJson, removeFolders, startProcess } from './fileconv';
@@ -110,26 +107,6 @@ describe('batch run that was interrupted, typed again after three sources change
     expect(linesOf(ended.stdout)[0]).toBe(
       'All 30 files are done. 3 converted; 27 skipped: their results are there already.',
     );
-    expect(await countConvertRequests(options)).toBe(total + 3);
-  });
-
-  it('plans again when the batch ended between the plan and the start', async () => {
-    stack = await startStack();
-    const cwd = await folderWithPictures(total);
-    const options = { cwd, env: stack.env };
-    const { converted } = await interruptedRun(options, { flags: ['--window', '1'] });
-    await changeThree(cwd, converted);
-
-    const again = startProcess(args, options);
-    const plan = path.join(stack.stateDir, 'batches/pictures/run-0002', 'manifest.jsonl');
-    while (!existsSync(plan) && again.child.exitCode === null) await sleep(2);
-    again.child.kill('SIGSTOP');
-    expect(await fileconv(['batch', 'watch', 'pictures'], options)).toMatchObject({ code: 0 });
-    again.child.kill('SIGCONT');
-    expect(linesOf((await again.ended).stderr).at(-1)).toBe(
-      'Batch pictures: 3 files to convert, 27 files done before.',
-    );
-    expect(await again.ended).toMatchObject({ code: 0 });
     expect(await countConvertRequests(options)).toBe(total + 3);
   });
 });

@@ -203,15 +203,6 @@ it('lists by --tag the jobs that convert and batch run have started with it, als
   expect(await convert(folder, 'one.md', '--to', 'docx', '--tag', 'the "good"')).toMatchObject({ code: 2, stdout: '' });
 });
 
-it('leaves no escape codes in what is piped', async () => {
-  const folder = await folderWith({ 'a.md': '# A', 'b.md': '# B' });
-  const ended = await fileconv(['convert', 'a.md', 'b.md', '--to', 'html'], {
-    cwd: folder,
-    env: { ...stack.env, TERM: 'xterm-256color' },
-  });
-  expect(ended.stdout + ended.stderr).not.toContain('\u001b');
-});
-
 it('lets several commands use the stack at once', async () => {
   const folder = await folderWith({ 'a.md': '# A' });
   const targets = ['html', 'docx', 'rst', 'odt'];

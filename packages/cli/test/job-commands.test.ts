@@ -253,18 +253,6 @@ describe('fileconv job retry', () => {
     expect(await rig.client.get(id).result()).toMatchObject({ possiblyChargedTwice: false });
   });
 
-  it('starts again what the service could not convert, which it does not charge', async () => {
-    const error = { code: 'INVALID_CONVERT_FORMAT', message: 'Not this one.' };
-    rig.stub.on('task/response', (seen, response) =>
-      answerCompleted(response, String(seen.data['connector']), { error }),
-    );
-    const id = await startAndFail();
-    asAlways('task/response');
-    expect((await run('retry', id)).code).toBe(0);
-    expect(await rig.client.get(id).result()).toMatchObject({ possiblyChargedTwice: false });
-    expect(rig.stub.count('convert/file')).toBe(2);
-  });
-
   it('submits again after an unknown outcome only with --resubmit, and the result says so', async () => {
     rig.stub.on('convert/file', (_seen, response) => cut(response));
     const id = await startAndFail({ policies: { ...quickPolicies, onUnknownOutcome: 'fail' } });
@@ -276,20 +264,6 @@ describe('fileconv job retry', () => {
     ]);
     expect(rig.stub.count('convert/file')).toBe(1);
     expect((await run('retry', id, '--resubmit')).stdout).toContain('possibly charged twice');
-    expect(await rig.client.get(id).result()).toMatchObject({ status: 'succeeded', possiblyChargedTwice: true });
-    expect(rig.stub.count('convert/file')).toBe(2);
-  });
-
-  it('fetches what can be fetched, also with --resubmit, and converts a second time with --again', async () => {
-    refuse('download/url');
-    const id = await startAndFail({ policies: { ...quickPolicies, parkedDeadline: '1 second' } });
-    expect((await run('retry', id, '--resubmit')).stdout).toMatch(
-      /awaits and downloads conversion task .*nothing is submitted/,
-    );
-    await expect(rig.client.get(id).result()).rejects.toThrow();
-    expect(rig.stub.count('convert/file')).toBe(1);
-    asAlways('download/url');
-    expect((await run('retry', id, '--again')).code).toBe(0);
     expect(await rig.client.get(id).result()).toMatchObject({ status: 'succeeded', possiblyChargedTwice: true });
     expect(rig.stub.count('convert/file')).toBe(2);
   });

@@ -75,17 +75,6 @@ describe('fileconv namespace init', () => {
     expect(again.stderr).not.toContain('30 days');
   });
 
-  it('adds only those that are missing', async () => {
-    const namespace = env.TEMPORAL_NAMESPACE;
-    await add(namespace, { ConversionApp: 2 });
-    const ended = await fileconv(['namespace', 'init', '--json'], { cwd, env });
-    expect(parseJson(ended.stdout)).toEqual({
-      namespace,
-      present: ['ConversionApp'],
-      added: names.filter((name) => name !== 'ConversionApp'),
-    });
-  });
-
   it('names the attribute that another type has taken, and adds nothing', async () => {
     const namespace = env.TEMPORAL_NAMESPACE;
     await add(namespace, { ConversionVCredits: 1 });

@@ -122,7 +122,9 @@ it('a convert that waits follows the stack that is started again elsewhere', asy
   const server = childrenOf(pid).get('temporal') ?? 0;
   for (const each of [pid, server]) process.kill(each, 'SIGKILL');
   await Promise.all([untilDead(pid), untilDead(server)]);
-  await writeFile(path.join(cwd, '.fileconv/temporal-port.json'), String(await freePort()));
+  const portsFile = path.join(cwd, '.fileconv/ports.json');
+  const ports = z.looseObject({}).parse(parseJson(await readFile(portsFile, 'utf8')));
+  await writeFile(portsFile, JSON.stringify({ ...ports, temporal: await freePort() }));
   expect((await startDetached()).temporal.address).not.toBe(temporal.address);
   expect(await waiting.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^a\.md → a\.html/) as string });
   expect((await readFile(log, 'utf8')).split('md → html: successful')).toHaveLength(2);

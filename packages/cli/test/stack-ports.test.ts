@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { loadConfig } from '../src/config/load-config';
 import { acquireProcessLock } from '../src/dev-server';
-import { claimPorts, receiverPort, type StackPorts } from '../src/stack/ports';
+import { claimPorts, type StackPorts } from '../src/stack/ports';
 
 describe('the ports of a stack', () => {
   let homeDir: string;
@@ -18,12 +18,15 @@ describe('the ports of a stack', () => {
     await rm(homeDir, { recursive: true, force: true });
   });
 
+  /** In a folder of its own, unless one is named. */
   async function claim(
     variables: Record<string, string> = {},
-    startedBy: 'up' | 'command' = 'up',
+    { startedBy = 'up', name }: { startedBy?: 'up' | 'command'; name?: string } = {},
   ): Promise<StackPorts> {
     const env = { XDG_CACHE_HOME: homeDir, ...variables };
-    const ports = await claimPorts({ homeDir, env, config: await loadConfig({ cwd: homeDir, env }) }, startedBy);
+    const cwd = path.join(homeDir, name ?? String(claimed.length));
+    await mkdir(path.join(cwd, '.fileconv'), { recursive: true });
+    const ports = await claimPorts({ homeDir, env, config: await loadConfig({ cwd, env }) }, startedBy);
     claimed.push(ports);
     return ports;
   }
@@ -49,16 +52,16 @@ describe('the ports of a stack', () => {
     expect(service).not.toBe(callbacks);
   });
 
-  it("of a command's stack hold the one at which the folder has been called back before", async () => {
-    const { callbacks } = await claim({}, 'command');
-    await mkdir(path.join(homeDir, '.fileconv'));
-    await receiverPort.write(path.join(homeDir, '.fileconv'), callbacks);
-    expect((await claim({}, 'command')).callbacks).toBe(callbacks);
-    expect((await claim({ FILECONV_CALLBACKS_PORT: '18466' }, 'command')).callbacks).toBe(18_466);
+  it("of a command's stack are those of the folder's last one, at which it is called back", async () => {
+    const again = { startedBy: 'command', name: 'again' } as const;
+    const { callbacks, temporal, release } = await claim({}, again);
+    release();
+    expect(await claim({}, again)).toMatchObject({ callbacks, temporal });
+    expect((await claim({ FILECONV_CALLBACKS_PORT: '18466' }, again)).callbacks).toBe(18_466);
   });
 
   it("of a command's stack are not the one at which another folder's stack would be called back", async () => {
-    const { callbacks: ofCommand, release } = await claim({}, 'command');
+    const { callbacks: ofCommand, release } = await claim({}, { startedBy: 'command' });
     release();
     expect(ofCommand).not.toBe((await claim()).callbacks);
   });

@@ -137,7 +137,7 @@ describe('fileconv up', () => {
     ]);
   });
 
-  onLinux.each(['service/service.json', 'receiver-port.json'])('ends when it cannot write %s', async (file) => {
+  onLinux.each(['service/service.json', 'ports.json'])('ends when it cannot write %s', async (file) => {
     const cwd = await newFolder();
     const first = startProcess(['up'], { cwd });
     await first.until(/Ctrl-C stops everything/);
@@ -224,28 +224,6 @@ describe('fileconv up', () => {
     });
     await untilDead(temporal);
     expect((await fileconv(['down'], { cwd })).stdout).toMatch(/^No stack runs in .*\.fileconv\.\n$/);
-  });
-
-  it('is not led astray by the record of a stack that was killed', async () => {
-    const cwd = await newFolder();
-    await mkdir(path.join(cwd, '.fileconv'));
-    const record = {
-      pid: 2 ** 22 + 1,
-      startedBy: 'up',
-      temporal: { address: '127.0.0.1:1', namespace: 'default', uiUrl: 'http://127.0.0.1:1' },
-      service: { url: 'http://127.0.0.1:1' },
-      taskQueue: 'file-conversion',
-    };
-    await writeFile(path.join(cwd, '.fileconv/stack.json'), JSON.stringify(record));
-    await fileconv(['config', 'allow'], { cwd });
-    await writeFile(path.join(cwd, 'a.png'), noisyPng(8));
-    const up = startProcess(['up'], { cwd });
-    await up.until(/Ctrl-C stops everything/);
-    expect(await readFile(path.join(cwd, '.fileconv/stack.json'), 'utf8')).not.toContain('127.0.0.1:1"');
-    const ended = await fileconv(['convert', 'a.png', '--to', 'webp'], { cwd });
-    expect(ended).toMatchObject({ code: 0, stderr: '' });
-    up.child.kill('SIGINT');
-    expect((await up.ended).code).toBe(0);
   });
 });
 

@@ -16,7 +16,7 @@ import { isEncrypting, openCodecServer } from '../keys/encryption-settings';
 import { openLog } from '../observability/log';
 import { boundLogs, openLogFile } from '../observability/log-file';
 import { Closing } from './closing';
-import { claimPorts, portOf, receiverPort, temporalPort } from './ports';
+import { claimPorts } from './ports';
 import type { ServicePart } from './service-part';
 import { removeStackHolder, removeStackRecord, writeStackHolder, writeStackRecord } from './stack-record';
 import type { StackRecord } from './stack-record';
@@ -87,7 +87,6 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     uiUrl = temporal.uiUrl;
     const { address, namespace } = temporal;
     const { isNamed, connection } = temporalTarget(context);
-    if (!isNamed) await temporalPort.write(stateDir, portOf(`http://${address}`));
     const target = { connection: { ...(isNamed && connection), address }, namespace, isNamed };
     options.signal?.throwIfAborted();
     const callbacks = hasReceiver
@@ -185,7 +184,7 @@ async function explainFullDisk({ config }: Pick<CommandContext, 'config'>, error
 }
 
 /** Its service repeats a callback that it could not deliver, so a restart at the same port loses none. */
-async function startReceiver(
+function startReceiver(
   context: CommandContext,
   { target, port, log: write }: { target: TemporalTarget; port: number; log: Log },
 ): Promise<CallbackReceiver> {
@@ -193,13 +192,7 @@ async function startReceiver(
     write(message, details);
     if (details?.level === 'warn') context.output.warn(message);
   };
-  const { state } = context.config.values;
-  const receiver = await openReceiver(context, { target, port, log });
-  await receiverPort.write(state.dir, portOf(receiver.url)).catch(async (error: unknown) => {
-    await receiver.close();
-    throw explainStateFolder(state.dir, error);
-  });
-  return receiver;
+  return openReceiver(context, { target, port, log });
 }
 
 /** What the worker of a stack knows beside the configuration. */

@@ -2,9 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { CommandContext } from '../command-context';
 import { temporalTarget } from '../config/temporal-connection';
 import { defaultCacheDir, obtainTemporalCli, startTemporalServer, TemporalServerError } from '../dev-server';
-import type { StartOptions } from '../dev-server';
 import { aborted } from './asked-to-end';
-import { portOf } from './ports';
 
 const firstDelayMs = 250;
 const maxDelayMs = 10_000;
@@ -38,7 +36,7 @@ export interface TemporalPartOptions {
  */
 export async function startTemporal(
   context: CommandContext,
-  { port, uiPort, ...options }: TemporalPartOptions & { onSpawn: () => void },
+  options: TemporalPartOptions & { onSpawn: () => void },
 ): Promise<TemporalPart> {
   const { connection, namespace, isNamed } = temporalTarget(context);
   if (isNamed) {
@@ -46,15 +44,19 @@ export async function startTemporal(
     return { address: connection.address, namespace, kept, stop: () => Promise.resolve() };
   }
   const { env, homeDir, output } = context;
-  const { logFile, signal } = options;
-  const start = async (ports: Pick<StartOptions, 'port' | 'uiPort' | 'signal'>) => {
+  const { logFile } = options;
+  const start = async (ending: AbortSignal | undefined) => {
     const onProgress = (message: string) => output.say(message);
-    const cliPath = await obtainTemporalCli({ env, cacheDir: defaultCacheDir(env, homeDir), onProgress, signal });
-    return startTemporalServer({ ...options, ...ports, cliPath, env, namespace, ownProcessGroup: true });
+    const cliPath = await obtainTemporalCli({
+      env,
+      cacheDir: defaultCacheDir(env, homeDir),
+      onProgress,
+      signal: ending,
+    });
+    return startTemporalServer({ ...options, cliPath, env, namespace, ownProcessGroup: true, signal: ending });
   };
-  let server = await start({ port, uiPort, signal });
+  let server = await start(options.signal);
   const { address, uiUrl } = server;
-  const ports = { port: portOf(`http://${address}`), uiPort: uiUrl === undefined ? (false as const) : portOf(uiUrl) };
   const stopping = new AbortController();
   // A function, since TypeScript would otherwise narrow `aborted` to false for good.
   const isStopping = () => stopping.signal.aborted;
@@ -69,7 +71,7 @@ export async function startTemporal(
       await sleep(delayMs, undefined, { signal: stopping.signal }).catch(() => undefined);
       if (isStopping()) return;
       try {
-        server = await start({ ...ports, signal: stopping.signal });
+        server = await start(stopping.signal);
         delayMs = firstDelayMs;
       } catch (error) {
         if (error instanceof TemporalServerError && error.code === 'DATABASE_DAMAGED') throw error;

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { testTemporalAddress } from '../../../test/support/temporal';
-import { badInputs, damagedPng, type BadInput } from './bad-inputs';
+import { badInputs, type BadInput } from './bad-inputs';
 import type { Ended } from './fileconv';
 import {
   fileconvProcess as fileconv,
@@ -77,19 +77,6 @@ it('says what there is when nothing is asked for', async () => {
   expect(ended.code).toBe(2);
   expect(linesOf(ended.stderr)).toEqual(['error: no command was named. See: fileconv --help']);
   expect(ended.stdout).toContain('Usage: fileconv');
-});
-
-it('converts the others when the content of one file is damaged', async () => {
-  const folder = await folderWith(async (to) => {
-    await damagedPng(to);
-    await writeFile(path.join(to, 'whole.png'), noisyPng(16));
-  });
-  const args = ['convert', 'half.png', 'whole.png', '--to', 'webp'];
-  const ended = await fileconv(args, { cwd: folder, env: stack.env });
-  expect(ended.code).toBe(1);
-  expect(linesOf(ended.stdout)[0]).toBe('1 of 2 files failed. 1 converted.');
-  expect(ended.stdout).toMatch(/^ +\/.*\/half\.png$/m);
-  expect(await filesBelow(folder)).toEqual(['good.md', 'half.png', 'whole.png', 'whole.webp']);
 });
 
 describe('a disk that is full', () => {

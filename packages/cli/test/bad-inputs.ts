@@ -20,7 +20,7 @@ export interface BadInput {
   skip?: string | false;
 }
 
-export const damagedPng = (folder: string) => {
+const damagedPng = (folder: string) => {
   const whole = noisyPng(64);
   return writeFile(path.join(folder, 'half.png'), whole.subarray(0, whole.length / 2));
 };

@@ -3,51 +3,33 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileconv, linesOf, newFolder, parseJson, removeFolders } from './fileconv';
-import { startStack, type RunningStack } from './running-stack';
+import { sharedStack, type SharedStack } from './running-stack';
 
-let stack: RunningStack;
+let stack: SharedStack;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await sharedStack();
 });
-afterAll(async () => {
-  await stack.stop();
-  await removeFolders();
-});
+afterAll(removeFolders);
 
 const header = 'source,output,destination\n';
 
-async function runManifest(content: string | Buffer, ...flags: string[]) {
+async function runManifest(content: string, ...flags: string[]) {
   const cwd = await newFolder();
   await writeFile(path.join(cwd, 'a.md'), '# A\n');
-  await writeFile(path.join(cwd, 'b.md'), '# B\n');
   await writeFile(path.join(cwd, 'm.csv'), content);
   const name = randomUUID();
   const ended = await fileconv(['batch', 'run', 'm.csv', '--name', name, ...flags], { cwd, env: stack.env });
   return { name, hasRun: existsSync(path.join(stack.stateDir, 'batches', name, 'run-0001')), ended };
 }
 
-/** None of their rows is good: those of which one is are in batch.test.ts. */
+/** None of their rows is good: those of which one is are in batch.test.ts. What can be wrong is in read-manifest and plan-manifest. */
 describe('batch run with a manifest that is wrong', () => {
-  it.each<[string, string | Buffer, RegExp]>([
-    ['is empty', '', /^error: m\.csv is empty\./],
-    ['has a header alone', header, /^error: m\.csv has no rows below its header\./],
-    ['has broken quotes', `${header}a.md,html,\n"b.md,html,\n`, /^error: m\.csv line 3: a quote .* never closed\./],
-    ['lacks a column', 'source,destination\na.md,x.html\n', /^error: m\.csv line 1: column output is missing\./],
-    ['has a column that there is none of', 'source,ouput\na.md,html\n', /^error: m\.csv line 1: .*"ouput".*output\?$/],
-    [
-      'leads out of its folder',
-      `${header}a.md,html,../../etc/x\n`,
-      /^error: m\.csv line 2, column destination: \.\.\/\.\.\/etc\/x is outside of /,
-    ],
-    [
-      'has two destinations that differ by case alone',
-      `${header}a.md,html,out/X.html\nb.md,html,out/x.html\n`,
-      /^error: m\.csv line 3, column destination: .*out\/x\.html is the result of .*line 2.*out\/X\.html/,
-    ],
-  ])('that %s: a clear error, exit code 2, and no run', async (_, content, message) => {
-    const { hasRun, ended } = await runManifest(content);
+  it('is a clear error, exit code 2, and no run', async () => {
+    const { hasRun, ended } = await runManifest(`${header}a.md,html,\n"b.md,html,\n`);
     expect(ended).toMatchObject({ code: 2, stdout: '' });
-    expect(linesOf(ended.stderr)).toContainEqual(expect.stringMatching(message));
+    expect(linesOf(ended.stderr)).toContainEqual(
+      expect.stringMatching(/^error: m\.csv line 3: a quote .* never closed\./),
+    );
     expect(hasRun).toBe(false);
   });
 

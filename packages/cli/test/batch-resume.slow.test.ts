@@ -1,6 +1,6 @@
 import { convertedPictures, countConvertRequests, folderWithPictures, writePicture } from './batch-pictures';
 import type { CommandOptions, Ended } from './fileconv';
-import { fileconv, linesOf, parseJson, removeFolders, startProcess } from './fileconv';
+import { fileconv, linesOf, removeFolders, startProcess } from './fileconv';
 import { startStack, type RunningStack } from './running-stack';
 
 afterAll(removeFolders);
@@ -8,14 +8,10 @@ afterAll(removeFolders);
 const total = 30;
 const args = ['batch', 'run', 'in', '--to', 'gif', '--out', 'out', '--name', 'pictures', '--window', '8'];
 
-/** Types the command, and Ctrl-C when some files are converted and `before` has been done. */
-async function interruptedRun(
-  options: CommandOptions,
-  { before, flags = [] }: { before?: () => Promise<void>; flags?: string[] } = {},
-): Promise<{ ended: Ended; converted: number[] }> {
-  const command = startProcess([...args, ...flags], options);
+/** Types the command, and Ctrl-C when some files are converted. */
+async function interruptedRun(options: CommandOptions): Promise<{ ended: Ended; converted: number[] }> {
+  const command = startProcess(args, options);
   await convertedPictures(options.cwd, { total, wanted: 5 });
-  await before?.();
   command.child.kill('SIGINT');
   const ended = await command.ended;
   return { ended, converted: await convertedPictures(options.cwd, { total, wanted: 5 }) };
@@ -81,32 +77,5 @@ describe('batch run that was interrupted, typed again after three sources change
       'All 30 files are done. 3 converted; 27 skipped: their results are there already.',
     );
     expect(await countConvertRequests({ cwd })).toBe(total + 3);
-  });
-
-  it('watches the batch while it is still under way, and converts the three afterwards', async () => {
-    stack = await startStack();
-    const cwd = await folderWithPictures(total);
-    const options = { cwd, env: stack.env };
-    const before = async () => {
-      expect(await fileconv(['batch', 'pause', 'pictures'], options)).toMatchObject({ code: 0, stderr: '' });
-    };
-    // One after the other, so that it is still under way when it is to be paused.
-    const flags = ['--json', '--window', '1'];
-    const { ended: left, converted } = await interruptedRun(options, { before, flags });
-    expect(left).toMatchObject({ code: 130, stderr: '' });
-    // A slow machine lets it add what the batch waits for.
-    expect(parseJson(left.stdout)).toMatchObject({ batch: 'pictures', detached: true });
-    await changeThree(cwd, converted);
-
-    const again = startProcess(args, options);
-    await again.until(/Batch pictures is running already, /);
-    expect(await fileconv(['batch', 'resume', 'pictures'], options)).toMatchObject({ code: 0, stderr: '' });
-    const ended = await again.ended;
-    expect(linesOf(ended.stderr).at(-1)).toBe('Batch pictures: 3 files to convert, 27 files done before.');
-    expect(ended.code).toBe(0);
-    expect(linesOf(ended.stdout)[0]).toBe(
-      'All 30 files are done. 3 converted; 27 skipped: their results are there already.',
-    );
-    expect(await countConvertRequests(options)).toBe(total + 3);
   });
 });

@@ -46,13 +46,3 @@ it('--unconvertible skip is a success also when nothing is left to convert', asy
   expect(ended.code).toBe(0);
   expect(linesOf(ended.stdout)).toEqual(['Batch nothing: nothing to do, 0 files done before, 1 file skipped.']);
 });
-
-it('by default such a file fails, without an upload, and batch retry fails it again', async () => {
-  const batch = await folderWith('a.md', 'c.png');
-  const before = await uploads();
-  const ended = await batch('run', '.', '--to', 'epub', '--name', 'failing');
-  expect(ended.code).toBe(1);
-  expect(ended.stdout).toContain('1 of 2 files failed');
-  expect((await batch('retry', 'failing')).code).toBe(1);
-  expect(await uploads()).toBe(before + 1);
-});

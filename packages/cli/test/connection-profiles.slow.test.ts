@@ -98,19 +98,6 @@ it('a profile with a certificate reaches the server: commands and workers show i
   expect(mutual.clients).toContain('fileconv-client');
 });
 
-it('the same by variables alone', async () => {
-  mutual.clients.length = 0;
-  const env = {
-    TEMPORAL_ADDRESS: mutual.address,
-    TEMPORAL_TLS_CLIENT_CERT_PATH: 'client.pem',
-    TEMPORAL_TLS_CLIENT_KEY_PATH: 'client.key',
-    TEMPORAL_TLS_SERVER_CA_CERT_PATH: 'ca.pem',
-    TEMPORAL_TLS_SERVER_NAME: 'temporal.example.com',
-  };
-  expect(await fileconv(['job', 'list'], { cwd, env })).toMatchObject({ code: 0 });
-  expect(mutual.clients).toContain('fileconv-client');
-});
-
 it('TLS on one side alone is told as such', async () => {
   const plain = await fileconv(['job', 'list'], { cwd, env: { TEMPORAL_ADDRESS: mutual.address } });
   expect(plain.stderr).toContain('TLS is spoken there: set TEMPORAL_TLS=true, or tls in the profile of Temporal.');

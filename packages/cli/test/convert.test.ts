@@ -202,10 +202,3 @@ it('lists by --tag the jobs that convert and batch run have started with it, als
   expect(await listed('second')).toEqual(['one.md → docx', 'two.md → docx']);
   expect(await convert(folder, 'one.md', '--to', 'docx', '--tag', 'the "good"')).toMatchObject({ code: 2, stdout: '' });
 });
-
-it('lets several commands use the stack at once', async () => {
-  const folder = await folderWith({ 'a.md': '# A' });
-  const targets = ['html', 'docx', 'rst', 'odt'];
-  const all = await Promise.all(targets.map((to) => convert(folder, 'a.md', '--to', to)));
-  expect(all.map(({ code, stderr }) => ({ code, stderr }))).toEqual(targets.map(() => ({ code: 0, stderr: '' })));
-});

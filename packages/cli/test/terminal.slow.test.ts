@@ -44,15 +44,6 @@ onTerminal('convert on a terminal', () => {
     expect(screenOf(raw)).toEqual([expect.stringMatching(/ → .* \(/)]);
   });
 
-  it('shows how far several files are, and leaves only their end', async () => {
-    const cwd = await folderWithPictures();
-    const { raw, code } = await onScreen(['convert', ...files, '--to', 'gif'], { cwd, env: slowly });
-    expect(code).toBe(0);
-    expect(raw).toMatch(/░\] 0 of 2, 2 in flight/);
-    expect(screenOf(raw).join('\n')).toContain('All 2 files are converted.');
-    expect(screenOf(raw).join('\n')).not.toContain('of 2,');
-  });
-
   it('says on Ctrl-C what becomes of several files', async () => {
     const cwd = await folderWithPictures();
     const { raw, code } = await onScreen(['convert', ...files, '--to', 'gif'], {

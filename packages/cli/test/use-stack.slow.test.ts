@@ -132,17 +132,6 @@ describe('with TEMPORAL_ADDRESS, convert', () => {
     // Its log and nothing else.
     expect(linesOf(stderr).filter((line) => !line.startsWith('{"level":"info"'))).toEqual([]);
   });
-
-  it('uses the service of an `up` that works for the same Temporal', async () => {
-    const cwd = await folderWithPictures('a.png');
-    const env = external();
-    const up = startProcess(['up', '--json'], { cwd, env });
-    await up.untilJson();
-    const ended = await fileconv(['convert', 'a.png', '--to', 'webp'], { cwd, env });
-    expect(ended).toMatchObject({ code: 0, stderr: '' });
-    up.child.kill('SIGINT');
-    expect((await up.ended).code).toBe(0);
-  });
 });
 
 describe('the embedded service, with TEMPORAL_ADDRESS', () => {

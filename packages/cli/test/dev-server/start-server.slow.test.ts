@@ -13,6 +13,7 @@ import {
 } from '../../src/dev-server';
 import { commandLineOf } from '../../src/dev-server/processes';
 import { readServerPid, writeServerPid } from '../../src/dev-server/running-server';
+import { isAlive } from '../../src/stack/asked-to-end';
 import { ChildProgram } from './child-program';
 import { until } from '../../../../test/support/until';
 import type { RunningTemporalServer, StartOptions } from '../../src/dev-server';
@@ -59,15 +60,6 @@ async function portsOf(pid: number): Promise<number[]> {
   const rows = tables.flatMap((table) => table.split('\n')).map((line) => line.trim().split(/\s+/));
   const listening = rows.filter(([, , , state, ...rest]) => state === '0A' && links.includes(`socket:[${rest[5]}]`));
   return listening.map(([, local = '']) => parseInt(local.split(':')[1] ?? '', 16));
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 describe('a Temporal server with a database file', () => {

@@ -3,17 +3,13 @@ import path from 'node:path';
 import { openContext } from '../src/command-context';
 import { appKeys, doorOf, keysOfSection } from '../src/config/schema';
 import { readStackRecord } from '../src/stack/stack-record';
-import { fileconv, filesBelow, hostOf, newFolder, removeFolders } from './fileconv';
+import { fileconv, filesBelow, folderWith, hostOf, newFolder, removeFolders } from './fileconv';
 
 afterAll(removeFolders);
 
 /** A folder of a clone, and its user's own configuration. */
 async function cloned(files: Readonly<Record<string, string>>) {
-  const [cwd, config] = [await newFolder(), await newFolder()];
-  for (const [name, content] of Object.entries(files)) {
-    await mkdir(path.dirname(path.join(cwd, name)), { recursive: true });
-    await writeFile(path.join(cwd, name), content);
-  }
+  const [cwd, config] = [await folderWith(files), await newFolder()];
   const own = { XDG_CONFIG_HOME: config, AWS_SECRET: 'secret', TEMPORAL_API_KEY: 'secret' };
   const run = (args: string[], env: Record<string, string> = {}) =>
     fileconv(args, { cwd, env: { ...own, ...env }, timeoutMs: 60_000 });

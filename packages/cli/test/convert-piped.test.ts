@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import {
   commandEnv,
   fileconv,
   filesBelow,
+  folderWith,
   linesOf,
   mainFile,
   newFolder,
@@ -33,15 +34,6 @@ function page(name: string): string {
 
 function piping(args: readonly string[], { input, cwd, env }: { input: string; cwd: string; env?: object }) {
   return startFileconv(args, { input, cwd, env: { ...stack.env, ...env } });
-}
-
-async function folderWith(files: Record<string, string>): Promise<string> {
-  const folder = await newFolder();
-  for (const [name, content] of Object.entries(files)) {
-    await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
-    await writeFile(path.join(folder, name), content);
-  }
-  return folder;
 }
 
 it('writes to standard output, byte for byte, what it would write to a file, and leaves nothing behind', async () => {

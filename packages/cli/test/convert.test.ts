@@ -1,8 +1,8 @@
-import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { until } from '../../../test/support/until';
-import { fileconv, filesBelow, linesOf, newFolder, parseJson, removeFolders } from './fileconv';
+import { fileconv, filesBelow, folderWith, linesOf, parseJson, removeFolders } from './fileconv';
 import { sharedStack, type SharedStack } from './running-stack';
 import { noisyPng } from './samples';
 
@@ -11,15 +11,6 @@ beforeAll(async () => {
   stack = await sharedStack();
 });
 afterAll(removeFolders);
-
-async function folderWith(files: Record<string, string | Buffer>): Promise<string> {
-  const folder = await newFolder();
-  for (const [name, content] of Object.entries(files)) {
-    await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
-    await writeFile(path.join(folder, name), content);
-  }
-  return folder;
-}
 
 const convert = (cwd: string, ...args: string[]) => fileconv(['convert', ...args], { cwd, env: stack.env });
 

@@ -1,6 +1,6 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { EventEmitter } from 'node:events';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { Readable, Writable } from 'node:stream';
@@ -184,6 +184,16 @@ export function fileconvProcess(args: readonly string[], options: CommandOptions
 export async function newFolder(): Promise<string> {
   const folder = await mkdtemp(path.join(tmpdir(), 'fileconv cli-'));
   folders.push(folder);
+  return folder;
+}
+
+/** A new folder with these files, by their paths in it. */
+export async function folderWith(files: Readonly<Record<string, string | Buffer>>): Promise<string> {
+  const folder = await newFolder();
+  for (const [name, content] of Object.entries(files)) {
+    await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
+    await writeFile(path.join(folder, name), content);
+  }
   return folder;
 }
 

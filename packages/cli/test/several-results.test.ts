@@ -1,8 +1,8 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { ConversionRig } from '../../../test/support/conversion-worker';
 import { answerError, type StubService } from '../../../test/support/stub-service';
-import { fileconv, filesBelow, newFolder, removeFolders } from './fileconv';
+import { fileconv, filesBelow, folderWith, removeFolders } from './fileconv';
 import { envOfRig, startRigOfCommands } from './running-stack';
 
 /** `fileconv convert --to pdf,docx,html`, which is a batch. */
@@ -24,11 +24,7 @@ const formatOf = (data: Record<string, unknown>) => (data['parameters'] as { out
 const submits = () =>
   stub.requests.flatMap(({ path: endpoint, data }) => (endpoint === 'convert/file' ? [formatOf(data)] : []));
 
-async function folderWithReport(): Promise<string> {
-  const cwd = await newFolder();
-  await writeFile(path.join(cwd, 'a.md'), '# Report\n');
-  return cwd;
-}
+const folderWithReport = () => folderWith({ 'a.md': '# Report\n' });
 
 it('is one upload and three converts; when one fails it ends with 1 and two files, and typed again submits the third alone', async () => {
   const cwd = await folderWithReport();
@@ -76,11 +72,8 @@ it.each([
   ['a pattern', ['docs/**/b.*', '--out', 'out'], ['out/deep/b.html']],
   ['a file that is left out all the same', ['docs/a.md', '--exclude', 'a.*'], []],
 ])('converts the files of %s, as batch run finds and places them', async (_what, args, made) => {
-  const cwd = await newFolder();
-  for (const name of ['docs/a.md', 'docs/deep/b.md', 'docs/deep/draft-c.md']) {
-    await mkdir(path.dirname(path.join(cwd, name)), { recursive: true });
-    await writeFile(path.join(cwd, name), '# Hi\n');
-  }
+  const names = ['docs/a.md', 'docs/deep/b.md', 'docs/deep/draft-c.md'];
+  const cwd = await folderWith(Object.fromEntries(names.map((name) => [name, '# Hi\n'])));
   const { code } = await fileconv(['convert', ...args, '--to', 'html', '--app', 'stub'], { cwd, env });
   expect(code).toBe(made.length === 0 ? 2 : 0);
   expect((await filesBelow(cwd)).filter((name) => name.endsWith('.html'))).toEqual(made);

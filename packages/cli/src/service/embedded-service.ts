@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { CommandContext } from '../command-context';
 import { isLoopback } from 'temporal-file-conversion/network';
 import { isAlive } from '../stack/asked-to-end';
-import { readLiveStack, recordFile } from '../stack/stack-record';
+import { recordFile } from '../stack/stack-record';
 
 const schema = z.object({
   pid: z.int(),
@@ -14,7 +14,7 @@ const schema = z.object({
 const serviceRecord = recordFile('service.json', schema);
 
 /**
- * The URL of the embedded service of this configuration: as recorded by what runs on its folders, otherwise as configured
+ * The URL of the embedded service of this configuration: as recorded by what runs on its folder, otherwise as configured
  * explicitly. Undefined without either: another user's service may listen at the default port.
  */
 export async function embeddedServiceUrl(context: CommandContext): Promise<string | undefined> {
@@ -24,10 +24,10 @@ export async function embeddedServiceUrl(context: CommandContext): Promise<strin
   return running ?? (isSpelledOut ? configuredServiceUrl(context) : undefined);
 }
 
-/** Of the service that runs on the folders of this configuration. */
+/** Of the service that runs on the data folder of this configuration, by itself or in a stack. */
 export async function runningServiceUrl({ config }: Pick<CommandContext, 'config'>): Promise<string | undefined> {
-  const { state, service } = config.values;
-  return (await readLiveStack(state.dir))?.service.url ?? (await runningOn(service.dataDir));
+  const record = await serviceRecord.read(config.values.service.dataDir);
+  return record && (record.pidNamespace !== pidNamespace() || isAlive(record.pid)) ? record.url : undefined;
 }
 
 export function configuredServiceUrl({ config }: Pick<CommandContext, 'config'>): string {
@@ -41,11 +41,6 @@ export function writeServiceRecord(dataDir: string, url: string): Promise<void> 
 }
 
 export const { remove: removeServiceRecord } = serviceRecord;
-
-async function runningOn(dataDir: string): Promise<string | undefined> {
-  const record = await serviceRecord.read(dataDir);
-  return record && (record.pidNamespace !== pidNamespace() || isAlive(record.pid)) ? record.url : undefined;
-}
 
 function pidNamespace(): string {
   try {

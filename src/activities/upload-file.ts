@@ -7,6 +7,7 @@ import { isProtected } from '../protection/protected-file';
 import type { UploadFileInput, UploadFileResult } from '../shared/activities';
 import { defined } from '../shared/defined';
 import { lastSegment } from '../shared/job';
+import { peek } from '../shared/peek';
 import { hasAny } from '../shared/warnings';
 import { isLocked, StorageError } from '../storage/errors';
 import type { SourceFile } from '../storage/file-store';
@@ -47,19 +48,12 @@ async function sentBefore(
 
 /** A service can't open what asks for a password: it would take the upload, and often the money, for nothing. */
 async function refuseProtected(files: Stores, { uri, size }: SourceFile, { signal }: ActivityAttempt): Promise<void> {
-  const readAt = (start: number, length: number) => firstBytes(files.read(uri, { start, signal }), length);
+  const readAt = async (start: number, length: number) => {
+    const { head, close } = await peek(files.read(uri, { start, signal }), (seen) => seen.length >= length);
+    await close();
+    return head.subarray(0, length);
+  };
   if (await isProtected({ size, readAt })) throw isLocked(uri);
-}
-
-async function firstBytes(body: AsyncIterable<Buffer>, length: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    chunks.push(chunk);
-    bytes += chunk.length;
-    if (bytes >= length) break;
-  }
-  return Buffer.concat(chunks).subarray(0, length);
 }
 
 async function send(service: ConversionApi, source: SourceFile, attempt: ActivityAttempt): Promise<Sent> {

@@ -6,7 +6,7 @@ import type { OnExisting } from '../shared/policies';
 import { systemErrorCode } from '../shared/system-error';
 import { StorageError, unseen } from '../storage/errors';
 import type { FileSnapshot, FileStore } from '../storage/file-store';
-import { peek } from './lines';
+import { peek } from '../shared/peek';
 import { isOfWeb } from './uris';
 
 const mostReads = 3;

@@ -3,7 +3,8 @@ import type { BatchItemResult } from '../shared/batch-state';
 import { StorageError } from '../storage/errors';
 import type { FileStore } from '../storage/file-store';
 import { shownPath } from '../storage/file-uri';
-import { peek, readLines } from './lines';
+import { peek } from '../shared/peek';
+import { readLines } from './lines';
 import { parseBatchItem, parseBatchItemResult, partUri, RunFileError, runFiles } from './run-files';
 import { shownFolder, within } from './uris';
 

@@ -9,6 +9,7 @@ import { exchange, type ExchangeAnswer, type ExchangeRequest } from './exchange'
 import { frameData } from './multipart';
 import { packageVersion } from './package-version';
 import { createAgent } from '../network/proxy';
+import { peek } from '../shared/peek';
 import { createQuote, type Quote } from './quote';
 import { readRateHeaders, readRetryAfter } from './rate-limit/headers';
 import { type Permit, RateGate, TurnedAway, type Turn } from './rate-limit/rate-gate';
@@ -185,12 +186,12 @@ export class ServiceConnection {
     const succeeded = httpStatus >= 200 && httpStatus < 300;
     const limit = succeeded ? maxAnswerBytes : maxRefusalBytes;
     try {
-      const { bytes, whole } = await peekBytes(body, limit);
-      if (!whole) body.destroy();
-      if (succeeded && !whole) {
+      const { head, isWhole } = await peek(body, (seen) => seen.length > limit);
+      if (!isWhole) body.destroy();
+      if (succeeded && !isWhole) {
         throw unreadableAnswer(endpoint, `the answer is longer than ${maxAnswerBytes} bytes`, { httpStatus });
       }
-      return bytes.toString('utf8');
+      return head.toString('utf8');
     } catch (error) {
       // For a refusal the status is enough, even if its explanation was cut off.
       if (succeeded) throw error;
@@ -304,25 +305,4 @@ function turnedAway(endpoint: Endpoint, { message, comeBackMs }: TurnedAway): Co
     mayHaveExecuted: false,
     retryAfterSeconds: comeBackMs / 1_000,
   });
-}
-
-interface Peeked {
-  readonly bytes: Buffer;
-  /** The body has no more than these. */
-  readonly whole: boolean;
-  readonly rest: AsyncIterator<Buffer>;
-}
-
-/** The beginning of a body, a chunk beyond the limit at most. */
-export async function peekBytes(body: Readable, limit: number): Promise<Peeked> {
-  const rest = (body as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
-  const chunks: Buffer[] = [];
-  let length = 0;
-  while (length <= limit) {
-    const next = await rest.next();
-    if (next.done) return { bytes: Buffer.concat(chunks), whole: true, rest };
-    chunks.push(next.value);
-    length += next.value.length;
-  }
-  return { bytes: Buffer.concat(chunks), whole: false, rest };
 }

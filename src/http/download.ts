@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream';
 import { endpoints } from '../contract/endpoints';
 import { lookUpErrorCode } from '../contract/error-codes';
+import { peek } from '../shared/peek';
 import type { DownloadTarget } from './address';
 import { findRefusal, isTaskAnswer, orderedWait, parseJson } from './answer';
-import { peekBytes, type ServiceConnection } from './connection';
+import type { ServiceConnection } from './connection';
 import type { DownloadStream, DownloadTicket, RequestOptions, ResultOptions } from './conversion-api';
 import { ConversionApiError, unreadableAnswer } from './errors';
 import type { ExchangeAnswer } from './exchange';
@@ -97,17 +98,11 @@ async function readDownload(
     return unreadableAnswer(endpoint, `JSON came in place of the ${output} file (${url.origin})`, { httpStatus });
   };
   const expected = { contentType, output, isSized: size !== undefined, size, origin: url.origin, refusalIn };
-  const checked = (whole: Readable): DownloadStream => ({
-    body: streamOf(checkWhole(whole, expected), whole),
-    ...length,
-  });
-  if (!isJson(contentType)) return checked(body);
-
-  const start = await peekBytes(body, maxErrorBytes);
-  // A body of the announced size is the file, whatever it holds.
-  const refusal = start.whole && start.bytes.length !== size ? refusalIn(start.bytes) : undefined;
-  if (refusal) throw refusal;
-  return checked(streamOf(rejoin(start), body));
+  const stream = Readable.from(checkWhole(body, expected), { objectMode: false, highWaterMark: aheadBytes });
+  stream.on('error', () => undefined);
+  // Even if nothing was read: the connection must not stay open.
+  stream.once('close', () => body.destroy());
+  return { body: stream, ...length };
 }
 
 interface Expected {
@@ -122,30 +117,23 @@ interface Expected {
 
 /** Fails before the first byte of what can't be the file, and at its end when it is not whole. */
 async function* checkWhole(body: Readable, { origin, refusalIn, ...kind }: Expected): AsyncGenerator<Buffer> {
-  const start: Buffer[] = [];
-  const end = new LastBytes(checkedEnd);
   const assertNo = (problem: string | undefined): void => {
     if (problem !== undefined) throw unreadableAnswer(endpoint, `${problem} (${origin})`, { httpStatus: 200 });
   };
-  const chunks = (body as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
-  let next = await chunks.next();
-  let bytes = 0;
-  for (; next.done !== true && bytes < checkedBytes; next = await chunks.next()) {
-    start.push(next.value);
-    bytes += next.value.length;
-  }
-  const first = Buffer.concat(start);
-  const refusal = next.done === true && first.length !== kind.size ? refusalIn(first) : undefined;
+  const looked = isJson(kind.contentType) ? maxErrorBytes : checkedBytes;
+  const { head: start, isWhole, all } = await peek(body, (seen) => seen.length >= looked);
+  // A body of the announced size is the file, whatever it holds.
+  const refusal = isWhole && start.length !== kind.size ? refusalIn(start) : undefined;
   if (refusal) throw refusal;
-  assertNo(problemOfResult({ start: first, ...kind }));
-  end.add(first);
-  yield first;
-  for (; next.done !== true; next = await chunks.next()) {
-    end.add(next.value);
-    bytes += next.value.length;
-    yield next.value;
+  assertNo(problemOfResult({ start, ...kind }));
+  const end = new LastBytes(checkedEnd);
+  let bytes = 0;
+  for await (const chunk of all) {
+    end.add(chunk);
+    bytes += chunk.length;
+    yield chunk;
   }
-  assertNo(problemOfEnd({ start: first, end: end.bytes(), bytes, ...kind }));
+  assertNo(problemOfEnd({ start, end: end.bytes(), bytes, ...kind }));
 }
 
 /** The last chunks of a stream, which together have at least so many bytes. */
@@ -193,22 +181,4 @@ function isJson(contentType: string | undefined): boolean {
 
 function isObject(json: unknown): boolean {
   return typeof json === 'object' && json !== null && !Array.isArray(json);
-}
-
-async function* rejoin({ bytes, whole, rest }: Awaited<ReturnType<typeof peekBytes>>): AsyncGenerator<Buffer> {
-  if (bytes.length > 0) yield bytes;
-  if (whole) return;
-  for (;;) {
-    const next = await rest.next();
-    if (next.done) return;
-    yield next.value;
-  }
-}
-
-function streamOf(chunks: AsyncGenerator<Buffer>, body: Readable): Readable {
-  const stream = Readable.from(chunks, { objectMode: false, highWaterMark: aheadBytes });
-  stream.on('error', () => undefined);
-  // Even if nothing was read: the connection must not stay open.
-  stream.once('close', () => body.destroy());
-  return stream;
 }

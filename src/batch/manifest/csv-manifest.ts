@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { parse, type CsvError, type Info } from 'csv-parse';
-import { decodeText, decodeWindows1252, peek } from '../lines';
+import { peek } from '../../shared/peek';
+import { decodeText, decodeWindows1252 } from '../lines';
 import {
   manifestColumns,
   checkRow,

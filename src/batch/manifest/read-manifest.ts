@@ -1,5 +1,6 @@
 import path from 'node:path';
-import { decodeText, peek, readLines, withoutMark } from '../lines';
+import { peek } from '../../shared/peek';
+import { decodeText, readLines, withoutMark } from '../lines';
 import { readCsvManifest } from './csv-manifest';
 import {
   type ManifestReading,

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SourceContent } from '../shared/job';
@@ -6,6 +5,7 @@ import type { OnExisting } from '../shared/policies';
 import { systemErrorCode } from '../shared/system-error';
 import { StorageError, unseen } from '../storage/errors';
 import type { FileSnapshot, FileStore } from '../storage/file-store';
+import { contentOf, type Content } from '../storage/source';
 import { peek } from '../shared/peek';
 import { isOfWeb } from './uris';
 
@@ -15,20 +15,10 @@ const mostReads = 3;
  * Size and SHA-256 of a file; undefined if it cannot be read.
  * @throws StorageError for a failure that may pass and has come several times: the content may be what it was.
  */
-export async function hashFile(
-  files: FileStore,
-  uri: string,
-  signal?: AbortSignal,
-): Promise<{ bytes: number; sha256: string } | undefined> {
+export async function hashFile(files: FileStore, uri: string, signal?: AbortSignal): Promise<Content | undefined> {
   for (let reads = 1; ; reads += 1) {
-    const hash = createHash('sha256');
-    let bytes = 0;
     try {
-      for await (const chunk of files.read(uri, { signal }) as AsyncIterable<Buffer>) {
-        hash.update(chunk);
-        bytes += chunk.length;
-      }
-      return { bytes, sha256: hash.digest('hex') };
+      return await contentOf(files.read(uri, { signal }));
     } catch (error) {
       signal?.throwIfAborted();
       if (!(error instanceof StorageError)) throw error;

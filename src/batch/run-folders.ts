@@ -102,20 +102,6 @@ export function readPlacedItems(
   return readRecords(files, folder + runFiles.manifest, { parse, from, signal, cure: cureOf(folder) });
 }
 
-/** The results of a run so far; if an item has several, the last counts. */
-export async function* readEndedItems(
-  files: FileStore,
-  run: RunPlace,
-  signal?: AbortSignal,
-): AsyncGenerator<BatchItemResult> {
-  if (await hasEnded(files, run)) {
-    const parse = inOrder(parseBatchItemResult);
-    yield* recordsOf(files, run.folder + runFiles.results, { parse, signal, cure: cureOf(run.folder) });
-    return;
-  }
-  for (const part of await listParts(files, run)) yield* readPart(files, run.folder, { part, signal });
-}
-
 async function listParts(files: FileStore, run: RunPlace): Promise<number[]> {
   const parts: number[] = [];
   for await (const { relative } of files.walk(`${run.folder}${runFiles.parts}/`, { maxDepth: 1 })) {
@@ -146,7 +132,8 @@ export async function* readRows(
 }
 
 async function* readMerged(files: FileStore, run: RunPlace, signal: AbortSignal | undefined) {
-  const ended = readEndedItems(files, run, signal);
+  const reading = { parse: inOrder(parseBatchItemResult), signal, cure: cureOf(run.folder) };
+  const ended = recordsOf(files, run.folder + runFiles.results, reading);
   const differs = (why: string) => damaged(run.folder + runFiles.results, `${why}. ${cureOf(run.folder)}`);
   try {
     for await (const item of readItems(files, run, signal)) {

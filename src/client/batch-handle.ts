@@ -4,7 +4,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { FindingList } from '../batch/plan/findings';
 import type { BatchReport } from '../batch/report/report';
 import { reportOf } from '../batch/report/report-of';
-import { readEndedItems, runOf } from '../batch/run-folders';
+import { readRows } from '../batch/run-folders';
 import { folderOf } from '../batch/uris';
 import { findWorkflow, readStartInput } from '../history/find-workflow';
 import type { BatchCancel, ConversionBatchInput } from '../shared/batch';
@@ -107,7 +107,8 @@ export class BatchHandle {
   async *results({ signal }: { signal?: AbortSignal } = {}): AsyncGenerator<BatchItemResult> {
     const { itemResults, folder } = await this.result();
     if (itemResults) yield* itemResults;
-    else if (folder !== undefined) yield* readEndedItems(this.files, runOf(folder), signal);
+    else if (folder !== undefined)
+      for await (const { result } of readRows(this.files, { folder }, signal)) if (result) yield result;
   }
 
   /**

@@ -1,6 +1,4 @@
-import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import {
   type _Object,
   GetObjectCommand,
@@ -11,7 +9,6 @@ import {
 } from '@aws-sdk/client-s3';
 import { notLookedAt } from '../storage/errors';
 import type { FileSnapshot, FoundFile, WalkedFile, WalkOptions } from '../storage/file-store';
-import type { Content } from '../storage/write';
 import { answerOf, isMissing, sourceFailureOf } from './errors';
 import { isFolder, toObjectUri, type ObjectPlace } from './object-uri';
 
@@ -176,16 +173,6 @@ class ObjectBytes extends Readable {
     this.#body?.destroy();
     done(error);
   }
-}
-
-/** @throws StorageError */
-export async function hashObject(client: S3Client, place: ObjectPlace): Promise<Content> {
-  const hash = createHash('sha256');
-  let bytes = 0;
-  const body = readObject(client, place);
-  body.on('data', (chunk: Buffer) => (bytes += chunk.length));
-  await pipeline(body, hash);
-  return { bytes, sha256: hash.digest('hex') };
 }
 
 /** Follows everything that begins with a prefix. */

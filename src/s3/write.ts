@@ -4,9 +4,10 @@ import { whenAllowed } from '../storage/commit';
 import { alreadyExists, cannotWrite } from '../storage/errors';
 import { numberName } from '../storage/file-name';
 import type { StoredFile, WriteDestinationOptions } from '../storage/file-store';
-import { receive, withBody, type Content } from '../storage/write';
+import { contentOf, type Content } from '../storage/source';
+import { receive, withBody } from '../storage/write';
 import { answerOf, destinationFailureOf, isRefusedByCondition, told } from './errors';
-import { findObject, hashObject } from './objects';
+import { findObject, readObject } from './objects';
 import { keyFolderOf, keyNameOf, toObjectUri, toPlace, type ObjectPlace } from './object-uri';
 import { mostStreamedBytes, StreamedUpload } from './streamed-upload';
 import {
@@ -43,7 +44,7 @@ export function writeObject(client: S3Client, options: WriteDestinationOptions):
       const content = await receive(body, { ...options, store: (chunks) => told(uri, add(write, chunks)) });
       await told(uri, upload.finish());
       const taken = await commit(write, content);
-      return taken ? stored(taken, content, false) : stored(place, await hashObject(client, place), true);
+      return taken ? stored(taken, content, false) : stored(place, await contentOf(readObject(client, place)), true);
     } finally {
       await upload.discard();
     }
@@ -118,7 +119,7 @@ function leavesDoubt(error: unknown): boolean {
 
 async function holds(client: S3Client, place: ObjectPlace, { bytes, sha256 }: Content): Promise<boolean> {
   const object = await findObject(client, place);
-  return object?.found.bytes === bytes && (await hashObject(client, place)).sha256 === sha256;
+  return object?.found.bytes === bytes && (await contentOf(readObject(client, place))).sha256 === sha256;
 }
 
 function numbered(place: ObjectPlace, number: number): ObjectPlace {

@@ -1,4 +1,4 @@
-import { closeSync, linkSync, openSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
+import { linkSync, renameSync, unlinkSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -7,6 +7,7 @@ import { numberName } from './file-name';
 import type { WriteDestinationOptions } from './file-store';
 import { syncFolder } from './folders';
 import { removeIfThere, type PartialFile } from './partial-file';
+import { isReserved, reserve } from './placeholder';
 import { describeFile } from './source';
 
 /** `link(2)`; replaceable because some file systems do not support it. */
@@ -73,40 +74,23 @@ async function claim({ partial, link = linkSync }: CommitOptions, to: string): P
   } catch (error) {
     if (linkUnsupported.has(systemCode(error))) return claimWithoutLink(partial, to);
     if (systemCode(error) !== 'EEXIST') throw error;
+    // An earlier attempt may have been killed before its rename.
+    if (isReserved(to, partial.placeholder)) return claimWithoutLink(partial, to);
     // A network file system may carry out a call, lose the response, and refuse the retry.
-    if (!partial.isAlso(to)) return takeOverPlaceholder(partial, to);
+    if (!partial.isAlso(to)) return false;
   }
   await removeIfThere(partial.path);
   return true;
 }
 
-/** A file created exclusively reserves the name until the rename replaces it. */
 function claimWithoutLink(partial: PartialFile, to: string): boolean {
-  let placeholder: number;
+  if (!reserve(to, partial.placeholder)) return false;
   try {
-    placeholder = openSync(to, 'wx');
-  } catch (error) {
-    if (systemCode(error) === 'EEXIST') return takeOverPlaceholder(partial, to);
-    throw error;
-  }
-  try {
-    try {
-      writeFileSync(placeholder, partial.placeholder);
-    } finally {
-      closeSync(placeholder);
-    }
     move(partial, to);
   } catch (error) {
     unlinkSync(to);
     throw error;
   }
-  return true;
-}
-
-/** The existing file may be the placeholder of an earlier attempt that was killed before its rename. */
-function takeOverPlaceholder(partial: PartialFile, to: string): boolean {
-  if (!partial.isPlaceholder(to)) return false;
-  move(partial, to);
   return true;
 }
 

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import {
   chmodSync,
   closeSync,
@@ -14,14 +13,13 @@ import {
 } from 'node:fs';
 import { lstat, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { cannotRead, cannotWrite, StorageError, systemCode, writing } from './errors';
 import type { FileStore, Moved, MoveOptions } from './file-store';
 import { toPath } from './file-uri';
 import { makeFolder, syncFolder } from './folders';
-import { fileStamp } from './source';
+import { isReserved, reserve } from './placeholder';
+import { contentOf, fileStamp } from './source';
 
-/** Reserves a name until the rename. One that a killed process has left is taken over for the same file, and for no other. */
 function placeholderOf(file: string): string {
   return `fileconv is moving ${file} to this name.\n`;
 }
@@ -37,7 +35,7 @@ export async function moveLocalFile(options: MoveOptions, store: FileStore): Pro
     }
     if (!seen || fileStamp(seen) !== stamp) return 'changed';
     // The file that a killed process was to move from there, and never did, is there, or somebody has it.
-    if (holds(from, placeholderOf(target))) {
+    if (isReserved(from, placeholderOf(target))) {
       unlinkSync(from);
       return 'moved';
     }
@@ -50,13 +48,13 @@ export async function moveLocalFile(options: MoveOptions, store: FileStore): Pro
     // Nothing reserves the name of a copy: one that a killed process has made is found there again.
     if (await isElsewhere(from, target, to)) return byCopy();
     const placeholder = placeholderOf(from);
-    if (!claim(target, placeholder)) return 'taken';
+    if (!reserve(target, placeholder)) return 'taken';
     try {
       // Whatever has this name now: a file that has just been put there is found out below, and not lost.
       renameSync(from, target);
     } catch (error) {
       // Another attempt may have moved the file meanwhile, to this very name.
-      if (holds(target, placeholder)) unlinkSync(target);
+      if (isReserved(target, placeholder)) unlinkSync(target);
       if (systemCode(error) === 'ENOENT') return 'changed';
       if (systemCode(error) !== 'EXDEV') throw error;
       return byCopy();
@@ -78,32 +76,6 @@ async function isElsewhere(from: string, target: string, to: string): Promise<bo
   if (one?.ino !== other?.ino) return false;
   const why = 'its folder is, by another name, the one that the file is in. Name another folder.';
   throw cannotWrite(to, { code: 'DESTINATION_IS_SOURCE', why });
-}
-
-function claim(target: string, placeholder: string): boolean {
-  let descriptor: number;
-  try {
-    descriptor = openSync(target, 'wx');
-  } catch (error) {
-    if (systemCode(error) !== 'EEXIST') throw error;
-    return holds(target, placeholder);
-  }
-  try {
-    writeFileSync(descriptor, placeholder);
-  } catch (error) {
-    // On a full disk there is room for a name, and no more: an empty file would look like the one that was to be moved.
-    unlinkSync(target);
-    throw error;
-  } finally {
-    closeSync(descriptor);
-  }
-  return true;
-}
-
-function holds(target: string, placeholder: string): boolean {
-  const found = lstatSync(target, { throwIfNoEntry: false });
-  const mayBe = found?.isFile() === true && found.size === Buffer.byteLength(placeholder);
-  return mayBe && readFileSync(target, 'utf8') === placeholder;
 }
 
 function putBack(target: string, from: string): 'changed' {
@@ -151,9 +123,7 @@ export async function moveByCopy(
   const copying = { uri: to, jobKey: `move ${uri}`, attempt: isNew ? 1 : 2, onExisting: 'fail' as const };
   try {
     const copy = await store.writeDestination({ ...copying, body: store.read(uri), expectedSize: found.bytes });
-    const hash = createHash('sha256');
-    await pipeline(store.read(to), hash);
-    if (hash.digest('hex') !== copy.sha256) {
+    if ((await contentOf(store.read(to))).sha256 !== copy.sha256) {
       const why = 'its copy holds other bytes than were written.';
       throw cannotWrite(to, { code: 'STORAGE_FAILED', why, retryable: true });
     }

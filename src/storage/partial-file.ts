@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { fstatSync, lstatSync, readFileSync } from 'node:fs';
+import { fstatSync, lstatSync } from 'node:fs';
 import { lstat, open, readdir, unlink, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { cannotWrite, destinationFailure, systemCode } from './errors';
@@ -51,13 +51,6 @@ export class PartialFile {
     const mine = fstatSync(this.handle.fd, { bigint: true });
     const named = lstatSync(filePath, { bigint: true, throwIfNoEntry: false });
     return mine.ino === named?.ino && mine.dev === named.dev;
-  }
-
-  /** Whether the file is a placeholder of this job. Synchronous, as above. */
-  isPlaceholder(filePath: string): boolean {
-    const named = lstatSync(filePath, { throwIfNoEntry: false });
-    if (named?.isFile() !== true || named.size !== this.placeholder.length) return false;
-    return readFileSync(filePath, 'utf8') === this.placeholder;
   }
 
   /** Fails if the name is gone or refers to another file: a later attempt has taken over and owns the destination. */

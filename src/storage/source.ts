@@ -118,13 +118,25 @@ export function readLocalFile(
   );
 }
 
+export interface Content {
+  readonly bytes: number;
+  /** Lower-case hexadecimal. */
+  readonly sha256: string;
+}
+
+/** What a stream brings. */
+export async function contentOf(body: Readable): Promise<Content> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  body.on('data', (chunk: Buffer) => (bytes += chunk.length));
+  await pipeline(body, hash);
+  return { bytes, sha256: hash.digest('hex') };
+}
+
 /** Size and SHA-256 of a result; undefined if it does not exist. */
-export async function describeFile(uri: string): Promise<{ bytes: number; sha256: string } | undefined> {
+export async function describeFile(uri: string): Promise<Content | undefined> {
   try {
-    const hash = createHash('sha256');
-    const stream = createReadStream(toPath(uri), { highWaterMark: chunkBytes });
-    await pipeline(stream, hash);
-    return { bytes: stream.bytesRead, sha256: hash.digest('hex') };
+    return await contentOf(createReadStream(toPath(uri), { highWaterMark: chunkBytes }));
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return undefined;
     throw destinationFailure(error, uri);

@@ -10,7 +10,7 @@ import type { StoredFile, WriteDestinationOptions } from './file-store';
 import { toPath } from './file-uri';
 import { assertRoom, makeFolder, type FreeBytes } from './folders';
 import { PartialFile, removePartials } from './partial-file';
-import { describeFile } from './source';
+import { describeFile, type Content } from './source';
 
 interface LocalWriteOptions extends WriteDestinationOptions {
   link: Link | undefined;
@@ -82,11 +82,6 @@ export async function withBody<T>(
   } finally {
     body.destroy();
   }
-}
-
-export interface Content {
-  readonly bytes: number;
-  readonly sha256: string;
 }
 
 interface Receiver extends Pick<WriteDestinationOptions, 'uri' | 'expectedSize' | 'signal'> {

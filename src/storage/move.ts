@@ -1,16 +1,4 @@
-import {
-  chmodSync,
-  closeSync,
-  linkSync,
-  lstatSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  unlinkSync,
-  utimesSync,
-  writeFileSync,
-  type BigIntStats,
-} from 'node:fs';
+import { chmodSync, linkSync, lstatSync, renameSync, unlinkSync, utimesSync, type BigIntStats } from 'node:fs';
 import { lstat, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { cannotRead, cannotWrite, StorageError, systemCode, writing } from './errors';

@@ -98,20 +98,6 @@ if (!hasPython) console.warn('Skipped: there is no python3 on this machine.');
     expect(await readFile(path.join(folder, 'simple/invoice.pdf'))).toEqual(stub.output);
   });
 
-  it('gets it from one job and one conversion although the worker is killed in between', async () => {
-    stub.on('task/response', (seen, response) => answerRunning(response, String(seen.data['connector'])));
-    const before = stub.conversions.size;
-    const polls = stub.count('task/response');
-    const { ended } = await callFor('killed');
-    await until('the conversion runs', isPolling(polls));
-    await worker.kill();
-    stub.on('task/response', (seen, response) => stub.answerAsAlways(seen, response));
-    worker = await startWorker();
-    expect(await ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^[0-9a-f]{64}\n$/) as string });
-    expect(stub.conversions.size).toBe(before + 1);
-    expect(await runsOf('killed')).toBe(1);
-  });
-
   it('gets it from one job although there was no worker when it called', async () => {
     await worker.kill();
     const { ended } = await callFor('early');
@@ -149,7 +135,7 @@ if (!hasPython) console.warn('Skipped: there is no python3 on this machine.');
 
   it('has left the token in neither history', async () => {
     const found: string[] = [];
-    for (const key of ['simple', 'killed', 'early', 'failed', 'cancelled']) {
+    for (const key of ['simple', 'early', 'failed', 'cancelled']) {
       for (const workflow of [caller.workflow.getHandle(`archive/${key}`), handler.workflow.getHandle(idOf(key))]) {
         const told = { history: await workflow.fetchHistory(), description: await workflow.describe() };
         expect(told.history.events?.length).toBeGreaterThan(3);

@@ -1,4 +1,3 @@
-import { readdirSync } from 'node:fs';
 import { link as linkFile, mkdir, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { WriteDestinationOptions } from '../../src/storage/file-store';
@@ -52,21 +51,6 @@ describe('attempts of one job', () => {
     await successor.writing;
     expect(await readFile(path.join(folder, 'out.pdf'), 'utf8')).toBe('zombie content');
     expect(await listFolder(folder)).toEqual(['out.pdf']);
-  });
-
-  it('ask right before the file gets its name, again after each wait, and not at all before its bytes are there', async () => {
-    const seen: string[][] = [];
-    const mayCommit = () => {
-      seen.push(readdirSync(folder));
-      return seen.length < 3 ? new Promise<void>((resolve) => setTimeout(resolve, 5)) : undefined;
-    };
-    for (const onExisting of ['overwrite', 'rename'] as const) {
-      seen.length = 0;
-      await write(uriOf(folder, onExisting), { onExisting, mayCommit });
-      expect(seen).toHaveLength(3);
-      expect(seen.flat().filter((name) => name === onExisting)).toEqual([]);
-    }
-    expect(await listFolder(folder)).toEqual(['overwrite', 'rename']);
   });
 
   it.each(['overwrite', 'fail', 'skip', 'rename'] as const)(

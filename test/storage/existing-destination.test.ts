@@ -23,18 +23,6 @@ describe('an existing destination', () => {
     return { uri: uriOf(folder, 'out.pdf'), read: (name: string) => readFile(path.join(folder, name), 'utf8') };
   }
 
-  it('stays as it is with policy skip, and is what the result describes', async () => {
-    const { uri } = await withExisting();
-    expect(await write(uri, { onExisting: 'skip' })).toEqual({
-      uri,
-      name: 'out.pdf',
-      bytes: 11,
-      sha256: sha256('old content'),
-      skipped: true,
-    });
-    expect(await listFolder(folder)).toEqual(['out.pdf']);
-  });
-
   it('is replaced in one step with policy overwrite', async () => {
     const { uri, read } = await withExisting();
     let during: string | undefined;
@@ -167,13 +155,5 @@ describe('a later attempt', () => {
     await write(uri, { onExisting: 'rename' });
     expect(await write(uri, { onExisting: 'rename', attempt: 2 })).toMatchObject({ name: 'out (1).pdf' });
     expect(await listFolder(folder)).toEqual(['out (1).pdf', 'out.pdf']);
-  });
-
-  it.each(['another', 'old content'])('respects a file of other bytes: %s', async (content) => {
-    const uri = uriOf(folder, 'out.pdf');
-    await writeFile(path.join(folder, 'out.pdf'), content);
-    expect((await failureOf(write(uri, { attempt: 2 }))).code).toBe('DESTINATION_EXISTS');
-    expect(await write(uri, { attempt: 2, onExisting: 'skip' })).toMatchObject({ skipped: true });
-    expect(await readFile(path.join(folder, 'out.pdf'), 'utf8')).toBe(content);
   });
 });

@@ -54,13 +54,6 @@ describe('openSource', () => {
     expect((await failureOf(store.openSource(uri))).code).toBe('UNSUPPORTED_URI');
   });
 
-  it('names a file that is missing', async () => {
-    const error = await failureOf(store.openSource(uriOf(folder, 'missing.txt')));
-    expect(error).toMatchObject({ code: 'SOURCE_NOT_FOUND', retryable: false });
-    expect(error.message).toContain('missing.txt');
-    expect(error.cause).toMatchObject({ code: 'ENOENT' });
-  });
-
   it('takes a file in the place of a folder for a missing one', async () => {
     await writeFile(path.join(folder, 'a'), 'x');
     expect((await failureOf(store.openSource(uriOf(folder, 'a', 'b')))).code).toBe('SOURCE_NOT_FOUND');

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { OnExisting } from '../../src/shared/policies';
 import { createLocalFiles } from '../../src/storage/local-files';
-import { cleanUp, failureOf, listFolder, makeFolder, mountMemory, uriOf } from './folder';
+import { cleanUp, failureOf, makeFolder, mountMemory, uriOf } from './folder';
 
 let folder: string;
 beforeEach(async () => {
@@ -27,11 +27,6 @@ describe('prepareDestination', () => {
     expect(await prepare(ofBytes(4_063))).toMatchObject({ kind: 'write' });
     const refused = await failureOf(prepare(ofBytes(4_064)));
     expect(refused).toMatchObject({ code: 'DESTINATION_NOT_WRITABLE', retryable: false });
-  });
-
-  it('writes nothing, not even the folders that the write will make', async () => {
-    await prepare(uriOf(folder, 'new', 'deeper', 'out.pdf'));
-    expect(await listFolder(folder)).toEqual([]);
   });
 
   it('takes a symbolic link that leads nowhere for something that exists', async () => {

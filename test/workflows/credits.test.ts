@@ -172,14 +172,6 @@ it('whose uploads expire while they wait, all continue at word that there are cr
   expect(rig.stub.count('upload/file') - uploadsBefore).toBeLessThanOrEqual(6);
 });
 
-it('can be cancelled while it waits', async () => {
-  fund(0);
-  const [handle] = await start(1);
-  await until('it is parked', async () => (await parked()) === 1);
-  await handle?.cancel();
-  await expect(handle?.result()).rejects.toThrow(/cancell?ed/i);
-});
-
 describe('word that credits were restored, while a request is under way that is still refused', () => {
   it('makes a parked job ask again at once', async () => {
     const { service, job } = await startParkedThatAsks();

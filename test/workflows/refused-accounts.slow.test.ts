@@ -76,34 +76,6 @@ it('an account that is refused twice costs a batch a minute, and no file', async
   expect(rig.stub.conversions.size).toBe(unattended);
 });
 
-it('what was accepted before the refusal continues, and is done', async () => {
-  const held = rig.stub.hold();
-  const run = await planRefused(rig, 4, { window: 2 });
-  const handle = await startRun(rig.client, run.request);
-  await until('the window is full', () => rig.stub.conversions.size === 2);
-  const account = refuseAfter(rig, 0);
-  held.letGo();
-  await untilRefused(handle);
-  expect(await handle.state()).toMatchObject({ succeeded: 2, failed: 0 });
-  account.mend();
-  await sayReady(rig, handle);
-  expect((await endBatch(handle, run)).result).toMatchObject({ succeeded: 4 });
-});
-
-it('an app that is said to be ready and is not parks the same jobs again', async () => {
-  const account = refuseAfter(rig, 1, 'FREE_PLAN_DISALLOWED');
-  const run = await planRefused(rig, 4, { window: 2 });
-  const handle = await startRun(rig.client, run.request);
-  await untilRefused(handle);
-  const refused = rig.stub.refused.length;
-  await sayReady(rig, handle);
-  await until('they are refused again', () => rig.stub.refused.length > refused);
-  await untilRefused(handle);
-  account.mend();
-  await sayReady(rig, handle);
-  expect((await endBatch(handle, run)).result).toMatchObject({ succeeded: 4, failed: 0 });
-});
-
 it('one word tells the jobs of every batch of the app, and no other', async () => {
   const account = refuseAfter(rig, 0);
   const runs = [await planRefused(rig, 1), await planRefused(rig, 2)];
@@ -121,32 +93,6 @@ it('one word tells the jobs of every batch of the app, and no other', async () =
   await tellReady(rig.temporal, { app });
   const results = await Promise.all(handles.map((handle) => handle.result()));
   expect(results.map(({ succeeded }) => succeeded)).toEqual([1, 2]);
-});
-
-it('a job whose account is refused until its deadline fails with the code, and has asked at the end', async () => {
-  rig.stub.refuse = () => 'FREE_PLAN_DISALLOWED';
-  const policies = { ...patient, onRefusedAccount: 'park', parkedDeadline: '2 seconds' } as const;
-  await expect(rig.client.convert(await rig.request({ policies }))).rejects.toMatchObject({
-    code: 'FREE_PLAN_DISALLOWED',
-    message: expect.stringContaining('for longer than policy parkedDeadline allows (2 s)') as string,
-    details: { charge: 'no', phase: 'parked', requests: 2 },
-  });
-});
-
-it('without vCredits a batch starts no more jobs, says so, and continues when they are restored', async () => {
-  const account = { isFunded: false };
-  rig.stub.refuse = ({ path: at }) =>
-    at === 'convert/file' && !account.isFunded ? 'INSUFFICIENT_VCREDITS' : undefined;
-  const run = await planRefused(rig, 8, { window: 3 });
-  const handle = await startRun(rig.client, run.request);
-  const state = await untilRefused(handle);
-  expect(state).toMatchObject({ inFlight: 3, failed: 0, needsAttention: { code: 'INSUFFICIENT_VCREDITS', app } });
-  expect(state.needsAttention?.message).toContain(`fileconv app ready --app ${app}`);
-  await handle.setWindow(6);
-  expect((await handle.state()).inFlight).toBe(3);
-  account.isFunded = true;
-  await sayReady(rig, handle);
-  expect((await endBatch(handle, run)).result).toMatchObject({ status: 'completed', succeeded: 8, failed: 0 });
 });
 
 it.each(['convert/file', 'download/url'])(

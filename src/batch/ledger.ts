@@ -70,8 +70,6 @@ export class Ledger {
   private constructor(
     private readonly rowsOf: Map<string, LedgerRow>,
     private readonly head: LedgerHead,
-    /** Runs that have not ended are known here, and not in the file. */
-    readonly isAhead: boolean,
   ) {}
 
   /**
@@ -83,13 +81,6 @@ export class Ledger {
     batchFolder: string,
     { writing, signal }: { writing?: Writing | undefined; signal?: AbortSignal | undefined } = {},
   ): Promise<Ledger> {
-    const ledger = await Ledger.read(files, batchFolder, signal);
-    if (ledger.isAhead && writing) await ledger.save(files, batchFolder, { ...writing, signal });
-    return ledger;
-  }
-
-  /** @throws RunFileError */
-  static async read(files: FileStore, batchFolder: string, signal?: AbortSignal): Promise<Ledger> {
     const rows = new Map<string, LedgerRow>();
     let { run, vcredits } = noRun;
     for await (const line of readLedger(files, batchFolder, signal)) {
@@ -106,7 +97,9 @@ export class Ledger {
       vcredits += spending.most;
       run = each.number;
     }
-    return new Ledger(rows, { run, vcredits }, unended.length > 0);
+    const ledger = new Ledger(rows, { run, vcredits });
+    if (unended.length > 0 && writing) await ledger.save(files, batchFolder, { ...writing, signal });
+    return ledger;
   }
 
   /** The last one; 0: none. */

@@ -64,7 +64,7 @@ describe('the runs of a batch that has had many', () => {
       });
     const before = await plan();
     expect(before).toMatchObject({ done: runs, todo: 0 });
-    const ledger = await Ledger.read(files, folderUri(batchFolder));
+    const ledger = await Ledger.open(files, folderUri(batchFolder));
     await ledger.save(files, folderUri(batchFolder), { jobKey: 'a test', attempt: 1 });
 
     expect(await removeOldRuns(files, folderUri(batchFolder))).toBe(3);

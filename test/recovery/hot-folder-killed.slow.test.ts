@@ -71,7 +71,7 @@ it(
       expect([...(await namesIn('done')), ...(await namesIn('failed'))].sort()).toEqual([...names].sort());
       expect(await namesIn('failed')).toEqual(names.filter((each) => each.startsWith('bad')).sort());
       expect(await readFile(place('done', 'good-0.md'), 'utf8')).toBe('# Replaced');
-      const ledger = await Ledger.read(createLocalFiles(), `${pathToFileURL(place('runs')).href}/`);
+      const ledger = await Ledger.open(createLocalFiles(), `${pathToFileURL(place('runs')).href}/`);
       for (const each of await namesIn('done')) {
         const result = pathToFileURL(place('out', each.replace(/\.md$/, '.pdf'))).href;
         expect(ledger.find(result)?.delivered?.output.sha256).toMatch(/^[0-9a-f]{64}$/);

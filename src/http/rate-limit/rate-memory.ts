@@ -13,11 +13,7 @@ const rememberedSchema = z.partialRecord(z.enum(endpointClasses), waitSchema);
  * longer than the service asked, even if the clock was set meanwhile. Written only on a 429. A broken file stops
  * nothing: the service then answers with the wait again.
  */
-export function createRateMemory(
-  filePath: string,
-  onProblem: (message: string) => void = () => undefined,
-  now: () => number = () => Date.now(),
-): RateMemory {
+export function createRateMemory(filePath: string, now: () => number = () => Date.now()): RateMemory {
   return {
     load() {
       try {
@@ -37,8 +33,8 @@ export function createRateMemory(
         mkdirSync(path.dirname(filePath), { recursive: true });
         writeFileSync(partial, JSON.stringify(Object.fromEntries(waits)));
         renameSync(partial, filePath);
-      } catch (error) {
-        onProblem(`The end of a RETRY-AFTER could not be kept in ${filePath}: ${String(error)}`);
+      } catch {
+        // What is not kept is asked for again.
       }
     },
   };

@@ -223,7 +223,7 @@ describe('the memory of a RETRY-AFTER', () => {
   it('brings no wait that is longer than the service asked for, though the clock on the wall was a day ahead when it was written', async () => {
     const file = path.join(folder, 'app.json');
     const dayMs = 24 * 60 * 60_000;
-    const ahead = createRateMemory(file, undefined, () => Date.now() + dayMs);
+    const ahead = createRateMemory(file, () => Date.now() + dayMs);
     (await new RateGate({ memory: ahead }).enter(endpoint)).answered({ throttled: true, retryAfterSeconds: 60 });
     const after = new RateGate({ memory: createRateMemory(file) });
     const { comeBackMs } = await turnedAway(after.enter(endpoint, { maxWaitMs: 1_000 }));
@@ -233,7 +233,7 @@ describe('the memory of a RETRY-AFTER', () => {
 
   it('of a wait that is over by the clock on the wall brings none', async () => {
     const file = path.join(folder, 'app.json');
-    const behind = createRateMemory(file, undefined, () => Date.now() - 61_000);
+    const behind = createRateMemory(file, () => Date.now() - 61_000);
     (await new RateGate({ memory: behind }).enter(endpoint)).answered({ throttled: true, retryAfterSeconds: 60 });
     await new RateGate({ memory: createRateMemory(file) }).enter(endpoint, { maxWaitMs: 0 });
   });

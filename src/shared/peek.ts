@@ -11,12 +11,18 @@ interface Peeked {
 /** @param isEnough called with the bytes so far; a stream may start with a chunk of any size. */
 export async function peek(chunks: AsyncIterable<Buffer>, isEnough: (head: Buffer) => boolean): Promise<Peeked> {
   const iterator = chunks[Symbol.asyncIterator]();
-  let head: Buffer = Buffer.alloc(0);
+  let room = Buffer.alloc(0);
+  let head = room;
   let isWhole = false;
   while (!isWhole && !isEnough(head)) {
     const next = await iterator.next();
-    if (next.done) isWhole = true;
-    else head = Buffer.concat([head, next.value]);
+    isWhole = next.done === true;
+    if (next.done) continue;
+    const length = head.length + next.value.length;
+    // Twice the room each time: of many small chunks none is copied again and again.
+    if (length > room.length) room = Buffer.concat([head, next.value], Math.max(length, 2 * room.length));
+    else next.value.copy(room, head.length);
+    head = room.subarray(0, length);
   }
   async function* all() {
     try {

@@ -173,7 +173,10 @@ describe('an object that is read with pauses', () => {
 
   it('is no mixture of two contents', async () => {
     const reading = readPausing(() => put('paused.md', randomBytes(content.length)));
-    expect(await failureOf(reading)).toMatchObject({ code: 'SOURCE_CHANGED', retryable: true });
+    const outcome = await reading.catch((error: unknown) => error);
+    // Before the other content is there, the connection may be cut and another one made, which brings the old one to its end.
+    if (Buffer.isBuffer(outcome)) expect(outcome.equals(content)).toBe(true);
+    else expect(outcome).toMatchObject({ code: 'SOURCE_CHANGED', retryable: true });
   });
 });
 

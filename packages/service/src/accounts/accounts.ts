@@ -33,7 +33,10 @@ export class Accounts {
   private constructor(
     private readonly options: AccountsOptions,
     private state: State,
+    /** The file as it was read. */
     private seen: string,
+    /** The file as it was looked at. */
+    private found = seen,
   ) {}
 
   /** @throws SettingsFileError with one line that names the key. */
@@ -88,11 +91,18 @@ export class Accounts {
 
   /** Reloads the file whenever it changes. */
   watch(): void {
-    this.#timer = setInterval(() => {
-      this.#work = this.#work.then(async () => {
-        if ((await fingerprint(this.options.file)) !== this.seen) await this.#reload();
-      });
-    }, watchIntervalMs).unref();
+    this.#timer = setInterval(() => void this.look(), watchIntervalMs).unref();
+  }
+
+  /** Reads a file that has changed, unless it still changes: half of it may be a valid file without most apps. */
+  look(): Promise<void> {
+    const looking = this.#work.then(async () => {
+      const before = this.found;
+      this.found = await fingerprint(this.options.file);
+      if (this.found !== this.seen && this.found === before) await this.#reload();
+    });
+    this.#work = looking;
+    return looking;
   }
 
   async close(): Promise<void> {

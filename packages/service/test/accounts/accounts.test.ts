@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { Accounts } from '../../src/accounts/accounts';
 import { createApp, createDataDir, startTestService, TestClient, tinyPng, tinySvg } from '../support';
 
 /** What an app may do: plan, credits, development, callbacks, limits. All of it stands in accounts.toml and may change. */
@@ -196,6 +197,22 @@ describe('the accounts file', () => {
     let status = 200;
     while (status === 200) ({ status } = await client.post('format/get', { parameters: { format: 'pdf' } }));
     expect(status).toBe(403);
+  });
+
+  it('is read when it has been written, and not before', async () => {
+    const file = path.join(await createDataDir(), 'accounts.toml');
+    const app = (name: string, digit: string) =>
+      `[apps.${name}]\napp_id = "${digit.repeat(8)}-2222-4333-8444-555555555555"\ntoken_sha256 = "${digit.repeat(64)}"\n`;
+    await writeFile(file, app('a', '1'));
+    const read = await Accounts.open({ apps: [], file, required: true, log: () => undefined });
+    const names = async () => {
+      await read.look();
+      return read.all.map(({ name }) => name);
+    };
+    await writeFile(file, '');
+    expect(await names()).toEqual(['a']);
+    await writeFile(file, app('a', '1') + app('b', '2'));
+    expect([await names(), await names()]).toEqual([['a'], ['a', 'b']]);
   });
 
   it('takes tokens away and gives them, several at a time', async () => {

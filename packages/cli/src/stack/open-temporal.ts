@@ -6,8 +6,9 @@ import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { temporalTarget, type TemporalTarget } from '../config/temporal-connection';
 import { openDataConverter } from '../keys/encryption-settings';
+import { isAlive } from './asked-to-end';
 import { retriesThatEndQuietly } from './quiet-retries';
-import { readLiveStack, readStackHolder, readStackRecord, type StackRecord } from './stack-record';
+import { isOfStack, readLiveStack, readStackHolder, readStackRecord, type StackRecord } from './stack-record';
 
 /** What a command needs to run jobs, whoever runs the processes behind it. */
 export interface StackInUse {
@@ -41,7 +42,7 @@ export async function openTemporal(context: CommandContext): Promise<OpenTempora
   const { target, isLocal, stack } = await findTemporal(context);
   const { taskQueue } = values.worker;
   return {
-    ...(await connect(context, target, { taskQueue, uiUrl: stack?.temporal.uiUrl })),
+    ...(await connect(context, target, { taskQueue, stack })),
     address: target.connection.address,
     namespace: target.namespace,
     isLocal,
@@ -81,12 +82,14 @@ export async function findTemporal(
   context: CommandContext,
 ): Promise<{ target: TemporalTarget; isLocal: boolean; stack: StackRecord | undefined }> {
   const target = temporalTarget(context);
-  const isLocal = !target.isNamed;
-  const stack = isLocal ? await readStackRecord(context.config.values.state.dir) : undefined;
-  if (isLocal && !stack) throw new CommandError('TEMPORAL_UNREACHABLE', [await whyNoStack(context)]);
-  if (!stack) return { target, isLocal, stack };
+  const stack = await readStackRecord(context.config.values.state.dir);
+  if (target.isNamed) {
+    const isOwn = stack !== undefined && isOfStack(stack, target.connection.address);
+    return { target, isLocal: false, stack: isOwn ? stack : undefined };
+  }
+  if (!stack) throw new CommandError('TEMPORAL_UNREACHABLE', [await whyNoStack(context)]);
   const { address } = stack.temporal;
-  return { target: { ...target, connection: { address } }, isLocal, stack };
+  return { target: { ...target, connection: { address } }, isLocal: true, stack };
 }
 
 const connectTimeoutMs = 5_000;
@@ -94,31 +97,31 @@ const connectTimeoutMs = 5_000;
 const ownConnectTimeoutMs = 20_000;
 
 /**
- * Connects to the Temporal of a stack.
+ * Connects to a Temporal.
+ * @param rest.stack The one that runs it, as it told of itself; it may have been ended from outside.
  * @throws CommandError `TEMPORAL_UNREACHABLE`
  */
 export async function connect(
   context: CommandContext,
   target: TemporalTarget,
-  rest: Pick<StackInUse, 'taskQueue' | 'uiUrl'>,
+  { taskQueue, stack }: { taskQueue: string; stack?: StackRecord | undefined },
 ): Promise<StackInUse> {
   const dataConverter = await openDataConverter(context);
   // gRPC would take the proxy for HTTPS for itself; `grpc_proxy` asks for one.
   const channelArgs = context.env['grpc_proxy'] ? {} : { 'grpc.enable_http_proxy': 0 };
-  const isOwn = !target.isNamed && (await readLiveStack(context.config.values.state.dir)) !== undefined;
-  const connectTimeout = isOwn ? ownConnectTimeoutMs : connectTimeoutMs;
+  const connectTimeout = stack && isAlive(stack.pid) ? ownConnectTimeoutMs : connectTimeoutMs;
   const retries = { channelArgs, connectTimeout, interceptors: retriesThatEndQuietly() };
   const connection = await Connection.connect({ ...target.connection, ...retries }).catch(async (error: unknown) => {
-    throw await unreachable(context, target, error);
+    throw await unreachable(context, target, stack, error);
   });
   const client = new Client({ connection, namespace: target.namespace, dataConverter });
   const running = new Set<AbortController>();
   return {
     client,
-    ...rest,
+    taskQueue,
     uiUrl:
       context.config.values.temporal.uiUrl ??
-      rest.uiUrl ??
+      stack?.temporal.uiUrl ??
       (isTemporalCloud(target.connection.address) ? 'https://cloud.temporal.io' : undefined),
     outlivesCommand: true,
     async untilClosed(run) {
@@ -149,6 +152,7 @@ export function isTemporalCloud(address: string): boolean {
 async function unreachable(
   { config }: CommandContext,
   { connection, isNamed }: TemporalTarget,
+  stack: StackRecord | undefined,
   error: unknown,
 ): Promise<CommandError> {
   const message = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
@@ -171,10 +175,9 @@ async function unreachable(
     );
   }
   const { dir } = config.values.state;
-  const live = await readLiveStack(dir);
   return told(
-    live
-      ? `The stack of ${dir} runs as process ${live.pid} and does not answer. If that lasts, end it with Ctrl-C there, and start it again: fileconv up`
+    stack && isAlive(stack.pid)
+      ? `The stack of ${dir} runs as process ${stack.pid} and does not answer. If that lasts, end it with Ctrl-C there, and start it again: fileconv up`
       : `The stack of ${dir} was ended from outside. Start it again: fileconv up`,
   );
 }

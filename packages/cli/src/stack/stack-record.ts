@@ -55,6 +55,11 @@ export async function readLiveStack(stateDir: string): Promise<StackRecord | und
   return record && isAlive(record.pid) ? record : undefined;
 }
 
+/** Whether the Temporal of this address is the one of a stack, which writes 127.0.0.1. */
+export function isOfStack({ temporal }: StackRecord, address: string): boolean {
+  return address.replace(/^localhost(?=:)/i, '127.0.0.1') === temporal.address;
+}
+
 const holderSchema = z.object({ pid: z.int(), startedBy: z.enum(['up', 'command']), since: z.iso.datetime() });
 
 /** Who holds the lock of a stack, also while it still starts: `<state>/stack-holder.json`. */

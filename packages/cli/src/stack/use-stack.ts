@@ -6,7 +6,7 @@ import { temporalTarget, type TemporalTarget } from '../config/temporal-connecti
 import { TemporalServerError } from '../dev-server';
 import { isEncrypting } from '../keys/encryption-settings';
 import { connect, type StackInUse } from './open-temporal';
-import { readLiveStack, type StackRecord } from './stack-record';
+import { isOfStack, readLiveStack, type StackRecord } from './stack-record';
 import { startStack, type Stack } from './start-stack';
 
 const lockRetryMs = 200;
@@ -30,7 +30,7 @@ async function useExternal(context: CommandContext, target: TemporalTarget, sign
   const { config, output } = context;
   const { taskQueue } = config.values.worker;
   const record = await runningUp(config.values.state.dir);
-  const isThere = record !== undefined && spelt(record.temporal.address) === spelt(target.connection.address);
+  const isThere = record !== undefined && isOfStack(record, target.connection.address);
   // Its worker may not be listed yet, or be too busy to be.
   if (isThere && record.taskQueue === taskQueue) return connectTo(context, record, target);
   const inUse = await connect(context, target, { taskQueue });
@@ -43,11 +43,6 @@ async function useExternal(context: CommandContext, target: TemporalTarget, sign
   if (isServed) return inUse;
   output.say(`No worker polls task queue ${taskQueue}: starting a service and a worker for this command.`);
   return ownStack(context, await startStack(context, { startedBy: 'command', signal }), target);
-}
-
-/** An address as a stack writes it. */
-function spelt(address: string): string {
-  return address.replace(/^localhost(?=:)/i, '127.0.0.1');
 }
 
 async function useLocal(context: CommandContext, target: TemporalTarget, signal: AbortSignal): Promise<StackInUse> {
@@ -105,7 +100,7 @@ export async function connectTo(
   // Credentials are sent only to the Temporal that they were given for.
   const own = { ...(isNamed && connection), address: temporal.address };
   const target = { connection: own, namespace: temporal.namespace, isNamed };
-  return { ...(await connect(context, target, { taskQueue, uiUrl: temporal.uiUrl })), address: temporal.address };
+  return { ...(await connect(context, target, { taskQueue, stack: record })), address: temporal.address };
 }
 
 /** A job whose worker can't read what it is to do would wait for good, and one whose command can't read the result would be paid for first. */

@@ -19,7 +19,7 @@ const answers: Record<string, Buffer> = {
     result: {
       output: {
         entity: { id: connector, type: 'task', status: 'completed', vcredits: 1 },
-        result: { output: { connector, status: 'successful', duration: 1 }, error: {}, warning: {} },
+        result: { output: { connector, status: 'successful', duration: 0 }, error: {}, warning: {} },
       },
       error: {},
       warning: {},

@@ -90,6 +90,7 @@ export class AcknowledgedHeartbeat {
 
   stop(): void {
     clearInterval(this.timer);
+    this.timer = undefined;
   }
 
   private async send(): Promise<void> {

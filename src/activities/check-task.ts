@@ -35,7 +35,8 @@ export function createCheckTask(dependencies: ActivityDependencies) {
       failure.isEarlierTask = input.isEarlier === true;
       const turn = attempt.countRequests();
       const known = attempt.previousDetails as CheckHeartbeat;
-      let { notYetMs = 0 } = known;
+      const { notYetMs: toldNotYetMs = 0 } = input;
+      let { notYetMs = toldNotYetMs } = known;
       // The workflow recorded the submit by the server's clock; this machine's may be hours off, or be adjusted.
       const toldMs = failure.serverNow === undefined ? 0 : failure.serverNow() - attempt.ageMs() - input.submittedAt;
       const atStartMs = Math.max(toldMs, known.dueMs ?? 0, notYetMs);
@@ -43,7 +44,10 @@ export function createCheckTask(dependencies: ActivityDependencies) {
       const pair = kindOf(input);
       const { maxCheckIntervalMs: maxMs, firstCheckAfterMs: firstMs } = input;
       const { random } = Math;
-      const firstCheckMs = firstCheckDelayMs({ toldMs: firstMs, learnedMs: times.firstCheckMs(pair), maxMs, random });
+      const learnedMs = times.firstCheckMs(pair);
+      const firstCheckMs = toldNotYetMs
+        ? toldNotYetMs + nextCheckDelayMs({ elapsedMs: toldNotYetMs, learnedMs, maxMs, random })
+        : firstCheckDelayMs({ toldMs: firstMs, learnedMs, maxMs, random });
       let delayMs = failure.attempt === 1 ? firstCheckMs - elapsedMs() : 0;
       let said = 'no check yet';
       for (;;) {
@@ -60,9 +64,9 @@ export function createCheckTask(dependencies: ActivityDependencies) {
         // The account is accepted again.
         if (!report.finished && input.parked) return { report, requests: failure.requests };
         if (report.finished) {
-          const durationMs = report.durationSeconds === undefined ? undefined : report.durationSeconds * 1_000;
+          const { durationSeconds } = report;
           // The submit time of a task named by a callback is unknown.
-          if (!input.fromCallback) times.observe(pair, { notYetMs, doneMs: elapsedMs(), durationMs });
+          if (!input.fromCallback) times.observe(pair, { notYetMs, doneMs: elapsedMs(), durationSeconds });
           return { report, requests: failure.requests };
         }
         notYetMs = elapsedMs();

@@ -1,35 +1,95 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
 import { endpoints } from '../contract/endpoints';
 import { ConversionApiError } from '../http/errors';
 import {
+  readAccepted,
   readFence,
+  type AcceptedSubmit,
+  type AwaitingHeartbeat,
   type ConvertFileInput,
   type ConvertFileResult,
   type SendingFence,
   type TaskReport,
 } from '../shared/activities';
-import { runAttempt, type ActivityDependencies } from './activity-attempt';
+import { runAttempt, type ActivityAttempt, type ActivityDependencies } from './activity-attempt';
 import { reportTask } from './check-task';
 import { UnknownSubmitError, withAdvice } from './failure';
 import { planDestination } from './job-destination';
-import { kindOf } from './pauses';
+import { firstCheckDelayMs, kindOf } from './pauses';
 import type { Probe } from './refusal-watch';
 
 /** An attempt this old sends a heartbeat at once: part of the heartbeat timeout has already passed. */
 const longAgeMs = 2_000;
+
+/** A conversion that usually takes no longer is awaited here, without a beat: with its poll, well within the heartbeat timeout. */
+const quickMs = 1_200;
+const quickAnswerMs = 1_500;
 
 /**
  * Submits the conversion (`convert/file`). **Not idempotent**: it costs vCredits, and there is no idempotency key.
  *
  * A fence stands right before the first byte: an acknowledged heartbeat `{ phase: 'sending' }`. A worker lost without
  * it has sent nothing; with it the outcome is unknown. It is cleared when a response proves that nothing ran.
+ *
+ *     (nothing) --fence--> sending --refused, nothing ran--> waiting
+ *                          sending --accepted, and quick---> awaiting, with the task
  */
 export function createConvertFile(dependencies: ActivityDependencies) {
-  const { api, files, checks, refusals, callbackUrl } = dependencies;
+  const { api, files, checks, refusals, times, callbackUrl } = dependencies;
+
+  /**
+   * Awaits the end of a conversion of a kind that is known to be quick, which saves the job a step and costs no request.
+   * The step for slow ones does whatever fails here: with the record, the task is known even if this worker is lost.
+   */
+  async function awaitQuick(
+    accepted: AcceptedSubmit,
+    input: ConvertFileInput,
+    { heartbeat, turn, signal: ended, ageMs, failure }: ActivityAttempt,
+  ): Promise<AcceptedSubmit> {
+    const kind = kindOf(input);
+    const learnedMs = times.firstCheckMs(kind) ?? Infinity;
+    if (learnedMs > quickMs || ageMs() > longAgeMs) return accepted;
+    const { taskId } = accepted.report;
+    const submittedMs = ageMs();
+    let asked = 0;
+    const beforeSend = () => {
+      asked += 1;
+      return Promise.resolve();
+    };
+    try {
+      // No beat has been sent so far, and none may overtake the record.
+      heartbeat.stop();
+      await heartbeat.record({ phase: 'awaiting', accepted } satisfies AwaitingHeartbeat);
+      const { random } = Math;
+      const pauseMs = firstCheckDelayMs({ toldMs: undefined, learnedMs, maxMs: quickMs, random });
+      const signal = AbortSignal.any([ended, AbortSignal.timeout(pauseMs + quickAnswerMs)]);
+      await sleep(Math.max(pauseMs - (ageMs() - submittedMs), 0), undefined, { signal });
+      const snapshot = await api(input.app).taskResponse({
+        connector: taskId,
+        signal,
+        turn: { ...turn, signal, beforeSend },
+      });
+      const report = reportTask(snapshot, taskId, failure);
+      const doneMs = Math.round(ageMs() - submittedMs);
+      if (report.finished) times.observe(kind, { notYetMs: 0, doneMs, durationSeconds: report.durationSeconds });
+      const known = report.finished
+        ? { report }
+        : snapshot.error
+          ? { checkAtOnce: true as const }
+          : { notYetMs: doneMs };
+      return { ...accepted, requests: accepted.requests + asked, ...known };
+    } catch {
+      return { ...accepted, requests: accepted.requests + asked, ...(asked > 0 && { checkAtOnce: true }) };
+    }
+  }
+
   return (input: ConvertFileInput): Promise<ConvertFileResult> =>
     runAttempt(dependencies, { step: 'submit', app: input.app, parking: input }, async (attempt) => {
       const { requests, heartbeat, turn, previousDetails, run, failure } = attempt;
+      const known = readAccepted(previousDetails);
+      if (known) return known;
       const fence = readFence(previousDetails);
       if (fence) {
         failure.callback = fence.callback === true;
@@ -103,7 +163,9 @@ export function createConvertFile(dependencies: ActivityDependencies) {
       const taskId = snapshot.taskId ?? snapshot.connector;
       if (taskId === undefined && snapshot.error === undefined) throw nameless();
       if (taskId !== undefined) failure.taskId = taskId;
-      return accepted(reportTask(snapshot, taskId ?? '', failure));
+      const submit = accepted(reportTask(snapshot, taskId ?? '', failure));
+      const isAwaited = input.awaitsQuick === true && !failure.callback && !input.parked && !submit.report.finished;
+      return isAwaited && snapshot.error === undefined ? awaitQuick(submit, input, attempt) : submit;
     });
 }
 

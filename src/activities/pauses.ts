@@ -87,7 +87,7 @@ interface ObservedTime {
   /** When the service first answered "completed". */
   doneMs: number;
   /** The service's own figure, which excludes the time in its queue. */
-  durationMs?: number | undefined;
+  durationSeconds?: number | undefined;
 }
 
 const maxPairs = 1_000;
@@ -122,10 +122,11 @@ export class ConversionTimes {
 }
 
 /**
- * The end lies between the last "not yet" and "completed"; the service's own figure narrows it down. Without one, a
- * late check makes the next first check a little earlier.
+ * The end lies between the last "not yet" and "completed"; the service's own figure, in whole seconds and without the
+ * time in its queue, may narrow it down. Without one, a late check makes the next first check a little earlier.
  */
-function estimate({ notYetMs, doneMs, durationMs }: ObservedTime): number {
-  const guessMs = durationMs ?? (notYetMs === 0 ? doneMs * 0.8 : (notYetMs + doneMs) / 2);
-  return Math.min(Math.max(guessMs, notYetMs), doneMs);
+function estimate({ notYetMs, doneMs, durationSeconds }: ObservedTime): number {
+  if (notYetMs === 0) return durationSeconds === undefined ? doneMs * 0.8 : Math.min(durationSeconds * 1_000, doneMs);
+  const toldMs = (durationSeconds ?? 0) * 1_000;
+  return toldMs > notYetMs ? Math.min(toldMs, doneMs) : (notYetMs + doneMs) / 2;
 }

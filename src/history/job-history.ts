@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure, TimeoutFailure, type LoadedDataConverter } from '@temporalio/common';
 import {
+  readAccepted,
   readFence,
   type ActivityFailureDetails,
   type CheckTaskResult,
@@ -128,7 +129,9 @@ class HistoryReader {
     if (failed) {
       const error = await decodeFailure(this.converter, failed.failure);
       const step = this.end(failed.scheduledEventId);
-      if (step) this.stepFailed(step, readStepFailure(error));
+      const accepted = error instanceof TimeoutFailure ? readAccepted(error.lastHeartbeatDetails) : undefined;
+      if (step && accepted) this.stepDone(step, accepted);
+      else if (step) this.stepFailed(step, readStepFailure(error));
     }
     const cancelled = event.activityTaskCanceledEventAttributes;
     if (cancelled) this.end(cancelled.scheduledEventId);

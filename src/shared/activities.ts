@@ -93,6 +93,8 @@ export interface ConvertFileInput extends Parking, Checking {
   replaces?: ConversionJobInput['replaces'];
   /** Absent: the service responds once it has accepted the conversion. */
   mode?: 'sync';
+  /** A conversion of a kind that the worker knows to be quick is awaited, too. */
+  awaitsQuick?: true;
   /**
    * The run in which the job began. In another run it has been reset, also while this activity was pending: it does not
    * know what it has submitted since.
@@ -117,17 +119,21 @@ export interface TaskReport {
   warnings: Record<string, string>;
 }
 
-export type ConvertFileResult =
-  | { skipped: true }
-  | {
-      skipped: false;
-      report: TaskReport;
-      requests: number;
-      /** The service was asked for a callback. */
-      callback?: true;
-      /** The job was reset, and may have submitted before. */
-      afterReset?: true;
-    };
+export interface AcceptedSubmit {
+  skipped: false;
+  report: TaskReport;
+  requests: number;
+  /** How long after the submit the service was asked, and answered "not yet". */
+  notYetMs?: number;
+  /** It was asked, and answered something else, or nothing. */
+  checkAtOnce?: true;
+  /** The service was asked for a callback. */
+  callback?: true;
+  /** The job was reset, and may have submitted before. */
+  afterReset?: true;
+}
+
+export type ConvertFileResult = { skipped: true } | AcceptedSubmit;
 
 export interface CheckTaskInput extends Parking {
   app: string;
@@ -139,6 +145,8 @@ export interface CheckTaskInput extends Parking {
   submittedAt: number;
   /** After the submit; absent: learned from conversions of the same formats. */
   firstCheckAfterMs?: number;
+  /** As in the submit's result. */
+  notYetMs?: number;
   maxCheckIntervalMs: number;
   /** The task id came from a callback, so the service may not know it. */
   fromCallback?: true;
@@ -202,6 +210,18 @@ export interface SendingFence {
 export function readFence(details: unknown): SendingFence | undefined {
   const fence = details as Partial<SendingFence> | null | undefined;
   return fence?.phase === 'sending' ? { ...fence, phase: 'sending' } : undefined;
+}
+
+/** Heartbeat of a submit that was accepted, and awaits the end of the conversion: nothing about it is unknown. */
+export interface AwaitingHeartbeat {
+  phase: 'awaiting';
+  accepted: AcceptedSubmit;
+}
+
+/** The accepted submit in unvalidated heartbeat details; undefined when there is none. */
+export function readAccepted(details: unknown): AcceptedSubmit | undefined {
+  const heartbeat = details as Partial<AwaitingHeartbeat> | null | undefined;
+  return heartbeat?.phase === 'awaiting' ? heartbeat.accepted : undefined;
 }
 
 /** In the details of every heartbeat after a failed attempt: a deadline that passes later does not hide why. */

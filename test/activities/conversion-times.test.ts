@@ -11,21 +11,28 @@ describe('ConversionTimes', () => {
 
   it('lets the first check find most of the conversions done', () => {
     const times = new ConversionTimes();
-    for (const durationMs of [1_000, 1_000, 1_000, 8_000])
-      times.observe(pair, { notYetMs: 0, doneMs: 10_000, durationMs });
+    for (const durationSeconds of [1, 1, 1, 8]) times.observe(pair, { notYetMs: 0, doneMs: 10_000, durationSeconds });
     expect(times.firstCheckMs(pair)).toBeGreaterThan(1_000);
     expect(times.firstCheckMs(pair)).toBeLessThan(1_300);
   });
 
   it('counts the time in line at the service, which the figure of the service leaves out', () => {
     const times = new ConversionTimes();
-    times.observe(pair, { notYetMs: 30_000, doneMs: 40_000, durationMs: 1_000 });
+    times.observe(pair, { notYetMs: 30_000, doneMs: 40_000, durationSeconds: 1 });
     expect(times.firstCheckMs(pair)).toBeGreaterThanOrEqual(30_000);
+  });
+
+  it('learns of quick conversions, whose seconds a service rounds down to none, how quick they are', () => {
+    const times = new ConversionTimes();
+    for (let conversion = 0; conversion < 4; conversion += 1)
+      times.observe(pair, { notYetMs: 60, doneMs: 340, durationSeconds: 0 });
+    expect(times.firstCheckMs(pair)).toBeGreaterThan(200);
+    expect(times.firstCheckMs(pair)).toBeLessThan(340);
   });
 
   it('never takes a conversion for longer than it was seen to be', () => {
     const times = new ConversionTimes();
-    times.observe(pair, { notYetMs: 0, doneMs: 2_000, durationMs: 9_000_000 });
+    times.observe(pair, { notYetMs: 0, doneMs: 2_000, durationSeconds: 9_000 });
     expect(times.firstCheckMs(pair)).toBeLessThan(2_500);
   });
 
@@ -43,9 +50,9 @@ describe('ConversionTimes', () => {
 
   it('forgets what is long ago', () => {
     const times = new ConversionTimes();
-    times.observe(pair, { notYetMs: 0, doneMs: 60_000, durationMs: 60_000 });
+    times.observe(pair, { notYetMs: 0, doneMs: 60_000, durationSeconds: 60 });
     for (let conversion = 0; conversion < 20; conversion += 1) {
-      times.observe(pair, { notYetMs: 0, doneMs: 1_000, durationMs: 1_000 });
+      times.observe(pair, { notYetMs: 0, doneMs: 1_000, durationSeconds: 1 });
     }
     expect(times.firstCheckMs(pair)).toBeLessThan(1_300);
   });

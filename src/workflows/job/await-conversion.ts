@@ -13,6 +13,9 @@ interface Knowledge {
   fromCallback?: true;
   /** An earlier run of the job submitted the task. */
   isEarlier?: true;
+  /** As in the submit's result. */
+  notYetMs?: number | undefined;
+  checkAtOnce?: true | undefined;
 }
 
 /** The report of a finished conversion, or why there is none. */
@@ -24,9 +27,9 @@ export type Checked = { report: TaskReport; failure?: undefined } | { report?: u
  */
 export async function awaitConversion(
   { input, policies, name, activities, progress, callbacks, waits, park }: JobParts,
-  { taskId, callback, fromCallback, isEarlier }: Knowledge,
+  { taskId, callback, fromCallback, isEarlier, notYetMs, checkAtOnce }: Knowledge,
 ): Promise<Checked> {
-  const submittedAt = Date.now();
+  const submittedAt = Date.now() - (notYetMs ?? 0);
   const excusedBefore = waits.waitedMs + park.spentMs;
   const { conversionDeadlineMs, pollAfterMs, firstCheckAfterMs, maxCheckIntervalMs } = policies;
   if (callback) {
@@ -42,7 +45,8 @@ export async function awaitConversion(
     input: input.input,
     output: input.output,
     submittedAt,
-    firstCheckAfterMs: callback || isEarlier ? 0 : firstCheckAfterMs,
+    firstCheckAfterMs: callback || isEarlier || checkAtOnce ? 0 : firstCheckAfterMs,
+    notYetMs,
     maxCheckIntervalMs,
     fromCallback,
     isEarlier,

@@ -8,7 +8,7 @@ import {
 } from '../../shared/activities';
 import { defined } from '../../shared/defined';
 import { awaitConversion, awaitProof } from './await-conversion';
-import type { JobFailure } from './job-failure';
+import { acceptedBeforeLoss, type JobFailure } from './job-failure';
 import type { JobParts } from './job-parts';
 import type { SourceUpload } from './upload-source';
 
@@ -76,9 +76,9 @@ async function submitOnce(
   try {
     const accepted = await submitConversion(job, turn);
     if (accepted.skipped) return { report: 'skipped' };
-    const { report, callback = false } = accepted;
+    const { report, callback = false, notYetMs, checkAtOnce } = accepted;
     if (report.finished) return { report };
-    const checked = await awaitConversion(job, { taskId: report.taskId, callback });
+    const checked = await awaitConversion(job, { taskId: report.taskId, callback, notYetMs, checkAtOnce });
     if (checked.report) return checked;
     failure = checked.failure;
   } catch (error) {
@@ -98,7 +98,12 @@ async function submitConversion(job: JobParts, turn: SubmitTurn): Promise<Conver
   if (park.isParked) progress.step = 'submitting';
   else progress.enter('submitting');
   const options = { summary: progress.summary, deadlineMs: Math.max(turn.deadlineMs, policies.submitTimeoutMs) };
-  const accepted = await park.run((parking) => activities.convertFile(requestOf(job, turn, parking), options));
+  let accepted: ConvertFileResult;
+  try {
+    accepted = await park.run((parking) => activities.convertFile(requestOf(job, turn, parking), options));
+  } catch (error) {
+    accepted = acceptedBeforeLoss(error);
+  }
   if (!accepted.skipped) {
     if (accepted.afterReset) progress.charge.foundOpen();
     progress.charge.accepted(accepted.report.taskId);
@@ -129,7 +134,7 @@ function requestOf(
       neededBytes,
       host,
     }),
-    ...(input.mode === 'sync' && { mode: 'sync' }),
+    ...(input.mode === 'sync' ? { mode: 'sync' } : policies.firstCheckAfterMs === undefined && { awaitsQuick: true }),
     onExisting: policies.onExisting,
     ...checking,
     ...parking,

@@ -2,8 +2,10 @@ import { ActivityFailure, ApplicationFailure, TimeoutFailure, rootCause } from '
 import {
   failureCodes,
   jobReactions,
+  readAccepted,
   readFence,
   readLast,
+  type AcceptedSubmit,
   type ActivityFailureDetails,
   type JobReaction,
 } from '../../shared/activities';
@@ -41,6 +43,14 @@ export function readFailure(error: unknown, deadlineCode: string, { isSubmit = f
     requests: 0,
     ...(cause && { error: cause }),
   };
+}
+
+/** What the service has accepted from a worker that was lost while it awaited the end. @throws any other error again. */
+export function acceptedBeforeLoss(error: unknown): AcceptedSubmit {
+  const timeout = error instanceof ActivityFailure ? error.cause : undefined;
+  const accepted = timeout instanceof TimeoutFailure ? readAccepted(timeout.lastHeartbeatDetails) : undefined;
+  if (!accepted) throw error;
+  return accepted;
 }
 
 /** A lost worker or a timeout: the fence in the heartbeat tells whether a convert request may have been sent. */

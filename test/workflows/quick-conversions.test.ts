@@ -1,0 +1,92 @@
+import type { ServerResponse } from 'node:http';
+import { ConversionFailedError } from '../../src/client/conversion-handle';
+import type { ConversionPolicies } from '../../src/shared/job';
+import { startCallingBackRig } from '../support/calling-back';
+import { quickPolicies, rigOfAllTests, type ConversionRig } from '../support/conversion-worker';
+import { answerCompleted, answerError, answerJson, answerNotYet, cut } from '../support/stub-service';
+
+/** The step that submits a conversion awaits its end, too, where the worker knows that it comes at once. */
+
+const rig = rigOfAllTests();
+
+const threeSteps = ['uploadFile', 'convertFile', 'downloadFile'];
+const fourSteps = ['uploadFile', 'convertFile', 'checkTask', 'downloadFile'];
+
+async function convert(name: string, policies: ConversionPolicies = {}, by: ConversionRig = rig) {
+  const { maxCheckInterval, retryInitialInterval, retryMaximumInterval } = quickPolicies;
+  const handle = await by.client.start({
+    source: await by.source(`${name}.md`),
+    output: 'pdf',
+    destination: `${by.folder}/out/${name}.pdf`,
+    policies: { maxCheckInterval, retryInitialInterval, retryMaximumInterval, ...policies },
+  });
+  const end = await handle.result().catch((error: unknown) => error);
+  return { end, steps: await by.steps(handle.workflowId) };
+}
+
+describe('a conversion of formats that the worker knows to be quick', () => {
+  let checksBefore: number;
+  let submitsBefore: number;
+  beforeAll(async () => {
+    expect(await convert('first', { firstCheckAfter: 20 })).toMatchObject({ steps: fourSteps });
+  });
+  beforeEach(() => {
+    [checksBefore, submitsBefore] = [rig.stub.count('task/response'), rig.stub.count('convert/file')];
+  });
+  afterEach(() => {
+    expect(rig.stub.count('convert/file')).toBe(submitsBefore + 1);
+    rig.stub.asAlways('task/response');
+  });
+  const checks = () => rig.stub.count('task/response') - checksBefore;
+
+  it('takes three steps, and as many requests as in four', async () => {
+    const { end, steps } = await convert('quick');
+    expect(end).toMatchObject({ status: 'succeeded', requests: 5, vcredits: 1, durationSeconds: 1, charge: 'yes' });
+    expect([steps, checks()]).toEqual([threeSteps, 1]);
+  });
+
+  it('is asked for in a step of its own when a policy tells when', async () => {
+    expect(await convert('told', { firstCheckAfter: 50 })).toMatchObject({ steps: fourSteps });
+  });
+
+  it.each<[string, string[], (response: ServerResponse, id: string) => void]>([
+    ['"not yet"', fourSteps, answerNotYet],
+    ['a refusal', fourSteps, (response) => answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '1' })],
+    ['a failure', fourSteps, (response) => answerError(response, 500, 'INTERNAL_SERVER_ERROR')],
+    ['what nobody can read', fourSteps, (response) => answerJson(response, 200, { result: 'none' })],
+    ['a closed connection', fourSteps, cut],
+    ['nothing', fourSteps, () => undefined],
+  ])('goes on in the usual step after %s, and counts each request', async (title, expected, answer) => {
+    let asked = 0;
+    rig.stub.on('task/response', (seen, response) => {
+      asked += 1;
+      const id = String(seen.data['connector']);
+      if (asked === 1) answer(response, id);
+      else answerCompleted(response, id);
+    });
+    const { end, steps } = await convert(title.replaceAll(/\W+/g, '-'));
+    expect(end).toMatchObject({ status: 'succeeded', requests: 6, possiblyChargedTwice: false });
+    expect([steps, checks()]).toEqual([expected, 2]);
+  });
+
+  it('fails with the error of its task', async () => {
+    rig.stub.on('task/response', (seen, response) => {
+      const id = String(seen.data['connector']);
+      answerCompleted(response, id, { error: { code: 'INVALID_FILE', message: 'It is damaged.' } });
+    });
+    const { end } = await convert('failing', { maxResubmissions: 0 });
+    expect(end).toBeInstanceOf(ConversionFailedError);
+    expect(end).toMatchObject({ details: { charge: 'no' } });
+  });
+});
+
+it('a quick conversion that has asked for a callback waits for it', async () => {
+  const callingBack = await startCallingBackRig();
+  try {
+    for (const name of ['first', 'second']) {
+      expect(await convert(name, { pollAfter: 100 }, callingBack)).toMatchObject({ steps: fourSteps });
+    }
+  } finally {
+    await callingBack.close();
+  }
+});

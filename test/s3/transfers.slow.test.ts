@@ -134,52 +134,6 @@ it.each([5, 10])('a body of exactly %i MiB is whole', async (mebibytes) => {
   expect((await contentOf('a.pdf')).equals(body)).toBe(true);
 });
 
-describe('an object that is read with pauses', () => {
-  const requestHandler = { connectionTimeout: 10_000, socketTimeout: 300 };
-  const content = randomBytes(32 * 1024 * 1024);
-  const halfway = content.length / 2;
-
-  /** Its bytes, with a pause in the middle that lasts until the first connection has been cut for it. */
-  async function readPausing(inThePause: () => Promise<void>): Promise<Buffer> {
-    const client = clientOf(server.endpoint, server.accessKey, s3Secret, { requestHandler });
-    let cut: Promise<unknown> | undefined;
-    client.middlewareStack.add(
-      (next) => async (args) => {
-        const answer = await next(args);
-        const { body } = answer.response as { body: Readable };
-        cut ??= new Promise((resolve) => body.once('close', resolve));
-        return answer;
-      },
-      { step: 'deserialize', priority: 'low' },
-    );
-    const chunks: Buffer[] = [];
-    let [passed, isPaused] = [0, false];
-    for await (const chunk of createS3Files({ client }).read(uriOf('paused.md')) as AsyncIterable<Buffer>) {
-      chunks.push(chunk);
-      passed += chunk.length;
-      if (isPaused || passed < halfway) continue;
-      isPaused = true;
-      await inThePause();
-      await cut;
-    }
-    return Buffer.concat(chunks);
-  }
-
-  beforeEach(() => put('paused.md', content));
-
-  it('is whole', async () => {
-    expect((await readPausing(() => Promise.resolve())).equals(content)).toBe(true);
-  });
-
-  it('is no mixture of two contents', async () => {
-    const reading = readPausing(() => put('paused.md', randomBytes(content.length)));
-    const outcome = await reading.catch((error: unknown) => error);
-    // Before the other content is there, the connection may be cut and another one made, which brings the old one to its end.
-    if (Buffer.isBuffer(outcome)) expect(outcome.equals(content)).toBe(true);
-    else expect(outcome).toMatchObject({ code: 'SOURCE_CHANGED', retryable: true });
-  });
-});
-
 it('an object that came whole but damaged is not taken for whole', async () => {
   await put('damaged.md', large);
   const client = clientOf(server.endpoint, server.accessKey, s3Secret);

@@ -52,6 +52,7 @@ describe.each(['with', 'without'])('fileconv app ready in a namespace %s search 
       expect(await run('app', 'ready')).toMatchObject({
         code: 0,
         stdout: 'No job of app embedded is parked.\n',
+        stderr: '',
       });
     }
     const { stdout } = await run('batch', 'status', plan.name);

@@ -15,14 +15,14 @@ const slow = { name: 'slow.png', data: hugePng(1_500) };
 
 const conversionProcesses = () => processesBelow(process.pid, conversionProcess);
 
-async function signalTheOneThat(client: TestClient, connector: string, signal: NodeJS.Signals): Promise<number> {
+async function killTheOneThat(client: TestClient, connector: string): Promise<number> {
   let pid: number | undefined;
   await until('it is being converted', async () => {
     const { output } = await client.post('convert/status', { connector });
     [pid] = conversionProcesses();
     return output.status === 'pending' && pid !== undefined;
   });
-  process.kill(pid ?? 0, signal);
+  process.kill(pid ?? 0, 'SIGKILL');
   return pid ?? 0;
 }
 
@@ -36,7 +36,7 @@ describe('a conversion process that something kills', () => {
     const { client, stop } = await startTestService({ conversionConcurrency: 1 });
     for (let time = 0; time < 10; time += 1) {
       const id = await submit(client);
-      const pid = await signalTheOneThat(client, id, 'SIGKILL');
+      const pid = await killTheOneThat(client, id);
       await until('it is gone', () => !conversionProcesses().includes(pid));
       expect((await client.waitForTask(id)).result).toMatchObject({ output: { status: 'successful' }, error: {} });
     }
@@ -70,10 +70,15 @@ describe('a conversion process that something kills', () => {
 
 describe('a conversion that does not end in time', () => {
   it('is tried once more, and converted if it was the machine that was slow', async () => {
-    const { client, stop } = await startTestService({ conversionConcurrency: 1, conversionTimeoutMs: 10_000 });
-    const id = await submit(client);
-    await signalTheOneThat(client, id, 'SIGSTOP');
+    const limits = { conversionConcurrency: 1, conversionTimeoutMs: 10_000 };
+    const { client, logged, stop } = await startTestService(limits);
+    const small = { name: 'small.png', data: hugePng(10) };
+    await client.convert(small, 'avif');
+    // The next conversion is given to the process of the first one.
+    for (const pid of conversionProcesses()) process.kill(pid, 'SIGSTOP');
+    const id = await submit(client, small);
     expect((await client.waitForTask(id)).result).toMatchObject({ output: { status: 'successful' }, error: {} });
+    expect(logged.join()).toContain('(timedOut) and is tried again alone');
     await stop();
   });
 });

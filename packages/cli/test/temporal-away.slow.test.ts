@@ -1,5 +1,8 @@
+import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import path from 'node:path';
+import { testTemporalAddress } from '../../../test/support/temporal';
 import { fileconv, newFolder, removeFolders, type Ended } from './fileconv';
 import { needsTemporal } from './lines-of-commands';
 
@@ -22,6 +25,39 @@ it('a command that can not reach Temporal ends with 1, one of batch with 3, and 
   });
   const reason = `error: Temporal can't be reached at ${address}`;
   expect(told).toEqual(needsTemporal.map(([line, code]) => [line, code, line === 'doctor' ? line : reason]));
+});
+
+it('one that is there and too busy to answer at first is waited for', async () => {
+  const { port, hostname } = new URL(`http://${testTemporalAddress()}`);
+  const sockets = new Set<Socket>();
+  // Silent until the command asks whether anybody listens, which it does by the beginning of a TLS handshake.
+  let isAsked = false;
+  const server = createServer((socket) => {
+    sockets.add(socket.on('error', () => undefined));
+    socket.once('data', (first: Buffer) => {
+      socket.pause();
+      if (first[0] === 0x16) {
+        socket.destroy();
+        isAsked = true;
+        server.emit('asked');
+        return;
+      }
+      const pass = () => {
+        const temporal = connect(Number(port), hostname, () => temporal.write(first)).on('error', () => undefined);
+        sockets.add(temporal);
+        socket.pipe(temporal).pipe(socket);
+      };
+      if (isAsked) pass();
+      else server.once('asked', pass);
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const env = { TEMPORAL_ADDRESS: `127.0.0.1:${(server.address() as AddressInfo).port}` };
+  const ended = await fileconv(['job', 'list'], { cwd: await newFolder(), env });
+  for (const socket of sockets) socket.destroy();
+  server.close();
+  expect(ended).toMatchObject({ code: 0 });
+  expect(isAsked).toBe(true);
 });
 
 it.each(['worker', 'callbacks'])(

@@ -93,8 +93,8 @@ export async function findTemporal(
 }
 
 const connectTimeoutMs = 5_000;
-/** Whatever keeps this machine busy: a stack whose process runs is there. */
-const ownConnectTimeoutMs = 20_000;
+/** Of one that is there, such as a stack whose process runs: whatever keeps the machine busy will pass. */
+const busyConnectTimeoutMs = 20_000;
 
 /**
  * Connects to a Temporal.
@@ -109,11 +109,19 @@ export async function connect(
   const dataConverter = await openDataConverter(context);
   // gRPC would take the proxy for HTTPS for itself; `grpc_proxy` asks for one.
   const channelArgs = context.env['grpc_proxy'] ? {} : { 'grpc.enable_http_proxy': 0 };
-  const connectTimeout = stack && isAlive(stack.pid) ? ownConnectTimeoutMs : connectTimeoutMs;
-  const retries = { channelArgs, connectTimeout, interceptors: retriesThatEndQuietly() };
-  const connection = await Connection.connect({ ...target.connection, ...retries }).catch(async (error: unknown) => {
-    throw await unreachable(context, target, stack, error);
-  });
+  const options = { ...target.connection, channelArgs, interceptors: retriesThatEndQuietly() };
+  const isThere = stack !== undefined && isAlive(stack.pid);
+  const connection = await Connection.connect({
+    ...options,
+    connectTimeout: isThere ? busyConnectTimeoutMs : connectTimeoutMs,
+  })
+    .catch(async (error: unknown) => {
+      if (isThere || options.tls || (await spokenAt(options.address)) !== 'plain') throw error;
+      return Connection.connect({ ...options, connectTimeout: busyConnectTimeoutMs });
+    })
+    .catch(async (error: unknown) => {
+      throw await unreachable(context, target, stack, error);
+    });
   const client = new Client({ connection, namespace: target.namespace, dataConverter });
   const running = new Set<AbortController>();
   return {

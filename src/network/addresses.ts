@@ -48,8 +48,9 @@ export function reachOf(address: string): Reach {
     const reach = reachOf(mapped);
     return reach === 'public' ? 'special' : reach;
   }
-  if (isIP(address) === 0 || isIn(clouds, address)) return 'special';
+  if (isIP(address) === 0) return 'special';
   if (isIn(loopback, address)) return 'loopback';
+  if (isIn(clouds, address)) return 'special';
   if (isIn(privateNetworks, address)) return 'private';
   const isRouted = isIP(address) === 4 || isIn(globalUnicast, address);
   return isRouted && !isIn(special, address) ? 'public' : 'special';

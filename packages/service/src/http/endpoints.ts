@@ -134,7 +134,7 @@ async function downloadUrl(request: Asked<'dependentTask'>, context: ServiceCont
     name: fileName ?? connector,
     size: fileSize ?? 0,
     expires_at: formatTime(expiresAt ?? now),
-    url: `${origin}/${inVersion(endpoints.downloadUrlGet, versionOf(endpoint))}`,
+    url: `${origin()}/${inVersion(endpoints.downloadUrlGet, versionOf(endpoint))}`,
   };
   const file = { connector: converted.id, fileName, fileSize, fileSha256, expiresAt };
   const times = { createdAt: now, startedAt: now, completedAt: now };

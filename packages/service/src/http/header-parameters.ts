@@ -22,7 +22,8 @@ export function fileNameIn(disposition: string): string | undefined {
 
 /** `UTF-8''Gr%C3%B6%C3%9Fe.md` (RFC 5987); undefined for what is none. */
 function extendedValue(value = ''): string | undefined {
-  const [, charset = '', encoded = ''] = /^([\w-]+)'[^']*'(.*)$/s.exec(value) ?? [];
+  const [, charset, encoded = ''] = /^([\w-]+)'[^']*'(.*)$/s.exec(value) ?? [];
+  if (charset === undefined) return undefined;
   return decodeBytes(
     charset,
     encoded.replace(/%([0-9a-f]{2})/gi, (_all, hex: string) => String.fromCharCode(parseInt(hex, 16))),

@@ -41,7 +41,7 @@ export interface Caller {
   readonly refusal: TaskError | undefined;
   readonly endpoint: string;
   /** Of the service, as the caller knows it: `http://127.0.0.1:8465`. */
-  readonly origin: string;
+  readonly origin: () => string;
 }
 
 /** A request whose field `data` is checked and whose app is known. */
@@ -75,7 +75,7 @@ export class RefusedTask extends TaskError {
 }
 
 export function callerOf(request: FastifyRequest, endpoint: string, admission: Admission): Caller {
-  return { ...admission.knownApp(request), endpoint, origin: originOf(request) };
+  return { ...admission.knownApp(request), endpoint, origin: () => originOf(request) };
 }
 
 function originOf({ protocol, host, socket }: FastifyRequest): string {

@@ -122,11 +122,13 @@ export class ConversionTimes {
 }
 
 /**
- * The end lies between the last "not yet" and "completed"; the service's own figure, in whole seconds and without the
- * time in its queue, may narrow it down. Without one, a late check makes the next first check a little earlier.
+ * The end lies between the last "not yet" and "completed"; the service's own figure, in whole seconds, however rounded,
+ * narrows it down unless the conversion was in its queue. Without one, a late check makes the next first check a little earlier.
  */
 function estimate({ notYetMs, doneMs, durationSeconds }: ObservedTime): number {
   if (notYetMs === 0) return durationSeconds === undefined ? doneMs * 0.8 : Math.min(durationSeconds * 1_000, doneMs);
-  const toldMs = (durationSeconds ?? 0) * 1_000;
-  return toldMs > notYetMs ? Math.min(toldMs, doneMs) : (notYetMs + doneMs) / 2;
+  const toldMs = durationSeconds === undefined ? NaN : durationSeconds * 1_000;
+  const latestMs = toldMs + 1_000 > notYetMs ? Math.min(toldMs + 1_000, doneMs) : doneMs;
+  const earliestMs = toldMs - 1_000 < latestMs ? Math.max(toldMs - 1_000, notYetMs) : notYetMs;
+  return (earliestMs + latestMs) / 2;
 }

@@ -30,6 +30,13 @@ describe('ConversionTimes', () => {
     expect(times.firstCheckMs(pair)).toBeLessThan(340);
   });
 
+  it('takes a figure in whole seconds for what it may stand for, when the answer before the last came just before the end', () => {
+    const times = new ConversionTimes();
+    times.observe(pair, { notYetMs: 2_000, doneMs: 8_200, durationSeconds: 2 });
+    expect(times.firstCheckMs(pair)).toBeGreaterThan(2_400);
+    expect(times.firstCheckMs(pair)).toBeLessThan(3_200);
+  });
+
   it('never takes a conversion for longer than it was seen to be', () => {
     const times = new ConversionTimes();
     times.observe(pair, { notYetMs: 0, doneMs: 2_000, durationSeconds: 9_000 });

@@ -43,7 +43,7 @@ interface PoolOptions {
 export class ConversionPool {
   readonly #options: PoolOptions;
   readonly #all = new Set<ConversionProcess>();
-  /** The one that worked last is taken first, so that the others can time out. */
+  /** In the order in which they worked. */
   readonly #idle: { process: ConversionProcess; timer: NodeJS.Timeout }[] = [];
   #closed = false;
 
@@ -61,7 +61,7 @@ export class ConversionPool {
     if (this.#closed) return { status: 'interrupted' };
     let process: ConversionProcess;
     try {
-      process = this.#take();
+      process = this.#take(request.route.engine);
     } catch (error) {
       return { worn: true, ...brokenBy(error) };
     }
@@ -83,8 +83,19 @@ export class ConversionPool {
     return this.#closed;
   }
 
-  #take(): ConversionProcess {
-    for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) {
+  /**
+   * One that has loaded the engine, which takes seconds for some; of several the one that has loaded the fewest others, and of those the
+   * one that worked last, so that the others can time out.
+   */
+  #take(engine: string): ConversionProcess {
+    const cost = ({ loaded }: ConversionProcess) => (loaded.has(engine) ? loaded.size : Infinity);
+    while (this.#idle.length > 0) {
+      const least = Math.min(...this.#idle.map(({ process }) => cost(process)));
+      const [idle] = this.#idle.splice(
+        this.#idle.findLastIndex(({ process }) => cost(process) === least),
+        1,
+      );
+      if (idle === undefined) break;
       clearTimeout(idle.timer);
       if (!idle.process.hasEnded) return idle.process;
       void this.#end(idle.process);
@@ -209,6 +220,8 @@ class ConversionProcess {
   readonly #seenAs: string;
   readonly #child: ChildProcess;
   readonly #exited: Promise<void>;
+  /** Names of the engines that it has converted with. */
+  readonly loaded = new Set<string>();
   #settle: ((ending: ProcessEnding) => void) | undefined;
   /** Set as soon as the process must not be used again. */
   #ended: Exclude<ProcessEnding, { by: 'answer' }> | undefined;
@@ -272,6 +285,7 @@ class ConversionProcess {
 
   /** Converts one file. When this resolves, the process does nothing more: it has answered, or it is dead. */
   async convert(request: EngineRequest): Promise<ProcessEnding> {
+    this.loaded.add(request.route.engine);
     const folder = path.join(this.#folder, 'conversion');
     const input = `input.${request.inputFormat.split('-', 1)[0] ?? ''}`;
     const seenAs = path.join(this.#seenAs, 'conversion');

@@ -1,0 +1,55 @@
+import { mkdtempSync, readdirSync, rmSync, watch, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { ConversionPool } from '../../src/engines/conversion-pool';
+import { FormatCatalog, requireFormat, requireRoute } from '../../src/engines/formats';
+
+const contents = {
+  md: '# Heading\n',
+  svg: '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>',
+};
+
+it('a conversion goes to a process that has loaded its engine, and of several to the one that has loaded the fewest', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'pool-'));
+  const inFolder = (name: string) => path.join(folder, name);
+  const conversions = inFolder('conversions');
+  const pool = new ConversionPool({ maxMemoryBytes: 2 ** 31, maxWrittenBytes: 2 ** 31, folder: conversions });
+  const catalog = new FormatCatalog();
+  let results = 0;
+  const convert = async (from: 'md' | 'svg', to: string) => {
+    const input = requireFormat(catalog, from, 'input');
+    const output = requireFormat(catalog, to, 'output');
+    results += 1;
+    const outcome = await pool.convert({
+      route: requireRoute(catalog, input, output),
+      ...{ inputPath: inFolder(`a.${from}`), outputPath: inFolder(`${results}.${to}`), title: 'a' },
+      ...{ inputFormat: input.name, outputFormat: output.name, parameters: {}, timeoutMs: 100_000 },
+    });
+    expect(outcome).toMatchObject({ status: 'successful', worn: false });
+  };
+  /** The folders in which it was converted. */
+  const where = async (from: 'md' | 'svg', to: string) => {
+    const seen = new Set<string>();
+    const watchers = readdirSync(conversions).map((name) =>
+      watch(path.join(conversions, name), (_event, file) => {
+        if (file === 'conversion') seen.add(name);
+      }),
+    );
+    await convert(from, to);
+    for (const watcher of watchers) watcher.close();
+    return [...seen];
+  };
+  try {
+    for (const [name, content] of Object.entries(contents)) writeFileSync(inFolder(`a.${name}`), content);
+    await convert('md', 'html');
+    const [documents] = readdirSync(conversions);
+    await Promise.all([convert('svg', 'png'), convert('svg', 'png')]);
+    const pictures = readdirSync(conversions).find((name) => name !== documents);
+    expect(await where('svg', 'png')).toEqual([pictures]);
+    expect(await where('md', 'html')).toEqual([documents]);
+    expect(await where('svg', 'png')).toEqual([pictures]);
+  } finally {
+    await pool.close();
+    rmSync(folder, { recursive: true });
+  }
+});

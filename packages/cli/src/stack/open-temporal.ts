@@ -107,21 +107,7 @@ export async function connect(
   { taskQueue, stack }: { taskQueue: string; stack?: StackRecord | undefined },
 ): Promise<StackInUse> {
   const dataConverter = await openDataConverter(context);
-  // gRPC would take the proxy for HTTPS for itself; `grpc_proxy` asks for one.
-  const channelArgs = context.env['grpc_proxy'] ? {} : { 'grpc.enable_http_proxy': 0 };
-  const options = { ...target.connection, channelArgs, interceptors: retriesThatEndQuietly() };
-  const isThere = stack !== undefined && isAlive(stack.pid);
-  const connection = await Connection.connect({
-    ...options,
-    connectTimeout: isThere ? busyConnectTimeoutMs : connectTimeoutMs,
-  })
-    .catch(async (error: unknown) => {
-      if (isThere || options.tls || (await spokenAt(options.address)) !== 'plain') throw error;
-      return Connection.connect({ ...options, connectTimeout: busyConnectTimeoutMs });
-    })
-    .catch(async (error: unknown) => {
-      throw await unreachable(context, target, stack, error);
-    });
+  const connection = await openConnection(context, target, stack);
   const client = new Client({ connection, namespace: target.namespace, dataConverter });
   const running = new Set<AbortController>();
   return {
@@ -153,27 +139,60 @@ export async function connect(
   };
 }
 
+/** What listens and has not answered gets the longer time, too: it is told, as that is a long time to see nothing. */
+async function openConnection(
+  context: CommandContext,
+  target: TemporalTarget,
+  stack: StackRecord | undefined,
+): Promise<Connection> {
+  const { address, tls } = target.connection;
+  const open = (connectTimeout: number) =>
+    Connection.connect({
+      ...target.connection,
+      // gRPC would take the proxy for HTTPS for itself; `grpc_proxy` asks for one.
+      channelArgs: context.env['grpc_proxy'] ? {} : { 'grpc.enable_http_proxy': 0 },
+      interceptors: retriesThatEndQuietly(),
+      connectTimeout,
+    });
+  const isThere = stack !== undefined && isAlive(stack.pid);
+  let error: unknown;
+  try {
+    return await open(isThere ? busyConnectTimeoutMs : connectTimeoutMs);
+  } catch (first) {
+    error = first;
+  }
+  const spoken = await spokenAt(address);
+  if (!isThere && !tls && spoken === 'plain') {
+    const waitsFor = `waits for it up to ${busyConnectTimeoutMs / 1_000} s more.`;
+    context.output.warn(`What listens at ${address} has not answered as Temporal so far; ${waitsFor}`);
+    try {
+      return await open(busyConnectTimeoutMs);
+    } catch (second) {
+      error = second;
+    }
+  }
+  throw unreachable(context, target, { stack, spoken, error });
+}
+
 export function isTemporalCloud(address: string): boolean {
   return /\.(tmprl\.cloud|api\.temporal\.io)(:\d+)?$/.test(address);
 }
 
-async function unreachable(
+function unreachable(
   { config }: CommandContext,
   { connection, isNamed }: TemporalTarget,
-  stack: StackRecord | undefined,
-  error: unknown,
-): Promise<CommandError> {
+  { stack, spoken, error }: { stack: StackRecord | undefined; spoken: Spoken | undefined; error: unknown },
+): CommandError {
   const message = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
   const reason = message.includes('deadline') ? '' : ` (${message})`;
   const where = `Temporal can't be reached at ${connection.address}${reason}.`;
   const told = (whatToDo: string) =>
     new CommandError('TEMPORAL_UNREACHABLE', [`${where} ${whatToDo}`], { cause: error });
   if (isNamed) {
-    const speaks = await spokenAt(connection.address);
-    if (speaks === 'tls' && !connection.tls) {
+    if (spoken === 'tls' && !connection.tls) {
       return told('TLS is spoken there: set TEMPORAL_TLS=true, or tls in the profile of Temporal.');
     }
-    if (speaks === 'plain' && connection.tls) {
+    if (spoken === 'plain' && connection.tls) {
       return told(
         'No TLS is spoken there: unset TEMPORAL_TLS and TEMPORAL_API_KEY, or turn tls off in the profile of Temporal.',
       );
@@ -190,8 +209,10 @@ async function unreachable(
   );
 }
 
+type Spoken = 'tls' | 'plain';
+
 /** Whether what listens there speaks TLS; undefined: nothing answers. Nothing is sent but the beginning of a handshake. */
-async function spokenAt(address: string): Promise<'tls' | 'plain' | undefined> {
+async function spokenAt(address: string): Promise<Spoken | undefined> {
   const url = `tcp://${address}`;
   if (!URL.canParse(url)) return undefined;
   const { hostname, port } = new URL(url);
@@ -204,11 +225,11 @@ async function spokenAt(address: string): Promise<'tls' | 'plain' | undefined> {
       port: Number(port),
       rejectUnauthorized: false,
     });
-    const settle = (answer: 'tls' | 'plain' | undefined) => {
+    const settle = (answer?: Spoken) => {
       socket.destroy();
       resolve(answer);
     };
-    socket.setTimeout(probeTimeoutMs, () => settle(undefined));
+    socket.setTimeout(probeTimeoutMs, () => settle());
     socket.once('secureConnect', () => settle('tls'));
     socket.once('connect', () => (isThere = true));
     // An alert is TLS, too.

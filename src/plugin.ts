@@ -16,6 +16,7 @@ import { ConversionTimes } from './activities/pauses';
 import { RefusalWatch } from './activities/refusal-watch';
 import { WorkerMetrics } from './activities/worker-metrics';
 import { parseCallbackKeys, checkBaseUrl, createCallbackUrl } from './callbacks/callback-url';
+import type { CallbackReceiver } from './callbacks/receiver';
 import { openConversionApi } from './http/client';
 import type { ApiTimeouts, ConversionApi, RateMemory } from './http/conversion-api';
 import { createRateMemory } from './http/rate-limit/rate-memory';
@@ -54,6 +55,8 @@ export interface CallbackSettings {
    * with a `callbackBaseUrl` request callbacks.
    */
   publicBaseUrl?: string;
+  /** The receiver, where this process runs it: the callback of a quick conversion then costs its job no signal. */
+  receiver?: Pick<CallbackReceiver, 'comes'>;
 }
 
 export interface FileConversionPluginOptions {
@@ -122,7 +125,7 @@ export class FileConversionPlugin extends SimplePlugin {
     this.settings = options;
     for (const [app, profile] of Object.entries(options.apps)) checkProfile(app, profile);
     this.tokens = new Map(Object.entries(options.apps).map(([app, profile]) => [app, tokenOf(app, profile)]));
-    const { key } = options.callbacks ?? {};
+    const { key, receiver } = options.callbacks ?? {};
     this.callbackKey = typeof key === 'string' ? parseCallbackKeys(key).current : key;
     this.callbackBaseUrls = callbackBaseUrls(options);
     this.nexusApps = nexusApps(options);
@@ -143,6 +146,7 @@ export class FileConversionPlugin extends SimplePlugin {
       times: new ConversionTimes(),
       waits: new WaitSlots(() => waitSlotsOf(this.fewestSlots)),
       callbackUrl: (app, submission) => this.callbackUrl(app, submission),
+      callbackComes: receiver && ((submission, ms, signal) => receiver.comes(submission, ms, signal)),
       notify: options.notify,
       appNotices: new AppNotices(options.notify),
     });

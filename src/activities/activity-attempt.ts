@@ -38,6 +38,8 @@ export interface ActivityDependencies {
   waits: WaitSlots;
   /** Callback URL for a submit of this app; undefined: no callback, the job polls. */
   callbackUrl?: ((app: string, submission: CallbackSubmission) => string | undefined) | undefined;
+  /** Waits at most so long for the callback of a submit; undefined: another process receives it. */
+  callbackComes?: ((submission: CallbackSubmission, ms: number, signal: AbortSignal) => Promise<boolean>) | undefined;
   /** Default: nobody is told of anything. */
   notify?: NotifySettings | undefined;
   /** Shared by all activities of a worker. Default: nobody is told what becomes of its apps. */

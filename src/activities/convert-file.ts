@@ -37,23 +37,27 @@ const quickAnswerMs = 1_500;
  *                          sending --accepted, and quick---> awaiting, with the task
  */
 export function createConvertFile(dependencies: ActivityDependencies) {
-  const { api, files, checks, refusals, times, callbackUrl } = dependencies;
+  const { api, files, checks, refusals, times, callbackUrl, callbackComes } = dependencies;
 
   /**
    * Awaits the end of a conversion of a kind that is known to be quick, which saves the job a step and costs no request.
    * The step for slow ones does whatever fails here: with the record, the task is known even if this worker is lost.
+   * No signal tells that step of a callback that came here, so it waits for none.
    */
   async function awaitQuick(
     accepted: AcceptedSubmit,
     input: ConvertFileInput,
     { heartbeat, turn, signal: ended, ageMs, failure }: ActivityAttempt,
+    isCalled: (withinMs: number) => Promise<boolean>,
   ): Promise<AcceptedSubmit> {
     const kind = kindOf(input);
     const learnedMs = times.firstCheckMs(kind) ?? Infinity;
     if (learnedMs > quickMs || ageMs() > longAgeMs) return accepted;
     const { taskId } = accepted.report;
     const submittedMs = ageMs();
+    const known = { ...accepted, checkAtOnce: true as const };
     let asked = 0;
+    let called = false;
     const beforeSend = () => {
       asked += 1;
       return Promise.resolve();
@@ -61,11 +65,11 @@ export function createConvertFile(dependencies: ActivityDependencies) {
     try {
       // No beat has been sent so far, and none may overtake the record.
       heartbeat.stop();
-      await heartbeat.record({ phase: 'awaiting', accepted } satisfies AwaitingHeartbeat);
+      await heartbeat.record({ phase: 'awaiting', accepted: known } satisfies AwaitingHeartbeat);
       const { random } = Math;
       const pauseMs = firstCheckDelayMs({ toldMs: undefined, learnedMs, maxMs: quickMs, random });
-      const signal = AbortSignal.any([ended, AbortSignal.timeout(pauseMs + quickAnswerMs)]);
-      await sleep(Math.max(pauseMs - (ageMs() - submittedMs), 0), undefined, { signal });
+      called = await isCalled(Math.max(pauseMs - (ageMs() - submittedMs), 0));
+      const signal = AbortSignal.any([ended, AbortSignal.timeout(quickAnswerMs)]);
       const snapshot = await api(input.app).taskResponse({
         connector: taskId,
         signal,
@@ -73,15 +77,16 @@ export function createConvertFile(dependencies: ActivityDependencies) {
       });
       const report = reportTask(snapshot, taskId, failure);
       const doneMs = Math.round(ageMs() - submittedMs);
-      if (report.finished) times.observe(kind, { notYetMs: 0, doneMs, durationSeconds: report.durationSeconds });
-      const known = report.finished
-        ? { report }
-        : snapshot.error
-          ? { checkAtOnce: true as const }
-          : { notYetMs: doneMs };
-      return { ...accepted, requests: accepted.requests + asked, ...known };
+      const requests = accepted.requests + asked;
+      if (report.finished) {
+        const durationSeconds = report.durationSeconds ?? (called ? doneMs / 1_000 : undefined);
+        times.observe(kind, { notYetMs: 0, doneMs, durationSeconds });
+        return { ...accepted, report, requests };
+      }
+      if (snapshot.error) return { ...known, requests };
+      return { ...(called ? known : accepted), requests, notYetMs: doneMs };
     } catch {
-      return { ...accepted, requests: accepted.requests + asked, ...(asked > 0 && { checkAtOnce: true }) };
+      return { ...(called || asked > 0 ? known : accepted), requests: accepted.requests + asked };
     }
   }
 
@@ -105,8 +110,8 @@ export function createConvertFile(dependencies: ActivityDependencies) {
       failure.afterReset = input.originalRunId !== run?.runId && input.originalRunId !== undefined;
       const service = api(input.app);
       const { nonce } = input;
-      const isCallable = run !== undefined && nonce !== undefined;
-      const callback = isCallable ? callbackUrl?.(input.app, { workflowId: run.workflowId, nonce }) : undefined;
+      const submission = run && nonce !== undefined ? { workflowId: run.workflowId, nonce } : undefined;
+      const callback = submission && callbackUrl?.(input.app, submission);
       failure.callback = callback !== undefined;
       const marks = {
         ...(failure.callback && { callback: true as const }),
@@ -164,8 +169,14 @@ export function createConvertFile(dependencies: ActivityDependencies) {
       if (taskId === undefined && snapshot.error === undefined) throw nameless();
       if (taskId !== undefined) failure.taskId = taskId;
       const submit = accepted(reportTask(snapshot, taskId ?? '', failure));
-      const isAwaited = input.awaitsQuick === true && !failure.callback && !input.parked && !submit.report.finished;
-      return isAwaited && snapshot.error === undefined ? awaitQuick(submit, input, attempt) : submit;
+      const isAwaited = input.awaitsQuick === true && !input.parked && !submit.report.finished;
+      if (!isAwaited || snapshot.error) return submit;
+      const { signal } = attempt;
+      return awaitQuick(submit, input, attempt, (withinMs) =>
+        callbackComes && submission && callback !== undefined
+          ? callbackComes(submission, withinMs, signal)
+          : sleep(withinMs, false, { signal }),
+      );
     });
 }
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { z } from 'zod';
@@ -40,6 +41,11 @@ export interface CallbackReceiverOptions {
 export interface CallbackReceiver {
   /** Listening address, without the path prefix. */
   readonly url: string;
+  /**
+   * Waits at most `ms` for the callback of a submit, which may have come in the last seconds; false: none came. One that
+   * ends the wait sends no signal: whoever waits asks the service itself. Rejects when `signal` is aborted.
+   */
+  comes(submission: CallbackSubmission, ms: number, signal: AbortSignal): Promise<boolean>;
   /** Finishes the callbacks in progress; new ones are refused. */
   close(): Promise<void>;
 }
@@ -54,7 +60,7 @@ const quietBetweenComplaintsMs = 10_000;
  *
  * | Answer | When |
  * |---|---|
- * | 204 | Temporal has accepted the signal, or the job is over or unknown |
+ * | 204 | Temporal has accepted the signal, or the job is over or unknown, or its submit waits here |
  * | 401 | the URL is not one that we signed |
  * | 404, 405 | another path, another method |
  * | 408, 413 | the request does not arrive in time, or is larger than 1 MiB |
@@ -66,7 +72,7 @@ const quietBetweenComplaintsMs = 10_000;
 export async function startCallbackReceiver(options: CallbackReceiverOptions): Promise<CallbackReceiver> {
   const { keys, maxInFlight = 500, requestTimeoutMs = 10_000, log = () => undefined } = options;
   const { metrics } = options;
-  const signalOnce = createSignalOnce(metrics ? counted(options.signalJob, metrics) : options.signalJob);
+  const arrivals = new Arrivals(metrics ? counted(options.signalJob, metrics) : options.signalJob);
   const prefix = (options.pathPrefix ?? '').replace(/\/+$/, '');
   const complain = rarely(log);
   let inFlight = 0;
@@ -124,7 +130,7 @@ export async function startCallbackReceiver(options: CallbackReceiverOptions): P
     const body = await readBody(request);
     if (!body) return 413;
     try {
-      await signalOnce(submission, readTaskHint(body));
+      await arrivals.take(submission, readTaskHint(body));
     } catch (error) {
       complain(`Temporal did not accept a callback's signal (${nameOf(error)}); answered with 503.`);
       return 503;
@@ -153,6 +159,7 @@ export async function startCallbackReceiver(options: CallbackReceiverOptions): P
   await once(server, 'listening');
   return {
     url: serverUrl(server.address() as AddressInfo),
+    comes: (submission, ms, signal) => arrivals.comes(submission, ms, signal),
     async close() {
       closing = true;
       const closed = once(server, 'close');
@@ -264,27 +271,55 @@ const maxRemembered = 10_000;
  * Deduplicates the callbacks of a submit that arrive within seconds, so that a thousand of them add one event to the
  * job's history. A callback that names a task does not duplicate one that names none.
  */
-function createSignalOnce(signalJob: SignalJob) {
-  const recent = new Map<string, { at: number; outcome: Outcome }>();
+class Arrivals {
+  private readonly recent = new Map<string, { at: number; outcome: Outcome }>();
+  private readonly awaited = new Map<string, AbortController>();
 
-  function forgetOld(): void {
-    for (const [key, { at }] of recent) {
-      if (recent.size <= maxRemembered && Date.now() - at < rememberedForMs) return;
-      recent.delete(key);
+  constructor(private readonly signalJob: SignalJob) {}
+
+  take(submission: CallbackSubmission, taskId: string | undefined): Outcome {
+    this.forgetOld();
+    const submit = keyOf(submission);
+    const awaited = this.awaited.get(submit);
+    awaited?.abort();
+    const key = `${taskId === undefined ? 'plain' : 'hint'} ${submit}`;
+    const known = this.recent.get(key);
+    if (known) return known.outcome;
+    const { workflowId, nonce } = submission;
+    const at = Date.now();
+    const arrival: CallbackArrival = { nonce, arrivedAt: at, ...(taskId !== undefined && { taskId }) };
+    const outcome = awaited ? Promise.resolve('accepted' as const) : this.signalJob(workflowId, arrival);
+    this.recent.set(key, { at, outcome });
+    // After a failure, the next callback must signal again.
+    outcome.catch(() => this.recent.delete(key));
+    return outcome;
+  }
+
+  /** As the receiver's. */
+  async comes(submission: CallbackSubmission, ms: number, signal: AbortSignal): Promise<boolean> {
+    const submit = keyOf(submission);
+    if (this.recent.has(`plain ${submit}`) || this.recent.has(`hint ${submit}`)) return true;
+    const call = new AbortController();
+    this.awaited.set(submit, call);
+    try {
+      await sleep(ms, undefined, { signal: AbortSignal.any([signal, call.signal]) });
+      return false;
+    } catch (error) {
+      if (!call.signal.aborted) throw error;
+      return true;
+    } finally {
+      this.awaited.delete(submit);
     }
   }
 
-  return ({ workflowId, nonce }: CallbackSubmission, taskId: string | undefined): Outcome => {
-    forgetOld();
-    const key = `${taskId === undefined ? 'plain' : 'hint'} ${nonce} ${workflowId}`;
-    const known = recent.get(key);
-    if (known) return known.outcome;
-    const at = Date.now();
-    const arrival: CallbackArrival = { nonce, arrivedAt: at, ...(taskId !== undefined && { taskId }) };
-    const outcome = signalJob(workflowId, arrival);
-    recent.set(key, { at, outcome });
-    // After a failure, the next callback must signal again.
-    outcome.catch(() => recent.delete(key));
-    return outcome;
-  };
+  private forgetOld(): void {
+    for (const [key, { at }] of this.recent) {
+      if (this.recent.size <= maxRemembered && Date.now() - at < rememberedForMs) return;
+      this.recent.delete(key);
+    }
+  }
+}
+
+function keyOf({ workflowId, nonce }: CallbackSubmission): string {
+  return `${nonce} ${workflowId}`;
 }

@@ -125,7 +125,7 @@ export interface AcceptedSubmit {
   requests: number;
   /** How long after the submit the service was asked, and answered "not yet". */
   notYetMs?: number;
-  /** It was asked, and answered something else, or nothing. */
+  /** It was asked, and answered something else, or nothing; or its callback has come, or may have been lost with a worker. */
   checkAtOnce?: true;
   /** The service was asked for a callback. */
   callback?: true;

@@ -88,6 +88,40 @@ describe('the callback receiver', () => {
     expect(await post(newUrl())).toBe(204);
   });
 
+  describe('when the submit waits in the same process', () => {
+    const comes = (nonce: string, ms: number, signal = new AbortController().signal) =>
+      receiver.comes({ workflowId, nonce }, ms, signal);
+
+    it('ends its wait, and signals nobody', async () => {
+      await start();
+      const nonce = randomUUID();
+      const waiting = comes(nonce, 60_000);
+      expect(await post(newUrl({ nonce }))).toBe(204);
+      expect(await waiting).toBe(true);
+      expect(signals).toEqual([]);
+    });
+
+    it('has it not wait for a callback that has just come, and was signalled', async () => {
+      await start();
+      const nonce = randomUUID();
+      await post(newUrl({ nonce }), JSON.stringify({ entity: { id: taskId } }));
+      expect(await comes(nonce, 60_000)).toBe(true);
+      expect(signals).toHaveLength(1);
+    });
+
+    it('signals what comes for other submits, and after the wait', async () => {
+      await start();
+      const nonce = randomUUID();
+      const waiting = comes(nonce, 300);
+      await post(newUrl());
+      expect(await waiting).toBe(false);
+      await post(newUrl({ nonce }));
+      const aborted = comes(randomUUID(), 60_000, AbortSignal.abort(new Error('the worker ends')));
+      await expect(aborted).rejects.toThrow();
+      expect(signals).toHaveLength(2);
+    });
+  });
+
   describe('passes on a task id', () => {
     const taken: [string, unknown][] = [
       ['at entity.id', { entity: { id: taskId } }],

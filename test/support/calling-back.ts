@@ -15,14 +15,18 @@ export interface CallingBackRig extends ConversionRig {
 /** `workerKey`: what the worker has in place of the receiver's key. */
 export async function startCallingBackRig({
   workerKey = callbackKeyText,
+  isHere = false,
   ...options
-}: Parameters<typeof startRig>[0] & { workerKey?: string } = {}): Promise<CallingBackRig> {
+}: Parameters<typeof startRig>[0] & { workerKey?: string; isHere?: boolean } = {}): Promise<CallingBackRig> {
   const temporal = await testClient();
   const receiver = await startCallbackReceiver({
     keys: parseCallbackKeys(callbackKeyText),
     signalJob: createSignalJob(temporal),
   });
-  const rig = await startRig({ ...options, callbacks: { key: workerKey, publicBaseUrl: receiver.url } });
+  const rig = await startRig({
+    ...options,
+    callbacks: { key: workerKey, publicBaseUrl: receiver.url, ...(isHere && { receiver }) },
+  });
   return {
     ...rig,
     receiver,

@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { ConversionFailedError } from '../../src/client/conversion-handle';
-import type { ConversionPolicies } from '../../src/shared/job';
-import { startCallingBackRig } from '../support/calling-back';
+import type { ConversionJobResult, ConversionPolicies } from '../../src/shared/job';
+import { keepTasks, startCallingBackRig, type CallingBackRig, type StubTask } from '../support/calling-back';
 import { quickPolicies, rigOfAllTests, type ConversionRig } from '../support/conversion-worker';
 import { answerCompleted, answerError, answerJson, answerNotYet, cut } from '../support/stub-service';
+import { until } from '../support/until';
 
 /** The step that submits a conversion awaits its end, too, where the worker knows that it comes at once. */
 
@@ -21,7 +22,8 @@ async function convert(name: string, policies: ConversionPolicies = {}, by: Conv
     policies: { maxCheckInterval, retryInitialInterval, retryMaximumInterval, ...policies },
   });
   const end = await handle.result().catch((error: unknown) => error);
-  return { end, steps: await by.steps(handle.workflowId) };
+  const { workflowId } = handle;
+  return { end, workflowId, steps: await by.steps(workflowId) };
 }
 
 describe('a conversion of formats that the worker knows to be quick', () => {
@@ -80,13 +82,75 @@ describe('a conversion of formats that the worker knows to be quick', () => {
   });
 });
 
-it('a quick conversion that has asked for a callback waits for it', async () => {
-  const callingBack = await startCallingBackRig();
-  try {
-    for (const name of ['first', 'second']) {
-      expect(await convert(name, { pollAfter: 100 }, callingBack)).toMatchObject({ steps: fourSteps });
-    }
-  } finally {
-    await callingBack.close();
+describe.each([
+  ['this process', true],
+  ['another process', false],
+])('a quick conversion whose callback comes to %s', (_where, isHere) => {
+  let callingBack: CallingBackRig;
+  beforeAll(async () => {
+    callingBack = await startCallingBackRig({ isHere });
+    callBack((task) => {
+      task.finish();
+      return task.callBack();
+    });
+    expect(await convert('first', {}, callingBack)).toMatchObject({ steps: fourSteps });
+  });
+  afterAll(() => callingBack.close());
+
+  /** What the service does after it has accepted a conversion. */
+  function callBack(act: (task: StubTask) => Promise<number>) {
+    keepTasks(callingBack.stub, (task) => {
+      setTimeout(() => void act(task), 30);
+    });
   }
+
+  const asked = ({ id }: StubTask) =>
+    until('it was asked', () => callingBack.stub.requests.some(({ data }) => data['connector'] === id));
+
+  const signals = async (name: string) => {
+    const { end, steps, workflowId } = await convert(name, { pollAfter: '1 hour' }, callingBack);
+    expect(end).toMatchObject({ status: 'succeeded', charge: 'yes', possiblyChargedTwice: false });
+    const events = await callingBack.events(workflowId);
+    const { requests } = end as ConversionJobResult;
+    return {
+      steps,
+      requests,
+      signals: events.filter((event) => event.workflowExecutionSignaledEventAttributes).length,
+    };
+  };
+
+  it('takes three steps', async () => {
+    callBack((task) => {
+      task.finish();
+      return task.callBack();
+    });
+    expect(await signals('quick')).toEqual({ steps: threeSteps, requests: 5, signals: isHere ? 0 : 1 });
+  });
+
+  it('takes three steps when nobody calls back', async () => {
+    callBack((task) => {
+      task.finish();
+      return Promise.resolve(0);
+    });
+    expect(await signals('silent')).toEqual({ steps: threeSteps, requests: 5, signals: 0 });
+  });
+
+  it('waits for no second callback when its end is not seen yet', async () => {
+    callBack(async (task) => {
+      const status = await task.callBack();
+      await asked(task);
+      task.finish();
+      return status;
+    });
+    expect(await signals('early')).toEqual({ steps: fourSteps, requests: 6, signals: isHere ? 0 : 1 });
+  });
+
+  it('waits for the callback when it turns out to be slow', async () => {
+    callBack(async (task) => {
+      await asked(task);
+      task.finish();
+      return task.callBack();
+    });
+    expect(await signals('slow')).toEqual({ steps: fourSteps, requests: 6, signals: 1 });
+  });
 });

@@ -23,7 +23,7 @@ export type Checked = { report: TaskReport; failure?: undefined } | { report?: u
 
 /**
  * Waits until the service has finished a conversion. Polls through activity retries, which add nothing to the history.
- * When a callback is expected, the first poll waits for it, at most `pollAfter`.
+ * When a callback is expected, the first poll waits for it, at most `pollAfter`, unless it has come to the step that submits.
  */
 export async function awaitConversion(
   { input, policies, name, activities, progress, callbacks, waits, park }: JobParts,
@@ -32,7 +32,8 @@ export async function awaitConversion(
   const submittedAt = Date.now() - (notYetMs ?? 0);
   const excusedBefore = waits.waitedMs + park.spentMs;
   const { conversionDeadlineMs, pollAfterMs, firstCheckAfterMs, maxCheckIntervalMs } = policies;
-  if (callback) {
+  const waitsForCallback = callback && !checkAtOnce;
+  if (waitsForCallback) {
     const waitMs = Math.min(pollAfterMs, conversionDeadlineMs / 2);
     const pollsAt = shownTime(submittedAt + waitMs);
     progress.enter('converting', `Waits for the service to call back; from ${pollsAt} UTC on it asks by itself.`);
@@ -46,7 +47,7 @@ export async function awaitConversion(
     output: input.output,
     submittedAt,
     firstCheckAfterMs: callback || isEarlier || checkAtOnce ? 0 : firstCheckAfterMs,
-    notYetMs,
+    notYetMs: waitsForCallback ? undefined : notYetMs,
     maxCheckIntervalMs,
     fromCallback,
     isEarlier,

@@ -59,7 +59,7 @@ export async function openReceiver(
     opened.add(() => receiver.close());
     opened.add(() => health?.drain());
     health?.begin(createTemporalObstacle(connection));
-    return { url: receiver.url, close: () => opened.close() };
+    return { ...receiver, close: () => opened.close() };
   } catch (error) {
     await opened.close();
     throw explainListen(error, { section: 'callbacks', host, port, whose: 'the receiver' });

@@ -22,7 +22,7 @@ import { removeStackHolder, removeStackRecord, writeStackHolder, writeStackRecor
 import type { StackRecord } from './stack-record';
 import { startTemporal, type TemporalPart, type TemporalPartOptions } from './temporal-part';
 import { watchTemporal } from './watch-temporal';
-import type { WorkerPart } from './worker-part';
+import type { WorkerPart, WorkerPartOptions } from './worker-part';
 
 /** The conversion service, the receiver of callbacks and a worker, in this process, and Temporal beside it. */
 export interface Stack {
@@ -96,6 +96,7 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     const worker = await startWorkerOf(withParts(context, callbacks?.url), {
       target,
       log: await openPartLog('worker'),
+      receiver: callbacks,
       signal: options.signal,
     });
     opened.add(() => closeInTime(worker, values));
@@ -217,14 +218,14 @@ function withParts(context: CommandContext, callbackUrl: string | undefined): Co
 /** Temporal may be killed while the worker starts, and needs a moment to be there again. */
 async function startWorkerOf(
   context: CommandContext,
-  { target, log, signal }: { target: TemporalTarget; log: Log; signal: AbortSignal | undefined },
+  { signal, ...options }: Pick<WorkerPartOptions, 'target' | 'log' | 'receiver'> & { signal: AbortSignal | undefined },
 ): Promise<WorkerPart> {
   const { startWorker } = await import('./worker-part.js');
-  const onWarning = (message: string) => log(message, { level: 'warn' });
+  const onWarning = (message: string) => options.log(message, { level: 'warn' });
   for (let attempt = 1; ; attempt += 1) {
     try {
       // With a version nobody would make it the current one.
-      return await startWorker(context, { target, log, onWarning, isUnversioned: true });
+      return await startWorker(context, { ...options, onWarning, isUnversioned: true });
     } catch (error) {
       const isAway = error instanceof CommandError && error.code === 'TEMPORAL_UNREACHABLE';
       if (!isAway || attempt === workerAttempts) throw error;

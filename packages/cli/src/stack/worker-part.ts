@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NativeConnection, type Worker } from '@temporalio/worker';
+import type { CallbackReceiver } from 'temporal-file-conversion/callbacks';
 import { createConversionWorker, FileConversionPlugin } from 'temporal-file-conversion/worker';
 import { defined } from 'temporal-file-conversion/job';
 import type { Log } from 'temporal-file-conversion/messages';
@@ -32,18 +33,20 @@ export interface WorkerPart {
   close(): Promise<void>;
 }
 
-interface WorkerPartOptions {
+export interface WorkerPartOptions {
   target: TemporalTarget;
   log: Log;
   onWarning: (message: string) => void;
   /** Takes work of every version, whatever the configuration says. */
   isUnversioned: boolean;
+  /** Of this process. */
+  receiver?: CallbackReceiver | undefined;
 }
 
 /** @throws CommandError that says what keeps it from starting: `TEMPORAL_UNREACHABLE` when nothing answers. */
 export async function startWorker(context: CommandContext, options: WorkerPartOptions): Promise<WorkerPart> {
   const { values } = context.config;
-  const { target, log, onWarning, isUnversioned } = options;
+  const { target, log, onWarning, isUnversioned, receiver } = options;
   const { metricsAddress, taskQueue, deploymentName, buildId, checkCommand: argv, checkSeconds } = values.worker;
   const callbacks = await callbackSettings(context);
   const notify = await notifySettings(context);
@@ -65,7 +68,7 @@ export async function startWorker(context: CommandContext, options: WorkerPartOp
       plugin: new FileConversionPlugin({
         apps,
         ...(nexus && { nexus }),
-        ...(callbacks && { callbacks }),
+        ...(callbacks && { callbacks: { ...callbacks, ...defined({ receiver }) } }),
         notify,
         stores: configuredStores(context, { roots: rootsOf(values), isShared: values.worker.sharedFiles === 'on' }),
         ...defined({ stateDir, checkCommand: argv && { argv, limitMs: checkSeconds * 1_000 } }),

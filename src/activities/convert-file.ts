@@ -48,7 +48,7 @@ export function createConvertFile(dependencies: ActivityDependencies) {
     accepted: AcceptedSubmit,
     input: ConvertFileInput,
     { heartbeat, turn, signal: ended, ageMs, failure }: ActivityAttempt,
-    isCalled: (withinMs: number) => Promise<boolean>,
+    isCalled: (usualMs: number) => Promise<boolean>,
   ): Promise<AcceptedSubmit> {
     const kind = kindOf(input);
     const learnedMs = times.firstCheckMs(kind) ?? Infinity;
@@ -79,7 +79,7 @@ export function createConvertFile(dependencies: ActivityDependencies) {
       const doneMs = Math.round(ageMs() - submittedMs);
       const requests = accepted.requests + asked;
       if (report.finished) {
-        const durationSeconds = report.durationSeconds ?? (called ? doneMs / 1_000 : undefined);
+        const durationSeconds = called ? doneMs / 1_000 : report.durationSeconds;
         times.observe(kind, { notYetMs: 0, doneMs, durationSeconds });
         return { ...accepted, report, requests };
       }
@@ -172,10 +172,11 @@ export function createConvertFile(dependencies: ActivityDependencies) {
       const isAwaited = input.awaitsQuick === true && !input.parked && !submit.report.finished;
       if (!isAwaited || snapshot.error) return submit;
       const { signal } = attempt;
-      return awaitQuick(submit, input, attempt, (withinMs) =>
+      // With a callback on its way, a check before it would only cost a request and a step.
+      return awaitQuick(submit, input, attempt, (usualMs) =>
         callbackComes && submission && callback !== undefined
-          ? callbackComes(submission, withinMs, signal)
-          : sleep(withinMs, false, { signal }),
+          ? callbackComes(submission, quickMs, signal)
+          : sleep(usualMs, false, { signal }),
       );
     });
 }

@@ -30,6 +30,15 @@ describe('ConversionTimes', () => {
     expect(times.firstCheckMs(pair)).toBeLessThan(340);
   });
 
+  it('learns how quick they are also when every first check finds them done', () => {
+    const times = new ConversionTimes();
+    times.observe(pair, { notYetMs: 0, doneMs: 300, durationSeconds: 0 });
+    expect(times.firstCheckMs(pair)).toBeGreaterThan(280);
+    expect(times.firstCheckMs(pair)).toBeLessThan(340);
+    times.observe('late', { notYetMs: 0, doneMs: 60_000, durationSeconds: 0 });
+    expect(times.firstCheckMs('late')).toBeLessThan(1_200);
+  });
+
   it('takes a figure in whole seconds for what it may stand for, when the answer before the last came just before the end', () => {
     const times = new ConversionTimes();
     times.observe(pair, { notYetMs: 2_000, doneMs: 8_200, durationSeconds: 2 });

@@ -12,20 +12,28 @@ export interface CallingBackRig extends ConversionRig {
   receiver: CallbackReceiver;
 }
 
-/** `workerKey`: what the worker has in place of the receiver's key. */
+/**
+ * @param options.workerKey What the worker has in place of the receiver's key.
+ * @param options.onWait Called when a submit waits in this process for its callback. Default: none does.
+ */
 export async function startCallingBackRig({
   workerKey = callbackKeyText,
-  isHere = false,
+  onWait,
   ...options
-}: Parameters<typeof startRig>[0] & { workerKey?: string; isHere?: boolean } = {}): Promise<CallingBackRig> {
+}: Parameters<typeof startRig>[0] & { workerKey?: string; onWait?: () => void } = {}): Promise<CallingBackRig> {
   const temporal = await testClient();
   const receiver = await startCallbackReceiver({
     keys: parseCallbackKeys(callbackKeyText),
     signalJob: createSignalJob(temporal),
   });
+  const comes: CallbackReceiver['comes'] = (...wait) => {
+    const come = receiver.comes(...wait);
+    onWait?.();
+    return come;
+  };
   const rig = await startRig({
     ...options,
-    callbacks: { key: workerKey, publicBaseUrl: receiver.url, ...(isHere && { receiver }) },
+    callbacks: { key: workerKey, publicBaseUrl: receiver.url, ...(onWait && { receiver: { comes } }) },
   });
   return {
     ...rig,

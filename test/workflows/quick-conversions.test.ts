@@ -4,7 +4,6 @@ import type { ConversionJobResult, ConversionPolicies } from '../../src/shared/j
 import { keepTasks, startCallingBackRig, type CallingBackRig, type StubTask } from '../support/calling-back';
 import { quickPolicies, rigOfAllTests, type ConversionRig } from '../support/conversion-worker';
 import { answerCompleted, answerError, answerJson, answerNotYet, cut } from '../support/stub-service';
-import { until } from '../support/until';
 
 /** The step that submits a conversion awaits its end, too, where the worker knows that it comes at once. */
 
@@ -83,74 +82,81 @@ describe('a conversion of formats that the worker knows to be quick', () => {
 });
 
 describe.each([
-  ['this process', true],
+  ['the process of its worker', true],
   ['another process', false],
 ])('a quick conversion whose callback comes to %s', (_where, isHere) => {
   let callingBack: CallingBackRig;
-  beforeAll(async () => {
-    callingBack = await startCallingBackRig({ isHere });
-    callBack((task) => {
-      task.finish();
-      return task.callBack();
-    });
-    expect(await convert('first', {}, callingBack)).toMatchObject({ steps: fourSteps });
-  });
-  afterAll(() => callingBack.close());
+  /** Of the latest submit. */
+  let task: StubTask;
+  let atSubmit: () => unknown;
+  let onWait: () => unknown;
+  let answers: number[];
 
-  /** What the service does after it has accepted a conversion. */
-  function callBack(act: (task: StubTask) => Promise<number>) {
-    keepTasks(callingBack.stub, (task) => {
-      setTimeout(() => void act(task), 30);
+  const callBack = async () => answers.push(await task.callBack());
+  const end = () => task.finish();
+
+  /** The service says "not yet" to the first question, and that it is completed to the next. */
+  function endAfterQuestion(then: () => unknown) {
+    callingBack.stub.first('task/response', (response) => {
+      answerNotYet(response, task.id);
+      end();
+      then();
     });
   }
 
-  const asked = ({ id }: StubTask) =>
-    until('it was asked', () => callingBack.stub.requests.some(({ data }) => data['connector'] === id));
-
-  const signals = async (name: string) => {
-    const { end, steps, workflowId } = await convert(name, { pollAfter: '1 hour' }, callingBack);
-    expect(end).toMatchObject({ status: 'succeeded', charge: 'yes', possiblyChargedTwice: false });
-    const events = await callingBack.events(workflowId);
-    const { requests } = end as ConversionJobResult;
-    return {
-      steps,
-      requests,
-      signals: events.filter((event) => event.workflowExecutionSignaledEventAttributes).length,
-    };
-  };
-
-  it('takes three steps', async () => {
-    callBack((task) => {
-      task.finish();
-      return task.callBack();
+  beforeAll(async () => {
+    callingBack = await startCallingBackRig(isHere ? { onWait: () => onWait() } : {});
+  });
+  beforeEach(() => {
+    [answers, atSubmit, onWait] = [[], () => undefined, () => undefined];
+    keepTasks(callingBack.stub, async (accepted) => {
+      task = accepted;
+      await atSubmit();
     });
-    expect(await signals('quick')).toEqual({ steps: threeSteps, requests: 5, signals: isHere ? 0 : 1 });
+  });
+  afterAll(() => callingBack.close());
+
+  async function converted(name: string) {
+    const { end: result, steps, workflowId } = await convert(name, { pollAfter: '1 hour' }, callingBack);
+    expect(result).toMatchObject({ status: 'succeeded', charge: 'yes', possiblyChargedTwice: false });
+    expect(answers.every((status) => status === 204)).toBe(true);
+    const events = await callingBack.events(workflowId);
+    const signals = events.filter((event) => event.workflowExecutionSignaledEventAttributes).length;
+    return { steps, requests: (result as ConversionJobResult).requests, signals };
+  }
+
+  it('takes four steps at first, and three once it is known as quick', async () => {
+    atSubmit = async () => {
+      end();
+      await callBack();
+    };
+    expect(await converted('first')).toEqual({ steps: fourSteps, requests: 5, signals: 1 });
+    expect(await converted('quick')).toEqual({ steps: threeSteps, requests: 5, signals: 1 });
   });
 
   it('takes three steps when nobody calls back', async () => {
-    callBack((task) => {
-      task.finish();
-      return Promise.resolve(0);
-    });
-    expect(await signals('silent')).toEqual({ steps: threeSteps, requests: 5, signals: 0 });
+    atSubmit = end;
+    expect(await converted('silent')).toEqual({ steps: threeSteps, requests: 5, signals: 0 });
   });
 
-  it('waits for no second callback when its end is not seen yet', async () => {
-    callBack(async (task) => {
-      const status = await task.callBack();
-      await asked(task);
-      task.finish();
-      return status;
-    });
-    expect(await signals('early')).toEqual({ steps: fourSteps, requests: 6, signals: isHere ? 0 : 1 });
+  it('waits for its callback when it turns out to be slow', async () => {
+    endAfterQuestion(() => void callBack());
+    expect(await converted('slow')).toEqual({ steps: fourSteps, requests: 6, signals: 1 });
   });
 
-  it('waits for the callback when it turns out to be slow', async () => {
-    callBack(async (task) => {
-      await asked(task);
-      task.finish();
-      return task.callBack();
-    });
-    expect(await signals('slow')).toEqual({ steps: fourSteps, requests: 6, signals: 1 });
+  if (!isHere) return;
+
+  it('needs no signal when its submit waits', async () => {
+    onWait = () => {
+      end();
+      void callBack();
+    };
+    expect(await converted('awaited')).toEqual({ steps: threeSteps, requests: 5, signals: 0 });
+  });
+
+  it('waits for no second callback when the service does not know of its end yet', async () => {
+    onWait = () => void callBack();
+    endAfterQuestion(() => undefined);
+    expect(await converted('early')).toEqual({ steps: fourSteps, requests: 6, signals: 0 });
   });
 });

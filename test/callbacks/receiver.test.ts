@@ -343,10 +343,16 @@ describe('the callback receiver', () => {
     let accept: (() => void) | undefined;
     temporal = () => new Promise((resolve) => (accept = () => resolve('accepted')));
     await start();
+    const { port, pathname } = new URL(newUrl());
+    const begun = connect(Number(port), '127.0.0.1').on('error', () => undefined);
+    begun.write(`POST ${pathname} HTTP/1.1\r\nhost: x\r\n`);
     const answer = post(newUrl());
     await until('the signal', () => accept !== undefined);
     const closed = receiver.close();
-    // On a connection that is still open it is told so; a new one is not taken.
+    const told = once(begun.resume(), 'close');
+    begun.write('content-length: 2\r\n\r\n{}');
+    await told;
+    // A new connection is not taken.
     expect(await post(newUrl()).catch(() => 503)).toBe(503);
     accept?.();
     expect(await answer).toBe(204);

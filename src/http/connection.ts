@@ -12,7 +12,7 @@ import { createAgent } from '../network/proxy';
 import { peek } from '../shared/peek';
 import { createQuote, type Quote } from './quote';
 import { readRateHeaders, readRetryAfter } from './rate-limit/headers';
-import { type Permit, RateGate, TurnedAway, type Turn } from './rate-limit/rate-gate';
+import { type Permit, RateGate, RateLimitWaitError, type Turn } from './rate-limit/rate-gate';
 import { fixedToken, isSendable, type IssuedToken, type TokenSource } from './token-source';
 
 /** A request to one of the service's own URLs. */
@@ -230,7 +230,7 @@ export class ServiceConnection {
     try {
       return await this.#gate.enter(endpoint, turn);
     } catch (error) {
-      if (error instanceof TurnedAway) throw turnedAway(endpoint, error);
+      if (error instanceof RateLimitWaitError) throw asApiError(endpoint, error);
       const { origin } = this.address.endpointUrl(endpoint);
       const reason = this.#closing ? 'the client was closed' : 'aborted before anything was sent';
       const message = `${endpoint}: ${reason} (${origin})`;
@@ -297,12 +297,12 @@ function secondsSince(momentMs: number): number {
   return (performance.now() - momentMs) / 1_000;
 }
 
-function turnedAway(endpoint: Endpoint, { message, comeBackMs }: TurnedAway): ConversionApiError {
+function asApiError(endpoint: Endpoint, { message, retryAfterMs }: RateLimitWaitError): ConversionApiError {
   return new ConversionApiError({
     code: 'RATE_LIMIT_WAIT',
     message: `${endpoint}: ${message}`,
     endpoint,
     mayHaveExecuted: false,
-    retryAfterSeconds: comeBackMs / 1_000,
+    retryAfterSeconds: retryAfterMs / 1_000,
   });
 }

@@ -23,7 +23,7 @@ export class StreamedUpload implements Upload {
   #held: Buffer[] = [];
   #heldBytes = 0;
   #failure: Error | undefined;
-  #goOn: () => void = () => undefined;
+  #resume: () => void = () => undefined;
 
   constructor(options: ObjectUploadOptions) {
     this.#options = options;
@@ -71,7 +71,7 @@ export class StreamedUpload implements Upload {
       this.#failure = error as Error;
       // Nobody reads it any more.
       this.#body.destroy();
-      this.#goOn();
+      this.#resume();
     });
     return { place, answer };
   }
@@ -86,7 +86,7 @@ export class StreamedUpload implements Upload {
   async #send(bytes: Buffer): Promise<void> {
     if (this.#failure) return;
     await new Promise<void>((resolve) => {
-      this.#goOn = resolve;
+      this.#resume = resolve;
       this.#body.write(bytes, () => resolve());
     });
   }

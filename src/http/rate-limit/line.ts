@@ -15,14 +15,14 @@ export interface Turn {
 }
 
 /** The wait would be longer than the caller can stay. */
-export class TurnedAway extends Error {
-  override readonly name = 'TurnedAway';
+export class RateLimitWaitError extends Error {
+  override readonly name = 'RateLimitWaitError';
 
   constructor(
     /** Estimated time until its turn. */
     readonly waitMs: number,
     /** When to enter the line again; never before the end of a RETRY-AFTER. */
-    readonly comeBackMs: number,
+    readonly retryAfterMs: number,
   ) {
     super(`The rate limit is about to let this request through in ${(waitMs / 1_000).toFixed(1)} s`);
   }
@@ -108,7 +108,7 @@ export class WaitingLine<Permit> {
         arrival: before?.arrival ?? (arrivals += 1),
       };
       const waitMs = this.#estimateWaitMs(place);
-      if (waitMs > maxWaitMs * surePart) throw this.#turnAway(place, waitMs);
+      if (waitMs > maxWaitMs * surePart) throw this.#deferred(place, waitMs);
 
       const leave = (reason: Error): void => {
         settle();
@@ -118,7 +118,7 @@ export class WaitingLine<Permit> {
       };
       const onAbort = (): void => leave(signal?.reason as Error);
       const patience = setTimeout(() => {
-        leave(waiter.line.#turnAway(place, waiter.line.#estimateWaitMs(waiter)));
+        leave(waiter.line.#deferred(place, waiter.line.#estimateWaitMs(waiter)));
       }, maxWaitMs);
       const settle = (): void => {
         clearTimeout(patience);
@@ -206,15 +206,15 @@ export class WaitingLine<Permit> {
     return queue;
   }
 
-  #turnAway(place: Place, waitMs: number): TurnedAway {
+  #deferred(place: Place, waitMs: number): RateLimitWaitError {
     const now = this.clocks.now();
-    const comeBackMs = Math.max(
+    const retryAfterMs = Math.max(
       shortestAbsenceMs,
       Math.min(waitMs - headStartMs, waitMs / 2),
       this.bucket.blockedUntilMs - now,
     );
-    this.#absent.push({ ...place, backAtMs: now + comeBackMs });
-    return new TurnedAway(waitMs, comeBackMs);
+    this.#absent.push({ ...place, backAtMs: now + retryAfterMs });
+    return new RateLimitWaitError(waitMs, retryAfterMs);
   }
 
   #takeAbsence(id: number): Absent | undefined {

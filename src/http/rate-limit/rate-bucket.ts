@@ -24,9 +24,9 @@ export type { Decision, Sent } from './rate-window';
  *
  * Nothing is sent at REMAINING 0 before RESET has passed, nor before the end of a RETRY-AFTER. RESET comes in whole
  * seconds, so every response in a window is an upper bound for its end, and the lowest bound counts. A window starts
- * with a single request, the scout, whose response says what the window allows. A response may take minutes, for
+ * with a single request, the probe, whose response says what the window allows. A response may take minutes, for
  * example to a long upload, so others wait only a second for it. Then the window is presumed to be like earlier ones;
- * if none is known, one more scout is sent each second until one is answered.
+ * if none is known, one more probe is sent each second until one is answered.
  *
  * Other workers may spend from the same allowance: REMAINING then falls by more than was sent here. From then on
  * requests take turns with theirs. The last tenth is always spread, so that a worker that joins late finds some
@@ -43,7 +43,7 @@ export class RateBucket {
   /** Responses have no rate-limit headers: the service has no limit or does not report it. */
   #silent = false;
   /** Requests sent while no window was known, not yet answered or assigned to a window; oldest first. */
-  readonly #scouts = new Set<Sent>();
+  readonly #probes = new Set<Sent>();
   readonly #turns = new Turns();
   /** How much later than RESET the service's window seems to end. */
   #slackMs = 0;
@@ -73,7 +73,7 @@ export class RateBucket {
     if (nowMs < this.#blockedUntilMs) return { kind: 'wait', untilMs: this.#blockedUntilMs };
     if (this.#silent) return { kind: 'send' };
     const window = this.#liveWindow(nowMs) ?? this.#presume(nowMs);
-    if (!window) return this.#decideScout(nowMs, isPatient);
+    if (!window) return this.#decideProbe(nowMs, isPatient);
     const endMs = this.#endOf(window);
     if (leftOf(window) <= 0) return { kind: 'wait', untilMs: endMs };
     const request = { nowMs, isPatient };
@@ -91,7 +91,7 @@ export class RateBucket {
       place(sent, window);
     } else if (!this.#silent) {
       this.#turns.takeFirst(sent);
-      this.#scouts.add(sent);
+      this.#probes.add(sent);
     }
     return sent;
   }
@@ -147,8 +147,8 @@ export class RateBucket {
     const theirs = other.#liveWindow(nowMs);
     const window = mine ?? theirs;
     if (!window) return;
-    for (const scout of [...this.#scouts, ...other.#scouts]) place(scout, window);
-    this.#scouts.clear();
+    for (const probe of [...this.#probes, ...other.#probes]) place(probe, window);
+    this.#probes.clear();
     this.#window = window;
     if (mine && theirs) merge(mine, theirs);
     // What other workers seemed to spend was spent here.
@@ -160,8 +160,8 @@ export class RateBucket {
     const decision = this.decide(nowMs);
     const window = this.#window;
     if (!window || this.#silent) {
-      const [scout] = this.#scouts;
-      const isLate = scout !== undefined && nowMs >= scout.atMs + patienceMs;
+      const [probe] = this.#probes;
+      const isLate = probe !== undefined && nowMs >= probe.atMs + patienceMs;
       const others = isLate ? Math.min(ahead * patienceMs, longestGuessMs) : 0;
       return (decision.kind === 'wait' ? decision.untilMs - nowMs : 0) + others;
     }
@@ -189,19 +189,19 @@ export class RateBucket {
     return window.endsAtMs + this.#slackMs;
   }
 
-  #decideScout(nowMs: number, isPatient: boolean): Decision {
-    const last = [...this.#scouts].at(-1);
+  #decideProbe(nowMs: number, isPatient: boolean): Decision {
+    const last = [...this.#probes].at(-1);
     const isHurried = this.#window?.hasPatient === true && !isPatient;
     const untilMs = last ? last.atMs + patienceMs : isHurried ? nowMs : this.#turns.firstDueMs();
     return nowMs >= untilMs ? { kind: 'send' } : { kind: 'wait', untilMs };
   }
 
-  /** The window that the scout has started, if its response is late. */
+  /** The window that the probe has started, if its response is late. */
   #presume(nowMs: number): RateWindow | undefined {
-    const [scout] = this.#scouts;
-    if (!scout || !this.#usual || nowMs < scout.atMs + patienceMs) return undefined;
+    const [probe] = this.#probes;
+    if (!probe || !this.#usual || nowMs < probe.atMs + patienceMs) return undefined;
     const { limit, lengthMs } = this.#usual;
-    const { atMs } = scout;
+    const { atMs } = probe;
     const endsAtMs = atMs + lengthMs + underWayMs;
     this.#turns.windowOpened();
     this.#begin({ limit, remaining: limit, endsAtMs, beganMs: atMs, lengthMs });
@@ -214,7 +214,7 @@ export class RateBucket {
     // The first look at all may come in the middle of a window, spent by whom nobody knows, perhaps by this very app.
     const isFirst = this.#window === undefined;
     const lengthMs = Math.max(1, resetMs + Math.min(nowMs - sent.atMs, patienceMs), usualMs);
-    this.#scouts.add(sent);
+    this.#probes.add(sent);
     this.#turns.windowOpened();
     const window = this.#begin({ limit, remaining, endsAtMs: nowMs + resetMs, beganMs: sent.atMs, lengthMs });
     window.isPresumed = false;
@@ -227,8 +227,8 @@ export class RateBucket {
 
   #begin(fields: WindowFields): RateWindow {
     const window = createWindow(fields);
-    for (const scout of this.#scouts) place(scout, window);
-    this.#scouts.clear();
+    for (const probe of this.#probes) place(probe, window);
+    this.#probes.clear();
     this.#window = window;
     return window;
   }
@@ -249,9 +249,9 @@ export class RateBucket {
     this.block(nowMs + waitMs);
     this.#learnFromRefusal(sent, { limit, waitMs, nowMs });
     this.#turns.refused();
-    if (this.#scouts.size > 0) {
-      // The scouts belong to the window that is used up.
-      const fields = { limit: limit ?? this.#scouts.size, remaining: 0, endsAtMs: nowMs };
+    if (this.#probes.size > 0) {
+      // The probes belong to the window that is used up.
+      const fields = { limit: limit ?? this.#probes.size, remaining: 0, endsAtMs: nowMs };
       this.#begin({ ...fields, beganMs: nowMs, lengthMs: waitMs });
     }
     this.#endWindow(sent, { limit, nowMs });
@@ -285,12 +285,12 @@ export class RateBucket {
 
   #settle(sent: Sent): void {
     if (sent.window) sent.window.underWay -= 1;
-    this.#scouts.delete(sent);
+    this.#probes.delete(sent);
   }
 }
 
 const leastEstimatedShare = 0.35;
-/** How long other requests wait for a scout's response. */
+/** How long other requests wait for a probe's response. */
 const patienceMs = 1_000;
 /** Upper bound for the estimated wait as long as no response has come. */
 const longestGuessMs = 10_000;

@@ -4,7 +4,7 @@ import { type Clocks, WaitingLine, type Turn } from './line';
 import { RateBucket, type Sent } from './rate-bucket';
 import { type Before, SharedWindows } from './shared-windows';
 
-export { TurnedAway, type Turn } from './line';
+export { RateLimitWaitError, type Turn } from './line';
 
 /** A request that was let through. Exactly one of its methods must be called. */
 export interface Permit {
@@ -53,7 +53,7 @@ export class RateGate {
 
   /**
    * Resolves when the request may be sent.
-   * @throws TurnedAway if that takes longer than `maxWaitMs`; the reason of the signal or of `close`.
+   * @throws RateLimitWaitError if that takes longer than `maxWaitMs`; the reason of the signal or of `close`.
    */
   enter(endpoint: Endpoint, turn: Turn = {}): Promise<Permit> {
     if (this.#closed) return Promise.reject(this.#closed);

@@ -35,9 +35,9 @@ describe('requests that take long, such as uploads', () => {
   it('are never sent at REMAINING 0 before RESET has passed, though windows have become longer', () => {
     const bucket = new RateBucket();
     bucket.answered(bucket.sent(0), { throttled: false, limit: 2, remaining: 1, resetSeconds: 5 }, 10);
-    const scout = bucket.sent(5_010);
+    const probe = bucket.sent(5_010);
     expect(bucket.decide(6_010)).toEqual({ kind: 'send' });
-    bucket.answered(scout, { throttled: false, limit: 2, remaining: 0, resetSeconds: 60 }, 6_100);
+    bucket.answered(probe, { throttled: false, limit: 2, remaining: 0, resetSeconds: 60 }, 6_100);
     expect(bucket.decide(6_100)).toEqual({ kind: 'wait', untilMs: 66_100 });
   });
 });

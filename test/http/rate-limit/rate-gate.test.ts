@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endpoints } from '../../../src/contract/endpoints';
-import { RateGate, TurnedAway } from '../../../src/http/rate-limit/rate-gate';
+import { RateGate, RateLimitWaitError } from '../../../src/http/rate-limit/rate-gate';
 import { createRateMemory } from '../../../src/http/rate-limit/rate-memory';
 
 /** The waiting around the schedule, in real time. */
@@ -11,9 +11,9 @@ import { createRateMemory } from '../../../src/http/rate-limit/rate-memory';
 const endpoint = endpoints.convertFile;
 const told = (remaining: number, resetSeconds: number) => ({ throttled: false, limit: 3, remaining, resetSeconds });
 
-async function turnedAway(entering: Promise<unknown>): Promise<TurnedAway> {
+async function waitError(entering: Promise<unknown>): Promise<RateLimitWaitError> {
   const error: unknown = await entering.catch((reason: unknown) => reason);
-  if (!(error instanceof TurnedAway)) throw new Error('was not turned away', { cause: error });
+  if (!(error instanceof RateLimitWaitError)) throw new Error('was not turned away', { cause: error });
   return error;
 }
 
@@ -53,8 +53,8 @@ it('serves a lower priority number first, and equals in the order in which they 
 it('turns away at once whoever cannot wait that long, and says when to come back', async () => {
   const gate = new RateGate({ now: () => 0 });
   (await gate.enter(endpoint)).answered({ ...told(0, 60), throttled: true, retryAfterSeconds: 7 });
-  const { comeBackMs } = await turnedAway(gate.enter(endpoint, { maxWaitMs: 5_000 }));
-  expect(comeBackMs).toBe(7_000);
+  const { retryAfterMs } = await waitError(gate.enter(endpoint, { maxWaitMs: 5_000 }));
+  expect(retryAfterMs).toBe(7_000);
 });
 
 describe('whoever is turned away', () => {
@@ -63,14 +63,14 @@ describe('whoever is turned away', () => {
     const clock = { nowMs: 1_000_000 };
     const gate = new RateGate({ now: () => clock.nowMs });
     (await gate.enter(endpoint)).answered({ throttled: false, limit: 1, remaining: 0, resetSeconds: 10 });
-    return { clock, ask: (since: number) => turnedAway(gate.enter(endpoint, { since, maxWaitMs: 5_000 })) };
+    return { clock, ask: (since: number) => waitError(gate.enter(endpoint, { since, maxWaitMs: 5_000 })) };
   }
 
   it('comes back after half of a long wait, and 3 s before the end of a short one', async () => {
     const { clock, ask } = await usedUp();
-    expect(await ask(1)).toMatchObject({ waitMs: 10_000, comeBackMs: 5_000 });
+    expect(await ask(1)).toMatchObject({ waitMs: 10_000, retryAfterMs: 5_000 });
     clock.nowMs += 5_000;
-    expect(await ask(1)).toMatchObject({ waitMs: 5_000, comeBackMs: 2_000 });
+    expect(await ask(1)).toMatchObject({ waitMs: 5_000, retryAfterMs: 2_000 });
   });
 
   it('keeps its place before those who came later, who come back later', async () => {
@@ -109,8 +109,8 @@ it('sends nothing of a class that was blocked by a message, also after a new sta
   const gate = new RateGate({ memory });
   gate.block(endpoint, 7_200);
   for (const each of [gate, new RateGate({ memory })]) {
-    const { comeBackMs } = await turnedAway(each.enter(endpoint, { maxWaitMs: 5_000 }));
-    expect(comeBackMs).toBeGreaterThan(7_190_000);
+    const { retryAfterMs } = await waitError(each.enter(endpoint, { maxWaitMs: 5_000 }));
+    expect(retryAfterMs).toBeGreaterThan(7_190_000);
     await each.enter(endpoints.uploadFile, { maxWaitMs: 0 });
   }
   await rm(folder, { recursive: true });
@@ -119,7 +119,7 @@ it('sends nothing of a class that was blocked by a message, also after a new sta
 it('turns away whoever has waited too long', async () => {
   const gate = new RateGate();
   await gate.enter(endpoint);
-  await expect(gate.enter(endpoint, { maxWaitMs: 30 })).rejects.toBeInstanceOf(TurnedAway);
+  await expect(gate.enter(endpoint, { maxWaitMs: 30 })).rejects.toBeInstanceOf(RateLimitWaitError);
 });
 
 it('leaves the line with the signal’s reason, and the next takes the place', async () => {
@@ -176,15 +176,15 @@ it('keeps a line for each class of endpoints that has a window of its own', asyn
   (await gate.enter(endpoints.taskResponse)).answered(toldOfOthers);
   (await gate.enter(endpoint)).answered({ ...told(0, 60), throttled: true, retryAfterSeconds: 60 });
   await gate.enter(endpoints.taskResponse, { maxWaitMs: 0 });
-  await expect(gate.enter(endpoint, { maxWaitMs: 0 })).rejects.toBeInstanceOf(TurnedAway);
+  await expect(gate.enter(endpoint, { maxWaitMs: 0 })).rejects.toBeInstanceOf(RateLimitWaitError);
 });
 
 it('holds all classes back after a 429 as long as they may share its window, and for no more than a minute', async () => {
   const clock = { nowMs: 0 };
   const gate = new RateGate({ now: () => clock.nowMs });
   (await gate.enter(endpoint)).answered({ throttled: true, retryAfterSeconds: 7_200 });
-  const { comeBackMs } = await turnedAway(gate.enter(endpoints.taskResponse, { maxWaitMs: 0 }));
-  expect(comeBackMs).toBe(60_000);
+  const { retryAfterMs } = await waitError(gate.enter(endpoints.taskResponse, { maxWaitMs: 0 }));
+  expect(retryAfterMs).toBe(60_000);
   clock.nowMs = 60_000;
   await gate.enter(endpoints.taskResponse, { maxWaitMs: 0 });
 });
@@ -195,7 +195,7 @@ it('a pause of one class that only a message tells is none of those that share i
   (await gate.enter(endpoint)).answered({ ...toldOfOthers, remaining: 3 });
   gate.block(endpoint, 24 * 60 * 60);
   await gate.enter(endpoints.uploadFile, { maxWaitMs: 5_000 });
-  await expect(gate.enter(endpoint, { maxWaitMs: 0 })).rejects.toBeInstanceOf(TurnedAway);
+  await expect(gate.enter(endpoint, { maxWaitMs: 0 })).rejects.toBeInstanceOf(RateLimitWaitError);
 });
 
 describe('the memory of a RETRY-AFTER', () => {
@@ -212,7 +212,7 @@ describe('the memory of a RETRY-AFTER', () => {
     (await before.enter(endpoints.uploadFile)).answered(toldOfOthers);
     (await before.enter(endpoint)).answered({ throttled: true, retryAfterSeconds: 60 });
     const after = new RateGate({ memory: createRateMemory(file) });
-    await expect(after.enter(endpoint, { maxWaitMs: 1_000 })).rejects.toBeInstanceOf(TurnedAway);
+    await expect(after.enter(endpoint, { maxWaitMs: 1_000 })).rejects.toBeInstanceOf(RateLimitWaitError);
     await after.enter(endpoints.uploadFile, { maxWaitMs: 0 });
     expect(await readdir(path.dirname(file))).toEqual(['app.json']);
     const remembered = Object.keys(JSON.parse(await readFile(file, 'utf8')) as object);
@@ -226,9 +226,9 @@ describe('the memory of a RETRY-AFTER', () => {
     const ahead = createRateMemory(file, () => Date.now() + dayMs);
     (await new RateGate({ memory: ahead }).enter(endpoint)).answered({ throttled: true, retryAfterSeconds: 60 });
     const after = new RateGate({ memory: createRateMemory(file) });
-    const { comeBackMs } = await turnedAway(after.enter(endpoint, { maxWaitMs: 1_000 }));
-    expect(comeBackMs).toBeGreaterThan(59_000);
-    expect(comeBackMs).toBeLessThanOrEqual(60_000);
+    const { retryAfterMs } = await waitError(after.enter(endpoint, { maxWaitMs: 1_000 }));
+    expect(retryAfterMs).toBeGreaterThan(59_000);
+    expect(retryAfterMs).toBeLessThanOrEqual(60_000);
   });
 
   it('of a wait that is over by the clock on the wall brings none', async () => {

@@ -1,6 +1,6 @@
 import { type Endpoint, endpoints } from '../../../src/contract/endpoints';
 import { classOfEndpoint } from '../../../src/contract/endpoints';
-import { RateGate, TurnedAway } from '../../../src/http/rate-limit/rate-gate';
+import { RateGate, RateLimitWaitError } from '../../../src/http/rate-limit/rate-gate';
 import { SimulatedService } from './simulated-service';
 
 /** Jobs of many requests behind one gate, in simulated time. */
@@ -31,11 +31,11 @@ async function run(jobs: number, windowOf: (endpoint: Endpoint) => string, { lim
   const request = async (gate: RateGate, endpoint: Endpoint, since: number): Promise<void> => {
     for (;;) {
       const permit = await gate.enter(endpoint, { since, maxWaitMs: 7_000 }).catch((error: unknown) => {
-        if (error instanceof TurnedAway) return error;
+        if (error instanceof RateLimitWaitError) return error;
         throw error;
       });
-      if (permit instanceof TurnedAway) {
-        await wait(permit.comeBackMs);
+      if (permit instanceof RateLimitWaitError) {
+        await wait(permit.retryAfterMs);
         continue;
       }
       await wait(5);

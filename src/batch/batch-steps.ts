@@ -1,5 +1,6 @@
 import type { BatchItem } from '../shared/batch';
-import { endOfItem, type BatchItemEnd, type BatchItemResult } from '../shared/batch-state';
+import { type BatchItemResult } from '../shared/batch-state';
+import { endOfItem, type BatchItemEnd } from '../shared/job';
 import type {
   MergeBatchResultsInput,
   MergeBatchResultsResult,

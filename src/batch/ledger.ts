@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { lookUpErrorCode } from '../contract/error-codes';
 import type { BatchItem, ConversionOptions, Delivered, KeptOutcome, Refusal, Sighting } from '../shared/batch';
-import type { BatchItemResult, BatchItemStatus } from '../shared/batch-state';
+import type { BatchItemResult } from '../shared/batch-state';
+import type { BatchItemStatus } from '../shared/job';
 import type { EarlierRuns } from '../shared/charge';
 import { defined } from '../shared/defined';
 import { markOf } from '../shared/job-outcome';

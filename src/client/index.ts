@@ -30,6 +30,7 @@ export type { ConversionRequest } from './job-request';
 export { createEncryptedDataConverter } from '../encryption/data-converter';
 export { EncryptionKeyError } from '../encryption/encryption-codec';
 export type {
+  BatchItemStatus,
   ConversionFailureDetails,
   ConversionJobInput,
   ConversionJobResult,
@@ -57,7 +58,6 @@ export type {
   PlannedRows,
   BatchCounts,
   BatchItemResult,
-  BatchItemStatus,
   BatchState,
   BatchStatus,
   ConversionBatchResult,

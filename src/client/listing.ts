@@ -2,7 +2,8 @@ import type { Client } from '@temporalio/client';
 import type { ConversionBatchInput } from '../shared/batch';
 import { jobSummary, type ConversionJobInput } from '../shared/job';
 import { attributesOf, startingAttributes, type Grouping } from '../shared/search-attributes';
-import { batchDetails, batchSummary, jobDetails } from '../shared/temporal-ui';
+import { jobDetails } from '../shared/temporal-ui';
+import { batchDetails, batchSummary } from '../shared/batch-details';
 import { hasSearchAttributes } from './operations/search-attributes';
 
 const knownForMs = 60_000;

@@ -4,7 +4,7 @@ import { contentAsDelivered, namedByHand, recallLeft, type Left } from '../batch
 import { findWorkflow } from '../history/find-workflow';
 import { readJobHistory, readRun, type JobHistory } from '../history/job-history';
 import type { RecallJobInput, RecallJobResult } from '../shared/activities';
-import type { JobOutcome } from '../shared/batch-activities';
+import type { JobOutcome } from '../shared/job';
 import { failureCodes } from '../shared/activities';
 import { defined } from '../shared/defined';
 import { outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../shared/job-outcome';

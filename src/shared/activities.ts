@@ -1,13 +1,13 @@
-import type { JobOutcome } from './batch-activities';
 import type { EarlierRuns } from './charge';
 import type {
   ConversionJobInput,
   ConversionParameters,
+  JobOutcome,
   OnExisting,
   OutputFile,
   ParkReason,
-  ResultCheck,
   Recall,
+  ResultCheck,
   SharedUpload,
   SourceContent,
 } from './job';

@@ -3,12 +3,11 @@ import type {
   PlannedRows,
   UnmovedSources,
   BatchItemResult,
-  BatchItemEnd,
   BatchState,
   BatchTotals,
   ConversionBatchResult,
 } from './batch-state';
-import type { ConversionJobInput } from './job';
+import type { BatchItemEnd, ConversionJobInput, JobOutcome } from './job';
 import type { NoticeWishes } from './notices';
 import type { OnUnknownOutcome } from './policies';
 
@@ -99,9 +98,6 @@ export interface WriteBatchReportResult {
   /** URI of the report page. */
   report: string;
 }
-
-/** How a job of a batch ended, without the fields that the batch itself adds. */
-export type JobOutcome = Omit<BatchItemResult, 'item' | 'workflowId' | 'runId' | 'startedAt' | 'durationMs'>;
 
 /** A job that this run of the batch did not start. */
 export interface AwaitedJob {

@@ -1,47 +1,11 @@
-import type { Charge } from './charge';
-import type { JobPhase, OutputFile, SourceContent } from './job';
-
-/** Every item is counted under exactly one of these. */
-export type BatchItemEnd = 'succeeded' | 'failed' | 'skipped' | 'cancelled';
-
-/** `suspect`, one of the failed: the result came, was paid for, and stands beside its destination. */
-export type BatchItemStatus = BatchItemEnd | 'suspect';
-
-export function endOfItem(status: BatchItemStatus): BatchItemEnd {
-  return status === 'suspect' ? 'failed' : status;
-}
+import type { BatchItemEnd, JobOutcome } from './job';
 
 /** How one item ended: a line of the part files and of the merged `results.jsonl`. */
-export interface BatchItemResult {
+export interface BatchItemResult extends JobOutcome {
   item: number;
-  status: BatchItemStatus;
   /** Absent when no job was started. */
   workflowId?: string;
   runId?: string;
-  /** Of a failure: the document's error code, or one of ours. */
-  code?: string;
-  message?: string;
-  /** Phase in which a job failed or was cancelled. */
-  phase?: JobPhase;
-  /** The conversion task that the service accepted. */
-  taskId?: string;
-  /** Absent when no job was started in any run; `no` when the service was known to refuse the item. */
-  charge?: Charge;
-  /** The service's warnings: name, and how to resolve it. */
-  warnings?: Record<string, string>;
-  /** The content that was converted or uploaded. */
-  source?: SourceContent;
-  output?: OutputFile;
-  vcredits?: number;
-  requests?: number;
-  /** More conversions than one may have been charged. */
-  possiblyChargedTwice?: boolean;
-  /** How many more. Absent: none. */
-  possiblyChargedExtra?: number;
-  /** Of a skipped row: its result was delivered by an earlier job, and is not there any more. */
-  missing?: true;
-  /** Not sent again, since an earlier job may have been charged: the item fails as that job did. */
-  kept?: true;
   /** Milliseconds since the epoch. */
   startedAt?: number;
   durationMs?: number;
@@ -60,6 +24,9 @@ export interface BatchCounts {
 
 export type BatchStatus =
   'planning' | 'running' | 'paused' | 'stopping' | 'completed' | 'cancelled' | 'stopped' | 'budget';
+
+/** Values of `ConversionStatus` of a batch; `needsAttention`: jobs of it are parked. */
+export type ListedBatchStatus = BatchStatus | 'needsAttention';
 
 /** Why a batch that is not paused starts no jobs: some in flight are parked. It continues when they do. */
 export interface NeedsAttention {

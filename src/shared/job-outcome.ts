@@ -1,9 +1,8 @@
 import { ApplicationFailure, CancelledFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
 import { failureCodes } from './activities';
-import type { JobOutcome } from './batch-activities';
 import type { EarlierRuns } from './charge';
 import { defined } from './defined';
-import type { ConversionFailureDetails, ConversionJobResult } from './job';
+import type { ConversionFailureDetails, ConversionJobResult, JobOutcome } from './job';
 import { hasAny } from './warnings';
 
 /** Longer messages are cut, because results are kept by the thousand. */

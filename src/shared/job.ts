@@ -245,3 +245,42 @@ export interface CallbackArrival {
   /** From the callback's body, for a job that does not know its task id. A hint: only the service's answer counts. */
   taskId?: string;
 }
+
+/** Every item is counted under exactly one of these. */
+export type BatchItemEnd = 'succeeded' | 'failed' | 'skipped' | 'cancelled';
+
+/** `suspect`, one of the failed: the result came, was paid for, and stands beside its destination. */
+export type BatchItemStatus = BatchItemEnd | 'suspect';
+
+export function endOfItem(status: BatchItemStatus): BatchItemEnd {
+  return status === 'suspect' ? 'failed' : status;
+}
+
+/** How a job ended: what a batch keeps of it. */
+export interface JobOutcome {
+  status: BatchItemStatus;
+  /** Of a failure: the document's error code, or one of ours. */
+  code?: string;
+  message?: string;
+  /** Phase in which a job failed or was cancelled. */
+  phase?: JobPhase;
+  /** The conversion task that the service accepted. */
+  taskId?: string;
+  /** Absent when no job was started in any run; `no` when the service was known to refuse the item. */
+  charge?: Charge;
+  /** The service's warnings: name, and how to resolve it. */
+  warnings?: Record<string, string>;
+  /** The content that was converted or uploaded. */
+  source?: SourceContent;
+  output?: OutputFile;
+  vcredits?: number;
+  requests?: number;
+  /** More conversions than one may have been charged. */
+  possiblyChargedTwice?: boolean;
+  /** How many more. Absent: none. */
+  possiblyChargedExtra?: number;
+  /** Of a skipped row: its result was delivered by an earlier job, and is not there any more. */
+  missing?: true;
+  /** Not sent again, since an earlier job may have been charged: the item fails as that job did. */
+  kept?: true;
+}

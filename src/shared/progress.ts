@@ -1,4 +1,5 @@
-import type { BatchItemEnd, BatchState } from './batch-state';
+import type { BatchState } from './batch-state';
+import type { BatchItemEnd } from './job';
 import { counted, formatCount, formatDuration } from './wording';
 
 export function endedOf({ succeeded, failed, skipped, cancelled }: Record<BatchItemEnd, number>): number {

@@ -1,5 +1,4 @@
 import { defineSearchAttributeKey, type SearchAttributePair, type TypedSearchAttributes } from '@temporalio/common';
-import type { BatchStatus } from './batch-state';
 import { sourceName, type ConversionJobInput } from './job';
 
 /** Search attributes of jobs, registered by `fileconv namespace init`. Unencrypted: they hold nothing confidential. */
@@ -16,9 +15,6 @@ export const searchAttributes = {
 };
 
 export const searchAttributeNames: readonly string[] = Object.values(searchAttributes).map(({ name }) => name);
-
-/** Values of `ConversionStatus` of a batch; `needsAttention`: jobs of it are parked. */
-export type ListedBatchStatus = BatchStatus | 'needsAttention';
 
 /** Values of `ConversionStatus` of a job. */
 export type ListedStatus = 'running' | 'parked' | 'completed' | 'failed' | 'cancelled';

@@ -1,5 +1,4 @@
-import type { ConversionBatchInput } from './batch';
-import { withoutSecrets, type ConversionJobInput, type ConversionParameters } from './job';
+import type { ConversionJobInput, ConversionParameters } from './job';
 
 /** Path of a workflow's page in the Temporal UI; of its latest run when `runId` is absent. */
 export function workflowPath(namespace: string, workflowId: string, runId?: string): string {
@@ -74,42 +73,15 @@ function shownParameters(parameters: ConversionParameters): string {
     .join(' ');
 }
 
-export function batchDetails(input: ConversionBatchInput): string {
-  const { app, stopAfter, maxVcredits, plan } = input;
-  const limits = [
-    stopAfter?.failures === undefined ? '' : `${stopAfter.failures} failures`,
-    stopAfter?.percent === undefined ? '' : `${stopAfter.percent} % failed`,
-  ];
-  return list({
-    Converts: batchSummary(input),
-    ...(plan?.out !== undefined && { Results: code(plan.out) }),
-    ...(plan && { 'Ledger, runs and reports': code(plan.folder) }),
-    App: code(app),
-    ...(maxVcredits !== undefined && { 'vCredits at most': code(String(maxVcredits)) }),
-    ...(stopAfter && { 'Stops after': limits.filter(Boolean).join(' or ') }),
-  });
-}
-
-/** `letters, scans → pdf`, `invoices.csv`, `12 items`. */
-export function batchSummary({ plan, items = [] }: ConversionBatchInput): string {
-  if (!plan) return `${items.length} item${items.length === 1 ? '' : 's'}`;
-  const { what } = plan;
-  if (what === 'last') return 'what the last run has not converted';
-  if ('manifest' in what) return what.name;
-  const [first = what.filesFrom ?? '', second] = what.sources;
-  const more = what.sources.length > 2 ? ', …' : '';
-  const named = [first, second].filter((each) => each !== undefined).map(withoutSecrets);
-  return `${named.join(', ')}${more} → ${typeof what.to === 'string' ? what.to : what.to.join(', ')}`;
-}
-
-function list(rows: Record<string, string>): string {
+/** A list in Markdown of names and what they are. */
+export function list(rows: Record<string, string>): string {
   return Object.entries(rows)
     .map(([name, text]) => `- **${name}**: ${text}`)
     .join('\n');
 }
 
 /** Inline code in markdown, also for text with backticks. */
-function code(text: string): string {
+export function code(text: string): string {
   const longest = Math.max(0, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
   const fence = '`'.repeat(longest + 1);
   return longest === 0 ? `${fence}${text}${fence}` : `${fence} ${text} ${fence}`;

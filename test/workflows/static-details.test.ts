@@ -1,4 +1,5 @@
-import { batchDetails, jobDetails } from '../../src/shared/temporal-ui';
+import { jobDetails } from '../../src/shared/temporal-ui';
+import { batchDetails } from '../../src/shared/batch-details';
 
 /** What the Temporal UI shows of a job or batch that never changes. */
 

@@ -5,8 +5,8 @@ import {
   type BatchState,
   type BatchStatus,
   countCode,
-  endOfItem,
 } from '../../shared/batch-state';
+import { endOfItem } from '../../shared/job';
 import type { RunningBatch } from '../../shared/batch-activities';
 import { defined } from '../../shared/defined';
 import { leftMs } from '../../shared/progress';

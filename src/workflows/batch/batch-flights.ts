@@ -9,9 +9,9 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { BatchItem, ConversionBatchInput } from '../../shared/batch';
-import type { JobOutcome, PlacedItem, SeenJob } from '../../shared/batch-activities';
+import type { PlacedItem, SeenJob } from '../../shared/batch-activities';
 import { defined } from '../../shared/defined';
-import { jobSummary, type ConversionJobInput, type SharedUpload } from '../../shared/job';
+import { type ConversionJobInput, type JobOutcome, jobSummary, type SharedUpload } from '../../shared/job';
 import { jobIdOf, numberedDestination } from '../../shared/job-id';
 import { outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../../shared/job-outcome';
 import { conversionJobType, inBatchMemo } from '../../shared/names';

@@ -1,13 +1,12 @@
 import type { ConversionBatchInput } from '../../shared/batch';
 import {
   countCode,
-  endOfItem,
   noTotals,
   type NeedsAttention,
   type BatchItemResult,
   type BatchTotals,
 } from '../../shared/batch-state';
-import type { JobOutcome } from '../../shared/batch-activities';
+import { endOfItem, type JobOutcome } from '../../shared/job';
 import type { EarlierRuns } from '../../shared/charge';
 import { endedOf } from '../../shared/progress';
 import { Spending, type CarriedSpending } from '../../shared/spending';

@@ -9,11 +9,17 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { defaultWindow, type ConversionBatchInput, type ItemUploaded, type ItemWaits } from '../../shared/batch';
-import type { BatchItemResult, BatchState, BatchStatus, ConversionBatchResult } from '../../shared/batch-state';
+import type {
+  BatchItemResult,
+  BatchState,
+  BatchStatus,
+  ConversionBatchResult,
+  ListedBatchStatus,
+} from '../../shared/batch-state';
 import type { ManifestPosition, NamesTold } from '../../shared/batch-activities';
 import type { EarlierRuns } from '../../shared/charge';
 import { defined } from '../../shared/defined';
-import { isListed, searchAttributes, type ListedBatchStatus } from '../../shared/search-attributes';
+import { isListed, searchAttributes } from '../../shared/search-attributes';
 import { wasReset } from '../job/job-progress';
 import { fileSteps } from './batch-activities';
 import { describeBatch, type EndTold } from './batch-details';

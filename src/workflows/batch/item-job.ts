@@ -1,10 +1,9 @@
 import { ActivityFailure, workflowInfo } from '@temporalio/workflow';
 import { failureCodes } from '../../shared/activities';
 import type { BatchItem, ConversionBatchInput } from '../../shared/batch';
-import type { JobOutcome } from '../../shared/batch-activities';
 import type { EarlierRuns } from '../../shared/charge';
 import { defined } from '../../shared/defined';
-import { lastSegment, type ConversionJobInput, type SharedUpload } from '../../shared/job';
+import { type ConversionJobInput, type JobOutcome, lastSegment, type SharedUpload } from '../../shared/job';
 import { shellWord } from '../../shared/wording';
 import { outcomeOfFailure } from '../../shared/job-outcome';
 import { defaultPolicies, type OnUnknownOutcome } from '../../shared/policies';

@@ -1,7 +1,8 @@
 import { ActivityFailure, ApplicationFailure, workflowInfo } from '@temporalio/workflow';
 import { failureCodes } from '../../shared/activities';
 import type { SourceMoves } from '../../shared/batch';
-import type { BatchItemEnd, ConversionBatchResult } from '../../shared/batch-state';
+import type { ConversionBatchResult } from '../../shared/batch-state';
+import type { BatchItemEnd } from '../../shared/job';
 import type { MergeBatchResultsInput, WriteBatchReportInput } from '../../shared/batch-activities';
 import { fileSteps, reportSteps } from './batch-activities';
 

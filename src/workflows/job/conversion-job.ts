@@ -7,13 +7,13 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { failureCodes, type TaskReport } from '../../shared/activities';
-import type { JobOutcome } from '../../shared/batch-activities';
 import { defined } from '../../shared/defined';
 import {
-  lastSegment,
   type ConversionJobInput,
   type ConversionJobResult,
   type ConversionJobState,
+  type JobOutcome,
+  lastSegment,
   type Recall,
 } from '../../shared/job';
 import { conversionStateQuery } from '../../shared/names';

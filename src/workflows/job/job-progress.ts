@@ -10,16 +10,16 @@ import { failureCodes } from '../../shared/activities';
 import { ChargeLedger, type EarlierRuns } from '../../shared/charge';
 import { defined } from '../../shared/defined';
 import {
-  jobSummary,
-  type JobPhase,
-  type ParkReason,
   type ConversionFailureDetails,
   type ConversionJobInput,
   type ConversionJobState,
+  type JobOutcome,
+  type JobPhase,
+  jobSummary,
   type OutputFile,
+  type ParkReason,
   type SourceContent,
 } from '../../shared/job';
-import type { JobOutcome } from '../../shared/batch-activities';
 import { jobFailedMessage, type LogFields } from '../../shared/log';
 import {
   noCode,

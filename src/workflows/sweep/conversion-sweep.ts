@@ -11,7 +11,7 @@ import { failureCodes } from '../../shared/activities';
 import type { ConversionSweepInput, ConversionSweepResult } from '../../shared/batch';
 import { conversionBatchType } from '../../shared/names';
 import { attributesOf, isListed, storable } from '../../shared/search-attributes';
-import { batchDetails, batchSummary } from '../../shared/temporal-ui';
+import { batchDetails, batchSummary } from '../../shared/batch-details';
 import { describeBatch } from '../batch/batch-details';
 import type { conversionBatch } from '../batch/conversion-batch';
 

@@ -45,9 +45,10 @@ export function createCheckTask(dependencies: ActivityDependencies) {
       const { maxCheckIntervalMs: maxMs, firstCheckAfterMs: firstMs } = input;
       const { random } = Math;
       const learnedMs = times.firstCheckMs(pair);
-      const firstCheckMs = toldNotYetMs
-        ? toldNotYetMs + nextCheckDelayMs({ elapsedMs: toldNotYetMs, learnedMs, maxMs, random })
-        : firstCheckDelayMs({ toldMs: firstMs, learnedMs, maxMs, random });
+      const firstCheckMs =
+        firstMs === undefined && toldNotYetMs
+          ? toldNotYetMs + nextCheckDelayMs({ elapsedMs: toldNotYetMs, learnedMs, maxMs, random })
+          : firstCheckDelayMs({ toldMs: firstMs, learnedMs, maxMs, random });
       let delayMs = failure.attempt === 1 ? firstCheckMs - elapsedMs() : 0;
       let said = 'no check yet';
       for (;;) {

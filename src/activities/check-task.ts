@@ -66,8 +66,9 @@ export function createCheckTask(dependencies: ActivityDependencies) {
         if (!report.finished && input.parked) return { report, requests: failure.requests };
         if (report.finished) {
           const { durationSeconds } = report;
-          // The submit time of a task named by a callback is unknown.
-          if (!input.fromCallback) times.observe(pair, { notYetMs, doneMs: elapsedMs(), durationSeconds });
+          // The submit time of a task that a callback named, or of an earlier run, is unknown.
+          if (!input.fromCallback && !input.isEarlier)
+            times.observe(pair, { notYetMs, doneMs: elapsedMs(), durationSeconds });
           return { report, requests: failure.requests };
         }
         notYetMs = elapsedMs();

@@ -103,6 +103,13 @@ it('a conversion of a second is asked for no later than its policy allows', asyn
   expect(checkedAfterMs(rig)[0]).toBeLessThan(700);
 });
 
+it('how quick its formats are is not learned from a task of an earlier run, which may long be over', async () => {
+  const earlier = { charge: 'yes' as const, taskId: 'task-of-before' };
+  const request = await rig.request({ output: 'html', destination: undefined, earlier });
+  await rig.client.convert(request);
+  expect(await convert('new', {}, rig, 'html')).toMatchObject({ steps: fourSteps });
+});
+
 describe.each([
   ['the process of its worker', true],
   ['another process', false],

@@ -13,6 +13,7 @@ import {
   type SendingFence,
   type TaskReport,
 } from '../shared/activities';
+import type { CallbackSubmission } from '../shared/job';
 import { runAttempt, type ActivityAttempt, type ActivityDependencies } from './activity-attempt';
 import { reportTask } from './check-task';
 import { UnknownSubmitError, withAdvice } from './failure';
@@ -48,13 +49,14 @@ export function createConvertFile(dependencies: ActivityDependencies) {
    */
   async function awaitQuick(
     accepted: AcceptedSubmit,
-    { limitMs, ...input }: ConvertFileInput & { limitMs: number },
+    input: ConvertFileInput,
     { heartbeat, turn, signal, ageMs, failure }: ActivityAttempt,
-    comes: ((ms: number) => Promise<boolean>) | undefined,
+    submission: CallbackSubmission | undefined,
   ): Promise<AcceptedSubmit> {
+    const { awaitsMs, parked } = input;
     const kind = kindOf(input);
     const learnedMs = times.firstCheckMs(kind) ?? Infinity;
-    if (learnedMs > quickMs || ageMs() > longAgeMs) return accepted;
+    if (awaitsMs === undefined || parked || learnedMs > quickMs || ageMs() > longAgeMs) return accepted;
     const { taskId } = accepted.report;
     const submittedMs = ageMs();
     const sinceSubmitMs = () => Math.ceil(ageMs() - submittedMs);
@@ -68,9 +70,13 @@ export function createConvertFile(dependencies: ActivityDependencies) {
       heartbeat.stop();
       await heartbeat.record({ phase: 'awaiting', accepted: { ...accepted, notYetMs: 0 } } satisfies AwaitingHeartbeat);
       heartbeat.start();
-      const maxMs = Math.min(quickMs, limitMs);
+      const maxMs = Math.min(quickMs, awaitsMs);
       const pauseMs = firstCheckDelayMs({ toldMs: undefined, learnedMs, maxMs, random: Math.random });
-      const isCalled = await (comes?.(maxMs) ?? sleep(Math.max(pauseMs - sinceSubmitMs(), 0), false, { signal }));
+      // With a callback on its way, a check before it would only cost a request and a step.
+      const isCalled =
+        callbackComes && submission && accepted.callback
+          ? await callbackComes(submission, maxMs, signal)
+          : await sleep(Math.max(pauseMs - sinceSubmitMs(), 0), false, { signal });
       if (isCalled) delete known.callback;
       const awaitedMs = sinceSubmitMs();
       known.notYetMs = awaitedMs;
@@ -171,14 +177,7 @@ export function createConvertFile(dependencies: ActivityDependencies) {
       if (taskId === undefined && snapshot.error === undefined) throw nameless();
       if (taskId !== undefined) failure.taskId = taskId;
       const submit = accepted(reportTask(snapshot, taskId ?? '', failure));
-      const { awaitsMs: limitMs } = input;
-      if (limitMs === undefined || input.parked || submit.report.finished || snapshot.error) return submit;
-      // With a callback on its way, a check before it would only cost a request and a step.
-      const comes =
-        callbackComes && submission && callback !== undefined
-          ? (ms: number) => callbackComes(submission, ms, attempt.signal)
-          : undefined;
-      return awaitQuick(submit, { ...input, limitMs }, attempt, comes);
+      return submit.report.finished || snapshot.error ? submit : awaitQuick(submit, input, attempt, submission);
     });
 }
 

@@ -66,8 +66,8 @@ export function createCheckTask(dependencies: ActivityDependencies) {
         if (!report.finished && input.parked) return { report, requests: failure.requests };
         if (report.finished) {
           const { durationSeconds } = report;
-          // The submit time of a task that a callback named, or of an earlier run, is unknown.
-          if (!input.fromCallback && !input.isEarlier)
+          // The time of the submit is unknown where a callback named the task, an earlier run left it, or the submit was cut off.
+          if (!input.fromCallback && !input.isEarlier && input.notYetMs !== 0)
             times.observe(pair, { notYetMs, doneMs: elapsedMs(), durationSeconds });
           return { report, requests: failure.requests };
         }

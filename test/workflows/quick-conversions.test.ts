@@ -103,6 +103,15 @@ it('a conversion of a second is asked for no later than its policy allows', asyn
   expect(checkedAfterMs(rig)[0]).toBeLessThan(700);
 });
 
+it('how quick its formats are is not learned from a task whose submit was cut off, at a time that nobody knows', async () => {
+  const maxCheckInterval = '1 minute';
+  await convert('timed', { firstCheckAfter: 1_000 }, rig, 'odt');
+  const cutOff = await convert('cut-off', { maxCheckInterval, submitTimeout: 900 }, rig, 'odt');
+  expect(cutOff).toMatchObject({ end: { charge: 'yes' }, steps: fourSteps });
+  await convert('timed-again', { maxCheckInterval }, rig, 'odt');
+  expect(checkedAfterMs(rig)[0]).toBeGreaterThan(700);
+});
+
 it('how quick its formats are is not learned from a task of an earlier run, which may long be over', async () => {
   const earlier = { charge: 'yes' as const, taskId: 'task-of-before' };
   const request = await rig.request({ output: 'html', destination: undefined, earlier });

@@ -55,7 +55,10 @@ export interface CallbackSettings {
    * with a `callbackBaseUrl` request callbacks.
    */
   publicBaseUrl?: string;
-  /** The receiver, where this process runs it: the callback of a quick conversion then costs its job no signal. */
+  /**
+   * The receiver, where this process runs it and the callbacks of its jobs come to no other: that of a quick conversion then
+   * costs its job no signal.
+   */
   receiver?: Pick<CallbackReceiver, 'comes'>;
 }
 

@@ -45,9 +45,10 @@ export function createCheckTask(dependencies: ActivityDependencies) {
       const { maxCheckIntervalMs: maxMs, firstCheckAfterMs: firstMs } = input;
       const { random } = Math;
       const learnedMs = times.firstCheckMs(pair);
-      const firstCheckMs = toldNotYetMs
-        ? toldNotYetMs + nextCheckDelayMs({ elapsedMs: toldNotYetMs, learnedMs, maxMs, random })
-        : firstCheckDelayMs({ toldMs: firstMs, learnedMs, maxMs, random });
+      const firstCheckMs =
+        firstMs === undefined && toldNotYetMs
+          ? toldNotYetMs + nextCheckDelayMs({ elapsedMs: toldNotYetMs, learnedMs, maxMs, random })
+          : firstCheckDelayMs({ toldMs: firstMs, learnedMs, maxMs, random });
       let delayMs = failure.attempt === 1 ? firstCheckMs - elapsedMs() : 0;
       let said = 'no check yet';
       for (;;) {
@@ -65,8 +66,9 @@ export function createCheckTask(dependencies: ActivityDependencies) {
         if (!report.finished && input.parked) return { report, requests: failure.requests };
         if (report.finished) {
           const { durationSeconds } = report;
-          // The submit time of a task named by a callback is unknown.
-          if (!input.fromCallback) times.observe(pair, { notYetMs, doneMs: elapsedMs(), durationSeconds });
+          // The time of the submit is unknown where a callback named the task, an earlier run left it, or the submit was cut off.
+          if (!input.fromCallback && !input.isEarlier && input.notYetMs !== 0)
+            times.observe(pair, { notYetMs, doneMs: elapsedMs(), durationSeconds });
           return { report, requests: failure.requests };
         }
         notYetMs = elapsedMs();

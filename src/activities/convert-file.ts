@@ -13,6 +13,7 @@ import {
   type SendingFence,
   type TaskReport,
 } from '../shared/activities';
+import type { CallbackSubmission } from '../shared/job';
 import { runAttempt, type ActivityAttempt, type ActivityDependencies } from './activity-attempt';
 import { reportTask } from './check-task';
 import { UnknownSubmitError, withAdvice } from './failure';
@@ -23,9 +24,11 @@ import type { Probe } from './refusal-watch';
 /** An attempt this old sends a heartbeat at once: part of the heartbeat timeout has already passed. */
 const longAgeMs = 2_000;
 
-/** A conversion that usually takes no longer is awaited here, without a beat: with its poll, well within the heartbeat timeout. */
+/** A conversion that usually takes no longer is awaited here. */
 const quickMs = 1_200;
-const quickAnswerMs = 1_500;
+/** Of the question whether it has ended: its turn at the rate limit, and its answer with that. */
+const quickTurnMs = 1_500;
+const quickAnswerMs = 3_000;
 
 /**
  * Submits the conversion (`convert/file`). **Not idempotent**: it costs vCredits, and there is no idempotency key.
@@ -47,47 +50,52 @@ export function createConvertFile(dependencies: ActivityDependencies) {
   async function awaitQuick(
     accepted: AcceptedSubmit,
     input: ConvertFileInput,
-    { heartbeat, turn, signal: ended, ageMs, failure }: ActivityAttempt,
-    isCalled: (usualMs: number) => Promise<boolean>,
+    { heartbeat, turn, signal, ageMs, failure }: ActivityAttempt,
+    submission: CallbackSubmission | undefined,
   ): Promise<AcceptedSubmit> {
+    const { awaitsMs, parked } = input;
     const kind = kindOf(input);
     const learnedMs = times.firstCheckMs(kind) ?? Infinity;
-    if (learnedMs > quickMs || ageMs() > longAgeMs) return accepted;
+    if (awaitsMs === undefined || parked || learnedMs > quickMs || ageMs() > longAgeMs) return accepted;
     const { taskId } = accepted.report;
     const submittedMs = ageMs();
-    const known = { ...accepted, checkAtOnce: true as const };
-    let asked = 0;
-    let called = false;
+    const sinceSubmitMs = () => Math.ceil(ageMs() - submittedMs);
+    const known = { ...accepted };
     const beforeSend = () => {
-      asked += 1;
+      known.requests += 1;
       return Promise.resolve();
     };
     try {
       // No beat has been sent so far, and none may overtake the record.
       heartbeat.stop();
-      await heartbeat.record({ phase: 'awaiting', accepted: known } satisfies AwaitingHeartbeat);
-      const { random } = Math;
-      const pauseMs = firstCheckDelayMs({ toldMs: undefined, learnedMs, maxMs: quickMs, random });
-      called = await isCalled(Math.max(pauseMs - (ageMs() - submittedMs), 0));
-      const signal = AbortSignal.any([ended, AbortSignal.timeout(quickAnswerMs)]);
-      const snapshot = await api(input.app).taskResponse({
-        connector: taskId,
-        signal,
-        turn: { ...turn, signal, beforeSend },
-      });
+      await heartbeat.record({ phase: 'awaiting', accepted: { ...accepted, notYetMs: 0 } } satisfies AwaitingHeartbeat);
+      heartbeat.start();
+      const maxMs = Math.min(quickMs, awaitsMs);
+      const pauseMs = firstCheckDelayMs({ toldMs: undefined, learnedMs, maxMs, random: Math.random });
+      // With a callback on its way, a check before it would only cost a request and a step.
+      const isCalled =
+        callbackComes && submission && accepted.callback
+          ? await callbackComes(submission, maxMs, signal)
+          : await sleep(Math.max(pauseMs - sinceSubmitMs(), 0), false, { signal });
+      if (isCalled) delete known.callback;
+      const awaitedMs = sinceSubmitMs();
+      known.notYetMs = awaitedMs;
+      const answerByMs = performance.now() + quickAnswerMs;
+      const quickTurn = { ...turn, maxWaitMs: quickTurnMs, answerByMs, beforeSend };
+      const snapshot = await api(input.app).taskResponse({ connector: taskId, signal, turn: quickTurn });
       const report = reportTask(snapshot, taskId, failure);
-      const doneMs = Math.round(ageMs() - submittedMs);
-      const requests = accepted.requests + asked;
+      known.notYetMs = sinceSubmitMs();
       if (report.finished) {
-        const durationSeconds = called ? doneMs / 1_000 : report.durationSeconds;
+        const doneMs = isCalled ? awaitedMs : known.notYetMs;
+        const durationSeconds = isCalled ? doneMs / 1_000 : report.durationSeconds;
         times.observe(kind, { notYetMs: 0, doneMs, durationSeconds });
-        return { ...accepted, report, requests };
+        return { ...accepted, report, requests: known.requests };
       }
-      if (snapshot.error) return { ...known, requests };
-      return { ...(called ? known : accepted), requests, notYetMs: doneMs };
+      if (snapshot.error) known.notYetMs = 0;
     } catch {
-      return { ...(called || asked > 0 ? known : accepted), requests: accepted.requests + asked };
+      // What is known so far decides how the job goes on.
     }
+    return known;
   }
 
   return (input: ConvertFileInput): Promise<ConvertFileResult> =>
@@ -169,15 +177,7 @@ export function createConvertFile(dependencies: ActivityDependencies) {
       if (taskId === undefined && snapshot.error === undefined) throw nameless();
       if (taskId !== undefined) failure.taskId = taskId;
       const submit = accepted(reportTask(snapshot, taskId ?? '', failure));
-      const isAwaited = input.awaitsQuick === true && !input.parked && !submit.report.finished;
-      if (!isAwaited || snapshot.error) return submit;
-      const { signal } = attempt;
-      // With a callback on its way, a check before it would only cost a request and a step.
-      return awaitQuick(submit, input, attempt, (usualMs) =>
-        callbackComes && submission && callback !== undefined
-          ? callbackComes(submission, quickMs, signal)
-          : sleep(usualMs, false, { signal }),
-      );
+      return submit.report.finished || snapshot.error ? submit : awaitQuick(submit, input, attempt, submission);
     });
 }
 

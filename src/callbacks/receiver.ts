@@ -303,13 +303,12 @@ class Arrivals {
     this.awaited.set(submit, call);
     try {
       await sleep(ms, undefined, { signal: AbortSignal.any([signal, call.signal]) });
-      return false;
     } catch (error) {
       if (!call.signal.aborted) throw error;
-      return true;
     } finally {
       this.awaited.delete(submit);
     }
+    return call.signal.aborted;
   }
 
   private forgetOld(): void {

@@ -93,8 +93,8 @@ export interface ConvertFileInput extends Parking, Checking {
   replaces?: ConversionJobInput['replaces'];
   /** Absent: the service responds once it has accepted the conversion. */
   mode?: 'sync';
-  /** A conversion of a kind that the worker knows to be quick is awaited, too. */
-  awaitsQuick?: true;
+  /** A conversion of a kind that the worker knows to be quick is awaited, too, and asked for no later than so long after its submit. */
+  awaitsMs?: number;
   /**
    * The run in which the job began. In another run it has been reset, also while this activity was pending: it does not
    * know what it has submitted since.
@@ -123,11 +123,9 @@ export interface AcceptedSubmit {
   skipped: false;
   report: TaskReport;
   requests: number;
-  /** How long after the submit the service was asked, and answered "not yet". */
+  /** How long after the submit its end was awaited in vain; 0: the service is to be asked at once. Absent: it was not awaited. */
   notYetMs?: number;
-  /** It was asked, and answered something else, or nothing; or its callback has come, or may have been lost with a worker. */
-  checkAtOnce?: true;
-  /** The service was asked for a callback. */
+  /** The service was asked for a callback, which has not come to the step that submits. */
   callback?: true;
   /** The job was reset, and may have submitted before. */
   afterReset?: true;

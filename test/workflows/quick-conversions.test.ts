@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ConversionFailedError } from '../../src/client/conversion-handle';
 import type { ConversionJobResult, ConversionPolicies } from '../../src/shared/job';
 import { keepTasks, startCallingBackRig, type CallingBackRig, type StubTask } from '../support/calling-back';
@@ -12,17 +13,24 @@ const rig = rigOfAllTests();
 const threeSteps = ['uploadFile', 'convertFile', 'downloadFile'];
 const fourSteps = ['uploadFile', 'convertFile', 'checkTask', 'downloadFile'];
 
-async function convert(name: string, policies: ConversionPolicies = {}, by: ConversionRig = rig) {
+async function convert(name: string, policies: ConversionPolicies = {}, by: ConversionRig = rig, output = 'pdf') {
   const { maxCheckInterval, retryInitialInterval, retryMaximumInterval } = quickPolicies;
   const handle = await by.client.start({
     source: await by.source(`${name}.md`),
-    output: 'pdf',
-    destination: `${by.folder}/out/${name}.pdf`,
+    output,
+    destination: `${by.folder}/out/${name}.${output}`,
     policies: { maxCheckInterval, retryInitialInterval, retryMaximumInterval, ...policies },
   });
   const end = await handle.result().catch((error: unknown) => error);
   const { workflowId } = handle;
   return { end, workflowId, steps: await by.steps(workflowId) };
+}
+
+/** When the service was asked about its latest conversion, in milliseconds after that was submitted. */
+function checkedAfterMs({ stub }: ConversionRig): number[] {
+  const submit = stub.requests.map(({ path }) => path).lastIndexOf('convert/file');
+  const checks = stub.requests.slice(submit).filter(({ path }) => path === 'task/response');
+  return checks.map(({ at }) => at - (stub.requests[submit]?.at ?? 0));
 }
 
 describe('a conversion of formats that the worker knows to be quick', () => {
@@ -70,6 +78,14 @@ describe('a conversion of formats that the worker knows to be quick', () => {
     expect([steps, checks()]).toEqual([expected, 2]);
   });
 
+  it('takes three steps also when the service takes its time to answer', async () => {
+    rig.stub.on('task/response', async (seen, response) => {
+      await sleep(2_000);
+      rig.stub.answerAsAlways(seen, response);
+    });
+    expect(await convert('late-answer')).toMatchObject({ end: { requests: 5 }, steps: threeSteps });
+  });
+
   it('fails with the error of its task', async () => {
     rig.stub.on('task/response', (seen, response) => {
       const id = String(seen.data['connector']);
@@ -79,6 +95,28 @@ describe('a conversion of formats that the worker knows to be quick', () => {
     expect(end).toBeInstanceOf(ConversionFailedError);
     expect(end).toMatchObject({ details: { charge: 'no' } });
   });
+});
+
+it('a conversion of a second is asked for no later than its policy allows', async () => {
+  await convert('second', { firstCheckAfter: 1_000 }, rig, 'docx');
+  await convert('impatient', { maxCheckInterval: 100 }, rig, 'docx');
+  expect(checkedAfterMs(rig)[0]).toBeLessThan(700);
+});
+
+it('how quick its formats are is not learned from a task whose submit was cut off, at a time that nobody knows', async () => {
+  const maxCheckInterval = '1 minute';
+  await convert('timed', { firstCheckAfter: 1_000 }, rig, 'odt');
+  const cutOff = await convert('cut-off', { maxCheckInterval, submitTimeout: 900 }, rig, 'odt');
+  expect(cutOff).toMatchObject({ end: { charge: 'yes' }, steps: fourSteps });
+  await convert('timed-again', { maxCheckInterval }, rig, 'odt');
+  expect(checkedAfterMs(rig)[0]).toBeGreaterThan(700);
+});
+
+it('how quick its formats are is not learned from a task of an earlier run, which may long be over', async () => {
+  const earlier = { charge: 'yes' as const, taskId: 'task-of-before' };
+  const request = await rig.request({ output: 'html', destination: undefined, earlier });
+  await rig.client.convert(request);
+  expect(await convert('new', {}, rig, 'html')).toMatchObject({ steps: fourSteps });
 });
 
 describe.each([
@@ -116,8 +154,8 @@ describe.each([
   });
   afterAll(() => callingBack.close());
 
-  async function converted(name: string) {
-    const { end: result, steps, workflowId } = await convert(name, { pollAfter: '1 hour' }, callingBack);
+  async function converted(name: string, pollAfter: string | number = '1 hour') {
+    const { end: result, steps, workflowId } = await convert(name, { pollAfter }, callingBack);
     expect(result).toMatchObject({ status: 'succeeded', charge: 'yes', possiblyChargedTwice: false });
     expect(answers.every((status) => status === 204)).toBe(true);
     const events = await callingBack.events(workflowId);
@@ -144,7 +182,19 @@ describe.each([
     expect(await converted('slow')).toEqual({ steps: fourSteps, requests: 6, signals: 1 });
   });
 
+  it('is asked for when its policy says so, whether or not its submit waits', async () => {
+    atSubmit = end;
+    await converted('impatient', 100);
+    expect(checkedAfterMs(callingBack)[0]).toBeLessThan(700);
+  });
+
   if (!isHere) return;
+
+  it('is asked for again as long after its submit as its policy says', async () => {
+    endAfterQuestion(() => undefined);
+    expect(await converted('patient', 2_000)).toEqual({ steps: fourSteps, requests: 6, signals: 0 });
+    expect(checkedAfterMs(callingBack)[1]).toBeLessThan(2_900);
+  });
 
   it('needs no signal when its submit waits', async () => {
     onWait = () => {

@@ -15,7 +15,6 @@ interface Knowledge {
   isEarlier?: true;
   /** As in the submit's result. */
   notYetMs?: number | undefined;
-  checkAtOnce?: true | undefined;
 }
 
 /** The report of a finished conversion, or why there is none. */
@@ -27,17 +26,16 @@ export type Checked = { report: TaskReport; failure?: undefined } | { report?: u
  */
 export async function awaitConversion(
   { input, policies, name, activities, progress, callbacks, waits, park }: JobParts,
-  { taskId, callback, fromCallback, isEarlier, notYetMs, checkAtOnce }: Knowledge,
+  { taskId, callback, fromCallback, isEarlier, notYetMs }: Knowledge,
 ): Promise<Checked> {
   const submittedAt = Date.now() - (notYetMs ?? 0);
   const excusedBefore = waits.waitedMs + park.spentMs;
   const { conversionDeadlineMs, pollAfterMs, firstCheckAfterMs, maxCheckIntervalMs } = policies;
-  const waitsForCallback = callback && !checkAtOnce;
-  if (waitsForCallback) {
+  if (callback && notYetMs !== 0) {
     const waitMs = Math.min(pollAfterMs, conversionDeadlineMs / 2);
     const pollsAt = shownTime(submittedAt + waitMs);
     progress.enter('converting', `Waits for the service to call back; from ${pollsAt} UTC on it asks by itself.`);
-    await callbacks.wait(waitMs);
+    await callbacks.wait(Math.max(waitMs - (notYetMs ?? 0), 1));
   }
   const request: CheckTaskInput = defined({
     app: input.app,
@@ -46,8 +44,8 @@ export async function awaitConversion(
     input: input.input,
     output: input.output,
     submittedAt,
-    firstCheckAfterMs: callback || isEarlier || checkAtOnce ? 0 : firstCheckAfterMs,
-    notYetMs: waitsForCallback ? undefined : notYetMs,
+    firstCheckAfterMs: callback || isEarlier || notYetMs === 0 ? 0 : firstCheckAfterMs,
+    notYetMs,
     maxCheckIntervalMs,
     fromCallback,
     isEarlier,

@@ -76,9 +76,9 @@ async function submitOnce(
   try {
     const accepted = await submitConversion(job, turn);
     if (accepted.skipped) return { report: 'skipped' };
-    const { report, callback = false, notYetMs, checkAtOnce } = accepted;
+    const { report, callback = false, notYetMs } = accepted;
     if (report.finished) return { report };
-    const checked = await awaitConversion(job, { taskId: report.taskId, callback, notYetMs, checkAtOnce });
+    const checked = await awaitConversion(job, { taskId: report.taskId, callback, notYetMs });
     if (checked.report) return checked;
     failure = checked.failure;
   } catch (error) {
@@ -121,6 +121,7 @@ function requestOf(
   const { app, output, input: inputFormat, parameters, destination } = input;
   // The result is assumed to be about as large as the source.
   const neededBytes = destination === undefined ? undefined : (sourceBytes ?? park.neededBytes);
+  const awaitsMs = Math.min(policies.pollAfterMs, policies.maxCheckIntervalMs);
   return {
     ...defined({
       app,
@@ -134,7 +135,7 @@ function requestOf(
       neededBytes,
       host,
     }),
-    ...(input.mode === 'sync' ? { mode: 'sync' } : policies.firstCheckAfterMs === undefined && { awaitsQuick: true }),
+    ...(input.mode === 'sync' ? { mode: 'sync' } : policies.firstCheckAfterMs === undefined && { awaitsMs }),
     onExisting: policies.onExisting,
     ...checking,
     ...parking,

@@ -50,6 +50,7 @@ export function createCheckTask(dependencies: ActivityDependencies) {
           ? toldNotYetMs + nextCheckDelayMs({ elapsedMs: toldNotYetMs, learnedMs, maxMs, random })
           : firstCheckDelayMs({ toldMs: firstMs, learnedMs, maxMs, random });
       let delayMs = failure.attempt === 1 ? firstCheckMs - elapsedMs() : 0;
+      let { isCalled } = input;
       let said = 'no check yet';
       for (;;) {
         delayMs = withinDeadlineMs(delayMs, failure.leftMs?.());
@@ -65,12 +66,16 @@ export function createCheckTask(dependencies: ActivityDependencies) {
         // The account is accepted again.
         if (!report.finished && input.parked) return { report, requests: failure.requests };
         if (report.finished) {
-          const { durationSeconds } = report;
           // The time of the submit is unknown where a callback named the task, an earlier run left it, or the submit was cut off.
-          if (!input.fromCallback && !input.isEarlier && input.notYetMs !== 0)
-            times.observe(pair, { notYetMs, doneMs: elapsedMs(), durationSeconds });
+          if (!input.fromCallback && !input.isEarlier && input.notYetMs !== 0) {
+            const doneMs = elapsedMs();
+            // The service's own figure excludes the time in its queue; a callback comes after both.
+            const told = { notYetMs, doneMs, durationSeconds: report.durationSeconds };
+            times.observe(pair, isCalled ? { notYetMs: 0, doneMs, durationSeconds: doneMs / 1_000 } : told);
+          }
           return { report, requests: failure.requests };
         }
+        isCalled = undefined;
         notYetMs = elapsedMs();
         heartbeat.add({ notYetMs } satisfies CheckHeartbeat);
         said = whatItSays(snapshot);

@@ -146,6 +146,8 @@ export interface CheckTaskInput extends Parking {
   /** As in the submit's result. */
   notYetMs?: number;
   maxCheckIntervalMs: number;
+  /** A callback has just told of the end. */
+  isCalled?: true;
   /** The task id came from a callback, so the service may not know it. */
   fromCallback?: true;
   /** An earlier run of the job submitted the task, so the service may have forgotten it. */

@@ -154,8 +154,8 @@ describe.each([
   });
   afterAll(() => callingBack.close());
 
-  async function converted(name: string, pollAfter: string | number = '1 hour') {
-    const { end: result, steps, workflowId } = await convert(name, { pollAfter }, callingBack);
+  async function converted(name: string, pollAfter: string | number = '1 hour', output = 'pdf') {
+    const { end: result, steps, workflowId } = await convert(name, { pollAfter }, callingBack, output);
     expect(result).toMatchObject({ status: 'succeeded', charge: 'yes', possiblyChargedTwice: false });
     expect(answers.every((status) => status === 204)).toBe(true);
     const events = await callingBack.events(workflowId);
@@ -186,6 +186,18 @@ describe.each([
     atSubmit = end;
     await converted('impatient', 100);
     expect(checkedAfterMs(callingBack)[0]).toBeLessThan(700);
+  });
+
+  it('is not taken for quick when callbacks come late, however quick the service calls it', async () => {
+    atSubmit = () => {
+      const late = task;
+      setTimeout(() => {
+        late.finish();
+        void late.callBack();
+      }, 2_000);
+    };
+    await converted('queued', '1 hour', 'odt');
+    expect(await converted('queued-again', '1 hour', 'odt')).toEqual({ steps: fourSteps, requests: 5, signals: 1 });
   });
 
   if (!isHere) return;

@@ -31,11 +31,12 @@ export async function awaitConversion(
   const submittedAt = Date.now() - (notYetMs ?? 0);
   const excusedBefore = waits.waitedMs + park.spentMs;
   const { conversionDeadlineMs, pollAfterMs, firstCheckAfterMs, maxCheckIntervalMs } = policies;
+  let isCalled = false;
   if (callback && notYetMs !== 0) {
     const waitMs = Math.min(pollAfterMs, conversionDeadlineMs / 2);
     const pollsAt = shownTime(submittedAt + waitMs);
     progress.enter('converting', `Waits for the service to call back; from ${pollsAt} UTC on it asks by itself.`);
-    await callbacks.wait(Math.max(waitMs - (notYetMs ?? 0), 1));
+    isCalled = await callbacks.wait(Math.max(waitMs - (notYetMs ?? 0), 1));
   }
   const request: CheckTaskInput = defined({
     app: input.app,
@@ -47,6 +48,7 @@ export async function awaitConversion(
     firstCheckAfterMs: callback || isEarlier || notYetMs === 0 ? 0 : firstCheckAfterMs,
     notYetMs,
     maxCheckIntervalMs,
+    isCalled: isCalled || undefined,
     fromCallback,
     isEarlier,
   });

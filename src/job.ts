@@ -12,6 +12,7 @@ export type {
   ResultCheck,
   OutputFile,
 } from './shared/job';
+export { durationMs } from './shared/duration';
 export { maxWindow } from './shared/batch';
 export type {
   BatchManifest,

@@ -39,7 +39,14 @@ export {
   noticeUrlProblem,
 } from './shared/notices';
 export type { NoticeData } from './shared/notices';
-export { formatNameOf, mergeParameters, parametersKey, problemOfParameters, readParameter } from './shared/parameters';
+export {
+  extensionFromName,
+  formatNameOf,
+  mergeParameters,
+  parametersKey,
+  problemOfParameters,
+  readParameter,
+} from './shared/parameters';
 export {
   conversionModes,
   defaultOnExisting,

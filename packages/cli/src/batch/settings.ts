@@ -16,13 +16,14 @@ import {
   type BatchPlan,
   type BatchSources,
   defined,
+  extensionFromName,
   type Unconvertible,
 } from 'temporal-file-conversion/job';
 import { type FileStore, shownPath } from 'temporal-file-conversion/storage';
 import type { CommandContext } from '../command-context';
 import { CommandError, throwIfAny } from '../command-error';
 import type { ConvertFlags } from '../convert/run-job';
-import { embeddedFormats, extensionFromName } from '../formats/lookup';
+import { embeddedFormats } from '../formats/lookup';
 import { isEncrypting } from '../keys/encryption-settings';
 import { isEmbedded } from '../service/app-profiles';
 import { batchFolder, filesOf, folderUri, requireFolder } from './batch-folder';

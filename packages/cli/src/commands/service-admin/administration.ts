@@ -155,9 +155,5 @@ export async function listTasks(
 }
 
 function timesOf({ createdAt, completedAt }: Pick<TaskRow, 'createdAt' | 'completedAt'>) {
-  return { createdAt: formatTime(createdAt), completedAt: timeOrNull(completedAt) };
-}
-
-function timeOrNull(time: number | null): string | null {
-  return time === null ? null : formatTime(time);
+  return { createdAt: formatTime(createdAt), completedAt: completedAt === null ? null : formatTime(completedAt) };
 }

@@ -107,16 +107,12 @@ async function moveSource(files: FileStore, fate: Fate, moving: Moving): Promise
     end === 'done' ? undefined : [...reasons, `${advice}\n${namedLine}${lastSegment(source)}\n`].join('\n');
   for (let number = 0; number <= maxNumber; number += 1) {
     const name = numberName(lastSegment(there), number, reason === undefined ? undefined : mostNameBytes);
-    const to = name === lastSegment(there) ? there : folderOf(there) + encodedName(name, folder);
+    const to = name === lastSegment(there) ? there : within(folderOf(there), name);
     if ((await moveTo(files, { uri: source, to, stamp }, reason, moving.writing)) !== 'taken') return;
   }
 }
 
 const maxNumber = 9_999;
-
-function encodedName(name: string, folder: string): string {
-  return within(folder, name).slice(folder.length);
-}
 
 /** Its stamp, if it still is what all of its rows were made from. */
 async function stampIfSame(

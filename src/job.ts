@@ -12,6 +12,7 @@ export type {
   ResultCheck,
   OutputFile,
 } from './shared/job';
+export { durationMs } from './shared/duration';
 export { maxWindow } from './shared/batch';
 export type {
   BatchManifest,
@@ -38,7 +39,14 @@ export {
   noticeUrlProblem,
 } from './shared/notices';
 export type { NoticeData } from './shared/notices';
-export { formatNameOf, mergeParameters, parametersKey, problemOfParameters, readParameter } from './shared/parameters';
+export {
+  extensionFromName,
+  formatNameOf,
+  mergeParameters,
+  parametersKey,
+  problemOfParameters,
+  readParameter,
+} from './shared/parameters';
 export {
   conversionModes,
   defaultOnExisting,

@@ -206,15 +206,11 @@ function plannedRow(item: BatchItem, run: number): LedgerRow {
     run,
     // No job decides it.
     status: done && ('skipped' as const),
-    delivered: done ? { ...asDelivered(done), options } : before,
+    delivered: done ? { ...defined({ ...done, missing: undefined }), options } : before,
     owed: owed ?? (earlier && { ...earlier, options }),
     seen,
     refused: seen || refused?.isUnclear ? refused : undefined,
   });
-}
-
-function asDelivered(done: NonNullable<BatchItem['done']>): NonNullable<BatchItem['done']> {
-  return defined({ ...done, missing: undefined });
 }
 
 function endedRow(row: LedgerRow, result: BatchItemResult): LedgerRow {

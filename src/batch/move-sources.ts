@@ -107,16 +107,12 @@ async function moveSource(files: FileStore, fate: Fate, moving: Moving): Promise
     end === 'done' ? undefined : [...reasons, `${advice}\n${namedLine}${lastSegment(source)}\n`].join('\n');
   for (let number = 0; number <= maxNumber; number += 1) {
     const name = numberName(lastSegment(there), number, reason === undefined ? undefined : mostNameBytes);
-    const to = name === lastSegment(there) ? there : folderOf(there) + encodedName(name, folder);
+    const to = name === lastSegment(there) ? there : within(folderOf(there), name);
     if ((await moveTo(files, { uri: source, to, stamp }, reason, moving.writing)) !== 'taken') return;
   }
 }
 
 const maxNumber = 9_999;
-
-function encodedName(name: string, folder: string): string {
-  return within(folder, name).slice(folder.length);
-}
 
 /** Its stamp, if it still is what all of its rows were made from. */
 async function stampIfSame(
@@ -136,14 +132,17 @@ async function stampIfSame(
 
 /** Whether no sweep moves a file: it is a link, or behind one that leads out of the folder. */
 export async function isFixed({ from }: SourceMoves, source: string): Promise<boolean> {
-  if (!isLocal(source)) return false;
-  const found = await lstat(toPath(source)).catch(() => undefined);
-  return found?.isSymbolicLink() === true || !(await leadsInto([toPath(from)], toPath(folderOf(source))));
+  const found = isLocal(source) ? await lstat(toPath(source)).catch(() => undefined) : undefined;
+  return found?.isSymbolicLink() === true || isStray(from, source);
 }
 
 /** A folder on the way may be a link to another place, whose files are not ours to move. */
+async function isStray(root: string, uri: string): Promise<boolean> {
+  return isLocal(root) && !(await leadsInto([toPath(root)], toPath(folderOf(uri))));
+}
+
 async function refuseStray(root: string, uri: string): Promise<void> {
-  if (!isLocal(root) || (await leadsInto([toPath(root)], toPath(folderOf(uri))))) return;
+  if (!(await isStray(root, uri))) return;
   const message = `${shownFolder(folderOf(uri))} leads out of ${shownFolder(root)} by a link. What is there stays.`;
   throw new StorageError({ code: 'SOURCE_UNREADABLE', message, uri });
 }

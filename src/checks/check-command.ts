@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access, constants, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { printable } from '../shared/wording';
+import { isProgram } from '../storage/folders';
 import { CheckNotRunError } from './errors';
 
 /** A program of the worker's operator that looks at each result. Exit code 0: it is good. */
@@ -26,13 +26,8 @@ const notStarted = [126, 127];
 const folders = ['/usr/local/bin', '/usr/bin', '/bin'];
 
 /** Whether there is such a program: a whole path, or a name in one of the usual folders. */
-export async function canStart({ argv: [program = ''] }: CheckCommand): Promise<boolean> {
-  const places = path.isAbsolute(program) ? [program] : folders.map((folder) => path.join(folder, program));
-  const found = places.map(async (place) => {
-    await access(place, constants.X_OK);
-    return (await stat(place)).isFile();
-  });
-  return (await Promise.all(found.map((each) => each.catch(() => false)))).includes(true);
+export function canStart({ argv: [program = ''] }: CheckCommand): Promise<boolean> {
+  return isProgram(program, folders);
 }
 
 /**

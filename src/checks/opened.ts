@@ -1,9 +1,10 @@
-import { open, type FileHandle } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import type * as Pdfium from '@hyzyla/pdfium';
 import type sharp from 'sharp';
 import { checkedBytes, checkedEnd, formatOf, problemOfEnd } from '../http/result-check';
 import { isProtected } from '../protection/protected-file';
-import { openZip, readBytes } from './zip';
+import type { ReadAt } from '../protection/read-at';
+import { openZip } from './zip';
 
 /** Larger ones would be read into the memory as a whole. */
 const mostPdfBytes = 256 * 1024 * 1024;
@@ -49,12 +50,15 @@ export async function problemOfOpened(path: string, output: string): Promise<str
   const file = await open(path);
   try {
     const { size } = await file.stat();
-    const readAt = (start: number, length: number) => readBytes(file, start, length);
+    const readAt: ReadAt = async (start, length) => {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, start);
+      return buffer.subarray(0, bytesRead);
+    };
     if (await isProtected({ size, readAt })) return 'opens only with a password';
     const start = await readAt(0, checkedBytes);
     // Text may begin with these letters, too.
     const isPackage = neededIn(format) !== undefined || packageStarts.includes(start.toString('latin1', 0, 4));
-    if (isPackage) return await problemOfPackage(file, size, format);
+    if (isPackage) return await problemOfPackage(readAt, size, format);
     // What decodes pictures can't tell a film of them from nothing.
     if (start.toString('latin1', 4, 12) === 'ftypavis') return undefined;
     // Some write more behind the end of a picture, and all of it is read anyway.
@@ -73,8 +77,8 @@ function neededIn(format: string): string[] | undefined {
   return found?.slice(1);
 }
 
-async function problemOfPackage(file: FileHandle, size: number, format: string): Promise<string | undefined> {
-  const opened = await openZip(file, size);
+async function problemOfPackage(readAt: ReadAt, size: number, format: string): Promise<string | undefined> {
+  const opened = await openZip(readAt, size);
   if ('problem' in opened) return `does not open: ${opened.problem}`;
   // Some programs write the names in these ways, and others read them.
   const names = opened.names.map((name) => name.toLowerCase().replaceAll('\\', '/').replace(/^\//, ''));

@@ -197,25 +197,8 @@ export function toBatchInput(request: BatchRequest, defaultApp: string): Convers
 
 /** The input but for what is converted. @throws InvalidRequestError */
 export function toSettings(request: BatchSettings, defaultApp: string): Omit<ConversionBatchInput, 'plan' | 'items'> {
-  const {
-    app = defaultApp,
-    uiUrl,
-    notify,
-    window,
-    onExisting,
-    mode,
-    policies,
-    stopAfter,
-    maxVcredits,
-    resubmit,
-    again,
-    historyLimit,
-  } = request;
-  return {
-    app,
-    ...defined({ window, onExisting, mode, policies, stopAfter, uiUrl: uiUrl && withoutCredentials(uiUrl) }),
-    ...defined({ maxVcredits, notify, resubmit, again, historyLimit }),
-  };
+  const { app = defaultApp, uiUrl, ...settings } = request;
+  return { app, ...defined({ ...settings, name: undefined, uiUrl: uiUrl && withoutCredentials(uiUrl) }) };
 }
 
 export function checkSettings(request: BatchSettings, what: string): void {

@@ -240,7 +240,7 @@ export class FileConversionClient {
     type: string,
     { workflowId, input, shown, options }: StartOf<Input>,
   ) {
-    if (options.onRunning === 'attach') await this.findRunning(type, workflowId);
+    if (options.onRunning === 'attach') await this.findOf(type, workflowId);
     const { attributes, ...texts } = shown;
     const { taskQueue } = this;
     const started = { app: input.app, attributes, isListed: await this.listing.isListed() };
@@ -248,12 +248,7 @@ export class FileConversionClient {
     return { workflowId, taskQueue, ...texts, ...toWorkflowOptions(options, started), args };
   }
 
-  /** What a start with this id would attach to. Another workflow's result is not to be taken for its own. */
-  private async findRunning(type: string, workflowId: string) {
-    const found = await this.findOf(type, workflowId);
-    return found && isOpen(found) ? found : undefined;
-  }
-
+  /** Another workflow's result is not to be taken for its own. */
   private async findOf(type: string, workflowId: string) {
     const found = await findWorkflow(this.client, workflowId);
     if (!found || !isOpen(found) || found.type === type) return found;

@@ -36,6 +36,7 @@ interface ErrorCodeRow {
 }
 
 const checkBaseUrl = "Check that the base URL of app [APP] is the service's (`fileconv config show`).";
+const checkFile = 'Check the file, or choose another format (`fileconv formats`).';
 
 /** What a person can do about the errors of a class: about one job, unless it waits by itself, and about the files of a batch. */
 export const errorClasses: Readonly<Record<ErrorClass, { what: string; advice?: string; adviceOfBatch: string }>> = {
@@ -46,8 +47,8 @@ export const errorClasses: Readonly<Record<ErrorClass, { what: string; advice?: 
   },
   input: {
     what: "The service can't convert this file to this format",
-    advice: 'Check the file, or choose another format (`fileconv formats`).',
-    adviceOfBatch: 'Check the file, or choose another format (`fileconv formats`).',
+    advice: checkFile,
+    adviceOfBatch: checkFile,
   },
   account: {
     what: 'The account or the app does not allow it',

@@ -77,3 +77,8 @@ export function formatNameOf(text: string): string | undefined {
   const name = text.trim().toLowerCase().replace(/^\./, '');
   return isFormatName(name) ? name : undefined;
 }
+
+/** The extension of results in a format of which the service says nothing. */
+export function extensionFromName(format: string): string {
+  return format.split('-', 1)[0] ?? format;
+}

@@ -1,4 +1,4 @@
-import { mkdir, open, stat, statfs } from 'node:fs/promises';
+import { access, constants, mkdir, open, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { cannotWrite, systemCode } from './errors';
 import { toPath } from './file-uri';
@@ -76,4 +76,17 @@ export async function assertRoom(options: {
   if (bytes === undefined || free === undefined || bytes <= free) return;
   const why = `it takes ${bytes} bytes, and ${free} are free there. Make room.`;
   throw cannotWrite(uri, { code: 'DESTINATION_FULL', why });
+}
+
+/** Whether this process may run a program: the file of a whole path, or one of this name in one of the folders. */
+export async function isProgram(name: string, folders: readonly string[]): Promise<boolean> {
+  for (const folder of folders) {
+    const file = path.resolve(folder, name);
+    const found = await access(file, constants.X_OK).then(
+      () => stat(file),
+      () => undefined,
+    );
+    if (found?.isFile()) return true;
+  }
+  return false;
 }

@@ -45,7 +45,7 @@ export async function allow(context: Context): Promise<{ doors: readonly Door[];
     const others = (await readAllowed(context)).filter((each) => each.file !== file);
     const now = [...others, ...doors.map((door) => ({ file, ...door }))];
     await makeFolder(ownFolder(context));
-    await replaceFile(allowedFile(context), `${JSON.stringify(now, undefined, 2)}\n`, { mode: 0o600 });
+    await replaceFile(ownFile(context, 'allowed.json'), `${JSON.stringify(now, undefined, 2)}\n`, { mode: 0o600 });
   }
   const folders: string[] = [];
   for (const folder of unnamedFolders(context)) {
@@ -78,17 +78,13 @@ export async function stateFolderIfAny(context: Context): Promise<string | undef
 /** Remembers where this user has started a stack last, for commands that are typed in another folder. Best effort. */
 export async function rememberStack(context: Context): Promise<void> {
   await makeFolder(ownFolder(context))
-    .then(() => replaceFile(lastStackFile(context), context.config.values.state.dir))
+    .then(() => replaceFile(ownFile(context, 'last-stack'), context.config.values.state.dir))
     .catch(() => undefined);
 }
 
 /** The state folder of the stack that this user has started last, wherever; it may no longer run. */
 export function lastStackFolder(context: Context): Promise<string | undefined> {
-  return readIfExists(lastStackFile(context)).catch(() => undefined);
-}
-
-function lastStackFile(context: Context): string {
-  return path.join(ownFolder(context), 'last-stack');
+  return readIfExists(ownFile(context, 'last-stack')).catch(() => undefined);
 }
 
 /** Several processes may make it at once: the others find it known, or still empty. */
@@ -114,15 +110,14 @@ async function isMissingOrEmpty(folder: string): Promise<boolean> {
   try {
     return (await readdir(folder)).length === 0;
   } catch (error) {
-    if (systemErrorCode(error) === 'ENOENT') return true;
     // What stands there is told by whoever needs it.
-    if (systemErrorCode(error) === 'ENOTDIR') return true;
+    if (['ENOENT', 'ENOTDIR'].includes(systemErrorCode(error) ?? '')) return true;
     throw explainStateFolder(folder, error);
   }
 }
 
 async function isOwn(context: Context, folder: string): Promise<boolean> {
-  const known = (await readIfExists(foldersFile(context)).catch(() => undefined)) ?? '';
+  const known = (await readIfExists(ownFile(context, 'folders')).catch(() => undefined)) ?? '';
   return known.split('\n').includes(await identityOf(folder));
 }
 
@@ -131,7 +126,7 @@ async function remember(context: Context, folder: string): Promise<void> {
   const line = `${await identityOf(folder)}\n`;
   try {
     await makeFolder(own);
-    await appendFile(foldersFile(context), line, { mode: 0o600 });
+    await appendFile(ownFile(context, 'folders'), line, { mode: 0o600 });
   } catch (error) {
     const problem = `${own} cannot be written to, where fileconv remembers the folders that it makes. Name the state folder yourself: export FILECONV_STATE_DIR=PATH`;
     throw new CommandError('STATE_UNUSABLE', [problem], { cause: error });
@@ -142,10 +137,6 @@ async function remember(context: Context, folder: string): Promise<void> {
 async function identityOf(folder: string): Promise<string> {
   const { ino, birthtimeNs } = await stat(folder, { bigint: true });
   return `${ino} ${birthtimeNs}`;
-}
-
-function foldersFile(context: Context): string {
-  return path.join(ownFolder(context), 'folders');
 }
 
 /** Of a folder that is to be trusted: what is written through a link lands elsewhere. */
@@ -161,7 +152,7 @@ async function refuseLinks(folder: string): Promise<void> {
 }
 
 async function readAllowed(context: Context): Promise<z.infer<typeof schema>> {
-  const file = allowedFile(context);
+  const file = ownFile(context, 'allowed.json');
   try {
     return schema.parse(JSON.parse((await readIfExists(file)) ?? '[]'));
   } catch (error) {
@@ -170,8 +161,8 @@ async function readAllowed(context: Context): Promise<z.infer<typeof schema>> {
   }
 }
 
-function allowedFile(context: Context): string {
-  return path.join(ownFolder(context), 'allowed.json');
+function ownFile(context: Context, name: 'last-stack' | 'folders' | 'allowed.json'): string {
+  return path.join(ownFolder(context), name);
 }
 
 /** The user's own: a file beside the configuration could come along with it. */

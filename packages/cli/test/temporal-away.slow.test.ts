@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import path from 'node:path';
 import { testTemporalAddress } from '../../../test/support/temporal';
+import { aborted } from '../src/stack/asked-to-end';
 import { fileconv, newFolder, removeFolders, type Ended } from './fileconv';
 import { needsTemporal } from './lines-of-commands';
+import { startPassage } from './passage';
 
 /** What the shell learns of each command when Temporal can't be reached. */
 
@@ -28,38 +29,25 @@ it('a command that can not reach Temporal ends with 1, one of batch with 3, and 
 });
 
 it('one that is there and too busy to answer at first is waited for, which is said', async () => {
-  const { port, hostname } = new URL(`http://${testTemporalAddress()}`);
-  const sockets = new Set<Socket>();
   // Silent until the command asks whether anybody listens, which it does by the beginning of a TLS handshake.
-  let isAsked = false;
-  const server = createServer((socket) => {
-    sockets.add(socket.on('error', () => undefined));
-    socket.once('data', (first: Buffer) => {
-      socket.pause();
-      if (first[0] === 0x16) {
-        socket.destroy();
-        isAsked = true;
-        server.emit('asked');
-        return;
-      }
-      const pass = () => {
-        const temporal = connect(Number(port), hostname, () => temporal.write(first)).on('error', () => undefined);
-        sockets.add(temporal);
-        socket.pipe(temporal).pipe(socket);
-      };
-      if (isAsked) pass();
-      else server.once('asked', pass);
-    });
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const env = { TEMPORAL_ADDRESS: `127.0.0.1:${(server.address() as AddressInfo).port}` };
+  const asked = new AbortController();
+  const passage = await startPassage(testTemporalAddress(), async (incoming) => {
+    const [first] = (await once(incoming, 'data')) as [Buffer];
+    incoming.pause();
+    if (first[0] === 0x16) {
+      incoming.destroy();
+      asked.abort();
+    }
+    await aborted(asked.signal);
+    incoming.unshift(first);
+  });
+  const env = { TEMPORAL_ADDRESS: passage.address };
   const ended = await fileconv(['job', 'list'], { cwd: await newFolder(), env });
-  for (const socket of sockets) socket.destroy();
-  server.close();
+  passage.cut();
   const warning = `warning: What listens at ${env.TEMPORAL_ADDRESS} has not answered as Temporal so far; waits for it up to 20 s more.\n`;
   expect(ended.stderr.startsWith(warning)).toBe(true);
   expect(ended.code).toBe(0);
-  expect(isAsked).toBe(true);
+  expect(asked.signal.aborted).toBe(true);
 });
 
 it.each(['worker', 'callbacks'])(

@@ -1,12 +1,11 @@
-import { once } from 'node:events';
 import { rm, writeFile } from 'node:fs/promises';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import path from 'node:path';
 import { hasStatus, operatorOf } from '../../../src/client/grpc';
 import { newNamespace } from '../../../test/support/namespace';
 import { testClient, testTemporalAddress } from '../../../test/support/temporal';
 import { until } from '../../../test/support/until';
 import { linesOf, newFolder, removeFolders, startProcess } from './fileconv';
+import { startPassage } from './passage';
 import { childrenOf } from './processes';
 
 /** What befalls the Temporal of a stack while it runs: `fileconv up` says so, with what to do. */
@@ -79,33 +78,3 @@ onLinux('its database is damaged: it ends with one line that names the file and 
   const next = startProcess(['up'], { cwd });
   expect(linesOf((await next.ended).stderr)).toEqual([says]);
 });
-
-/** Passes bytes on to an address, until it is cut. */
-async function startPassage(target: string): Promise<{ address: string; cut(): void; restore(): Promise<void> }> {
-  const { hostname, port } = new URL(`tcp://${target}`);
-  const sockets = new Set<Socket>();
-  const open = async (at: number) => {
-    const server = createServer((incoming) => {
-      const outgoing = connect(Number(port), hostname);
-      for (const socket of [incoming, outgoing]) {
-        sockets.add(socket);
-        socket.on('error', () => undefined).once('close', () => sockets.delete(socket));
-      }
-      incoming.pipe(outgoing).pipe(incoming);
-    }).listen(at, '127.0.0.1');
-    await once(server, 'listening');
-    return server;
-  };
-  let server = await open(0);
-  const { port: own } = server.address() as AddressInfo;
-  return {
-    address: `127.0.0.1:${own}`,
-    cut() {
-      server.close();
-      for (const socket of sockets) socket.destroy();
-    },
-    async restore() {
-      server = await open(own);
-    },
-  };
-}

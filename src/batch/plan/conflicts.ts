@@ -159,13 +159,9 @@ function cureOf(other: DraftRow, { source, destination }: DraftRow): string {
     : "Convert them into different --out folders, or keep their extensions apart in a batch: --template '{dir}/{name}.{from}.{ext}'.";
 }
 
-function comparable(uri: string): string {
-  return isLocal(uri) ? comparablePath(decoded(uri)) : uri;
-}
-
 /** Equal for paths that some file systems treat as one: by case, or by encodings of an accented letter. */
-function comparablePath(path: string): string {
-  return path.normalize().toLowerCase();
+function comparable(uri: string): string {
+  return isLocal(uri) ? decoded(uri).normalize().toLowerCase() : uri;
 }
 
 /** Maps keys to rows, however long the keys are: 96 bits of a hash stand for each, which collide in one of 10^17 million-row plans. */

@@ -2,6 +2,7 @@ import { type FileHandle, writeFile } from 'node:fs/promises';
 import type { BatchItem, BatchPlan, BatchSources, Refusal, SourceMoves } from '../../shared/batch';
 import { defined } from '../../shared/defined';
 import { lastSegment, type OnUnknownOutcome } from '../../shared/job';
+import { extensionFromName } from '../../shared/parameters';
 import { defaultPolicies } from '../../shared/policies';
 import { leadsInto } from '../../storage/confine';
 import type { FileStore } from '../../storage/file-store';
@@ -359,8 +360,4 @@ function* failedRows(ledger: Ledger): Generator<string> {
 
 function rowKey({ source, destination }: Pick<BatchItem, 'source' | 'destination'>): string {
   return `${source}\0${destination}`;
-}
-
-function extensionFromName(output: string): string {
-  return output.split('-', 1)[0] ?? output;
 }

@@ -139,10 +139,8 @@ const parts = 60;
 
 /** Tallies a run's rows in memory that does not grow with their number, and keeps some of those that need attention. */
 export class Tally {
-  #suspect = 0;
   readonly #counts = { items: 0, succeeded: 0, failed: 0, skipped: 0, cancelled: 0 };
-  #unconvertible = 0;
-  #missing = 0;
+  readonly #marked = { kept: 0, unconvertible: 0, missing: 0, suspect: 0, unclear: 0 };
   readonly #skipped: ListedItem[] = [];
   readonly #refused: ListedItem[] = [];
   #requests = 0;
@@ -150,8 +148,6 @@ export class Tally {
   readonly #spending = Spending.from();
   readonly #formats: BatchReport['formats'] = {};
   readonly #pace: BatchReport['pace'] = Array.from({ length: parts }, () => ({ ended: 0, failed: 0 }));
-  #kept = 0;
-  #unclear = 0;
   readonly #chargedTwice: BatchReport['possiblyChargedTwice'] = { count: 0, items: [] };
   readonly #warned: BatchReport['serviceWarnings'] = { count: 0, names: {}, items: [] };
   readonly #groups = new Map<string, FailureGroup>();
@@ -178,15 +174,15 @@ export class Tally {
       this.#bytes.output += result.output?.bytes ?? 0;
     }
     if (result.status === 'skipped') {
-      if (row.item.refused) this.#unconvertible += 1;
-      if (result.missing) this.#missing += 1;
+      if (row.item.refused) this.#marked.unconvertible += 1;
+      if (result.missing) this.#marked.missing += 1;
       const list = row.item.refused ? this.#refused : this.#skipped;
       if (list.length < maxListedSkipped) list.push(this.#item(row, result));
     }
     if (endOfItem(result.status) === 'failed') this.#addFailure(row, result);
-    if (result.status === 'suspect') this.#suspect += 1;
-    else if (result.kept) this.#kept += 1;
-    if (row.item.refused?.isUnclear) this.#unclear += 1;
+    if (result.status === 'suspect') this.#marked.suspect += 1;
+    else if (result.kept) this.#marked.kept += 1;
+    if (row.item.refused?.isUnclear) this.#marked.unclear += 1;
     if (result.possiblyChargedTwice === true) {
       this.#chargedTwice.count += 1;
       if (this.#chargedTwice.items.length < this.maxListed) this.#chargedTwice.items.push(this.#item(row, result));
@@ -204,6 +200,7 @@ export class Tally {
   ): BatchReport {
     const { ui } = this;
     const { receipt } = this.#spending;
+    const { kept, ...others } = this.#marked;
     return {
       batch,
       status: state.status,
@@ -217,12 +214,9 @@ export class Tally {
       pace: this.#pace,
       bytes: this.#bytes,
       possiblyChargedTwice: this.#chargedTwice,
-      ...(this.#unconvertible > 0 && { unconvertible: this.#unconvertible }),
-      ...(this.#missing > 0 && { missing: this.#missing }),
+      kept,
+      ...Object.fromEntries(Object.entries(others).filter(([, count]) => count > 0)),
       skipped: [...this.#refused, ...this.#skipped].slice(0, maxListedSkipped),
-      kept: this.#kept,
-      ...(this.#suspect > 0 && { suspect: this.#suspect }),
-      ...(this.#unclear > 0 && { unclear: this.#unclear }),
       ...leftOutOf(state),
       serviceWarnings: this.#warned,
       failures: [...this.#groups.values()].sort((a, b) => b.count - a.count || (a.code < b.code ? -1 : 1)),

@@ -9,12 +9,13 @@ const maxNames = 20;
 /** The end of a batch, for a terminal. Codes and messages hold text of others: print it through `printable`. */
 export function summariseReport(report: BatchReport): string[] {
   const { text, detail } = headlineOf(report);
+  const { durationMs, vcredits, requests } = report;
   const { count: warned } = report.serviceWarnings;
   const command = nextCommand(report);
   const kept = keptAdvice(report);
   return [
     `${text}${detail === '' ? '' : ` ${detail}`}`,
-    factsOf(report),
+    `Took ${formatDuration(durationMs)}, ${counted(vcredits, 'vCredit')}, ${counted(requests, 'request')}.`,
     ...chargedTwice(report.possiblyChargedTwice.count),
     ...(warned === 0 ? [] : [`The service warned of ${counted(warned, 'file')}: see the report.`]),
     ...failures(report),
@@ -55,10 +56,6 @@ export function keptAdvice({ batch, kept, running }: BatchReport): { text: strin
   if (kept === 0 || running) return undefined;
   const text = `${formatCount(kept)} of the failed may have been charged before, so nothing was sent again. Look at the service first; this converts all the same, and may be charged twice:`;
   return { text, command: `fileconv batch retry ${shellWord(batch)} --resubmit` };
-}
-
-function factsOf({ durationMs, vcredits, requests }: BatchReport): string {
-  return `Took ${formatDuration(durationMs)}, ${counted(vcredits, 'vCredit')}, ${counted(requests, 'request')}.`;
 }
 
 export function chargedTwice(count: number): string[] {

@@ -84,41 +84,20 @@ export async function inspectJob(client: Client, workflowId: string, runId?: str
   const status = statuses[description.status.name] ?? 'failed';
   const input = (await readStartInput(client.workflow, description)) as ConversionJobInput;
   const startedAt = description.startTime.getTime();
+  const { runId: ran, taskQueue, typedSearchAttributes: attributes } = description;
   const known = {
-    ...{
-      workflowId,
-      runId: description.runId,
-      app: input.app,
-      input,
-      taskQueue: description.taskQueue,
-      status,
-      startedAt,
-    },
+    ...{ workflowId, runId: ran, app: input.app, input, taskQueue, status, startedAt },
     summary: (await description.staticSummary()) ?? jobSummary(input),
-    batchId: description.typedSearchAttributes.get(searchAttributes.batchId),
-    tags: description.typedSearchAttributes.get(searchAttributes.tags),
+    batchId: attributes.get(searchAttributes.batchId),
+    tags: attributes.get(searchAttributes.tags),
   };
   if (status !== 'running') {
-    const {
-      taskId,
-      requests,
-      vcredits,
-      charge,
-      possiblyChargedTwice,
-      output,
-      code,
-      message = '',
-    } = await outcomeOf(client, description);
+    const outcome = await outcomeOf(client, description);
+    const { taskId, requests, vcredits, charge, possiblyChargedTwice = false, output, code, message = '' } = outcome;
     const endedAt = description.closeTime?.getTime() ?? startedAt;
     const error = code === undefined ? undefined : { code, message };
-    const outcome = { taskId, requests, vcredits, charge, output, error };
-    return defined({
-      ...known,
-      endedAt,
-      since: endedAt,
-      possiblyChargedTwice: possiblyChargedTwice === true,
-      ...outcome,
-    });
+    const end = { endedAt, since: endedAt, taskId, requests, vcredits, charge, possiblyChargedTwice, output, error };
+    return defined({ ...known, ...end });
   }
   const { state, worker, waiting } = await readOpenJob(client, description, input.app);
   return defined({

@@ -98,7 +98,6 @@ class ConversionBatch implements ControlledBatch {
   private readonly flights: BatchFlights;
   private readonly attention: BatchAttention;
   private readonly notices: BatchNotices;
-  private readonly startedAt: number;
   private window: number;
   private isPaused: boolean;
   private stop: StopReason | undefined;
@@ -125,7 +124,6 @@ class ConversionBatch implements ControlledBatch {
     this.flights = new BatchFlights(input, rows, on, carried.uploads);
     this.attention = new BatchAttention(carried.attention);
     this.notices = new BatchNotices(input, carried.notifies);
-    this.startedAt = carried.startedAt;
     this.window = carried.window ?? input.window ?? defaultWindow;
     this.isPaused = carried.isPaused ?? false;
     this.stop = carried.stop;
@@ -163,7 +161,8 @@ class ConversionBatch implements ControlledBatch {
       if (this.isStartingNoMore()) this.flights.giveUpWaiting(this.attention.giveUp());
       this.startJobs();
       this.describe();
-      if (this.notices.wantsAttention) await this.tellAttention();
+      const untold = this.notices.wantsAttention ? this.attention.takeUntold() : undefined;
+      if (untold) await this.notices.needsAttention(this.state(), untold);
       if (this.isOver()) return this.finish();
       this.page?.look(this.state());
       if (this.hasRunLongEnough()) await this.goOnAsNew();
@@ -194,9 +193,8 @@ class ConversionBatch implements ControlledBatch {
 
   state(): BatchState {
     const { items } = this;
-    const { planned, run } = this.carried;
+    const { planned, run, startedAt } = this.carried;
     const inFlight = this.flights.count;
-    const { needed: needsAttention } = this.attention;
     return {
       status: this.status(),
       items,
@@ -204,9 +202,8 @@ class ConversionBatch implements ControlledBatch {
       inFlight,
       waiting: items - this.tally.ended - inFlight,
       window: this.window,
-      ...(needsAttention && { needsAttention }),
-      startedAt: this.startedAt,
-      ...defined({ planned, folder: run?.folder }),
+      startedAt,
+      ...defined({ needsAttention: this.attention.needed, planned, folder: run?.folder }),
     };
   }
 
@@ -222,17 +219,17 @@ class ConversionBatch implements ControlledBatch {
   }
 
   itemWaits(word: Partial<ItemWaits> | undefined): void {
-    const { workflowId, code = '', message = '', app, over = false } = word ?? {};
-    const item = workflowId === undefined ? undefined : this.flights.itemOf(workflowId);
+    const { workflowId = '', code = '', message = '', app, over = false } = word ?? {};
+    const item = this.flights.itemOf(workflowId);
     if (item === undefined) return;
     if (over) this.attention.over(item);
-    else this.attention.waits(item, { code, message, ...(app !== undefined && { app }) });
+    else this.attention.waits(item, { code, message, ...defined({ app }) });
     this.wake();
   }
 
   itemUploaded(word: Partial<ItemUploaded> | undefined): void {
-    const { workflowId, upload } = word ?? {};
-    const item = workflowId === undefined ? undefined : this.flights.itemOf(workflowId);
+    const { workflowId = '', upload } = word ?? {};
+    const item = this.flights.itemOf(workflowId);
     if (item === undefined || (upload && typeof upload.connector !== 'string')) return;
     this.flights.uploaded(item, upload);
     this.wake();
@@ -306,11 +303,6 @@ class ConversionBatch implements ControlledBatch {
     return historyLength >= (this.input.historyLimit ?? Math.max(usualHistoryLimit, eventsOfAPlace * this.window));
   }
 
-  private async tellAttention(): Promise<void> {
-    const needed = this.attention.takeUntold();
-    if (needed) await this.notices.needsAttention(this.state(), needed);
-  }
-
   private async goOnAsNew(): Promise<void> {
     await this.untilQuiet();
     await this.flights.rest();
@@ -318,16 +310,14 @@ class ConversionBatch implements ControlledBatch {
     await this.page?.rest();
     await this.results.rest();
     await condition(allHandlersFinished);
-    const attention = this.attention.carry();
+    const { planned, run, spent, startedAt } = this.carried;
     const uploads = this.flights.carryUploads();
     const carried: CarriedBatch = {
-      ...defined({ planned: this.carried.planned, run: this.carried.run, hidesNames: this.flights.hidesNames }),
-      ...defined({ notifies: this.notices.notifies, spent: this.carried.spent }),
-      startedAt: this.startedAt,
+      ...defined({ planned, run, hidesNames: this.flights.hidesNames, notifies: this.notices.notifies, spent }),
+      ...defined({ attention: this.attention.carry(), stop: this.stop }),
+      startedAt,
       window: this.window,
       isPaused: this.isPaused,
-      ...(attention && { attention }),
-      ...(this.stop && { stop: this.stop }),
       isCancelling: this.isCancelling,
       position: this.reader.position,
       ...this.tally.carry(),
@@ -370,13 +360,12 @@ class ConversionBatch implements ControlledBatch {
     const failure = this.failure();
     if (failure !== undefined) throw unwrap(failure);
     await this.results.rest();
-    const { totals } = this.tally;
-    const { items } = this;
+    const { items, tally } = this;
     // A budget that is spent with the last row stops nothing.
-    const isWhole = this.stop === 'budget' && this.tally.ended === items;
+    const isWhole = this.stop === 'budget' && tally.ended === items;
     const status = isWhole ? 'completed' : (this.stop ?? 'completed');
     const { planned, run } = this.carried;
-    totals.cancelled += items - this.tally.ended;
+    tally.totals.cancelled += items - tally.ended;
     const result: ConversionBatchResult = run
       ? await this.writeFiles(run.folder, this.ended(status))
       : { ...this.ended(status), ...(!planned && { itemResults: allResults(this.results.pending, items) }) };
@@ -387,7 +376,7 @@ class ConversionBatch implements ControlledBatch {
   }
 
   private ended(status: ConversionBatchResult['status']): ConversionBatchResult {
-    return { ...this.state(), status, durationMs: Date.now() - this.startedAt };
+    return { ...this.state(), status, durationMs: Date.now() - this.carried.startedAt };
   }
 
   private async writeFiles(folder: string, ended: ConversionBatchResult): Promise<ConversionBatchResult> {
@@ -401,17 +390,15 @@ class ConversionBatch implements ControlledBatch {
 
   /** Setting the details adds no event, but each upsert does: only statuses that users search for are upserted. */
   private describe(): void {
-    const state = this.state();
     const { workflowId, namespace } = workflowInfo();
     const { isListed, endTold } = this;
-    setCurrentDetails(describeBatch({ workflowId, namespace, isListed, ...endTold }, state));
+    setCurrentDetails(describeBatch({ workflowId, namespace, isListed, ...endTold }, this.state()));
     const listed = this.listedStatus();
     if (!isListed || listed === 'stopping' || listed === this.listedAs) return;
     this.listedAs = listed;
     upsertSearchAttributes([{ key: searchAttributes.status, value: listed }]);
   }
 
-  /** What the batch is listed as. */
   private listedStatus(): ListedBatchStatus {
     const status = this.status();
     return this.attention.needed && (status === 'running' || status === 'paused') ? 'needsAttention' : status;

@@ -1,4 +1,4 @@
-import { type BatchReport, folderOf, reportOf, summariseReport } from 'temporal-file-conversion/batch';
+import { folderOf, reportOf, summariseReport } from 'temporal-file-conversion/batch';
 import { type ConversionBatchResult, defined } from 'temporal-file-conversion/job';
 import { printable } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
@@ -37,7 +37,10 @@ export async function finishBatch(
   };
   const report = await reportOf(files, { ...options, again: again || result.report === undefined });
   const { estimate } = result.planned ?? {};
-  const exitCode = unconvertible > 0 ? exitCodes.failed : exitCodeOf(report);
+  const { counts, leftOut } = report;
+  // Something is left to do when files failed, were not tried, or could not be read.
+  const isWhole = counts.failed + counts.cancelled + unconvertible === 0 && !leftOut;
+  const exitCode = isWhole ? exitCodes.ok : exitCodes.failed;
   const lines = summariseReport(report).map(printable);
   if (output.json)
     output.printJson({ ...report, ...defined({ estimate }), ...(unconvertible > 0 && { unconvertible }) });
@@ -45,9 +48,4 @@ export async function finishBatch(
   else if (output.quiet && exitCode !== exitCodes.ok) output.fail(lines.join('\n'));
   else for (const line of lines) output.print(line);
   return exitCode;
-}
-
-/** Something is left to do when files failed, were not tried, or could not be read. */
-function exitCodeOf({ counts: { failed, cancelled }, leftOut }: BatchReport): ExitCode {
-  return failed + cancelled === 0 && !leftOut ? exitCodes.ok : exitCodes.failed;
 }

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access, constants, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { NoticeData } from 'temporal-file-conversion/job';
 import { printable, whyUnreadable } from 'temporal-file-conversion/messages';
+import { isProgram } from 'temporal-file-conversion/storage';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 
@@ -21,11 +21,7 @@ interface EndedBatch extends Omit<NoticeData, 'app' | 'status'> {
 export async function requireProgram({ cwd, env }: CommandContext, program: string | undefined): Promise<void> {
   if (program === undefined) return;
   const folders = program.includes('/') ? [cwd] : (env['PATH'] ?? '').split(path.delimiter).filter(Boolean);
-  for (const folder of folders) {
-    const file = path.resolve(folder, program);
-    const isThere = access(file, constants.X_OK).then(() => stat(file));
-    if ((await isThere.catch(() => undefined))?.isFile()) return;
-  }
+  if (await isProgram(program, folders)) return;
   throw new CommandError('INPUT_UNUSABLE', [
     `--on-end: there is no program ${printable(program)} that can be run. It takes the name or path of one program, without arguments; put more into a script.`,
   ]);

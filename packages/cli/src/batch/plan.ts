@@ -102,29 +102,15 @@ export function tellDryRun(
     maxVcredits: number | undefined;
   },
 ): ExitCode {
-  const { rows, done, missing, refused, bad, failures, todo, bytes, formats, replaced, existing } = plan;
-  const { warnings, leftOut, spent } = plan;
-  const { failed } = plan.totals;
+  const { totals, leftOut, warnings, ...counts } = plan;
+  const { done, todo, bytes, formats, replaced, existing, spent } = counts;
+  const { failed } = totals;
   const isSpent = todo > 0 && spent >= maxVcredits;
   const wouldFail = isSpent || failed + leftOut.unread + (onExisting === 'fail' ? existing.count : 0) > 0;
   const exitCode = wouldFail ? exitCodes.failed : exitCodes.ok;
   if (output.json) {
-    const counts = {
-      rows,
-      done,
-      failed,
-      spent,
-      missing,
-      refused,
-      bad,
-      failures,
-      todo,
-      bytes,
-      formats,
-      replaced,
-      existing,
-    };
-    output.printJson({ batch: name, ...counts, warnings, leftOut, vcredits: estimate?.vcredits ?? null, estimate });
+    const vcredits = estimate?.vcredits ?? null;
+    output.printJson({ batch: name, ...counts, problems: undefined, failed, warnings, leftOut, vcredits, estimate });
     return exitCode;
   }
   const before = done > 0 ? `, ${counted(done, 'file')} done before` : '';

@@ -15,26 +15,21 @@ import {
   type BatchManifest,
   type BatchPlan,
   type BatchSources,
-  type ConversionMode,
-  type ConversionParameters,
   defined,
-  type OnExisting,
+  extensionFromName,
   type Unconvertible,
 } from 'temporal-file-conversion/job';
 import { type FileStore, shownPath } from 'temporal-file-conversion/storage';
-import type { PolicyFlags } from '../config/load-config';
 import type { CommandContext } from '../command-context';
 import { CommandError, throwIfAny } from '../command-error';
-import { embeddedFormats, extensionFromName } from '../formats/lookup';
+import type { ConvertFlags } from '../convert/run-job';
+import { embeddedFormats } from '../formats/lookup';
 import { isEncrypting } from '../keys/encryption-settings';
 import { isEmbedded } from '../service/app-profiles';
 import { batchFolder, filesOf, folderUri, requireFolder } from './batch-folder';
 
-export interface RunFlags extends PolicyFlags {
+export interface RunFlags extends ConvertFlags {
   to?: string[];
-  from?: string;
-  param?: ConversionParameters;
-  out?: string;
   runs?: string;
   name?: string;
   manifest?: string;
@@ -46,13 +41,7 @@ export interface RunFlags extends PolicyFlags {
   window?: number;
   stopAfter?: { failures?: number; percent?: number };
   maxVcredits?: number;
-  onExisting?: OnExisting;
   unconvertible?: Unconvertible;
-  resubmit?: boolean;
-  again?: boolean;
-  mode?: ConversionMode;
-  tag?: string[];
-  app?: string;
   notify?: string;
   onEnd?: string;
   dryRun?: boolean;

@@ -139,7 +139,7 @@ export function pointInTime(text: string): Date {
 
 export const appOption = ['--app <name>', 'app profile; default: default_app of the configuration'] as const;
 
-const recursiveOption = ['--recursive', 'include subfolders'] as const;
+export const recursiveOption = ['--recursive', 'include subfolders'] as const;
 
 export const excludeOption = new Option(
   '--exclude <pattern>',
@@ -175,6 +175,11 @@ export const policyOptions = Object.fromEntries(
     return [[name, new Option(flag, `${policy.option} (default: ${policy.default})`).choices(policy.choices)]];
   }),
 ) as Record<OptionPolicy, Option>;
+
+export const runsOption = [
+  '--runs <dir>',
+  'folder for manifests, results and reports; default: in the state folder, or below an --out that is a URI',
+] as const;
 
 export const templateOption = [
   '--template <text>',

@@ -5,14 +5,10 @@ import { CommandError, exitCodes, type ExitCode } from '../command-error';
 import { embeddedApp } from '../config/schema';
 import { withTemporal } from '../stack/open-temporal';
 
-interface AppFlags {
-  app?: string;
-}
-
 /** `fileconv app ready`: whatever parked jobs of the app wait for, they try again. */
 export async function readyApp(
   context: CommandContext,
-  { app = context.config.values.defaultApp }: AppFlags,
+  { app = context.config.values.defaultApp }: { app?: string },
 ): Promise<ExitCode> {
   const { config, output } = context;
   const isConfigured = app === embeddedApp || Object.hasOwn(config.values.apps, app);

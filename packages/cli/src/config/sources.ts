@@ -58,9 +58,6 @@ function reasonOf(error: unknown): string {
   return `${whyUnreadable(error)}; name another file with --config`;
 }
 
-const prefix = 'FILECONV_';
-/** Names the file itself; no key. */
-const notKeys = ['FILECONV_CONFIG'];
 /** What Temporal's Worker Controller tells a worker's pod. */
 const controllerVariables = {
   TEMPORAL_DEPLOYMENT_NAME: 'worker.deployment_name',
@@ -86,7 +83,8 @@ export function takeEnvironment({ values, origins }: Draft, env: Environment): s
     if (content) take(key, content, variable);
   }
   for (const [variable, content] of Object.entries(env)) {
-    if (!variable.startsWith(prefix) || notKeys.includes(variable) || !content) continue;
+    // That one names the file itself.
+    if (!variable.startsWith('FILECONV_') || variable === 'FILECONV_CONFIG' || !content) continue;
     const key = keyOfVariable.get(variable);
     const app = appVariable.exec(variable);
     if (key !== undefined) take(key, content, variable);

@@ -140,6 +140,11 @@ export function isLoopbackAddress(address: string): boolean {
   return isIP(host) !== 6 && isLoopback(host);
 }
 
+/** An address or origin, with `127.0.0.1` for the other name of it. */
+export function byLoopbackNumber(address: string): string {
+  return address.replace(/(?<=^|:\/\/)localhost(?=:|$)/i, '127.0.0.1');
+}
+
 /** The base URL of a service, without a slash at its end. */
 export function baseUrl() {
   const schema = z.unknown().transform((value, context): string => {

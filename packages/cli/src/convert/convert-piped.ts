@@ -4,7 +4,7 @@ import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { isUri } from 'temporal-file-conversion/batch';
 import { toUri } from 'temporal-file-conversion/client';
-import { parametersKey } from 'temporal-file-conversion/job';
+import { extensionFromName, parametersKey } from 'temporal-file-conversion/job';
 import { systemErrorCode } from 'temporal-file-conversion/messages';
 import { makeStateFolders } from '../allowed';
 import { filesOf } from '../batch/batch-folder';
@@ -19,7 +19,6 @@ import {
 } from '../command-error';
 import { temporalTarget } from '../config/temporal-connection';
 import { settleFormat } from '../formats/check';
-import { extensionFromName } from '../formats/lookup';
 import { createOutput } from '../output/output';
 import { isEmbedded } from '../service/app-profiles';
 import { untilAskedToEnd } from '../stack/asked-to-end';

@@ -32,20 +32,16 @@ export async function acquireProcessLock(file: string, options: ProcessLockOptio
   // Loaded here: a worker's installation may lack SQLite.
   const { tryLockFile } = await import('temporal-file-conversion-service/administration');
   for (;;) {
-    const release = tryOnce(() => tryLockFile(absolute), absolute);
-    if (release !== undefined) return { release };
+    try {
+      const release = tryLockFile(absolute);
+      if (release !== undefined) return { release };
+    } catch (error) {
+      const problem = `${absolute} cannot be used as a lock; check its folder.`;
+      throw new TemporalServerError('LOCK_UNUSABLE', problem, { cause: error });
+    }
     if (options.wait === false) {
       throw new TemporalServerError('LOCK_HELD', `Another process holds ${absolute}.`);
     }
     await sleep(retryDelayMs, undefined, { signal: options.signal });
-  }
-}
-
-function tryOnce<T>(run: () => T, file: string): T {
-  try {
-    return run();
-  } catch (error) {
-    const problem = `${file} cannot be used as a lock; check its folder.`;
-    throw new TemporalServerError('LOCK_UNUSABLE', problem, { cause: error });
   }
 }

@@ -1,8 +1,6 @@
 import { execFile, type ExecFileException } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { systemErrorCode } from 'temporal-file-conversion/messages';
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -57,17 +55,6 @@ export async function commandLineOf(pid: number): Promise<string | undefined> {
     if (error instanceof CommandError) return undefined;
     throw error;
   }
-}
-
-/** Kills a process, and waits until it has gone. `stillRuns` says whether the id is still its own: the system gives ids out again. */
-export async function killProcess(pid: number, stillRuns: () => Promise<boolean>): Promise<void> {
-  if (!(await stillRuns())) return;
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    if (systemErrorCode(error) !== 'ESRCH') throw error;
-  }
-  while (await stillRuns()) await sleep(20);
 }
 
 type TemporalServerErrorCode =

@@ -4,7 +4,8 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { registerSearchAttributes } from 'temporal-file-conversion/client';
-import { commandLineOf, killProcess } from './processes';
+import { systemErrorCode } from 'temporal-file-conversion/messages';
+import { commandLineOf } from './processes';
 import { lengthenRetention } from './retention';
 
 /** A Temporal server that runs on this machine, started by this process. */
@@ -39,8 +40,16 @@ export async function endLeftOverServer(dbFilename: string): Promise<boolean> {
   if (pid === undefined) return false;
   const mark = databaseMark(path.resolve(dbFilename));
   const stillRuns = async () => (await commandLineOf(pid))?.includes(mark) ?? false;
-  const isLeft = await stillRuns();
-  await killProcess(pid, stillRuns);
+  let isLeft = false;
+  while (await stillRuns()) {
+    isLeft = true;
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch (error) {
+      if (systemErrorCode(error) !== 'ESRCH') throw error;
+    }
+    await sleep(probeDelayMs);
+  }
   removeServerPid(dbFilename);
   return isLeft;
 }

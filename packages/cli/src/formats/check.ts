@@ -1,18 +1,12 @@
 import { ConversionApiError } from 'temporal-file-conversion/http';
+import { extensionFromName } from 'temporal-file-conversion/job';
 import { closestName } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import { CommandError, interrupted } from '../command-error';
 import type { TypedInput } from '../convert/plan';
 import { isEmbedded, openApi } from '../service/app-profiles';
 import { explainServiceFailure, explainSilence } from '../service/service-problem';
-import {
-  embeddedCatalog,
-  embeddedFormats,
-  extensionFromName,
-  leavesEnginesToService,
-  serviceFormats,
-  type FormatLookup,
-} from './lookup';
+import { embeddedCatalog, embeddedFormats, leavesEnginesToService, serviceFormats, type FormatLookup } from './lookup';
 
 /** The extension of results in a format, after a check that the file, if there is one yet, converts, as far as that can be known. */
 export async function settleFormat(

@@ -10,6 +10,7 @@ import {
 } from 'temporal-file-conversion-service/engines';
 import type { Format } from 'temporal-file-conversion/contract';
 import { answerAboutPair, type ConversionApi, isUnknownFormat } from 'temporal-file-conversion/http';
+import { extensionFromName } from 'temporal-file-conversion/job';
 import { noConverter } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import { runningServiceUrl } from '../service/embedded-service';
@@ -33,11 +34,6 @@ export interface FormatLookup {
   inputs(): Promise<Format[]>;
   /** All targets, or those of one input format; undefined when there is no such format. */
   targets(input?: string): Promise<Format[] | undefined>;
-}
-
-/** The extension of a format whose service says nothing of it. */
-export function extensionFromName(format: string): string {
-  return format.split('-', 1)[0] ?? format;
 }
 
 /** What the embedded service converts on this machine, with the engines that its configuration names. */

@@ -3,6 +3,7 @@ import cors from '@fastify/cors';
 import type { PayloadCodec } from '@temporalio/common';
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import { DecryptionError, readPayloads, writePayloads } from 'temporal-file-conversion/encryption';
+import { byLoopbackNumber } from '../config/value-types';
 
 export interface CodecServerOptions {
   codec: PayloadCodec;
@@ -47,7 +48,8 @@ const refusals: Readonly<Record<number, string>> = {
  */
 export async function startCodecServer(options: CodecServerOptions): Promise<CodecServer> {
   const { codec, token, log = () => undefined } = options;
-  const isAllowed = (origin: string) => options.uiOrigins().flatMap(withLoopbackName).includes(origin);
+  // A UI of this machine is opened by either name.
+  const isAllowed = (origin: string) => options.uiOrigins().map(byLoopbackNumber).includes(byLoopbackNumber(origin));
   const server = fastify({ logger: false, bodyLimit: maxBodyBytes, requestTimeout: requestTimeoutMs });
   let closing = false;
 
@@ -107,12 +109,6 @@ export async function startCodecServer(options: CodecServerOptions): Promise<Cod
 
 function refuse(reply: FastifyReply, status: number, message: string): FastifyReply {
   return reply.code(status).send({ message });
-}
-
-/** A UI of this machine is opened by either name. */
-function withLoopbackName(origin: string): string[] {
-  const loopback = /(?<=^https?:\/\/)(127\.0\.0\.1|localhost)(?=:|$)/;
-  return ['127.0.0.1', 'localhost'].map((name) => origin.replace(loopback, name));
 }
 
 function knows({ headers }: FastifyRequest, token: string): boolean {

@@ -34,18 +34,14 @@ export function completionsOf(program: Command, words: readonly string[]): strin
   }
   const begins = (names: readonly string[] = []) => names.filter((name) => name.startsWith(last));
   if (takesValue(command, before)) return begins(optionOf(command, before)?.argChoices);
-  if (last.startsWith('-')) {
-    const help = command.createHelp();
-    return begins(help.visibleOptions(command).flatMap(({ long }) => long ?? []));
-  }
+  const help = command.createHelp();
+  if (last.startsWith('-')) return begins(help.visibleOptions(command).flatMap(({ long }) => long ?? []));
   const { registeredArguments } = command;
   const argument = registeredArguments[given] ?? registeredArguments.at(-1);
-  return begins([...(isNamed ? visibleNames(command) : []), ...(argument?.argChoices ?? [])]);
-}
-
-function visibleNames(command: Command): string[] {
-  const help = command.createHelp();
-  return help.visibleCommands(command).map((each) => each.name());
+  return begins([
+    ...(isNamed ? help.visibleCommands(command).map((each) => each.name()) : []),
+    ...(argument?.argChoices ?? []),
+  ]);
 }
 
 function optionOf({ options }: Command, word: string | undefined) {

@@ -155,23 +155,19 @@ async function openConnection(
       connectTimeout,
     });
   const isThere = stack !== undefined && isAlive(stack.pid);
-  let error: unknown;
+  const refuse = (error: unknown, spoken?: Spoken) => unreachable(context, target, { stack, spoken, error });
   try {
     return await open(isThere ? busyConnectTimeoutMs : connectTimeoutMs);
-  } catch (first) {
-    error = first;
+  } catch (error) {
+    if (isThere && !target.isNamed) throw refuse(error);
+    const spoken = await spokenAt(address);
+    if (isThere || tls || spoken !== 'plain') throw refuse(error, spoken);
   }
-  const spoken = await spokenAt(address);
-  if (!isThere && !tls && spoken === 'plain') {
-    const waitsFor = `waits for it up to ${busyConnectTimeoutMs / 1_000} s more.`;
-    context.output.warn(`What listens at ${address} has not answered as Temporal so far; ${waitsFor}`);
-    try {
-      return await open(busyConnectTimeoutMs);
-    } catch (second) {
-      error = second;
-    }
-  }
-  throw unreachable(context, target, { stack, spoken, error });
+  const waitsFor = `waits for it up to ${busyConnectTimeoutMs / 1_000} s more.`;
+  context.output.warn(`What listens at ${address} has not answered as Temporal so far; ${waitsFor}`);
+  return open(busyConnectTimeoutMs).catch((error: unknown) => {
+    throw refuse(error, 'plain');
+  });
 }
 
 export function isTemporalCloud(address: string): boolean {

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { replaceFile } from 'temporal-file-conversion/storage';
 import { z } from 'zod';
 import { isLoopback } from 'temporal-file-conversion/network';
+import { byLoopbackNumber } from '../config/value-types';
 import { isAlive } from './asked-to-end';
 
 /** A file by which running processes tell others of themselves. An unreadable one counts as none. */
@@ -57,7 +58,7 @@ export async function readLiveStack(stateDir: string): Promise<StackRecord | und
 
 /** Whether the Temporal of this address is the one of a stack, which writes 127.0.0.1. */
 export function isOfStack({ temporal }: StackRecord, address: string): boolean {
-  return address.replace(/^localhost(?=:)/i, '127.0.0.1') === temporal.address;
+  return byLoopbackNumber(address) === temporal.address;
 }
 
 const holderSchema = z.object({ pid: z.int(), startedBy: z.enum(['up', 'command']), since: z.iso.datetime() });

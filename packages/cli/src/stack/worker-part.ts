@@ -7,7 +7,6 @@ import type { Log } from 'temporal-file-conversion/messages';
 import { stateFolderIfAny } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
-import type { Config } from '../config/load-config';
 import { embeddedApp } from '../config/schema';
 import type { TemporalTarget } from '../config/temporal-connection';
 import { callbackSettings } from '../keys/callback-settings';
@@ -54,6 +53,9 @@ export async function startWorker(context: CommandContext, options: WorkerPartOp
   const nexus = nexusOf(values.worker.nexusApps, Object.keys(apps));
   const dataConverter = await openDataConverter(context);
   const stateDir = await stateFolderIfAny(context);
+  const { roots: named } = values.worker;
+  // Reports of batches, and what is piped, lie in the state folder.
+  const roots = named.length === 0 ? [] : [...named, values.state.dir];
   const version = buildId === undefined || isUnversioned ? undefined : { deploymentName, buildId };
   const opened = new Closing();
   try {
@@ -70,7 +72,7 @@ export async function startWorker(context: CommandContext, options: WorkerPartOp
         ...(nexus && { nexus }),
         ...(callbacks && { callbacks: { ...callbacks, ...defined({ receiver }) } }),
         notify,
-        stores: configuredStores(context, { roots: rootsOf(values), isShared: values.worker.sharedFiles === 'on' }),
+        stores: configuredStores(context, { roots, isShared: values.worker.sharedFiles === 'on' }),
         ...defined({ stateDir, checkCommand: argv && { argv, limitMs: checkSeconds * 1_000 } }),
         timeouts: {
           connectMs: values.timeouts.connectSeconds * 1_000,
@@ -117,11 +119,6 @@ export async function startWorker(context: CommandContext, options: WorkerPartOp
     await opened.close();
     throw error;
   }
-}
-
-/** Reports of batches, and what is piped, lie in the state folder. */
-function rootsOf({ worker: { roots }, state }: Config): string[] {
-  return roots.length === 0 ? [] : [...roots, state.dir];
 }
 
 /** A worker that is asked to end while it starts ignores that until it runs. */

@@ -33,7 +33,7 @@ export function stallText(who: string, { reason, waitsFor, since, until, because
     until === undefined || untilWhen !== '' ? '' : `It tries again at ${bothTimes(until, { isBrief: true })}.`;
   const parts = [
     `${who} ${waits} for ${waitsFor}${sinceWhen}${untilWhen}.`,
-    because !== undefined && asSentence(because),
+    because?.replace(/[^.!?]$/, '$&.'),
     again,
     next && `${next.why}: ${next.command}`,
   ];
@@ -47,10 +47,6 @@ export function untilText(
 ): string {
   if (until === undefined) return '';
   return reason === 'rateLimit' ? `, until ${bothTimes(until, { isBrief })}` : '';
-}
-
-function asSentence(text: string): string {
-  return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
 const checkEveryMs = 1_000;

@@ -15,6 +15,7 @@ import {
   onEndOption,
   pointInTime,
   resubmitOption,
+  runsOption,
   templateOption,
   unconvertibleOption,
   wholeNumber,
@@ -55,10 +56,7 @@ export function addBatch(program: Command, runner: Runner): void {
       formatNames,
     )
     .option('--out <dir>', 'folder for the results, which mirror the folders of the sources; default: beside each file')
-    .option(
-      '--runs <dir>',
-      'folder for manifests, results and reports; default: in the state folder, or below an --out that is a URI',
-    )
+    .option(...runsOption)
     .option(
       '--name <name>',
       "the batch's name; default: made of what is converted, so that the same command means the same batch",

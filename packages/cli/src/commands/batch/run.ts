@@ -92,14 +92,13 @@ export async function batchRetry(
   const { folder, cwd, unconvertible, moves } = request.plan;
   const input = defined({
     ...request,
-    ...defined({ maxVcredits }),
+    ...defined({ maxVcredits, resubmit, again }),
     // What a schedule has moved is no more where its last run had it.
     plan: moves
       ? { ...request.plan, moves: { ...moves, restores: true as const } }
       : { ...defined({ folder, cwd, unconvertible }), what: 'last' as const },
     // Somebody watches it now.
     isScheduled: undefined,
-    ...wishes({ resubmit, again }),
   });
   return undertake(context, { name, input, tags, onEnd, signal: untilAskedToEnd(context) });
 }
@@ -293,24 +292,14 @@ function toInput(
   { config }: CommandContext,
   { app, plan, flags }: { app: string; plan: BatchPlan; flags: RunFlags },
 ): ConversionBatchInput {
-  const { window, stopAfter, maxVcredits, mode, notify } = flags;
+  const { window, stopAfter, maxVcredits, mode, notify, resubmit, again } = flags;
   return {
     app,
     plan,
     onExisting: flags.onExisting ?? config.values.policies.onExisting,
-    ...defined({ window, stopAfter, maxVcredits, mode, notify }),
+    ...defined({ window, stopAfter, maxVcredits, mode, notify, resubmit, again }),
     ...chosenPolicies(config, flags),
-    ...wishes(flags),
   };
-}
-
-interface Wishes {
-  resubmit?: boolean | undefined;
-  again?: boolean | undefined;
-}
-
-function wishes({ resubmit, again }: Wishes): { resubmit?: true; again?: true } {
-  return { ...(resubmit === true && { resubmit: true }), ...(again === true && { again: true }) };
 }
 
 function finding(stack: StackInUse, name: string): () => BatchHandle {

@@ -9,14 +9,18 @@ import { printable } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../../command-context';
 import { explaining } from '../../command-error';
 import { formatTable, timeCells, timeHeads } from '../../output/text';
-import { withTemporal, type OpenTemporal } from '../../stack/open-temporal';
+import { withTemporal } from '../../stack/open-temporal';
 
 export async function jobList(context: CommandContext, flags: JobFilter & { limit: number }): Promise<void> {
   const { output } = context;
   const { status, app, code, batch, tag, since, limit } = flags;
   const filter = { status, app, code, batch, tag, since };
-  return withFilter(context, async ({ client }) => {
-    const list = await listJobs(client, filter, limit);
+  return withTemporal(context, async ({ client, namespace }) => {
+    const lack = ({ filters }: SearchAttributesMissingError) =>
+      `Namespace ${namespace} has no search attributes to list jobs by ${filters.join(' and ')}. Register them: fileconv namespace init. Without them --status running, completed, failed and cancelled, --batch and --since work.`;
+    const list = await listJobs(client, filter, limit).catch(
+      explaining(SearchAttributesMissingError, 'STATE_UNUSABLE', lack),
+    );
     const { jobs, total, hasSearchAttributes } = list;
     if (output.json) {
       output.printJson(list);
@@ -48,12 +52,4 @@ function jobRow(job: ListedJob): string[] {
     printable(codes.filter((code) => code !== undefined).join(', ')),
     job.vcredits === undefined ? '' : String(job.vcredits),
   ];
-}
-
-function withFilter(context: CommandContext, ask: (temporal: OpenTemporal) => Promise<void>): Promise<void> {
-  return withTemporal(context, (temporal) => {
-    const lack = ({ filters }: SearchAttributesMissingError) =>
-      `Namespace ${temporal.namespace} has no search attributes to list jobs by ${filters.join(' and ')}. Register them: fileconv namespace init. Without them --status running, completed, failed and cancelled, --batch and --since work.`;
-    return ask(temporal).catch(explaining(SearchAttributesMissingError, 'STATE_UNUSABLE', lack));
-  });
 }

@@ -5,42 +5,33 @@ import {
   SweepSchedules,
   type SweepTimes,
 } from 'temporal-file-conversion/client';
-import { type ConversionParameters, defined, type OnExisting, type Unconvertible } from 'temporal-file-conversion/job';
+import { defined } from 'temporal-file-conversion/job';
 import { batchFolder, folderUri, requireFolder } from '../../batch/batch-folder';
-import { checkName, defaultName } from '../../batch/settings';
+import { checkName, defaultName, type RunFlags } from '../../batch/settings';
 import { makeStateFolders } from '../../allowed';
 import type { CommandContext } from '../../command-context';
 import { CommandError, explaining } from '../../command-error';
-import { chosenPolicies, type PolicyFlags } from '../../config/load-config';
+import { chosenPolicies } from '../../config/load-config';
 import { settleFormat } from '../../formats/check';
 import { isEncrypting } from '../../keys/encryption-settings';
 import { withTemporal } from '../../stack/open-temporal';
 
-export interface CreateFlags extends Pick<PolicyFlags, 'check'> {
+type OfBatch = 'param' | 'template' | 'runs' | 'name' | 'recursive' | 'exclude' | 'check' | 'onExisting' | 'app';
+
+export interface CreateFlags extends Pick<RunFlags, OfBatch | 'unconvertible' | 'maxVcredits' | 'notify'> {
   /** Milliseconds. */
   every?: number;
   cron?: string;
   timeZone?: string;
   from: string;
   to: string;
-  param?: ConversionParameters;
   out: string;
-  template?: string;
-  runs?: string;
-  name?: string;
-  recursive?: boolean;
-  exclude: string[];
   overlap: SweepOverlap;
   /** A folder as it was typed; absent: sources stay. */
   whenDone?: string;
   whenFailed?: string;
   /** Milliseconds. */
   settled?: number;
-  onExisting?: OnExisting;
-  unconvertible?: Unconvertible;
-  maxVcredits?: number;
-  notify?: string;
-  app?: string;
 }
 
 export async function createSchedule(context: CommandContext, flags: CreateFlags): Promise<void> {

@@ -12,6 +12,8 @@ import {
   policyOptions,
   onExistingOption,
   parameterOption,
+  recursiveOption,
+  runsOption,
   templateOption,
   unconvertibleOption,
 } from '../arguments';
@@ -43,12 +45,9 @@ export function addSchedule(program: Command, act: Act): void {
     .addOption(parameterOption)
     .requiredOption('--out <dir>', 'folder for the results, which mirror the folders of the sources')
     .option(...templateOption)
-    .option(
-      '--runs <dir>',
-      'folder for manifests, results and reports; default: in the state folder, or below an --out that is a URI',
-    )
+    .option(...runsOption)
     .option('--name <name>', 'of the schedule and of its batch; default: made of what is converted')
-    .option('--recursive', 'include subfolders')
+    .option(...recursiveOption)
     .addOption(excludeOption)
     .addOption(
       new Option(

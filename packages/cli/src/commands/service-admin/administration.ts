@@ -1,5 +1,5 @@
 import { formatTime, openAdministration, SettingsFileError } from 'temporal-file-conversion-service/administration';
-import type { ServiceAdministration, TaskRow } from 'temporal-file-conversion-service/administration';
+import type { ServiceAdministration } from 'temporal-file-conversion-service/administration';
 import { makeStateFolders } from '../../allowed';
 import type { CommandContext } from '../../command-context';
 import { CommandError, explaining } from '../../command-error';
@@ -138,7 +138,12 @@ export async function listTasks(
     names: new Map(administration.listApps().map(({ name, appId }) => [appId, name])),
   }));
   if (output.json) {
-    output.printJson({ tasks: tasks.map((task) => ({ ...task, ...timesOf(task) })) });
+    const told = tasks.map((task) => ({
+      ...task,
+      createdAt: formatTime(task.createdAt),
+      completedAt: task.completedAt === null ? null : formatTime(task.completedAt),
+    }));
+    output.printJson({ tasks: told });
     return;
   }
   const rows = tasks.map((task) => [
@@ -152,12 +157,4 @@ export async function listTasks(
   ]);
   if (rows.length === 0) output.say('No tasks.');
   else output.print(formatTable(['TASK', 'APP', 'ENDPOINT', 'STATE', 'FORMATS', 'VCREDITS', 'CREATED (UTC)'], rows));
-}
-
-function timesOf({ createdAt, completedAt }: Pick<TaskRow, 'createdAt' | 'completedAt'>) {
-  return { createdAt: formatTime(createdAt), completedAt: timeOrNull(completedAt) };
-}
-
-function timeOrNull(time: number | null): string | null {
-  return time === null ? null : formatTime(time);
 }

@@ -1,0 +1,52 @@
+import { inflateRawSync } from 'node:zlib';
+import type { ReadAt } from './read-at';
+
+export interface ZipEntry {
+  name: string;
+  isEncrypted: boolean;
+  method: number;
+  crc: number;
+  /** Bytes in the file. */
+  packed: number;
+  unpacked: number;
+  /** Where it begins. */
+  local: number;
+}
+
+/** A comment may stand behind the end of a zip. */
+const tailBytes = 66_000;
+/** Of a directory; what has a larger one is not read. */
+const mostBytes = 256 * 1024 * 1024;
+/** Of a number that stands elsewhere, as in files of more than 4 GiB: nothing is read there. */
+export const elsewhere = 0xffff_ffff;
+
+/** What the directory of a zip says of its entries; none where it is too large. @throws RangeError when it is missing or damaged */
+export async function* readEntries(read: ReadAt, size: number): AsyncGenerator<ZipEntry> {
+  const tail = await read(Math.max(size - tailBytes, 0), Math.min(size, tailBytes));
+  const end = tail.lastIndexOf('PK\x05\x06', undefined, 'latin1');
+  const [bytes, start] = [tail.readUInt32LE(end + 12), tail.readUInt32LE(end + 16)];
+  if (end >= 0 && (start === elsewhere || bytes > mostBytes)) return;
+  if (end < 0 || end + 22 > tail.length || bytes === 0 || start + bytes > size) throw new RangeError('No directory.');
+  const directory = await read(start, bytes);
+  for (let at = 0; at < bytes;) {
+    const [crc = 0, packed = 0, unpacked = 0, local = 0] = [16, 20, 24, 42].map((n) => directory.readUInt32LE(at + n));
+    const [flags = 0, method = 0, name = 0, ...others] = [8, 10, 28, 30, 32].map((n) => directory.readUInt16LE(at + n));
+    if (directory.toString('latin1', at, at + 4) !== 'PK\x01\x02') throw new RangeError('No entry.');
+    const nameEnd = at + 46 + name;
+    const isEncrypted = (flags & 1) === 1;
+    yield { name: directory.toString('utf8', at + 46, nameEnd), isEncrypted, method, crc, packed, unpacked, local };
+    at = others.reduce((sum, length) => sum + length, nameEnd);
+  }
+}
+
+/** The bytes of an entry that is stored or deflated. @throws if it is damaged, or has more */
+export async function readContent(
+  read: ReadAt,
+  { local, packed, method }: ZipEntry,
+  mostBytes: number,
+): Promise<Buffer> {
+  const header = await read(local, 30);
+  if (header.toString('latin1', 0, 4) !== 'PK\x03\x04') throw new RangeError('No entry.');
+  const bytes = await read(local + 30 + header.readUInt16LE(26) + header.readUInt16LE(28), packed);
+  return method === 0 ? bytes : inflateRawSync(bytes, { maxOutputLength: mostBytes });
+}

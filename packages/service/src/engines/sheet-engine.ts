@@ -103,7 +103,7 @@ async function bookOf(rows: readonly (readonly string[])[], title: string): Prom
 const plainNumber = /^(?!-0(?:\.0*)?$)-?(?:0|[1-9]\d{0,14})(?:\.(\d{1,9}))?$/;
 
 function cellOf(value: string): CellObject {
-  const [whole, decimals = ''] = plainNumber.exec(value) ?? [];
+  const [whole, decimals = ''] = plainNumber.exec(value.trim()) ?? [];
   if (whole === undefined || value.replace(/\D/g, '').length > 15) return { t: 's', v: value };
   return { t: 'n', v: Number(whole), ...(decimals !== '' && { z: `0.${'0'.repeat(decimals.length)}` }) };
 }

@@ -35,6 +35,11 @@ describe.each(formats)('a CSV file that becomes %s', (format) => {
     const sheet = read(bytes, { dense: true }).Sheets['people'];
     expect(sheet?.['!data']?.[1]?.map(({ t }) => t)).toEqual(['s', 's', 'n', 'n', 's']);
   });
+
+  it('keeps the blanks around texts, and has numbers where there are blanks around them', async () => {
+    const { bytes } = await convert('a, b ,1\r\n  c, -2 ,3\r\n', 'csv', format);
+    expect((await convert(bytes, format, 'csv')).text).toBe('a," b ",1\r\n"  c",-2,3\r\n');
+  });
 });
 
 describe('an XLSX spreadsheet that becomes CSV', () => {

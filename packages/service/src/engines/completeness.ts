@@ -93,7 +93,10 @@ function describePictures({ pictureCount }: OfficeTexts): Warnings {
   };
 }
 
-function describeHidden({ hidden, hiddenSlideCount }: OfficeTexts): Warnings {
+export function describeHidden({
+  hidden,
+  hiddenSlideCount,
+}: Pick<OfficeTexts, 'hidden' | 'hiddenSlideCount'>): Warnings {
   const words = lostWords(hidden, '');
   if (words.length === 0 && hiddenSlideCount === 0) return {};
   const what = [

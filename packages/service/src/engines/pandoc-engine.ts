@@ -13,8 +13,9 @@ import {
 } from './conversion';
 import { entriesOf, textOfPart, withEntries } from './archive';
 import { describeMissing } from './missing-files';
-import { describeUnread, describeUnset } from './completeness';
+import { describeHidden, describeUnread, describeUnset } from './completeness';
 import { describeLostPictures, type Pictures, takenPictures } from './document-pictures';
+import { withoutHiddenElements } from './hidden-html';
 import { describeGenerated, readableBook, readablePage } from './html-page';
 import { count, readInputText, requireArchive } from './input';
 import { describeCommands, readableLatex } from './latex';
@@ -164,11 +165,13 @@ async function prepare(
   if (zipped.has(reader)) return { from: reader, input: readable(withUsualNames(input)), warnings: {} };
   const { text, warnings } = readInputText(input, inputFormat);
   if (reader === 'html') {
-    const media = keepsHtml.test(writer) ? 0 : count(text, mediaTag);
+    const { html, hidden } = withoutHiddenElements(text);
+    const media = keepsHtml.test(writer) ? 0 : count(html, mediaTag);
+    const lost = joinWarnings(describeGenerated(text), describeMedia(media));
     return {
       from: reader,
-      input: text,
-      warnings: joinWarnings(warnings, describeGenerated(text), describeMedia(media)),
+      input: html,
+      warnings: joinWarnings(warnings, lost, describeHidden({ hidden, hiddenSlideCount: 0 })),
     };
   }
   if (reader === 'latex') return { from: reader, input: readableLatex(text), warnings };

@@ -41,6 +41,13 @@ describe('a page', () => {
     );
   });
 
+  it.each(['txt', 'docx', 'pdf'])('has no text that it hides, and names it, as %s', async (output) => {
+    const html = '<style>.no{display:none}</style><p>Shown</p><p class="no">Gone <b>away</b></p>';
+    const { text, warning } = await converted('a.html', html, output);
+    if (output !== 'docx') expect(text).toMatch(/^Shown( 1)?$/);
+    expect(warning['HIDDEN_TEXT_LOST']).toMatch(/^Left out, because it is hidden: 2 word\(s\) \(GONE, AWAY\)\./);
+  });
+
   it('within Markdown does too', async () => {
     expect((await converted('a.md', around('main'))).text).toBe('Company Thanks Account');
   });

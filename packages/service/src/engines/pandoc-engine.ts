@@ -19,6 +19,7 @@ import { withoutHiddenElements } from './hidden-html';
 import { describeGenerated, readableBook, readablePage } from './html-page';
 import { count, readInputText, requireArchive } from './input';
 import { describeCommands, readableLatex } from './latex';
+import { withoutFalse } from './latex-conditions';
 import { keepsHtml, mediaTag, readMarkdown } from './markdown';
 import { readNotebook } from './notebook';
 import { withWholePipeTables, withWholeWikiTables } from './markup-tables';
@@ -174,7 +175,10 @@ async function prepare(
       warnings: joinWarnings(warnings, lost, describeHidden({ hidden, hiddenSlideCount: 0 })),
     };
   }
-  if (reader === 'latex') return { from: reader, input: readableLatex(text), warnings };
+  if (reader === 'latex') {
+    const decided = withoutFalse(text);
+    return { from: reader, input: readableLatex(decided.text), warnings: joinWarnings(warnings, decided.warnings) };
+  }
   if (reader === 'rtf') return { from: reader, input: withUnicodeLetters(withoutDeleted(text)), warnings };
   if (reader === 'plain-text') return { from: 'json', input: plainTextDocument(text, writer), warnings };
   const how = { writer, inputName: inputNameFor({ title, inputFormat }), run: runPandoc };

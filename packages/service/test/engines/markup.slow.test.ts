@@ -85,6 +85,14 @@ describe('LaTeX', () => {
   const latex = (body: string, output?: string) =>
     converted('a.tex', `\\documentclass{article}\n\\begin{document}\n${body}\n\\end{document}\n`, output);
 
+  it('has what its conditions leave out nowhere, and does not miss it', async () => {
+    const gone = String.raw`\begin{figure}\caption{Gone}\end{figure}`;
+    expect(await latex(String.raw`Kept \iffalse\ifx a b \fi ${gone}\else and kept\fi`)).toEqual({
+      text: 'Kept and kept',
+      warning: {},
+    });
+  });
+
   it('has the abbreviations and terms of a glossary as readers see them, and the list of them', async () => {
     const { text } = await latex(String.raw`\newacronym{gnu}{GNU}{GNU is Not Unix}
       \newglossaryentry{ex}{name={example}, description={a \emph{sample}, of a kind}, plural=exempla}

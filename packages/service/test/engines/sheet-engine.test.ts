@@ -42,6 +42,15 @@ describe.each(formats)('a CSV file that becomes %s', (format) => {
   });
 });
 
+it.each(formats)(
+  'what looks like the code of a letter stays as it is in CSV that becomes %s, and back',
+  async (format) => {
+    const book = await convert('_x0041_,a_x005F_x0042_\r\n', 'csv', format);
+    expect(book.warnings).toEqual({});
+    expect((await convert(book.bytes, format, 'csv')).text).toBe('_x0041_,a_x005F_x0042_\r\n');
+  },
+);
+
 describe('an XLSX spreadsheet that becomes CSV', () => {
   const two = xlsx([
     { name: 'first', rows: `<row r="1">${inline('A1', 'a')}<c r="B1"><f>1+1</f><v>2</v></c></row>` },

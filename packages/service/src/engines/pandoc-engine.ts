@@ -23,7 +23,7 @@ import { withoutFalse } from './latex-conditions';
 import { keepsHtml, mediaTag, readMarkdown } from './markdown';
 import { readNotebook } from './notebook';
 import { withWholePipeTables, withWholeWikiTables } from './markup-tables';
-import { describeBrokenPictures, describeLostMedia, describeMedia } from './office-pictures';
+import { describeBrokenPictures, describeLostMedia, describeMedia, filmsOf, isDamaged } from './office-pictures';
 import { readableOpenText, readableSlides } from './office-texts';
 import { breakStyle, plainTextDocument } from './plain-text';
 import { embedImages, type PandocRun, pageWriters } from './pandoc-document';
@@ -71,8 +71,11 @@ export async function convertDocument(request: EngineRequest, input: Buffer): Pr
   // Only to learn which images the output cannot hold.
   const options = { ...standalone, 'extract-media': 'media' };
   const { data, media, warnings } = await readDocument(request, input, { to, options });
-  if (media.size === 0) return { data, warnings };
-  const message = `${media.size} image(s) of the document are not in the result, because a ${request.outputFormat} file cannot contain images. Convert to docx, odt, epub, html or pdf to keep them.`;
+  // Those of a document that are damaged are named already.
+  const isNamed = entriesOf(input).length > 0;
+  const pictures = [...media].filter(([name, each]) => !isNamed || !isDamaged(name, Buffer.from(each))).length;
+  if (pictures === 0) return { data, warnings };
+  const message = `${pictures} image(s) of the document are not in the result, because a ${request.outputFormat} file cannot contain images. Convert to docx, odt, epub, html or pdf to keep them.`;
   return { data, warnings: joinWarnings(warnings, { IMAGES_LOST: message }) };
 }
 
@@ -236,7 +239,11 @@ export async function runPandoc({
   const media = new Map<string, Uint8Array>();
   for (const [name, blob] of Object.entries(result.mediaFiles)) media.set(name, await bytesOf(blob));
   const data = await bytesOf(result.files[outputName]);
-  return { data, media, warnings: describeWarnings(result.warnings, from) };
+  // Films that a book holds are counted.
+  const films = from === 'epub' && typeof read !== 'string' ? filmsOf(Buffer.from(read)) : [];
+  const isFilm = ({ path }: PandocWarning) => path !== undefined && films.some((name) => name.endsWith(path));
+  const reports = result.warnings.filter((each) => !isFilm(each));
+  return { data, media, warnings: describeWarnings(reports, from) };
 }
 
 /** The name in pandoc's file system: free of what pandoc reads as a URL, a path or standard input. */

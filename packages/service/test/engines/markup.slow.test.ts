@@ -54,6 +54,29 @@ describe('a page', () => {
 });
 
 describe('a book', () => {
+  it('with a film and a damaged picture is told once of each', async () => {
+    const spine = '<spine><itemref idref="a"/></spine></package>';
+    const manifest =
+      '<manifest><item id="a" href="a.xhtml" media-type="application/xhtml+xml"/><item id="v" href="v.mp4" media-type="video/mp4"/><item id="p" href="p.png" media-type="image/png"/></manifest>';
+    const files = {
+      mimetype: 'application/epub+zip',
+      'META-INF/container.xml':
+        '<?xml version="1.0"?><container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles><rootfile full-path="a.opf" media-type="application/oebps-package+xml"/></rootfiles></container>',
+      'a.opf': `<?xml version="1.0"?><package xmlns="http://www.idpf.org/2007/opf" version="3.0"><metadata/>${manifest}${spine}`,
+      'a.xhtml':
+        '<html xmlns="http://www.w3.org/1999/xhtml"><body><p>Kept</p><video src="v.mp4"></video><img src="p.png"/></body></html>',
+      'v.mp4': 'film',
+      'p.png': tinyPng.subarray(0, 30),
+    };
+    const book = zip(Object.entries(files).map(([name, data]) => zipEntry(name, data)));
+    const losses = {
+      MEDIA_LOST: '1 film(s) or sound(s) of the document are not in the result.',
+      IMAGES_LOST: expect.stringMatching(/^1 picture\(s\) of the document [^.]*p\.png\. Put [^.]*\.$/) as string,
+    };
+    expect((await converted('a.epub', book, 'html')).warning).toEqual(losses);
+    expect((await converted('a.epub', book, 'md')).warning).toEqual(losses);
+  });
+
   const item = (id: string, more = '') =>
     `<item id="${id}" href="${id}.xhtml" media-type="application/xhtml+xml"${more}/>`;
   const page = (body: string) => `<html xmlns="http://www.w3.org/1999/xhtml"><body>${body}</body></html>`;

@@ -28,7 +28,7 @@ import { readableOpenText, readableSlides } from './office-texts';
 import { breakStyle, plainTextDocument } from './plain-text';
 import { embedImages, type PandocRun, pageWriters } from './pandoc-document';
 import { filterFor } from './pandoc-filter';
-import { withoutDeleted, withUnicodeLetters } from './rtf-text';
+import { withNotes, withoutDeleted, withUnicodeLetters } from './rtf-text';
 import { readableWord } from './word-document';
 import { withUsualNames } from './xml-names';
 
@@ -182,7 +182,7 @@ async function prepare(
     const decided = withoutFalse(text);
     return { from: reader, input: readableLatex(decided.text), warnings: joinWarnings(warnings, decided.warnings) };
   }
-  if (reader === 'rtf') return { from: reader, input: withUnicodeLetters(withoutDeleted(text)), warnings };
+  if (reader === 'rtf') return { from: reader, input: withUnicodeLetters(withoutDeleted(withNotes(text))), warnings };
   if (reader === 'plain-text') return { from: 'json', input: plainTextDocument(text, writer), warnings };
   const how = { writer, inputName: inputNameFor({ title, inputFormat }), run: runPandoc };
   const isMarkdown = /^(github-markdown|gfm|markdown|commonmark)/.test(reader);

@@ -257,6 +257,14 @@ describe('a Word document', () => {
   });
 });
 
+it('notes of RTF are there also as LibreOffice writes them', async () => {
+  const note = String.raw`{\super \chftn{\*\footnote\ftnalt \chftn\pard{\loch\tab Noted}}}`;
+  expect(await converted('a.rtf', String.raw`{\rtf1 Kept${note}\par}`)).toEqual({
+    text: 'Kept[1] [1] Noted',
+    warning: {},
+  });
+});
+
 it('pictures in headers of OpenDocument and RTF are named', async () => {
   const warning = { HEADERS_LOST: 'Headers and footers are not in the result: 1 picture(s).' };
   const styles =

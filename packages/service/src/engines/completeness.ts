@@ -2,6 +2,7 @@ import { entriesOf, textOfEntry } from './archive';
 import { type EngineRequest, fewOf, type Warnings } from './conversion';
 import { readInputText } from './input';
 import { captionsOf } from './latex';
+import { withoutFalse } from './latex-conditions';
 import { describeMissingGlyphs } from './missing-glyphs';
 import { type OfficeTexts, officeTexts, undrawnCharts } from './office-texts';
 import { shownText } from './pandoc-document';
@@ -36,7 +37,7 @@ export async function describeUnread(
     return describeLost(lostWords(all, await readAgain()));
   }
   if (request.route.reader === 'latex') {
-    const captions = captionsOf(readInputText(input, request.inputFormat).text);
+    const captions = captionsOf(withoutFalse(readInputText(input, request.inputFormat).text).text);
     if (lostWords(captions, textOfOutput(Buffer.from(output))).length === 0) return {};
     return describeLost(lostWords(captions, shownText(JSON.parse(await readAgain()))));
   }
@@ -93,7 +94,10 @@ function describePictures({ pictureCount }: OfficeTexts): Warnings {
   };
 }
 
-function describeHidden({ hidden, hiddenSlideCount }: OfficeTexts): Warnings {
+export function describeHidden({
+  hidden,
+  hiddenSlideCount,
+}: Pick<OfficeTexts, 'hidden' | 'hiddenSlideCount'>): Warnings {
   const words = lostWords(hidden, '');
   if (words.length === 0 && hiddenSlideCount === 0) return {};
   const what = [

@@ -8,14 +8,14 @@ import { decodeXml } from './xml';
 
 /** What is none of these is passed over whole, so that nothing in it is taken for one. */
 const part =
-  /<!--[^]*?-->|<(script|style|title)\b[^]*?<\/\1\s*>|<textarea\b[^>]*>([^]*?)<\/textarea\s*>|<select\b([^>]*)>([^]*?)<\/select\s*>|<input\b((?:"[^"]*"|'[^']*'|[^>"'])*)>|<iframe\b((?:"[^"]*"|'[^']*'|[^>"'])*)>|<\/?main(?=[\s>])[^>]*>|<\w[^<>]*\srole\s*=\s*["']?main(?=["'\s>])[^>]*>/gi;
-const options = /<option\b((?:"[^"]*"|'[^']*'|[^>"'])*)>([^<]*)/gi;
+  /<!--[^]*?(?:-->|$)|<(script|style|title)\b[^]*?(?:<\/\1\s*>|$)|<textarea\b[^>]*(?:>|$)([^]*?)(?:<\/textarea\s*>|$)|<select\b([^<>]*)>((?:(?!<select\b)[^])*?)<\/select\s*>|<input\b((?:"[^"]*(?:"|$)|'[^']*(?:'|$)|[^>"'])*)(?:>|$)|<iframe\b((?:"[^"]*(?:"|$)|'[^']*(?:'|$)|[^>"'])*)(?:>|$)|<\/?main(?=[\s>])[^>]*(?:>|$)|<\w[^<>]*\srole\s*=\s*["']?main(?=["'\s>])[^>]*(?:>|$)/gi;
+const options = /<option\b((?:"[^"]*(?:"|$)|'[^']*(?:'|$)|[^>"'])*)(?:>|$)([^<]*)/gi;
 const withoutText = /^(hidden|image|file|password|color|range)$/i;
 /** What a page within a page has around its text. */
-const frame = /<!doctype[^>]*>|<head\b[^]*?<\/head\s*>|<\/?(?:html|body)\b[^>]*>/gi;
+const frame = /<!doctype[^>]*(?:>|$)|<head\b(?:(?!<head\b)[^])*?<\/head\s*>|<\/?(?:html|body)\b[^>]*(?:>|$)/gi;
 
 /** A picture that a script would load when somebody comes to it. */
-const lazy = /<img\b(?![^>]*\ssrc\s*=)([^>]*?)\sdata-src\s*=/gi;
+const lazy = /<img\b(?![^<>]*\ssrc\s*=)([^<>]*?)\sdata-src\s*=/gi;
 
 /**
  * A page of which pandoc reads all: with each value as the text that it is, signs for boxes with and without a tick, the pages of its
@@ -89,25 +89,40 @@ function withoutMain(tag: string): string {
   return tag.replace(/^(<\/?)main\b/i, '$1div').replace(/\srole\s*=\s*(["']?)main\1(?=[\s/>])/i, '');
 }
 
-const styles = /<style\b[^>]*>([^]*?)<\/style\s*>|<script\b[^]*?<\/script\s*>|<!--[^]*?-->/gi;
-/** What of styles is no rule for a screen. */
-const aside = /\/\*[^]*?\*\/|@media[^{}]*\bprint\b[^{}]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}/gi;
+const styles = /<style\b([^>]*)(?:>|$)([^]*?)(?:<\/style\s*>|$)|<script\b[^]*?(?:<\/script\s*>|$)|<!--[^]*?(?:-->|$)/gi;
+const forMedia = /@[\w-]+[^{};@]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}/g;
+
+/** The rules of a page's styles: those for any medium, and those for some. */
+export function pageRules(html: string): { always: string; sometimes: readonly string[] } {
+  const all = Array.from(html.matchAll(styles), ([, attributes, rules = '']) => {
+    const media = attributes === undefined ? undefined : attribute(attributes, 'media');
+    const plain = rules.replace(/\/\*[^]*?(?:\*\/|$)/g, '');
+    return media === undefined || /^\s*(?:all|screen)\s*$/i.test(media) ? plain : `@media ${media}{${plain}}`;
+  });
+  const css = all.join('\n');
+  return { always: css.replace(forMedia, ''), sometimes: css.match(forMedia) ?? [] };
+}
+
 const generating = /^(.*?)::?(?:before|after)\b/is;
 
 /** A warning of text that the styles of a page add to elements that it has; signs of a font for icons are none. */
 export function describeGenerated(html: string): Warnings {
-  const css = Array.from(html.matchAll(styles), ([, rules = '']) => rules.replace(aside, '')).join('\n');
-  const body = html.replace(styles, '');
+  const { always, sometimes } = pageRules(html);
+  const css = [always, ...sometimes.filter((block) => !/^@media[^{]*\bprint\b/i.test(block))].join('\n');
+  const body = new Set(
+    html
+      .replace(styles, '')
+      .toLowerCase()
+      .match(/(?<=[<\s"'=])[\w-]+/g),
+  );
   const added = css.split('}').flatMap((rule) => {
     const [selector = '', declarations = ''] = rule.split('{').slice(-2);
     const [, styled] = generating.exec(selector) ?? [];
     const [, content = ''] = styled === undefined ? [] : (/\bcontent\s*:\s*([^;]*)/i.exec(declarations) ?? []);
     const text = content.replace(/\\[\da-f]{1,6}/gi, '').replace(/\b(none|normal|\w+-quote)\b/, '');
-    const [element = ''] = /[^\s>+~,]*$/.exec(styled?.trim() ?? '') ?? [];
-    const names = element.replace(/\[[^\]]*\]|:.*/g, '').match(/[\w-]+/g) ?? [];
-    return hasWords(text) && names.every((name) => new RegExp(`[<\\s"'=]${name}(?![\\w-])`, 'i').test(body))
-      ? [element]
-      : [];
+    const element = (styled?.trim() ?? '').split(/[\s>+~,]/).at(-1) ?? '';
+    const names = element.replace(/\[[^\]]*(?:\]|$)|:.*/g, '').match(/[\w-]+/g) ?? [];
+    return hasWords(text) && names.every((name) => body.has(name.toLowerCase())) ? [element] : [];
   });
   if (added.length === 0) return {};
   const message = `Text that ${added.length} rule(s) of the page's styles add to it (content) is not in the result: that of ${fewOf([...new Set(added)])}. A browser can save the page as PDF with it.`;
@@ -124,12 +139,12 @@ function chosen(choices: string, isMultiple: boolean): string {
   return shown.map(({ text }) => text).join(', ');
 }
 
-function attribute(attributes: string, name: string): string | undefined {
+export function attribute(attributes: string, name: string): string | undefined {
   const found = new RegExp(`\\s${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)'|([^\\s"'>]+))`, 'i').exec(` ${attributes}`);
   const values: (string | undefined)[] = found?.slice(1) ?? [];
   return values.find((each) => each !== undefined);
 }
 
-function has(attributes: string | undefined, name: string): boolean {
+export function has(attributes: string | undefined, name: string): boolean {
   return new RegExp(`\\s${name}(?=[\\s=/]|$)`, 'i').test(` ${attributes?.replace(/"[^"]*"|'[^']*'/g, '""') ?? ''}`);
 }

@@ -2,7 +2,7 @@
 
 /** What stands in comments and scripts is no table. */
 const tableTag =
-  /<!--[^]*?-->|<(script|style)\b[^]*?<\/\1\s*>|<(\/?)(table|thead|tbody|tfoot|col|tr|td|th)(?=[\s/>])((?:"[^"]*"|'[^']*'|[^>"'])*)>/gi;
+  /<!--[^]*?(?:-->|$)|<(script|style)\b[^]*?(?:<\/\1\s*>|$)|<(\/?)(table|thead|tbody|tfoot|col|tr|td|th)(?=[\s/>])((?:"[^"]*(?:"|$)|'[^']*(?:'|$)|[^>"'])*)(?:>|$)/gi;
 /** More columns than that are one in HTML. */
 const mostColumns = 1_000;
 

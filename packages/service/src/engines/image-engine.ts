@@ -201,6 +201,11 @@ function explain(error: unknown, request: EngineRequest): ConversionFailure {
       `The pages of the ${name} image differ in size, and no ${outputFormat} is made of such pages here. Convert it to pdf, which keeps every page.`,
     );
   }
+  if (/bad labq|no known route from 'multiband'/i.test(reason)) {
+    return new ConversionFailure(
+      `The ${name} image has its colours in a form that the engine does not read, such as CIELAB of 8 bits. Save it as RGB.`,
+    );
+  }
   if (/unsupported|not supported|not configured|not been built in|unknown compression/i.test(reason)) {
     return new ConversionFailure(
       `The ${name} image is in a form that the engine does not read (${reason}). Save it as an ordinary PNG or TIFF.`,

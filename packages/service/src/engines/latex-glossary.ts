@@ -2,7 +2,7 @@
 
 /** A part in braces, and one in brackets. */
 export const group = String.raw`\{(?:[^{}]|\{[^{}]*\})*\}`;
-export const option = String.raw`\[(?:${group}|[^\]{}])*\]`;
+export const option = String.raw`\[(?:${group}|[^\]{}]){0,2000}\]`;
 
 /** A term where it stands in the text, or the place of the list of all. */
 export const terms = String.raw`\\(gls(?:pl|xtrshort|xtrlong|xtrfull)?|G[Ll][Ss](?:pl)?|acr(?:short|long|full)(?:pl)?|printglossar(?:y|ies)|printacronyms)(?![a-zA-Z])\*?(?:\s*${option})?(?:\s*\{([^{}]*)\})?`;

@@ -49,13 +49,18 @@ const letters: typeof definitions = [
 const ofClass: Readonly<Record<string, typeof definitions>> = { moderncv: entries, letter: letters };
 const documentClass = /\\documentclass\s*(?:\[[^\]]*\]\s*)?\{(\w+)\}/;
 
-/** What is read here, from columns to terms, and what is written as it is or not at all and passed over whole. */
+/** What is written as it is, or not at all. */
+export const verbatim = [
+  String.raw`\\[\\%]|%[^\n]*|\\verb\*?([^\sa-zA-Z*])[^\n]*?\1`,
+  String.raw`\\begin\{(verbatim\*?|Verbatim|minted|comment)\}[^]*?(?:\\end\{\2\}|$)`,
+  String.raw`\\begin\{lstlisting\}\s*(${option})?[^]*?(?:\\end\{lstlisting\}|$)`,
+].join('|');
+
+/** What is read here, from columns to terms, and what is passed over whole. */
 const part = new RegExp(
   [
-    String.raw`\\[\\%]|%[^\n]*|\\verb\*?([^\sa-zA-Z*])[^\n]*?\1`,
-    String.raw`\\begin\{(verbatim\*?|Verbatim|minted|comment)\}[^]*?\\end\{\2\}`,
-    String.raw`\\begin\{lstlisting\}\s*(${option})?[^]*?\\end\{lstlisting\}`,
-    String.raw`\\begin\{tabbing\}([^]*?)\\end\{tabbing\}`,
+    verbatim,
+    String.raw`\\begin\{tabbing\}((?:(?!\\begin\{tabbing\})[^])*?)\\end\{tabbing\}`,
     String.raw`\\(begin|end)\{(\w+)\*?\}`,
     String.raw`\\item\s*(${option})`,
     terms,

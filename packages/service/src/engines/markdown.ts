@@ -1,11 +1,11 @@
 import { ConversionFailure, type Converted, joinWarnings, type Warnings } from './conversion';
 import { count } from './input';
 import { describeMedia } from './office-pictures';
-import { firstOf, isNode, type Node, type PandocRun, part, rewrite } from './pandoc-document';
+import { firstOf, isNode, listOf, type Node, type PandocRun, part, rewrite } from './pandoc-document';
 
 /**
  * Markdown with the HTML within it as what that shows; a file `.md` as GitHub shows it: metadata at the very beginning alone. Formulas
- * are blocks (```` ```math ````): what is between two signs of dollar is mostly money.
+ * are blocks (```` ```math ````) or code between two signs of dollar: other text between these is mostly money.
  */
 
 type Run = (run: PandocRun) => Promise<Converted>;
@@ -22,10 +22,36 @@ export async function readMarkdown(
   { reader, writer, inputName, run }: { reader: string; writer: string; inputName: string; run: Run },
 ): Promise<Pick<PandocRun, 'from' | 'input'> & { warnings: Warnings }> {
   const from = reader === 'github-markdown' ? await dialectOf(text, inputName, run) : reader;
-  if (keepsHtml.test(writer) || !/<[a-z]/i.test(text)) return { from, input: text, warnings: {} };
+  const hasFormulas = reader === 'github-markdown' && /\$`[^`]+`\$/.test(text);
+  const hasHtml = !keepsHtml.test(writer) && /<[a-z]/i.test(text);
+  if (!hasHtml && !hasFormulas) return { from, input: text, warnings: {} };
   const { data, warnings } = await run({ from, to: 'json', input: text, inputName });
-  const shown = await withoutHtml(Buffer.from(data).toString('utf8'), inputName, run);
+  const read = Buffer.from(data).toString('utf8');
+  const json = hasFormulas ? withFormulas(read) : read;
+  if (!hasHtml) return { from: 'json', input: json, warnings };
+  const shown = await withoutHtml(json, inputName, run);
   return { from: 'json', input: shown.json, warnings: joinWarnings(warnings, shown.warnings) };
+}
+
+/** A document (JSON) in which code between two signs of dollar has become what it is to GitHub. */
+function withFormulas(json: string): string {
+  const document: unknown = JSON.parse(json);
+  rewrite(document, (each) => {
+    for (const [index, code] of listOf(each).entries()) {
+      if (!isNode(code) || code.t !== 'Code') continue;
+      const [before, after] = [listOf(each)[index - 1], listOf(each)[index + 1]];
+      if (!isString(before) || !isString(after) || !before.c.endsWith('$') || !after.c.startsWith('$')) continue;
+      before.c = before.c.slice(0, -1);
+      after.c = after.c.slice(1);
+      Object.assign(code, { t: 'Math', c: [{ t: 'InlineMath' }, part(code, 1)] });
+    }
+    return undefined;
+  });
+  return JSON.stringify(document);
+}
+
+function isString(value: unknown): value is { t: 'Str'; c: string } {
+  return isNode(value) && value.t === 'Str';
 }
 
 async function dialectOf(text: string, inputName: string, run: Run): Promise<string> {

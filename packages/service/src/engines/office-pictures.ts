@@ -20,22 +20,27 @@ export function describeBrokenPictures(file: Buffer): Warnings {
     return owner ? namedByPart(textOfEntry(file, owner) ?? '', textOfEntry(file, entry) ?? '', folder) : [];
   });
   const isOutside = (name: string) => /^(\w+:|\.\.\/|\/\/)/.test(name);
-  const damaged = entries
-    .filter(({ name }) => picture.test(name))
-    .filter((entry) => {
-      const bytes = bytesOfEntry(file, entry);
-      return !bytes || !isWhole(bytes);
-    });
+  const damaged = entries.filter((entry) => isDamaged(entry.name, bytesOfEntry(file, entry)));
   const lost = [...damaged.map(({ name }) => name), ...named.filter((name) => !isOutside(name) && !held.has(name))];
   return { ...describeMissing(named.filter(isOutside)), ...describeLostPictures(new Set(lost)) };
+}
+
+export function isDamaged(name: string, data: Buffer | undefined): boolean {
+  return picture.test(name) && (!data || !isWhole(data));
 }
 
 const media = /\.(mp[34g]|mpeg|m4[av]|mov|wm[av]|avi|wav|og[gv]|webm|aiff?|midi?)$/i;
 
 /** Films and sounds that a document holds and its result does not. */
 export function describeLostMedia(file: Buffer, result: Buffer): Warnings {
-  const mediaOf = (archive: Buffer) => entriesOf(archive).filter(({ name }) => media.test(name));
-  return describeMedia(mediaOf(file).length - mediaOf(result).length);
+  return describeMedia(filmsOf(file).length - filmsOf(result).length);
+}
+
+/** Their names within a document. */
+export function filmsOf(archive: Buffer): string[] {
+  return entriesOf(archive)
+    .map(({ name }) => name)
+    .filter((name) => media.test(name));
 }
 
 export function describeMedia(lost: number): Warnings {

@@ -46,7 +46,8 @@ export function shownText(document: unknown): string {
   const shown = rewrite(isObject(document) ? document['blocks'] : [], (node) => {
     if (!isNode(node)) return undefined;
     if (unseen.has(node.t)) return ' ';
-    if (node.t === 'Link') return shownText({ blocks: part(node, 1) });
+    // Of an address some writers leave out what it is.
+    if (node.t === 'Link') return shownText({ blocks: part(node, 1) }).replace(/^mailto:/, '');
     return inlines.has(node.t) ? undefined : [' ', shownText({ blocks: node.c }), ' '];
   });
   return pandocText(shown);

@@ -13,20 +13,22 @@ import {
 } from './conversion';
 import { entriesOf, textOfPart, withEntries } from './archive';
 import { describeMissing } from './missing-files';
-import { describeUnread, describeUnset } from './completeness';
+import { describeHidden, describeUnread, describeUnset } from './completeness';
 import { describeLostPictures, type Pictures, takenPictures } from './document-pictures';
+import { withoutHiddenElements } from './hidden-html';
 import { describeGenerated, readableBook, readablePage } from './html-page';
 import { count, readInputText, requireArchive } from './input';
 import { describeCommands, readableLatex } from './latex';
+import { withoutFalse } from './latex-conditions';
 import { keepsHtml, mediaTag, readMarkdown } from './markdown';
 import { readNotebook } from './notebook';
 import { withWholePipeTables, withWholeWikiTables } from './markup-tables';
-import { describeBrokenPictures, describeLostMedia, describeMedia } from './office-pictures';
+import { describeBrokenPictures, describeLostMedia, describeMedia, filmsOf, isDamaged } from './office-pictures';
 import { readableOpenText, readableSlides } from './office-texts';
 import { breakStyle, plainTextDocument } from './plain-text';
 import { embedImages, type PandocRun, pageWriters } from './pandoc-document';
 import { filterFor } from './pandoc-filter';
-import { withoutDeleted, withUnicodeLetters } from './rtf-text';
+import { withNotes, withoutDeleted, withUnicodeLetters } from './rtf-text';
 import { readableWord } from './word-document';
 import { withUsualNames } from './xml-names';
 
@@ -69,8 +71,11 @@ export async function convertDocument(request: EngineRequest, input: Buffer): Pr
   // Only to learn which images the output cannot hold.
   const options = { ...standalone, 'extract-media': 'media' };
   const { data, media, warnings } = await readDocument(request, input, { to, options });
-  if (media.size === 0) return { data, warnings };
-  const message = `${media.size} image(s) of the document are not in the result, because a ${request.outputFormat} file cannot contain images. Convert to docx, odt, epub, html or pdf to keep them.`;
+  // Those of a document that are damaged are named already.
+  const isNamed = entriesOf(input).length > 0;
+  const pictures = [...media].filter(([name, each]) => !isNamed || !isDamaged(name, Buffer.from(each))).length;
+  if (pictures === 0) return { data, warnings };
+  const message = `${pictures} image(s) of the document are not in the result, because a ${request.outputFormat} file cannot contain images. Convert to docx, odt, epub, html or pdf to keep them.`;
   return { data, warnings: joinWarnings(warnings, { IMAGES_LOST: message }) };
 }
 
@@ -164,15 +169,20 @@ async function prepare(
   if (zipped.has(reader)) return { from: reader, input: readable(withUsualNames(input)), warnings: {} };
   const { text, warnings } = readInputText(input, inputFormat);
   if (reader === 'html') {
-    const media = keepsHtml.test(writer) ? 0 : count(text, mediaTag);
+    const { html, hidden } = withoutHiddenElements(text);
+    const media = keepsHtml.test(writer) ? 0 : count(html, mediaTag);
+    const lost = joinWarnings(describeGenerated(text), describeMedia(media));
     return {
       from: reader,
-      input: text,
-      warnings: joinWarnings(warnings, describeGenerated(text), describeMedia(media)),
+      input: html,
+      warnings: joinWarnings(warnings, lost, describeHidden({ hidden, hiddenSlideCount: 0 })),
     };
   }
-  if (reader === 'latex') return { from: reader, input: readableLatex(text), warnings };
-  if (reader === 'rtf') return { from: reader, input: withUnicodeLetters(withoutDeleted(text)), warnings };
+  if (reader === 'latex') {
+    const decided = withoutFalse(text);
+    return { from: reader, input: readableLatex(decided.text), warnings: joinWarnings(warnings, decided.warnings) };
+  }
+  if (reader === 'rtf') return { from: reader, input: withUnicodeLetters(withoutDeleted(withNotes(text))), warnings };
   if (reader === 'plain-text') return { from: 'json', input: plainTextDocument(text, writer), warnings };
   const how = { writer, inputName: inputNameFor({ title, inputFormat }), run: runPandoc };
   const isMarkdown = /^(github-markdown|gfm|markdown|commonmark)/.test(reader);
@@ -229,7 +239,11 @@ export async function runPandoc({
   const media = new Map<string, Uint8Array>();
   for (const [name, blob] of Object.entries(result.mediaFiles)) media.set(name, await bytesOf(blob));
   const data = await bytesOf(result.files[outputName]);
-  return { data, media, warnings: describeWarnings(result.warnings, from) };
+  // Films that a book holds are counted.
+  const films = from === 'epub' && typeof read !== 'string' ? filmsOf(Buffer.from(read)) : [];
+  const isFilm = ({ path }: PandocWarning) => path !== undefined && films.some((name) => name.endsWith(path));
+  const reports = result.warnings.filter((each) => !isFilm(each));
+  return { data, media, warnings: describeWarnings(reports, from) };
 }
 
 /** The name in pandoc's file system: free of what pandoc reads as a URL, a path or standard input. */

@@ -96,6 +96,11 @@ export function withUnicodeLetters(rtf: string): string {
   });
 }
 
+/** The document with the notes that LibreOffice marks as what a reader may pass over. */
+export function withNotes(rtf: string): string {
+  return rtf.replace(/\{\\\*(?=\\footnote(?![a-z]))/g, '{');
+}
+
 /** What goes with a text that was deleted; the ends of its paragraphs, cells and rows stay. */
 const content = /^(u|tab|line|pict|footnote|(em|en)(dash|space)|[lr](dbl)?quote|bullet)$/;
 
@@ -151,7 +156,9 @@ export function richTextOf(rtf: string, { isHidden }: { isHidden: boolean }): st
   let group = { isHidden: false, isText: true, isAside: false };
   const outer: (typeof group)[] = [];
   let found = '';
-  for (const [sign, name = sign.slice(1), value] of withUnicodeLetters(withoutDeleted(rtf)).matchAll(token)) {
+  for (const [sign, name = sign.slice(1), value] of withUnicodeLetters(withoutDeleted(withNotes(rtf))).matchAll(
+    token,
+  )) {
     if (sign === '{') outer.push({ ...group });
     else if (sign === '}') group = outer.pop() ?? group;
     else if (noText.test(name)) group.isText = false;

@@ -2,8 +2,8 @@ import { CsvError, type Options, parse } from 'csv-parse/sync';
 import { ConversionFailure, type Warnings } from './conversion';
 import { requireFewCells, tableDocument } from './pandoc-document';
 
-/** What a reader of such files takes for granted: empty lines, rows of any length, quotes within a value, spaces around one. */
-const lenient: Options = { relax_column_count: true, relax_quotes: true, skip_empty_lines: true, trim: true };
+/** What a reader of such files takes for granted: empty lines, rows of any length, quotes within a value. */
+const lenient: Options = { relax_column_count: true, relax_quotes: true, skip_empty_lines: true };
 
 /** A CSV or TSV file as a pandoc document (JSON): one table, whose first row is its head. */
 export function separatedValuesDocument(
@@ -21,7 +21,11 @@ export function separatedValuesDocument(
 /** The values of a CSV or TSV file. */
 export function readSeparatedValues(source: string, reader: string): { rows: string[][]; warnings: Warnings } {
   const { separator, text } = reader === 'tsv' ? { separator: '\t', text: source } : findSeparator(source);
-  const rows = readRows(text, separator);
+  // Blanks belong to a value (RFC 4180), but for those around one in quotes.
+  const quoted = new RegExp(String.raw`(?<=^|[\n${separator}]) *("[^"]*(?:""[^"]*)*") *(?=[\n${separator}]|$)`, 'g');
+  const rows = readRows(text.replace(quoted, '$1'), separator).filter(([first = '', ...more]) => {
+    return more.length > 0 || first === '' || first.trim() !== '';
+  });
   return { rows, warnings: describeLongRows(rows, columnsOf(rows)) };
 }
 

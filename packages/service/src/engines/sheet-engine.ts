@@ -3,7 +3,15 @@ import { type EngineRequest, type Converted, loadEngine, type Warnings } from '.
 import { readInputText, requireArchive } from './input';
 import { readSeparatedValues, writeSeparatedValues } from './separated-values';
 import { writeHidden } from './hidden-parts';
-import { allCells, type Archives, describeComments, firstTable, readBook, textOfCell } from './spreadsheet';
+import {
+  allCells,
+  type Archives,
+  describeComments,
+  escapeCodes,
+  firstTable,
+  readBook,
+  textOfCell,
+} from './spreadsheet';
 
 /** Converts between spreadsheets: what is in their cells, not how it looks. */
 export async function convertSheets(request: EngineRequest, input: Buffer): Promise<Converted> {
@@ -37,8 +45,11 @@ function encode(rows: readonly (readonly string[])[], writer: string): Uint8Arra
 async function write(book: WorkBook, writer: string): Promise<Converted> {
   const library = await loadEngine('@e965/xlsx', () => import('@e965/xlsx'));
   const bookType = writer === 'ods' ? 'ods' : 'xlsx';
-  if (bookType === 'ods') for (const cell of allCells(book)) makeWritable(cell);
-  const plain = library.write(book, { type: 'buffer', bookType, compression: true }) as Uint8Array;
+  for (const cell of allCells(book)) {
+    if (bookType === 'ods') makeWritable(cell);
+    else if (typeof cell.v === 'string') cell.v = escapeCodes(cell.v);
+  }
+  const plain = library.write(book, { type: 'buffer', bookType, bookSST: true, compression: true }) as Uint8Array;
   const data = bookType === 'ods' ? withHidden(plain, book, library.CFB as Archives) : plain;
   return { data, warnings: describeChanges(book, library.read(data, { dense: true, sheetStubs: true }), bookType) };
 }
@@ -67,7 +78,7 @@ function describeChanges(book: WorkBook, written: WorkBook, format: string): War
     (book.Sheets[name]?.['!data'] ?? []).flatMap((row, y) =>
       row.flatMap((cell, x) => {
         const other = written.Sheets[name]?.['!data']?.[y]?.[x];
-        return valueOf(cell) === valueOf(other) ? [] : [`${name}!${columnName(x)}${y + 1}`];
+        return decodeCodes(valueOf(cell)) === valueOf(other) ? [] : [`${name}!${columnName(x)}${y + 1}`];
       }),
     ),
   );
@@ -75,6 +86,11 @@ function describeChanges(book: WorkBook, written: WorkBook, format: string): War
   if (first === undefined) return {};
   const message = `${changed.length} cell(s) are not in the ${format.toUpperCase()} file as they were, the first at ${first}. Check them.`;
   return { CELLS_CHANGED: message };
+}
+
+/** As the library reads what it has written. */
+function decodeCodes(text: string): string {
+  return text.replace(/_x([\da-f]{4})_/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16)));
 }
 
 function valueOf(cell: CellObject | undefined): string {
@@ -103,7 +119,7 @@ async function bookOf(rows: readonly (readonly string[])[], title: string): Prom
 const plainNumber = /^(?!-0(?:\.0*)?$)-?(?:0|[1-9]\d{0,14})(?:\.(\d{1,9}))?$/;
 
 function cellOf(value: string): CellObject {
-  const [whole, decimals = ''] = plainNumber.exec(value) ?? [];
+  const [whole, decimals = ''] = plainNumber.exec(value.trim()) ?? [];
   if (whole === undefined || value.replace(/\D/g, '').length > 15) return { t: 's', v: value };
   return { t: 'n', v: Number(whole), ...(decimals !== '' && { z: `0.${'0'.repeat(decimals.length)}` }) };
 }

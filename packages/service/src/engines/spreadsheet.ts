@@ -86,6 +86,17 @@ export function sheetsOf(book: WorkBook) {
 
 const covered = /(?<=<\/?table:)covered-(?=table-cell[\s/>])/g;
 
+/** To XLSX, `_x0041_` is a letter A; the library takes it for one in ODS, too. */
+const letterCode = /_(?=x[\da-f]{4}_)/gi;
+
+export function escapeCodes(text: string): string {
+  return text.replace(letterCode, '_x005F_');
+}
+
+function withEscapes(xml: string): string {
+  return xml.search(letterCode) === -1 ? xml : xml.replace(/>[^<]+/g, escapeCodes);
+}
+
 /** All of a spreadsheet; the warnings tell of what is in the file and cannot be read here. */
 export async function readBook(
   input: Buffer,
@@ -96,7 +107,7 @@ export async function readBook(
   const archives = library.CFB as Archives;
   // Of cells below others the library reads nothing.
   const uncovered = editParts(withWholeCharacters(input), /^content\.xml$/, (xml) => xml.replace(covered, ''));
-  const whole = type === 'ods' ? withTextsOfValues(uncovered) : uncovered;
+  const whole = type === 'ods' ? editParts(withTextsOfValues(uncovered), /^content\.xml$/, withEscapes) : uncovered;
   const parse = (options: ParsingOptions): WorkBook => {
     try {
       return library.read(whole, { ...readAll, ...options });

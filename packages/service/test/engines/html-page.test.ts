@@ -1,3 +1,4 @@
+import { withoutHiddenElements } from '../../src/engines/hidden-html';
 import { describeGenerated, readablePage } from '../../src/engines/html-page';
 
 it.each([
@@ -51,4 +52,16 @@ it.each([
 ])('%s adds text to a page: %i', (css, rules) => {
   const { GENERATED_TEXT_LOST: message = '0' } = describeGenerated(`<style>${css}</style><p class="a req">b</p>`);
   expect(message).toContain(rules === 0 ? '0' : `${rules} rule(s)`);
+});
+
+it.each([
+  ...['<script', '<script>', '<!--', '<select', '<select>', '<input "', '<a role=main ', '<img ', '<td ', '<table>'],
+  ...['<style>', '<style>@media', '<style>/*', '<style>a::before{content:"a"}', '<p hidden>', '<b></i>'],
+])('%s again and again takes no longer than its length', (start) => {
+  const html = start.repeat(300_000 / start.length);
+  const began = performance.now();
+  readablePage(html);
+  describeGenerated(html);
+  withoutHiddenElements(html);
+  expect(performance.now() - began).toBeLessThan(2_500);
 });

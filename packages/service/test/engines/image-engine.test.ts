@@ -39,22 +39,16 @@ describe('an animated PNG', () => {
 
 /** Of one row of values of 32 bits; `format`: 1 whole ones, 3 floating point. */
 function greyTiff(values: readonly number[], format: 1 | 3): Buffer {
-  const entries = [
-    ...[
-      [256, values.length],
-      [257, 1],
-      [258, 32],
-      [262, 1],
-      [273, 8],
-      [277, 1],
-      [278, 1],
-      [279, values.length * 4],
-      [339, format],
-    ],
-  ];
   const pixels = format === 3 ? Float32Array.from(values) : Uint32Array.from(values);
+  return rowTiff(values.length, Buffer.from(pixels.buffer), { 258: 32, 262: 1, 277: 1, 339: format });
+}
+
+function rowTiff(width: number, pixels: Buffer, tags: Readonly<Record<number, number>>): Buffer {
+  const own = { 256: width, 257: 1, 259: 1, 273: 8, 278: 1, 279: pixels.length };
+  // In the order of their numbers.
+  const entries = Object.entries({ ...own, ...tags }).map(([tag, value]) => [Number(tag), value]);
   const head = Buffer.from('II*\0\0\0\0\0', 'latin1');
-  head.writeUInt32LE(8 + pixels.byteLength, 4);
+  head.writeUInt32LE(8 + pixels.length, 4);
   const directory = Buffer.alloc(2 + entries.length * 12 + 4);
   directory.writeUInt16LE(entries.length);
   entries.forEach(([tag = 0, value = 0], index) => {
@@ -63,8 +57,15 @@ function greyTiff(values: readonly number[], format: 1 | 3): Buffer {
     directory.writeUInt32LE(1, 6 + index * 12);
     directory.writeUInt32LE(value, 10 + index * 12);
   });
-  return Buffer.concat([head, Buffer.from(pixels.buffer), directory]);
+  return Buffer.concat([head, pixels, directory]);
 }
+
+it('fails, and says why, when its colours are CIELAB', async () => {
+  const pixels = Buffer.from([255, 0, 0, 136, 80, 67]);
+  await expect(convertImage(requestOf('tiff', 'png'), rowTiff(2, pixels, { 258: 8, 262: 8, 277: 3 }))).rejects.toThrow(
+    /^The TIFF image has its colours in a form that the engine does not read, .* Save it as RGB\.$/,
+  );
+});
 
 describe('a TIFF of measured values', () => {
   it.each([

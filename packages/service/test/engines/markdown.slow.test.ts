@@ -77,6 +77,19 @@ describe('Markdown', () => {
     expect(html).toContain('<msup>');
   });
 
+  it('has formulas as code between two signs of dollar, also beside HTML', async () => {
+    const source = 'For $5, $`y^3`$, *($`z^4`$)* and `$x^2$`.';
+    const html = await converted(source);
+    expect(html.match(/<msup>/g)).toHaveLength(2);
+    expect(html).toMatch(/For \$5, <math[^]*<code>\$x\^2\$<\/code>\./);
+    expect(await converted(`${source}<br>`, 'tex')).toMatch(/\\\(y\^3\\\), \\emph\{\(\\\(z\^4\\\)\)\}/);
+  });
+
+  it('has addresses that are called what they are, in a PDF that has lost nothing', async () => {
+    const data = 'Write to <mailto:someone@example.org>.';
+    expect((await client.convertToBytes({ name: 'a.md', data }, 'pdf')).warning).toEqual({});
+  });
+
   it.each(['txt', 'docx', 'pdf'])('keeps the HTML within it, also as %s', async (format) => {
     const source =
       'A<br>B x<sub>2</sub>\n\n<table><tr><td>HTMLCELL</td></tr></table>\n\n<details>\n<summary>Summed</summary>\n\nHidden *text*\n\n</details>\n';

@@ -41,12 +41,42 @@ describe('a page', () => {
     );
   });
 
+  it.each(['txt', 'docx', 'pdf'])('has no text that it hides, and names it, as %s', async (output) => {
+    const html = '<style>.no{display:none}</style><p>Shown</p><p class="no">Gone <b>away</b></p>';
+    const { text, warning } = await converted('a.html', html, output);
+    if (output !== 'docx') expect(text).toMatch(/^Shown( 1)?$/);
+    expect(warning['HIDDEN_TEXT_LOST']).toMatch(/^Left out, because it is hidden: 2 word\(s\) \(GONE, AWAY\)\./);
+  });
+
   it('within Markdown does too', async () => {
     expect((await converted('a.md', around('main'))).text).toBe('Company Thanks Account');
   });
 });
 
 describe('a book', () => {
+  it('with a film and a damaged picture is told once of each', async () => {
+    const spine = '<spine><itemref idref="a"/></spine></package>';
+    const manifest =
+      '<manifest><item id="a" href="a.xhtml" media-type="application/xhtml+xml"/><item id="v" href="v.mp4" media-type="video/mp4"/><item id="p" href="p.png" media-type="image/png"/></manifest>';
+    const files = {
+      mimetype: 'application/epub+zip',
+      'META-INF/container.xml':
+        '<?xml version="1.0"?><container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles><rootfile full-path="a.opf" media-type="application/oebps-package+xml"/></rootfiles></container>',
+      'a.opf': `<?xml version="1.0"?><package xmlns="http://www.idpf.org/2007/opf" version="3.0"><metadata/>${manifest}${spine}`,
+      'a.xhtml':
+        '<html xmlns="http://www.w3.org/1999/xhtml"><body><p>Kept</p><video src="v.mp4"></video><img src="p.png"/></body></html>',
+      'v.mp4': 'film',
+      'p.png': tinyPng.subarray(0, 30),
+    };
+    const book = zip(Object.entries(files).map(([name, data]) => zipEntry(name, data)));
+    const losses = {
+      MEDIA_LOST: '1 film(s) or sound(s) of the document are not in the result.',
+      IMAGES_LOST: expect.stringMatching(/^1 picture\(s\) of the document [^.]*p\.png\. Put [^.]*\.$/) as string,
+    };
+    expect((await converted('a.epub', book, 'html')).warning).toEqual(losses);
+    expect((await converted('a.epub', book, 'md')).warning).toEqual(losses);
+  });
+
   const item = (id: string, more = '') =>
     `<item id="${id}" href="${id}.xhtml" media-type="application/xhtml+xml"${more}/>`;
   const page = (body: string) => `<html xmlns="http://www.w3.org/1999/xhtml"><body>${body}</body></html>`;
@@ -77,6 +107,14 @@ describe('a book', () => {
 describe('LaTeX', () => {
   const latex = (body: string, output?: string) =>
     converted('a.tex', `\\documentclass{article}\n\\begin{document}\n${body}\n\\end{document}\n`, output);
+
+  it('has what its conditions leave out nowhere, and does not miss it', async () => {
+    const gone = String.raw`\begin{figure}\caption{Gone}\end{figure}`;
+    expect(await latex(String.raw`Kept \iffalse\ifx a b \fi ${gone}\else and kept\fi`)).toEqual({
+      text: 'Kept and kept',
+      warning: {},
+    });
+  });
 
   it('has the abbreviations and terms of a glossary as readers see them, and the list of them', async () => {
     const { text } = await latex(String.raw`\newacronym{gnu}{GNU}{GNU is Not Unix}
@@ -216,6 +254,14 @@ describe('a Word document', () => {
     expect((await converted('a.docx', docx(para('Kept'), parts))).warning).toEqual({
       HEADERS_LOST: 'Headers and footers are not in the result: 1 word(s) (CONFIDENTIAL) and 1 picture(s).',
     });
+  });
+});
+
+it('notes of RTF are there also as LibreOffice writes them', async () => {
+  const note = String.raw`{\super \chftn{\*\footnote\ftnalt \chftn\pard{\loch\tab Noted}}}`;
+  expect(await converted('a.rtf', String.raw`{\rtf1 Kept${note}\par}`)).toEqual({
+    text: 'Kept[1] [1] Noted',
+    warning: {},
   });
 });
 

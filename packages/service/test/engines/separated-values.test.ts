@@ -1,4 +1,4 @@
-import { separatedValuesDocument } from '../../src/engines/separated-values';
+import { readSeparatedValues, separatedValuesDocument, writeSeparatedValues } from '../../src/engines/separated-values';
 import { cellsOf } from './tables';
 
 /** How CSV and TSV are read: the rules alone, and without the engine. */
@@ -58,11 +58,22 @@ describe('the values of a CSV file', () => {
     expect(read(source).cells[1]).toEqual(['one; "two" three', 'first\nsecond']);
   });
 
-  it('may have quotes within them, spaces around them, and empty lines between them', () => {
-    expect(read('a, b\n\n5" disk, "x, y" \n').cells).toEqual([
+  it('may have quotes within them, blanks around their quotes, and empty lines between them', () => {
+    expect(read('a, "b"\n \n\n5" disk, "x, y" \n').cells).toEqual([
       ['a', 'b'],
       ['5" disk', 'x, y'],
     ]);
+  });
+
+  it('keep the blanks that they begin and end with', () => {
+    const source = 'a, b\n  1 ,"c, ""d"" , "\n ,\n';
+    const rows = [
+      ['a', ' b'],
+      ['  1 ', 'c, "d" , '],
+      [' ', ''],
+    ];
+    expect(readSeparatedValues(source, 'csv').rows).toEqual(rows);
+    expect(readSeparatedValues(writeSeparatedValues(rows, 'csv'), 'csv').rows).toEqual(rows);
   });
 
   it('are all there when a row is longer than the first, with a warning', () => {

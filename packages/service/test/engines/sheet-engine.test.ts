@@ -35,7 +35,21 @@ describe.each(formats)('a CSV file that becomes %s', (format) => {
     const sheet = read(bytes, { dense: true }).Sheets['people'];
     expect(sheet?.['!data']?.[1]?.map(({ t }) => t)).toEqual(['s', 's', 'n', 'n', 's']);
   });
+
+  it('keeps the blanks around texts, and has numbers where there are blanks around them', async () => {
+    const { bytes } = await convert('a, b ,1\r\n  c, -2 ,3\r\n', 'csv', format);
+    expect((await convert(bytes, format, 'csv')).text).toBe('a," b ",1\r\n"  c",-2,3\r\n');
+  });
 });
+
+it.each(formats)(
+  'what looks like the code of a letter stays as it is in CSV that becomes %s, and back',
+  async (format) => {
+    const book = await convert('_x0041_,a_x005F_x0042_\r\n', 'csv', format);
+    expect(book.warnings).toEqual({});
+    expect((await convert(book.bytes, format, 'csv')).text).toBe('_x0041_,a_x005F_x0042_\r\n');
+  },
+);
 
 describe('an XLSX spreadsheet that becomes CSV', () => {
   const two = xlsx([

@@ -51,7 +51,7 @@ interface EarlierAttempts {
   /** Answered with 429; not counted as attempts. */
   throttled?: number;
   /** Ended before a request: by a long queue, reserved slots or a known refusal; not counted either. */
-  turnedAway?: number;
+  unsent?: number;
   /** Latest consecutive attempts that received an unreadable response. */
   unreadable?: number;
   /** Latest consecutive attempts that were answered that the task or its result is missing. */
@@ -75,12 +75,12 @@ function begin({ step, app, parking }: Step) {
   const context = Context.current();
   const { info } = context;
   const previousDetails = (info.heartbeatDetails ?? {}) as EarlierAttempts;
-  const { throttled = 0, turnedAway = 0, unreadable = 0, missing } = previousDetails;
+  const { throttled = 0, unsent = 0, unreadable = 0, missing } = previousDetails;
   const heartbeat = new AcknowledgedHeartbeat(
     context,
     defined({
       throttled: throttled || undefined,
-      turnedAway: turnedAway || undefined,
+      unsent: unsent || undefined,
       unreadable: unreadable || undefined,
       missing,
     }),
@@ -94,10 +94,10 @@ function begin({ step, app, parking }: Step) {
     step,
     app,
     parking,
-    attempt: info.attempt - throttled - turnedAway,
+    attempt: info.attempt - throttled - unsent,
     refusals: throttled + 1,
     pauses: readRetryPauses(info.retryPolicy),
-    requests: info.attempt - turnedAway - 1,
+    requests: info.attempt - unsent - 1,
     unreadableInARow: unreadable + 1,
     serverNow,
     leftMs: () => info.scheduledTimestampMs + info.scheduleToCloseTimeoutMs - serverNow(),
@@ -116,11 +116,11 @@ function begin({ step, app, parking }: Step) {
     isLast: parked !== undefined && serverNow() >= parked.until,
     /** When a job asks again that has just been refused. */
     firstProbeMs: failure.pauses?.maximumMs ?? 60_000,
-    earlier: { throttled, turnedAway, unreadable, missing },
+    earlier: { throttled, unsent, unreadable, missing },
     /** 1 for the first. */
     number: info.attempt,
     /** Attempts that have sent something, including this one. */
-    requests: info.attempt - turnedAway,
+    requests: info.attempt - unsent,
     heartbeat,
     /** Details of the last heartbeat of an earlier attempt, unvalidated. */
     previousDetails: previousDetails as unknown,

@@ -8,7 +8,7 @@ export class SlotsTakenError extends Error {
   constructor(
     message: string,
     /** Delay before the next attempt. */
-    readonly comeBackMs: number,
+    readonly retryAfterMs: number,
   ) {
     super(message);
   }
@@ -78,14 +78,14 @@ export class AppSlots {
     const kept = isBeyondShare ? Math.max(Math.ceil(slots * freePart), idle) : idle;
     const free = slots - [...byApp.values()].reduce((sum, count) => sum + count, 0);
     if (free >= kept) return;
-    const comeBackMs = this.#comeBackMs(app);
+    const retryAfterMs = this.#retryAfterMs(app);
     throw new SlotsTakenError(
       `app ${app} holds ${own - 1} of this worker's ${slots} activity slots, and the rest is kept for other apps.`,
-      comeBackMs,
+      retryAfterMs,
     );
   }
 
-  #comeBackMs(app: string): number {
+  #retryAfterMs(app: string): number {
     // Whole milliseconds, so that sums are exact.
     const now = Math.round(performance.now());
     const at = Math.max(now + shortestAbsenceMs, (this.#lastReturnMs.get(app) ?? 0) + betweenReturnsMs);

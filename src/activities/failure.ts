@@ -52,7 +52,7 @@ export function toFailure(error: unknown, context: FailureContext): Error {
     return park(isCredits ? 'credits' : 'account', { ...refusal, cause }, { ...context, probeAfterMs: waitMs });
   }
   if (error instanceof SlotsTakenError) {
-    return retry(failureCodes.slotsTaken, { expected: true, delayMs: error.comeBackMs });
+    return retry(failureCodes.slotsTaken, { expected: true, delayMs: error.retryAfterMs });
   }
   // Another worker may have it, or this one after a restart.
   if (error instanceof UnknownAppError) return retry(failureCodes.unknownApp);
@@ -103,10 +103,10 @@ export function saysMissing(error: unknown): boolean {
 }
 
 /** Whether a rate limit, reserved slots or a known refusal ended the attempt before it did anything. */
-export function endedByRateLimit(error: unknown): 'throttled' | 'turnedAway' | undefined {
-  if (error instanceof KnownRefusalError || error instanceof SlotsTakenError) return 'turnedAway';
+export function endedByRateLimit(error: unknown): 'throttled' | 'unsent' | undefined {
+  if (error instanceof KnownRefusalError || error instanceof SlotsTakenError) return 'unsent';
   if (!(error instanceof ConversionApiError)) return undefined;
-  if (error.code === 'RATE_LIMIT_WAIT') return 'turnedAway';
+  if (error.code === 'RATE_LIMIT_WAIT') return 'unsent';
   return classOf(error) === 'rate' ? 'throttled' : undefined;
 }
 

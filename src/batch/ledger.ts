@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { lookUpErrorCode } from '../contract/error-codes';
-import type { BatchItem, ConversionOptions, Delivered, KeptOutcome, Refusal, Sighting } from '../shared/batch';
+import type { BatchItem, ConversionOptions, Delivered, KeptOutcome, Refusal, Fingerprint } from '../shared/batch';
 import type { BatchItemResult } from '../shared/batch-state';
 import type { BatchItemStatus } from '../shared/job';
 import type { EarlierRuns } from '../shared/charge';
@@ -24,7 +24,7 @@ import { exists, listRuns, readRows, recordsOf, runOf, type BatchRun } from './r
 import { folderOf } from './uris';
 
 /** A conversion that may have been charged but brought no file. */
-export interface Owed extends EarlierRuns {
+export interface Unresolved extends EarlierRuns {
   options: ConversionOptions;
   /** How the row ended. */
   outcome?: KeptOutcome;
@@ -42,9 +42,9 @@ export interface LedgerRow {
   /** By the last job that delivered. */
   delivered?: Delivered;
   /** Since `delivered`. */
-  owed?: Owed;
+  unresolved?: Unresolved;
   /** When the row was sent last. */
-  seen?: Sighting;
+  seen?: Fingerprint;
   /** The service has refused what was `seen`; or the row is unclear: a line beside that of the destination, until the next run. */
   refused?: Refusal;
 }
@@ -198,7 +198,7 @@ async function* rowsOfRun(
 function plannedRow(item: BatchItem, run: number): LedgerRow {
   const { destination, source, output, input, parameters, done, before, earlier, kept, refused, seen } = item;
   const options = defined({ output, input, parameters });
-  const owed = kept && owedOf(kept, options);
+  const unresolved = kept && unresolvedOf(kept, options);
   return defined({
     destination,
     source,
@@ -207,7 +207,7 @@ function plannedRow(item: BatchItem, run: number): LedgerRow {
     // No job decides it.
     status: done && ('skipped' as const),
     delivered: done ? { ...defined({ ...done, missing: undefined }), options } : before,
-    owed: owed ?? (earlier && { ...earlier, options }),
+    unresolved: unresolved ?? (earlier && { ...earlier, options }),
     seen,
     refused: seen || refused?.isUnclear ? refused : undefined,
   });
@@ -223,15 +223,15 @@ function endedRow(row: LedgerRow, result: BatchItemResult): LedgerRow {
   }
   // Done before, refused, or never started: what the run was planned with still applies.
   if (workflowId === undefined) return { ...row, status };
-  const owed = owedOf(result, options);
-  if (owed?.taskId !== undefined) {
-    const toldBefore = owed.taskId === row.owed?.taskId ? row.owed.vcredits : undefined;
-    Object.assign(owed, defined({ vcredits: result.vcredits ?? toldBefore }));
+  const unresolved = unresolvedOf(result, options);
+  if (unresolved?.taskId !== undefined) {
+    const toldBefore = unresolved.taskId === row.unresolved?.taskId ? row.unresolved.vcredits : undefined;
+    Object.assign(unresolved, defined({ vcredits: result.vcredits ?? toldBefore }));
   }
   return defined({
     ...known,
     delivered: before,
-    owed,
+    unresolved,
     ...(row.seen && refusalOf(row.seen, result)),
   });
 }
@@ -241,7 +241,7 @@ export const refusalsBelieved = 3;
 
 /** Absent unless the file itself is the reason: then another attempt ends in the same way. */
 function refusalOf(
-  seen: Sighting,
+  seen: Fingerprint,
   { status, code = '', message = '', charge, possiblyChargedExtra, source }: Omit<BatchItemResult, 'item'>,
 ): Pick<LedgerRow, 'seen' | 'refused'> {
   // The worker's own finding, of which no attempt changes anything.
@@ -255,7 +255,7 @@ function refusalOf(
 }
 
 /** Undefined if nothing can have been charged and nothing is marked. */
-function owedOf(result: Omit<BatchItemResult, 'item'>, options: ConversionOptions): Owed | undefined {
+function unresolvedOf(result: Omit<BatchItemResult, 'item'>, options: ConversionOptions): Unresolved | undefined {
   const { charge = result.status === 'skipped' ? 'no' : 'maybe', taskId, source, possiblyChargedExtra } = result;
   if (charge === 'no' && possiblyChargedExtra === undefined) return undefined;
   const { code, message, phase, workflowId, runId, warnings, output } = result;
@@ -276,7 +276,7 @@ const lineSchema = z.union([
     run: z.int().positive(),
     status: statusSchema.exactOptional(),
     delivered: z.object({ ...doneSchema.shape, options: optionsSchema }).exactOptional(),
-    owed: z
+    unresolved: z
       .object({ ...earlierSchema.shape, options: optionsSchema, outcome: keptSchema.exactOptional() })
       .exactOptional(),
     seen: seenSchema.exactOptional(),

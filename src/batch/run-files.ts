@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { BatchItem, ConversionOptions, DoneBefore, KeptOutcome, Refusal, Sighting } from '../shared/batch';
+import type { BatchItem, ConversionOptions, DoneBefore, KeptOutcome, Refusal, Fingerprint } from '../shared/batch';
 import type { BatchItemResult } from '../shared/batch-state';
 import { charges, type EarlierRuns } from '../shared/charge';
 import { jobPhases } from '../shared/job';
@@ -124,7 +124,7 @@ export const seenSchema = z.object({
   stamp: z.string(),
   source: sourceContent.exactOptional(),
   times: z.int().positive().exactOptional(),
-} satisfies Fields<Sighting>) satisfies z.ZodType<Sighting>;
+} satisfies Fields<Fingerprint>) satisfies z.ZodType<Fingerprint>;
 
 export const itemSchema = z.object({
   item: z.int().positive(),

@@ -43,7 +43,7 @@ export interface BatchItem {
   /** Of the source when the row was planned; of a batch that moves its sources. */
   stamp?: string;
   /** Of a sweep, for a row that is sent or that was refused when it was: what it saw when it planned the row. */
-  seen?: Sighting;
+  seen?: Fingerprint;
   /** An earlier run converted the same content with the same options, whatever became of the result: skipped. */
   done?: DoneBefore;
   /** What an earlier run delivered, for a row that is converted again. */
@@ -74,7 +74,7 @@ export interface Refusal {
 }
 
 /** What a refusal depends on: once it has changed, the file is sent again. */
-export interface Sighting {
+export interface Fingerprint {
   /** Of the source. */
   stamp: string;
   /** The content that was refused; absent if it was never uploaded whole. */

@@ -93,7 +93,7 @@ it('those that were turned away come back one after the other', async () => {
       slots.check(taskQueue, 'slow');
       return undefined;
     } catch (error) {
-      return (error as SlotsTakenError).comeBackMs;
+      return (error as SlotsTakenError).retryAfterMs;
     }
   });
   const [first = 0, second = 0, third = 0] = waits;

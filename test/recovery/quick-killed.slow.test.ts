@@ -5,7 +5,7 @@ import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { readJobHistory } from '../../src/history/job-history';
 import { callbackKeyText } from '../support/calling-back';
 import { quickPolicies } from '../support/conversion-worker';
-import { conversionsOf, untoldConversions } from '../support/invariant';
+import { conversionsOf, unreportedConversions } from '../support/invariant';
 import { killableWorkers, type KillableWorkers } from '../support/killable-workers';
 
 /** A worker is killed in the step that submits a conversion and, since it knows the formats as quick, awaits its end. */
@@ -52,7 +52,7 @@ it('another worker goes on with the task that was accepted, and nothing is submi
   expect(await readFile(path.join(folder, 'second.pdf'))).toEqual(Buffer.from(stub.output));
   const conversions = conversionsOf(stub);
   expect(conversions.map(({ file }) => file)).toEqual(['first.md', 'second.md']);
-  expect(await untoldConversions(conversions, { client: temporal, taskQueues: [taskQueue] })).toEqual([]);
+  expect(await unreportedConversions(conversions, { client: temporal, taskQueues: [taskQueue] })).toEqual([]);
 
   // Had the job been terminated right after the loss, whoever asks again would know the task.
   const { events = [] } = await temporal.workflow.getHandle(job.workflowId).fetchHistory();

@@ -9,7 +9,7 @@ import { FileConversionClient } from '../../src/client/file-conversion-client';
 import type { ConversionJobResult, ConversionPolicies } from '../../src/shared/job';
 import { begunDownloads } from '../support/begun-downloads';
 import { quickPolicies } from '../support/conversion-worker';
-import { conversionsOf, untoldConversions } from '../support/invariant';
+import { conversionsOf, unreportedConversions } from '../support/invariant';
 import type { SeenRequest, StubService } from '../support/stub-service';
 import { answerError, answerOutput, answerCompleted, startStubService } from '../support/stub-service';
 import { testClient } from '../support/temporal';
@@ -236,7 +236,7 @@ describe('after kill -9 of the worker and the start of another one', () => {
     const conversions = [...jobs.values()].flatMap(({ stub }) => conversionsOf(stub));
     // One of the two whose answer never came was sent again.
     expect(conversions).toHaveLength(Object.keys(scenes).length + 1);
-    expect(await untoldConversions(conversions, { client: temporal, taskQueues })).toEqual([]);
+    expect(await unreportedConversions(conversions, { client: temporal, taskQueues })).toEqual([]);
   });
 
   it('a conversion that was being polled is polled on', async () => {

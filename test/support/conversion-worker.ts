@@ -17,7 +17,7 @@ import {
 import type { StoresByScheme } from '../../src/storage/stores';
 import { defined } from '../../src/shared/defined';
 import { createConversionWorker } from '../../src/worker';
-import { conversionsOf, untoldConversions } from './invariant';
+import { conversionsOf, unreportedConversions } from './invariant';
 import { startStubService, stubAppId, stubToken, type StubService } from './stub-service';
 import { testTemporalAddress } from './temporal';
 
@@ -154,14 +154,14 @@ export async function startRig(options: RigOptions = {}): Promise<ConversionRig>
     async close(otherTaskQueues = []) {
       await stopWorker();
       const taskQueues = [taskQueue, ...otherTaskQueues];
-      const untold = await untoldConversions(conversionsOf(stub), { client: temporal, taskQueues });
+      const unreported = await unreportedConversions(conversionsOf(stub), { client: temporal, taskQueues });
       await connection?.close();
       // The SDK leaves it enabled, which every later promise of this process would pay for.
       connection?.callContextStorage.disable();
       await temporal.connection.close();
       await stub.close();
       await rm(folder, { recursive: true, force: true });
-      if (untold.length > 0) throw new Error(untold.join('\n'));
+      if (unreported.length > 0) throw new Error(unreported.join('\n'));
     },
   };
 }

@@ -112,7 +112,7 @@ async function reportProblems(run: string, results: readonly BatchItemResult[]):
  * Conversions that no job owns up to, a line each: by the histories of all jobs of their task queues, read here event by event. A job that ran once
  * is charged once, unless it says that it may be more; one that still runs has not said yet.
  */
-export async function untoldConversions(
+export async function unreportedConversions(
   conversions: readonly Conversion[],
   { client, taskQueues }: { client: Client; taskQueues: readonly string[] },
 ): Promise<string[]> {
@@ -132,13 +132,14 @@ export async function untoldConversions(
         `${workflowId} was charged ${accepted.size} times, and says ${JSON.stringify(left)}`,
     );
   for (const file of new Set(conversions.map((each) => each.file))) {
-    const untold = conversions.filter((each) => each.file === file && !told.has(each.taskId));
+    const unreported = conversions.filter((each) => each.file === file && !told.has(each.taskId));
     const own = jobs.filter((job) => job.file === file);
     const allowed = own.reduce((sum, { left, isOver }) => {
       if (!isOver) return Number.POSITIVE_INFINITY;
       return sum + (left.possiblyChargedExtra ?? 0) + (left.charge === 'maybe' ? 1 : 0);
     }, 0);
-    if (untold.length > allowed) problems.push(`${file}: ${untold.length} conversions are told by none of its jobs`);
+    if (unreported.length > allowed)
+      problems.push(`${file}: ${unreported.length} conversions are told by none of its jobs`);
   }
   return problems;
 }

@@ -51,23 +51,23 @@ describe('a batch whose jobs wait for a person', () => {
   it('has it told once for all of them, also behind a new run', () => {
     const attention = new BatchAttention();
     for (const item of [1, 2, 3]) attention.waits(item, refused);
-    expect(attention.takeUntold()).toMatchObject({ ...refused, jobs: 3 });
+    expect(attention.takeUnannounced()).toMatchObject({ ...refused, jobs: 3 });
     attention.waits(4, refused);
     attention.over(1);
-    expect(attention.takeUntold()).toBeUndefined();
-    expect(new BatchAttention(attention.carry()).takeUntold()).toBeUndefined();
+    expect(attention.takeUnannounced()).toBeUndefined();
+    expect(new BatchAttention(attention.carry()).takeUnannounced()).toBeUndefined();
   });
 
   it('has it told again when they wait for something else, or once more', () => {
     const attention = new BatchAttention();
     const codes = ['INVALID_CREDENTIAL', 'INSUFFICIENT_VCREDITS'].map((code) => {
       attention.waits(1, { ...refused, code });
-      return attention.takeUntold()?.code;
+      return attention.takeUnannounced()?.code;
     });
     attention.over(1);
-    codes.push(attention.takeUntold()?.code ?? 'nobody waits');
+    codes.push(attention.takeUnannounced()?.code ?? 'nobody waits');
     attention.waits(1, refused);
-    codes.push(attention.takeUntold()?.code ?? '');
+    codes.push(attention.takeUnannounced()?.code ?? '');
     expect(codes).toEqual(['INVALID_CREDENTIAL', 'INSUFFICIENT_VCREDITS', 'nobody waits', 'INVALID_CREDENTIAL']);
   });
 });

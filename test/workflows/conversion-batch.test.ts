@@ -215,10 +215,10 @@ it('a run that continues another hears what its jobs told with its first task', 
   const job = await rig.client.start(await rig.request({ policies }));
   await until('the job is parked', async () => (await job.state()).phase === 'parked');
   const { workflowId } = job;
-  const flight = { item: 1, byte: 0, workflowId, startedAt: Date.now(), step: { kind: 'awaited' } };
+  const entry = { item: 1, byte: 0, workflowId, startedAt: Date.now(), step: { kind: 'awaited' } };
   const carried = {
     ...{ startedAt: Date.now(), window: 1, isPaused: false, isCancelling: false, parts: 0 },
-    ...{ position: { byte: 1, item: 1 }, totals: new BatchTally().totals, inFlight: [flight], results: [] },
+    ...{ position: { byte: 1, item: 1 }, totals: new BatchTally().totals, inFlight: [entry], results: [] },
   };
   const item = { item: 1, source: 'file:///a.md', output: 'pdf', destination: 'file:///a.pdf' };
   const batch = await rig.temporal.workflow.signalWithStart(conversionBatchType, {

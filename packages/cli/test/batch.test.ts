@@ -66,10 +66,10 @@ describe('batch run --dry-run', () => {
     };
     const { source, taskId, options } = delivered;
     const outcome = { status: 'suspect', code: 'RESULT_SUSPECT', charge: 'yes' };
-    const owed = { charge: 'yes', taskId, source, options, suspect: true, outcome };
+    const unresolved = { charge: 'yes', taskId, source, options, suspect: true, outcome };
     const ledger = [
       { run: 1, vcredits: 9 },
-      { ...row, status: 'suspect', owed },
+      { ...row, status: 'suspect', unresolved },
     ];
     await writeFile(file, ledger.map((each) => `${JSON.stringify(each)}\n`).join(''));
     const suspect = await run('--dry-run');

@@ -1,4 +1,4 @@
-import type { BatchItem, ConversionOptions, Delivered, DoneBefore, Refusal, Sighting } from '../../shared/batch';
+import type { BatchItem, ConversionOptions, Delivered, DoneBefore, Refusal, Fingerprint } from '../../shared/batch';
 import type { RepetitionRules } from '../../shared/charge';
 import { defined } from '../../shared/defined';
 import { lastSegment, type SourceContent } from '../../shared/job';
@@ -32,7 +32,7 @@ export type RepeatedItem = Pick<BatchItem, 'done' | 'kept' | 'earlier' | 'replac
  * for byte, what a run wrote there, so that no user's work is lost.
  */
 export async function repeatRow(row: RepeatedRow, known: LedgerRow, repeating: Repeating): Promise<RepeatedItem> {
-  const { delivered, owed } = known;
+  const { delivered, unresolved } = known;
   if (delivered) {
     const left = { charge: 'yes', delivered: true, ...delivered } as const;
     const { uri, bytes } = delivered.output;
@@ -40,7 +40,7 @@ export async function repeatRow(row: RepeatedRow, known: LedgerRow, repeating: R
     const recalled = await recallLeft({ ...row, isResultSeen }, left, repeating);
     if (recalled.kind === 'done') return { done: doneBefore(delivered, recalled) };
   }
-  const recalled = owed && (await recallLeft(row, owed, repeating));
+  const recalled = unresolved && (await recallLeft(row, unresolved, repeating));
   if (recalled?.kind === 'keep') {
     const done = await namedByHand(row.destination, recalled.outcome, repeating);
     return done ? { done } : { kept: recalled.outcome };
@@ -194,7 +194,7 @@ type SightedRow = RepeatedRow & { stamp: string };
 export async function repeatRefusal(
   row: SightedRow,
   { known, files, signal }: { known: LedgerRow; files: FileStore; signal: AbortSignal | undefined },
-): Promise<{ refused?: Refusal; seen: Sighting } | undefined> {
+): Promise<{ refused?: Refusal; seen: Fingerprint } | undefined> {
   const { seen, refused, options } = known;
   if (!seen || !refused || !hasOptions(row, options)) return undefined;
   const { source } = seen;
@@ -202,6 +202,6 @@ export async function repeatRefusal(
     row.stamp === seen.stamp ||
     (source !== undefined && (await sameContent(files, row.source, { content: source, signal })) !== undefined);
   if (!isSame) return undefined;
-  const sighting = { ...seen, stamp: row.stamp };
-  return (seen.times ?? 1) < refusalsBelieved ? { seen: sighting } : { refused, seen: sighting };
+  const fingerprint = { ...seen, stamp: row.stamp };
+  return (seen.times ?? 1) < refusalsBelieved ? { seen: fingerprint } : { refused, seen: fingerprint };
 }

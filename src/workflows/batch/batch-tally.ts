@@ -85,7 +85,7 @@ export class BatchAttention {
   }
 
   /** The reason, once, however many jobs wait; again when it comes back, or is another one. */
-  takeUntold(): NeedsAttention | undefined {
+  takeUnannounced(): NeedsAttention | undefined {
     const { needed } = this;
     if (needed?.code === this.toldOf) return undefined;
     this.toldOf = needed?.code;

@@ -24,13 +24,13 @@ import { wasReset } from '../job/job-progress';
 import { fileSteps } from './batch-activities';
 import { describeBatch, type EndTold } from './batch-details';
 import { listenTo, type ControlledBatch } from './batch-controls';
-import { BatchFlights } from './batch-flights';
+import { ItemsInProgress } from './items-in-progress';
 import { checkBatchInput } from './batch-input';
 import { BatchNotices } from './batch-notices';
 import { BatchReader, BatchRows } from './batch-reader';
 import { BatchResults } from './batch-results';
 import { BatchAttention, BatchTally, type CarriedAttention, type CarriedTally } from './batch-tally';
-import type { CarriedFlight } from './flight';
+import type { CarriedItem } from './item-in-progress';
 import { allResults, InlineItems, InlineResults } from './inline-items';
 import { LivePage, noPage, type CarriedPage } from './live-page';
 import { planRun, type Planned } from './plan-run';
@@ -47,7 +47,7 @@ interface CarriedBatch extends Planned, Pick<CarriedTally, 'spending'> {
   isCancelling: boolean;
   position: ManifestPosition;
   /** At most as many as the window. */
-  inFlight: CarriedFlight[];
+  inFlight: CarriedItem[];
   /** A bounded number. */
   uploads?: CarriedUploads;
   /** Less than one part. */
@@ -95,7 +95,7 @@ class ConversionBatch implements ControlledBatch {
   private readonly reader: BatchReader | InlineItems;
   private readonly results: BatchResults | InlineResults;
   private readonly page: LivePage | undefined;
-  private readonly flights: BatchFlights;
+  private readonly inProgress: ItemsInProgress;
   private readonly attention: BatchAttention;
   private readonly notices: BatchNotices;
   private window: number;
@@ -120,8 +120,8 @@ class ConversionBatch implements ControlledBatch {
     this.reader = reader;
     this.results = results;
     this.page = page;
-    const on = { ended: this.land.bind(this), released: () => this.wake() };
-    this.flights = new BatchFlights(input, rows, on, carried.uploads);
+    const on = { ended: this.onItemEnded.bind(this), released: () => this.wake() };
+    this.inProgress = new ItemsInProgress(input, rows, on, carried.uploads);
     this.attention = new BatchAttention(carried.attention);
     this.notices = new BatchNotices(input, carried.notifies);
     this.window = carried.window ?? input.window ?? defaultWindow;
@@ -150,22 +150,22 @@ class ConversionBatch implements ControlledBatch {
   /** The main loop, and the only place that acts; everything else records what happened and wakes it. */
   async run(): Promise<ConversionBatchResult> {
     // Before anybody is heard: what jobs told the last run too late comes with the first task of this one.
-    this.flights.adopt(this.carried.inFlight ?? []);
+    this.inProgress.restore(this.carried.inFlight ?? []);
     listenTo(this);
     const { hidesNames, notifies } = await this.names();
-    this.flights.hidesNames = hidesNames;
+    this.inProgress.hidesNames = hidesNames;
     this.notices.notifies = notifies;
     for (;;) {
-      if (this.isCancelling) this.flights.cancel();
+      if (this.isCancelling) this.inProgress.cancel();
       if (this.tally.isSpent(this.input, this.carried.spent)) this.stop ??= 'budget';
-      if (this.isStartingNoMore()) this.flights.giveUpWaiting(this.attention.giveUp());
+      if (this.isStartingNoMore()) this.inProgress.giveUpWaiting(this.attention.giveUp());
       this.startJobs();
       this.describe();
-      const untold = this.notices.wantsAttention ? this.attention.takeUntold() : undefined;
+      const untold = this.notices.wantsAttention ? this.attention.takeUnannounced() : undefined;
       if (untold) await this.notices.needsAttention(this.state(), untold);
       if (this.isOver()) return this.finish();
       this.page?.look(this.state());
-      if (this.hasRunLongEnough()) await this.goOnAsNew();
+      if (this.hasRunLongEnough()) await this.startNextRun();
       await condition(() => this.isAwake || this.isJustReset());
       this.isAwake = false;
     }
@@ -173,9 +173,9 @@ class ConversionBatch implements ControlledBatch {
 
   /** Once, in the first task behind a reset, where a replay finds the marker of the patch. */
   private isJustReset(): boolean {
-    const mayBe = !this.flights.isAwaitingAll && (workflowInfo().unsafe.isReplaying || wasReset());
+    const mayBe = !this.inProgress.isAwaitingAll && (workflowInfo().unsafe.isReplaying || wasReset());
     if (!mayBe || !patched('reset')) return false;
-    this.flights.awaitAll();
+    this.inProgress.awaitAll();
     return true;
   }
 
@@ -194,7 +194,7 @@ class ConversionBatch implements ControlledBatch {
   state(): BatchState {
     const { items } = this;
     const { planned, run, startedAt } = this.carried;
-    const inFlight = this.flights.count;
+    const inFlight = this.inProgress.count;
     return {
       status: this.status(),
       items,
@@ -220,7 +220,7 @@ class ConversionBatch implements ControlledBatch {
 
   itemWaits(word: Partial<ItemWaits> | undefined): void {
     const { workflowId = '', code = '', message = '', app, over = false } = word ?? {};
-    const item = this.flights.itemOf(workflowId);
+    const item = this.inProgress.itemOf(workflowId);
     if (item === undefined) return;
     if (over) this.attention.over(item);
     else this.attention.waits(item, { code, message, ...defined({ app }) });
@@ -229,9 +229,9 @@ class ConversionBatch implements ControlledBatch {
 
   itemUploaded(word: Partial<ItemUploaded> | undefined): void {
     const { workflowId = '', upload } = word ?? {};
-    const item = this.flights.itemOf(workflowId);
+    const item = this.inProgress.itemOf(workflowId);
     if (item === undefined || (upload && typeof upload.connector !== 'string')) return;
-    this.flights.uploaded(item, upload);
+    this.inProgress.uploaded(item, upload);
     this.wake();
   }
 
@@ -257,7 +257,7 @@ class ConversionBatch implements ControlledBatch {
     return this.isPaused ? 'paused' : 'running';
   }
 
-  private land(result: BatchItemResult, earlier: EarlierRuns | undefined): void {
+  private onItemEnded(result: BatchItemResult, earlier: EarlierRuns | undefined): void {
     this.progress += 1;
     this.attention.over(result.item);
     this.tally.add(result, earlier);
@@ -269,12 +269,12 @@ class ConversionBatch implements ControlledBatch {
   private startJobs(): void {
     if (this.isStartingNoMore()) return;
     if (!this.isPaused && !this.attention.needed) {
-      this.progress += this.flights.release(this.window);
-      while (this.flights.count < this.window && !this.results.isBehind) {
+      this.progress += this.inProgress.release(this.window);
+      while (this.inProgress.count < this.window && !this.results.isBehind) {
         const item = this.reader.take();
         if (!item) break;
         this.progress += 1;
-        this.flights.start(item);
+        this.inProgress.start(item);
       }
     }
     // A batch that starts nothing now learns here, after a new run, that nothing is left to start.
@@ -291,7 +291,7 @@ class ConversionBatch implements ControlledBatch {
   }
 
   private isOver(): boolean {
-    return (this.isStartingNoMore() || this.reader.isExhausted) && this.flights.count === 0;
+    return (this.isStartingNoMore() || this.reader.isExhausted) && this.inProgress.count === 0;
   }
 
   /** A run without progress does not continue as new: its successor would be in the same state. */
@@ -303,17 +303,17 @@ class ConversionBatch implements ControlledBatch {
     return historyLength >= (this.input.historyLimit ?? Math.max(usualHistoryLimit, eventsOfAPlace * this.window));
   }
 
-  private async goOnAsNew(): Promise<void> {
+  private async startNextRun(): Promise<void> {
     await this.untilQuiet();
-    await this.flights.rest();
+    await this.inProgress.rest();
     await this.reader.rest();
     await this.page?.rest();
     await this.results.rest();
     await condition(allHandlersFinished);
     const { planned, run, spent, startedAt } = this.carried;
-    const uploads = this.flights.carryUploads();
+    const uploads = this.inProgress.carryUploads();
     const carried: CarriedBatch = {
-      ...defined({ planned, run, hidesNames: this.flights.hidesNames, notifies: this.notices.notifies, spent }),
+      ...defined({ planned, run, hidesNames: this.inProgress.hidesNames, notifies: this.notices.notifies, spent }),
       ...defined({ attention: this.attention.carry(), stop: this.stop }),
       startedAt,
       window: this.window,
@@ -321,15 +321,15 @@ class ConversionBatch implements ControlledBatch {
       isCancelling: this.isCancelling,
       position: this.reader.position,
       ...this.tally.carry(),
-      inFlight: this.flights.carry(),
+      inFlight: this.inProgress.carry(),
       ...(uploads.length > 0 && { uploads }),
       results: this.results.pending,
       parts: this.results.parts,
       ...(this.page && { page: this.page.carried }),
     };
     // A run stays pinned to its deployment version; the next run starts on the current one.
-    const goOn = makeContinueAsNewFunc<typeof conversionBatch>({ initialVersioningBehavior: 'AUTO_UPGRADE' });
-    await goOn(this.input, carried);
+    const continueAsNew = makeContinueAsNewFunc<typeof conversionBatch>({ initialVersioningBehavior: 'AUTO_UPGRADE' });
+    await continueAsNew(this.input, carried);
   }
 
   /**
@@ -337,9 +337,9 @@ class ConversionBatch implements ControlledBatch {
    * during which more events arrive. So quick jobs may end first; slow ones, which seldom end, are carried over.
    */
   private async untilQuiet(): Promise<void> {
-    for (let waitedMs = 0; waitedMs < longestDrainMs && this.flights.count > 0; waitedMs += quietMs) {
+    for (let waitedMs = 0; waitedMs < longestDrainMs && this.inProgress.count > 0; waitedMs += quietMs) {
       const { progress } = this;
-      await condition(() => this.flights.count === 0, quietMs, { summary: 'before a new run' });
+      await condition(() => this.inProgress.count === 0, quietMs, { summary: 'before a new run' });
       if (this.progress === progress) return;
     }
   }

@@ -1,5 +1,5 @@
 import type { SharedUpload } from '../../shared/job';
-import type { Flight } from './flight';
+import type { ItemInProgress } from './item-in-progress';
 
 /** The state carried from run to run stays small, however many sources there are. */
 const uploadsKept = 500;
@@ -18,7 +18,7 @@ export class SourceUploads {
     return [...this.uploads];
   }
 
-  of({ sourceGroup }: Flight): SharedUpload | undefined {
+  of({ sourceGroup }: ItemInProgress): SharedUpload | undefined {
     return sourceGroup === undefined ? undefined : this.uploads.get(sourceGroup);
   }
 
@@ -30,9 +30,9 @@ export class SourceUploads {
   }
 
   /** Whether another of these rows is about to upload the row's source, and will tell. */
-  isExpected({ item, sourceGroup }: Flight, flights: Iterable<Flight>): boolean {
+  isExpected({ item, sourceGroup }: ItemInProgress, entries: Iterable<ItemInProgress>): boolean {
     if (sourceGroup === undefined || this.uploads.has(sourceGroup)) return false;
-    for (const other of flights) {
+    for (const other of entries) {
       if (other.sourceGroup === sourceGroup && other.item !== item && other.isUploading) return true;
     }
     return false;

@@ -24,7 +24,9 @@ export async function conversionAppNotice(input: AppNotice): Promise<void> {
   setHandler(defineSignal(appAcceptedSignal), () => void (heard.acceptedAt ??= Date.now()));
   const tell = (type: NoticeType, what: Partial<NoticeData>) =>
     startNotice({ type, data: { app, reason, code, ...what } }, { notifies });
-  const goOn = makeContinueAsNewFunc<typeof conversionAppNotice>({ initialVersioningBehavior: 'AUTO_UPGRADE' });
+  const continueAsNew = makeContinueAsNewFunc<typeof conversionAppNotice>({
+    initialVersioningBehavior: 'AUTO_UPGRADE',
+  });
   if (input.since === undefined) await tell('app.parked', { message });
   for (;;) {
     const { refusals } = heard;
@@ -34,8 +36,8 @@ export async function conversionAppNotice(input: AppNotice): Promise<void> {
     if (acceptedAt !== undefined && !(await condition(() => heard.acceptedAt === undefined, settleMs))) {
       await tell('app.resumed', { parkedMs: acceptedAt - since });
       // Unless it was refused again meanwhile: that is to be told too.
-      return heard.acceptedAt === undefined ? goOn({ app, reason, code, message, notifies }) : undefined;
+      return heard.acceptedAt === undefined ? continueAsNew({ app, reason, code, message, notifies }) : undefined;
     }
-    if (workflowInfo().continueAsNewSuggested) await goOn({ ...input, since });
+    if (workflowInfo().continueAsNewSuggested) await continueAsNew({ ...input, since });
   }
 }

@@ -38,12 +38,12 @@ export function createProcessLog({ process: name, level, format, secrets, stream
 const lineSchema = z.looseObject({ level: z.string(), time: z.string(), msg: z.string() });
 
 /** Fields that are the same in every line of a process. */
-const untold = ['pid', 'process', 'namespace', 'taskQueue', 'sdkComponent'];
+const leftOut = ['pid', 'process', 'namespace', 'taskQueue', 'sdkComponent'];
 
 function textLine(json: string): string {
   const { level, time, msg, ...fields } = lineSchema.parse(JSON.parse(json));
   const told = Object.entries(fields)
-    .filter(([name]) => !untold.includes(name))
+    .filter(([name]) => !leftOut.includes(name))
     .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
   return `${[time, level.toUpperCase().padEnd(5), msg, ...told].map(printable).join(' ')}\n`;
 }

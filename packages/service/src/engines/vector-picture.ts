@@ -8,7 +8,7 @@ import { lostWords, someWords } from './words';
 
 const foreign = /<(\w+:)?foreignObject(?:\s[^<>]*)?(?<!\/)>[^]*?<\/\1foreignObject>/g;
 /** The first child that a program takes for one that it can draw stands for the others. */
-const untold =
+const unseen =
   /<(\w+:)?switch(?:\s[^<>]*)?>\s*<\1foreignObject(?![^<>]*\srequired(?:Features|Extensions)=)(?:\s[^<>]*)?>[^]*?<\/\1switch>/g;
 const text = /<(\w+:)?text(?:\s[^<>]*)?(?<!\/)>[^]*?<\/\1text>/g;
 /** Files that it shows; those within it begin with a hash. */
@@ -17,7 +17,7 @@ const shownFile =
 
 export async function describeUndrawn(svg: string): Promise<Warnings> {
   const shown = svg.replace(/<!--[^]*?-->/g, '');
-  const rest = shown.replace(untold, ' ').replace(foreign, ' ');
+  const rest = shown.replace(unseen, ' ').replace(foreign, ' ');
   // Programs write their labels a second time, as text, for those that draw no HTML.
   const drawn = wordsOf(rest.match(text));
   const lost = lostWords(wordsOf(shown.match(foreign)), drawn);

@@ -66,10 +66,10 @@ export async function jobRetry(
   { resubmit = false, again = false }: RetryOptions,
 ): Promise<void> {
   const id = shellWord(workflowId);
-  const goOn = `See it continue: fileconv job watch ${id}`;
+  const seeItContinue = `See it continue: fileconv job watch ${id}`;
   return withJob(context, workflowId, async (temporal, job) => {
     if (job.status === 'running') {
-      throw new CommandError('JOB_STATE', [`Nothing to retry: job ${workflowId} still runs. ${goOn}`]);
+      throw new CommandError('JOB_STATE', [`Nothing to retry: job ${workflowId} still runs. ${seeItContinue}`]);
     }
     const { client } = temporal;
     const retry = await planRetry({ client, files: filesOf(context) }, job, { resubmit, again });
@@ -89,7 +89,7 @@ export async function jobRetry(
           explaining(
             WorkflowExecutionAlreadyStartedError,
             'JOB_STATE',
-            () => `Somebody has started job ${workflowId} again meanwhile. ${goOn}`,
+            () => `Somebody has started job ${workflowId} again meanwhile. ${seeItContinue}`,
           ),
         );
       return (await client.workflow.getHandle(workflowId).describe()).runId;
@@ -103,7 +103,7 @@ export async function jobRetry(
         : ` from its beginning.${isMarked ? ' Its result will say "possibly charged twice".' : ''}`;
     context.output.result(
       { workflowId, runId, from, possiblyChargedTwice: isMarked },
-      `Job ${workflowId} runs again${how} ${goOn}`,
+      `Job ${workflowId} runs again${how} ${seeItContinue}`,
     );
   });
 }

@@ -88,8 +88,8 @@ async function nextCommand(
   const id = shellWord(workflowId);
   if (job.status === 'completed') return undefined;
   if (waiting) {
-    const goOn = { why: 'See it continue', command: `fileconv job watch ${id}` };
-    return waiting.next ?? (waiting.reason === 'worker' ? adviceOnWorker(isLocal) : goOn);
+    const seeItContinue = { why: 'See it continue', command: `fileconv job watch ${id}` };
+    return waiting.next ?? (waiting.reason === 'worker' ? adviceOnWorker(isLocal) : seeItContinue);
   }
   const { decision } = await planRetry({ client, files }, job);
   const command = `fileconv job retry ${id}`;

@@ -3,13 +3,13 @@ import type { BatchItemResult } from '../../shared/batch-state';
 import type { EarlierRuns } from '../../shared/charge';
 
 /** An item that has been started and has not ended. */
-export interface Flight extends CarriedFlight {
-  /** For flights from an earlier run it is reread when it is needed. */
+export interface ItemInProgress extends CarriedItem {
+  /** For items from an earlier run it is reread when it is needed. */
   row?: BatchItem;
 }
 
-/** State carried from run to run. It excludes the row, whose paths may be long: there may be 500 flights. */
-export interface CarriedFlight {
+/** State carried from run to run. It excludes the row, whose paths may be long: there may be 500 of them. */
+export interface CarriedItem {
   item: number;
   /** Byte offset of its row in the manifest. */
   byte: number;
@@ -21,7 +21,7 @@ export interface CarriedFlight {
   number?: number;
   /** Milliseconds since the epoch. */
   startedAt: number;
-  step: FlightStep;
+  step: ItemStep;
   /** Of the row: see `BatchItem`. */
   sourceGroup?: number;
   /** The batch starts its job, which uploads the source and tells. One of another run, or one that fetches, never will. */
@@ -38,7 +38,7 @@ export interface CarriedFlight {
  * - `awaited`: the job was started by another run or workflow, or has ended without telling what it left behind.
  * - `awaitsUpload`: its job starts when another row has uploaded the same source.
  */
-export type FlightStep =
+export type ItemStep =
   | { kind: 'starting'; after?: string }
   | { kind: 'looking' }
   | { kind: 'blocked' }
@@ -46,13 +46,13 @@ export type FlightStep =
   | { kind: 'awaited' }
   | { kind: 'awaitsUpload' };
 
-/** Where the rows of flights come from. */
-export interface FlightRows {
+/** Where the rows of items come from. */
+export interface ItemRows {
   /** The row of an item that an earlier run of the workflow started. */
   at(byte: number): Promise<BatchItem>;
 }
 
-export interface FlightEvents {
+export interface ItemEvents {
   /** `earlier`: what earlier runs left of the item. */
   ended: (result: BatchItemResult, earlier: EarlierRuns | undefined) => void;
   /** Rows that wait for an upload may start without it. */
@@ -60,9 +60,9 @@ export interface FlightEvents {
 }
 
 /** The next run did not start the job, so it has to wait for it. */
-export function carriedFlight(flight: Flight): CarriedFlight {
-  const { step } = flight;
-  const carried: Flight = { ...flight, step: step.kind === 'started' ? { kind: 'awaited' } : step };
+export function carriedItem(entry: ItemInProgress): CarriedItem {
+  const { step } = entry;
+  const carried: ItemInProgress = { ...entry, step: step.kind === 'started' ? { kind: 'awaited' } : step };
   delete carried.row;
   return carried;
 }

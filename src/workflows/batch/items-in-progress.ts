@@ -20,13 +20,13 @@ import { jobDetails } from '../../shared/temporal-ui';
 import type { conversionJob } from '../job/conversion-job';
 import { BatchWaits } from './batch-waits';
 import {
-  carriedFlight,
-  type CarriedFlight,
-  type Flight,
-  type FlightEvents,
-  type FlightRows,
-  type FlightStep,
-} from './flight';
+  carriedItem,
+  type CarriedItem,
+  type ItemInProgress,
+  type ItemEvents,
+  type ItemRows,
+  type ItemStep,
+} from './item-in-progress';
 import { itemJobInput, itemJobPriority, takenBy, unreadable } from './item-job';
 import { SourceUploads, type CarriedUploads } from './source-uploads';
 
@@ -38,11 +38,11 @@ import { SourceUploads, type CarriedUploads } from './source-uploads';
  *
  * A row whose job already exists gets no new one unless what that job left behind asks for it: see docs/repetition.md.
  */
-export class BatchFlights {
-  private readonly flights = new Map<number, Flight>();
-  private readonly waits = new BatchWaits<Flight>(
-    (flight, seen) => this.seen(flight, seen),
-    (flight, error) => this.end(flight, { ...unreadable(error), charge: 'maybe' }),
+export class ItemsInProgress {
+  private readonly entries = new Map<number, ItemInProgress>();
+  private readonly waits = new BatchWaits<ItemInProgress>(
+    (entry, seen) => this.seen(entry, seen),
+    (entry, error) => this.end(entry, { ...unreadable(error), charge: 'maybe' }),
   );
   /** See `NamesTold`. */
   hidesNames: true | undefined;
@@ -57,23 +57,23 @@ export class BatchFlights {
 
   constructor(
     private readonly input: ConversionBatchInput,
-    private readonly rows: FlightRows,
-    private readonly on: FlightEvents,
+    private readonly rows: ItemRows,
+    private readonly on: ItemEvents,
     uploads: CarriedUploads | undefined,
   ) {
     this.uploads = new SourceUploads(uploads);
   }
 
   get count(): number {
-    return this.flights.size;
+    return this.entries.size;
   }
 
   itemOf(workflowId: string): number | undefined {
-    return [...this.flights.values()].find((flight) => flight.workflowId === workflowId)?.item;
+    return [...this.entries.values()].find((entry) => entry.workflowId === workflowId)?.item;
   }
 
-  carry(): CarriedFlight[] {
-    return [...this.flights.values()].map(carriedFlight);
+  carry(): CarriedItem[] {
+    return [...this.entries.values()].map(carriedItem);
   }
 
   carryUploads(): CarriedUploads {
@@ -81,10 +81,10 @@ export class BatchFlights {
   }
 
   /** Continues items of the previous run. */
-  adopt(flights: readonly CarriedFlight[]): void {
-    for (const flight of flights) {
-      this.flights.set(flight.item, flight);
-      this.goOn(flight);
+  restore(entries: readonly CarriedItem[]): void {
+    for (const entry of entries) {
+      this.entries.set(entry.item, entry);
+      this.advance(entry);
     }
   }
 
@@ -94,11 +94,11 @@ export class BatchFlights {
    */
   awaitAll(): void {
     this.isAwaitingAll = true;
-    for (const flight of this.flights.values()) if (flight.step.kind === 'started') this.goOn(flight);
+    for (const entry of this.entries.values()) if (entry.step.kind === 'started') this.advance(entry);
   }
 
   start({ item: row, byte }: PlacedItem): void {
-    const flight: Flight = {
+    const entry: ItemInProgress = {
       item: row.item,
       byte,
       workflowId: this.idOf(row),
@@ -108,11 +108,11 @@ export class BatchFlights {
       ...(row.sourceGroup !== undefined && { sourceGroup: row.sourceGroup }),
       row,
     };
-    this.flights.set(flight.item, flight);
-    if (this.isUploadExpected(flight)) flight.step = { kind: 'awaitsUpload' };
+    this.entries.set(entry.item, entry);
+    if (this.isUploadExpected(entry)) entry.step = { kind: 'awaitsUpload' };
     else {
-      this.expectUpload(flight);
-      this.goOn(flight);
+      this.expectUpload(entry);
+      this.advance(entry);
     }
   }
 
@@ -120,7 +120,7 @@ export class BatchFlights {
   cancel(): void {
     if (this.isCancelling) return;
     this.isCancelling = true;
-    for (const flight of this.flights.values()) this.cancelOne(flight);
+    for (const entry of this.entries.values()) this.cancelOne(entry);
   }
 
   /** Starts items whose source is uploaded by now, as far as the window has room; returns how many. */
@@ -128,10 +128,10 @@ export class BatchFlights {
     const waiting = this.waiting();
     let room = Math.max(window - (this.count - waiting.length), 0);
     let released = 0;
-    for (const flight of waiting) {
+    for (const entry of waiting) {
       if (room === 0) break;
-      if (this.isUploadExpected(flight)) continue;
-      this.startAfter(flight, undefined);
+      if (this.isUploadExpected(entry)) continue;
+      this.startAfter(entry, undefined);
       room -= 1;
       released += 1;
     }
@@ -140,38 +140,38 @@ export class BatchFlights {
 
   /** For a batch that starts no more jobs: ends what waits for an upload, and what waits for a person. */
   giveUpWaiting(parked: readonly number[]): void {
-    for (const flight of this.waiting()) this.end(flight, { status: 'cancelled' });
+    for (const entry of this.waiting()) this.end(entry, { status: 'cancelled' });
     for (const item of parked) {
-      const flight = this.flights.get(item);
-      if (flight && !this.isCancelling) this.cancelOne(flight);
+      const entry = this.entries.get(item);
+      if (entry && !this.isCancelling) this.cancelOne(entry);
     }
   }
 
   /** Without an upload: the job has something to fetch. */
   uploaded(item: number, upload: SharedUpload | undefined): void {
-    const flight = this.flights.get(item);
-    if (flight?.sourceGroup === undefined) return;
-    delete flight.isUploading;
-    if (upload) this.uploads.keep(flight.sourceGroup, upload);
+    const entry = this.entries.get(item);
+    if (entry?.sourceGroup === undefined) return;
+    delete entry.isUploading;
+    if (upload) this.uploads.keep(entry.sourceGroup, upload);
   }
 
   /** Once its job is about to start. */
-  private expectUpload(flight: Flight): void {
-    if (flight.earlier?.taskId !== undefined) this.expectNoUpload(flight);
-    else if (flight.sourceGroup !== undefined) flight.isUploading = true;
+  private expectUpload(entry: ItemInProgress): void {
+    if (entry.earlier?.taskId !== undefined) this.expectNoUpload(entry);
+    else if (entry.sourceGroup !== undefined) entry.isUploading = true;
   }
 
-  private expectNoUpload(flight: Flight): void {
-    if (flight.isUploading) this.on.released();
-    delete flight.isUploading;
+  private expectNoUpload(entry: ItemInProgress): void {
+    if (entry.isUploading) this.on.released();
+    delete entry.isUploading;
   }
 
-  private isUploadExpected(flight: Flight): boolean {
-    return this.uploads.isExpected(flight, this.flights.values());
+  private isUploadExpected(entry: ItemInProgress): boolean {
+    return this.uploads.isExpected(entry, this.entries.values());
   }
 
-  private waiting(): Flight[] {
-    return [...this.flights.values()].filter(({ step }) => step.kind === 'awaitsUpload');
+  private waiting(): ItemInProgress[] {
+    return [...this.entries.values()].filter(({ step }) => step.kind === 'awaitsUpload');
   }
 
   /** Resolves when the batch can continue as new: a child whose start is not confirmed by then would never start. */
@@ -180,62 +180,62 @@ export class BatchFlights {
     await condition(() => this.unconfirmed === 0);
   }
 
-  private goOn(flight: Flight, step: FlightStep = flight.step): void {
-    flight.step = step;
-    const { workflowId, runId } = flight;
+  private advance(entry: ItemInProgress, step: ItemStep = entry.step): void {
+    entry.step = step;
+    const { workflowId, runId } = entry;
     const job = { workflowId, ...(runId !== undefined && { runId }) };
     switch (step.kind) {
       case 'starting':
-        void this.launch(flight, step.after);
+        void this.launch(entry, step.after);
         return;
       case 'looking':
-        void this.lookAt(flight);
+        void this.lookAt(entry);
         return;
       case 'blocked':
       case 'awaited':
       case 'started':
-        this.waits.add(flight, job);
+        this.waits.add(entry, job);
         return;
       case 'awaitsUpload':
     }
   }
 
-  private async lookAt(flight: Flight): Promise<void> {
-    const expected = await this.jobInput(flight);
-    if (expected) this.waits.add(flight, { workflowId: flight.workflowId, expected });
+  private async lookAt(entry: ItemInProgress): Promise<void> {
+    const expected = await this.jobInput(entry);
+    if (expected) this.waits.add(entry, { workflowId: entry.workflowId, expected });
   }
 
-  private async launch(flight: Flight, after: string | undefined): Promise<void> {
+  private async launch(entry: ItemInProgress, after: string | undefined): Promise<void> {
     this.unconfirmed += 1;
-    const child = await this.startJob(flight, after).finally(() => (this.unconfirmed -= 1));
+    const child = await this.startJob(entry, after).finally(() => (this.unconfirmed -= 1));
     if (!child) return;
-    flight.runId = child.firstExecutionRunId;
-    flight.step = { kind: 'started' };
-    if (this.isAwaitingAll) this.goOn(flight);
-    if (this.isCancelling) this.cancelOne(flight);
+    entry.runId = child.firstExecutionRunId;
+    entry.step = { kind: 'started' };
+    if (this.isAwaitingAll) this.advance(entry);
+    if (this.isCancelling) this.cancelOne(entry);
     try {
-      this.end(flight, outcomeOfResult(await child.result()));
+      this.end(entry, outcomeOfResult(await child.result()));
     } catch (error) {
       const told = outcomeOfFailure(error instanceof ChildWorkflowFailure ? error.cause : error);
-      if (told.charge !== undefined) this.end(flight, told);
+      if (told.charge !== undefined) this.end(entry, told);
       // It has ended without a word of what it left behind: its history tells.
-      else this.goOn(flight, { kind: 'awaited' });
+      else this.advance(entry, { kind: 'awaited' });
     }
   }
 
-  /** Undefined when no job was started: the flight has ended, or has moved to another step. */
-  private async startJob(flight: Flight, after: string | undefined) {
-    const input = await this.jobInput(flight, after);
+  /** Undefined when no job was started: the entry has ended, or has moved to another step. */
+  private async startJob(entry: ItemInProgress, after: string | undefined) {
+    const input = await this.jobInput(entry, after);
     if (!input) return undefined;
     if (this.isCancelling) {
-      this.end(flight, { status: 'cancelled' });
+      this.end(entry, { status: 'cancelled' });
       return undefined;
     }
     const attributes = storable(startingAttributes(input, { batchId: this.batchId, tags: this.tags }));
     const isNew = after === undefined;
     try {
       return await startChild<typeof conversionJob>(conversionJobType, {
-        workflowId: flight.workflowId,
+        workflowId: entry.workflowId,
         args: [input],
         workflowIdReusePolicy: isNew ? WorkflowIdReusePolicy.REJECT_DUPLICATE : WorkflowIdReusePolicy.ALLOW_DUPLICATE,
         parentClosePolicy: ParentClosePolicy.ABANDON,
@@ -246,31 +246,31 @@ export class BatchFlights {
         memo: { [inBatchMemo]: true },
       });
     } catch (error) {
-      if (error instanceof WorkflowExecutionAlreadyStartedError) this.goOn(flight, { kind: 'looking' });
-      else this.end(flight, outcomeOfFailure(error));
+      if (error instanceof WorkflowExecutionAlreadyStartedError) this.advance(entry, { kind: 'looking' });
+      else this.end(entry, outcomeOfFailure(error));
       return undefined;
     }
   }
 
-  private seen(flight: Flight, { runId, outcome, stands }: SeenJob): void {
-    const { step } = flight;
-    if (!this.flights.has(flight.item)) return;
+  private seen(entry: ItemInProgress, { runId, outcome, stands }: SeenJob): void {
+    const { step } = entry;
+    if (!this.entries.has(entry.item)) return;
     switch (step.kind) {
       case 'started':
       case 'awaited':
         // One that was reset ended in another run.
-        if (runId !== undefined) flight.runId = runId;
-        if (outcome) this.end(flight, outcome);
+        if (runId !== undefined) entry.runId = runId;
+        if (outcome) this.end(entry, outcome);
         // Temporal no longer knows it: another job finds out that nobody knows what it did.
-        else this.startAfter(flight, flight.runId);
+        else this.startAfter(entry, entry.runId);
         return;
       case 'blocked':
-        this.startAfter(flight, runId);
+        this.startAfter(entry, runId);
         return;
       case 'looking':
-        if (stands?.isOpen && runId !== undefined) void this.foundOpen(flight, { ...stands, runId });
-        else if (outcome) this.end(flight, outcome);
-        else this.startAfter(flight, runId);
+        if (stands?.isOpen && runId !== undefined) void this.foundOpen(entry, { ...stands, runId });
+        else if (outcome) this.end(entry, outcome);
+        else this.startAfter(entry, runId);
         return;
       case 'starting':
       case 'awaitsUpload':
@@ -279,46 +279,46 @@ export class BatchFlights {
 
   /** A job under this id runs, of this batch or somebody else's. */
   private async foundOpen(
-    flight: Flight,
+    entry: ItemInProgress,
     { runId, isSame, source }: { runId: string; isSame: boolean; source: string },
   ): Promise<void> {
     if (isSame) {
-      this.waitFor(flight, runId, 'awaited');
+      this.waitFor(entry, runId, 'awaited');
       return;
     }
-    const { onExisting } = (await this.jobInput(flight)) ?? {};
-    if (onExisting === 'overwrite') this.waitFor(flight, runId, 'blocked');
-    else if (onExisting === 'rename' && flight.row) {
-      flight.number = (flight.number ?? 1) + 1;
-      flight.workflowId = this.idOf(flight.row, flight.number);
-      this.startAfter(flight, undefined);
-    } else this.end(flight, takenBy(flight.workflowId, source));
+    const { onExisting } = (await this.jobInput(entry)) ?? {};
+    if (onExisting === 'overwrite') this.waitFor(entry, runId, 'blocked');
+    else if (onExisting === 'rename' && entry.row) {
+      entry.number = (entry.number ?? 1) + 1;
+      entry.workflowId = this.idOf(entry.row, entry.number);
+      this.startAfter(entry, undefined);
+    } else this.end(entry, takenBy(entry.workflowId, source));
   }
 
-  private startAfter(flight: Flight, after: string | undefined): void {
-    delete flight.runId;
+  private startAfter(entry: ItemInProgress, after: string | undefined): void {
+    delete entry.runId;
     if (this.isCancelling) {
-      this.end(flight, { status: 'cancelled' });
+      this.end(entry, { status: 'cancelled' });
       return;
     }
-    this.expectUpload(flight);
-    this.goOn(flight, { kind: 'starting', ...(after !== undefined && { after }) });
+    this.expectUpload(entry);
+    this.advance(entry, { kind: 'starting', ...(after !== undefined && { after }) });
   }
 
-  private waitFor(flight: Flight, runId: string, kind: 'blocked' | 'awaited'): void {
-    flight.runId = runId;
-    flight.step = { kind };
-    this.expectNoUpload(flight);
-    if (this.isCancelling) this.cancelOne(flight);
-    if (this.flights.has(flight.item)) this.goOn(flight);
+  private waitFor(entry: ItemInProgress, runId: string, kind: 'blocked' | 'awaited'): void {
+    entry.runId = runId;
+    entry.step = { kind };
+    this.expectNoUpload(entry);
+    if (this.isCancelling) this.cancelOne(entry);
+    if (this.entries.has(entry.item)) this.advance(entry);
   }
 
   /** A job that has already ended needs no cancellation; one still being looked up is cancelled when found. */
-  private cancelOne(flight: Flight): void {
-    const { step, workflowId, runId } = flight;
+  private cancelOne(entry: ItemInProgress): void {
+    const { step, workflowId, runId } = entry;
     if (step.kind === 'blocked') {
-      this.waits.drop(flight);
-      this.end(flight, { status: 'cancelled' });
+      this.waits.drop(entry);
+      this.end(entry, { status: 'cancelled' });
     }
     if (runId === undefined || (step.kind !== 'started' && step.kind !== 'awaited')) return;
     this.unconfirmed += 1;
@@ -328,9 +328,9 @@ export class BatchFlights {
       .finally(() => (this.unconfirmed -= 1));
   }
 
-  private end(flight: Flight, outcome: JobOutcome): void {
-    const { item, startedAt, workflowId, runId, step, earlier } = flight;
-    if (!this.flights.delete(item)) return;
+  private end(entry: ItemInProgress, outcome: JobOutcome): void {
+    const { item, startedAt, workflowId, runId, step, earlier } = entry;
+    if (!this.entries.delete(item)) return;
     const isOurs = step.kind !== 'blocked' && step.kind !== 'looking' && runId !== undefined;
     // An earlier run has told the price of the task that this one has fetched.
     const isPriced = earlier?.vcredits !== undefined && outcome.taskId === earlier.taskId;
@@ -351,16 +351,16 @@ export class BatchFlights {
     return jobIdOf({ source: { uri }, destination }, { isHidden: this.hidesNames, number });
   }
 
-  /** Undefined when the row can't be read; the flight has ended then. */
-  private async jobInput(flight: Flight, after?: string): Promise<ConversionJobInput | undefined> {
+  /** Undefined when the row can't be read; the entry has ended then. */
+  private async jobInput(entry: ItemInProgress, after?: string): Promise<ConversionJobInput | undefined> {
     try {
-      flight.row ??= await this.rows.at(flight.byte);
+      entry.row ??= await this.rows.at(entry.byte);
     } catch (error) {
-      this.end(flight, unreadable(error));
+      this.end(entry, unreadable(error));
       return undefined;
     }
-    const { row, earlier, number = 1 } = flight;
+    const { row, earlier, number = 1 } = entry;
     const placed = { ...row, destination: numberedDestination(row.destination, number) };
-    return itemJobInput(this.input, placed, { earlier, upload: this.uploads.of(flight), after });
+    return itemJobInput(this.input, placed, { earlier, upload: this.uploads.of(entry), after });
   }
 }

@@ -7,27 +7,37 @@ const arrows = {
   contract: [],
   network: [],
   protection: [],
-  shared: [],
-  workflows: ['shared'],
-  notices: ['network', 'shared'],
-  http: ['contract', 'network', 'shared'],
-  storage: ['network', 'shared'],
-  s3: ['network', 'storage', 'shared'],
-  batch: ['storage', 'contract', 'shared'],
-  checks: ['http', 'protection', 'storage', 'shared'],
-  recall: ['batch', 'history', 'storage', 'shared'],
+  messages: [],
+  job: ['messages'],
+  workflows: ['batch/model', 'job', 'messages'],
+  notices: ['network', 'batch/model', 'job', 'messages'],
+  http: ['contract', 'network', 'storage', 'job', 'messages'],
+  storage: ['network', 'job', 'messages'],
+  s3: ['network', 'storage', 'job'],
+  batch: ['storage', 'contract', 'job', 'messages'],
+  // What workflows know of batches, too.
+  'batch/model': ['job', 'messages'],
+  checks: ['http', 'protection', 'storage', 'job', 'messages'],
+  recall: ['batch', 'history', 'storage', 'job', 'messages'],
   activities: [
     ...['checks', 'http', 'contract', 'client', 'notices', 'storage', 'batch', 'encryption'],
-    ...['history', 'protection', 'recall', 'shared'],
+    ...['history', 'protection', 'recall', 'job', 'messages'],
   ],
-  callbacks: ['storage', 'shared'],
-  history: ['shared'],
-  client: ['contract', 'batch', 'encryption', 'history', 'recall', 'storage', 'shared'],
-  encryption: ['shared'],
+  callbacks: ['storage', 'job', 'messages'],
+  history: ['job'],
+  client: ['contract', 'batch', 'encryption', 'history', 'recall', 'storage', 'job', 'messages'],
+  encryption: ['job'],
   testing: ['storage'],
-  nexus: ['client', 'history', 'shared'],
+  nexus: ['client', 'history', 'batch/model', 'job'],
 };
-const folders = [...Object.keys(arrows), 'plugin', 'worker', 'index'];
+const folders = [...Object.keys(arrows).filter((name) => !name.includes('/')), 'plugin', 'worker', 'index'];
+
+/** The neighbours that a folder must not import; of one of which it may import a part, all but that. */
+function refusedBy(folder, allowed) {
+  const own = [folder, ...allowed];
+  const partOf = (name) => (allowed.includes(`${name}/model`) ? `${name}(?!/model/)` : name);
+  return folders.filter((name) => !own.includes(name)).map(partOf);
+}
 
 /** The folders of the service's src; each may import those below it. */
 const serviceFolders = ['http', 'callbacks', 'faults', 'tasks', 'accounts', 'engines', 'files', 'shared'];
@@ -74,6 +84,8 @@ function packageBoundary(name, allowed) {
 /** Parts of the command line that know nothing of its commands. */
 const ownParts = ['config', 'dev-server'];
 
+/** Folders whose code workflows run. */
+const withoutNode = ['workflows', 'batch/model', 'job', 'messages'];
 const noNodeInWorkflows = [
   {
     regex: `^(node:.*|${builtinModules.filter((name) => !name.startsWith('_')).join('|')})$`,
@@ -81,7 +93,7 @@ const noNodeInWorkflows = [
   },
   {
     regex: '^(?!(@temporalio/(workflow|common))$)[^.].*',
-    message: 'Workflow code imports only @temporalio/workflow, @temporalio/common and shared types.',
+    message: 'Workflow code imports only @temporalio/workflow, @temporalio/common and folders without Node.',
     allowTypeImports: true,
   },
 ];
@@ -108,7 +120,7 @@ export default tseslint.config(
   { files: ['src/network/proxy.ts'], rules: { 'no-restricted-properties': 'off' } },
   ...Object.entries(arrows).flatMap(([folder, allowed]) =>
     [
-      { files: [`src/${folder}/*.ts`], leastUp: 1 },
+      { files: [`src/${folder}/*.ts`], leastUp: folder.split('/').length },
       { files: [`src/${folder}/*/**/*.ts`], leastUp: 2 },
     ].map(({ files, leastUp }) => ({
       files,
@@ -117,12 +129,11 @@ export default tseslint.config(
           'error',
           {
             patterns: [
-              ...boundary(
-                folder,
-                folders.filter((name) => name !== folder && !allowed.includes(name)),
-                { leastUp },
-              ),
-              ...(['workflows', 'shared'].includes(folder) ? noNodeInWorkflows : []),
+              ...boundary(folder, refusedBy(folder, allowed), { leastUp }),
+              ...(folder.includes('/')
+                ? [{ regex: '^\\.\\./[^.]', message: `src/${folder} must not depend on its folder.` }]
+                : []),
+              ...(withoutNode.includes(folder) ? noNodeInWorkflows : []),
             ],
           },
         ],

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { runFiles } from '../src/batch/run-files';
 import { FileConversionClient } from '../src/client/file-conversion-client';
-import type { BatchItemResult } from '../src/shared/batch-state';
+import type { BatchItemResult } from '../src/batch/model/state';
 import { app } from './support/app';
 import { runsOf, writeManifest } from './support/batches';
 import { median, perSecond, round } from './support/figures';

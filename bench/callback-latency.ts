@@ -9,7 +9,7 @@ import type { Client } from '@temporalio/client';
 import { parseCallbackKeys } from '../src/callbacks/callback-url';
 import { createSignalJob, startCallbackReceiver } from '../src/callbacks/receiver';
 import { FileConversionClient } from '../src/client/file-conversion-client';
-import { defaultTaskQueue } from '../src/shared/names';
+import { defaultTaskQueue } from '../src/job/names';
 import { app } from './support/app';
 import type { BenchService } from './support/bench-service';
 import { percentile, round } from './support/figures';

@@ -7,7 +7,7 @@ import { parseCallbackKeys } from '../src/callbacks/callback-url';
 import { createSignalJob, startCallbackReceiver } from '../src/callbacks/receiver';
 import type { ConversionHandle } from '../src/client/conversion-handle';
 import { FileConversionClient } from '../src/client/file-conversion-client';
-import { defaultTaskQueue } from '../src/shared/names';
+import { defaultTaskQueue } from '../src/job/names';
 import { app } from './support/app';
 import { percentile, round } from './support/figures';
 import { startHeldService, type HeldService, type HoldPoint } from './support/held-service';

@@ -5,7 +5,7 @@ import type { Client } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { FileConversionClient } from '../src/client/file-conversion-client';
 import { FileConversionPlugin } from '../src/plugin';
-import type { ConversionPolicies, ResultCheck } from '../src/shared/job';
+import type { ConversionPolicies, ResultCheck } from '../src/job/types';
 import { createConversionWorker } from '../src/worker';
 import { app } from './support/app';
 import { median, perSecond, round } from './support/figures';

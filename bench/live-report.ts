@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import type { Client } from '@temporalio/client';
 import { writeRunningPage } from '../src/batch/report/write-report';
 import { FileConversionClient } from '../src/client/file-conversion-client';
-import type { ConversionBatchResult } from '../src/shared/batch-state';
+import type { ConversionBatchResult } from '../src/batch/model/state';
 import { createLocalFiles } from '../src/storage/local-files';
 import { runsOf, writeManifest } from './support/batches';
 import { round } from './support/figures';

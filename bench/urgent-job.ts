@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { BatchHandle } from '../src/client/batch-handle';
 import { FileConversionClient } from '../src/client/file-conversion-client';
-import type { BatchState } from '../src/shared/batch-state';
+import type { BatchState } from '../src/batch/model/state';
 import { app, drawing } from './support/app';
 import { writeManifest } from './support/batches';
 import { median, round } from './support/figures';

@@ -27,7 +27,9 @@ export async function build({ check = true } = {}) {
   const options = ['-b', path.join(root, 'packages/cli'), ...(check ? [] : ['--noCheck'])];
   execFileSync(process.execPath, [compiler, ...options], { stdio: 'inherit' });
 
-  const workflows = hashOf(compiledIn('dist/workflows', 'dist/shared', 'dist/encryption'));
+  const workflows = hashOf(
+    compiledIn('dist/workflows', 'dist/job', 'dist/batch/model', 'dist/messages', 'dist/encryption'),
+  );
   if (before.tools !== tools || before.workflows !== workflows) await bundleWorkflows();
   const { version: sdkVersion } = require('@temporalio/worker/package.json');
   writeFileSync(recordFile, `${JSON.stringify({ sdkVersion, tools, workflows })}\n`);

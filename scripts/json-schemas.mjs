@@ -1,5 +1,5 @@
 // npm run json-schemas: writes docs/embedding/schemas.json, what programs in other languages exchange with workflows and the Nexus service, from
-// the types of src/shared and src/nexus. With --check it writes nothing, and fails when the file is not up to date.
+// the types of src/job, src/batch/model and src/nexus. With --check it writes nothing, and fails when the file is not up to date.
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { format } from 'prettier';
@@ -9,9 +9,9 @@ const root = path.resolve(import.meta.dirname, '..');
 const file = path.join(root, 'docs/embedding/schemas.json');
 
 const described = {
-  'shared/job.ts': ['ConversionJobInput', 'ConversionJobResult', 'ConversionJobState', 'ConversionFailureDetails'],
-  'shared/batch.ts': ['ConversionBatchInput', 'BatchItem'],
-  'shared/batch-state.ts': ['ConversionBatchResult', 'BatchState', 'BatchItemResult'],
+  'job/types.ts': ['ConversionJobInput', 'ConversionJobResult', 'ConversionJobState', 'ConversionFailureDetails'],
+  'batch/model/types.ts': ['ConversionBatchInput', 'BatchItem'],
+  'batch/model/state.ts': ['ConversionBatchResult', 'BatchState', 'BatchItemResult'],
   'nexus/index.ts': [
     'ConvertInput',
     'ConvertBatchInput',

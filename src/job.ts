@@ -1,6 +1,6 @@
 /** What a job and a batch are: their types, policies and names. Needs no package, and works in workflows too. */
-export { defined } from './shared/defined';
-export { credentialsProblem, holdsCredentials, lastSegment, withoutSecrets } from './shared/job';
+export { defined } from './job/defined';
+export { credentialsProblem, holdsCredentials, lastSegment, withoutSecrets } from './job/types';
 export type {
   ConversionJobInput,
   ConversionJobResult,
@@ -11,9 +11,9 @@ export type {
   OnUnknownOutcome,
   ResultCheck,
   OutputFile,
-} from './shared/job';
-export { durationMs } from './shared/duration';
-export { maxWindow } from './shared/batch';
+} from './job/types';
+export { durationMs } from './job/duration';
+export { maxWindow } from './batch/model/types';
 export type {
   BatchManifest,
   BatchPlan,
@@ -21,24 +21,11 @@ export type {
   ConversionBatchInput,
   ConversionSweepResult,
   SourceMoves,
-} from './shared/batch';
-export type {
-  CostEstimate,
-  PlannedRows,
-  UnmovedSources,
-  BatchState,
-  ConversionBatchResult,
-} from './shared/batch-state';
-export { conversionJobType, defaultDeploymentName, defaultTaskQueue } from './shared/names';
-export {
-  endOfBatch,
-  isNoticeSecret,
-  isNoticeUrl,
-  noticeSecretProblem,
-  noticeTypes,
-  noticeUrlProblem,
-} from './shared/notices';
-export type { NoticeData } from './shared/notices';
+} from './batch/model/types';
+export type { CostEstimate, PlannedRows, UnmovedSources, BatchState, ConversionBatchResult } from './batch/model/state';
+export { conversionJobType, defaultDeploymentName, defaultTaskQueue, noticeTypes } from './job/names';
+export { endOfBatch, isNoticeSecret, isNoticeUrl, noticeSecretProblem, noticeUrlProblem } from './batch/model/notices';
+export type { NoticeData } from './batch/model/notices';
 export {
   extensionFromName,
   formatNameOf,
@@ -46,13 +33,7 @@ export {
   parametersKey,
   problemOfParameters,
   readParameter,
-} from './shared/parameters';
-export {
-  conversionModes,
-  defaultOnExisting,
-  onExistingChoices,
-  policies,
-  unconvertibleChoices,
-} from './shared/policies';
-export type { DurationPolicy, OptionPolicy, Policy, PolicyName, Unconvertible } from './shared/policies';
-export { isTag, maxTags } from './shared/tags';
+} from './job/parameters';
+export { conversionModes, defaultOnExisting, onExistingChoices, policies, unconvertibleChoices } from './job/policies';
+export type { DurationPolicy, OptionPolicy, Policy, PolicyName, Unconvertible } from './job/policies';
+export { isTag, maxTags } from './job/tags';

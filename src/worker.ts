@@ -1,13 +1,13 @@
 import type { DataConverter, WorkerDeploymentVersion } from '@temporalio/common';
 import { Worker, type NativeConnection, type WorkerOptions, type WorkerPlugin } from '@temporalio/worker';
 import type { FileConversionPlugin } from './plugin';
-import { defaultTaskQueue } from './shared/names';
+import { defaultTaskQueue } from './job/names';
 
 export { FileConversionPlugin } from './plugin';
 export type { AppProfile, CallbackSettings, FileConversionPluginOptions } from './plugin';
 export type { NotifySettings } from './notices/send-notice';
-export { jobFailedMessage } from './shared/log';
-export { workerMetrics } from './shared/metrics';
+export { jobFailedMessage } from './messages/log';
+export { workerMetrics } from './job/metrics';
 
 export interface ConversionWorkerOptions {
   connection: NativeConnection;

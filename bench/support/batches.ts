@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Client } from '@temporalio/client';
 import { runFiles } from '../../src/batch/run-files';
-import type { BatchItem } from '../../src/shared/batch';
+import type { BatchItem } from '../../src/batch/model/types';
 
 /** What a planner would have written. Default: files that nobody reads. */
 export async function writeManifest(

@@ -1,4 +1,4 @@
-import type { ConversionJobInput, ConversionJobResult } from '../../src/shared/job';
+import type { ConversionJobInput, ConversionJobResult } from '../../src/job/types';
 
 /** The batch as it is, with jobs that are done as soon as they start. */
 export { conversionBatch } from '../../src/workflows/batch/conversion-batch';

@@ -3,7 +3,7 @@ import { Context } from '@temporalio/activity';
 import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { FileConversionPlugin, type FileConversionPluginOptions } from '../../src/plugin';
-import { defaultTaskQueue } from '../../src/shared/names';
+import { defaultTaskQueue } from '../../src/job/names';
 import { conversionWorkerOptions } from '../../src/worker';
 import { app } from './app';
 import { asChild, type StartedChild, startChild } from './child-process';

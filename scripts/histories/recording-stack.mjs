@@ -17,7 +17,7 @@ const { openAdministration } = require('../../packages/service/dist/administrati
 const { hashToken } = require('../../packages/service/dist/accounts/account.js');
 const { parseCallbackKeys } = require('../../dist/callbacks/callback-url.js');
 const { createSignalJob, startCallbackReceiver } = require('../../dist/callbacks/receiver.js');
-const { jobIdOf } = require('../../dist/shared/job-id.js');
+const { jobIdOf } = require('../../dist/job/job-id.js');
 const {
   defaultCacheDir,
   obtainTemporalCli,

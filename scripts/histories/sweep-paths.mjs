@@ -6,8 +6,8 @@ const require = createRequire(import.meta.url);
 const { TypedSearchAttributes } = require('@temporalio/common');
 const { defaultTaskQueue } = require('../../dist/index.js');
 const { toSweepInput } = require('../../dist/client/sweep-schedules.js');
-const { conversionSweepType } = require('../../dist/shared/names.js');
-const { searchAttributes } = require('../../dist/shared/search-attributes.js');
+const { conversionSweepType } = require('../../dist/job/names.js');
+const { searchAttributes } = require('../../dist/job/search-attributes.js');
 
 export const sweepPaths = [
   {

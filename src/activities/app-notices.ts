@@ -1,9 +1,9 @@
 import { Context } from '@temporalio/activity';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { eventsOf, type NotifySettings } from '../notices/send-notice';
-import type { ParkReason } from '../shared/job';
-import { appAcceptedSignal, appRefusedSignal, conversionAppNoticeType } from '../shared/names';
-import type { AppNotice, NoticeType } from '../shared/notices';
+import type { ParkReason } from '../job/types';
+import { appAcceptedSignal, appRefusedSignal, conversionAppNoticeType, type NoticeType } from '../job/names';
+import type { AppNotice } from '../batch/model/notices';
 
 /** What was told this recently need not be told again: many jobs are answered at once. */
 const recentMs = 30_000;

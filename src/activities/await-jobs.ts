@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isGrpcServiceError, ServiceError, type Client } from '@temporalio/client';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
-import type { AwaitedJob, AwaitJobsInput, AwaitJobsResult, SeenJob } from '../shared/batch-activities';
-import { defined } from '../shared/defined';
+import type { AwaitedJob, AwaitJobsInput, AwaitJobsResult, SeenJob } from '../batch/model/activities';
+import { defined } from '../job/defined';
 import { batchStep, type ActivityDependencies } from './activity-attempt';
 import { lookAtJob, unreadableJob } from './look-at-job';
 

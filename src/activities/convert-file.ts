@@ -12,8 +12,8 @@ import {
   type ConvertFileResult,
   type SendingFence,
   type TaskReport,
-} from '../shared/activities';
-import type { CallbackSubmission } from '../shared/job';
+} from '../job/activities';
+import type { CallbackSubmission } from '../job/types';
 import { runAttempt, type ActivityAttempt, type ActivityDependencies } from './activity-attempt';
 import { reportTask } from './check-task';
 import { UnknownSubmitError, withAdvice } from './failure';

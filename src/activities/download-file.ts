@@ -1,7 +1,7 @@
-import type { DiscardDownloadInput, DownloadFileInput, DownloadFileResult } from '../shared/activities';
-import { defined } from '../shared/defined';
-import { lastSegment } from '../shared/job';
-import { hasAny } from '../shared/warnings';
+import type { DiscardDownloadInput, DownloadFileInput, DownloadFileResult } from '../job/activities';
+import { defined } from '../job/defined';
+import { lastSegment } from '../job/types';
+import { hasAny } from '../job/warnings';
 import { suspectSuffix } from '../storage/file-name';
 import type { Stores } from '../storage/stores';
 import { runAttempt, type ActivityDependencies } from './activity-attempt';

@@ -1,5 +1,5 @@
-import type { Parking } from '../shared/activities';
-import type { NoticeType } from '../shared/notices';
+import type { Parking } from '../job/activities';
+import type { NoticeType } from '../job/names';
 import type { RetryPauses } from './pauses';
 
 /** What is known where an activity fails. */

@@ -2,9 +2,9 @@ import { mergeBatchResults, readBatchItems, rereadBatchItems, writeBatchPart } f
 import { moveSources } from '../batch/move-sources';
 import { sendNotice } from '../notices/send-notice';
 import { recallJob } from '../recall/recall-job';
-import type { ConversionActivities } from '../shared/activities';
-import type { BatchActivities } from '../shared/batch-activities';
-import type { NoticeActivities } from '../shared/notices';
+import type { ConversionActivities } from '../job/activities';
+import type { BatchActivities } from '../batch/model/activities';
+import type { NoticeActivities } from '../batch/model/notices';
 import { processPulse } from './acknowledged-heartbeat';
 import { batchStep, type ActivityDependencies } from './activity-attempt';
 import { createAwaitJobs } from './await-jobs';

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { sameContent } from '../batch/contents';
-import type { ConversionJobInput, OnExisting } from '../shared/job';
+import type { ConversionJobInput, OnExisting } from '../job/types';
 import { StorageError } from '../storage/errors';
 import type { DestinationPlan } from '../storage/file-store';
 import type { Stores } from '../storage/stores';

@@ -1,10 +1,10 @@
 import type { Client } from '@temporalio/client';
 import { findWorkflow, firstRunOf, readStartInput } from '../history/find-workflow';
 import { isSameJob, outcomeOf } from '../recall/recall-job';
-import type { AwaitedJob, SeenJob } from '../shared/batch-activities';
-import type { ConversionJobInput } from '../shared/job';
-import { isOpen } from '../shared/job-outcome';
-import { failureCodes } from '../shared/activities';
+import type { AwaitedJob, SeenJob } from '../batch/model/activities';
+import type { ConversionJobInput } from '../job/types';
+import { isOpen } from '../job/job-outcome';
+import { failureCodes } from '../job/activities';
 
 type Seen = Omit<SeenJob, 'job'>;
 

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { RetryPolicy } from '@temporalio/common';
-import { durationMs } from '../shared/duration';
+import { durationMs } from '../job/duration';
 
 const unlearnedFirstCheckMs = 2_000;
 const smallestDelayMs = 250;

@@ -12,9 +12,9 @@ import { hidesPayloads } from '../encryption/data-converter';
 import type { ConversionApi } from '../http/conversion-api';
 import { answerAboutPair } from '../http/pair-answer';
 import { eventsOf, type NotifySettings } from '../notices/send-notice';
-import { defined } from '../shared/defined';
-import type { SourceMoves } from '../shared/batch';
-import type { NamesTold, PlanBatchInput, PlanBatchResult } from '../shared/batch-activities';
+import { defined } from '../job/defined';
+import type { SourceMoves } from '../batch/model/types';
+import type { NamesTold, PlanBatchInput, PlanBatchResult } from '../batch/model/activities';
 import type { Stores } from '../storage/stores';
 import { batchStep, type ActivityDependencies } from './activity-attempt';
 

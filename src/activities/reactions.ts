@@ -1,7 +1,7 @@
 import { endpoints } from '../contract/endpoints';
 import { lookUpErrorCode, type ErrorClass } from '../contract/error-codes';
 import type { ConversionApiError } from '../http/errors';
-import type { JobReaction } from '../shared/activities';
+import type { JobReaction } from '../job/activities';
 import { isPaid, type FailureContext } from './failure-context';
 import { nextPauseMs } from './pauses';
 

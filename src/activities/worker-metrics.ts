@@ -2,7 +2,7 @@ import { ApplicationFailure, ApplicationFailureCategory, type MetricMeter } from
 import { classOfEndpoint } from '../contract/endpoints';
 import type { RequestObserver } from '../http/conversion-api';
 import { ConversionApiError } from '../http/errors';
-import type { ActivityFailureDetails } from '../shared/activities';
+import type { ActivityFailureDetails } from '../job/activities';
 import {
   jobEnds,
   noCode,
@@ -10,8 +10,8 @@ import {
   unknownOutcomeDecisions,
   workerMetrics,
   type MetricDefinition,
-} from '../shared/metrics';
-import { conversionJobType } from '../shared/names';
+} from '../job/metrics';
+import { conversionJobType } from '../job/names';
 import type { FailureContext } from './failure-context';
 
 type Instruments = ReturnType<typeof createInstruments>;

@@ -2,8 +2,8 @@ import type { Client } from '@temporalio/client';
 import { reportPage, type WaitsFor } from '../batch/report/report';
 import { writeBatchReport, writeRunningPage } from '../batch/report/write-report';
 import { readBatchWaiting } from '../client/operations/inspect-job';
-import { defined } from '../shared/defined';
-import type { WriteBatchReportInput, WriteBatchReportResult } from '../shared/batch-activities';
+import { defined } from '../job/defined';
+import type { WriteBatchReportInput, WriteBatchReportResult } from '../batch/model/activities';
 import type { FileStore } from '../storage/file-store';
 import { batchStep } from './activity-attempt';
 

@@ -1,6 +1,6 @@
-import type { BatchItem } from '../shared/batch';
-import { type BatchItemResult } from '../shared/batch-state';
-import { endOfItem, type BatchItemEnd } from '../shared/job';
+import type { BatchItem } from './model/types';
+import { type BatchItemResult } from './model/state';
+import { endOfItem, type BatchItemEnd } from '../job/types';
 import type {
   MergeBatchResultsInput,
   MergeBatchResultsResult,
@@ -9,9 +9,9 @@ import type {
   RereadBatchItemsInput,
   RereadBatchItemsResult,
   WriteBatchPartInput,
-} from '../shared/batch-activities';
-import { rowOfEarlier } from '../shared/job-outcome';
-import { Spending } from '../shared/spending';
+} from './model/activities';
+import { rowOfEarlier } from '../job/job-outcome';
+import { Spending } from './model/spending';
 import type { FileStore } from '../storage/file-store';
 import { writeFile, type Writing } from './contents';
 import { addToLedger } from './ledger';

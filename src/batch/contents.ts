@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SourceContent } from '../shared/job';
-import type { OnExisting } from '../shared/policies';
-import { systemErrorCode } from '../shared/system-error';
+import type { SourceContent } from '../job/types';
+import type { OnExisting } from '../job/policies';
+import { systemErrorCode } from '../messages/system-error';
 import { StorageError, unseen } from '../storage/errors';
 import type { FileSnapshot, FileStore } from '../storage/file-store';
 import { contentOf, type Content } from '../storage/source';
-import { peek } from '../shared/peek';
+import { peek } from '../storage/peek';
 import { isOfWeb } from './uris';
 
 const mostReads = 3;

@@ -6,7 +6,7 @@ export { summaryOf } from './plan/planned-batch';
 export type { PlannedBatch } from './plan/planned-batch';
 export { askingOf } from './plan/settle-row';
 export type { FormatQuestions } from './plan/settle-row';
-export { endedOf, progressText } from '../shared/progress';
+export { endedOf, progressText } from './model/progress';
 export { leftOutOf, reportPage } from './report/report';
 export type { BatchReport } from './report/report';
 export { reportOf } from './report/report-of';

@@ -1,5 +1,5 @@
-import { peek } from '../shared/peek';
-import { latin1ToWindows1252 } from '../shared/windows-1252';
+import { peek } from '../storage/peek';
+import { latin1ToWindows1252 } from '../storage/windows-1252';
 
 /** One line of a file, without its terminator. */
 export interface Line {

@@ -1,10 +1,10 @@
 import { lstat } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
-import type { BatchItem, SourceMoves } from '../shared/batch';
-import type { UnmovedSources, BatchItemResult } from '../shared/batch-state';
-import type { MoveSourcesInput } from '../shared/batch-activities';
-import { lastSegment, type SourceContent } from '../shared/job';
-import { shellWord } from '../shared/wording';
+import type { BatchItem, SourceMoves } from './model/types';
+import type { UnmovedSources, BatchItemResult } from './model/state';
+import type { MoveSourcesInput } from './model/activities';
+import { lastSegment, type SourceContent } from '../job/types';
+import { shellWord } from '../messages/wording';
 import { leadsInto } from '../storage/confine';
 import { StorageError } from '../storage/errors';
 import { maxNameBytes, numberName } from '../storage/file-name';

@@ -1,4 +1,4 @@
-import type { BatchItemResult, CostEstimate } from '../shared/batch-state';
+import type { BatchItemResult, CostEstimate } from './model/state';
 import type { FileStore } from '../storage/file-store';
 import { ledgerFile } from './ledger';
 import type { FormatCount } from './plan/planned-batch';

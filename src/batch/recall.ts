@@ -1,9 +1,9 @@
-import type { ConversionOptions, DoneBefore, KeptOutcome } from '../shared/batch';
-import { decideRepetition, type EarlierRuns, type RepetitionRules, type SourceContent } from '../shared/charge';
-import { defined } from '../shared/defined';
-import { lastSegment, type OutputFile } from '../shared/job';
-import { markOf } from '../shared/job-outcome';
-import { parametersKey } from '../shared/parameters';
+import type { ConversionOptions, DoneBefore, KeptOutcome } from './model/types';
+import { decideRepetition, type EarlierRuns, type RepetitionRules, type SourceContent } from '../job/charge';
+import { defined } from '../job/defined';
+import { lastSegment, type OutputFile } from '../job/types';
+import { markOf } from '../job/job-outcome';
+import { parametersKey } from '../job/parameters';
 import type { FileStore } from '../storage/file-store';
 import { lookAtSource, sameContent } from './contents';
 

@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import type { ConversionBatchInput } from '../shared/batch';
+import type { ConversionBatchInput } from './model/types';
 import { StorageError } from '../storage/errors';
 import type { FileStore } from '../storage/file-store';
 import { shownPath } from '../storage/file-uri';

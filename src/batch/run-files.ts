@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { BatchItem, ConversionOptions, DoneBefore, KeptOutcome, Refusal, Fingerprint } from '../shared/batch';
-import type { BatchItemResult } from '../shared/batch-state';
-import { charges, type EarlierRuns } from '../shared/charge';
-import { jobPhases } from '../shared/job';
-import { onExistingChoices } from '../shared/policies';
+import type { BatchItem, ConversionOptions, DoneBefore, KeptOutcome, Refusal, Fingerprint } from './model/types';
+import type { BatchItemResult } from './model/state';
+import { charges, type EarlierRuns } from '../job/charge';
+import { jobPhases } from '../job/types';
+import { onExistingChoices } from '../job/policies';
 
 /** File names in the folder of one run of a batch. */
 export const runFiles = {

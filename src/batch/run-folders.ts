@@ -1,9 +1,9 @@
-import type { BatchItem } from '../shared/batch';
-import type { BatchItemResult } from '../shared/batch-state';
+import type { BatchItem } from './model/types';
+import type { BatchItemResult } from './model/state';
 import { StorageError } from '../storage/errors';
 import type { FileStore } from '../storage/file-store';
 import { shownPath } from '../storage/file-uri';
-import { peek } from '../shared/peek';
+import { peek } from '../storage/peek';
 import { readLines } from './lines';
 import { parseBatchItem, parseBatchItemResult, partUri, RunFileError, runFiles } from './run-files';
 import { shownFolder, within } from './uris';

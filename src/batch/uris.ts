@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { decoded, holdsCredentials, lastSegment, withoutSecrets } from '../shared/job';
+import { decoded, holdsCredentials, lastSegment, withoutSecrets } from '../job/types';
 import { shownPath } from '../storage/file-uri';
 
 /*

@@ -1,7 +1,7 @@
 import { createSecretKey, randomBytes, createHmac, timingSafeEqual, type KeyObject } from 'node:crypto';
 import path from 'node:path';
 import { makeFolder } from '../storage/folders';
-import type { CallbackSubmission } from '../shared/job';
+import type { CallbackSubmission } from '../job/types';
 import { readOrCreateFile } from '../storage/replace-file';
 
 /** Separates these signatures from any other use of the key. */

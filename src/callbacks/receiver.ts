@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { z } from 'zod';
-import type { CallbackArrival, CallbackSubmission } from '../shared/job';
-import type { Log } from '../shared/log';
-import { conversionCallbackSignal } from '../shared/names';
+import type { CallbackArrival, CallbackSubmission } from '../job/types';
+import type { Log } from '../messages/log';
+import { conversionCallbackSignal } from '../job/names';
 import { readCallbackToken, type CallbackKeys } from './callback-url';
 
 /** Observer of the receiver. */

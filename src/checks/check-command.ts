@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
-import { printable } from '../shared/wording';
+import { printable } from '../messages/wording';
 import { isProgram } from '../storage/folders';
 import { CheckNotRunError } from './errors';
 

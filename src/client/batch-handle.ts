@@ -7,9 +7,9 @@ import { reportOf } from '../batch/report/report-of';
 import { readRows } from '../batch/run-folders';
 import { folderOf } from '../batch/uris';
 import { findWorkflow, readStartInput } from '../history/find-workflow';
-import type { BatchCancel, ConversionBatchInput } from '../shared/batch';
-import type { BatchItemResult, BatchState, ConversionBatchResult } from '../shared/batch-state';
-import { isOpen } from '../shared/job-outcome';
+import type { BatchCancel, ConversionBatchInput } from '../batch/model/types';
+import type { BatchItemResult, BatchState, ConversionBatchResult } from '../batch/model/state';
+import { isOpen } from '../job/job-outcome';
 import {
   conversionBatchType,
   batchCancelSignal,
@@ -17,7 +17,7 @@ import {
   batchResumeSignal,
   batchStateQuery,
   batchWindowSignal,
-} from '../shared/names';
+} from '../job/names';
 import type { FileStore } from '../storage/file-store';
 import { endOf, resultOf, tell } from './conversion-handle';
 import { hasStatus, refusalOf } from './grpc';

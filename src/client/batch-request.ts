@@ -8,12 +8,12 @@ import {
   type ConversionBatchInput,
   type InlineItem,
   maxWindow,
-} from '../shared/batch';
-import { defined } from '../shared/defined';
-import { problemOfInline } from '../shared/inline-items';
-import { isNoticeUrl, noticeUrlProblem } from '../shared/notices';
-import type { ConversionParameters } from '../shared/parameters';
-import { defaultPolicies, unconvertibleChoices, type Unconvertible } from '../shared/policies';
+} from '../batch/model/types';
+import { defined } from '../job/defined';
+import { problemOfInline } from '../batch/model/inline-items';
+import { isNoticeUrl, noticeUrlProblem } from '../batch/model/notices';
+import type { ConversionParameters } from '../job/parameters';
+import { defaultPolicies, unconvertibleChoices, type Unconvertible } from '../job/policies';
 import type { FileStore } from '../storage/file-store';
 import {
   checkRequest,

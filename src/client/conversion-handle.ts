@@ -6,8 +6,8 @@ import {
 } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@temporalio/common';
 import { firstRunOf } from '../history/find-workflow';
-import type { AppReady, ConversionFailureDetails, ConversionJobResult, ConversionJobState } from '../shared/job';
-import { appReadySignal, conversionStateQuery, updateRefused } from '../shared/names';
+import type { AppReady, ConversionFailureDetails, ConversionJobResult, ConversionJobState } from '../job/types';
+import { appReadySignal, conversionStateQuery, updateRefused } from '../job/names';
 import { hasStatus } from './grpc';
 import { InvalidRequestError } from './job-request';
 

@@ -44,7 +44,7 @@ export type {
   OnUnknownOutcome,
   OutputFile,
   SourceContent,
-} from '../shared/job';
+} from '../job/types';
 export type {
   BatchCancel,
   BatchItem,
@@ -53,7 +53,7 @@ export type {
   ConversionSweepInput,
   ConversionSweepResult,
   InlineItem,
-} from '../shared/batch';
+} from '../batch/model/types';
 export type {
   PlannedRows,
   BatchCounts,
@@ -61,8 +61,8 @@ export type {
   BatchState,
   BatchStatus,
   ConversionBatchResult,
-} from '../shared/batch-state';
-export { defaultTaskQueue } from '../shared/names';
+} from '../batch/model/state';
+export { defaultTaskQueue } from '../job/names';
 
 // For operators: what the commands of `fileconv` ask of Temporal.
 export { hasStatus, refusalOf } from './grpc';
@@ -82,5 +82,5 @@ export {
 export type { RegisteredSearchAttributes } from './operations/search-attributes';
 export { aliveWorkers, readTaskQueue } from './operations/task-queue-workers';
 export { hasJobs, tellReady } from './operations/tell-app';
-export { possiblyChargedTwiceCode, searchAttributeTypes } from '../shared/search-attributes';
-export { isWebAddress, workflowLink, workflowPath } from '../shared/temporal-ui';
+export { possiblyChargedTwiceCode, searchAttributeTypes } from '../job/search-attributes';
+export { isWebAddress, workflowLink, workflowPath } from '../job/temporal-ui';

@@ -2,17 +2,17 @@ import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
-import { charges, type EarlierRuns } from '../shared/charge';
+import { charges, type EarlierRuns } from '../job/charge';
 import {
   credentialsProblem,
   holdsCredentials,
   sourceName,
   type ConversionJobInput,
   type ConversionSource,
-} from '../shared/job';
-import { isFormatName, parametersKey, problemOfParameters } from '../shared/parameters';
-import { problemOfDuration } from '../shared/duration';
-import { conversionModes, onExistingChoices, policies } from '../shared/policies';
+} from '../job/types';
+import { isFormatName, parametersKey, problemOfParameters } from '../job/parameters';
+import { problemOfDuration } from '../job/duration';
+import { conversionModes, onExistingChoices, policies } from '../job/policies';
 
 export const nonEmptyText = z.string().min(1);
 /** Of a path or a URI, which whoever sees the workflow sees too. */

@@ -1,9 +1,9 @@
 import type { Client } from '@temporalio/client';
-import type { ConversionBatchInput } from '../shared/batch';
-import { jobSummary, type ConversionJobInput } from '../shared/job';
-import { attributesOf, startingAttributes, type Grouping } from '../shared/search-attributes';
-import { jobDetails } from '../shared/temporal-ui';
-import { batchDetails, batchSummary } from '../shared/batch-details';
+import type { ConversionBatchInput } from '../batch/model/types';
+import { jobSummary, type ConversionJobInput } from '../job/types';
+import { attributesOf, startingAttributes, type Grouping } from '../job/search-attributes';
+import { jobDetails } from '../job/temporal-ui';
+import { batchDetails, batchSummary } from '../batch/model/details';
 import { hasSearchAttributes } from './operations/search-attributes';
 
 const knownForMs = 60_000;

@@ -1,9 +1,9 @@
 import type { Priority, SearchAttributePair, VersioningOverride } from '@temporalio/common';
 import { z } from 'zod';
-import { defined } from '../shared/defined';
-import { searchAttributes, storable } from '../shared/search-attributes';
-import { isTag, maxTags } from '../shared/tags';
-import type { Duration } from '../shared/policies';
+import { defined } from '../job/defined';
+import { searchAttributes, storable } from '../job/search-attributes';
+import { isTag, maxTags } from '../job/tags';
+import type { Duration } from '../job/policies';
 import { checkRequest, InvalidRequestError } from './job-request';
 
 /** How Temporal starts a batch. Its jobs inherit tags and fairness. */

@@ -12,12 +12,12 @@ import {
 import { z } from 'zod';
 import { parseTemplate } from '../batch/destinations/resolve';
 import { asFolder } from '../batch/uris';
-import type { BatchPlan, ConversionSweepInput, ConversionSweepResult, SourceMoves } from '../shared/batch';
-import { defined } from '../shared/defined';
-import { isOpen } from '../shared/job-outcome';
-import { conversionSweepType, defaultTaskQueue } from '../shared/names';
-import { parametersKey } from '../shared/parameters';
-import { searchAttributes, storable } from '../shared/search-attributes';
+import type { BatchPlan, ConversionSweepInput, ConversionSweepResult, SourceMoves } from '../batch/model/types';
+import { defined } from '../job/defined';
+import { isOpen } from '../job/job-outcome';
+import { conversionSweepType, defaultTaskQueue } from '../job/names';
+import { parametersKey } from '../job/parameters';
+import { searchAttributes, storable } from '../job/search-attributes';
 import {
   checkSettings,
   planSchema,

@@ -7,11 +7,11 @@ import {
   type CheckTaskResult,
   type ConvertFileResult,
   type RecallJobResult,
-} from '../shared/activities';
-import { ChargeLedger, type EarlierRuns } from '../shared/charge';
-import { defined } from '../shared/defined';
-import type { ConversionJobInput, ConversionJobResult, SourceContent } from '../shared/job';
-import { activityNames } from '../shared/names';
+} from '../job/activities';
+import { ChargeLedger, type EarlierRuns } from '../job/charge';
+import { defined } from '../job/defined';
+import type { ConversionJobInput, ConversionJobResult, SourceContent } from '../job/types';
+import { activityNames } from '../job/names';
 import { decodeFailure, decodePayloads, type History } from './payloads';
 
 /** What the history of one run of a job tells of its charges; needs no worker. */

@@ -11,8 +11,8 @@ import {
   type IncludeItem,
   type TaskResponse,
 } from '../contract/endpoints';
-import { defined } from '../shared/defined';
-import { boundWarnings, maxWarnings, hasAny } from '../shared/warnings';
+import { defined } from '../job/defined';
+import { boundWarnings, maxWarnings, hasAny } from '../job/warnings';
 import { readErrorObject, unreadableShape, type ReadAnswer } from './answer';
 import { ServiceConnection } from './connection';
 import type { TaskSnapshot, ConversionApi, ConversionApiOptions } from './conversion-api';

@@ -9,7 +9,7 @@ import { exchange, type ExchangeAnswer, type ExchangeRequest } from './exchange'
 import { frameData } from './multipart';
 import { packageVersion } from './package-version';
 import { createAgent } from '../network/proxy';
-import { peek } from '../shared/peek';
+import { peek } from '../storage/peek';
 import { createQuote, type Quote } from './quote';
 import { readRateHeaders, readRetryAfter } from './rate-limit/headers';
 import { type Permit, RateGate, RateLimitWaitError, type Turn } from './rate-limit/rate-gate';

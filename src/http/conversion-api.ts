@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Endpoint, Format } from '../contract/endpoints';
-import type { ConversionParameters } from '../shared/parameters';
+import type { ConversionParameters } from '../job/parameters';
 import type { ClientErrorCode } from './errors';
 import type { RateMemory, Turn } from './rate-limit/rate-gate';
 import type { TokenSource } from './token-source';

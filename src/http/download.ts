@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { endpoints } from '../contract/endpoints';
 import { lookUpErrorCode } from '../contract/error-codes';
-import { peek } from '../shared/peek';
+import { peek } from '../storage/peek';
 import type { DownloadTarget } from './address';
 import { findRefusal, isTaskAnswer, orderedWait, parseJson } from './answer';
 import type { ServiceConnection } from './connection';

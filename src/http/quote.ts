@@ -1,4 +1,4 @@
-import { SecretSpellings } from '../shared/secret-spellings';
+import { SecretSpellings } from '../messages/secret-spellings';
 
 /** Makes service text safe for a message: one line, cut to length, without the token or a callback URL's signature. */
 export type Quote = (text: string) => string;

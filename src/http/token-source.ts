@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
-import { systemErrorCode, whyUnreadable } from '../shared/system-error';
+import { systemErrorCode, whyUnreadable } from '../messages/system-error';
 
 /** The token of one request. Its version stands for it where its text must not be. */
 export interface IssuedToken {

@@ -22,11 +22,11 @@ import { FileConversionClient } from '../client/file-conversion-client';
 import { checkRequest, InvalidRequestError, type ConversionRequest } from '../client/job-request';
 import { tellListedReady } from '../client/operations/tell-app';
 import { findWorkflow, readStartInput } from '../history/find-workflow';
-import type { ConversionBatchInput } from '../shared/batch';
-import type { BatchState, ConversionBatchResult } from '../shared/batch-state';
-import type { ConversionJobInput, ConversionJobResult, ConversionJobState } from '../shared/job';
-import { isOpen } from '../shared/job-outcome';
-import { batchStateQuery, conversionBatchType, conversionJobType, conversionStateQuery } from '../shared/names';
+import type { ConversionBatchInput } from '../batch/model/types';
+import type { BatchState, ConversionBatchResult } from '../batch/model/state';
+import type { ConversionJobInput, ConversionJobResult, ConversionJobState } from '../job/types';
+import { isOpen } from '../job/job-outcome';
+import { batchStateQuery, conversionBatchType, conversionJobType, conversionStateQuery } from '../job/names';
 import {
   conversionService,
   type ConversionStateOutput,

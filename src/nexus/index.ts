@@ -1,8 +1,8 @@
 /** The Nexus service `conversion` for workflows that call it from other namespaces; the worker's side is not here. */
 import type { BatchRequest } from '../client/batch-request';
 import type { OperationDefinition } from 'nexus-rpc';
-import type { BatchState, ConversionBatchResult } from '../shared/batch-state';
-import type { ConversionJobInput, ConversionJobResult, ConversionJobState } from '../shared/job';
+import type { BatchState, ConversionBatchResult } from '../batch/model/state';
+import type { ConversionJobInput, ConversionJobResult, ConversionJobState } from '../job/types';
 
 /** Input of the operation `convert`: a job. Paths have no meaning between two programs: every file is a URI. */
 export interface ConvertInput extends ConversionJobInput {

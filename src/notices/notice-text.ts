@@ -1,6 +1,6 @@
-import type { BatchCounts } from '../shared/batch-state';
-import type { Notice, NoticeData } from '../shared/notices';
-import { counted, formatDuration, printable, shellWord } from '../shared/wording';
+import type { BatchCounts } from '../batch/model/state';
+import type { Notice, NoticeData } from '../batch/model/notices';
+import { counted, formatDuration, printable, shellWord } from '../messages/wording';
 
 /** What happened in a sentence or two, as Slack and Teams show it: `&`, `<` and `>` would address people there. */
 export function noticeText(notice: Pick<Notice, 'type' | 'data'>): string {

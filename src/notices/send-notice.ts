@@ -5,12 +5,11 @@ import {
   isNoticeSecret,
   isNoticeUrl,
   noticeSecretProblem,
-  noticeTypes,
   noticeUrlProblem,
   type Notice,
-  type NoticeType,
-} from '../shared/notices';
-import { systemErrorCode } from '../shared/system-error';
+} from '../batch/model/notices';
+import { noticeTypes, type NoticeType } from '../job/names';
+import { systemErrorCode } from '../messages/system-error';
 import { noticeText } from './notice-text';
 
 /** Who is told of what, in the form of [Standard Webhooks](https://www.standardwebhooks.com). */

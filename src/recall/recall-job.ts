@@ -3,13 +3,13 @@ import { ApplicationFailure } from '@temporalio/common';
 import { contentAsDelivered, namedByHand, recallLeft, type Left } from '../batch/recall';
 import { findWorkflow } from '../history/find-workflow';
 import { readJobHistory, readRun, type JobHistory } from '../history/job-history';
-import type { RecallJobInput, RecallJobResult } from '../shared/activities';
-import type { JobOutcome } from '../shared/job';
-import { failureCodes } from '../shared/activities';
-import { defined } from '../shared/defined';
-import { outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../shared/job-outcome';
-import { parametersKey } from '../shared/parameters';
-import { shellWord } from '../shared/wording';
+import type { RecallJobInput, RecallJobResult } from '../job/activities';
+import type { JobOutcome } from '../job/types';
+import { failureCodes } from '../job/activities';
+import { defined } from '../job/defined';
+import { outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../job/job-outcome';
+import { parametersKey } from '../job/parameters';
+import { shellWord } from '../messages/wording';
 import type { FileStore } from '../storage/file-store';
 
 export interface RecallTools {

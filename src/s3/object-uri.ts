@@ -1,4 +1,4 @@
-import { holdsCredentials, withoutSecrets } from '../shared/job';
+import { holdsCredentials, withoutSecrets } from '../job/types';
 import { cannotUse } from '../storage/errors';
 
 /** An object, or with a key that is empty or ends with `/`, a folder of them. */

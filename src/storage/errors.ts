@@ -1,4 +1,4 @@
-import { systemErrorCode } from '../shared/system-error';
+import { systemErrorCode } from '../messages/system-error';
 import type { FileSnapshot } from './file-store';
 
 /** Codes of failures to read a source or to write a result. */

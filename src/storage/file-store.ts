@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { OnExisting } from '../shared/policies';
+import type { OnExisting } from '../job/policies';
 
 /** An input that was found and can be read. */
 export interface SourceFile {

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { withoutSecrets } from '../shared/job';
+import { withoutSecrets } from '../job/types';
 import { cannotUse } from './errors';
 
 /** The local path of a `file:` URI. A trailing `/` is kept. */

@@ -24,4 +24,4 @@ export { freeBytesOf, isProgram, makeFolder, syncFolder } from './folders';
 export { readIfExists, readOrCreateFile, replaceFile } from './replace-file';
 export { Stores } from './stores';
 export type { StoresByScheme } from './stores';
-export { latin1ToWindows1252 } from '../shared/windows-1252';
+export { latin1ToWindows1252 } from './windows-1252';

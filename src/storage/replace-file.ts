@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { link, open, readFile, rename, rm } from 'node:fs/promises';
-import { systemErrorCode } from '../shared/system-error';
+import { systemErrorCode } from '../messages/system-error';
 
 /** Gives a file new content, whole or not at all: whoever reads it, also after a power cut, finds the old content or the new one. */
 export async function replaceFile(filePath: string, content: string, { mode = 0o666 } = {}): Promise<void> {

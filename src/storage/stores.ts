@@ -1,4 +1,4 @@
-import { withoutSecrets } from '../shared/job';
+import { withoutSecrets } from '../job/types';
 import { cannotUse, StorageError } from './errors';
 import type { FileStore } from './file-store';
 

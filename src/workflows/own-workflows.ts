@@ -1,6 +1,6 @@
-import { type ConversionJobInput, jobSummary } from '../shared/job';
-import { startingAttributes } from '../shared/search-attributes';
-import { jobDetails } from '../shared/temporal-ui';
+import { type ConversionJobInput, jobSummary } from '../job/types';
+import { startingAttributes } from '../job/search-attributes';
+import { jobDetails } from '../job/temporal-ui';
 
 /**
  * Starts a job from your own workflow: `executeChild(conversionJob, { ...conversionChildOptions(input), workflowId })`.

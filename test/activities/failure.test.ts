@@ -14,7 +14,7 @@ import { taskFailure } from '../../src/activities/check-task';
 import { endpoints, type Endpoint } from '../../src/contract/endpoints';
 import { errorCodes } from '../../src/contract/error-codes';
 import { ConversionApiError } from '../../src/http/errors';
-import type { ActivityFailureDetails } from '../../src/shared/activities';
+import type { ActivityFailureDetails } from '../../src/job/activities';
 import { StorageError } from '../../src/storage/errors';
 
 const steps = ['upload', 'submit', 'check', 'download'] as const;

@@ -1,6 +1,6 @@
-import { durationMs } from '../../src/shared/duration';
+import { durationMs } from '../../src/job/duration';
 import { firstCheckDelayMs, nextCheckDelayMs, nextPauseMs, readRetryPauses } from '../../src/activities/pauses';
-import { defaultPolicies } from '../../src/shared/policies';
+import { defaultPolicies } from '../../src/job/policies';
 
 const smallest = () => 0;
 const middle = () => 0.5;

@@ -7,8 +7,8 @@ import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { mergeBatchResults, readBatchItems, writeBatchPart } from '../../src/batch/batch-steps';
 import { RunFileError, runFiles } from '../../src/batch/run-files';
-import type { BatchItem } from '../../src/shared/batch';
-import type { BatchItemResult } from '../../src/shared/batch-state';
+import type { BatchItem } from '../../src/batch/model/types';
+import type { BatchItemResult } from '../../src/batch/model/state';
 import { createLocalFiles } from '../../src/storage/local-files';
 
 const writing = { jobKey: 'batch', attempt: 1 };

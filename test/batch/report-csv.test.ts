@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { csvColumns } from '../../src/batch/report/csv';
-import type { BatchItem } from '../../src/shared/batch';
+import type { BatchItem } from '../../src/batch/model/types';
 import { cleanUp } from './folder';
 import { makeRun, reportOn, type Ending, type MadeRun } from './report-run';
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { WaitsFor } from '../../src/batch/report/report';
 import { styles } from '../../src/batch/report/styles';
 import { writeRunningPage } from '../../src/batch/report/write-report';
-import type { RunningBatch } from '../../src/shared/batch-activities';
+import type { RunningBatch } from '../../src/batch/model/activities';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { cleanUp } from './folder';
 import { failed, itemOf, makeRun, reportOn, resultOf, type Ending } from './report-run';

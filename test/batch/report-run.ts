@@ -3,8 +3,8 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { BatchReport } from '../../src/batch/report/report';
 import { writeBatchReport } from '../../src/batch/report/write-report';
-import type { BatchItem } from '../../src/shared/batch';
-import type { BatchItemResult, ConversionBatchResult } from '../../src/shared/batch-state';
+import type { BatchItem } from '../../src/batch/model/types';
+import type { BatchItemResult, ConversionBatchResult } from '../../src/batch/model/state';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { makeFolder } from '../storage/folder';
 

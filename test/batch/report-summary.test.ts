@@ -1,6 +1,6 @@
 import { summariseReport } from '../../src/batch/report/summary';
-import type { BatchItem } from '../../src/shared/batch';
-import type { PlannedRows } from '../../src/shared/batch-state';
+import type { BatchItem } from '../../src/batch/model/types';
+import type { PlannedRows } from '../../src/batch/model/state';
 import { cleanUp } from './folder';
 import { failed, makeRun, reportOn, type Ending } from './report-run';
 

@@ -1,7 +1,7 @@
 import { batchFolderOf } from '../../src/batch/uris';
 import { spelledUri, toBatchInput } from '../../src/client/batch-request';
 import { toSweepInput } from '../../src/client/sweep-schedules';
-import { withoutSecrets } from '../../src/shared/job';
+import { withoutSecrets } from '../../src/job/types';
 
 describe('the folder of a batch', () => {
   const folderOf = (out: string | undefined, sources: string[] = []) =>

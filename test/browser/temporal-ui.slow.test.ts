@@ -11,7 +11,7 @@ import {
   type RunningTemporalServer,
 } from '../../packages/cli/src/dev-server';
 import { writeBatchReport } from '../../src/batch/report/write-report';
-import { shownTime } from '../../src/shared/wording';
+import { shownTime } from '../../src/messages/wording';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { planRun, type Run, startRun } from '../support/batches';
 import { findBrowser } from '../support/browser';

@@ -7,7 +7,7 @@ import {
   type CallbackReceiverOptions,
   startCallbackReceiver,
 } from '../../src/callbacks/receiver';
-import type { CallbackArrival } from '../../src/shared/job';
+import type { CallbackArrival } from '../../src/job/types';
 import { until } from '../support/until';
 
 const keyText = 'receiver-key-0123456789-0123456789-abc';

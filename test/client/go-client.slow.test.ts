@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { searchAttributes } from '../../src/shared/search-attributes';
+import { searchAttributes } from '../../src/job/search-attributes';
 import { startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerError } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';

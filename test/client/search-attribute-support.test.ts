@@ -1,7 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { hasSearchAttributes } from '../../src/client/operations/search-attributes';
-import { searchAttributes } from '../../src/shared/search-attributes';
+import { searchAttributes } from '../../src/job/search-attributes';
 import { testTemporalAddress } from '../support/temporal';
 import { startTemporalProxy, type Refusal } from '../support/temporal-proxy';
 

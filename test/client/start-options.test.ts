@@ -5,7 +5,7 @@ import { InvalidRequestError } from '../../src/client/job-request';
 import { listJobs } from '../../src/client/operations/list-jobs';
 import { findSearchAttributes, registerSearchAttributes } from '../../src/client/operations/search-attributes';
 import type { StartOptions } from '../../src/client/start-options';
-import { searchAttributeNames, searchAttributes } from '../../src/shared/search-attributes';
+import { searchAttributeNames, searchAttributes } from '../../src/job/search-attributes';
 import { planRun, startRun } from '../support/batches';
 import { type ConversionRig, quickPolicies, rigOfAllTests, startRig } from '../support/conversion-worker';
 import { conversionsOf } from '../support/invariant';

@@ -10,7 +10,7 @@ import { csvColumns } from '../../src/batch/report/csv';
 import { runFileErrorCodes } from '../../src/batch/run-files';
 import { errorCodes } from '../../src/contract/error-codes';
 import { clientErrorCodes } from '../../src/http/errors';
-import { failureCodes } from '../../src/shared/activities';
+import { failureCodes } from '../../src/job/activities';
 import { storageErrorCodes } from '../../src/storage/errors';
 import { commandNames } from '../support/command-lines';
 import { namesInFirstCells, pages, root, sectionOf, textOf } from './pages';

@@ -2,8 +2,8 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { createEncryptedDataConverter } from '../../src/encryption/data-converter';
-import type { ConversionBatchInput } from '../../src/shared/batch';
-import { conversionBatchType } from '../../src/shared/names';
+import type { ConversionBatchInput } from '../../src/batch/model/types';
+import { conversionBatchType } from '../../src/job/names';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { testTemporalAddress } from '../support/temporal';
 

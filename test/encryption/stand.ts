@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { DataConverter } from '@temporalio/common';
 import { SweepSchedules } from '../../src/client/sweep-schedules';
-import type { ConversionPolicies } from '../../src/shared/job';
+import type { ConversionPolicies } from '../../src/job/types';
 import { planRun, runBatch } from '../support/batches';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerError, answerOutput, answerRunning } from '../support/stub-service';

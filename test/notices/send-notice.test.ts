@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { noticeText } from '../../src/notices/notice-text';
 import { eventsOf, sendNotice, type NotifySettings } from '../../src/notices/send-notice';
-import type { Notice } from '../../src/shared/notices';
+import type { Notice } from '../../src/batch/model/notices';
 import { noticeSecret, startListener, type Listener } from '../support/listener';
 
 const notice: Notice = {

@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { Client } from '@temporalio/client';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
-import type { ConversionPolicies } from '../../src/shared/job';
+import type { ConversionPolicies } from '../../src/job/types';
 import { freePort } from '../../packages/cli/src/dev-server';
 import { startProcess, type RunningProcess } from '../../packages/cli/test/fileconv';
 import { quickPolicies } from '../support/conversion-worker';

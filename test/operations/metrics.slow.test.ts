@@ -1,6 +1,6 @@
 import { errorCodes } from '../../src/contract/error-codes';
-import { failureCodes } from '../../src/shared/activities';
-import { workerMetrics } from '../../src/shared/metrics';
+import { failureCodes } from '../../src/job/activities';
+import { workerMetrics } from '../../src/job/metrics';
 import { fileconv, newFolder, removeFolders } from '../../packages/cli/test/fileconv';
 import { stubAppId, stubToken } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';

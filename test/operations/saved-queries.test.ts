@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { randomUUID } from 'node:crypto';
-import { startingAttributes } from '../../src/shared/search-attributes';
+import { startingAttributes } from '../../src/job/search-attributes';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerCompleted, answerError, answerRunning, cut } from '../support/stub-service';
 import { until } from '../support/until';

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
-import { searchAttributes } from '../../src/shared/search-attributes';
+import { searchAttributes } from '../../src/job/search-attributes';
 import type { archiveInvoice } from '../../examples/embed-in-your-worker/workflows';
 import { startStubService, stubAppId, stubToken, type StubService } from '../support/stub-service';
 import { testClient, testTemporalAddress } from '../support/temporal';

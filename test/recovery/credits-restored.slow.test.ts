@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Client } from '@temporalio/client';
-import type { ConversionJobResult } from '../../src/shared/job';
+import type { ConversionJobResult } from '../../src/job/types';
 import { openAdministration } from '../../packages/service/src/administration';
 import { startTestService, tinySvg } from '../../packages/service/test/support';
 import { quickPolicies } from '../support/conversion-worker';

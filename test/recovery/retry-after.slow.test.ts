@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Client } from '@temporalio/client';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
-import type { ConversionJobResult } from '../../src/shared/job';
+import type { ConversionJobResult } from '../../src/job/types';
 import { quickPolicies } from '../support/conversion-worker';
 import { answerError, answerJson, startStubService, type StubService } from '../support/stub-service';
 import { testClient } from '../support/temporal';

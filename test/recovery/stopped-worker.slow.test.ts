@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Client } from '@temporalio/client';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
-import type { OnExisting } from '../../src/shared/job';
+import type { OnExisting } from '../../src/job/types';
 import { quickPolicies } from '../support/conversion-worker';
 import { startStubService, type StubService } from '../support/stub-service';
 import { testClient } from '../support/temporal';

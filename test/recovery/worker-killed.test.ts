@@ -6,7 +6,7 @@ import path from 'node:path';
 import type { Client } from '@temporalio/client';
 import { ConversionFailedError, type ConversionHandle } from '../../src/client/conversion-handle';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
-import type { ConversionJobResult, ConversionPolicies } from '../../src/shared/job';
+import type { ConversionJobResult, ConversionPolicies } from '../../src/job/types';
 import { begunDownloads } from '../support/begun-downloads';
 import { quickPolicies } from '../support/conversion-worker';
 import { conversionsOf, unreportedConversions } from '../support/invariant';

@@ -1,7 +1,7 @@
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import type { OnExisting } from '../../src/shared/policies';
+import type { OnExisting } from '../../src/job/policies';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { cleanUp, failureOf, makeFolder, mountMemory, uriOf } from './folder';
 

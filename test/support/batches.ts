@@ -10,9 +10,9 @@ import { BatchHandle } from '../../src/client/batch-handle';
 import type { BatchSettings } from '../../src/client/batch-request';
 import type { BatchStartOptions } from '../../src/client/start-options';
 import type { FileConversionClient } from '../../src/client/file-conversion-client';
-import type { BatchItem } from '../../src/shared/batch';
-import { noTotals, type BatchCounts, type BatchItemResult, type BatchTotals } from '../../src/shared/batch-state';
-import { jobIdOf } from '../../src/shared/job-id';
+import type { BatchItem } from '../../src/batch/model/types';
+import { noTotals, type BatchCounts, type BatchItemResult, type BatchTotals } from '../../src/batch/model/state';
+import { jobIdOf } from '../../src/job/job-id';
 import { quickPolicies } from './conversion-worker';
 
 /** The folder of one run of a batch, with what a planner would have put there. */

@@ -15,7 +15,7 @@ import {
   type FileConversionPluginOptions,
 } from '../../src/plugin';
 import type { StoresByScheme } from '../../src/storage/stores';
-import { defined } from '../../src/shared/defined';
+import { defined } from '../../src/job/defined';
 import { createConversionWorker } from '../../src/worker';
 import { conversionsOf, unreportedConversions } from './invariant';
 import { startStubService, stubAppId, stubToken, type StubService } from './stub-service';

@@ -5,10 +5,10 @@ import { ApplicationFailure } from '@temporalio/common';
 import { decodeFailure, decodePayloads, type History } from '../../src/history/payloads';
 import { runFiles } from '../../src/batch/run-files';
 import { readJobHistory } from '../../src/history/job-history';
-import type { BatchItem } from '../../src/shared/batch';
-import type { BatchItemResult } from '../../src/shared/batch-state';
-import type { EarlierRuns } from '../../src/shared/charge';
-import { sourceName } from '../../src/shared/job';
+import type { BatchItem } from '../../src/batch/model/types';
+import type { BatchItemResult } from '../../src/batch/model/state';
+import type { EarlierRuns } from '../../src/job/charge';
+import { sourceName } from '../../src/job/types';
 import type { StubService } from './stub-service';
 
 /**

@@ -1,8 +1,8 @@
 /** A workflows file as a user of the library writes it. */
 import { executeChild, sleep } from '@temporalio/workflow';
-import type { ConversionJobInput, ConversionJobResult } from '../../src/shared/job';
-import type { ConversionBatchInput } from '../../src/shared/batch';
-import type { ConversionBatchResult } from '../../src/shared/batch-state';
+import type { ConversionJobInput, ConversionJobResult } from '../../src/job/types';
+import type { ConversionBatchInput } from '../../src/batch/model/types';
+import type { ConversionBatchResult } from '../../src/batch/model/state';
 import { conversionBatch, conversionChildOptions, conversionJob } from '../../src/workflows';
 
 export * from '../../src/workflows';

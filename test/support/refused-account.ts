@@ -1,6 +1,6 @@
 import type { BatchHandle } from '../../src/client/batch-handle';
 import { tellReady } from '../../src/client/operations/tell-app';
-import type { BatchState } from '../../src/shared/batch-state';
+import type { BatchState } from '../../src/batch/model/state';
 import { planRun, type RunRequest } from './batches';
 import { quickPolicies, type ConversionRig } from './conversion-worker';
 import { until } from './until';

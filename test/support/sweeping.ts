@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { SweepSchedules, type SweepScheduleRequest } from '../../src/client/sweep-schedules';
-import type { ConversionBatchResult } from '../../src/shared/batch-state';
+import type { ConversionBatchResult } from '../../src/batch/model/state';
 import { quickPolicies, rigOfEachTest } from './conversion-worker';
 import { until } from './until';
 

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import path from 'node:path';
 import { ConversionFailedError } from '../../src/client/conversion-handle';
-import type { ConversionPolicies } from '../../src/shared/job';
+import type { ConversionPolicies } from '../../src/job/types';
 import { rigOfEachTest } from '../support/conversion-worker';
 import { retryJob } from '../support/retry';
 import { answerError, answerOutput } from '../support/stub-service';

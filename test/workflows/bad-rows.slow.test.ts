@@ -2,7 +2,7 @@ import { readFile, rm, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { BatchReport } from '../../src/batch/report/report';
-import type { BatchItemResult, ConversionBatchResult } from '../../src/shared/batch-state';
+import type { BatchItemResult, ConversionBatchResult } from '../../src/batch/model/state';
 import { readJsonl } from '../batch/folder';
 import { BatchDesk } from '../support/batch-desk';
 import { rigOfEachTest } from '../support/conversion-worker';

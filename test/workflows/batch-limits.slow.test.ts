@@ -4,7 +4,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isBatchRunning } from '../../src/client/batch-handle';
 import { readListing } from '../../src/client/operations/list-jobs';
-import { maxWindow } from '../../src/shared/batch';
+import { maxWindow } from '../../src/batch/model/types';
 import { endBatch, planRun, runBatch, type Run, startRun } from '../support/batches';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerError, answerOutput } from '../support/stub-service';

@@ -12,7 +12,7 @@ import { until } from '../support/until';
 import type { BatchReport } from '../../src/batch/report/report';
 import type { FileStore } from '../../src/storage/file-store';
 import { createLocalFiles } from '../../src/storage/local-files';
-import type { ConversionBatchResult } from '../../src/shared/batch-state';
+import type { ConversionBatchResult } from '../../src/batch/model/state';
 
 /** The report that a batch writes itself: whoever has started it may have gone. */
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { errorCodes, type KnownErrorCode } from '../../src/contract/error-codes';
-import type { BatchItemResult } from '../../src/shared/batch-state';
+import type { BatchItemResult } from '../../src/batch/model/state';
 import type { BatchHandle, InlineItem } from '../../src/client/index';
 import { InvalidRequestError } from '../../src/client/index';
 import { collect } from '../batch/folder';

@@ -1,4 +1,4 @@
-import { noTotals } from '../../src/shared/batch-state';
+import { noTotals } from '../../src/batch/model/state';
 import { BatchAttention, BatchTally } from '../../src/workflows/batch/batch-tally';
 
 /** When a batch has failed too often to start more jobs. */

@@ -7,7 +7,7 @@ import type { BatchHandle } from '../../src/client/batch-handle';
 import { readBatchWaiting } from '../../src/client/operations/inspect-job';
 import { SweepSchedules } from '../../src/client/sweep-schedules';
 import { StorageError } from '../../src/index';
-import type { ConversionBatchResult } from '../../src/shared/batch-state';
+import type { ConversionBatchResult } from '../../src/batch/model/state';
 import { quickPolicies, rigOfAllTests } from '../support/conversion-worker';
 import { MemoryFiles } from '../support/memory-files';
 import { until } from '../support/until';

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { BatchFailedError, BatchRunningError } from '../../src/client/batch-handle';
 import { InvalidRequestError } from '../../src/client/job-request';
 import { type BatchRequest, FileConversionClient, type BatchHandle, type InlineItem } from '../../src/client/index';
-import type { UploadFileInput } from '../../src/shared/activities';
+import type { UploadFileInput } from '../../src/job/activities';
 import { collect } from '../batch/folder';
 import { jobIdOfRow } from '../support/batches';
 import { quickPolicies, rigOfAllTests } from '../support/conversion-worker';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
-import type { ConversionPolicies } from '../../src/shared/job';
-import { conversionCallbackSignal } from '../../src/shared/names';
+import type { ConversionPolicies } from '../../src/job/types';
+import { conversionCallbackSignal } from '../../src/job/names';
 import type { CallingBackRig, StubTask } from '../support/calling-back';
 import { callbackKeyText, keepTasks, startCallingBackRig } from '../support/calling-back';
 import { answerCompleted, answerError, answerJson, answerRunning } from '../support/stub-service';

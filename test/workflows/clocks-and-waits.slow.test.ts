@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import path from 'node:path';
 import { ConversionFailedError, type ConversionHandle } from '../../src/client/conversion-handle';
-import type { ConversionPolicies } from '../../src/shared/job';
+import type { ConversionPolicies } from '../../src/job/types';
 import { rigOfEachTest } from '../support/conversion-worker';
 import { answerCompleted, answerError, answerRunning, cut } from '../support/stub-service';
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { ConversionFailedError } from '../../src/client/conversion-handle';
-import type { ConversionPolicies } from '../../src/shared/job';
+import type { ConversionPolicies } from '../../src/job/types';
 import { rigOfEachTest } from '../support/conversion-worker';
 import { answerCompleted, answerError, answerJson, answerOutput, answerRunning } from '../support/stub-service';
 

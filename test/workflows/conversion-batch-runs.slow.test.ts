@@ -1,4 +1,4 @@
-import { batchWindowSignal } from '../../src/shared/names';
+import { batchWindowSignal } from '../../src/job/names';
 import { endBatch, partsOf, planRun, runBatch, runsOf, startRun } from '../support/batches';
 import { rigOfEachTest } from '../support/conversion-worker';
 import { answerCompleted } from '../support/stub-service';

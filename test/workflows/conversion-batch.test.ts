@@ -3,7 +3,7 @@ import { appendFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { BatchFailedError } from '../../src/client/batch-handle';
 import { InvalidRequestError } from '../../src/client/job-request';
-import { batchStateQuery, conversionBatchType, conversionItemWaitsSignal } from '../../src/shared/names';
+import { batchStateQuery, conversionBatchType, conversionItemWaitsSignal } from '../../src/job/names';
 import { BatchTally } from '../../src/workflows/batch/batch-tally';
 import { endBatch, planRun, runBatch, sumOf, startRun } from '../support/batches';
 import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';

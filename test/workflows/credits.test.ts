@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import path from 'node:path';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
 import { tellReady } from '../../src/client/operations/tell-app';
-import { activityNames } from '../../src/shared/names';
+import { activityNames } from '../../src/job/names';
 import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { answerError, answerOutput, answerRunning } from '../support/stub-service';
 import { until } from '../support/until';

@@ -7,7 +7,7 @@ import { parseCallbackKeys } from '../../src/callbacks/callback-url';
 import { createSignalJob, startCallbackReceiver, type CallbackReceiver } from '../../src/callbacks/receiver';
 import { ConversionFailedError, type ConversionHandle } from '../../src/client/conversion-handle';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
-import type { ConversionJobResult, OnUnknownOutcome } from '../../src/shared/job';
+import type { ConversionJobResult, OnUnknownOutcome } from '../../src/job/types';
 import { callbackKeyText, keepTasks, type StubTask } from '../support/calling-back';
 import { quickPolicies } from '../support/conversion-worker';
 import { answerJson, answerRunning, cut, startStubService, type StubService } from '../support/stub-service';

@@ -2,7 +2,7 @@ import { mkdir, readFile, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ConversionFailedError } from '../../src/client/conversion-handle';
-import type { ItemWaits } from '../../src/shared/batch';
+import type { ItemWaits } from '../../src/batch/model/types';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { cleanUp, enlarge, mountMemory } from '../storage/folder';
 import { begunDownloads } from '../support/begun-downloads';

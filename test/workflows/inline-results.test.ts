@@ -1,4 +1,4 @@
-import type { BatchItemResult } from '../../src/shared/batch-state';
+import type { BatchItemResult } from '../../src/batch/model/state';
 import { InlineResults } from '../../src/workflows/batch/inline-items';
 
 it('keeps so little of 500 results that a run can hand them to the next, and says what it left out', () => {

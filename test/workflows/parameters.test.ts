@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { DefaultLogger } from '@temporalio/worker';
 import { lookAtJob } from '../../src/activities/look-at-job';
-import { defined } from '../../src/shared/defined';
-import type { ConversionJobInput } from '../../src/shared/job';
+import { defined } from '../../src/job/defined';
+import type { ConversionJobInput } from '../../src/job/types';
 import { installQuietRuntime, startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerError } from '../support/stub-service';
 import { until } from '../support/until';

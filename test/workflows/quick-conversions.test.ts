@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConversionFailedError } from '../../src/client/conversion-handle';
-import type { ConversionJobResult, ConversionPolicies } from '../../src/shared/job';
+import type { ConversionJobResult, ConversionPolicies } from '../../src/job/types';
 import { keepTasks, startCallingBackRig, type CallingBackRig, type StubTask } from '../support/calling-back';
 import { quickPolicies, rigOfAllTests, type ConversionRig } from '../support/conversion-worker';
 import { answerCompleted, answerError, answerJson, answerNotYet, cut } from '../support/stub-service';

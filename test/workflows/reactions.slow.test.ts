@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { errorCodes, type KnownErrorCode } from '../../src/contract/error-codes';
 import { ConversionFailedError, type ConversionHandle } from '../../src/client/conversion-handle';
-import type { ConversionJobResult, ConversionPolicies } from '../../src/shared/job';
+import type { ConversionJobResult, ConversionPolicies } from '../../src/job/types';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { RefusingService, type Place, type Refusal } from '../support/refusing-service';
 import { until } from '../support/until';

@@ -3,7 +3,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { inspectJob } from '../../src/client/operations/inspect-job';
 import type { RetryOptions } from '../../src/client/operations/retry-job';
-import type { OnUnknownOutcome } from '../../src/shared/job';
+import type { OnUnknownOutcome } from '../../src/job/types';
 import { BatchDesk } from '../support/batch-desk';
 import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { decisionAbout, retryJob } from '../support/retry';

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { NativeConnection } from '@temporalio/worker';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { FileConversionPlugin } from '../../src/plugin';
-import type { ConversionPolicies } from '../../src/shared/job';
+import type { ConversionPolicies } from '../../src/job/types';
 import { createConversionWorker } from '../../src/worker';
 import { type ConversionRig, inThisThread, quickPolicies, rigOfEachTest, startRig } from '../support/conversion-worker';
 import { startStubService, stubAppId, stubToken, type StubService } from '../support/stub-service';

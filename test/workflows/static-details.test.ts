@@ -1,5 +1,5 @@
-import { jobDetails } from '../../src/shared/temporal-ui';
-import { batchDetails } from '../../src/shared/batch-details';
+import { jobDetails } from '../../src/job/temporal-ui';
+import { batchDetails } from '../../src/batch/model/details';
 
 /** What the Temporal UI shows of a job or batch that never changes. */
 

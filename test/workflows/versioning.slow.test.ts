@@ -8,7 +8,7 @@ import type { BatchHandle } from '../../src/client/batch-handle';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { FileConversionPlugin } from '../../src/plugin';
-import type { ConversionPolicies } from '../../src/shared/job';
+import type { ConversionPolicies } from '../../src/job/types';
 import { createConversionWorker } from '../../src/worker';
 import { endBatch, planRun, runsOf, type Run, startRun } from '../support/batches';
 import { inThisThread, installQuietRuntime, quickPolicies } from '../support/conversion-worker';

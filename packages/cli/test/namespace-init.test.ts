@@ -4,7 +4,7 @@ import { testClient, testTemporalAddress } from '../../../test/support/temporal'
 import { startTemporalProxy } from '../../../test/support/temporal-proxy';
 import { registrationCommands } from '../src/commands/namespace-init';
 import { fileconv, linesOf, newFolder, parseJson, removeFolders } from './fileconv';
-import { searchAttributeTypes } from '../../../src/shared/search-attributes';
+import { searchAttributeTypes } from '../../../src/job/search-attributes';
 
 /** By number in Temporal's API. */
 const typeNames = ['', 'Text', 'Keyword', 'Int', 'Double', 'Bool', 'Datetime', 'KeywordList'];

@@ -14,7 +14,7 @@ import {
   PutObjectCommand,
 } from '@aws-sdk/client-s3';
 import { z } from 'zod';
-import { formatCount } from '../../../src/shared/wording';
+import { formatCount } from '../../../src/messages/wording';
 import { s3Secret, startS3Server, type S3Server } from '../../../test/support/s3-server';
 import { countConvertRequests } from './batch-pictures';
 import { fileconvProcess as fileconv, filesBelow, linesOf, newFolder, parseJson, removeFolders } from './fileconv';

@@ -1,5 +1,5 @@
 import { columnsOf, fit, fitMiddle } from '../src/output/text';
-import { printable } from '../../../src/shared/wording';
+import { printable } from '../../../src/messages/wording';
 
 describe('printable', () => {
   it('spells out what a terminal would act on', () => {

@@ -1,6 +1,6 @@
 import path from 'node:path';
-import { credentialsProblem, decoded, holdsCredentials } from '../../shared/job';
-import { closestName } from '../../shared/wording';
+import { credentialsProblem, decoded, holdsCredentials } from '../../job/types';
+import { closestName } from '../../messages/wording';
 import { cutToBytes, maxNameBytes, maxPathBytes, makeSafeName } from '../../storage/file-name';
 import { shownPath } from '../../storage/file-uri';
 import {

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { parse, type CsvError, type Info } from 'csv-parse';
-import { peek } from '../../shared/peek';
+import { peek } from '../../storage/peek';
 import { decodeText, decodeWindows1252 } from '../lines';
 import {
   manifestColumns,

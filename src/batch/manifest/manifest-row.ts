@@ -1,7 +1,7 @@
-import type { BatchItem } from '../../shared/batch';
-import { defined } from '../../shared/defined';
-import { formatNameOf, mergeParameters, problemOfParameters, readParameters } from '../../shared/parameters';
-import { closestName } from '../../shared/wording';
+import type { BatchItem } from '../model/types';
+import { defined } from '../../job/defined';
+import { formatNameOf, mergeParameters, problemOfParameters, readParameters } from '../../job/parameters';
+import { closestName } from '../../messages/wording';
 import type { Findings } from '../plan/findings';
 
 /** One row of a user's manifest, with all values as written. */

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { peek } from '../../shared/peek';
+import { peek } from '../../storage/peek';
 import { decodeText, readLines, withoutMark } from '../lines';
 import { readCsvManifest } from './csv-manifest';
 import {

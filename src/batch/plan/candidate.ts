@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { z } from 'zod';
-import type { BatchManifest, BatchSources, Refusal } from '../../shared/batch';
-import { mergeParameters, type ConversionParameters } from '../../shared/parameters';
-import { defined } from '../../shared/defined';
+import type { BatchManifest, BatchSources, Refusal } from '../model/types';
+import { mergeParameters, type ConversionParameters } from '../../job/parameters';
+import { defined } from '../../job/defined';
 import { StorageError } from '../../storage/errors';
 import type { FileSnapshot, FileStore, FoundFile } from '../../storage/file-store';
 import { shownPath, toPath } from '../../storage/file-uri';

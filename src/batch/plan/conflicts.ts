@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { parametersKey } from '../../shared/parameters';
+import { parametersKey } from '../../job/parameters';
 import { shownPath } from '../../storage/file-uri';
-import { decoded } from '../../shared/job';
+import { decoded } from '../../job/types';
 import { folderOf, isLocal, nameOf } from '../uris';
 import { type DraftRow, whereIs } from './candidate';
 import type { Finding } from './findings';

@@ -1,9 +1,9 @@
 import { type FileHandle, writeFile } from 'node:fs/promises';
-import type { BatchItem, BatchPlan, BatchSources, Refusal, SourceMoves } from '../../shared/batch';
-import { defined } from '../../shared/defined';
-import { lastSegment, type OnUnknownOutcome } from '../../shared/job';
-import { extensionFromName } from '../../shared/parameters';
-import { defaultPolicies } from '../../shared/policies';
+import type { BatchItem, BatchPlan, BatchSources, Refusal, SourceMoves } from '../model/types';
+import { defined } from '../../job/defined';
+import { lastSegment, type OnUnknownOutcome } from '../../job/types';
+import { extensionFromName } from '../../job/parameters';
+import { defaultPolicies } from '../../job/policies';
 import { leadsInto } from '../../storage/confine';
 import type { FileStore } from '../../storage/file-store';
 import { shownPath, toPath } from '../../storage/file-uri';

@@ -1,7 +1,7 @@
-import type { Refusal, BatchItem } from '../../shared/batch';
-import { type PlannedRows, countCode, noTotals, type BatchTotals } from '../../shared/batch-state';
-import { counted } from '../../shared/wording';
-import { lastSegment } from '../../shared/job';
+import type { Refusal, BatchItem } from '../model/types';
+import { type PlannedRows, countCode, noTotals, type BatchTotals } from '../model/state';
+import { counted } from '../../messages/wording';
+import { lastSegment } from '../../job/types';
 import type { FileStore } from '../../storage/file-store';
 import { shownPath } from '../../storage/file-uri';
 import { inChunks, writeFile, type Writing } from '../contents';

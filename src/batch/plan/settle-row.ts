@@ -1,9 +1,9 @@
-import type { BatchItem, ConversionOptions, Delivered, DoneBefore, Refusal, Fingerprint } from '../../shared/batch';
-import type { RepetitionRules } from '../../shared/charge';
-import { defined } from '../../shared/defined';
-import { lastSegment, type SourceContent } from '../../shared/job';
-import type { OnExisting, Unconvertible } from '../../shared/policies';
-import { capitalised, closestName, noConverter } from '../../shared/wording';
+import type { BatchItem, ConversionOptions, Delivered, DoneBefore, Refusal, Fingerprint } from '../model/types';
+import type { RepetitionRules } from '../../job/charge';
+import { defined } from '../../job/defined';
+import { lastSegment, type SourceContent } from '../../job/types';
+import type { OnExisting, Unconvertible } from '../../job/policies';
+import { capitalised, closestName, noConverter } from '../../messages/wording';
 import type { FileStore } from '../../storage/file-store';
 import { hashFile, hashSource, lookAtSource, sameContent } from '../contents';
 import { refusalsBelieved, type LedgerRow } from '../ledger';

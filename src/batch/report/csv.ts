@@ -1,9 +1,9 @@
 import { stringify } from 'csv-stringify/sync';
-import type { DoneBefore } from '../../shared/batch';
-import { defined } from '../../shared/defined';
-import type { Receipt } from '../../shared/spending';
-import { workflowLink, type TemporalUi } from '../../shared/temporal-ui';
-import { printable } from '../../shared/wording';
+import type { DoneBefore } from '../model/types';
+import { defined } from '../../job/defined';
+import type { Receipt } from '../model/spending';
+import { workflowLink, type TemporalUi } from '../../job/temporal-ui';
+import { printable } from '../../messages/wording';
 import { shownPath } from '../../storage/file-uri';
 import type { RunRow } from './report';
 

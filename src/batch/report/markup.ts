@@ -1,4 +1,4 @@
-import { printable } from '../../shared/wording';
+import { printable } from '../../messages/wording';
 
 const entities: Readonly<Record<string, string>> = {
   '&': '&amp;',

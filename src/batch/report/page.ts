@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { capitalised, fileSize, counted, formatCount, formatDuration, shellWord } from '../../shared/wording';
+import { capitalised, fileSize, counted, formatCount, formatDuration, shellWord } from '../../messages/wording';
 import { followSeconds, following } from './following';
 import { html, Markup } from './markup';
 import { causes, formats, pace, states } from './pictures';

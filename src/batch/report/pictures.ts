@@ -1,4 +1,4 @@
-import { counted, formatCount, formatDuration } from '../../shared/wording';
+import { counted, formatCount, formatDuration } from '../../messages/wording';
 import type { Markup } from './markup';
 import { html } from './markup';
 import type { BatchReport } from './report';

@@ -1,18 +1,12 @@
-import type { BatchItem } from '../../shared/batch';
-import {
-  type BatchCounts,
-  type BatchItemResult,
-  type BatchState,
-  type BatchStatus,
-  countCode,
-} from '../../shared/batch-state';
-import { endOfItem } from '../../shared/job';
-import type { RunningBatch } from '../../shared/batch-activities';
-import { defined } from '../../shared/defined';
-import { leftMs } from '../../shared/progress';
-import { Spending, type Receipt } from '../../shared/spending';
-import { jobsLink, workflowLink, type TemporalUi } from '../../shared/temporal-ui';
-import { hasAny } from '../../shared/warnings';
+import type { BatchItem } from '../model/types';
+import { type BatchCounts, type BatchItemResult, type BatchState, type BatchStatus, countCode } from '../model/state';
+import { endOfItem } from '../../job/types';
+import type { RunningBatch } from '../model/activities';
+import { defined } from '../../job/defined';
+import { leftMs } from '../model/progress';
+import { Spending, type Receipt } from '../model/spending';
+import { jobsLink, workflowLink, type TemporalUi } from '../../job/temporal-ui';
+import { hasAny } from '../../job/warnings';
 import { shownPath } from '../../storage/file-uri';
 import { extensionOf } from '../uris';
 import { adviceOn } from './advice';

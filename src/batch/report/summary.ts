@@ -1,5 +1,5 @@
-import { endedOf } from '../../shared/progress';
-import { counted, formatCount, formatDuration, shellWord } from '../../shared/wording';
+import { endedOf } from '../model/progress';
+import { counted, formatCount, formatDuration, shellWord } from '../../messages/wording';
 import type { BatchReport } from './report';
 
 const maxCodes = 5;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { ConversionBatchResult } from '../../shared/batch-state';
-import type { RunningBatch } from '../../shared/batch-activities';
-import { type TemporalUi, isWebAddress } from '../../shared/temporal-ui';
+import type { ConversionBatchResult } from '../model/state';
+import type { RunningBatch } from '../model/activities';
+import { type TemporalUi, isWebAddress } from '../../job/temporal-ui';
 import type { FileStore } from '../../storage/file-store';
 import { shownPath } from '../../storage/file-uri';
 import { isPassedOver, withoutJob } from '../batch-steps';

@@ -1,14 +1,14 @@
 import path from 'node:path';
 import picomatch from 'picomatch';
-import type { BatchSources } from '../../shared/batch';
-import { lastSegment } from '../../shared/job';
-import { printable } from '../../shared/wording';
+import type { BatchSources } from '../model/types';
+import { lastSegment } from '../../job/types';
+import { printable } from '../../messages/wording';
 import { StorageError } from '../../storage/errors';
 import { suspectSuffix } from '../../storage/file-name';
 import type { FileStore, FoundFile } from '../../storage/file-store';
 import { lookAtSource, openInput } from '../contents';
 import { notAName } from '../destinations/resolve';
-import { peek } from '../../shared/peek';
+import { peek } from '../../storage/peek';
 import { decodeText, readLines } from '../lines';
 import type { Finding, FindingCode, Findings } from '../plan/findings';
 import { runFiles } from '../run-files';

@@ -1,20 +1,20 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { readStartInput } from '../../history/find-workflow';
 import { outcomeOf } from '../../recall/recall-job';
-import type { BatchState } from '../../shared/batch-state';
-import type { Charge } from '../../shared/charge';
-import { defined } from '../../shared/defined';
+import type { BatchState } from '../../batch/model/state';
+import type { Charge } from '../../job/charge';
+import { defined } from '../../job/defined';
 import {
   jobSummary,
   type ConversionJobInput,
   type ConversionJobState,
   type JobPhase,
   type OutputFile,
-} from '../../shared/job';
-import { batchStateQuery, conversionJobType, conversionStateQuery } from '../../shared/names';
-import { searchAttributes } from '../../shared/search-attributes';
-import { jobsOfBatch } from '../../shared/temporal-ui';
-import { shellWord } from '../../shared/wording';
+} from '../../job/types';
+import { batchStateQuery, conversionJobType, conversionStateQuery } from '../../job/names';
+import { searchAttributes } from '../../job/search-attributes';
+import { jobsOfBatch } from '../../job/temporal-ui';
+import { shellWord } from '../../messages/wording';
 import {
   readFailingTask,
   readPendingStep,

@@ -1,11 +1,11 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { lookUpErrorCode } from '../../contract/error-codes';
-import { failureCodes } from '../../shared/activities';
-import type { BatchActivities } from '../../shared/batch-activities';
-import { defined } from '../../shared/defined';
-import type { JobPhase } from '../../shared/job';
-import { activityNames } from '../../shared/names';
-import { shellWord } from '../../shared/wording';
+import { failureCodes } from '../../job/activities';
+import type { BatchActivities } from '../../batch/model/activities';
+import { defined } from '../../job/defined';
+import type { JobPhase } from '../../job/types';
+import { activityNames } from '../../job/names';
+import { shellWord } from '../../messages/wording';
 import { toMilliseconds } from '../grpc';
 
 /** Why a job or a batch makes no progress. The values are part of `--json` and never change. */

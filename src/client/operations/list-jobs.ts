@@ -1,9 +1,9 @@
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { findWorkflow } from '../../history/find-workflow';
-import { defined } from '../../shared/defined';
-import { conversionJobType } from '../../shared/names';
-import { possiblyChargedTwiceCode, searchAttributes, type ListedStatus } from '../../shared/search-attributes';
-import { jobsOfBatch } from '../../shared/temporal-ui';
+import { defined } from '../../job/defined';
+import { conversionJobType } from '../../job/names';
+import { possiblyChargedTwiceCode, searchAttributes, type ListedStatus } from '../../job/search-attributes';
+import { jobsOfBatch } from '../../job/temporal-ui';
 import { readPendingStep } from './job-waiting';
 import { hasSearchAttributes } from './search-attributes';
 

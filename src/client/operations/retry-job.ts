@@ -1,8 +1,8 @@
 import type { Client } from '@temporalio/client';
 import { recallJob } from '../../recall/recall-job';
-import type { RecallJobResult } from '../../shared/activities';
-import { defined } from '../../shared/defined';
-import type { ConversionJobInput, Recall } from '../../shared/job';
+import type { RecallJobResult } from '../../job/activities';
+import { defined } from '../../job/defined';
+import type { ConversionJobInput, Recall } from '../../job/types';
 import type { FileStore } from '../../storage/file-store';
 import type { JobInspection } from './inspect-job';
 

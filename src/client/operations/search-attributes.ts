@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { searchAttributeNames, searchAttributeTypes } from '../../shared/search-attributes';
+import { searchAttributeNames, searchAttributeTypes } from '../../job/search-attributes';
 import { hasStatus, operatorOf, refusalOf } from '../grpc';
 
 export interface RegisteredSearchAttributes {

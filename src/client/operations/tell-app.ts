@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
-import type { AppReady } from '../../shared/job';
-import { appReadySignal, conversionJobType } from '../../shared/names';
-import { searchAttributes, type ListedStatus } from '../../shared/search-attributes';
+import type { AppReady } from '../../job/types';
+import { appReadySignal, conversionJobType } from '../../job/names';
+import { searchAttributes, type ListedStatus } from '../../job/search-attributes';
 import { quoted } from './list-jobs';
 import { hasSearchAttributes } from './search-attributes';
 

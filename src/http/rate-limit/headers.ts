@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { parseRetryAfter } from '../../contract/retry-after';
-import { defined } from '../../shared/defined';
+import { defined } from '../../job/defined';
 
 /** What a response says about the rate limit (section "Limits"). Invalid values are absent. */
 export interface RateHeaders {

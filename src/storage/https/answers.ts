@@ -1,5 +1,5 @@
-import { credentialsProblem, withoutSecrets } from '../../shared/job';
-import { systemErrorCode } from '../../shared/system-error';
+import { credentialsProblem, withoutSecrets } from '../../job/types';
+import { systemErrorCode } from '../../messages/system-error';
 import { StorageError, cannotRead, type StorageErrorCode } from '../errors';
 
 /** @throws StorageError for a URL that is not read, whatever its host. */

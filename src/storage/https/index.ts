@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { createPublicAgent, PrivateAddressError, type Resolve } from '../../network/public-agent';
-import { lastSegment, withoutSecrets } from '../../shared/job';
+import { lastSegment, withoutSecrets } from '../../job/types';
 import { isEmpty, notLookedAt, StorageError } from '../errors';
 import { makeSafeName } from '../file-name';
 import type { FileStore, SourceFile } from '../file-store';

@@ -1,5 +1,5 @@
 import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
-import type { BatchActivities } from '../../shared/batch-activities';
+import type { BatchActivities } from '../../batch/model/activities';
 
 const common = {
   heartbeatTimeout: '10 seconds',

@@ -1,6 +1,6 @@
 import { ApplicationFailure, defineQuery, defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
-import { isWindow, maxWindow, type BatchCancel, type ItemUploaded, type ItemWaits } from '../../shared/batch';
-import type { BatchState } from '../../shared/batch-state';
+import { isWindow, maxWindow, type BatchCancel, type ItemUploaded, type ItemWaits } from '../../batch/model/types';
+import type { BatchState } from '../../batch/model/state';
 import {
   batchCancelSignal,
   batchPauseSignal,
@@ -10,7 +10,7 @@ import {
   conversionItemUploadedSignal,
   conversionItemWaitsSignal,
   updateRefused,
-} from '../../shared/names';
+} from '../../job/names';
 
 /** What others may ask of a batch and tell it. Anyone who may signal the workflow can send any payload. */
 export interface ControlledBatch {

@@ -1,6 +1,6 @@
-import type { BatchState, ConversionBatchResult } from '../../shared/batch-state';
-import { batchJobsPath } from '../../shared/temporal-ui';
-import { shellWord, shownTime, tellUnmoved } from '../../shared/wording';
+import type { BatchState, ConversionBatchResult } from '../../batch/model/state';
+import { batchJobsPath } from '../../job/temporal-ui';
+import { shellWord, shownTime, tellUnmoved } from '../../messages/wording';
 
 /** The batch itself, and its report, have more. */
 const warningsTold = 10;

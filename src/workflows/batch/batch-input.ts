@@ -1,9 +1,15 @@
 import { ApplicationFailure } from '@temporalio/workflow';
-import { failureCodes } from '../../shared/activities';
-import { isWindow, maxWindow, type BatchPlan, type ConversionBatchInput, type InlineItem } from '../../shared/batch';
-import { problemOfInline } from '../../shared/inline-items';
-import { defined } from '../../shared/defined';
-import { isNoticeUrl, noticeUrlProblem } from '../../shared/notices';
+import { failureCodes } from '../../job/activities';
+import {
+  isWindow,
+  maxWindow,
+  type BatchPlan,
+  type ConversionBatchInput,
+  type InlineItem,
+} from '../../batch/model/types';
+import { problemOfInline } from '../../batch/model/inline-items';
+import { defined } from '../../job/defined';
+import { isNoticeUrl, noticeUrlProblem } from '../../batch/model/notices';
 import { resolvePolicies } from '../job/policies';
 
 /**

@@ -1,8 +1,8 @@
 import { ApplicationFailure, CancellationScope, workflowInfo } from '@temporalio/workflow';
-import type { ActivityFailureDetails } from '../../shared/activities';
-import type { ConversionBatchInput } from '../../shared/batch';
-import type { BatchState, ConversionBatchResult, NeedsAttention } from '../../shared/batch-state';
-import { countsOf, endOfBatch, type NoticeData, type NoticeWishes } from '../../shared/notices';
+import type { ActivityFailureDetails } from '../../job/activities';
+import type { ConversionBatchInput } from '../../batch/model/types';
+import type { BatchState, ConversionBatchResult, NeedsAttention } from '../../batch/model/state';
+import { countsOf, endOfBatch, type NoticeData, type NoticeWishes } from '../../batch/model/notices';
 import { isWanted, startNotice } from '../notice/start-notice';
 
 /** A schedule that fails does so again and again: its word is repeated no sooner. */

@@ -1,5 +1,5 @@
-import type { BatchItem } from '../../shared/batch';
-import type { ManifestPosition, PlacedItem } from '../../shared/batch-activities';
+import type { BatchItem } from '../../batch/model/types';
+import type { ManifestPosition, PlacedItem } from '../../batch/model/activities';
 import { fileSteps } from './batch-activities';
 
 const itemsAtATime = 200;

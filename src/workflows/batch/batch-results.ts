@@ -1,4 +1,4 @@
-import type { BatchItemResult } from '../../shared/batch-state';
+import type { BatchItemResult } from '../../batch/model/state';
 import { fileSteps } from './batch-activities';
 
 const resultsAPart = 200;

@@ -1,15 +1,15 @@
-import type { ConversionBatchInput } from '../../shared/batch';
+import type { ConversionBatchInput } from '../../batch/model/types';
 import {
   countCode,
   noTotals,
   type NeedsAttention,
   type BatchItemResult,
   type BatchTotals,
-} from '../../shared/batch-state';
-import { endOfItem, type JobOutcome } from '../../shared/job';
-import type { EarlierRuns } from '../../shared/charge';
-import { endedOf } from '../../shared/progress';
-import { Spending, type CarriedSpending } from '../../shared/spending';
+} from '../../batch/model/state';
+import { endOfItem, type JobOutcome } from '../../job/types';
+import type { EarlierRuns } from '../../job/charge';
+import { endedOf } from '../../batch/model/progress';
+import { Spending, type CarriedSpending } from '../../batch/model/spending';
 
 /** Below this number a percentage means nothing: the first item alone gives 0 or 100 percent. */
 const fewestForPercent = 20;

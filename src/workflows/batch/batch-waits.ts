@@ -1,5 +1,5 @@
 import { CancellationScope, isCancellation } from '@temporalio/workflow';
-import type { AwaitedJob, SeenJob } from '../../shared/batch-activities';
+import type { AwaitedJob, SeenJob } from '../../batch/model/activities';
 import { waitSteps } from './batch-activities';
 
 /** Bounded, because each request carries a whole job input. */

@@ -8,18 +8,18 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import { defaultWindow, type ConversionBatchInput, type ItemUploaded, type ItemWaits } from '../../shared/batch';
+import { defaultWindow, type ConversionBatchInput, type ItemUploaded, type ItemWaits } from '../../batch/model/types';
 import type {
   BatchItemResult,
   BatchState,
   BatchStatus,
   ConversionBatchResult,
   ListedBatchStatus,
-} from '../../shared/batch-state';
-import type { ManifestPosition, NamesTold } from '../../shared/batch-activities';
-import type { EarlierRuns } from '../../shared/charge';
-import { defined } from '../../shared/defined';
-import { isListed, searchAttributes } from '../../shared/search-attributes';
+} from '../../batch/model/state';
+import type { ManifestPosition, NamesTold } from '../../batch/model/activities';
+import type { EarlierRuns } from '../../job/charge';
+import { defined } from '../../job/defined';
+import { isListed, searchAttributes } from '../../job/search-attributes';
 import { wasReset } from '../job/job-progress';
 import { fileSteps } from './batch-activities';
 import { describeBatch, type EndTold } from './batch-details';

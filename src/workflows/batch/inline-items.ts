@@ -1,8 +1,8 @@
-import type { BatchItem, InlineItem } from '../../shared/batch';
-import type { BatchItemResult } from '../../shared/batch-state';
-import type { ManifestPosition, PlacedItem } from '../../shared/batch-activities';
-import { cutText } from '../../shared/job-outcome';
-import { boundWarnings, utf8Bytes } from '../../shared/warnings';
+import type { BatchItem, InlineItem } from '../../batch/model/types';
+import type { BatchItemResult } from '../../batch/model/state';
+import type { ManifestPosition, PlacedItem } from '../../batch/model/activities';
+import { cutText } from '../../job/job-outcome';
+import { boundWarnings, utf8Bytes } from '../../job/warnings';
 
 /** Items that came with the batch's input; `byte` is the index of an item. Does what `BatchReader` does for a manifest. */
 export class InlineItems {

@@ -1,6 +1,6 @@
-import type { BatchItem } from '../../shared/batch';
-import type { BatchItemResult } from '../../shared/batch-state';
-import type { EarlierRuns } from '../../shared/charge';
+import type { BatchItem } from '../../batch/model/types';
+import type { BatchItemResult } from '../../batch/model/state';
+import type { EarlierRuns } from '../../job/charge';
 
 /** An item that has been started and has not ended. */
 export interface ItemInProgress extends CarriedItem {

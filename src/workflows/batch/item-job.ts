@@ -1,12 +1,12 @@
 import { ActivityFailure, workflowInfo } from '@temporalio/workflow';
-import { failureCodes } from '../../shared/activities';
-import type { BatchItem, ConversionBatchInput } from '../../shared/batch';
-import type { EarlierRuns } from '../../shared/charge';
-import { defined } from '../../shared/defined';
-import { type ConversionJobInput, type JobOutcome, lastSegment, type SharedUpload } from '../../shared/job';
-import { shellWord } from '../../shared/wording';
-import { outcomeOfFailure } from '../../shared/job-outcome';
-import { defaultPolicies, type OnUnknownOutcome } from '../../shared/policies';
+import { failureCodes } from '../../job/activities';
+import type { BatchItem, ConversionBatchInput } from '../../batch/model/types';
+import type { EarlierRuns } from '../../job/charge';
+import { defined } from '../../job/defined';
+import { type ConversionJobInput, type JobOutcome, lastSegment, type SharedUpload } from '../../job/types';
+import { shellWord } from '../../messages/wording';
+import { outcomeOfFailure } from '../../job/job-outcome';
+import { defaultPolicies, type OnUnknownOutcome } from '../../job/policies';
 import { wasReset } from '../job/job-progress';
 
 /** The job of an item. */

@@ -8,15 +8,15 @@ import {
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { BatchItem, ConversionBatchInput } from '../../shared/batch';
-import type { PlacedItem, SeenJob } from '../../shared/batch-activities';
-import { defined } from '../../shared/defined';
-import { type ConversionJobInput, type JobOutcome, jobSummary, type SharedUpload } from '../../shared/job';
-import { jobIdOf, numberedDestination } from '../../shared/job-id';
-import { outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../../shared/job-outcome';
-import { conversionJobType, inBatchMemo } from '../../shared/names';
-import { isListed, searchAttributes, startingAttributes, storable } from '../../shared/search-attributes';
-import { jobDetails } from '../../shared/temporal-ui';
+import type { BatchItem, ConversionBatchInput } from '../../batch/model/types';
+import type { PlacedItem, SeenJob } from '../../batch/model/activities';
+import { defined } from '../../job/defined';
+import { type ConversionJobInput, type JobOutcome, jobSummary, type SharedUpload } from '../../job/types';
+import { jobIdOf, numberedDestination } from '../../job/job-id';
+import { outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../../job/job-outcome';
+import { conversionJobType, inBatchMemo } from '../../job/names';
+import { isListed, searchAttributes, startingAttributes, storable } from '../../job/search-attributes';
+import { jobDetails } from '../../job/temporal-ui';
 import type { conversionJob } from '../job/conversion-job';
 import { BatchWaits } from './batch-waits';
 import {

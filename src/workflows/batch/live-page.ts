@@ -1,7 +1,7 @@
 import { CancellationScope, condition, log, sleep } from '@temporalio/workflow';
-import type { BatchState } from '../../shared/batch-state';
-import type { RunningBatch } from '../../shared/batch-activities';
-import { endedOf, leftMs } from '../../shared/progress';
+import type { BatchState } from '../../batch/model/state';
+import type { RunningBatch } from '../../batch/model/activities';
+import { endedOf, leftMs } from '../../batch/model/progress';
 import { pageSteps } from './batch-activities';
 import { reportInput, unwrap, type ReportPlace } from './run-end';
 

@@ -1,10 +1,10 @@
 import { defineQuery, isCancellation, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
-import { defaultWindow, type BatchPlan, type ConversionBatchInput } from '../../shared/batch';
-import { noTotals, type BatchState, type ConversionBatchResult } from '../../shared/batch-state';
-import type { PlanBatchResult } from '../../shared/batch-activities';
-import { defined } from '../../shared/defined';
-import { batchStateQuery } from '../../shared/names';
-import { searchAttributes } from '../../shared/search-attributes';
+import { defaultWindow, type BatchPlan, type ConversionBatchInput } from '../../batch/model/types';
+import { noTotals, type BatchState, type ConversionBatchResult } from '../../batch/model/state';
+import type { PlanBatchResult } from '../../batch/model/activities';
+import { defined } from '../../job/defined';
+import { batchStateQuery } from '../../job/names';
+import { searchAttributes } from '../../job/search-attributes';
 import { planSteps } from './batch-activities';
 import { BatchNotices, wishesOf } from './batch-notices';
 import { ruleOf, wantsAgain } from './item-job';

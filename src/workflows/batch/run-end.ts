@@ -1,9 +1,9 @@
 import { ActivityFailure, ApplicationFailure, workflowInfo } from '@temporalio/workflow';
-import { failureCodes } from '../../shared/activities';
-import type { SourceMoves } from '../../shared/batch';
-import type { ConversionBatchResult } from '../../shared/batch-state';
-import type { BatchItemEnd } from '../../shared/job';
-import type { MergeBatchResultsInput, WriteBatchReportInput } from '../../shared/batch-activities';
+import { failureCodes } from '../../job/activities';
+import type { SourceMoves } from '../../batch/model/types';
+import type { ConversionBatchResult } from '../../batch/model/state';
+import type { BatchItemEnd } from '../../job/types';
+import type { MergeBatchResultsInput, WriteBatchReportInput } from '../../batch/model/activities';
 import { fileSteps, reportSteps } from './batch-activities';
 
 /**

@@ -1,4 +1,4 @@
-import type { SharedUpload } from '../../shared/job';
+import type { SharedUpload } from '../../job/types';
 import type { ItemInProgress } from './item-in-progress';
 
 /** The state carried from run to run stays small, however many sources there are. */

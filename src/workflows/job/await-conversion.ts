@@ -1,7 +1,7 @@
 import { isCancellation } from '@temporalio/workflow';
-import { failureCodes, type CheckTaskInput, type TaskReport } from '../../shared/activities';
-import { defined } from '../../shared/defined';
-import { shownTime } from '../../shared/wording';
+import { failureCodes, type CheckTaskInput, type TaskReport } from '../../job/activities';
+import { defined } from '../../job/defined';
+import { shownTime } from '../../messages/wording';
 import type { JobFailure } from './job-failure';
 import type { JobParts } from './job-parts';
 

@@ -6,8 +6,8 @@ import {
   upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
-import { failureCodes, type TaskReport } from '../../shared/activities';
-import { defined } from '../../shared/defined';
+import { failureCodes, type TaskReport } from '../../job/activities';
+import { defined } from '../../job/defined';
 import {
   type ConversionJobInput,
   type ConversionJobResult,
@@ -15,8 +15,8 @@ import {
   type JobOutcome,
   lastSegment,
   type Recall,
-} from '../../shared/job';
-import { conversionStateQuery } from '../../shared/names';
+} from '../../job/types';
+import { conversionStateQuery } from '../../job/names';
 import { awaitConversion } from './await-conversion';
 import { convertSource, noteFailure } from './convert-source';
 import type { JobFailure } from './job-failure';

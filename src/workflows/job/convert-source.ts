@@ -5,8 +5,8 @@ import {
   type ConvertFileResult,
   type Parking,
   type TaskReport,
-} from '../../shared/activities';
-import { defined } from '../../shared/defined';
+} from '../../job/activities';
+import { defined } from '../../job/defined';
 import { awaitConversion, awaitProof } from './await-conversion';
 import { acceptedBeforeLoss, type JobFailure } from './job-failure';
 import type { JobParts } from './job-parts';

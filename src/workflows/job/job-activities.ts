@@ -18,8 +18,8 @@ import type {
   DownloadFileInput,
   RecallJobInput,
   UploadFileInput,
-} from '../../shared/activities';
-import { lastSegment } from '../../shared/job';
+} from '../../job/activities';
+import { lastSegment } from '../../job/types';
 import { detailsOf } from './job-failure';
 import type { ResolvedPolicies } from './policies';
 

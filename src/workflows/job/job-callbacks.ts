@@ -1,7 +1,7 @@
 import { CancellationScope, condition, defineSignal, isCancellation, setHandler, uuid4 } from '@temporalio/workflow';
-import type { CheckTaskResult } from '../../shared/activities';
-import type { CallbackArrival } from '../../shared/job';
-import { conversionCallbackSignal } from '../../shared/names';
+import type { CheckTaskResult } from '../../job/activities';
+import type { CallbackArrival } from '../../job/types';
+import { conversionCallbackSignal } from '../../job/names';
 
 const conversionCallback = defineSignal<[Partial<CallbackArrival> | undefined]>(conversionCallbackSignal);
 

@@ -8,8 +8,8 @@ import {
   type AcceptedSubmit,
   type ActivityFailureDetails,
   type JobReaction,
-} from '../../shared/activities';
-import { formatDuration } from '../../shared/wording';
+} from '../../job/activities';
+import { formatDuration } from '../../messages/wording';
 
 /** Why a step of a job failed. */
 export interface JobFailure extends Omit<ActivityFailureDetails, 'unlisted' | 'reaction'> {

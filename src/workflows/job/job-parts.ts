@@ -1,9 +1,9 @@
 import { isCancellation } from '@temporalio/workflow';
-import { failureCodes, type Parking } from '../../shared/activities';
-import { defined } from '../../shared/defined';
-import { sourceName, type ConversionJobInput, type JobPhase } from '../../shared/job';
-import type { ResultCheck } from '../../shared/policies';
-import { shownTime } from '../../shared/wording';
+import { failureCodes, type Parking } from '../../job/activities';
+import { defined } from '../../job/defined';
+import { sourceName, type ConversionJobInput, type JobPhase } from '../../job/types';
+import type { ResultCheck } from '../../job/policies';
+import { shownTime } from '../../messages/wording';
 import { createJobActivities, OrderedWaits, type JobActivities } from './job-activities';
 import { JobCallbacks } from './job-callbacks';
 import { readFailure, type JobFailure } from './job-failure';

@@ -6,9 +6,9 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import { failureCodes } from '../../shared/activities';
-import { ChargeLedger, type EarlierRuns } from '../../shared/charge';
-import { defined } from '../../shared/defined';
+import { failureCodes } from '../../job/activities';
+import { ChargeLedger, type EarlierRuns } from '../../job/charge';
+import { defined } from '../../job/defined';
 import {
   type ConversionFailureDetails,
   type ConversionJobInput,
@@ -19,8 +19,8 @@ import {
   type OutputFile,
   type ParkReason,
   type SourceContent,
-} from '../../shared/job';
-import { jobFailedMessage, type LogFields } from '../../shared/log';
+} from '../../job/types';
+import { jobFailedMessage, type LogFields } from '../../messages/log';
 import {
   noCode,
   otherValue,
@@ -28,17 +28,11 @@ import {
   type JobEnd,
   type MetricDefinition,
   type UnknownOutcomeDecision,
-} from '../../shared/metrics';
-import {
-  listedErrorCode,
-  isListed,
-  searchAttributes,
-  storable,
-  type ListedStatus,
-} from '../../shared/search-attributes';
-import { workflowPath } from '../../shared/temporal-ui';
-import { boundWarnings } from '../../shared/warnings';
-import { formatDuration, shownTime } from '../../shared/wording';
+} from '../../job/metrics';
+import { listedErrorCode, isListed, searchAttributes, storable, type ListedStatus } from '../../job/search-attributes';
+import { workflowPath } from '../../job/temporal-ui';
+import { boundWarnings } from '../../job/warnings';
+import { formatDuration, shownTime } from '../../messages/wording';
 import type { JobFailure } from './job-failure';
 
 /** Tracks the state of a job for the query, the UI, the log, and the times and requests in the result. */

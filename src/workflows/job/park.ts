@@ -9,11 +9,11 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { Parking } from '../../shared/activities';
-import type { ItemWaits } from '../../shared/batch';
-import type { AppReady, ConversionJobState, ParkReason } from '../../shared/job';
-import { appReadySignal, conversionItemWaitsSignal, inBatchMemo } from '../../shared/names';
-import { formatDuration, shellWord, shownTime } from '../../shared/wording';
+import type { Parking } from '../../job/activities';
+import type { ItemWaits } from '../../batch/model/types';
+import type { AppReady, ConversionJobState, ParkReason } from '../../job/types';
+import { appReadySignal, conversionItemWaitsSignal, inBatchMemo } from '../../job/names';
+import { formatDuration, shellWord, shownTime } from '../../messages/wording';
 import { readFailure, type JobFailure } from './job-failure';
 import type { JobProgress } from './job-progress';
 

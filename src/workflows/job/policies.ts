@@ -1,9 +1,9 @@
 import { ApplicationFailure } from '@temporalio/workflow';
-import { failureCodes } from '../../shared/activities';
-import { charges } from '../../shared/charge';
-import type { ConversionJobInput, OnExisting } from '../../shared/job';
-import { durationMs, problemOfDuration } from '../../shared/duration';
-import { problemOfParameters } from '../../shared/parameters';
+import { failureCodes } from '../../job/activities';
+import { charges } from '../../job/charge';
+import type { ConversionJobInput, OnExisting } from '../../job/types';
+import { durationMs, problemOfDuration } from '../../job/duration';
+import { problemOfParameters } from '../../job/parameters';
 import {
   conversionModes,
   onExistingChoices,
@@ -11,7 +11,7 @@ import {
   policies,
   type ConversionPolicies,
   type DurationPolicy,
-} from '../../shared/policies';
+} from '../../job/policies';
 
 /** A job's policies with all defaults; durations in milliseconds, undefined when the worker uses a learned value. */
 export type ResolvedPolicies = {

@@ -1,9 +1,9 @@
 import { getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
-import { failureCodes } from '../../shared/activities';
-import type { ItemUploaded } from '../../shared/batch';
-import { defined } from '../../shared/defined';
-import type { SharedUpload } from '../../shared/job';
-import { conversionItemUploadedSignal } from '../../shared/names';
+import { failureCodes } from '../../job/activities';
+import type { ItemUploaded } from '../../batch/model/types';
+import { defined } from '../../job/defined';
+import type { SharedUpload } from '../../job/types';
+import { conversionItemUploadedSignal } from '../../job/names';
 import { runStep, type JobParts } from './job-parts';
 
 export interface Uploaded {

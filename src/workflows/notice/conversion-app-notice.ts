@@ -1,6 +1,6 @@
 import { condition, defineSignal, makeContinueAsNewFunc, setHandler, workflowInfo } from '@temporalio/workflow';
-import { appAcceptedSignal, appRefusedSignal } from '../../shared/names';
-import type { AppNotice, NoticeData, NoticeType } from '../../shared/notices';
+import { appAcceptedSignal, appRefusedSignal, type NoticeType } from '../../job/names';
+import type { AppNotice, NoticeData } from '../../batch/model/notices';
 import { startNotice } from './start-notice';
 
 /** A parked job asks at least once an hour. When none has for this long, none waits any more. */

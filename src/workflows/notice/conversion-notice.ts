@@ -1,5 +1,5 @@
 import { proxyActivities, sleep } from '@temporalio/workflow';
-import type { Notice, NoticeActivities } from '../../shared/notices';
+import type { Notice, NoticeActivities } from '../../batch/model/notices';
 
 const { 'conversion.sendNotice': send } = proxyActivities<NoticeActivities>({
   startToCloseTimeout: '1 minute',

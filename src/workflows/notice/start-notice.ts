@@ -1,7 +1,7 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { ParentClosePolicy, startChild, uuid4 } from '@temporalio/workflow';
-import { conversionNoticeType } from '../../shared/names';
-import type { Notice, NoticeType, NoticeWishes } from '../../shared/notices';
+import { conversionNoticeType, type NoticeType } from '../../job/names';
+import type { Notice, NoticeWishes } from '../../batch/model/notices';
 import type { conversionNotice } from './conversion-notice';
 
 /** What one event is, but for what every notice has. */

@@ -7,11 +7,11 @@ import {
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
-import { failureCodes } from '../../shared/activities';
-import type { ConversionSweepInput, ConversionSweepResult } from '../../shared/batch';
-import { conversionBatchType } from '../../shared/names';
-import { attributesOf, isListed, storable } from '../../shared/search-attributes';
-import { batchDetails, batchSummary } from '../../shared/batch-details';
+import { failureCodes } from '../../job/activities';
+import type { ConversionSweepInput, ConversionSweepResult } from '../../batch/model/types';
+import { conversionBatchType } from '../../job/names';
+import { attributesOf, isListed, storable } from '../../job/search-attributes';
+import { batchDetails, batchSummary } from '../../batch/model/details';
 import { describeBatch } from '../batch/batch-details';
 import type { conversionBatch } from '../batch/conversion-batch';
 

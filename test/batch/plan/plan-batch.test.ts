@@ -2,7 +2,7 @@ import { mkdir, readdir, rm, symlink, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { summaryOf } from '../../../src/batch/plan/planned-batch';
-import { noTotals } from '../../../src/shared/batch-state';
+import { noTotals } from '../../../src/batch/model/state';
 import { cleanUp, folderUri, makeTree } from '../folder';
 import { convertAll, listRuns, messagesOf, plan, readItems, runFolder, writeResults } from './planning';
 

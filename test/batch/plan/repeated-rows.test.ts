@@ -2,8 +2,8 @@ import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { AskPair } from '../../../src/batch/plan/settle-row';
 import type { PlanBatchOptions } from '../../../src/batch/plan/plan-batch';
-import type { BatchItem } from '../../../src/shared/batch';
-import type { BatchItemResult } from '../../../src/shared/batch-state';
+import type { BatchItem } from '../../../src/batch/model/types';
+import type { BatchItemResult } from '../../../src/batch/model/state';
 import { addFiles, cleanUp, makeTree } from '../folder';
 import { convertAll, plan, readItems, sha256, writeParts, writeResults, retry } from './planning';
 

@@ -2,7 +2,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { createProcessLog } from '../../src/observability/process-log';
 import { SecretMask } from '../../src/observability/secret-mask';
 import { createTemporalLogger } from '../../src/observability/worker-runtime';
-import type { LogLevel } from '../../../../src/shared/log';
+import type { LogLevel } from '../../../../src/messages/log';
 
 function openLog({ level = 'trace', format = 'json' }: { level?: LogLevel; format?: 'json' | 'text' } = {}) {
   const lines: string[] = [];

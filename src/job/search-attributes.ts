@@ -1,5 +1,5 @@
 import { defineSearchAttributeKey, type SearchAttributePair, type TypedSearchAttributes } from '@temporalio/common';
-import { sourceName, type ConversionJobInput } from './job';
+import { sourceName, type ConversionJobInput } from './types';
 
 /** Search attributes of jobs, registered by `fileconv namespace init`. Unencrypted: they hold nothing confidential. */
 export const searchAttributes = {

@@ -1,4 +1,4 @@
-import type { BatchItemEnd, JobOutcome } from './job';
+import type { BatchItemEnd, JobOutcome } from '../../job/types';
 
 /** How one item ended: a line of the part files and of the merged `results.jsonl`. */
 export interface BatchItemResult extends JobOutcome {

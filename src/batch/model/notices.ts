@@ -1,17 +1,7 @@
-import type { BatchCounts, ConversionBatchResult } from './batch-state';
-import { defined } from './defined';
-import type { ParkReason } from './job';
-
-/** What a listener can be told of. */
-export const noticeTypes = [
-  'batch.ended',
-  'batch.needs_attention',
-  'app.parked',
-  'app.resumed',
-  'schedule.failed',
-] as const;
-
-export type NoticeType = (typeof noticeTypes)[number];
+import type { BatchCounts, ConversionBatchResult } from './state';
+import { defined } from '../../job/defined';
+import type { NoticeType } from '../../job/names';
+import type { ParkReason } from '../../job/types';
 
 /** What happened, for a program that listens. Names, counts and codes; no token, no secret. */
 export interface NoticeData {

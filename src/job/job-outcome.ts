@@ -2,7 +2,7 @@ import { ApplicationFailure, CancelledFailure, TerminatedFailure, TimeoutFailure
 import { failureCodes } from './activities';
 import type { EarlierRuns } from './charge';
 import { defined } from './defined';
-import type { ConversionFailureDetails, ConversionJobResult, JobOutcome } from './job';
+import type { ConversionFailureDetails, ConversionJobResult, JobOutcome } from './types';
 import { hasAny } from './warnings';
 
 /** Longer messages are cut, because results are kept by the thousand. */

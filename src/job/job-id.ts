@@ -1,4 +1,4 @@
-import { decoded, lastSegment, sourceName, type ConversionSource } from './job';
+import { decoded, lastSegment, sourceName, type ConversionSource } from './types';
 
 const longestPart = 80;
 

@@ -1,4 +1,4 @@
-import { SecretSpellings } from '../../src/shared/secret-spellings';
+import { SecretSpellings } from '../../src/messages/secret-spellings';
 
 const hide = (text: string, ...secrets: string[]) => new SecretSpellings(secrets).hide(text, '***');
 

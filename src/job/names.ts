@@ -61,3 +61,14 @@ export const inBatchMemo = 'conversionInBatch';
 
 /** Changes the maximum number of jobs in flight. */
 export const batchWindowSignal = 'batchWindow';
+
+/** What a listener can be told of. */
+export const noticeTypes = [
+  'batch.ended',
+  'batch.needs_attention',
+  'app.parked',
+  'app.resumed',
+  'schedule.failed',
+] as const;
+
+export type NoticeType = (typeof noticeTypes)[number];

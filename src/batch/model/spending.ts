@@ -1,4 +1,4 @@
-import type { EarlierRuns } from './charge';
+import type { EarlierRuns } from '../../job/charge';
 
 type Charged = Partial<Pick<EarlierRuns, 'charge' | 'taskId' | 'possiblyChargedExtra'>>;
 interface Spent extends Charged {

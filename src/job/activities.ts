@@ -10,8 +10,8 @@ import type {
   ResultCheck,
   SharedUpload,
   SourceContent,
-} from './job';
-import type { NoticeType } from './notices';
+} from './types';
+import type { NoticeType } from './names';
 
 /** Inputs and results of the job activities, shared by the workflows and the implementations. */
 

@@ -1,4 +1,4 @@
-import { numberedDestination } from '../../src/shared/job-id';
+import { numberedDestination } from '../../src/job/job-id';
 
 it.each([
   ['file:///out/report.pdf', 1, 'file:///out/report.pdf'],

@@ -1,7 +1,7 @@
-import type { InlineItem } from './batch';
-import { decoded } from './job';
-import { utf8Bytes } from './warnings';
-import { fileSize } from './wording';
+import type { InlineItem } from './types';
+import { decoded } from '../../job/types';
+import { utf8Bytes } from '../../job/warnings';
+import { fileSize } from '../../messages/wording';
 
 const maxInlineItems = 500;
 /** Of all inline items: a workflow hands them from run to run, with its results, and the server takes 2 MB. */

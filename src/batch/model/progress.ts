@@ -1,6 +1,6 @@
-import type { BatchState } from './batch-state';
-import type { BatchItemEnd } from './job';
-import { counted, formatCount, formatDuration } from './wording';
+import type { BatchState } from './state';
+import type { BatchItemEnd } from '../../job/types';
+import { counted, formatCount, formatDuration } from '../../messages/wording';
 
 export function endedOf({ succeeded, failed, skipped, cancelled }: Record<BatchItemEnd, number>): number {
   return succeeded + failed + skipped + cancelled;

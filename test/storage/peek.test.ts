@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { peek } from '../../src/shared/peek';
+import { peek } from '../../src/storage/peek';
 
 it('a stream is whole behind its beginning, however it is cut', async () => {
   const chunk = fc.uint8Array({ maxLength: 5 }).map((bytes) => Buffer.from(bytes));

@@ -1,4 +1,4 @@
-import { timesCharged } from '../../src/shared/wording';
+import { timesCharged } from '../../src/messages/wording';
 
 it.each([
   [{}, 'twice'],

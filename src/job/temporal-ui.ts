@@ -1,4 +1,4 @@
-import type { ConversionJobInput, ConversionParameters } from './job';
+import type { ConversionJobInput, ConversionParameters } from './types';
 
 /** Path of a workflow's page in the Temporal UI; of its latest run when `runId` is absent. */
 export function workflowPath(namespace: string, workflowId: string, runId?: string): string {

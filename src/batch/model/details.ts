@@ -1,6 +1,6 @@
-import type { ConversionBatchInput } from './batch';
-import { withoutSecrets } from './job';
-import { code, list } from './temporal-ui';
+import type { ConversionBatchInput } from './types';
+import { withoutSecrets } from '../../job/types';
+import { code, list } from '../../job/temporal-ui';
 
 export function batchDetails(input: ConversionBatchInput): string {
   const { app, stopAfter, maxVcredits, plan } = input;

@@ -1,4 +1,4 @@
-import type { BatchItem, BatchPlan, ConversionBatchInput, SourceMoves } from './batch';
+import type { BatchItem, BatchPlan, ConversionBatchInput, SourceMoves } from './types';
 import type {
   PlannedRows,
   UnmovedSources,
@@ -6,10 +6,10 @@ import type {
   BatchState,
   BatchTotals,
   ConversionBatchResult,
-} from './batch-state';
-import type { BatchItemEnd, ConversionJobInput, JobOutcome } from './job';
+} from './state';
+import type { BatchItemEnd, ConversionJobInput, JobOutcome } from '../../job/types';
 import type { NoticeWishes } from './notices';
-import type { OnUnknownOutcome } from './policies';
+import type { OnUnknownOutcome } from '../../job/policies';
 
 /** A position between two lines of the manifest. */
 export interface ManifestPosition {

@@ -1,4 +1,4 @@
-import { ChargeLedger, decideRepetition, type EarlierRuns } from '../../src/shared/charge';
+import { ChargeLedger, decideRepetition, type EarlierRuns } from '../../src/job/charge';
 
 const unpaid: EarlierRuns = { charge: 'no' };
 const unknown: EarlierRuns = { charge: 'maybe' };

@@ -1,4 +1,4 @@
-import { parametersKey, problemOfParameters, readParameter, readParameters } from '../../src/shared/parameters';
+import { parametersKey, problemOfParameters, readParameter, readParameters } from '../../src/job/parameters';
 
 it.each([
   ['dpi=300', { dpi: 300 }],

@@ -1,5 +1,5 @@
-import type { BatchItemResult, ConversionBatchResult } from './batch-state';
-import type { EarlierRuns } from './charge';
+import type { BatchItemResult, ConversionBatchResult } from './state';
+import type { EarlierRuns } from '../../job/charge';
 import type {
   ConversionMode,
   ConversionParameters,
@@ -8,8 +8,8 @@ import type {
   OutputFile,
   SharedUpload,
   SourceContent,
-} from './job';
-import type { Unconvertible } from './policies';
+} from '../../job/types';
+import type { Unconvertible } from '../../job/policies';
 
 /**
  * One row of a checked manifest. `manifest.jsonl` in the folder of a batch's run holds one per line, by ascending

@@ -123,12 +123,11 @@ export class ConversionTimes {
 
 /**
  * The end lies between the last "not yet" and "completed"; the service's own figure, in whole seconds, however rounded,
- * narrows it down unless the conversion was in its queue. Without one, or with one of no second at all, a late check makes
- * the next first check a little earlier.
+ * narrows it down unless the conversion was in its queue. Without one, a late check makes the next first check a little earlier.
  */
 function estimate({ notYetMs, doneMs, durationSeconds }: ObservedTime): number {
   if (notYetMs === 0 && durationSeconds) return Math.min(durationSeconds * 1_000, doneMs);
-  if (notYetMs === 0) return Math.min(doneMs * 0.8, durationSeconds === 0 ? 1_000 : Infinity);
+  if (notYetMs === 0 && durationSeconds === undefined) return doneMs * 0.8;
   const toldMs = durationSeconds === undefined ? NaN : durationSeconds * 1_000;
   const latestMs = toldMs + 1_000 > notYetMs ? Math.min(toldMs + 1_000, doneMs) : doneMs;
   const earliestMs = toldMs - 1_000 < latestMs ? Math.max(toldMs - 1_000, notYetMs) : notYetMs;

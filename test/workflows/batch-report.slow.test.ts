@@ -189,7 +189,7 @@ describe('the page of a batch that runs', () => {
     await shows(run, '2 of 5 files done, 2 failed.');
     const text = await textOf(run);
     expect(text).toContain('There is no such file: 2 files');
-    expect(text).toMatch(/<dt>In entry<.dt>\s*<dd>2<.dd>/);
+    expect(text).toMatch(/<dt>In flight<.dt>\s*<dd>2<.dd>/);
     expect(text).toContain('2.md.gone');
     expect(await readdir(run.folder)).toEqual(['manifest.jsonl', 'parts', 'report.html']);
     await handle.pause();

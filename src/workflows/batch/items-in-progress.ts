@@ -223,7 +223,7 @@ export class ItemsInProgress {
     }
   }
 
-  /** Undefined when no job was started: the entry has ended, or has moved to another step. */
+  /** Undefined when no job was started: the item has ended, or has moved to another step. */
   private async startJob(entry: ItemInProgress, after: string | undefined) {
     const input = await this.jobInput(entry, after);
     if (!input) return undefined;
@@ -351,7 +351,7 @@ export class ItemsInProgress {
     return jobIdOf({ source: { uri }, destination }, { isHidden: this.hidesNames, number });
   }
 
-  /** Undefined when the row can't be read; the entry has ended then. */
+  /** Undefined when the row can't be read; the item has ended then. */
   private async jobInput(entry: ItemInProgress, after?: string): Promise<ConversionJobInput | undefined> {
     try {
       entry.row ??= await this.rows.at(entry.byte);

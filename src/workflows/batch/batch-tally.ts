@@ -4,7 +4,9 @@ import {
   noTotals,
   type NeedsAttention,
   type BatchItemResult,
+  type BatchStatus,
   type BatchTotals,
+  type ListedBatchStatus,
 } from '../../batch/model/state';
 import { endOfItem, type JobOutcome } from '../../job/types';
 import type { EarlierRuns } from '../../job/charge';
@@ -94,6 +96,11 @@ export class BatchAttention {
 
   get needed(): NeedsAttention | undefined {
     return this.reason && this.waiting.size > 0 ? { ...this.reason, jobs: this.waiting.size } : undefined;
+  }
+
+  /** The status that a list shows of a batch of this one. */
+  listed(status: BatchStatus): ListedBatchStatus {
+    return this.needed && (status === 'running' || status === 'paused') ? 'needsAttention' : status;
   }
 
   /** Shows the latest reason: the cause of an earlier one may already be fixed. */

@@ -9,13 +9,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { defaultWindow, type ConversionBatchInput, type ItemUploaded, type ItemWaits } from '../../batch/model/types';
-import type {
-  BatchItemResult,
-  BatchState,
-  BatchStatus,
-  ConversionBatchResult,
-  ListedBatchStatus,
-} from '../../batch/model/state';
+import type { BatchItemResult, BatchState, ConversionBatchResult, ListedBatchStatus } from '../../batch/model/state';
 import type { ManifestPosition, NamesTold } from '../../batch/model/activities';
 import type { EarlierRuns } from '../../job/charge';
 import { defined } from '../../job/defined';
@@ -128,7 +122,7 @@ class ConversionBatch implements ControlledBatch {
     this.isPaused = carried.isPaused ?? false;
     this.stop = carried.stop;
     this.isCancelling = carried.isCancelling ?? false;
-    this.listedAs = this.listedStatus();
+    this.listedAs = this.attention.listed(this.status());
   }
 
   private open({ run, position: from, results = [], parts = 0, page }: Partial<CarriedBatch>) {
@@ -251,7 +245,7 @@ class ConversionBatch implements ControlledBatch {
     this.isAwake = true;
   }
 
-  private status(): BatchStatus {
+  private status() {
     if (this.final) return this.final;
     if (this.stop) return 'stopping';
     return this.isPaused ? 'paused' : 'running';
@@ -393,14 +387,9 @@ class ConversionBatch implements ControlledBatch {
     const { workflowId, namespace } = workflowInfo();
     const { isListed, endTold } = this;
     setCurrentDetails(describeBatch({ workflowId, namespace, isListed, ...endTold }, this.state()));
-    const listed = this.listedStatus();
+    const listed = this.attention.listed(this.status());
     if (!isListed || listed === 'stopping' || listed === this.listedAs) return;
     this.listedAs = listed;
     upsertSearchAttributes([{ key: searchAttributes.status, value: listed }]);
-  }
-
-  private listedStatus(): ListedBatchStatus {
-    const status = this.status();
-    return this.attention.needed && (status === 'running' || status === 'paused') ? 'needsAttention' : status;
   }
 }

@@ -11,6 +11,7 @@ import type { CallbackSubmission } from '../job/types';
 import type { Stores } from '../storage/stores';
 import { AcknowledgedHeartbeat } from './acknowledged-heartbeat';
 import type { ResultChecks } from '../checks/result-checks';
+import { tellListedReady } from '../client/operations/tell-app';
 import type { AppNotices } from './app-notices';
 import type { AppSlots, WaitSlots } from './app-slots';
 import { toFailure, endedByRateLimit, isUnreadable, parkReasonOf, saysMissing, withAdvice } from './failure';
@@ -164,7 +165,7 @@ export async function runAttempt<T>(
     slots?.check(context.info.taskQueue, app);
     account = parking && askForAccount(refusals, attempt);
     const result = await work(attempt);
-    account?.accepted();
+    if (account?.accepted()) void tellParked(context, app);
     if (parking?.parked) await appNotices?.accepted({ app, reason: parking.parked.reason });
     return result;
   } catch (error) {
@@ -211,6 +212,15 @@ function askForAccount(refusals: RefusalWatch, { failure, number, firstProbeMs, 
   // Some accounts get nothing more converted, but what they have.
   const key = isPaid(failure) ? `results of ${app}` : app;
   return refusals.ask({ key, readyAt, isParked: parked !== undefined, firstPauseMs: firstProbeMs, anyway });
+}
+
+/** An app is accepted again: its parked jobs need not wait for their next probe. Never rejects. */
+export async function tellParked({ client, log }: Context, app: string): Promise<void> {
+  try {
+    await tellListedReady(client, { app });
+  } catch (error) {
+    log.warn('Parked jobs could not be told that their app is accepted again; they ask by themselves', { app, error });
+  }
 }
 
 /** Tells the other jobs what this one was told. */

@@ -14,7 +14,7 @@ import {
   type TaskReport,
 } from '../job/activities';
 import type { CallbackSubmission } from '../job/types';
-import { runAttempt, type ActivityAttempt, type ActivityDependencies } from './activity-attempt';
+import { runAttempt, tellParked, type ActivityAttempt, type ActivityDependencies } from './activity-attempt';
 import { reportTask } from './check-task';
 import { UnknownSubmitError, withAdvice } from './failure';
 import { planDestination } from './job-destination';
@@ -172,7 +172,7 @@ export function createConvertFile(dependencies: ActivityDependencies) {
       } finally {
         credits?.ended();
       }
-      credits?.accepted();
+      if (credits?.accepted()) void tellParked(attempt.context, input.app);
       const taskId = snapshot.taskId ?? snapshot.connector;
       if (taskId === undefined && snapshot.error === undefined) throw nameless();
       if (taskId !== undefined) failure.taskId = taskId;

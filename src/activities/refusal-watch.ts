@@ -32,7 +32,8 @@ interface Known {
 export interface Probe {
   /** Returns the pause of parked jobs, in milliseconds. */
   refused(refusal: Refusal): number;
-  accepted(): void;
+  /** Whether parked jobs are to be told: by themselves they would ask much later. */
+  accepted(): boolean;
   /** To be called in the end, whatever became of it. */
   ended(): void;
 }
@@ -54,6 +55,8 @@ const usualFirstPauseMs = 60_000;
 const longestPauseMs = 3_600_000;
 const shortestLookMs = 5_000;
 const recentMs = 20_000;
+/** Reached after a quarter of an hour of refusals: an app that gets vCredits now and then does not wake thousands of jobs for each. */
+const longPauseMs = 600_000;
 
 /**
  * What a worker knows of refusals that concern many jobs: one job asks for all, so that the others need no request, after
@@ -80,11 +83,18 @@ export class RefusalWatch {
     }
     return {
       refused: (refusal) => this.#refused(key, { refusal, readyAt, firstPauseMs, isDue }),
-      accepted: () => void this.#known.delete(key),
+      accepted: () => this.#accepted(key) && isKnown,
       ended: () => {
         if (isKnown && !anyway) delete known.askedAt;
       },
     };
+  }
+
+  /** Whether the others would ask much later. */
+  #accepted(key: string): boolean {
+    const { pauseMs = 0 } = this.#known.get(key) ?? {};
+    this.#known.delete(key);
+    return pauseMs > longPauseMs;
   }
 
   #leftMs({ dueAt, pauseMs }: Known): number {

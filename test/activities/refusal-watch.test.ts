@@ -35,6 +35,18 @@ it('a newer word lets jobs ask again at once, and the pauses begin anew', () => 
   expect(probe.refused(refusal)).toBe(minute);
 });
 
+it('parked jobs are told of an accepted job where they would ask much later', () => {
+  now += minute;
+  end(ask());
+  expect(ask({ isParked: false, anyway: true }).accepted()).toBe(false);
+  for (let probe = 0; probe < 5; probe += 1) {
+    end(ask());
+    now += 60 * minute;
+  }
+  expect(ask({ isParked: false, anyway: true }).accepted()).toBe(true);
+  expect(ask({ isParked: false, anyway: true }).accepted()).toBe(false);
+});
+
 it('requests that were under way together are refused without a longer pause for each', () => {
   const underWay = Array.from({ length: 10 }, () => ask({ readyAt: now }));
   underWay.forEach(end);

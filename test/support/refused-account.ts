@@ -22,11 +22,16 @@ export function refuseAfter(rig: ConversionRig, conversions: number, code = 'INV
 export const planRefused = (rig: ConversionRig, count: number, request: Partial<RunRequest> = {}) =>
   planRun(rig.folder, count, { request: { policies: patient, ...request } });
 
-/** Says it once the batch's jobs are listed as parked: who is told is read from the list, which lags behind their state. */
-export async function sayReady({ app, temporal }: ConversionRig, batch: BatchHandle): Promise<void> {
+/** Who is told that the app is ready is read from the list, which lags behind the state of jobs. */
+export async function untilListed({ app, temporal }: ConversionRig, batch: BatchHandle): Promise<void> {
   const { inFlight: jobs } = await batch.state();
   const parked = `ConversionApp = '${app}' AND ConversionStatus = 'parked' AND ExecutionStatus = 'Running'`;
   await until('they are listed', async () => (await temporal.workflow.count(parked)).count === jobs);
+}
+
+export async function sayReady(rig: ConversionRig, batch: BatchHandle): Promise<void> {
+  const { app, temporal } = rig;
+  await untilListed(rig, batch);
   expect(await tellReady(temporal, { app })).toMatchObject({ failed: 0 });
 }
 

@@ -7,6 +7,7 @@ import {
   planRefused,
   refuseAfter,
   sayReady,
+  untilListed,
   untilRefused,
 } from '../support/refused-account';
 import { answerError } from '../support/stub-service';
@@ -52,6 +53,18 @@ it('a refused account halts the batch: at most a window of requests is refused, 
   expect(rig.stub.conversions.size).toBe(8);
   expect(result.requests).toBe(rig.stub.requests.length);
   expect(results.map(({ status, charge }) => `${status} ${charge ?? ''}`)).toEqual(results.map(() => 'succeeded yes'));
+});
+
+it('a batch whose next probe is far off continues as soon as the service accepts another job of its app', async () => {
+  const account = refuseAfter(rig, 0);
+  const run = await planRefused(rig, 4, { window: 2 });
+  const handle = await startRun(rig.client, run.request);
+  await untilRefused(handle);
+  await untilListed(rig, handle);
+  account.mend();
+  await rig.client.convert(await rig.request({ policies: patient }));
+  expect((await endBatch(handle, run)).result).toMatchObject({ status: 'completed', succeeded: 4 });
+  expect(rig.stub.conversions.size).toBe(5);
 });
 
 it.each(['upload/file', 'task/response'])(

@@ -14,7 +14,7 @@ import type { RunningTemporalServer, ServerExit } from './running-server';
 
 export interface ServerOptions {
   cliPath: string;
-  /** Of the server's process. Its `GOGC`, if it has one, takes the place of ours. */
+  /** Of the server's process. Its `GOGC` and `GOMEMLIMIT`, if it has them, take the place of ours. */
   env: Variables;
   /** State is kept here over restarts. Default: in memory, gone when the server ends. */
   dbFilename?: string | undefined;
@@ -139,14 +139,16 @@ const dynamicConfig = {
   'history.timerProcessorMaxPollRPS': 60,
   // Without it the server looks after its timers once a second, so that a retry after 50 ms comes after a second.
   'history.timerProcessorMaxTimeShift': '"10ms"',
+  // It keeps 128,000 workflows in memory by default, of which most have ended.
+  'history.hostLevelCacheMaxSize': 2_000,
   // It ignores fairness keys unless told: ten jobs of one app then wait for the hundreds of another.
   'matching.enableFairness': true,
   // Programs may call the Nexus service without a workflow (examples/standalone-nexus): off by default.
   'nexusoperation.enableStandalone': true,
 };
 
-/** The server collects its garbage a third as often as by default, for which it takes more memory. */
-const goRuntime = { GOGC: '300' };
+/** The server collects its garbage a third as often as by default, until it has taken half a gibibyte. */
+const goRuntime = { GOGC: '300', GOMEMLIMIT: '512MiB' };
 
 function argumentsOf(
   options: ServerOptions,

@@ -29,14 +29,33 @@ void run(process.argv.slice(2)).then((exitCode) => {
 });
 
 async function run(argv: readonly string[]): Promise<number> {
+  const cwd = folderOf(() => process.cwd());
+  const homeDir = folderOf(homedir);
+  if (cwd === undefined || homeDir === undefined) {
+    const what =
+      cwd === undefined
+        ? 'The current folder is gone. Change to another one.'
+        : 'This user has no home folder. Set HOME to a folder that it may write to.';
+    process.stderr.write(`error: ${what}\n`);
+    return 1;
+  }
   const { runCommandLine } = await import('./program.js');
   return runCommandLine(argv, {
     env: process.env,
-    cwd: process.cwd(),
-    homeDir: homedir(),
+    cwd,
+    homeDir,
     stdin: process.stdin,
     stdout: process.stdout,
     stderr: process.stderr,
     process,
   });
+}
+
+/** Undefined where the system has none: the folder was removed, or the user of a container is unknown there. */
+function folderOf(read: () => string): string | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
 }

@@ -1,6 +1,6 @@
 import { chmod, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import packageJson from '../../../package.json';
 import {
   commandEnv,
@@ -35,6 +35,14 @@ describe('help', () => {
     const ended = await fileconv(['--version'], { cwd: folder });
     expect(ended).toMatchObject({ code: 0, stdout: `${packageJson.version}\n`, stderr: '' });
   });
+});
+
+it('a folder that was removed while it was the current one is told in one line', () => {
+  const command = 'mkdir gone && cd gone && rmdir ../gone && "$0" "$1" status';
+  const options = { cwd: folder, env: commandEnv(), encoding: 'utf8' } as const;
+  const ended = spawnSync('bash', ['-c', command, process.execPath, mainFile], options);
+  const stderr = 'error: The current folder is gone. Change to another one.\n';
+  expect(ended).toMatchObject({ status: 1, stdout: '', stderr });
 });
 
 it.each([

@@ -91,7 +91,8 @@ export async function untilReady(address: string, namespace: string, signal: Abo
   while (!(await accepts(address))) await sleep(probeDelayMs, undefined, { signal });
   signal.throwIfAborted();
   // Lazy, because what listens there may be anything, and `connect` cannot be given up while it waits.
-  const connection = Connection.lazy({ address });
+  // Nor through a proxy, which gRPC takes for the whole of the network: it is on this machine.
+  const connection = Connection.lazy({ address, channelArgs: { 'grpc.enable_http_proxy': 0 } });
   try {
     await connection.withAbortSignal(signal, async () => {
       while (!(await knowsNamespace(connection, namespace))) await sleep(probeDelayMs, undefined, { signal });

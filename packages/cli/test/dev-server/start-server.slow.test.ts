@@ -62,6 +62,17 @@ async function portsOf(pid: number): Promise<number[]> {
   return listening.map(([, local = '']) => parseInt(local.split(':')[1] ?? '', 16));
 }
 
+it('is never asked through the proxy that the environment names', async () => {
+  const proxied = process.env['http_proxy'];
+  process.env['http_proxy'] = 'http://127.0.0.1:1';
+  try {
+    expect((await start()).address).toMatch(/^127\.0\.0\.1:/);
+  } finally {
+    if (proxied === undefined) delete process.env['http_proxy'];
+    else process.env['http_proxy'] = proxied;
+  }
+});
+
 describe('a Temporal server with a database file', () => {
   it('keeps namespaces, search attributes and workflows over a stop and a start', async () => {
     const dbFilename = path.join(folder, 'state/of it/temporal.db');

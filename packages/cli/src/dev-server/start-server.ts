@@ -103,7 +103,8 @@ async function startOnce(options: ServerOptions): Promise<RunningTemporalServer>
     stdio: ['ignore', log.handle.fd, log.handle.fd],
     detached: options.ownProcessGroup ?? false,
     ...(dbFilename !== undefined && { cwd: path.dirname(dbFilename) }),
-    env: { ...goRuntime, ...options.env },
+    // It does not start for a user whom the system can't name, as in a container.
+    env: { ...goRuntime, USER: 'fileconv', ...options.env },
   });
   process.umask(umask);
   if (child.pid !== undefined && dbFilename !== undefined) {

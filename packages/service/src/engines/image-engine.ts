@@ -12,12 +12,7 @@ import { describeUndrawn } from './vector-picture';
 /** 128 megapixels are half a gigabyte of raw pixels. A small file can claim many more. */
 export const maxPixels = 128_000_000;
 
-/** What sharp calls a format it has read, by the name under which it is read here. */
-const detectedNames: Readonly<Record<string, string>> = { avif: 'heif' };
-
-/** They hold pages, or the frames of an animation. */
 const paged = new Set(['gif', 'webp', 'tiff']);
-const opaque = new Set(['jpeg']);
 
 const encode: Readonly<Record<string, (image: Sharp, quality: { quality?: number }) => Sharp>> = {
   avif: (image, quality) => image.avif(quality),
@@ -32,7 +27,6 @@ export async function loadSharp() {
   return (await loadEngine('sharp', () => import('sharp'))).default;
 }
 
-/** Converts between image formats with sharp. */
 export async function convertImage(request: EngineRequest, input: Buffer): Promise<Converted> {
   const sharp = await loadSharp();
   const { writer } = request.route;
@@ -100,35 +94,11 @@ function withProperties(
   return isDeep ? coloured.toColourspace(metadata.channels < 3 ? 'grey16' : 'rgb16') : coloured;
 }
 
-/** Pixels per inch. Sharp does not read it of WebP and AVIF, which have it in their EXIF data. */
-function densityOf({ density, exif }: Pick<Metadata, 'density' | 'exif'>): number | undefined {
-  const found = density ?? (exif && exifDensity(exif));
-  // Less is no density, but the shape of a pixel.
-  return found !== undefined && found >= 10 ? found : undefined;
+/** Pixels per inch, of which sharp reads none of WebP and AVIF. Less is no density, but the shape of a pixel. */
+function densityOf({ density = 0 }: Pick<Metadata, 'density'>): number | undefined {
+  return density >= 10 ? density : undefined;
 }
 
-/** XResolution, with its unit, of the first directory. */
-function exifDensity(exif: Buffer): number | undefined {
-  const tiff = exif.subarray(exif.toString('latin1', 0, 4) === 'Exif' ? 6 : 0);
-  const isLittle = tiff.toString('latin1', 0, 2) === 'II';
-  const short = (at: number): number => (isLittle ? tiff.readUInt16LE(at) : tiff.readUInt16BE(at));
-  const long = (at: number): number => (isLittle ? tiff.readUInt32LE(at) : tiff.readUInt32BE(at));
-  try {
-    const directory = long(4);
-    const entries = Array.from({ length: short(directory) }, (_, index) => directory + 2 + 12 * index);
-    const valueOf = (tag: number): number | undefined => entries.find((entry) => short(entry) === tag);
-    const [resolution, unit] = [valueOf(0x011a), valueOf(0x0128)];
-    if (resolution === undefined) return undefined;
-    const at = long(resolution + 8);
-    const isPerCentimetre = unit !== undefined && short(unit + 8) === 3;
-    return (long(at) / long(at + 4)) * (isPerCentimetre ? 2.54 : 1);
-  } catch {
-    // Not as EXIF has it.
-    return undefined;
-  }
-}
-
-/** In the format that is asked for, with the quality that is asked for. */
 export function encodePicture(image: Sharp, { route: { writer }, parameters: { quality } }: EngineRequest): Sharp {
   const write = encode[writer];
   if (!write) throw new Error(`No picture is written as ${writer}.`);
@@ -140,11 +110,11 @@ function describeLosses(
   metadata: Metadata,
 ): Warnings {
   const warnings: Warnings = {};
-  if (metadata.format !== (detectedNames[reader] ?? reader)) {
+  if (metadata.format !== (reader === 'avif' ? 'heif' : reader)) {
     warnings['INPUT_IS_ANOTHER_FORMAT'] =
       `The file is named ${inputFormat} but holds ${metadata.format}; it was converted all the same. Correct its extension.`;
   }
-  if (metadata.hasAlpha && opaque.has(writer)) {
+  if (metadata.hasAlpha && writer === 'jpeg') {
     warnings['TRANSPARENCY_LOST'] =
       `${outputFormat} has no transparency; it was replaced by white. Convert to png, webp or avif to keep it.`;
   }

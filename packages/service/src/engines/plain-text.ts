@@ -19,10 +19,14 @@ export function plainTextDocument(text: string, writer: string): string {
   );
 }
 
+/** A style of paragraphs that begin a page, which pandoc's documents do not have. */
+export const breakStyle =
+  '<style:style style:name="FormFeed" style:family="paragraph"><style:paragraph-properties fo:break-before="page"/></style:style>';
 const webBreak = ['html', '<div style="break-before: page"></div>'];
 /** Each as its writer has it. `typst`: of a document that becomes a PDF. */
 const pageBreaks: Readonly<Record<string, readonly string[]>> = {
   docx: ['openxml', '<w:p><w:r><w:br w:type="page"/></w:r></w:p>'],
+  odt: ['opendocument', '<text:p text:style-name="FormFeed"/>'],
   rtf: ['rtf', '\\page'],
   latex: ['latex', '\\newpage'],
   json: ['typst', pageBreak],

@@ -40,7 +40,7 @@ describe('ordinary text', () => {
 });
 
 describe('a form feed', () => {
-  it.each(['docx', 'rtf', 'latex', 'html5', 'json'])('begins a page: %s', (writer) => {
+  it.each(['docx', 'odt', 'rtf', 'latex', 'html5', 'json'])('begins a page: %s', (writer) => {
     expect(blocksOf('one\f\ntwo\f', writer).map(({ t }) => t)).toEqual(['Para', 'RawBlock', 'Para']);
   });
 

@@ -13,12 +13,10 @@ import { lostWords, someWords } from './words';
 /** Whether a reader has handed on the text that a file holds. */
 
 /** Markup whose tables pandoc reads as wide as their first row. */
-const tabular =
-  /^(github-markdown|gfm|markdown(_\w+)?|mediawiki|dokuwiki|tikiwiki|twiki|vimwiki|jira|creole|textile|org|muse|t2t)$/;
-const tableLine = /^[ \t>]*(?:[|^]|!(?!\[)).*$|^[^|\n[{]*\|.*$/gm;
-/** What of a line is no text of a cell: attributes, macros, pictures, tags, entities, marks of notes, and where links lead. */
-const noText =
-  /\b\w+\s*=\s*("[^"]*"|\w+)|\{\{?[^{}]*\}\}?|\[\[\w+:[^\]]*\]\]|\[\[[^\]|]*(?:\||\]\[)?|\]\[[^\]]*\]|\[\^[^\]]*\]|!\S+!|<[^<>]*>|&#?\w+;|\b(?:https?|data):\S+/g;
+const tabular = /^(dokuwiki|tikiwiki|twiki|vimwiki|jira|creole|textile|org|muse|t2t)$/;
+const tableLine = /^[ \t]*[|^].*$/gm;
+/** What of a line is no text of a cell: attributes, macros, pictures, and where links lead. */
+const noText = /\b\w+\s*=\s*("[^"]*"|\w+)|\{\{?[^{}]*\}\}?|\[\[[^\]|]*(?:\||\]\[)?|!\S+!|\bhttps?:\S+/g;
 
 /**
  * What pandoc has not handed on of a document: of office programs' its headers, comments and notes, which it never does, and words; of

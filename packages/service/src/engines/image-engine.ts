@@ -94,9 +94,32 @@ function withProperties(
   return isDeep ? coloured.toColourspace(metadata.channels < 3 ? 'grey16' : 'rgb16') : coloured;
 }
 
-/** Pixels per inch, of which sharp reads none of WebP and AVIF. Less is no density, but the shape of a pixel. */
-function densityOf({ density = 0 }: Pick<Metadata, 'density'>): number | undefined {
-  return density >= 10 ? density : undefined;
+/** Pixels per inch. Sharp does not read it of WebP and AVIF, which have it in their EXIF data. */
+function densityOf({ density, exif }: Pick<Metadata, 'density' | 'exif'>): number | undefined {
+  const found = density ?? (exif && exifDensity(exif));
+  // Less is no density, but the shape of a pixel.
+  return found !== undefined && found >= 10 ? found : undefined;
+}
+
+/** XResolution, with its unit, of the first directory. */
+function exifDensity(exif: Buffer): number | undefined {
+  const tiff = exif.subarray(exif.toString('latin1', 0, 4) === 'Exif' ? 6 : 0);
+  const isLittle = tiff.toString('latin1', 0, 2) === 'II';
+  const short = (at: number): number => (isLittle ? tiff.readUInt16LE(at) : tiff.readUInt16BE(at));
+  const long = (at: number): number => (isLittle ? tiff.readUInt32LE(at) : tiff.readUInt32BE(at));
+  try {
+    const directory = long(4);
+    const entries = Array.from({ length: short(directory) }, (_, index) => directory + 2 + 12 * index);
+    const valueOf = (tag: number): number | undefined => entries.find((entry) => short(entry) === tag);
+    const [resolution, unit] = [valueOf(0x011a), valueOf(0x0128)];
+    if (resolution === undefined) return undefined;
+    const at = long(resolution + 8);
+    const isPerCentimetre = unit !== undefined && short(unit + 8) === 3;
+    return (long(at) / long(at + 4)) * (isPerCentimetre ? 2.54 : 1);
+  } catch {
+    // Not as EXIF has it.
+    return undefined;
+  }
 }
 
 export function encodePicture(image: Sharp, { route: { writer }, parameters: { quality } }: EngineRequest): Sharp {

@@ -34,7 +34,19 @@ const entries: typeof definitions = [
   ['cvdoubleitem cvcomputer', String.raw`[5][]{\par \textbf{#2} #3\par \textbf{#4} #5\par}`],
   ['cventry', String.raw`[7][]{\par #2 \textbf{#3} \emph{#4} #5 #6\par #7\par}`],
 ];
-const curriculum = /\\documentclass\s*(?:\[[^\]]*\]\s*)?\{moderncv\}/;
+/** The same of the class letter, which shows before its opening and behind its closing what is said before. */
+const letters: typeof definitions = [
+  ['sender sign sent', '{}'],
+  ['date', String.raw`[1]{\renewcommand\sent{#1}}`],
+  ['address', String.raw`[1]{\renewcommand\sender{#1}}`],
+  ['signature name', String.raw`[1]{\renewcommand\sign{#1}}`],
+  ['opening', String.raw`[1]{\par \sender\par \sent\par #1\par}`],
+  ['closing', String.raw`[1]{\par #1\par \sign\par}`],
+  ['encl', String.raw`[1]{\par encl: #1\par}`],
+  ['cc', String.raw`[1]{\par cc: #1\par}`],
+];
+const ofClass: Readonly<Record<string, typeof definitions>> = { moderncv: entries, letter: letters };
+const documentClass = /\\documentclass\s*(?:\[[^\]]*\]\s*)?\{(\w+)\}/;
 
 /** A part in braces, and one in brackets. */
 const group = String.raw`\{(?:[^{}]|\{[^{}]*\})*\}`;
@@ -71,7 +83,7 @@ const placeOfWrap = new RegExp(
 /** A document of which pandoc reads the text in boxes, margins and captions, and the labels of lists. */
 export function readableLatex(text: string): string {
   const own = new Set(Array.from(text.matchAll(ownNames), ([, command, environment]) => command ?? environment));
-  const all = [...definitions, ...(curriculum.test(text) ? entries : [])];
+  const all = [...definitions, ...(ofClass[documentClass.exec(text)?.[1] ?? ''] ?? [])];
   const known = all.flatMap(([names, definition]) =>
     names.split(' ').flatMap((name) => (own.has(name) ? [] : [`\\newcommand\\${name}${definition}`])),
   );

@@ -21,6 +21,7 @@ import { count, readInputText, requireArchive } from './input';
 import { describeCommands, readableLatex } from './latex';
 import { keepsHtml, mediaTag, readMarkdown } from './markdown';
 import { readNotebook } from './notebook';
+import { withWholePipeTables, withWholeWikiTables } from './markup-tables';
 import { describeBrokenPictures, describeLostMedia, describeMedia, filmsOf, isDamaged } from './office-pictures';
 import { readableOpenText, readableSlides } from './office-texts';
 import { breakStyle, plainTextDocument } from './plain-text';
@@ -180,9 +181,11 @@ async function prepare(
   const how = { writer, inputName: inputNameFor({ title, inputFormat }), run: runPandoc };
   const isMarkdown = /^(github-markdown|gfm|markdown|commonmark)/.test(reader);
   if (isMarkdown || reader === 'ipynb') {
-    const read = await (isMarkdown ? readMarkdown(text, { reader, ...how }) : readNotebook(text, how));
+    const whole = reader === 'commonmark' ? text : withWholePipeTables(text);
+    const read = await (isMarkdown ? readMarkdown(whole, { reader, ...how }) : readNotebook(text, how));
     return { ...read, warnings: joinWarnings(warnings, read.warnings) };
   }
+  if (reader === 'mediawiki') return { from: reader, input: withWholeWikiTables(text), warnings };
   if (!tabular.has(reader)) return { from: reader, input: text, warnings };
   const { separatedValuesDocument } = await import('./separated-values.js');
   const { json, warnings: more } = separatedValuesDocument(text, { reader, writer });

@@ -180,12 +180,16 @@ const formField =
   /<(\w+:)r(?:\s[^>]*)?>(?:<\1rPr>(?:(?!<\/\1rPr>)[^])*<\/\1rPr>)?<\1fldChar[^>]*><\1ffData>((?:(?!<\/\1ffData>)[^])*<\1(?:checkBox|ddList)>[^]*?)<\/\1ffData>/g;
 /** Text with its reading above it: pandoc leaves out both. */
 const ruby = /<(\w+:)ruby>[^]*?<\1rt>([^]*?)<\/\1rt>[^]*?<\1rubyBase>([^]*?)<\/\1rubyBase><\/\1ruby>/g;
+/** A field with no result, such as a button, whose text stands in its code. */
+const field = /<(\w+:)fldChar\s[^<>]*"begin"[^<>]*\/>((?:(?!<\w+:fldChar\s)[^])*)<\1fldChar\s[^<>]*"end"[^<>]*\/>/g;
+const textOfCode = /(?<=<\w+:instrText(?:\s[^>]*)?>)[^<]+/g;
+const button = /^\s*(?:MACRO|GOTO)BUTTON\s+\S+\s+/;
 /** Text that is drawn as a picture (WordArt), once for each program; the second time is passed over. */
 const art =
   /<mc:Fallback>[^]*?<\/mc:Fallback>|<(\w+:)pict(?=[\s>])(?:(?!<\/\1pict>)[^])*?<\w+:textpath\s[^<>]*?\bstring="([^"]*)"[^]*?<\/\1pict>/g;
 
 /**
- * A file of which pandoc reads all that is shown: it has no hidden text, forms and what is drawn show their text, and its tables have as many columns in their first rows as in all, for pandoc cuts longer rows, and a
+ * A file of which pandoc reads all that is shown: it has no hidden text, forms, buttons and what is drawn show their text, and its tables have as many columns in their first rows as in all, for pandoc cuts longer rows, and a
  * width of each column.
  */
 export function readableWord(archive: Buffer): Buffer {
@@ -205,6 +209,10 @@ export function readableWord(archive: Buffer): Buffer {
       .replace(ruby, (_whole, prefix: string, reading: string, base: string) => {
         const letters = reading.match(textOfRun)?.join('') ?? '';
         return `</${prefix}r>${base}<${prefix}r>${letters === '' ? '' : textNode(prefix, `(${letters})`)}`;
+      })
+      .replace(field, (whole, prefix: string, inside: string) => {
+        const code = inside.match(textOfCode)?.join('') ?? '';
+        return button.test(code) ? textNode(prefix, code.replace(button, '').trimEnd()) : whole;
       })
       .replace(hiddenRun, (run) => run.replace(textOfRun, ''))
       .replace(formField, (whole, prefix: string, data: string) => {

@@ -161,6 +161,14 @@ describe('LaTeX', () => {
     expect(read).toEqual({ text, warning: {} });
   });
 
+  it('a letter has its sender, its date and who signs it', async () => {
+    const said = String.raw`\address{2 Side Road \\ Town}\signature{Jo Writer}\date{1 May}`;
+    const body = String.raw`\begin{letter}{Bo \\ Old Road}\opening{Dear Bo,}Thanks.\closing{Yours,}\cc{Al}\end{letter}`;
+    const read = await converted('a.tex', `\\documentclass{letter}${said}\\begin{document}${body}\\end{document}`);
+    const text = 'Bo Old Road 2 Side Road Town 1 May Dear Bo, Thanks. Yours, Jo Writer cc: Al';
+    expect(read).toEqual({ text, warning: {} });
+  });
+
   it('commands that are left out with their text are counted and named, and no others', async () => {
     const { warning } = await latex(
       String.raw`\hspace*{1cm}\pagestyle{plain}\setlength{\a}{1pt}\index{a}\phantom{b}\unknown{} a \cvitem{b}{c} \cvitem{d}{e} \textohmeter \begin{tikzpicture}\node{f};\end{tikzpicture}`,
@@ -227,14 +235,21 @@ describe('captions of tables, code and pictures', () => {
 describe('a Word document', () => {
   const art = (text: string) =>
     `<w:r><w:pict><v:shapetype><v:textpath on="t"/></v:shapetype><v:shape><v:textpath style="font-size:1pt" string="${text}"/></v:shape></w:pict></w:r>`;
+  const field = (...codes: string[]) =>
+    `<w:r><w:fldChar w:fldCharType="begin"/></w:r>${codes.map((code) => `<w:r><w:instrText xml:space="preserve">${code}</w:instrText></w:r>`).join('')}<w:r><w:fldChar w:fldCharType="end"/></w:r>`;
   const ruby = (reading: string) =>
     `<w:r><w:ruby><w:rubyPr/><w:rt>${reading}</w:rt><w:rubyBase>${run('base')}</w:rubyBase></w:ruby></w:r>`;
   const twice = `<w:r><mc:AlternateContent><mc:Choice Requires="wps"/><mc:Fallback><w:pict><v:shape><v:textpath string="again"/></v:shape></w:pict></mc:Fallback></mc:AlternateContent></w:r>`;
 
-  it('keeps WordArt and readings above the text', async () => {
-    const body = [para(run('a ') + art('A &amp; B') + run(' c')), para(ruby(run('reading')) + ruby('')), para(twice)];
+  it('keeps WordArt, the text of buttons and readings above the text', async () => {
+    const body = [
+      para(run('a ') + art('A &amp; B') + run(' c')),
+      para(field(' MACROBUTTON NoMacro [Click', ' here] ') + run(' ') + field(' PAGE ')),
+      para(ruby(run('reading')) + ruby('')),
+      para(twice),
+    ];
     expect(await converted('a.docx', docx(body.join('')))).toEqual({
-      text: 'a A & B c base(reading)base',
+      text: 'a A & B c [Click here] base(reading)base',
       warning: {},
     });
   });

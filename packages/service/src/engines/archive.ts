@@ -34,10 +34,11 @@ export function entriesOf(archive: Buffer): Entry[] {
   return entries;
 }
 
-/** The contents of an entry as text; undefined for one that cannot be read. */
+/** The contents of an entry as text; undefined for one that cannot be read. XML is UTF-8, or UTF-16 with a byte order mark. */
 export function textOfEntry(archive: Buffer, entry: Entry): string | undefined {
   const bytes = bytesOfEntry(archive, entry);
-  return bytes && decode(bytes);
+  if (bytes?.[0] === 0xff && bytes[1] === 0xfe) return bytes.toString('utf16le', 2);
+  return bytes?.[0] === 0xfe && bytes[1] === 0xff ? new TextDecoder('utf-16be').decode(bytes) : bytes?.toString('utf8');
 }
 
 /** The contents of an entry; undefined for one that cannot be read. */
@@ -53,12 +54,6 @@ export function bytesOfEntry(archive: Buffer, { at }: Entry): Buffer | undefined
   } catch {
     return undefined;
   }
-}
-
-/** XML is UTF-8, or UTF-16 with a byte order mark. */
-function decode(bytes: Buffer): string {
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return bytes.toString('utf16le', 2);
-  return bytes[0] === 0xfe && bytes[1] === 0xff ? new TextDecoder('utf-16be').decode(bytes) : bytes.toString('utf8');
 }
 
 /** The text of the entry of that name; empty when there is none. */

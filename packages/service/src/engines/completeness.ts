@@ -2,7 +2,6 @@ import { entriesOf, textOfEntry } from './archive';
 import { type EngineRequest, fewOf, type Warnings } from './conversion';
 import { readInputText } from './input';
 import { captionsOf } from './latex';
-import { withoutFalse } from './latex-conditions';
 import { describeMissingGlyphs } from './missing-glyphs';
 import { type OfficeTexts, officeTexts, undrawnCharts } from './office-texts';
 import { shownText } from './pandoc-document';
@@ -29,38 +28,37 @@ export async function describeUnread(
   input: Buffer,
   { output, readAgain }: { output: Uint8Array; readAgain: () => Promise<string> },
 ): Promise<Warnings> {
-  if (tabular.test(request.route.reader)) {
+  const { reader, writer } = request.route;
+  const unread = async (text: string, textOf: (json: string) => string) => {
+    if (lostWords(text, textOfOutput(Buffer.from(output))).length === 0) return {};
+    return describeLost(lostWords(text, textOf(await readAgain())));
+  };
+  if (tabular.test(reader)) {
     const { text } = readInputText(input, request.inputFormat);
     const lines = text.match(tableLine)?.join('\n').replace(noText, ' ') ?? '';
-    const all = [...new Set(lines.split(/[^\p{L}\p{M}\p{N}]+/u))].join(' ');
-    if (lostWords(all, textOfOutput(Buffer.from(output))).length === 0) return {};
-    return describeLost(lostWords(all, await readAgain()));
+    return unread([...new Set(lines.split(/[^\p{L}\p{M}\p{N}]+/u))].join(' '), (json) => json);
   }
-  if (request.route.reader === 'latex') {
-    const captions = captionsOf(withoutFalse(readInputText(input, request.inputFormat).text).text);
-    if (lostWords(captions, textOfOutput(Buffer.from(output))).length === 0) return {};
-    return describeLost(lostWords(captions, shownText(JSON.parse(await readAgain()))));
+  if (reader === 'latex') {
+    return unread(captionsOf(readInputText(input, request.inputFormat).text), (json) => shownText(JSON.parse(json)));
   }
-  const texts = officeTexts(request.route.reader, input);
+  const texts = officeTexts(reader, input);
   if (!texts) return {};
-  const warnings = { ...describeAside(texts), ...describeHidden(texts) };
+  const warnings = {
+    ...{ ...describeCounted(texts, ...aside), ...describeHidden(texts), ...describeHeaders(texts, reader) },
+    ...describeCounted(texts, 'drawingCount'),
+  };
   if (texts.numbers.length > 0) {
     warnings['NUMBERS_LOST'] =
       `${texts.numbers.length} number(s) of headings and paragraphs that Word makes are not in the result, or are plain ones: ${fewOf([...new Set(texts.numbers)])}. An office program can save it as PDF.`;
   }
-  if (texts.links.length > 0 && request.route.writer !== 'plain') {
+  if (texts.links.length > 0 && writer !== 'plain') {
     warnings['LINKS_LOST'] =
       `Where ${texts.links.length} link(s) of the slides lead is not in the result: ${fewOf([...new Set(texts.links)])}. An office program can save it as PDF.`;
   }
-  Object.assign(warnings, describeHeaders(texts, request.route.reader), describeDrawings(texts));
-  const body = `${texts.body ?? bodyOfRichText(input.toString('latin1'))}\n${texts.art}`;
-  if (lostWords(body, textOfOutput(Buffer.from(output))).length === 0) return warnings;
-  return { ...warnings, ...describeLost(lostWords(body, shownText(JSON.parse(await readAgain())))) };
-}
-
-/** Of what has letters as bytes of whatever encoding nothing is known. */
-function bodyOfRichText(rtf: string): string {
-  return /[\x80-\xff]/.test(rtf) ? '' : richTextOf(rtf, { isHidden: false });
+  const rtf = input.toString('latin1');
+  // Of letters that are bytes of whatever encoding nothing is known.
+  const { body = /[\x80-\xff]/.test(rtf) ? '' : richTextOf(rtf, { isHidden: false }), art } = texts;
+  return { ...warnings, ...(await unread(`${body}\n${art}`, (json) => shownText(JSON.parse(json)))) };
 }
 
 /** What of a document (JSON) is not in the file that pandoc has written of it. */
@@ -72,39 +70,60 @@ function describeLost(lost: readonly string[]): Warnings {
   return lost.length === 0 ? {} : { TEXT_LOST: `Not in the result: ${someWords(lost)} of the document.` };
 }
 
+/** What is counted of an office file, with what is said of so many that the result does not have. */
+const counted = {
+  undrawnCount: [
+    'DRAWINGS_LOST',
+    '$ chart(s) of a kind that LibreOffice does not draw (such as waterfall, funnel or treemap) are not in the result. Put pictures in their place, or save it as PDF in Office.',
+  ],
+  insertedCount: [
+    'INSERTED_FILES_LOST',
+    '$ file(s) that another program has put into the document whole (altChunk) are not in the result. Open it in Word, save it and convert it again.',
+  ],
+  commentCount: ['COMMENTS_LOST', '$ comment(s) of the document are not in the result.'],
+  noteCount: ['NOTES_LOST', "The speaker's notes of $ slide(s) are not in the result."],
+  drawingCount: [
+    'DRAWINGS_LOST',
+    '$ chart(s) or diagram(s) of the document are not in the result. An office program can save it as PDF.',
+  ],
+  pictureCount: [
+    'IMAGES_LOST',
+    '$ picture(s) of the document are not in the result, because a txt file cannot contain any. Convert to docx, odt or pdf to keep them.',
+  ],
+} as const;
+type Counted = keyof typeof counted;
+
+/** What no reader hands on. */
+const aside = ['undrawnCount', 'insertedCount', 'commentCount', 'noteCount'] as const;
+
+function describeCounted<Kind extends Counted>(counts: Readonly<Record<Kind, number>>, ...kinds: readonly Kind[]) {
+  const warnings: Warnings = {};
+  for (const kind of kinds.filter((each) => counts[each] > 0)) {
+    const [name, says] = counted[kind];
+    warnings[name] = says.replace('$', String(counts[kind]));
+  }
+  return warnings;
+}
+
 function describeHeaders({ headers, headerArt, headerPictureCount: pictures }: OfficeTexts, reader: string): Warnings {
-  const words = lostWords(`${headers}\n${headerArt}`, '');
-  if (words.length === 0 && pictures === 0) return {};
-  const what = [...(words.length > 0 ? [someWords(words)] : []), ...(pictures > 0 ? [`${pictures} picture(s)`] : [])];
+  const what = wordsAnd(`${headers}\n${headerArt}`, pictures, 'picture(s)');
   const where = reader === 'pptx' ? 'What the masters and layouts of the slides show is' : 'Headers and footers are';
-  return { HEADERS_LOST: `${where} not in the result: ${what.join(' and ')}.` };
-}
-
-function describeDrawings({ drawingCount }: OfficeTexts): Warnings {
-  if (drawingCount === 0) return {};
-  return {
-    DRAWINGS_LOST: `${drawingCount} chart(s) or diagram(s) of the document are not in the result. An office program can save it as PDF.`,
-  };
-}
-
-function describePictures({ pictureCount }: OfficeTexts): Warnings {
-  if (pictureCount === 0) return {};
-  return {
-    IMAGES_LOST: `${pictureCount} picture(s) of the document are not in the result, because a txt file cannot contain any. Convert to docx, odt or pdf to keep them.`,
-  };
+  return what === '' ? {} : { HEADERS_LOST: `${where} not in the result: ${what}.` };
 }
 
 export function describeHidden({
   hidden,
   hiddenSlideCount,
 }: Pick<OfficeTexts, 'hidden' | 'hiddenSlideCount'>): Warnings {
-  const words = lostWords(hidden, '');
-  if (words.length === 0 && hiddenSlideCount === 0) return {};
-  const what = [
-    ...(words.length > 0 ? [someWords(words)] : []),
-    ...(hiddenSlideCount > 0 ? [`${hiddenSlideCount} slide(s)`] : []),
-  ];
-  return { HIDDEN_TEXT_LOST: `Left out, because it is hidden: ${what.join(' and ')}. Show it to have it converted.` };
+  const what = wordsAnd(hidden, hiddenSlideCount, 'slide(s)');
+  if (what === '') return {};
+  return { HIDDEN_TEXT_LOST: `Left out, because it is hidden: ${what}. Show it to have it converted.` };
+}
+
+/** `2 word(s) (ONE, TWO) and 1 picture(s)`; empty without any. */
+function wordsAnd(text: string, count: number, others: string): string {
+  const words = lostWords(text, '');
+  return [...(words.length > 0 ? [someWords(words)] : []), ...(count > 0 ? [`${count} ${others}`] : [])].join(' and ');
 }
 
 /** What LibreOffice leaves out whole where its part for equations is not installed. */
@@ -118,27 +137,6 @@ function describeEquations({ equations }: OfficeTexts): Warnings {
 /** All that a program should show of a document. */
 function shownTextsOf({ body, art, diagrams, equations }: OfficeTexts): string {
   return [body, art, diagrams, ...(isHere(programs.math) ? equations : [])].join('\n');
-}
-
-function describeUndrawn(count: number): Warnings {
-  if (count === 0) return {};
-  return {
-    DRAWINGS_LOST: `${count} chart(s) of a kind that LibreOffice does not draw (such as waterfall, funnel or treemap) are not in the result. Put pictures in their place, or save it as PDF in Office.`,
-  };
-}
-
-/** What no reader hands on. */
-function describeAside({ commentCount, noteCount, insertedCount, undrawnCount }: OfficeTexts): Warnings {
-  const warnings: Warnings = describeUndrawn(undrawnCount);
-  if (insertedCount > 0) {
-    warnings['INSERTED_FILES_LOST'] =
-      `${insertedCount} file(s) that another program has put into the document whole (altChunk) are not in the result. Open it in Word, save it and convert it again.`;
-  }
-  if (commentCount > 0) {
-    warnings['COMMENTS_LOST'] = `${commentCount} comment(s) of the document are not in the result.`;
-  }
-  if (noteCount > 0) warnings['NOTES_LOST'] = `The speaker's notes of ${noteCount} slide(s) are not in the result.`;
-  return warnings;
 }
 
 /**
@@ -156,7 +154,7 @@ export async function describeUnprinted(
   const all = officeTexts(reader, input);
   if (!all) return {};
   const texts = { ...all, art: '', ...(isCopy && { equations: [] }) };
-  const losses = { ...describeAside(texts), ...describeHidden(texts), ...describeEquations(texts) };
+  const losses = { ...describeCounted(texts, ...aside), ...describeHidden(texts), ...describeEquations(texts) };
   return { ...losses, ...(await describePages(request, shownTextsOf(texts), pdf)) };
 }
 
@@ -166,8 +164,8 @@ export function describeUnwritten({ route: { reader } }: EngineRequest, input: B
   if (!texts) return {};
   const lost = lostWords(shownTextsOf(texts), Buffer.from(text).toString('utf8'));
   return {
-    ...{ ...describeAside(texts), ...describeHeaders(texts, reader), ...describeEquations(texts) },
-    ...{ ...describeDrawings(texts), ...describePictures(texts), ...describeLost(lost) },
+    ...{ ...describeCounted(texts, ...aside, 'drawingCount', 'pictureCount'), ...describeHeaders(texts, reader) },
+    ...{ ...describeEquations(texts), ...describeLost(lost) },
   };
 }
 
@@ -183,13 +181,12 @@ export async function describeUnkept(
   // Headers may be in a file once for each of its sections.
   const headers = [...new Set(texts.headers.split(/\s+/))].join(' ');
   const wanted = [shownTextsOf(texts), headers, ...texts.drawnEquations];
-  const lost = lostWords(wanted.join('\n'), textOfResult(result));
-  const aside = {
-    ...texts,
-    commentCount: texts.commentCount - kept.commentCount,
-    noteCount: texts.noteCount - kept.noteCount,
-  };
-  return { ...describeAside(aside), ...describeEquations(texts), ...describeLost(lost) };
+  const { format, data } = result;
+  const written = format === 'rtf' ? plainRichText(data.toString('latin1')) : textOfOutput(data);
+  const lost = lostWords(wanted.join('\n'), written);
+  const [commentCount, noteCount] = [texts.commentCount - kept.commentCount, texts.noteCount - kept.noteCount];
+  const counts = describeCounted({ ...texts, commentCount, noteCount }, ...aside);
+  return { ...counts, ...describeEquations(texts), ...describeLost(lost) };
 }
 
 async function describePages(
@@ -209,7 +206,7 @@ async function describeUnprintedCells(request: EngineRequest, input: Buffer, pdf
   const cells = isRead
     ? await (await import('./sheet-texts.js')).shownTexts(input, reader as 'xlsx' | 'ods')
     : undefined;
-  const undrawn = describeUndrawn(undrawnCharts(input));
+  const undrawn = describeCounted({ undrawnCount: undrawnCharts(input) }, 'undrawnCount');
   return { ...cells?.warnings, ...undrawn, ...(await describePages(request, cells?.text ?? '', pdf, true)) };
 }
 
@@ -228,26 +225,17 @@ async function describeUnkeptCells(
     textsOfCells(result.data, result.format as 'xlsx' | 'ods'),
   ]);
   if (!cells) return {};
-  const beyond: Warnings =
-    cells.beyond === 0
-      ? {}
-      : {
-          CELLS_LOST: `${cells.beyond} cell(s) beyond row 65,536 or column 256 (IV), for which an xls file has no room, are not in the result. Convert to xlsx or ods to keep them.`,
-        };
-  const undrawn = describeUndrawn(undrawnCharts(input));
-  if (!kept) return { ...beyond, ...undrawn };
+  const undrawn = describeCounted({ undrawnCount: undrawnCharts(input) }, 'undrawnCount');
+  const warnings: Warnings = { ...undrawn };
+  if (cells.beyond > 0) {
+    warnings['CELLS_LOST'] =
+      `${cells.beyond} cell(s) beyond row 65,536 or column 256 (IV), for which an xls file has no room, are not in the result. Convert to xlsx or ods to keep them.`;
+  }
+  if (!kept) return warnings;
   const comments = cells.commentCount - kept.commentCount;
-  return {
-    ...beyond,
-    ...undrawn,
-    ...(comments > 0 && { COMMENTS_LOST: `Comments of ${comments} cell(s) are not in the result.` }),
-    ...describeErrors(cells.shown, kept.shown),
-    ...describeLost(lostWords(cells.typed, kept.shown)),
-  };
-}
-
-function textOfResult({ format, data }: { format: string; data: Buffer }): string {
-  return format === 'rtf' ? plainRichText(data.toString('latin1')) : textOfOutput(data);
+  if (comments > 0) warnings['COMMENTS_LOST'] = `Comments of ${comments} cell(s) are not in the result.`;
+  const lost = describeLost(lostWords(cells.typed, kept.shown));
+  return { ...warnings, ...describeErrors(cells.shown, kept.shown), ...lost };
 }
 
 /** The text of a result, or more than that. */

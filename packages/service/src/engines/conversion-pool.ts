@@ -43,7 +43,6 @@ interface PoolOptions {
 export class ConversionPool {
   readonly #options: PoolOptions;
   readonly #all = new Set<ConversionProcess>();
-  /** In the order in which they worked. */
   readonly #idle: { process: ConversionProcess; timer: NodeJS.Timeout }[] = [];
   #closed = false;
 
@@ -72,7 +71,6 @@ export class ConversionPool {
     return this.#describe(ending, request);
   }
 
-  /** Ends all processes; what they were converting is interrupted. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const { timer } of this.#idle) clearTimeout(timer);
@@ -165,7 +163,6 @@ function brokenBy(error: unknown): { status: 'broken'; message: string } {
  */
 const processFile = path.resolve(__dirname, '../../dist/engines/conversion-process.js');
 
-/** How a conversion ended: with an answer, or with its process. */
 type ProcessEnding =
   | { by: 'answer'; outcome: ConversionOutcome }
   | { by: 'timeout' }
@@ -173,9 +170,7 @@ type ProcessEnding =
       by: 'exit';
       signal: NodeJS.Signals | null;
       reason: string;
-      /** The end of what it printed. */
       said: string;
-      /** Why its watchdog killed it. */
       word?: WatchdogWord | undefined;
     };
 
@@ -196,7 +191,6 @@ function limitOfFiles(bytes: number): string[] {
 
 const keptLetters = 4_000;
 
-/** Reads a stream to its end, and tells the last of it. */
 function endOf(stream: unknown): () => string {
   let text = '';
   if (stream instanceof Readable) {
@@ -220,7 +214,6 @@ class ConversionProcess {
   readonly #seenAs: string;
   readonly #child: ChildProcess;
   readonly #exited: Promise<void>;
-  /** Names of the engines that it has converted with. */
   readonly loaded = new Set<string>();
   #settle: ((ending: ProcessEnding) => void) | undefined;
   /** Set as soon as the process must not be used again. */
@@ -306,7 +299,6 @@ class ConversionProcess {
     }
   }
 
-  /** Kills the process, with the programs that it runs, and waits until it is gone. */
   async kill(): Promise<void> {
     this.#killGroup();
     await this.#exited;

@@ -30,7 +30,7 @@ export type ParameterName = keyof typeof parameterSchemas;
 export const engineParameters = z.object(parameterSchemas).partial();
 export type Parameters = z.infer<typeof engineParameters>;
 
-/** Width and height of paper, in inches. */
+/** In inches. */
 export const papers: Readonly<Record<NonNullable<Parameters['page_size']>, readonly [width: number, height: number]>> =
   {
     a3: [11.69, 16.54],
@@ -53,14 +53,12 @@ export function choosePages(pages: string | undefined, count: number): number[] 
 
 /** What goes to a conversion process; files travel by path. */
 export const conversionRequestSchema = z.object({
-  /** The name of the engine, and what it calls the two formats. */
   route: z.object({ engine: z.string(), reader: z.string(), writer: z.string() }),
   inputPath: z.string(),
   /** Where the process writes the output; on disk when it answers. */
   outputPath: z.string(),
   /** The name of the source without its extension; the title of a document that has none. */
   title: z.string(),
-  /** Public names of the two formats, for messages. */
   inputFormat: z.string(),
   outputFormat: z.string(),
   parameters: engineParameters,
@@ -132,14 +130,20 @@ export function oneLine(text: string): string {
   return line.length > 300 ? `${line.slice(0, 297)}...` : line;
 }
 
-/** Why something failed, on one line. */
 export function failureReason(error: unknown): string {
   return oneLine(messageOf(error));
 }
 
-/** The first five of many names. */
 export function fewOf(names: readonly string[]): string {
   return names.slice(0, 5).join(', ') + (names.length > 5 ? ` and ${names.length - 5} more` : '');
+}
+
+/** One warning for all images that the document names but does not contain. */
+export function describeMissing(names: readonly string[]): Warnings {
+  if (names.length === 0) return {};
+  const unique = new Set(names.map((name) => (name.length > 60 ? `${name.slice(0, 57)}...` : name)));
+  const message = `Left out, because only the file itself is uploaded: ${fewOf([...unique])}. Put what they hold into it (images as data: URIs), or upload a format that contains them.`;
+  return { RESOURCE_NOT_FOUND: oneLine(message) };
 }
 
 /** Loads an optional engine, or fails with what to install. */

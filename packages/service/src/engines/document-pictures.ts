@@ -8,11 +8,9 @@ import { isHere } from './programs';
 export interface Pictures {
   /** What the result can hold, by the names that the document has for them. */
   readonly media: ReadonlyMap<string, Uint8Array>;
-  /** The names of the others. */
   readonly lost: ReadonlySet<string>;
 }
 
-/** `kinds`: what the result takes. */
 export async function takenPictures(
   media: ReadonlyMap<string, Uint8Array>,
   kinds: readonly string[],
@@ -71,10 +69,8 @@ const usualDensity = 72;
 async function pngOf(data: Buffer): Promise<Uint8Array | undefined> {
   if (!isHere({ npm: 'sharp' })) return undefined;
   const sharp = await loadSharp();
-  const bitmap = readBitmap(data);
-  const options = bitmap ? { raw: bitmap.raw } : { density, limitInputPixels: maxPixels };
   try {
-    const picture = sharp(bitmap?.pixels ?? data, options).autoOrient();
+    const picture = sharp(data, { density, limitInputPixels: maxPixels }).autoOrient();
     return await picture
       .withDensity((await picture.metadata()).density ?? usualDensity)
       .png()
@@ -82,27 +78,4 @@ async function pngOf(data: Buffer): Promise<Uint8Array | undefined> {
   } catch {
     return undefined;
   }
-}
-
-/** A bitmap of Windows, which sharp does not read; undefined for those that are packed. */
-function readBitmap(data: Buffer) {
-  if (data.length < 66 || data.toString('latin1', 0, 2) !== 'BM') return undefined;
-  const [start, header, packing] = [10, 14, 30].map((at) => data.readUInt32LE(at)) as [number, number, number];
-  const [width, lines, bits] = [data.readInt32LE(18), data.readInt32LE(22), data.readUInt16LE(28)];
-  const height = Math.abs(lines);
-  const rowBytes = Math.ceil((width * bits) / 32) * 4;
-  // Packed colours may be those that are usual.
-  const isPlain = packing === 0 || (packing === 3 && bits === 32 && data.readUInt32LE(54) === 0xff0000);
-  const isKnown = header >= 40 && [1, 4, 8, 24, 32].includes(bits) && width > 0 && width * height <= maxPixels;
-  if (!isPlain || !isKnown || height === 0 || data.length < start + rowBytes * height) return undefined;
-  const pixels = Buffer.alloc(width * height * 3);
-  for (let to = 0; to < width * height; to += 1) {
-    const [x, y] = [to % width, Math.floor(to / width)];
-    const bit = x * bits;
-    const byte = start + rowBytes * (lines > 0 ? height - 1 - y : y) + (bit >> 3);
-    const index = ((data[byte] ?? 0) >> (8 - bits - (bit & 7))) & ((1 << bits) - 1);
-    const at = bits >= 24 ? byte : 14 + header + 4 * index;
-    for (let colour = 0; colour < 3; colour += 1) pixels[3 * to + colour] = data[at + 2 - colour] ?? 0;
-  }
-  return { pixels, raw: { width, height, channels: 3 as const } };
 }

@@ -23,9 +23,7 @@ export type EngineName = (typeof engineNames)[number];
  * `engines-table.ts`, and a file that converts.
  */
 export interface Engine {
-  /** As the configuration names it. */
   readonly name: EngineName;
-  /** What it does, for people. */
   readonly title: string;
   readonly needs: readonly Need[];
   readonly families: readonly Family[];
@@ -38,7 +36,6 @@ export interface Family {
   readonly reads: Codecs;
   readonly writes: Codecs;
   readonly takes?: readonly ParameterName[];
-  /** Beside what the engine itself needs. */
   readonly needs?: readonly Need[];
 }
 
@@ -51,7 +48,6 @@ export type Need = { readonly npm: string } | Program;
 /** A program of the machine, and the package of Debian that brings it. */
 export interface Program {
   readonly debian: string;
-  /** Any of these. */
   readonly commands: readonly string[];
   /** Prints its version. Default: `--version`. */
   readonly versionFlag?: string;

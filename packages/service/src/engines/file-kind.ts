@@ -41,7 +41,6 @@ const mediaTypes: readonly (readonly [format: string, type: RegExp])[] = [
   ['epub', /epub\+zip/],
 ];
 const pictures = new Set(['avif', 'gif', 'jpg', 'png', 'svg', 'tiff', 'webp']);
-/** Formats that are no text. */
 const binary = new Set([
   'pdf',
   'rtf',

@@ -13,16 +13,13 @@ const trackSchema = z.object({
   disposition: z.object({ attached_pic: z.number() }).partial().default({}),
 });
 export type Track = z.infer<typeof trackSchema>;
-/** What ffprobe tells. */
 export const tracksSchema = z.object({ streams: z.array(trackSchema).default([]) });
 
 /** What a container holds beside its first track of pictures and its first of sound. */
 interface Container {
   readonly pictures: boolean;
   readonly sounds: 'none' | 'one' | 'many';
-  /** The codec of subtitles that are text. */
   readonly subtitles?: 'mov_text' | 'srt' | 'webvtt';
-  /** Those that it takes as they are. */
   readonly keeps?: RegExp;
   readonly cover?: boolean;
   /** Its sound has two channels at most, and one of these rates, if it has to. */
@@ -34,7 +31,6 @@ const soundAlone: Container = { pictures: false, sounds: 'one' };
 const withCover: Container = { ...soundAlone, cover: true };
 const film: Container = { pictures: true, sounds: 'many' };
 
-/** By the name of the target. */
 const containers: Readonly<Record<string, Container>> = {
   flac: withCover,
   m4a: withCover,
@@ -54,11 +50,9 @@ const containers: Readonly<Record<string, Container>> = {
 const textSubtitles = /^(subrip|ass|ssa|webvtt|mov_text|text)$/;
 
 export interface TrackPlan {
-  /** For FFmpeg, behind the input. */
   readonly parameters: readonly string[];
   readonly lost: readonly Track[];
   readonly losesAlpha: boolean;
-  /** Sounds with more channels than the result. */
   readonly mixedDown: readonly Track[];
 }
 

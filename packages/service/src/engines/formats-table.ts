@@ -1,7 +1,6 @@
 export interface FormatRow {
   /** The public name: `docx`, or `md-gfm` for a variant, which shares the file extension. */
   readonly name: string;
-  /** The second part of the name of a variant. */
   readonly type: string | null;
   /** The first one names output files; the others are aliases. */
   readonly extensions: readonly [string, ...string[]];

@@ -7,10 +7,8 @@ import { engines } from './engines-table';
 import { type FormatRow, formatRows } from './formats-table';
 import { installCommand, isHere } from './programs';
 
-/** `format` or `format-type`. */
 const nameStructure = /^[a-z0-9]+(-[a-z0-9_]+)?$/;
 
-/** How to convert a pair: the engine, and what it calls the two formats. */
 type Route = EngineRequest['route'];
 
 /** A family of an engine, and what of its needs is not here. */
@@ -22,9 +20,7 @@ interface CatalogOptions {
   isHere?: (need: Need) => boolean;
 }
 
-/** The formats and pairs that the engines offer. */
 export class FormatCatalog {
-  /** In the order in which they are chosen. */
   readonly #lanes: readonly Lane[];
   readonly #byName = new Map<string, FormatRow>();
   readonly #byExtension = new Map<string, FormatRow>();
@@ -65,7 +61,6 @@ export class FormatCatalog {
     return this.#byExtension.get(extension.toLowerCase());
   }
 
-  /** Whether an engine that is here converts the pair. */
   converts(input: FormatRow, output: FormatRow): boolean {
     return this.lanesFor(input, output).some(isUsable);
   }
@@ -93,13 +88,11 @@ export class FormatCatalog {
       const absent = lanes.filter(({ missing }) => missing.length > 0);
       return {
         engine,
-        /** Some of it works. */
         isHere: absent.length < lanes.length,
         /** Pairs of formats for which it is the one that is chosen. */
         serves: served.filter((name) => name === engine.name).length,
         /** Pairs that nothing here converts, and that what is missing of it would. */
         adds: [...pairsOf(absent).keys()].filter((pair) => !pairs.has(pair)).length,
-        /** What to run for that. */
         ...(absent.length > 0 && { install: installCommand(absent.flatMap(({ missing }) => missing)) }),
       };
     });

@@ -11,7 +11,6 @@ const part =
   /<!--[^]*?(?:-->|$)|<(script|style|title)\b[^]*?(?:<\/\1\s*>|$)|<textarea\b[^>]*(?:>|$)([^]*?)(?:<\/textarea\s*>|$)|<select\b([^<>]*)>((?:(?!<select\b)[^])*?)<\/select\s*>|<input\b((?:"[^"]*(?:"|$)|'[^']*(?:'|$)|[^>"'])*)(?:>|$)|<iframe\b((?:"[^"]*(?:"|$)|'[^']*(?:'|$)|[^>"'])*)(?:>|$)|<\/?main(?=[\s>])[^>]*(?:>|$)|<\w[^<>]*\srole\s*=\s*["']?main(?=["'\s>])[^>]*(?:>|$)/gi;
 const options = /<option\b((?:"[^"]*(?:"|$)|'[^']*(?:'|$)|[^>"'])*)(?:>|$)([^<]*)/gi;
 const withoutText = /^(hidden|image|file|password|color|range)$/i;
-/** What a page within a page has around its text. */
 const frame = /<!doctype[^>]*(?:>|$)|<head\b(?:(?!<head\b)[^])*?<\/head\s*>|<\/?(?:html|body)\b[^>]*(?:>|$)/gi;
 
 /** A picture that a script would load when somebody comes to it. */

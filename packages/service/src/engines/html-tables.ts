@@ -1,6 +1,5 @@
 /** Tables of HTML as pandoc needs them: with the ends of rows and cells that a page may leave out, and a first row and `col` for all columns. */
 
-/** What stands in comments and scripts is no table. */
 const tableTag =
   /<!--[^]*?(?:-->|$)|<(script|style)\b[^]*?(?:<\/\1\s*>|$)|<(\/?)(table|thead|tbody|tfoot|col|tr|td|th)(?=[\s/>])((?:"[^"]*(?:"|$)|'[^']*(?:'|$)|[^>"'])*)(?:>|$)/gi;
 /** More columns than that are one in HTML. */
@@ -13,10 +12,8 @@ interface Addition {
 }
 
 interface OpenTable {
-  /** Behind the last `col`. */
   place: number;
   columnTags: number;
-  /** Its end. */
   firstRow: Addition | undefined;
   firstWidth: number;
   /** Columns of all rows, without those in which cells of rows above reach into them, and with these. */
@@ -24,7 +21,6 @@ interface OpenTable {
   most: number;
   /** The row to which the cells of each column reach. */
   taken: number[];
-  /** Of the row that is open. */
   row: number;
   width: number;
   column: number;
@@ -62,7 +58,6 @@ function newTable(): OpenTable {
   return { place: 0, columnTags: 0, firstRow: undefined, firstWidth: 0, widest: 0, most: 0, taken: [], ...row };
 }
 
-/** The ends that a tag implies. */
 function endsBefore(table: OpenTable, { name, isEnd, at }: { name: string; isEnd: boolean; at: number }): Addition[] {
   const isOfCell = /^t[dh]$/.test(name);
   const ends: Addition[] = [];

@@ -12,12 +12,7 @@ import { describeUndrawn } from './vector-picture';
 /** 128 megapixels are half a gigabyte of raw pixels. A small file can claim many more. */
 export const maxPixels = 128_000_000;
 
-/** What sharp calls a format it has read, by the name under which it is read here. */
-const detectedNames: Readonly<Record<string, string>> = { avif: 'heif' };
-
-/** They hold pages, or the frames of an animation. */
 const paged = new Set(['gif', 'webp', 'tiff']);
-const opaque = new Set(['jpeg']);
 
 const encode: Readonly<Record<string, (image: Sharp, quality: { quality?: number }) => Sharp>> = {
   avif: (image, quality) => image.avif(quality),
@@ -32,7 +27,6 @@ export async function loadSharp() {
   return (await loadEngine('sharp', () => import('sharp'))).default;
 }
 
-/** Converts between image formats with sharp. */
 export async function convertImage(request: EngineRequest, input: Buffer): Promise<Converted> {
   const sharp = await loadSharp();
   const { writer } = request.route;
@@ -128,7 +122,6 @@ function exifDensity(exif: Buffer): number | undefined {
   }
 }
 
-/** In the format that is asked for, with the quality that is asked for. */
 export function encodePicture(image: Sharp, { route: { writer }, parameters: { quality } }: EngineRequest): Sharp {
   const write = encode[writer];
   if (!write) throw new Error(`No picture is written as ${writer}.`);
@@ -140,11 +133,11 @@ function describeLosses(
   metadata: Metadata,
 ): Warnings {
   const warnings: Warnings = {};
-  if (metadata.format !== (detectedNames[reader] ?? reader)) {
+  if (metadata.format !== (reader === 'avif' ? 'heif' : reader)) {
     warnings['INPUT_IS_ANOTHER_FORMAT'] =
       `The file is named ${inputFormat} but holds ${metadata.format}; it was converted all the same. Correct its extension.`;
   }
-  if (metadata.hasAlpha && opaque.has(writer)) {
+  if (metadata.hasAlpha && writer === 'jpeg') {
     warnings['TRANSPARENCY_LOST'] =
       `${outputFormat} has no transparency; it was replaced by white. Convert to png, webp or avif to keep it.`;
   }

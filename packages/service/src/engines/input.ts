@@ -81,7 +81,6 @@ function withoutPadding(input: Buffer): Buffer {
   return input.subarray(0, end);
 }
 
-/** The encoding that the file itself names, if it can be decoded. */
 function declaredEncoding(bytes: Buffer, inputFormat: string): string | undefined {
   const pattern = declarations[inputFormat.split('-')[0] ?? ''];
   const name = pattern?.exec(bytes.toString('latin1', 0, declarationBytes))?.[1]?.replace(/^cpg/, 'windows-');

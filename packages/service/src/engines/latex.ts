@@ -1,5 +1,4 @@
 import { fewOf, type Warnings } from './conversion';
-import { glossaryOf, group, option, terms } from './latex-glossary';
 
 /** LaTeX, as far as pandoc would leave out text of it: commands that it does not know, labels and captions. */
 
@@ -49,21 +48,23 @@ const letters: typeof definitions = [
 const ofClass: Readonly<Record<string, typeof definitions>> = { moderncv: entries, letter: letters };
 const documentClass = /\\documentclass\s*(?:\[[^\]]*\]\s*)?\{(\w+)\}/;
 
-/** What is written as it is, or not at all. */
-export const verbatim = [
+/** A part in braces, and one in brackets. */
+const group = String.raw`\{(?:[^{}]|\{[^{}]*\})*\}`;
+const option = String.raw`\[(?:${group}|[^\]{}]){0,2000}\]`;
+
+const verbatim = [
   String.raw`\\[\\%]|%[^\n]*|\\verb\*?([^\sa-zA-Z*])[^\n]*?\1`,
   String.raw`\\begin\{(verbatim\*?|Verbatim|minted|comment)\}[^]*?(?:\\end\{\2\}|$)`,
   String.raw`\\begin\{lstlisting\}\s*(${option})?[^]*?(?:\\end\{lstlisting\}|$)`,
 ].join('|');
 
-/** What is read here, from columns to terms, and what is passed over whole. */
+/** What is read here, from columns to labels, and what is passed over whole. */
 const part = new RegExp(
   [
     verbatim,
     String.raw`\\begin\{tabbing\}((?:(?!\\begin\{tabbing\})[^])*?)\\end\{tabbing\}`,
     String.raw`\\(begin|end)\{(\w+)\*?\}`,
     String.raw`\\item\s*(${option})`,
-    terms,
   ].join('|'),
   'g',
 );
@@ -87,10 +88,8 @@ export function readableLatex(text: string): string {
     names.split(' ').flatMap((name) => (own.has(name) ? [] : [`\\newcommand\\${name}${definition}`])),
   );
   const lists: string[] = [];
-  const glossary = glossaryOf(text);
   const whole = text.replace(placeOfWrap, '$1$2').replace(part, (found, ...groups: (string | undefined)[]) => {
-    const [, , options, columns, edge, name = '', label, term, key = ''] = groups;
-    if (term !== undefined) return glossary(term, key) ?? found;
+    const [, , options, columns, edge, name = '', label] = groups;
     if (columns !== undefined) return `\\par ${columns.replace(leftOut, '').replace(stops, ' ')}\\par `;
     if (options !== undefined) return `${captionOf(options)}${found}`;
     if (label !== undefined) {
@@ -103,7 +102,6 @@ export function readableLatex(text: string): string {
   return known.join('') + whole;
 }
 
-/** What a document defines itself. */
 const ownNames = /(?:[cC]ommand\*?\s*\{?|def|let)\s*\\([a-zA-Z]+)|(?:theorem|environment)\*?\s*\{(\w+)/g;
 /** Of columns that tabs align: lines that only set them, and the tabs. */
 const leftOut = /(?:(?!\\\\|\\kill)[^])*\\kill/g;
@@ -117,7 +115,7 @@ function captionOf(options: string): string {
 /** The text of all captions, as far as it is no code. */
 export function captionsOf(text: string): string {
   const captions = text
-    .replace(/(?<!\\)%.*/g, '')
+    .replace(/(?<!\\)%.*|\\iffalse(?![a-zA-Z])[^]*?\\fi(?![a-zA-Z])/g, '')
     .matchAll(new RegExp(String.raw`\\caption\*?\s*(?:${option})?\s*(${group})`, 'g'));
   return Array.from(captions, ([, caption = '']) => caption.replace(code, ' ')).join('\n');
 }
@@ -127,7 +125,7 @@ const code = /\$[^$]*\$|\\(?:label|ref|eqref|cite\w*|autoref|cref|Cref)\*?\s*\{[
 /** Commands whose braces hold no text that is shown where they stand. */
 const layout = new RegExp(
   [
-    String.raw`^\\(?:(?:re|provide)?new|def|let(?:ltx|cs)?$|use[a-z]*(?:theme|library|package)|set|colorlet|declare|require|provide|pass`,
+    String.raw`^\\(?:(?:re|provide)?new(?!acronym|abbreviation|glossaryentry)|def|let(?:ltx|cs)?$|use[a-z]*(?:theme|library|package)|set|colorlet|declare|require|provide|pass`,
     String.raw`pdf|pgf|lst|tikz[a-z]|at(?:begin|end)|add(?:to|bib|con)|nocite|nobib|bibitem|mark(?:both|right)|glsadd`,
     String.raw`includeonly|numberwithin|graphicspath|hyphenation|geometry|rule|typeout|arabic|alph|roman|c(?:mid)?(?:rule|line)$`,
     String.raw`enlargethispage)|(?:set|setup|style|skip|space|phantom|length|stretch|spread|colou?rs?|counter|format|size|ref|index`,
@@ -144,18 +142,33 @@ interface Report {
   readonly column?: number | undefined;
 }
 
-/** A warning of commands and drawings that are left out with their text; pandoc tells of some more than once. */
-export function describeCommands(reports: readonly Report[]): Warnings {
-  const lost = new Map<string, string>();
+/** What is said of commands and drawings that are left out with their text, and of conditions; pandoc tells of some more than once. */
+export function describeCommands(reports: readonly Report[], beginsInLine: number): Warnings {
+  const [lost, conditions] = [new Map<string, string>(), new Map<string, string>()];
   for (const [index, { type, contents, line, column }] of reports.entries()) {
+    const place = line === undefined ? String(index) : `${line}:${column}`;
+    const [condition] = /^\\(?:if[a-zA-Z@]*|fi)(?![a-zA-Z@])/.exec(typeof contents === 'string' ? contents : '') ?? [];
+    // Before the document they choose between settings.
+    if (condition !== undefined && (line ?? Infinity) >= beginsInLine) conditions.set(place, condition);
     const [format, raw] = typeof contents === 'object' && Array.isArray(contents.c) ? (contents.c as unknown[]) : [];
     const source = type === 'SkippedContent' ? contents : /^(latex|tex)$/.test(String(format)) ? raw : undefined;
     const name = typeof source === 'string' ? lostCommand(source) : undefined;
-    if (name !== undefined) lost.set(line === undefined ? String(index) : `${line}:${column}`, name);
+    if (name !== undefined) lost.set(place, name);
   }
-  if (lost.size === 0) return {};
+  const warnings = describeConditions([...conditions.values()]);
+  if (lost.size === 0) return warnings;
   const message = `${lost.size} LaTeX command(s) that the engine does not know are not in the result, nor is the text in them: ${fewOf([...new Set(lost.values())])}. Define them in the file with \\newcommand, or convert the PDF that LaTeX makes of it.`;
-  return { COMMANDS_LOST: message };
+  return { ...warnings, COMMANDS_LOST: message };
+}
+
+/** Of one within another that is decided, only its end is told of. */
+function describeConditions(told: readonly string[]): Warnings {
+  const ends = told.filter((name) => name === '\\fi').length;
+  if (ends === 0) return {};
+  const names = new Set(told.filter((name) => name !== '\\fi'));
+  const which = names.size === 0 ? '' : `: ${fewOf([...names])}`;
+  const message = `What ${ends} condition(s) of the LaTeX file choose between is all in the result, because TeX alone can decide them${which}. Remove what does not apply, or convert the PDF that LaTeX makes of it.`;
+  return { CONDITIONS_NOT_DECIDED: message };
 }
 
 function lostCommand(source: string): string | undefined {

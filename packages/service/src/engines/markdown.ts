@@ -1,19 +1,17 @@
 import { ConversionFailure, type Converted, joinWarnings, type Warnings } from './conversion';
 import { count } from './input';
 import { describeMedia } from './office-pictures';
-import { firstOf, isNode, listOf, type Node, type PandocRun, part, rewrite } from './pandoc-document';
+import { firstOf, isNode, type Node, type PandocRun, part, rewrite } from './pandoc-document';
 
 /**
  * Markdown with the HTML within it as what that shows; a file `.md` as GitHub shows it: metadata at the very beginning alone. Formulas
- * are blocks (```` ```math ````) or code between two signs of dollar: other text between these is mostly money.
+ * are blocks (```` ```math ````): text between signs of dollar is mostly money.
  */
 
 type Run = (run: PandocRun) => Promise<Converted>;
 
 const dialect = 'gfm-tex_math_dollars-yaml_metadata_block';
-/** In HTML. */
 export const mediaTag = /<(?:video|audio)[\s>]/gi;
-/** What keeps HTML as it is. */
 export const keepsHtml = /^(html|revealjs|slidy|epub|gfm|markdown|commonmark)/;
 
 /** What pandoc is to read of a text, and what it has said of it already. */
@@ -22,36 +20,10 @@ export async function readMarkdown(
   { reader, writer, inputName, run }: { reader: string; writer: string; inputName: string; run: Run },
 ): Promise<Pick<PandocRun, 'from' | 'input'> & { warnings: Warnings }> {
   const from = reader === 'github-markdown' ? await dialectOf(text, inputName, run) : reader;
-  const hasFormulas = reader === 'github-markdown' && /\$`[^`]+`\$/.test(text);
-  const hasHtml = !keepsHtml.test(writer) && /<[a-z]/i.test(text);
-  if (!hasHtml && !hasFormulas) return { from, input: text, warnings: {} };
+  if (keepsHtml.test(writer) || !/<[a-z]/i.test(text)) return { from, input: text, warnings: {} };
   const { data, warnings } = await run({ from, to: 'json', input: text, inputName });
-  const read = Buffer.from(data).toString('utf8');
-  const json = hasFormulas ? withFormulas(read) : read;
-  if (!hasHtml) return { from: 'json', input: json, warnings };
-  const shown = await withoutHtml(json, inputName, run);
+  const shown = await withoutHtml(Buffer.from(data).toString('utf8'), inputName, run);
   return { from: 'json', input: shown.json, warnings: joinWarnings(warnings, shown.warnings) };
-}
-
-/** A document (JSON) in which code between two signs of dollar has become what it is to GitHub. */
-function withFormulas(json: string): string {
-  const document: unknown = JSON.parse(json);
-  rewrite(document, (each) => {
-    for (const [index, code] of listOf(each).entries()) {
-      if (!isNode(code) || code.t !== 'Code') continue;
-      const [before, after] = [listOf(each)[index - 1], listOf(each)[index + 1]];
-      if (!isString(before) || !isString(after) || !before.c.endsWith('$') || !after.c.startsWith('$')) continue;
-      before.c = before.c.slice(0, -1);
-      after.c = after.c.slice(1);
-      Object.assign(code, { t: 'Math', c: [{ t: 'InlineMath' }, part(code, 1)] });
-    }
-    return undefined;
-  });
-  return JSON.stringify(document);
-}
-
-function isString(value: unknown): value is { t: 'Str'; c: string } {
-  return isNode(value) && value.t === 'Str';
 }
 
 async function dialectOf(text: string, inputName: string, run: Run): Promise<string> {
@@ -81,7 +53,8 @@ export async function withoutHtml(
   const blocks = new Map<string, unknown>();
   let media = 0;
   rewrite(document, (each) => {
-    if (!isNode(each) || !isHtml(each)) return undefined;
+    // Some dialects know what is raw in other formats too.
+    if (!isNode(each) || part(each, 0) !== 'html') return undefined;
     media += count(String(part(each, 1)), mediaTag);
     if (each.t === 'RawBlock') blocks.set(String(part(each, 1)), undefined);
     return undefined;
@@ -95,16 +68,11 @@ export async function withoutHtml(
     blocks.set(html, { t: 'Div', c: [['', [], []], read.blocks] });
   }
   const replaced = rewrite(document, (each) => {
-    if (!isNode(each) || !isHtml(each)) return undefined;
+    if (!isNode(each) || part(each, 0) !== 'html') return undefined;
     if (each.t === 'RawBlock') return blocks.get(String(part(each, 1)));
     return each.t === 'RawInline' ? shownInline(String(part(each, 1))) : undefined;
   });
   return { json: JSON.stringify(replaced), warnings };
-}
-
-/** Some dialects know what is raw in other formats too. */
-function isHtml(raw: Node): boolean {
-  return part(raw, 0) === 'html';
 }
 
 /** A line break or a picture; other tags only mark text. */

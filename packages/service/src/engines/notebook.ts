@@ -24,31 +24,6 @@ const cellSchema = z.looseObject({
 });
 const notebookSchema = z.looseObject({ cells: z.array(cellSchema) });
 
-/** Of the format before: cells are on sheets, and the forms of an output beside its kind. */
-const oldNotebookSchema = z.looseObject({
-  worksheets: z.array(
-    z.looseObject({
-      cells: z.array(
-        z.looseObject({
-          cell_type: z.string(),
-          level: z.number().min(1).max(6).optional(),
-          source: text.optional(),
-          input: text.optional(),
-          outputs: z.array(z.looseObject({ output_type: z.string() })).optional(),
-        }),
-      ),
-    }),
-  ),
-});
-const oldForms: Readonly<Record<string, string>> = {
-  html: 'text/html',
-  svg: 'image/svg+xml',
-  latex: 'text/latex',
-  png: 'image/png',
-  jpeg: 'image/jpeg',
-  text: 'text/plain',
-};
-
 type Output = z.infer<typeof outputSchema>;
 type Cell = z.infer<typeof cellSchema>;
 
@@ -77,8 +52,9 @@ export async function readNotebook(
     run: (run: PandocRun) => Promise<Converted & { media: ReadonlyMap<string, Uint8Array> }>;
   },
 ): Promise<Pick<PandocRun, 'from' | 'input'> & { warnings: Warnings }> {
-  const notebook = notebookSchema.safeParse(renewed(parsed(json))).data;
-  if (!notebook) return { from: 'ipynb', input: json, warnings: {} };
+  const notebook = notebookSchema.safeParse(parsed(json)).data;
+  if (!notebook)
+    return { from: 'ipynb', input: json, warnings: json.includes('"worksheets"') ? { OUTPUTS_LOST: old } : {} };
   let lost = 0;
   const cells = notebook.cells.flatMap((cell) => {
     if (cell.cell_type === 'raw') return [rawCell(cell)];
@@ -90,7 +66,8 @@ export async function readNotebook(
     );
   });
   const input = JSON.stringify({ ...notebook, cells });
-  const warnings = lost === 0 ? {} : { OUTPUTS_LOST: describeOutputs(lost) };
+  const message = `${lost} output(s) of cells that only a program in a browser shows (widgets, interactive plots) are not in the result. Have the notebook show pictures in their place.`;
+  const warnings = lost === 0 ? {} : { OUTPUTS_LOST: message };
   if (keepsHtml.test(writer)) return { from: 'ipynb', input, warnings };
   const options = { 'extract-media': 'media', 'ipynb-output': 'IpynbOutputAll' };
   const read = await run({ from: 'ipynb', to: 'json', input, inputName, options });
@@ -107,31 +84,6 @@ function parsed(json: string): unknown {
   }
 }
 
-/** One of the format before as one of today. */
-function renewed(notebook: unknown): unknown {
-  const old = oldNotebookSchema.safeParse(notebook).data;
-  const cells = old?.worksheets.flatMap((sheet) => sheet.cells);
-  return cells === undefined
-    ? notebook
-    : { nbformat: 4, nbformat_minor: 0, metadata: {}, cells: cells.map(renewedCell) };
-}
-
-type OldCell = z.infer<typeof oldNotebookSchema>['worksheets'][number]['cells'][number];
-
-function renewedCell({ cell_type: kind, level, source = '', input = source, outputs }: OldCell): unknown {
-  if (level !== undefined) return { cell_type: 'markdown', metadata: {}, source: `${'#'.repeat(level)} ${source}` };
-  const cell = { cell_type: kind, metadata: {}, source: input };
-  if (!outputs) return cell;
-  const renewedOutputs = outputs.map((output) => {
-    if (output.output_type === 'stream') return { name: output['stream'], ...output };
-    if (output.output_type === 'pyerr') return { ...output, output_type: 'error' };
-    const found = Object.entries(oldForms).filter(([name]) => output[name] !== undefined);
-    const data = Object.fromEntries(found.map(([name, form]) => [form, output[name]]));
-    return { output_type: 'display_data', metadata: {}, data };
-  });
-  return { ...cell, execution_count: null, outputs: renewedOutputs };
-}
-
 /** Formulas that stand in a text as they are, which only signs around them tell a reader. */
 function withFormulas(source: string): string {
   if (source.includes('```')) return source;
@@ -139,11 +91,9 @@ function withFormulas(source: string): string {
   return source.replace(formula, (found) => `$$${found}$$`);
 }
 
-function describeOutputs(count: number): string {
-  return `${count} output(s) of cells that only a program in a browser shows (widgets, interactive plots) are not in the result. Have the notebook show pictures in their place.`;
-}
+const old =
+  'Raw cells, and outputs that are no plain text, may not be in the result: the notebook has the format of Jupyter before 2015. Save it with a newer one.';
 
-/** An output in its best form; undefined for one that has none to be read. */
 function shownOutput(output: Output): Output | undefined {
   const { data, traceback = [], ename = '', evalue = '' } = output;
   if (output.output_type === 'error') {

@@ -13,7 +13,6 @@ import { lastLine, pathOf, programs, runProgram, workFolderOf } from './programs
 const defaultDpi = 300;
 const pageEnd = '\f';
 
-/** Reads the text in pictures and scanned pages with Tesseract. */
 export async function recognise(request: EngineRequest): Promise<Converted | ConvertedFile> {
   const input = await readInput(request);
   const isPdf = request.route.reader === 'pdf';
@@ -112,7 +111,6 @@ async function picturesIn(input: Buffer): Promise<Sharp[]> {
   }
 }
 
-/** @returns the path of the result. */
 async function runTesseract(request: EngineRequest, pages: readonly Sharp[], writer: string): Promise<string> {
   const folder = workFolderOf(request);
   const names: string[] = [];

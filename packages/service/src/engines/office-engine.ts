@@ -39,11 +39,6 @@ const readers: Readonly<Record<string, string>> = {
   xlsx: 'Calc MS Excel 2007 XML',
 };
 
-/** What has to be said of a target beside its name. */
-const filters: Readonly<Record<string, string>> = {
-  txt: 'txt:Text (encoded):UTF8',
-};
-
 let files = 0;
 
 export async function convertOffice(request: EngineRequest): Promise<Converted | ConvertedFile> {
@@ -147,7 +142,8 @@ function extensionOf(writer: string): string {
 }
 
 function targetOf({ route: { writer }, parameters: { pages, quality } }: EngineRequest): string {
-  if (extensionOf(writer) !== 'pdf') return filters[writer] ?? extensionOf(writer);
+  if (writer === 'txt') return 'txt:Text (encoded):UTF8';
+  if (extensionOf(writer) !== 'pdf') return extensionOf(writer);
   const options = {
     ...(pages !== undefined && { PageRange: { type: 'string', value: pages } }),
     ...(quality !== undefined && { Quality: { type: 'long', value: String(quality) } }),

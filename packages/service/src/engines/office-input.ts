@@ -40,7 +40,6 @@ function withChangesAccepted(reader: string, file: Buffer): Buffer {
   return editParts(file, wordPart, (xml, name) => (name.endsWith('/settings.xml') ? hideMarks(xml) : dropDeleted(xml)));
 }
 
-/** Whether changes were tracked in an RTF document. */
 export function hasChanges(rtf: Buffer): boolean {
   return /\\(deleted|revised)(?![a-z])/.test(rtf.toString('latin1'));
 }

@@ -1,13 +1,11 @@
-import { posix } from 'node:path';
-import { bytesOfEntry, entriesOf, textOfEntry } from './archive';
-import type { Warnings } from './conversion';
+import { bytesOfEntry, entriesOf, textOfEntry, textOfPart } from './archive';
+import { describeMissing, type Warnings } from './conversion';
 import { describeLostPictures, isWhole } from './document-pictures';
-import { describeMissing } from './missing-files';
+import { relationsOf } from './relations';
 
 /** What readers leave out without a word: pictures that a document names but does not hold, or holds damaged; films and sounds. */
 
 const picture = /^(?!Thumbnails\/|docProps\/).*\.(png|jpe?g|gif|bmp|webp|tiff?)$/i;
-const relations = /^(.*\/)_rels\/([^/]+)\.rels$/;
 
 /** Of a file that is no archive, nothing. */
 export function describeBrokenPictures(file: Buffer): Warnings {
@@ -15,9 +13,7 @@ export function describeBrokenPictures(file: Buffer): Warnings {
   const held = new Set(entries.map(({ name }) => name));
   const named = entries.flatMap((entry) => {
     if (entry.name === 'content.xml') return namedByOpenText(textOfEntry(file, entry) ?? '');
-    const [, folder = '', part] = relations.exec(entry.name) ?? [];
-    const owner = entries.find(({ name }) => part !== undefined && name === folder + part);
-    return owner ? namedByPart(textOfEntry(file, owner) ?? '', textOfEntry(file, entry) ?? '', folder) : [];
+    return entry.name.endsWith('.xml') ? namedByPart(file, entry.name) : [];
   });
   const isOutside = (name: string) => /^(\w+:|\.\.\/|\/\/)/.test(name);
   const damaged = entries.filter((entry) => isDamaged(entry.name, bytesOfEntry(file, entry)));
@@ -36,7 +32,6 @@ export function describeLostMedia(file: Buffer, result: Buffer): Warnings {
   return describeMedia(filmsOf(file).length - filmsOf(result).length);
 }
 
-/** Their names within a document. */
 export function filmsOf(archive: Buffer): string[] {
   return entriesOf(archive)
     .map(({ name }) => name)
@@ -53,19 +48,15 @@ function namedByOpenText(content: string): string[] {
 }
 
 /** By the relations of a part of an Office file. Of a picture that is linked and embedded, what is embedded is shown. */
-function namedByPart(xml: string, relationsXml: string, folder: string): string[] {
-  const valueOf = (attributes: string, name: string) =>
-    new RegExp(`\\s(?:\\w+:)?${name}="([^"]+)"`).exec(attributes)?.[1];
-  const targets = new Map(
-    Array.from(relationsXml.matchAll(/<(?:\w+:)?Relationship(?=\s)([^<>]*)>/g), ([, attributes = '']) => {
-      const target = valueOf(attributes, 'Target') ?? '';
-      const isOutside = valueOf(attributes, 'TargetMode') === 'External';
-      const inside = posix.join('/', target.startsWith('/') ? '' : folder, target).slice(1);
-      return [valueOf(attributes, 'Id') ?? '', isOutside ? target : inside] as const;
-    }),
-  );
-  return Array.from(xml.matchAll(/<\w+:(?:blip|imagedata)(?=\s)([^<>]*)>/g), ([, attributes = '']) => {
-    const [id = ''] = ['embed', 'id', 'link', 'href'].flatMap((name) => valueOf(attributes, name) ?? []);
-    return targets.get(id) ?? '';
-  }).filter((name) => name !== '');
+function namedByPart(file: Buffer, name: string): string[] {
+  const targets = new Map(relationsOf(file, name).map(({ id, target }) => [id, target]));
+  if (targets.size === 0) return [];
+  return Array.from(
+    textOfPart(file, name).matchAll(/<\w+:(?:blip|imagedata)(?=\s)([^<>]*)>/g),
+    ([, attributes = '']) => {
+      const valueOf = (key: string) => new RegExp(`\\s(?:\\w+:)?${key}="([^"]+)"`).exec(attributes)?.[1];
+      const [id = ''] = ['embed', 'id', 'link', 'href'].flatMap((key) => valueOf(key) ?? []);
+      return targets.get(id) ?? '';
+    },
+  ).filter((target) => target !== '');
 }

@@ -2,7 +2,8 @@ import { entriesOf, textOfEntry, textOfPart, withEntries } from './archive';
 import { equationsIn, wordTexts } from './word-document';
 import { plainRichText, richTextOf } from './rtf-text';
 import { withoutHiddenShapes, withoutHiddenTexts } from './hidden-elements';
-import { linksOf, mastersOf } from './slide-masters';
+import { relationsOf } from './relations';
+import { mastersOf } from './slide-masters';
 import { wordNumbers } from './word-numbers';
 import { hasWords } from './words';
 import { attributeOf, decodeXml } from './xml';
@@ -10,61 +11,40 @@ import { withUsualNames } from './xml-names';
 
 /** What the files of office programs hold to be read, whoever reads them. */
 
-export interface OfficeTexts {
-  /** Of a document with its notes and text boxes, or of slides that are shown. Undefined: not known of this format. */
-  readonly body?: string;
-  /** Of slides, what their masters show. */
-  readonly headers: string;
-  /** Text of the body that a program draws on pages as lines, and is no text there. */
-  readonly art: string;
-  /** Text of headers that is drawn, such as a watermark. */
-  readonly headerArt: string;
-  readonly headerPictureCount: number;
-  /** Those of Word outside of headers, which only plain text lacks. */
-  readonly pictureCount: number;
-  /** Text that nobody sees. */
-  readonly hidden: string;
-  readonly hiddenSlideCount: number;
-  /** Those that Word makes, as `Article 1.`; their digits are not the right ones. */
-  readonly numbers: readonly string[];
-  readonly commentCount: number;
-  /** Slides with notes for the speaker. */
-  readonly noteCount: number;
-  /** Charts and diagrams (SmartArt), which only a program that lays out draws. */
-  readonly drawingCount: number;
-  /** Charts of the kinds of 2016 (waterfall, funnel, treemap), of which LibreOffice draws the picture beside them, if there is one. */
-  readonly undrawnCount: number;
-  /** The text of diagrams, of which a program may draw nothing. */
-  readonly diagrams: string;
-  /** The text of each that is no picture, too. */
-  readonly equations: readonly string[];
-  /** The text of the others. */
-  readonly drawnEquations: readonly string[];
-  /** Where those of slides lead, of which pandoc keeps the text alone. */
-  readonly links: readonly string[];
-  /** Whole files of other formats that are to be read where they stand. */
-  readonly insertedCount: number;
-}
-
 const nothing = {
+  /** Of a document with its notes and text boxes, or of slides that are shown. Undefined: not known of this format. */
+  body: undefined as string | undefined,
+  /** Of slides, what their masters show. */
   headers: '',
+  /** Text of the body that a program draws on pages as lines, and is no text there. */
   art: '',
+  /** Text of headers that is drawn, such as a watermark. */
   headerArt: '',
   headerPictureCount: 0,
+  /** Those of Word outside of headers, which only plain text lacks. */
   pictureCount: 0,
   hidden: '',
+  hiddenSlideCount: 0,
+  /** Those that Word makes, as `Article 1.`; their digits are not the right ones. */
+  numbers: [] as readonly string[],
   commentCount: 0,
   noteCount: 0,
+  /** Charts and diagrams (SmartArt), which only a program that lays out draws. */
   drawingCount: 0,
+  /** Charts of the kinds of 2016 (waterfall, funnel, treemap), of which LibreOffice draws the picture beside them, if there is one. */
   undrawnCount: 0,
+  /** The text of diagrams, of which a program may draw nothing. */
   diagrams: '',
-  hiddenSlideCount: 0,
-  numbers: [],
-  equations: [],
-  drawnEquations: [],
-  links: [],
+  /** The text of each that is no picture, too. */
+  equations: [] as readonly string[],
+  /** The text of the others. */
+  drawnEquations: [] as readonly string[],
+  /** Where those of slides lead, of which pandoc keeps the text alone. */
+  links: [] as readonly string[],
+  /** Whole files of other formats that are to be read where they stand. */
   insertedCount: 0,
 };
+export type OfficeTexts = Readonly<typeof nothing>;
 
 /** By the name of the reader; undefined for a format of which nothing is known here. */
 export function officeTexts(reader: string, written: Buffer): OfficeTexts | undefined {
@@ -82,33 +62,25 @@ function drawingsOf(file: Buffer): Pick<OfficeTexts, 'drawingCount' | 'undrawnCo
   return {
     drawingCount: charts.length + diagrams.length,
     undrawnCount: undrawnCharts(file),
-    diagrams: diagrams.map((xml) => readXml(xml, drawn)).join('\n'),
+    diagrams: diagrams.map(({ xml }) => readXml(xml, drawn)).join('\n'),
   };
 }
 
-/** Also of a spreadsheet. */
 export function undrawnCharts(file: Buffer): number {
   const choices = partsOf(file, /^(word|ppt\/slides|xl\/drawings)\/\w+\.xml$/).flatMap(
-    (xml) => xml.match(/<(\w+:AlternateContent)[\s>][^]*?<\/\1>/g) ?? [],
+    ({ xml }) => xml.match(/<(\w+:AlternateContent)[\s>][^]*?<\/\1>/g) ?? [],
   );
   return choices.filter((each) => each.includes('/2014/chartex"') && !/<\w+:blip\s/.test(each)).length;
 }
 
-function partsOf(file: Buffer, name: RegExp): string[] {
-  return namedPartsOf(file, name).map(({ xml }) => xml);
-}
-
-function namedPartsOf(file: Buffer, wanted: RegExp): { name: string; xml: string }[] {
+function partsOf(file: Buffer, wanted: RegExp): { name: string; xml: string }[] {
   const entries = entriesOf(file).filter(({ name }) => wanted.test(name));
   return entries.map((entry) => ({ name: entry.name, xml: textOfEntry(file, entry) ?? '' }));
 }
 
 interface Reading {
-  /** Elements whose contents are text; default: all. */
   readonly holds?: RegExp;
-  /** Elements that are left out with all that they hold. */
   readonly skips: RegExp;
-  /** Elements that end a word. */
   readonly ends: RegExp;
 }
 
@@ -160,7 +132,7 @@ function openTexts(file: Buffer): OfficeTexts {
     commentCount: whole.match(/<office:annotation[\s>]/g)?.length ?? 0,
     noteCount: notes.filter((each) => hasWords(readXml(each, { ...openDocument, skips: /^(page-number|date)$/ })))
       .length,
-    drawingCount: objects.filter((xml) => xml.includes('<office:chart')).length,
+    drawingCount: objects.filter(({ xml }) => xml.includes('<office:chart')).length,
     ...openEquations(file),
   };
 }
@@ -196,7 +168,7 @@ const slidePart = /^ppt\/slides\/slide\d+\.xml$/;
 const hiddenSlide = /<p:sld [^>]*show="(0|false)"/;
 
 function slideTexts(file: Buffer): OfficeTexts {
-  const slides = namedPartsOf(file, slidePart);
+  const slides = partsOf(file, slidePart);
   const shownSlides = slides.filter(({ xml }) => !hiddenSlide.test(xml));
   const parts = shownSlides.map(({ xml }) => withoutHiddenShapes(xml));
   const shown = parts.map(({ xml }) => xml);
@@ -204,7 +176,9 @@ function slideTexts(file: Buffer): OfficeTexts {
     ...nothing,
     ...drawingsOf(file),
     hiddenSlideCount: slides.length - shown.length,
-    links: linksOf(file, shownSlides),
+    links: shownSlides
+      .flatMap(({ name }) => relationsOf(file, name))
+      .flatMap(({ kind, isOutside, target }) => (kind === 'hyperlink' && isOutside ? [target] : [])),
     hidden: parts.map(({ hidden }) => readXml(hidden, drawn)).join('\n'),
     headers: mastersOf(file, shownSlides)
       .map((xml) => readXml(withoutHiddenShapes(xml).xml, drawn))
@@ -213,29 +187,25 @@ function slideTexts(file: Buffer): OfficeTexts {
     // Their words are in the body.
     equations: shown.flatMap(equationsIn).map(() => ''),
     commentCount: partsOf(file, /^ppt\/comments\/.*\.xml$/).reduce(
-      (sum, xml) => sum + (xml.match(/<(p|p188):cm[\s>]/g)?.length ?? 0),
+      (sum, { xml }) => sum + (xml.match(/<(p|p188):cm[\s>]/g)?.length ?? 0),
       0,
     ),
-    noteCount: partsOf(file, /^ppt\/notesSlides\/notesSlide\d+\.xml$/).filter((xml) => hasWords(readXml(xml, drawn)))
-      .length,
+    noteCount: partsOf(file, /^ppt\/notesSlides\/notesSlide\d+\.xml$/).filter(({ xml }) =>
+      hasWords(readXml(xml, drawn)),
+    ).length,
   };
 }
 
 /** Slides of which pandoc reads those that are shown, and of these what is shown. */
 export function readableSlides(file: Buffer): Buffer {
-  const [list, book] = ['ppt/_rels/presentation.xml.rels', 'ppt/presentation.xml'];
-  const targets = new Map(
-    Array.from(textOfPart(file, list).matchAll(/<Relationship\s[^>]*>/g), ([relation]) => [
-      attributeOf(relation, 'Id'),
-      attributeOf(relation, 'Target')?.replace(/^(\/?ppt\/)?/, 'ppt/') ?? '',
-    ]),
-  );
+  const book = 'ppt/presentation.xml';
+  const targets = new Map(relationsOf(file, book).map(({ id, target }) => [id, target]));
   const xml = textOfPart(file, book);
   const shown = xml.replace(/<p:sldId\s[^>]*r:id="([^"]*)"[^>]*\/>/g, (slide, id: string) =>
     hiddenSlide.test(textOfPart(file, targets.get(id) ?? '')) ? '' : slide,
   );
   const changed = new Map(shown === xml ? [] : [[book, shown]]);
-  for (const { name, xml: slide } of namedPartsOf(file, slidePart)) {
+  for (const { name, xml: slide } of partsOf(file, slidePart)) {
     const seen = withoutHiddenShapes(slide).xml;
     if (seen !== slide) changed.set(name, seen);
   }

@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { z } from 'zod';
 import {
+  describeMissing,
   ConversionFailure,
   type EngineRequest,
   type Converted,
@@ -13,7 +14,6 @@ import {
 } from './conversion';
 import { readInput, readInputText } from './input';
 import { describeMissingGlyphs } from './missing-glyphs';
-import { describeMissing } from './missing-files';
 import { checkPdf } from './pdf-check';
 import { endOfProgram, environmentOf, homeOf, pathOf, programs, workFolderOf } from './programs';
 
@@ -70,10 +70,8 @@ const unscrolled = `<style>@media print {
   [${mark}] { height: auto !important; max-height: none !important; overflow: visible !important }
 }</style>`;
 const pixelsPerInch = 96;
-/** What is smaller can't be read. */
 const leastScale = 0.4;
 
-/** Of `Node.nodeType`. */
 const ofElement = 1;
 const snapshotSchema = z.object({
   strings: z.array(z.string()),
@@ -233,7 +231,6 @@ function startBrowser(request: EngineRequest) {
     return schema.parse(await answer);
   };
   return {
-    /** Addresses that the page has asked for. */
     requested,
     ask,
     /** From now on it is a page that is asked. */

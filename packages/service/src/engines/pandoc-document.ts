@@ -24,7 +24,6 @@ export function isAttributes(value: unknown): value is Attributes {
   );
 }
 
-/** One part of a node. */
 export function part(node: Node, index: number): unknown {
   return Array.isArray(node.c) ? node.c[index] : undefined;
 }
@@ -67,7 +66,6 @@ const inlines = new Set([
   'Span',
 ]);
 
-/** The URL of a target `[url, title]`. */
 export function firstOf(value: unknown): string {
   const first: unknown = Array.isArray(value) ? value[0] : undefined;
   return typeof first === 'string' ? first : '';
@@ -81,19 +79,16 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The kinds of inlines that are created here. */
 type Inline = { t: 'Str'; c: string } | { t: 'Space' | 'LineBreak' } | { t: 'Link'; c: unknown[] };
 
 /** pandoc's WebAssembly has a file system of its own with nothing but the files of one run. */
 export interface PandocRun {
-  /** The reader of pandoc. */
   from: string;
   to: string;
   input: Uint8Array | string;
   /** Name of the input in pandoc's file system; it becomes the title of a page that has none. */
   inputName: string;
   options?: Record<string, unknown>;
-  /** In Lua. */
   filter?: string | undefined;
 }
 
@@ -170,7 +165,6 @@ export function imageKind(data: Uint8Array): keyof typeof mediaTypes | undefined
   return undefined;
 }
 
-/** A cell that is more than its text. */
 export interface Cell {
   readonly text: string;
   readonly link?: string | undefined;
@@ -180,10 +174,8 @@ export interface Cell {
 }
 
 export interface Table {
-  /** Stands above it as a heading. */
   readonly title?: string;
   readonly columns: number;
-  /** How many of the rows are the head. */
   readonly headRows: number;
   readonly rows: readonly (readonly (string | Cell)[])[];
 }

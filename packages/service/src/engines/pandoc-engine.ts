@@ -1,5 +1,6 @@
 import type { PandocWarning } from 'pandoc-wasm';
 import {
+  describeMissing,
   ConversionFailure,
   type EngineRequest,
   type Converted,
@@ -12,14 +13,12 @@ import {
   wearOut,
 } from './conversion';
 import { entriesOf, textOfPart, withEntries } from './archive';
-import { describeMissing } from './missing-files';
 import { describeHidden, describeUnread, describeUnset } from './completeness';
 import { describeLostPictures, type Pictures, takenPictures } from './document-pictures';
 import { withoutHiddenElements } from './hidden-html';
 import { describeGenerated, readableBook, readablePage } from './html-page';
 import { count, readInputText, requireArchive } from './input';
 import { describeCommands, readableLatex } from './latex';
-import { withoutFalse } from './latex-conditions';
 import { keepsHtml, mediaTag, readMarkdown } from './markdown';
 import { readNotebook } from './notebook';
 import { withWholePipeTables, withWholeWikiTables } from './markup-tables';
@@ -46,7 +45,6 @@ const readableParts: Readonly<Record<string, (archive: Buffer) => Buffer>> = {
 /** Tables are read here: pandoc knows only commas, cuts longer rows silently and leaves cells of spreadsheets empty. */
 const tabular = new Set(['csv', 'tsv', 'xlsx', 'ods']);
 
-/** Writers that put images into the file they write. */
 const containers = new Set(['docx', 'odt', 'epub2', 'epub3', 'rtf']);
 /** Others that do, and fail on a missing image, drop it silently, or take one of any kind, which programs do not show. */
 const carelessContainers = new Set(['pptx', 'ipynb', 'fb2']);
@@ -60,7 +58,6 @@ const shownPictures: Readonly<Record<string, readonly string[]>> = {
 /** Of parts of documents: pictures that no browser shows. */
 const oddPicture = /\.(tiff?|bmp|dib|[ew]m[fz]|pcx|pict)$/i;
 
-/** Converts between document formats with pandoc. */
 export async function convertDocument(request: EngineRequest, input: Buffer): Promise<Converted> {
   const { writer: to } = request.route;
   const standalone = { standalone: true };
@@ -178,10 +175,7 @@ async function prepare(
       warnings: joinWarnings(warnings, lost, describeHidden({ hidden, hiddenSlideCount: 0 })),
     };
   }
-  if (reader === 'latex') {
-    const decided = withoutFalse(text);
-    return { from: reader, input: readableLatex(decided.text), warnings: joinWarnings(warnings, decided.warnings) };
-  }
+  if (reader === 'latex') return { from: reader, input: readableLatex(text), warnings };
   if (reader === 'rtf') return { from: reader, input: withUnicodeLetters(withoutDeleted(withNotes(text))), warnings };
   if (reader === 'plain-text') return { from: 'json', input: plainTextDocument(text, writer), warnings };
   const how = { writer, inputName: inputNameFor({ title, inputFormat }), run: runPandoc };
@@ -228,7 +222,6 @@ export async function runPandoc({
   const files = { [inputName]: new Blob([typeof read === 'string' ? read : new Uint8Array(read)]) };
   if (filter !== undefined) files[filterName] = new Blob([filter]);
   const result = await pandoc.convert(allOptions, null, files).catch((error: unknown) => {
-    // Its WebAssembly has crashed.
     wearOut();
     throw new ConversionFailure(
       `The document is too large or too deeply nested for the engine (${failureReason(error)}).`,
@@ -243,7 +236,9 @@ export async function runPandoc({
   const films = from === 'epub' && typeof read !== 'string' ? filmsOf(Buffer.from(read)) : [];
   const isFilm = ({ path }: PandocWarning) => path !== undefined && films.some((name) => name.endsWith(path));
   const reports = result.warnings.filter((each) => !isFilm(each));
-  return { data, media, warnings: describeWarnings(reports, from) };
+  const [before] = from === 'latex' && typeof input === 'string' ? input.split('\\begin{document}', 1) : [''];
+  const beginsInLine = before === input ? 0 : (before ?? '').split('\n').length;
+  return { data, media, warnings: describeWarnings(reports, from, beginsInLine) };
 }
 
 /** The name in pandoc's file system: free of what pandoc reads as a URL, a path or standard input. */
@@ -258,9 +253,10 @@ async function bytesOf(blob: Blob | undefined): Promise<Uint8Array> {
 /** Warnings of no use to the owner of a file. */
 const ignoredWarnings = new Set(['NoTitleElement', 'NoLangSpecified', 'Deprecated']);
 
-function describeWarnings(reports: readonly PandocWarning[], from: string): Warnings {
+function describeWarnings(reports: readonly PandocWarning[], from: string, beginsInLine: number): Warnings {
   const warnings = describeCommands(
     from === 'latex' ? reports : reports.filter(({ type }) => type !== 'SkippedContent'),
+    beginsInLine,
   );
   const [missing, templates]: [string[], string[]] = [[], []];
   const more = new Map<string, number>();

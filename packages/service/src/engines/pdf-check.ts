@@ -170,7 +170,6 @@ function cutTexts(page: PDFiumPage, memory: number): Map<number, Box> {
   return cut;
 }
 
-/** Of each piece of text on a page. */
 function boxesOf(page: PDFiumPage): Box[] {
   const { pdfium, handle } = pdfiumOf(page);
   const text = pdfium._FPDFText_LoadPage(handle);

@@ -69,7 +69,6 @@ export function preparePdfDocument(json: string, options: Pick<Preparation, 'med
   return { json: JSON.stringify({ ...document, meta: {}, blocks }), properties, images, missing };
 }
 
-/** The lines of something in the metadata, each as inlines. */
 function linesOf(value: unknown): unknown[][] {
   if (!isNode(value)) return [];
   if (value.t === 'MetaList') return listOf(value.c).flatMap(linesOf);

@@ -1,4 +1,5 @@
 import {
+  describeMissing,
   ConversionFailure,
   type EngineRequest,
   type Converted,
@@ -12,7 +13,6 @@ import {
 } from './conversion';
 import { describeLostPictures, takenPictures } from './document-pictures';
 import { describeMissingGlyphs } from './missing-glyphs';
-import { describeMissing } from './missing-files';
 import { inputNameFor, readDocument, runPandoc } from './pandoc-engine';
 import { type PdfDocument, preparePdfDocument } from './pdf-document';
 import { shownText } from './pandoc-document';
@@ -98,7 +98,6 @@ function describeLayout({ route: { reader }, inputFormat, parameters }: EngineRe
 /** Of a page whose margin nobody asks for. */
 const usualMarginInches = 1.25;
 
-/** In points. */
 function pageOf({ page_size: size = 'a4', margin }: Parameters): Page {
   const [width, height] = papers[size];
   const inches = margin === undefined ? usualMarginInches : margin / millimetresPerInch;

@@ -71,7 +71,6 @@ export function describeAttached(document: PDFiumDocument, numbers: readonly num
   return warnings;
 }
 
-/** The names of ticked boxes. */
 function tickedOn(document: PDFiumDocument, page: PDFiumPage): string[] {
   const { pdfium, handle } = pdfiumOf(page);
   const fields = annotationsOf(page).filter(({ kind }) => kind === formField);

@@ -20,7 +20,6 @@ const pictureDpi = 200;
 const alreadyPdf =
   'The file is a PDF with text already, and was copied as it is. Name the language of its pictures (ocr_language) to have them read.';
 
-/** The file itself, or the pages of it that are asked for. */
 export async function copyPdf(request: EngineRequest, input: Buffer): Promise<Converted> {
   return withPdf(input, (document) => copyPages(request, input, document));
 }
@@ -56,7 +55,6 @@ async function placePage(
   return { file: `${number}.png`, width, height };
 }
 
-/** A PDF of pages of others. */
 export async function assemble(
   pages: readonly PlacedPage[],
   files: ReadonlyMap<string, Uint8Array>,

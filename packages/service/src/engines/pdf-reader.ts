@@ -20,7 +20,6 @@ const defaultDpi = 150;
 
 let library: Awaited<ReturnType<typeof PDFiumLibrary.init>> | undefined;
 
-/** Makes pictures or text of the pages of a PDF. */
 export async function convertPdf(request: EngineRequest, input: Buffer): Promise<Converted> {
   return withPdf(input, async (document) => {
     const numbers = pageNumbers(document, request);
@@ -32,7 +31,6 @@ export async function convertPdf(request: EngineRequest, input: Buffer): Promise
   });
 }
 
-/** The pages that are asked for, counted from 0. */
 export function pageNumbers(document: PDFiumDocument, { parameters }: Pick<EngineRequest, 'parameters'>): number[] {
   const count = document.getPageCount();
   const numbers = choosePages(parameters.pages, count);
@@ -65,7 +63,6 @@ export function textOfPage(page: PDFiumPage, isSeen: (text: number, letter: numb
   return letters.join('').replace(/\r\n?/g, '\n').trim();
 }
 
-/** Opens a PDF for as long as `use` takes. */
 export async function withPdf<Result>(
   input: Buffer,
   use: (document: PDFiumDocument) => Promise<Result>,

@@ -48,7 +48,6 @@ export function findProgram({ commands, beside }: Program): string | undefined {
   return undefined;
 }
 
-/** What to run so that these are installed. */
 export function installCommand(needs: readonly Need[]): string {
   const npm = new Set(needs.flatMap((need) => ('npm' in need ? [need.npm] : [])));
   const debian = new Set(needs.flatMap((need) => ('npm' in need ? [] : [need.debian])));
@@ -115,7 +114,6 @@ export function homeOf({ inputPath }: Input): string {
   return path.resolve(inputPath, '../..');
 }
 
-/** Of the conversion alone. */
 export function workFolderOf({ inputPath }: Input): string {
   return path.dirname(inputPath);
 }

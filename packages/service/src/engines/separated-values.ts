@@ -18,7 +18,6 @@ export function separatedValuesDocument(
   return { json: tableDocument([{ columns, headRows: 1, rows: filledUp }], writer), warnings };
 }
 
-/** The values of a CSV or TSV file. */
 export function readSeparatedValues(source: string, reader: string): { rows: string[][]; warnings: Warnings } {
   const { separator, text } = reader === 'tsv' ? { separator: '\t', text: source } : findSeparator(source);
   // Blanks belong to a value (RFC 4180), but for those around one in quotes.
@@ -54,7 +53,6 @@ function readRows(text: string, delimiter: string): string[][] {
   }
 }
 
-/** The line in which the unreadable row begins. */
 function lineAfterLastRow(text: string, delimiter: string): number {
   let line = 1;
   try {

@@ -99,7 +99,6 @@ function valueOf(cell: CellObject | undefined): string {
   return `${cell.f === undefined ? '' : '='}${value.replace(/\s+/g, ' ').trim()}`;
 }
 
-/** A to XFD. */
 function columnName(x: number): string {
   return `${x >= 26 ? columnName(Math.floor(x / 26) - 1) : ''}${String.fromCharCode(65 + (x % 26))}`;
 }

@@ -37,7 +37,6 @@ export async function shownTexts(
   });
 }
 
-/** What a sheet of an XLS file has room for. */
 const oldSheet = { rows: 65_536, columns: 256 };
 
 /**
@@ -59,7 +58,8 @@ export async function textsOfCells(file: Buffer, type: BookType, { isForOld = fa
         });
       });
     }
-    const typed = cells.filter(isText).map(({ v }) => String(v));
+    // How a program shows numbers is its own affair.
+    const typed = cells.filter(({ t, f }) => t === 's' && f === undefined).map(({ v }) => String(v));
     const commentCount = cells.filter(({ c }) => c !== undefined && c.length > 0).length;
     // Of ODS, the library does not read what the formats of cells hide.
     const unread = type === 'ods' ? textOfPart(file, 'content.xml').match(/(?<=\soffice:string-value=")[^"]+/g) : null;
@@ -111,11 +111,6 @@ function readSheet(sheet: WorkSheet, { isPrinted, isOutside }: PrintAreas, isKno
     }
   }
   return { texts, unseen, outside };
-}
-
-/** How a program shows numbers is its own affair. */
-function isText({ t, f }: CellObject): boolean {
-  return t === 's' && f === undefined;
 }
 
 /** What every program calculates anew: a text that a formula made of it is not known. */

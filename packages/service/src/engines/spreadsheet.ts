@@ -22,7 +22,6 @@ const readAll: ParsingOptions = {
 
 const again = 'Open it in a spreadsheet program, save it as XLSX and convert it again.';
 
-/** The kinds of spreadsheets that are read here, as the reader calls them. */
 export type BookType = 'xlsx' | 'ods';
 
 /** What the reader reports beyond its types. */
@@ -168,7 +167,6 @@ export interface Archives {
   write(archive: unknown, options: { type: 'buffer'; fileType: 'zip'; compression: true }): Uint8Array;
 }
 
-/** What a file has, by its XML. */
 function partsOfXlsx(book: WorkBook) {
   const { Directory, files } = packageSchema.parse(book);
   const parts = Directory.sheets.map((part) => files[part.replace(/^\//, '')]?.content);
@@ -331,20 +329,15 @@ export function textOfCell({ t, v, w = '', z, f }: CellObject): string {
   if (t === 'z') return f === undefined ? '' : `=${f}`;
   if (t === 's' && typeof v === 'string') return v;
   const isPlain = w.trim() === '' || z === undefined || z === 'General';
-  if (v instanceof Date && (isPlain || z === ambiguousFormat)) return dateText(v);
-  return isPlain && typeof v === 'number' && t === 'n' ? numberText(v) : w;
-}
-
-function numberText(number: number): string {
+  if (v instanceof Date && (isPlain || z === ambiguousFormat)) {
+    return v
+      .toISOString()
+      .replace(/(T00:00:00)?\.\d+Z$/, '')
+      .replace('T', ' ');
+  }
+  if (!isPlain || typeof v !== 'number' || t !== 'n') return w;
   // Of fractions programs show 15 digits, behind which 0.1 + 0.2 is not 0.3.
-  return String(Number.isInteger(number) ? number : Number(number.toPrecision(15))).toUpperCase();
-}
-
-function dateText(date: Date): string {
-  return date
-    .toISOString()
-    .replace(/(T00:00:00)?\.\d+Z$/, '')
-    .replace('T', ' ');
+  return String(Number.isInteger(v) ? v : Number(v.toPrecision(15))).toUpperCase();
 }
 
 /** From the least to the greatest of them. */

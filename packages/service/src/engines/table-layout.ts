@@ -53,7 +53,9 @@ export function layTables(blocks: unknown, page: Page, isAtTop = true): unknown[
     if (block.t === 'Div') {
       const inside = layTables(second, page, isAtTop);
       // A page cannot stand within a block, and the block is nothing but a place that links lead to.
-      return inside.some(isOpening) ? [{ t: 'Div', c: [first, []] }, ...inside] : [{ t: 'Div', c: [first, inside] }];
+      return inside.some((each) => isNode(each) && each.t === 'RawBlock')
+        ? [{ t: 'Div', c: [first, []] }, ...inside]
+        : [{ t: 'Div', c: [first, inside] }];
     }
     const narrower = { ...page, width: page.width - indent };
     const within = (items: unknown) => listOf(items).map((item) => layTables(item, narrower, false));
@@ -108,7 +110,10 @@ function layTable(table: Node, page: Page, isAtTop: boolean): unknown[] {
   const laid = (setting: Setting, widths: readonly (number | undefined)[], inRoom: number): Node => {
     const specs = listOf(columns).map((column, index) => {
       const width = widths[index];
-      const whole = width === undefined ? { t: 'ColWidthDefault' } : { t: 'ColWidth', c: floor(width / inRoom) };
+      const whole =
+        width === undefined
+          ? { t: 'ColWidthDefault' }
+          : { t: 'ColWidth', c: Math.floor((width / inRoom) * 10_000) / 10_000 };
       return [listOf(column)[0], whole];
     });
     const all = [withSetting(attributes, setting), caption, specs];
@@ -162,14 +167,6 @@ function withoutTallHead([head, bodies, foot]: readonly unknown[]): unknown[] {
 
 function typst(code: string): Node {
   return { t: 'RawBlock', c: ['typst', code] };
-}
-
-function isOpening(block: unknown): boolean {
-  return isNode(block) && block.t === 'RawBlock';
-}
-
-function floor(share: number): number {
-  return Math.floor(share * 10_000) / 10_000;
 }
 
 function withSetting(attributes: unknown, { size, inset }: Setting): unknown {

@@ -1,5 +1,4 @@
-import type { Warnings } from './conversion';
-import { describeMissing } from './missing-files';
+import { describeMissing, type Warnings } from './conversion';
 import { describeMissingGlyphs } from './missing-glyphs';
 import { decodeXml } from './xml';
 import { lostWords, someWords } from './words';

@@ -67,7 +67,6 @@ export class Admission {
     return this.#known.get(request)?.refusal;
   }
 
-  /** Who sent a request that was admitted. */
   knownApp(request: FastifyRequest): KnownApp {
     const known = this.#known.get(request);
     if (!known) throw new TaskError('MISSING_AUTHORIZATION_HEADER');
@@ -75,7 +74,6 @@ export class Admission {
   }
 }
 
-/** An app that has shown its token. */
 interface KnownApp {
   readonly app: Account;
   /** Why nothing runs for it, told when it is known how to answer. */
@@ -136,7 +134,6 @@ export class RateLimiter {
       remaining: Math.max(0, limit - window.used),
       /** Whole seconds until the window is certainly over. */
       resetSeconds: Math.max(1, Math.ceil((window.endsAt - now) / 1000)),
-      /** This request was one too many. */
       exceeded,
     };
   }

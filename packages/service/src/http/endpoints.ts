@@ -107,7 +107,6 @@ function isExpired({ expiresAt }: Task): boolean {
   return expiresAt !== null && expiresAt <= Date.now();
 }
 
-/** The free app has a daily limit. */
 function requireFreeConversion({ appId, freeApp }: Account, store: TaskStore): void {
   if (!freeApp) return;
   const dayMs = 24 * 60 * 60 * 1000;
@@ -117,7 +116,6 @@ function requireFreeConversion({ appId, freeApp }: Account, store: TaskStore): v
   throw new TaskError('FREE_APP_LIMITED', { subject: String(hours) });
 }
 
-/** `v1/download/url`: where to download the output of a conversion. */
 async function downloadUrl(request: Asked<'dependentTask'>, context: ServiceContext): Promise<AnsweredTask> {
   const { app, data, endpoint, origin } = request;
   const converted = requireSuccessful(data.connector, request, context, endpoints.convertFile);
@@ -174,7 +172,6 @@ function taskResponse(request: Asked<'taskResponse'>, context: ServiceContext): 
   return endedTask(request, `{"output":${output},"error":{},"warning":{}}`);
 }
 
-/** `v1/convert/status`: the progress of a conversion. */
 function convertStatus(request: Asked<'dependentTask'>, context: ServiceContext): EndedTask {
   const task = requireTask(request.data.connector, request, context, endpoints.convertFile);
   const ended = task.errorCode === null ? 'successful' : 'failed';
@@ -191,7 +188,6 @@ function convertFormats(request: Asked<'convertFormats'>, { catalog }: ServiceCo
   return endedTask(request, resultJson({ output: { formats } }));
 }
 
-/** `v1/format/get`: one format. */
 function formatGet(request: Asked<'formatGet'>, { catalog }: ServiceContext): EndedTask {
   const output = describeFormat(requireFormat(catalog, request.data.parameters.format, 'any'));
   return endedTask(request, resultJson({ output }));

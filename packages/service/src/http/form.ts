@@ -7,7 +7,6 @@ import { type FormPart, readParts } from './multipart';
 
 export interface FormField {
   readonly name: string;
-  /** It came with a file name. */
   readonly isFile: boolean;
   readonly value: string;
 }

@@ -22,14 +22,12 @@ import { addUploadRoute } from './upload';
 
 interface ServerOptions extends Pick<RouteOptions, 'context' | 'versions'> {
   accounts: Accounts;
-  /** Whether a request may name any host. */
   allowRemote: boolean;
   faults: Faults;
   metrics: ServiceMetrics | undefined;
   log: Log;
 }
 
-/** The HTTP server: admission, forms, errors and routes. */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const { context, accounts, versions, allowRemote, faults, metrics, log } = options;
   const admission = new Admission(accounts);
@@ -106,7 +104,6 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     log(`${routeOptions.url ?? 'request'} failed: ${inspectError(cause).stack ?? String(cause)}`, { level: 'error' });
   }
 
-  /** Unknown path or wrong method. */
   function refuseUnknown(request: FastifyRequest, reply: FastifyReply): TaskError {
     const refusal = admission.admitStray(request, reply, paths.get(pathOf(request.url)));
     if (refusal) return refusal;

@@ -18,7 +18,6 @@ import type { Admission } from './admission';
 
 /** A request for a task, from its field `data` to its answer. */
 
-/** What every endpoint works with. */
 export interface ServiceContext {
   readonly store: TaskStore;
   readonly files: ServiceFiles;
@@ -37,7 +36,6 @@ export interface RouteOptions {
 /** The app and the endpoint of a request, with the version that it names (`v1/convert/file`). */
 export interface Caller {
   readonly app: Account;
-  /** Why nothing runs for it. */
   readonly refusal: TaskError | undefined;
   readonly endpoint: string;
   /** Of the service, as the caller knows it: `http://127.0.0.1:8465`. */
@@ -67,7 +65,6 @@ export class RefusedTask extends TaskError {
   constructor(
     error: TaskError,
     readonly request: AnyRequest,
-    /** What went wrong in the service. */
     override readonly cause?: unknown,
   ) {
     super(error.code, { message: error.message });
@@ -84,7 +81,6 @@ function originOf({ protocol, host, socket }: FastifyRequest): string {
   return isUsable ? origin : `${protocol}://${socket.localAddress ?? 'localhost'}:${socket.localPort ?? 80}`;
 }
 
-/** Parses and checks the field `data`. */
 export function readTaskRequest<Schema extends z.ZodType<AnyTaskData>>(
   field: string,
   { schema, limits, ...asking }: Caller & { schema: Schema; limits: ServiceLimits },
@@ -156,7 +152,6 @@ function sendJson(reply: FastifyReply, status: number, json: string): FastifyRep
   return reply.code(status).type('application/json').serializer(String).send(json);
 }
 
-/** What a new task takes from its request. */
 export function newTaskOf({ app, endpoint, payload, data }: AnyRequest) {
   return { id: randomUUID(), app: app.appId, endpoint, payload, callback: data.callback ?? null };
 }

@@ -12,7 +12,6 @@ const answerGraceMs = 500;
 
 const answered = new WeakSet<Duplex>();
 
-/** Answers on the bare connection and closes it. */
 export function refuseConnection(
   socket: Duplex,
   { error, headers }: { error: TaskError; headers: Readonly<Record<string, string | number>> },
@@ -39,7 +38,6 @@ export function pathOfUnknownMethod(error: Error & { rawPacket?: unknown }): str
   return /^[\w!#$%&'*+.^`|~-]+ (\S+) HTTP\/1\.\d\r?\n/.exec(error.rawPacket.toString('latin1', 0, 4_096))?.[1];
 }
 
-/** Why Node could not read it. */
 export function describeUnreadable(error: Error, headersTimeoutMs: number): TaskError {
   const { code = '', message = '' } = inspectError(error);
   const reasons: Readonly<Record<string, string>> = {

@@ -27,9 +27,7 @@ import {
 
 type ReceivedFile = Awaited<ReturnType<ServiceFiles['receive']>> & {
   readonly fileName: string;
-  /** What is wrong with its size. */
   readonly problem: TaskError | undefined;
-  /** When the request came. */
   readonly receivedAt: number;
 };
 

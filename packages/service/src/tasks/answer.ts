@@ -5,7 +5,6 @@ import type { Task } from './task-store';
 
 /** Composes "Task response body". Stored JSON is sent as the text it is, so that nothing in it can change. */
 
-/** What an answer says about its task. */
 export type AnsweredTask = Pick<Task, 'id' | 'endpoint' | 'status' | 'payload'> &
   Partial<Pick<Task, 'result' | 'errorCode' | 'vcredits' | 'createdAt' | 'startedAt' | 'completedAt'>>;
 
@@ -46,14 +45,12 @@ export function errorJson(error: TaskError): string {
   return `{"result":${resultJson({ error })},${topLevel(error)}}`;
 }
 
-/** The HTTP status of an answer with this error. */
 export function statusOf(code: string | null | undefined): number {
   return lookUpErrorCode(code ?? '')?.httpStatus ?? 200;
 }
 
 const failedResultSchema = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
 
-/** The error that a stored result holds. */
 function errorIn(result: string | null | undefined): AnsweredError | undefined {
   return failedResultSchema.safeParse(JSON.parse(result ?? 'null')).data?.error;
 }
@@ -63,7 +60,6 @@ export function formatTime(time: number): string {
   return new Date(time).toISOString().slice(0, 19).replace('T', ' ');
 }
 
-/** In the document's order. */
 function itemsOf(task: AnsweredTask, include: readonly IncludeItem[], unfinished: string): string[] {
   const items: string[] = [];
   if (include.includes('entity')) items.push(`"entity":${entityJson(task)}`);

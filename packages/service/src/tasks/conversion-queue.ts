@@ -51,7 +51,6 @@ export class ConversionQueue {
   readonly #waiting: Turn[] = [];
   readonly #converting = new Map<string, Promise<void>>();
   #oneIsAlone = false;
-  /** Emits the id of a task when it is completed. */
   readonly #ended = new EventEmitter().setMaxListeners(0);
   #stopped = false;
 
@@ -64,19 +63,16 @@ export class ConversionQueue {
     return unfinished.length;
   }
 
-  /** Queues a task that is already in the database. */
   enqueue(id: string, tries = 0): void {
     if (this.#stopped) return;
     this.#waiting.push({ id, tries });
     this.#startNext();
   }
 
-  /** Conversions now. */
   get counts(): { waiting: number; converting: number } {
     return { waiting: this.#waiting.length, converting: this.#converting.size };
   }
 
-  /** Whether the task still waits for an engine. */
   isWaiting(id: string): boolean {
     return !this.#converting.has(id);
   }

@@ -56,7 +56,6 @@ export const requestSchemas = {
   }),
 };
 
-/** The data keys that every task takes. */
 export type AnyTaskData = z.output<z.ZodObject<typeof anyTask>>;
 
 const answeringSchema = z.object({
@@ -148,12 +147,10 @@ export function fieldProblem(mistake: Mistake, name: string, reason?: string): T
   return problem(mistake, 'field', name, reason);
 }
 
-/** The form that holds the field `data` cannot be read. */
 export function unreadableForm(reason: string): TaskError {
   return fieldProblem('unknown', 'data', `the form could not be read, ${reason}`);
 }
 
-/** The field, or the form that holds it. */
 export function tooMuchData(maxDataBytes: number): TaskError {
   return fieldProblem('unknown', 'data', `it is larger than ${showBytes(maxDataBytes)}`);
 }

@@ -206,7 +206,6 @@ export class TaskStore {
     if (oldest !== undefined) this.#remembered.delete(oldest);
   }
 
-  /** Whether the database can be read now. */
   answers(): boolean {
     try {
       this.#db.prepare('SELECT 1 FROM tasks LIMIT 1').get();
@@ -238,7 +237,6 @@ const deliverySchema = z.object({
   /** Of a pending one. */
   nextAttemptAt: z.number().nullable(),
   endedAt: z.number().nullable(),
-  /** Why the last attempt failed. */
   problem: z.string().nullable(),
 });
 
@@ -291,12 +289,10 @@ export class CallbackStore {
     return pendingSchema.optional().parse(row);
   }
 
-  /** When the next one that is not due yet will be. */
   nextDueAfter(now: number): number | undefined {
     return z.object({ at: z.number().nullable() }).parse(this.#statements.next.get(now)).at ?? undefined;
   }
 
-  /** What an attempt has made of it. */
   record(task: string, { state, attempts, nextAttemptAt, endedAt, problem }: CallbackDelivery): void {
     this.#statements.record.run(state, attempts, nextAttemptAt, endedAt, problem, task);
   }

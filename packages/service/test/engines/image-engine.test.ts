@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import sharp from 'sharp';
 import { convertImage } from '../../src/engines/image-engine';
 import { tinyPng } from '../support';
@@ -14,15 +15,6 @@ function animated(frames: number): Buffer {
   control.writeUInt32BE(crc32(control.subarray(4, 16)), 16);
   const endOfHead = 33;
   return Buffer.concat([tinyPng.subarray(0, endOfHead), control, tinyPng.subarray(endOfHead)]);
-}
-
-function crc32(bytes: Buffer): number {
-  let sum = 0xffffffff;
-  for (const byte of bytes) {
-    sum ^= byte;
-    for (let bit = 0; bit < 8; bit += 1) sum = (sum >>> 1) ^ (sum & 1 ? 0xedb88320 : 0);
-  }
-  return (sum ^ 0xffffffff) >>> 0;
 }
 
 describe('an animated PNG', () => {

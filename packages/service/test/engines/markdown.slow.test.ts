@@ -77,14 +77,6 @@ describe('Markdown', () => {
     expect(html).toContain('<msup>');
   });
 
-  it('has formulas as code between two signs of dollar, also beside HTML', async () => {
-    const source = 'For $5, $`y^3`$, *($`z^4`$)* and `$x^2$`.';
-    const html = await converted(source);
-    expect(html.match(/<msup>/g)).toHaveLength(2);
-    expect(html).toMatch(/For \$5, <math[^]*<code>\$x\^2\$<\/code>\./);
-    expect(await converted(`${source}<br>`, 'tex')).toMatch(/\\\(y\^3\\\), \\emph\{\(\\\(z\^4\\\)\)\}/);
-  });
-
   it('has addresses that are called what they are, in a PDF that has lost nothing', async () => {
     const data = 'Write to <mailto:someone@example.org>.';
     expect((await client.convertToBytes({ name: 'a.md', data }, 'pdf')).warning).toEqual({});

@@ -106,23 +106,29 @@ describe('a book', () => {
 
 describe('LaTeX', () => {
   const latex = (body: string, output?: string) =>
-    converted('a.tex', `\\documentclass{article}\n\\begin{document}\n${body}\n\\end{document}\n`, output);
+    converted(
+      'a.tex',
+      `\\documentclass{article}\\ifodd1\\else\\fi\n\\begin{document}\n${body}\n\\end{document}\n`,
+      output,
+    );
 
   it('has what its conditions leave out nowhere, and does not miss it', async () => {
     const gone = String.raw`\begin{figure}\caption{Gone}\end{figure}`;
-    expect(await latex(String.raw`Kept \iffalse\ifx a b \fi ${gone}\else and kept\fi`)).toEqual({
+    expect(await latex(String.raw`Kept \iffalse ${gone}\else and kept\fi`)).toEqual({
       text: 'Kept and kept',
       warning: {},
     });
   });
 
-  it('has the abbreviations and terms of a glossary as readers see them, and the list of them', async () => {
-    const { text } = await latex(String.raw`\newacronym{gnu}{GNU}{GNU is Not Unix}
-      \newglossaryentry{ex}{name={example}, description={a \emph{sample}, of a kind}, plural=exempla}
-      \gls{gnu}; \gls{gnu}; \acrlong{gnu}; \Gls{ex}; \glspl{ex}; \verb|\gls{gnu}| \printglossaries`);
-    expect(text).toBe(
-      'GNU is Not Unix (GNU); GNU; GNU is Not Unix; Example; exempla; \\gls{gnu} GNU GNU is Not Unix example a sample, of a kind',
+  it('names the conditions that TeX alone can decide, of which it shows all, and terms of a glossary', async () => {
+    const { text, warning } = await latex(
+      String.raw`\newacronym{gnu}{GNU}{GNU is Not Unix}\gls{gnu} \ifx\u\u b \else c \fi \iffalse\ifodd1 d\fi e\fi`,
     );
+    expect(text).toContain('gnu');
+    expect(warning).toEqual({
+      CONDITIONS_NOT_DECIDED: expect.stringMatching(/^What 2 condition\(s\) .*: \\ifx\. Remove/) as string,
+      COMMANDS_LOST: expect.stringMatching(/^1 LaTeX command\(s\) .*: \\newacronym\. Define/) as string,
+    });
   });
 
   it.each([

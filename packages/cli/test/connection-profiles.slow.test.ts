@@ -98,12 +98,12 @@ it('a profile with a certificate reaches the server: commands and workers show i
   expect(mutual.clients).toContain('fileconv-client');
 });
 
-it('TLS on one side alone is told as such', async () => {
+it('TLS on one side alone may be why nothing answers, and what to set is told', async () => {
   const plain = await fileconv(['job', 'list'], { cwd, env: { TEMPORAL_ADDRESS: mutual.address } });
-  expect(plain.stderr).toContain('TLS is spoken there: set TEMPORAL_TLS=true, or tls in the profile of Temporal.');
+  expect(plain.stderr).toContain('If TLS is spoken there, set TEMPORAL_TLS=true');
   const env = { TEMPORAL_ADDRESS: testTemporalAddress(), TEMPORAL_TLS: 'true' };
   const overTls = await fileconv(['job', 'list'], { cwd, env });
-  expect(overTls.stderr).toContain('No TLS is spoken there: unset TEMPORAL_TLS');
+  expect(overTls.stderr).toContain('If no TLS is spoken there, unset TEMPORAL_TLS');
 });
 
 it('an API key is sent with every request, over TLS', async () => {

@@ -14,7 +14,6 @@ interface AwaitedJob {
   /** As the user knows it. */
   file: string;
   to: string;
-  /** When it is started again elsewhere, it is connected to there. */
   stack: StackInUse;
   /** Ends the wait, not the job. */
   signal: AbortSignal;
@@ -30,8 +29,8 @@ export async function awaitJob(
   { workflowId, file, to, stack, signal }: AwaitedJob,
 ): Promise<{ result?: ConversionJobResult; stall?: Stall }> {
   const { output } = context;
-  const handle = () => new ConversionHandle(stack.client.workflow.getHandle(workflowId));
-  const step = showStep(output, { file, to, ask: () => stack.untilClosed(() => currentStep(handle())) });
+  const handle = new ConversionHandle(stack.client.workflow.getHandle(workflowId));
+  const step = showStep(output, { file, to, ask: () => stack.untilClosed(() => currentStep(handle)) });
   const news = new StallNews({
     output,
     async explain() {
@@ -41,7 +40,7 @@ export async function awaitJob(
   });
   try {
     const isEnd = (error: unknown) => error instanceof ConversionFailedError;
-    const read = () => handle().result();
+    const read = () => handle.result();
     const result = await Promise.race([readFollowing(context, { stack, read, isEnd, signal }), aborted(signal)]);
     return { ...(result && { result }), ...(news.last && { stall: news.last }) };
   } finally {

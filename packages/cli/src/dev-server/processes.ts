@@ -62,8 +62,6 @@ type TemporalServerErrorCode =
   | 'BINARY_UNAVAILABLE'
   /** The binary that a variable names does not run or is too old. */
   | 'BINARY_UNUSABLE'
-  /** Another process holds the lock. */
-  | 'LOCK_HELD'
   /** The lock's file cannot be opened: its folder is read-only, or a folder stands in its place. */
   | 'LOCK_UNUSABLE'
   /** The server ended, or did not answer in time, while it started. */

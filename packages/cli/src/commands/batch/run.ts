@@ -156,7 +156,7 @@ async function undertake(
     if (!batch) {
       const now = `Batch ${name} is running already, as it was started: watching it.`;
       output.say(`${now} What is left or has changed is converted afterwards, as this command says.`);
-      const { result, stall } = await watchBatch(context, { stack, find: finding(stack, name), signal });
+      const { result, stall } = await watchBatch(context, { stack, batch: clientOf(stack).getBatch(name), signal });
       if (!result) return detached(context, { stack, name, stall });
       joined = result;
       batch = await start();
@@ -195,7 +195,7 @@ async function watchToEnd(context: CommandContext, watched: WatchedBatch): Promi
   const onPlanned = (planned: PlannedRows) => tellPlanned(context, batch, planned);
   const { result, stall } = await watchBatch(context, {
     ...watched,
-    find: finding(watched.stack, batch),
+    batch: clientOf(watched.stack).getBatch(batch),
     onPlanned,
   }).catch(async (error: unknown) => {
     const { cause } = error as { cause?: unknown };
@@ -300,10 +300,6 @@ function toInput(
     ...defined({ window, stopAfter, maxVcredits, mode, notify, resubmit, again }),
     ...chosenPolicies(config, flags),
   };
-}
-
-function finding(stack: StackInUse, name: string): () => BatchHandle {
-  return () => clientOf(stack).getBatch(name);
 }
 
 function clientOf({ client, taskQueue }: StackInUse, app?: string): FileConversionClient {

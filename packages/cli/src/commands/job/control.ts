@@ -11,13 +11,13 @@ import { shellWord } from 'temporal-file-conversion/messages';
 import { filesOf } from '../../batch/batch-folder';
 import type { CommandContext } from '../../command-context';
 import { CommandError, explaining } from '../../command-error';
-import { openTemporal, type OpenTemporal } from '../../stack/open-temporal';
+import { openTemporal, type StackInUse } from '../../stack/open-temporal';
 
 /** Runs a command about one job, with what is known of it. @throws CommandError when there is no such job. */
 export async function withJob<T>(
   context: CommandContext,
   workflowId: string,
-  run: (temporal: OpenTemporal, job: JobInspection) => T | Promise<T>,
+  run: (temporal: StackInUse, job: JobInspection) => T | Promise<T>,
 ): Promise<T> {
   const temporal = await openTemporal(context);
   const notKnown = () =>

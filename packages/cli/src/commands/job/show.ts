@@ -11,7 +11,7 @@ import type { FileStore } from 'temporal-file-conversion/storage';
 import { filesOf } from '../../batch/batch-folder';
 import type { CommandContext } from '../../command-context';
 import { bothTimes } from '../../output/text';
-import type { OpenTemporal } from '../../stack/open-temporal';
+import type { StackInUse } from '../../stack/open-temporal';
 import { adviceOnWorker, untilText } from '../../waiting/stall';
 import { withJob } from './control';
 
@@ -82,7 +82,7 @@ function spentText({ requests, vcredits }: JobInspection): string | undefined {
 /** The next command to type; undefined when there is nothing to do. */
 async function nextCommand(
   job: JobInspection,
-  { isLocal, client, files }: Pick<OpenTemporal, 'isLocal' | 'client'> & { files: FileStore },
+  { isLocal, client, files }: Pick<StackInUse, 'isLocal' | 'client'> & { files: FileStore },
 ): Promise<NextStep | undefined> {
   const { workflowId, waiting } = job;
   const id = shellWord(workflowId);

@@ -202,18 +202,6 @@ it.each([
 });
 
 describe('exit codes', () => {
-  it('a configuration file that is missing or broken: 2, and what to do', async () => {
-    const cwd = await newFolder();
-    await writeFile(path.join(cwd, 'bad.toml'), 'app = [');
-    for (const file of ['bad.toml', 'none.toml']) {
-      const ended = await batch(cwd, 'list', '--config', file);
-      expect(ended).toMatchObject({ code: 2, stdout: '' });
-      expect(linesOf(ended.stderr)).toEqual([
-        expect.stringMatching(/; correct (that line, or name|its path in --config or)/),
-      ]);
-    }
-  });
-
   it.each([
     ['status', 'none'],
     ['watch', 'none'],

@@ -40,7 +40,7 @@ describe('watching a batch', () => {
 
     const result = await watchBatch({ output } as CommandContext, { stack, batch: endingBatch(), signal });
 
-    expect(result).toEqual({ result: { status: 'completed' } });
+    expect(result).toEqual({ status: 'completed' });
     // Jest's own may have run out meanwhile.
     expect(timers()).toBeLessThanOrEqual(before);
   });

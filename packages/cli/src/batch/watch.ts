@@ -9,7 +9,7 @@ import type { Output } from '../output/output';
 import { aborted } from '../stack/asked-to-end';
 import { readFollowing } from '../stack/follow-stack';
 import type { StackInUse } from '../stack/open-temporal';
-import { createStallReader, type Stall, StallNews } from '../waiting/stall';
+import { createStallReader, StallNews } from '../waiting/stall';
 
 const askEveryMs = 1_000;
 /** Without a terminal, where a line is written now and then. Each look costs a worker a task. */
@@ -22,19 +22,18 @@ interface Watched {
 
 interface WatchOptions extends Watched {
   signal: AbortSignal;
-  /** Told once, as soon as it is known. */
   onPlanned?: (planned: PlannedRows) => void;
 }
 
 /**
  * Shows a batch until it ends, and says why when nothing progresses.
- * @returns no result when the signal came before the end of the batch; the stall is what it waited for then.
+ * @returns nothing when the signal came before the end of the batch.
  * @throws CommandError `BATCH_FAILED`
  */
 export async function watchBatch(
   context: CommandContext,
   { stack, batch, signal, onPlanned }: WatchOptions,
-): Promise<{ result?: ConversionBatchResult; stall?: Stall }> {
+): Promise<ConversionBatchResult | undefined> {
   const { output } = context;
   const progress = new BatchProgress(output, onPlanned);
   const watched = { stack, batch };
@@ -46,7 +45,7 @@ export async function watchBatch(
     const isEnd = (error: unknown) => error instanceof BatchFailedError;
     const result = await Promise.race([readFollowing(context, { stack, read, isEnd, signal }), aborted(signal)]);
     if (result) progress.planned(result);
-    return { ...(result && { result }), ...(news.last && { stall: news.last }) };
+    return result;
   } catch (error) {
     if (error instanceof BatchFailedError) {
       // What was left out is why there is nothing to do.
@@ -73,7 +72,7 @@ function tellStalls(context: CommandContext, { stack, batch }: Watched): StallNe
     // The progress line shows these.
     toldElsewhere: ['person', 'credits'],
     async explain() {
-      const { stall, state } = await createStallReader(context, stack.client).batch(batch.name);
+      const { stall, state } = await createStallReader(context, stack).batch(batch.name);
       const ended = state ? endedOf(state) : endedBefore;
       const moved = ended > endedBefore;
       endedBefore = ended;
@@ -165,7 +164,6 @@ class BatchProgress {
     this.toldOf = code;
   }
 
-  /** No worker answers, or the server is away. */
   showSilence(): void {
     if (this.output.isLive) this.output.live(['No worker answers. What is broken: fileconv doctor']);
   }

@@ -22,15 +22,12 @@ export async function openPage(context: CommandContext, name?: string): Promise<
   }
 }
 
-async function reportOf(
-  context: CommandContext,
-  { client, taskQueue }: StackInUse,
-  name: string,
-): Promise<string | undefined> {
+async function reportOf(context: CommandContext, temporal: StackInUse, name: string): Promise<string | undefined> {
+  const { client, taskQueue } = temporal;
   const isRunning = await isBatchRunning(client, name);
   if (isRunning === undefined) return undefined;
   if (isRunning) {
-    const { state } = await createStallReader(context, client).batch(name);
+    const { state } = await createStallReader(context, temporal).batch(name);
     const { page, isThere } = (state && (await runningPage(context, state))) ?? {};
     return isThere ? page : undefined;
   }

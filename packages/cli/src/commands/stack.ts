@@ -100,7 +100,6 @@ export async function down(context: CommandContext): Promise<void> {
   output.result({ stopped: true, pid: holder.pid }, 'Stopped.');
 }
 
-/** Where the parts of the running stack are. */
 export async function status({ output, config }: CommandContext): Promise<ExitCode> {
   const stateDir = config.values.state.dir;
   const record = await readLiveStack(stateDir);

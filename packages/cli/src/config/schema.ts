@@ -1,4 +1,11 @@
 import {
+  callbackLimits,
+  engineNames,
+  type Limit,
+  type LimitKey,
+  serviceLimits,
+} from 'temporal-file-conversion-service/settings';
+import {
   type ConversionPolicies,
   defaultDeploymentName,
   defaultOnExisting,
@@ -12,13 +19,6 @@ import {
   unconvertibleChoices,
 } from 'temporal-file-conversion/job';
 import { closestName, logLevels } from 'temporal-file-conversion/messages';
-import {
-  callbackLimits,
-  engineNames,
-  type Limit,
-  type LimitKey,
-  serviceLimits,
-} from 'temporal-file-conversion-service/settings';
 import { z } from 'zod';
 import {
   baseUrl,
@@ -26,9 +26,9 @@ import {
   choice,
   deploymentName,
   duration,
+  hosts,
   integer,
   listenAddress,
-  hosts,
   names,
   noticeUrl,
   seconds,

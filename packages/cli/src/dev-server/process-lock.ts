@@ -5,7 +5,6 @@ import { TemporalServerError } from './processes';
 
 /** A lock between processes; it ends with `release()` or with the process, however that ends. */
 export interface ProcessLock {
-  /** Lets others in. A second call changes nothing. */
   release(): void;
 }
 

@@ -8,11 +8,8 @@ import { systemErrorCode } from 'temporal-file-conversion/messages';
 import { commandLineOf } from './processes';
 import { lengthenRetention } from './retention';
 
-/** A Temporal server that runs on this machine, started by this process. */
 export interface RunningTemporalServer {
-  /** Where clients and workers connect: `127.0.0.1:7233`. */
   readonly address: string;
-  /** The Temporal UI; absent when it was switched off. */
   readonly uiUrl?: string | undefined;
   readonly pid: number;
   /**
@@ -25,7 +22,6 @@ export interface RunningTemporalServer {
 }
 
 export interface ServerExit {
-  /** `null` when a signal ended it. */
   code: number | null;
   signal: NodeJS.Signals | null;
 }

@@ -11,10 +11,10 @@ import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { retentionCommand } from '../commands/namespace-init';
 import { readRetentionDays } from '../dev-server/retention';
-import { readEncryptionKeys } from '../keys/encryption-settings';
+import { readEncryptionKeys } from '../keys/secrets';
 import { capitalised, counted } from 'temporal-file-conversion/messages';
 import { openTemporal, type StackInUse } from '../stack/open-temporal';
-import { broken, brokenBy, ok, reasonOf, skipped, type PartFinding } from './finding';
+import { broken, brokenBy, ok, reasonOf, skipped, type PartFinding } from './checks';
 
 const parts = ['namespace', 'search attributes', 'workers'] as const;
 const encryptionPart = 'encryption';

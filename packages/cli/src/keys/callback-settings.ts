@@ -18,7 +18,7 @@ import type { TemporalTarget } from '../config/temporal-connection';
 import { createTemporalObstacle, openHealth } from '../observability/health';
 import { Closing } from '../stack/closing';
 import { retriesThatEndQuietly } from '../stack/quiet-retries';
-import { openDataConverter, readConfiguredSecret } from './encryption-settings';
+import { openDataConverter, readConfiguredSecret } from './secrets';
 
 /** Key and URL of the callbacks that a worker asks services for; undefined when the configuration names no URL. */
 export async function callbackSettings(context: CommandContext): Promise<CallbackSettings | undefined> {

@@ -19,7 +19,6 @@ export interface CodecServerOptions {
 
 export interface CodecServer {
   readonly url: string;
-  /** Finishes the requests under way; new ones are refused. */
   close(): Promise<void>;
 }
 

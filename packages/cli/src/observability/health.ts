@@ -70,7 +70,6 @@ export async function serveAt(
   };
 }
 
-/** The health endpoint of a process; undefined when the configuration names no address for it. */
 export async function openHealth(
   { config }: CommandContext,
   section: OwnAddress['section'],
@@ -84,9 +83,7 @@ type FindObstacle = () => Promise<string | undefined>;
 
 export interface HealthEndpoint {
   readonly url: string;
-  /** The process has started: from now on it is ready whenever nothing stands in its way. */
   begin(findObstacle: FindObstacle): void;
-  /** The process ends: it is not ready any more, whatever else is true. */
   drain(): void;
   close(): Promise<void>;
 }

@@ -18,7 +18,6 @@ export async function openMetrics(
   return { registry, close };
 }
 
-/** Metrics of a receiver in `registry`. No label holds anything of a request. */
 export function createReceiverMetrics(registry: Registry): ReceiverMetrics {
   const registers = [registry];
   const answers = new Counter({

@@ -3,7 +3,7 @@ import { Client, Connection } from '@temporalio/client';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { temporalTarget, type TemporalTarget } from '../config/temporal-connection';
-import { openDataConverter } from '../keys/encryption-settings';
+import { openDataConverter } from '../keys/secrets';
 import { isAlive } from './asked-to-end';
 import { retriesThatEndQuietly } from './quiet-retries';
 import { isOfStack, readStackHolder, readStackRecord, type StackRecord } from './stack-record';

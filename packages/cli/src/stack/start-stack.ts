@@ -12,7 +12,7 @@ import { temporalTarget, type TemporalTarget } from '../config/temporal-connecti
 import { embeddedApp } from '../config/schema';
 import { endLeftOverServer, TemporalServerError, tryProcessLock } from '../dev-server';
 import { openReceiver } from '../keys/callback-settings';
-import { isEncrypting, openCodecServer } from '../keys/encryption-settings';
+import { isEncrypting, openCodecServer } from '../keys/secrets';
 import { openLog } from '../observability/log';
 import { boundLogs, openLogFile } from '../observability/log-file';
 import { Closing } from './closing';

@@ -3,7 +3,7 @@ import { aliveWorkers } from 'temporal-file-conversion/client';
 import type { CommandContext } from '../command-context';
 import { CommandError, interrupted } from '../command-error';
 import { temporalTarget, type TemporalTarget } from '../config/temporal-connection';
-import { isEncrypting } from '../keys/encryption-settings';
+import { isEncrypting } from '../keys/secrets';
 import { connect, type StackInUse } from './open-temporal';
 import { isOfStack, readLiveStack, type StackRecord } from './stack-record';
 import { startStack, type Stack } from './start-stack';

@@ -104,7 +104,7 @@ async function readState(
   name: string,
 ): Promise<{ state: BatchState | ConversionBatchResult; stall?: Stall }> {
   if (!(await requireBatch(temporal, name))) return { state: await resultOf(temporal, name) };
-  const { state, stall } = await createStallReader(context, temporal.client).batch(name);
+  const { state, stall } = await createStallReader(context, temporal).batch(name);
   if (state) return { state, ...(stall && { stall }) };
   const why = stall ? stallText('It', stall) : 'What is broken: fileconv doctor';
   throw new CommandError('STATE_UNUSABLE', [`Batch ${name} is under way, but no worker answers how far it is. ${why}`]);
@@ -125,7 +125,6 @@ export async function requireBatch({ client }: Pick<StackInUse, 'client'>, name:
   throw new CommandError('INPUT_UNUSABLE', [`There is no batch ${name}. See: fileconv batch list`]);
 }
 
-/** Undefined: no schedule has this name. */
 async function scheduleOf(client: Client, name: string) {
   try {
     return await new SweepSchedules({ client }).lastSweep(name);

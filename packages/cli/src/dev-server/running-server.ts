@@ -12,10 +12,7 @@ export interface RunningTemporalServer {
   readonly address: string;
   readonly uiUrl?: string | undefined;
   readonly pid: number;
-  /**
-   * Kills the server and waits until it has gone: its database is as durable as its answers, and to end by itself would take it a second. A second
-   * call changes nothing.
-   */
+  /** Kills the server: its database is as durable as its answers, and to end by itself would take it a second. */
   stop(): Promise<void>;
   /** Resolves, never rejects, when the server has ended, whoever ended it. */
   readonly exited: Promise<ServerExit>;

@@ -1,7 +1,6 @@
 import { EventEmitter } from 'node:events';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CallbackReceiver } from 'temporal-file-conversion/callbacks';
 import { fileSize, type Log } from 'temporal-file-conversion/messages';
 import { freeBytesOf, makeFolder } from 'temporal-file-conversion/storage';
 import { makeStateFolders } from '../allowed';
@@ -90,7 +89,7 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     const target = { connection: { ...(isNamed && connection), address }, namespace, isNamed };
     options.signal?.throwIfAborted();
     const callbacks = hasReceiver
-      ? await startReceiver(context, { target, port: ports.callbacks, log: await openPartLog('callbacks') })
+      ? await openReceiver(context, { target, port: ports.callbacks, log: await openPartLog('callbacks') })
       : undefined;
     opened.add(() => callbacks?.close());
     const worker = await startWorkerOf(withParts(context, callbacks?.url), {
@@ -187,18 +186,6 @@ async function explainFullDisk({ config }: Pick<CommandContext, 'config'>, error
   const needed = fileSize(service.minFreeBytes + fullBytes);
   const problem = `The disk of ${state.dir} is full (${fileSize(free)} free). Make room: a stack needs ${needed} (service.min_free_bytes), and what the files take.`;
   return new CommandError('STATE_UNUSABLE', [problem], { cause: error });
-}
-
-/** Its service repeats a callback that it could not deliver, so a restart at the same port loses none. */
-function startReceiver(
-  context: CommandContext,
-  { target, port, log: write }: { target: TemporalTarget; port: number; log: Log },
-): Promise<CallbackReceiver> {
-  const log: Log = (message, details) => {
-    write(message, details);
-    if (details?.level === 'warn') context.output.warn(message);
-  };
-  return openReceiver(context, { target, port, log });
 }
 
 /** What the worker of a stack knows beside the configuration. */

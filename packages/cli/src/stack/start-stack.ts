@@ -7,7 +7,7 @@ import { makeStateFolders } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError, explainStateFolder } from '../command-error';
 import type { Config } from '../config/load-config';
-import { temporalTarget, type TemporalTarget } from '../config/temporal-connection';
+import { temporalTarget } from '../config/temporal-connection';
 import { embeddedApp } from '../config/schema';
 import { endLeftOverServer, TemporalServerError, tryProcessLock } from '../dev-server';
 import { openReceiver } from '../keys/callback-settings';

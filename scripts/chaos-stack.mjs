@@ -95,7 +95,8 @@ export class ChaosStack {
     await this.#keepTemporal(port);
     // Commands find the stack by it, and start none of their own while a worker is away.
     const record = {
-      ...{ pid: process.pid, startedBy: 'up', temporal: { address: this.#address, namespace: 'default' }, taskQueue },
+      ...{ pid: process.pid, startedBy: 'up', since: new Date().toISOString(), taskQueue },
+      temporal: { address: this.#address, namespace: 'default' },
       service: { url: `http://127.0.0.1:${servicePort}` },
     };
     writeFileSync(path.join(this.folder, '.fileconv/stack.json'), JSON.stringify(record));

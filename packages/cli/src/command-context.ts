@@ -6,7 +6,6 @@ import type { LoadedConfig } from './config/load-config';
 import { SecretMask } from './observability/secret-mask';
 import { createOutput, type Output, type OutputStream } from './output/output';
 
-/** What every command gets from the process it runs in. */
 export interface ProcessContext {
   env: Environment;
   cwd: string;

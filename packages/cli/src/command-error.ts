@@ -4,13 +4,11 @@ import type { Output } from './output/output';
 
 export const exitCodes = {
   ok: 0,
-  /** Something could not be done. */
   failed: 1,
   /** The command, its arguments, its input or the configuration is wrong; nothing was started. */
   usage: 2,
   /** Of `fileconv batch`, where 1 means that files failed: the command could not do its work. */
   couldNotRun: 3,
-  /** Ended by Ctrl-C. */
   interrupted: 130,
   /** The reader of standard output has ended before it had all: what a shell tells of SIGPIPE. */
   readerEnded: 141,
@@ -58,7 +56,6 @@ export class CommandError extends Error {
   }
 }
 
-/** For a command that was interrupted before it started anything. */
 export function interrupted(cause: unknown): CommandError {
   return new CommandError('INTERRUPTED', ['Interrupted before any job was started.'], { cause });
 }
@@ -100,8 +97,7 @@ function readFailure(error: unknown): Pick<CommandError, 'problems' | 'exitCode'
   }
   if (isOfTemporal(error)) return new CommandError('TEMPORAL_UNREACHABLE', [lostTemporal(error)], { cause: error });
   const { code } = (error ?? {}) as { code?: unknown };
-  if (code === 'MODULE_NOT_FOUND')
-    return new CommandError('STACK_FAILED', [lacksPackage(error as Error)], { cause: error });
+  if (code === 'MODULE_NOT_FOUND') return new CommandError('STACK_FAILED', [lacksPackage(error as Error)]);
   return {
     code: typeof code === 'string' ? code : 'UNEXPECTED',
     problems: [error instanceof Error ? error.message : String(error)],

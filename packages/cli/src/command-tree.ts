@@ -54,7 +54,6 @@ export function buildCommands(output: Output, run: Runner): Command {
     'fileconv convert report.md --to pdf',
     'fileconv convert report.md --to pdf,docx,html --out converted',
     'fileconv convert *.docx --to pdf --out converted --on-existing skip',
-    'fileconv convert docs --recursive --to pdf --out out',
     'cat report.md | fileconv convert - --from md --to pdf --out - > report.pdf',
     'fileconv convert photo.png --to webp --json | jq -r .output.path',
   )
@@ -78,10 +77,8 @@ export function buildCommands(output: Output, run: Runner): Command {
     program,
     'formats',
     'list the formats that the service converts',
-    'fileconv formats',
     'fileconv formats docx',
     'fileconv formats --engines',
-    'fileconv formats --json',
   )
     .argument('[format]', 'list only what this format can be converted to', formatName)
     .option('--engines', 'list the engines of the embedded service instead: what is here, and what each would add')
@@ -91,15 +88,13 @@ export function buildCommands(output: Output, run: Runner): Command {
     program,
     'worker',
     'run a worker: the process that executes conversion jobs',
-    'fileconv worker',
     'TEMPORAL_ADDRESS=temporal.internal:7233 fileconv worker',
   ).action(act(async () => (await import('./commands/worker.js')).worker));
   command(
-    group(program, 'app', 'apps whose jobs wait for a person', 'fileconv app ready --app billing'),
+    group(program, 'app', 'apps whose jobs wait for a person'),
     'ready',
     'token, plan, account or disk are fixed, or vCredits were added: every parked job of the app tries again at once',
-    'fileconv app ready',
-    'fileconv app ready --app billing --json',
+    'fileconv app ready --app billing',
   )
     .option(...appOption)
     .action(act(async () => (await import('./commands/tell-app.js')).readyApp));
@@ -107,17 +102,14 @@ export function buildCommands(output: Output, run: Runner): Command {
   addSchedule(program, act);
   addJob(program, act);
   command(
-    group(program, 'namespace', 'prepare a Temporal namespace', 'fileconv namespace init'),
+    group(program, 'namespace', 'prepare a Temporal namespace'),
     'init',
     'register the search attributes that jobs are listed by; safe to repeat',
-    'fileconv namespace init',
-    'TEMPORAL_NAMESPACE=billing fileconv namespace init --json',
   ).action(act(async () => (await import('./commands/namespace-init.js')).namespaceInit));
   command(
     program,
     'doctor',
     'check every part that a conversion needs, and say how to fix what is broken',
-    'fileconv doctor',
     'fileconv doctor --json | jq \'.findings[] | select(.status == "broken")\'',
   )
     .option('--app <name>', 'the service of this app profile only; default: of every configured one')
@@ -126,14 +118,12 @@ export function buildCommands(output: Output, run: Runner): Command {
     program,
     'callbacks',
     'run the callback receiver: wakes the jobs whose service calls back',
-    'fileconv callbacks',
     'FILECONV_CALLBACKS_PORT=9001 fileconv callbacks',
   ).action(act(async () => (await import('./commands/callbacks.js')).callbacks));
   command(
     program,
     'codec-server',
     'run the codec server: decrypts payloads for the Temporal UI',
-    'fileconv codec-server',
     'FILECONV_CODEC_PORT=9002 fileconv codec-server',
   ).action(act(async () => (await import('./commands/codec-server.js')).codecServer));
   addCompletion(program, output);
@@ -163,39 +153,34 @@ function groupForHelp({ commands }: Command): void {
   }
 }
 
-/** The stack of this machine. */
 function addStack(program: Command, act: Act): void {
   command(
     program,
     'up',
     'start Temporal, the conversion service and a worker on this machine; Ctrl-C stops them',
-    'fileconv up',
     'fileconv up --detach',
-    'fileconv up --json > stack.json',
   )
     .option('--detach', 'go on in the background; fileconv down stops it')
     .option('--no-ui', 'without the Temporal UI, which a web page could reach by DNS rebinding')
     .action(act(async () => (await import('./commands/stack.js')).up));
-  command(program, 'status', 'tell whether a stack runs here, and where its parts are', 'fileconv status').action(
+  command(program, 'status', 'tell whether a stack runs here, and where its parts are').action(
     act(async () => (await import('./commands/stack.js')).status),
   );
   command(
     program,
     'open',
     'open the Temporal UI in a browser, or the page of a job or a batch; of a batch that has ended its report',
-    'fileconv open',
     'fileconv open letters-pdf',
   )
     .argument('[name]', 'id of a job, or name of a batch')
     .action(act(async () => (await import('./commands/open.js')).openPage));
-  command(program, 'down', 'stop the stack that runs here; its jobs continue with the next', 'fileconv down').action(
+  command(program, 'down', 'stop the stack that runs here; its jobs continue with the next').action(
     act(async () => (await import('./commands/stack.js')).down),
   );
   command(
     program,
     'logs',
     'print the last lines that the parts of the stack have logged',
-    'fileconv logs',
     'fileconv logs worker --follow',
   )
     .addArgument(new Argument('[part]', 'only of this part').choices(logNames))
@@ -221,7 +206,6 @@ function addService(program: Command, act: Act): void {
     program,
     'service',
     'run the embedded conversion service on this machine',
-    'fileconv service',
     'FILECONV_SERVICE_PORT=9000 fileconv service',
   ).action(act(async () => (await import('./commands/service.js')).service));
   addServiceAdmin(service, act);
@@ -229,7 +213,6 @@ function addService(program: Command, act: Act): void {
     service,
     'check',
     'check every rule of the API document against a conversion service',
-    'fileconv service check',
     'fileconv service check --app billing',
     'fileconv service check --json | jq \'.rules[] | select(.status == "fail")\'',
   )
@@ -243,7 +226,6 @@ function addConfig(program: Command, act: Act): void {
     'init',
     'write a fileconv.toml for an account of a conversion service; fileconv up needs none',
     'fileconv init --service https://conversion.example.com --app-id c0a8f1de-3b6f-4c7e-9a55-0e1f2d3c4b5a',
-    'fileconv init --service https://conversion.example.com --app-id ID --app billing --token-env BILLING_TOKEN',
   )
     .requiredOption('--service <url>', 'base URL of the service, without /v1')
     .requiredOption('--app-id <id>', 'App ID of the account')
@@ -255,18 +237,13 @@ function addConfig(program: Command, act: Act): void {
       'CONVERSION_TOKEN',
     )
     .action(act(async () => (await import('./commands/init.js')).init, { mayBeUnallowed: true }));
-  const config = group(program, 'config', 'look at the configuration', 'fileconv config show');
-  command(
-    config,
-    'show',
-    'print every effective value and where it came from; secrets are masked',
-    'fileconv config show',
-    'fileconv config show --config other.toml',
-  ).action(act(async () => (await import('./commands/config.js')).configShow, { mayBeUnallowed: true }));
+  const config = group(program, 'config', 'look at the configuration');
+  command(config, 'show', 'print every effective value and where it came from; secrets are masked').action(
+    act(async () => (await import('./commands/config.js')).configShow, { mayBeUnallowed: true }),
+  );
   command(
     config,
     'allow',
     'trust this folder: the addresses, secrets and paths that its fileconv.toml names, and its state folder',
-    'fileconv config allow',
   ).action(act(async () => (await import('./commands/config.js')).configAllow, { mayBeUnallowed: true }));
 }

@@ -203,7 +203,13 @@ it('where nothing can be remembered, it says to name the folder', async () => {
 
 it('a record of a stack is believed without a link of it that leads to another machine', async () => {
   const state = await newFolder();
-  const record = { pid: process.pid, startedBy: 'up', taskQueue: 'q', service: { url: 'http://127.0.0.1:1' } };
+  const record = {
+    pid: process.pid,
+    startedBy: 'up',
+    since: '2026-11-21T09:25:18Z',
+    taskQueue: 'q',
+    service: { url: 'http://127.0.0.1:1' },
+  };
   const stack = { ...record, temporal: { namespace: 'default', address: '127.0.0.1:1' } };
   await writeFile(
     path.join(state, 'stack.json'),

@@ -24,11 +24,10 @@ beforeAll(async () => {
 afterAll(removeFolders);
 
 describe('help', () => {
-  it.each(commands)('`fileconv %s %s --help` explains the command, with examples', async (...command) => {
+  it.each(commands)('`fileconv %s %s --help` explains the command', async (...command) => {
     const ended = await fileconv([...command, '--help'], { cwd: folder });
     expect(ended).toMatchObject({ code: 0, stderr: '' });
     expect(ended.stdout).toContain(`Usage: ${['fileconv', ...command].join(' ')}`);
-    expect(ended.stdout).toMatch(/\nExamples:\n {2}\$ (\w+=\S+ )?fileconv /);
   });
 
   it('tells the version', async () => {

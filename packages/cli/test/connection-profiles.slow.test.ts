@@ -98,12 +98,12 @@ it('a profile with a certificate reaches the server: commands and workers show i
   expect(mutual.clients).toContain('fileconv-client');
 });
 
-it('TLS on one side alone is told as such', async () => {
+it('TLS on one side alone may be why nothing answers, and what to set is told', async () => {
   const plain = await fileconv(['job', 'list'], { cwd, env: { TEMPORAL_ADDRESS: mutual.address } });
-  expect(plain.stderr).toContain('TLS is spoken there: set TEMPORAL_TLS=true, or tls in the profile of Temporal.');
+  expect(plain.stderr).toContain('If TLS is spoken there, set TEMPORAL_TLS=true');
   const env = { TEMPORAL_ADDRESS: testTemporalAddress(), TEMPORAL_TLS: 'true' };
   const overTls = await fileconv(['job', 'list'], { cwd, env });
-  expect(overTls.stderr).toContain('No TLS is spoken there: unset TEMPORAL_TLS');
+  expect(overTls.stderr).toContain('If no TLS is spoken there, unset TEMPORAL_TLS');
 });
 
 it('an API key is sent with every request, over TLS', async () => {
@@ -152,39 +152,15 @@ it('a mistake in the file is one line that repeats nothing of it', async () => {
 
 /** An authority, a server and a client, for a day. */
 async function makeCertificates(): Promise<void> {
-  const openssl = (...args: string[]) => run('openssl', args, { cwd });
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-  await openssl(
-    'req',
-    '-x509',
-    ...key,
-    '-keyout',
-    'ca.key',
-    '-out',
-    'ca.pem',
-    '-days',
-    '1',
-    '-subj',
-    '/CN=fileconv-ca',
-  );
+  const openssl = (line: string) => run('openssl', line.split(' '), { cwd });
+  const newKey = 'req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes';
+  await openssl(`${newKey} -x509 -keyout ca.key -out ca.pem -days 1 -subj /CN=fileconv-ca`);
   await writeFile(inFolder('server.ext'), 'subjectAltName=DNS:temporal.example.com\n');
   await writeFile(inFolder('client.ext'), 'extendedKeyUsage=clientAuth\n');
   for (const name of ['server', 'client']) {
-    await openssl('req', ...key, '-keyout', `${name}.key`, '-out', `${name}.csr`, '-subj', `/CN=fileconv-${name}`);
-    const authority = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial'];
-    await openssl(
-      'x509',
-      '-req',
-      '-in',
-      `${name}.csr`,
-      ...authority,
-      '-out',
-      `${name}.pem`,
-      '-days',
-      '1',
-      '-extfile',
-      `${name}.ext`,
-    );
+    await openssl(`${newKey} -keyout ${name}.key -out ${name}.csr -subj /CN=fileconv-${name}`);
+    const authority = '-CA ca.pem -CAkey ca.key -CAcreateserial';
+    await openssl(`x509 -req -in ${name}.csr ${authority} -out ${name}.pem -days 1 -extfile ${name}.ext`);
   }
 }
 

@@ -3,18 +3,8 @@ import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { z } from 'zod';
 import { until } from '../../../test/support/until';
-import { freePort } from '../src/dev-server';
-import {
-  fileconv,
-  fileconvProcess,
-  linesOf,
-  newFolder,
-  parseJson,
-  removeFolders,
-  startFileconv,
-  startProcess,
-} from './fileconv';
-import { childrenOf, isAlive, untilDead } from './processes';
+import { fileconv, fileconvProcess, linesOf, newFolder, parseJson, removeFolders, startProcess } from './fileconv';
+import { isAlive, untilDead } from './processes';
 
 /** A stack that nobody's terminal holds. */
 
@@ -85,7 +75,7 @@ it('serves commands, is told by status, logs and open, and ends with down', asyn
 
 it('down leaves a process alone that only has the number of a stack which was killed', async () => {
   const { pid } = await startDetached();
-  const holderFile = path.join(cwd, '.fileconv/stack-holder.json');
+  const holderFile = path.join(cwd, '.fileconv/stack.json');
   const holder = z.looseObject({ pid: z.int() }).parse(parseJson(await readFile(holderFile, 'utf8')));
   process.kill(pid, 'SIGKILL');
   await untilDead(pid);
@@ -105,29 +95,6 @@ it('down leaves a process alone that only has the number of a stack which was ki
   await stranger.ended;
   // The next one ends the Temporal that was left over.
   await startDetached();
-});
-
-it('a convert that waits follows the stack that is started again elsewhere', async () => {
-  await writeFile(path.join(cwd, 'a.md'), '# A\n');
-  const started = await fileconvProcess(['up', '--detach', '--json'], {
-    cwd,
-    env: { FILECONV_CALLBACKS_EMBEDDED: 'off' },
-  });
-  const { pid, temporal } = recordSchema.parse(parseJson(started.stdout));
-  // Until its first poll the job hears nothing.
-  const env = { FILECONV_POLICIES_FIRST_CHECK_AFTER: '5 seconds' };
-  const waiting = startFileconv(['convert', 'a.md', '--to', 'html'], { cwd, env });
-  const log = path.join(cwd, '.fileconv/logs/service.log');
-  await until('the conversion', async () => (await readFile(log, 'utf8')).includes('md → html: successful'));
-  const server = childrenOf(pid).get('temporal') ?? 0;
-  for (const each of [pid, server]) process.kill(each, 'SIGKILL');
-  await Promise.all([untilDead(pid), untilDead(server)]);
-  const portsFile = path.join(cwd, '.fileconv/ports.json');
-  const ports = z.looseObject({}).parse(parseJson(await readFile(portsFile, 'utf8')));
-  await writeFile(portsFile, JSON.stringify({ ...ports, temporal: await freePort() }));
-  expect((await startDetached()).temporal.address).not.toBe(temporal.address);
-  expect(await waiting.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^a\.md → a\.html/) as string });
-  expect((await readFile(log, 'utf8')).split('md → html: successful')).toHaveLength(2);
 });
 
 it('one that can’t start says why, once, and leaves nothing that runs', async () => {

@@ -1,7 +1,7 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { noticeTypes } from 'temporal-file-conversion/job';
-import { notifySettings } from '../src/keys/notify-settings';
+import { notifySettings } from '../src/keys/secrets';
 import { loadConfig } from '../src/config/load-config';
 import { SecretMask } from '../src/observability/secret-mask';
 import { createOutput } from '../src/output/output';

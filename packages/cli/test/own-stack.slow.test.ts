@@ -43,6 +43,7 @@ async function listJobsOf({ pid, temporal }: { pid: number; temporal: string }) 
   const record = {
     pid,
     startedBy: 'up',
+    since: new Date().toISOString(),
     taskQueue: 'file-conversion',
     service: { url: 'http://127.0.0.1:1' },
     temporal: { address: temporal, namespace: 'default' },

@@ -1,11 +1,7 @@
-import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { testTemporalAddress } from '../../../test/support/temporal';
-import { aborted } from '../src/stack/asked-to-end';
 import { fileconv, newFolder, removeFolders, type Ended } from './fileconv';
 import { needsTemporal } from './lines-of-commands';
-import { startPassage } from './passage';
 
 /** What the shell learns of each command when Temporal can't be reached. */
 
@@ -26,28 +22,6 @@ it('a command that can not reach Temporal ends with 1, one of batch with 3, and 
   });
   const reason = `error: Temporal can't be reached at ${address}`;
   expect(told).toEqual(needsTemporal.map(([line, code]) => [line, code, line === 'doctor' ? line : reason]));
-});
-
-it('one that is there and too busy to answer at first is waited for, which is said', async () => {
-  // Silent until the command asks whether anybody listens, which it does by the beginning of a TLS handshake.
-  const asked = new AbortController();
-  const passage = await startPassage(testTemporalAddress(), async (incoming) => {
-    const [first] = (await once(incoming, 'data')) as [Buffer];
-    incoming.pause();
-    if (first[0] === 0x16) {
-      incoming.destroy();
-      asked.abort();
-    }
-    await aborted(asked.signal);
-    incoming.unshift(first);
-  });
-  const env = { TEMPORAL_ADDRESS: passage.address };
-  const ended = await fileconv(['job', 'list'], { cwd: await newFolder(), env });
-  passage.cut();
-  const warning = `warning: What listens at ${env.TEMPORAL_ADDRESS} has not answered as Temporal so far; waits for it up to 20 s more.\n`;
-  expect(ended.stderr.startsWith(warning)).toBe(true);
-  expect(ended.code).toBe(0);
-  expect(asked.signal.aborted).toBe(true);
 });
 
 it.each(['worker', 'callbacks'])(

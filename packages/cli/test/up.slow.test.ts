@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { z } from 'zod';
 import { freePort } from '../src/dev-server';
+import { readLiveStack } from '../src/stack/stack-record';
 import { fileconv, fileconvProcess, linesOf, newFolder, parseJson, removeFolders, startProcess } from './fileconv';
 import { childrenOf, isAlive, untilDead } from './processes';
 import { hasScript, openTerminal } from './pseudo-terminal';
@@ -58,6 +58,7 @@ describe('fileconv up', () => {
     expect(parseJson(ended.stdout)).toEqual({
       pid: up.child.pid,
       startedBy: 'up',
+      since: expect.any(String) as unknown,
       temporal: { address: expect.stringMatching(/^127/) as unknown, namespace: 'default', uiUrl: url },
       service: { url },
       callbacks: { url },
@@ -153,7 +154,7 @@ describe('fileconv up', () => {
   onLinux('says who starts the stack when another has begun to and is not ready yet', async () => {
     const cwd = await newFolder();
     const first = startProcess(['up'], { cwd });
-    while (!existsSync(path.join(cwd, '.fileconv/stack-holder.json'))) await sleep(10);
+    while (!existsSync(path.join(cwd, '.fileconv/stack.json'))) await sleep(10);
     // As slow as a download of Temporal would be.
     first.child.kill('SIGSTOP');
     const second = await fileconvProcess(['up'], { cwd, env: { TZ: 'Asia/Tokyo' } });
@@ -172,14 +173,14 @@ describe('fileconv up', () => {
   (hasScript ? it : it.skip)('stops all of its parts when its terminal is closed', async () => {
     const cwd = await newFolder();
     const terminal = openTerminal(['up'], { cwd });
-    const record = path.join(cwd, '.fileconv/stack.json');
-    while (!existsSync(record)) await sleep(20);
-    const { pid } = z.object({ pid: z.int() }).parse(parseJson(await readFile(record, 'utf8')));
+    const stateDir = path.join(cwd, '.fileconv');
+    await until('it runs', async () => (await readLiveStack(stateDir)) !== undefined);
+    const { pid = 0 } = (await readLiveStack(stateDir)) ?? {};
     const parts = [...childrenOf(pid).values()];
     expect(parts).toHaveLength(1);
     terminal.kill('SIGKILL');
     await Promise.all([pid, ...parts].map(untilDead));
-    expect(existsSync(record)).toBe(false);
+    expect(existsSync(path.join(stateDir, 'stack.json'))).toBe(false);
   });
 
   onLinux('stops what it has started when it is interrupted while it starts', async () => {

@@ -38,9 +38,9 @@ describe('watching a batch', () => {
     const before = timers();
     const { signal } = new AbortController();
 
-    const result = await watchBatch({ output } as CommandContext, { stack, find: endingBatch, signal });
+    const result = await watchBatch({ output } as CommandContext, { stack, batch: endingBatch(), signal });
 
-    expect(result).toEqual({ result: { status: 'completed' } });
+    expect(result).toEqual({ status: 'completed' });
     // Jest's own may have run out meanwhile.
     expect(timers()).toBeLessThanOrEqual(before);
   });
@@ -66,42 +66,32 @@ describe('a batch whose stack was stopped, while somebody else answers at its ad
   const recordOf = (address: string) => ({
     pid: process.pid,
     startedBy: 'up' as const,
+    since: new Date().toISOString(),
     temporal: { address, namespace: 'default' },
     service: { url: 'http://127.0.0.1:1' },
     taskQueue: 'q',
   });
-  const stackAt = (address: string) => ({ ...stack, address, outlivesCommand: true, close: () => Promise.resolve() });
+  const stackAt = (address: string) => ({ ...stack, address, isLocal: true, outlivesCommand: true });
   const batchThat = (result: () => Promise<unknown>) =>
     ({ result, state: () => Promise.reject(new Error('nobody answers')) }) as unknown as BatchHandle;
   const { signal } = new AbortController();
 
-  it('is watched on where its stack is started again, whatever the other says of it', async () => {
-    const asked: (string | undefined)[] = [];
-    const watched = stackAt('127.0.0.1:1');
-    const find = () =>
-      batchThat(async () => {
-        asked.push(watched.address);
-        if (watched.address !== '127.0.0.1:1') return { status: 'completed' };
-        // Another batch of this name, or none.
-        if (asked.length > 2) return { status: 'cancelled' };
-        if (asked.length === 2) await writeStackRecord(dir(), recordOf(testTemporalAddress()));
-        throw notFound;
-      });
-    try {
-      expect(await watchBatch(context, { stack: watched, find, signal })).toEqual({ result: { status: 'completed' } });
-      expect(asked).toEqual(['127.0.0.1:1', '127.0.0.1:1', testTemporalAddress()]);
-    } finally {
-      await watched.close();
-    }
+  it('tells a command whose stack is started again elsewhere to begin anew, whatever is said at the old place', async () => {
+    await writeStackRecord(dir(), recordOf(testTemporalAddress()));
+    const batch = batchThat(() => Promise.resolve({ status: 'completed' }));
+    const watching = watchBatch(context, { stack: stackAt('127.0.0.1:1'), batch, signal });
+    await expect(watching).rejects.toThrow(
+      `was started again at another address (${testTemporalAddress()}). The same command again waits for the rest there.`,
+    );
   });
 
   it('is gone if its own stack does not know it, and ended if it says so as it stops', async () => {
     await writeStackRecord(dir(), recordOf('127.0.0.1:1'));
-    const unknown = { stack: stackAt('127.0.0.1:1'), find: () => batchThat(() => Promise.reject(notFound)), signal };
+    const unknown = { stack: stackAt('127.0.0.1:1'), batch: batchThat(() => Promise.reject(notFound)), signal };
     await expect(watchBatch(context, unknown)).rejects.toBe(notFound);
     await removeStackRecord(dir());
     const failure = new BatchFailedError('n', 'INVALID_BATCH', 'no.', {});
-    const failed = { ...unknown, find: () => batchThat(() => Promise.reject(failure)) };
+    const failed = { ...unknown, batch: batchThat(() => Promise.reject(failure)) };
     await expect(watchBatch(context, failed)).rejects.toMatchObject({ code: 'BATCH_FAILED' });
   });
 });

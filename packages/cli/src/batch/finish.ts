@@ -15,7 +15,6 @@ interface EndedBatch {
   unconvertible?: number;
 }
 
-/** Reports how a run ended, and writes its report if the batch has not done so. */
 export async function finishBatch(
   context: CommandContext,
   { stack, name, result, again = false, unconvertible = 0 }: EndedBatch,

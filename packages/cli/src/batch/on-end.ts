@@ -7,7 +7,6 @@ import { isProgram } from 'temporal-file-conversion/storage';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 
-/** A batch that has ended, for the program of `--on-end`. */
 interface EndedBatch extends Omit<NoticeData, 'app' | 'status'> {
   batch: string;
   /** `failed`: the batch itself could not work. */

@@ -10,12 +10,11 @@ import type { BatchPlan, CostEstimate, OnExisting, OnUnknownOutcome } from 'temp
 import { counted, fileSize, formatCount, printable } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import { exitCodes, interrupted, throwIfAny, type ExitCode } from '../command-error';
-import { withFormats } from '../formats/check';
-import type { FormatLookup } from '../formats/lookup';
+import { withFormats } from '../formats/formats';
+import type { FormatLookup } from '../formats/formats';
 import { formatTable } from '../output/text';
 import { filesOf } from './batch-folder';
 
-/** What a batch would do, told by the command itself. */
 export async function tellPlan(
   context: CommandContext,
   { plan, app, onExisting, ...rules }: DryRun,
@@ -72,7 +71,6 @@ const fates: Record<OnExisting, string> = {
   rename: 'the new ones would get another name',
 };
 
-/** @throws CommandError with a line for each problem that prevents the run. */
 function refuseProblems({ output }: CommandContext, { problems, warnings, todo }: PlannedBatch): void {
   // What was left out is why there is nothing to do.
   if (problems.count > 0 && todo === 0) for (const line of messagesOf(warnings, maxShown)) output.warn(line);

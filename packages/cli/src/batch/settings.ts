@@ -23,9 +23,9 @@ import { type FileStore, shownPath } from 'temporal-file-conversion/storage';
 import type { CommandContext } from '../command-context';
 import { CommandError, throwIfAny } from '../command-error';
 import type { ConvertFlags } from '../convert/run-job';
-import { embeddedFormats } from '../formats/lookup';
-import { isEncrypting } from '../keys/encryption-settings';
-import { isEmbedded } from '../service/app-profiles';
+import { embeddedFormats } from '../formats/formats';
+import { isEncrypting } from '../keys/secrets';
+import { isEmbedded } from '../service/profiles';
 import { batchFolder, filesOf, folderUri, requireFolder } from './batch-folder';
 
 export interface RunFlags extends ConvertFlags {
@@ -201,7 +201,6 @@ export function defaultName(
   return [readable.replace(/^-+|-+$/g, '') || 'files', ...to, digest.slice(0, 6)].join('-');
 }
 
-/** @throws CommandError when it can't be the name of a folder and the id of a workflow. */
 export function checkName(name: string): void {
   if (/^[\p{L}\p{N}][\p{L}\p{N}._ -]{0,99}$/u.test(name) && !/[. ]$/.test(name)) return;
   throw usage(

@@ -9,48 +9,43 @@ import type { Output } from '../output/output';
 import { aborted } from '../stack/asked-to-end';
 import { readFollowing } from '../stack/follow-stack';
 import type { StackInUse } from '../stack/open-temporal';
-import { createStallReader, type Stall, StallNews } from '../waiting/stall';
+import { createStallReader, StallNews } from '../waiting/stall';
 
 const askEveryMs = 1_000;
 /** Without a terminal, where a line is written now and then. Each look costs a worker a task. */
 const askQuietlyEveryMs = 10_000;
 
-/** `stack` is that of the batch at the moment: one that comes back elsewhere is followed. */
 interface Watched {
   stack: StackInUse;
   batch: BatchHandle;
 }
 
-interface WatchOptions {
-  stack: StackInUse;
-  find: () => BatchHandle;
+interface WatchOptions extends Watched {
   signal: AbortSignal;
-  /** Told once, as soon as it is known. */
   onPlanned?: (planned: PlannedRows) => void;
 }
 
 /**
- * Shows a batch until it ends, and says why when nothing progresses. When the stack of this folder is started again elsewhere, `stack`
- * is connected to it; `find` gives its batch.
- * @returns no result when the signal came before the end of the batch; the stall is what it waited for then.
+ * Shows a batch until it ends, and says why when nothing progresses.
+ * @returns nothing when the signal came before the end of the batch.
  * @throws CommandError `BATCH_FAILED`
  */
 export async function watchBatch(
   context: CommandContext,
-  { stack, find, signal, onPlanned }: WatchOptions,
-): Promise<{ result?: ConversionBatchResult; stall?: Stall }> {
+  { stack, batch, signal, onPlanned }: WatchOptions,
+): Promise<ConversionBatchResult | undefined> {
   const { output } = context;
   const progress = new BatchProgress(output, onPlanned);
-  const watched: Watched = { stack, batch: find() };
+  const watched = { stack, batch };
   const news = tellStalls(context, watched);
   const over = new AbortController();
   const showing = showUntil(over.signal, { watched, progress, isLive: output.isLive });
   try {
-    const read = () => (watched.batch = find()).result();
+    const read = () => batch.result();
     const isEnd = (error: unknown) => error instanceof BatchFailedError;
     const result = await Promise.race([readFollowing(context, { stack, read, isEnd, signal }), aborted(signal)]);
     if (result) progress.planned(result);
-    return { ...(result && { result }), ...(news.last && { stall: news.last }) };
+    return result;
   } catch (error) {
     if (error instanceof BatchFailedError) {
       // What was left out is why there is nothing to do.
@@ -70,15 +65,14 @@ export async function watchBatch(
   }
 }
 
-function tellStalls(context: CommandContext, watched: Watched): StallNews {
+function tellStalls(context: CommandContext, { stack, batch }: Watched): StallNews {
   let endedBefore = -1;
   const news = new StallNews({
     output: context.output,
     // The progress line shows these.
     toldElsewhere: ['person', 'credits'],
     async explain() {
-      const { stack, batch } = watched;
-      const { stall, state } = await createStallReader(context, stack.client).batch(batch.name);
+      const { stall, state } = await createStallReader(context, stack).batch(batch.name);
       const ended = state ? endedOf(state) : endedBefore;
       const moved = ended > endedBefore;
       endedBefore = ended;
@@ -170,7 +164,6 @@ class BatchProgress {
     this.toldOf = code;
   }
 
-  /** No worker answers, or the server is away. */
   showSilence(): void {
     if (this.output.isLive) this.output.live(['No worker answers. What is broken: fileconv doctor']);
   }

@@ -20,14 +20,11 @@ import type { CommandContext, CommonOptions, Runner } from '../command-context';
 import { CommandError, exitCodes, type ExitCode } from '../command-error';
 import { parseDurationMs } from '../config/duration';
 
-export function group(parent: Command, name: string, description: string, ...lines: string[]): Command {
-  return parent
-    .command(name)
-    .description(description)
-    .addHelpText('after', examples(...lines));
+export function group(parent: Command, name: string, description: string): Command {
+  return parent.command(name).description(description);
 }
 
-/** A command with the options that every command knows. */
+/** A command with the options that every command knows; examples only where its usage does not say it all. */
 export function command(parent: Command, name: string, description: string, ...lines: string[]): Command {
   const declared = parent
     .command(name)
@@ -83,7 +80,6 @@ export function formatName(text: string): string {
   throw new InvalidArgumentError('A format is a name such as pdf or txt-markdown.');
 }
 
-/** Of `convert --to`: `pdf`, or several such as `pdf,docx,html`. */
 export function formatNames(text: string): string[] {
   return [...new Set(text.split(',').map(formatName))];
 }

@@ -1,5 +1,5 @@
 import type { CommandContext } from '../command-context';
-import { openCodecServer } from '../keys/encryption-settings';
+import { openCodecServer } from '../keys/secrets';
 import { aborted, untilAskedToEnd } from '../stack/asked-to-end';
 
 export async function codecServer(context: CommandContext): Promise<void> {

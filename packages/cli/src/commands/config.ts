@@ -22,7 +22,6 @@ interface ConfigRow {
   source: string;
 }
 
-/** The effective configuration for people: every key, its value, and where it came from. Tokens are masked. */
 export function describeConfig(loaded: LoadedConfig): ConfigRow[] {
   const { values, origins } = loaded;
   const declared: Readonly<Record<string, Policy>> = policies;

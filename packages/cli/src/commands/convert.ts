@@ -4,7 +4,7 @@ import type { ExitCode } from '../command-error';
 import { temporalTarget } from '../config/temporal-connection';
 import { checkInput, checkResult, destinationOf, isSearched, piped } from '../convert/plan';
 import type { ConvertFlags } from '../convert/run-job';
-import { settleFormat } from '../formats/check';
+import { settleFormat } from '../formats/formats';
 import { untilAskedToEnd } from '../stack/asked-to-end';
 
 /** One result is a durable job, after everything was checked that can be checked beforehand; several are a batch. */
@@ -38,7 +38,6 @@ export async function convert(
   return (await convertOne(context, planned, { ...flags, app, onExisting, signal })).exitCode;
 }
 
-/** What only a search for files, or several formats, need. */
 interface SeveralFlags {
   to: string[];
   exclude: string[];

@@ -1,16 +1,15 @@
 import { printable } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import { exitCodes, type ExitCode } from '../command-error';
-import { checkCallbacks } from '../doctor/check-callbacks';
-import { checkDisk, checkEngines } from '../doctor/check-machine';
-import { checkService } from '../doctor/check-service';
+import { checkCallbacks } from '../doctor/checks';
+import { checkDisk, checkEngines } from '../doctor/checks';
+import { checkService } from '../doctor/checks';
 import { checkTemporal } from '../doctor/check-temporal';
-import { broken, type PartFinding } from '../doctor/finding';
+import { broken, type PartFinding } from '../doctor/checks';
 import { temporalTarget } from '../config/temporal-connection';
-import { isEmbedded } from '../service/app-profiles';
+import { isEmbedded } from '../service/profiles';
 import { readLiveStack } from '../stack/stack-record';
 
-/** `fileconv doctor`: checks every part, and says how to fix what is broken. Exit code 1 when anything is. */
 export async function doctor(context: CommandContext, flags: { app?: string }): Promise<ExitCode> {
   const { output, config } = context;
   const { apps, defaultApp } = config.values;

@@ -9,7 +9,7 @@ import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { lengthenRetention, retentionDays } from '../dev-server/retention';
 import { formatTable } from '../output/text';
-import { isTemporalCloud, withTemporal, type OpenTemporal } from '../stack/open-temporal';
+import { isTemporalCloud, withTemporal, type StackInUse } from '../stack/open-temporal';
 
 export function namespaceInit(context: CommandContext): Promise<void> {
   const { output } = context;
@@ -31,7 +31,7 @@ export function namespaceInit(context: CommandContext): Promise<void> {
   });
 }
 
-async function keepHistories({ output }: CommandContext, { client, address, namespace }: OpenTemporal): Promise<void> {
+async function keepHistories({ output }: CommandContext, { client, address, namespace }: StackInUse): Promise<void> {
   const { workflowService } = client;
   try {
     if (!(await lengthenRetention({ workflowService, namespace }))) return;
@@ -48,7 +48,7 @@ async function keepHistories({ output }: CommandContext, { client, address, name
 
 async function register(
   { output }: CommandContext,
-  { client, address, namespace }: OpenTemporal,
+  { client, address, namespace }: StackInUse,
 ): Promise<RegisteredSearchAttributes> {
   try {
     return await registerSearchAttributes(client);

@@ -5,7 +5,7 @@ import { WorkflowNotFoundError } from '@temporalio/common';
 import { FileConversionClient, isBatchRunning, isWebAddress, workflowLink } from 'temporal-file-conversion/client';
 import type { CommandContext } from '../command-context';
 import { CommandError, explaining } from '../command-error';
-import { withTemporal, type OpenTemporal } from '../stack/open-temporal';
+import { withTemporal, type StackInUse } from '../stack/open-temporal';
 import { createStallReader } from '../waiting/stall';
 import { runningPage } from './batch/look';
 
@@ -22,15 +22,12 @@ export async function openPage(context: CommandContext, name?: string): Promise<
   }
 }
 
-async function reportOf(
-  context: CommandContext,
-  { client, taskQueue }: OpenTemporal,
-  name: string,
-): Promise<string | undefined> {
+async function reportOf(context: CommandContext, temporal: StackInUse, name: string): Promise<string | undefined> {
+  const { client, taskQueue } = temporal;
   const isRunning = await isBatchRunning(client, name);
   if (isRunning === undefined) return undefined;
   if (isRunning) {
-    const { state } = await createStallReader(context, client).batch(name);
+    const { state } = await createStallReader(context, temporal).batch(name);
     const { page, isThere } = (state && (await runningPage(context, state))) ?? {};
     return isThere ? page : undefined;
   }
@@ -42,7 +39,7 @@ async function reportOf(
   return ended?.report;
 }
 
-async function pageOf({ client, namespace, uiUrl }: OpenTemporal, name?: string): Promise<string> {
+async function pageOf({ client, namespace, uiUrl }: StackInUse, name?: string): Promise<string> {
   if (uiUrl === undefined || !isWebAddress(uiUrl)) {
     throw new CommandError('INPUT_UNUSABLE', [
       'The address of the Temporal UI is not known. Set temporal.ui_url, or start the stack with it: fileconv up',

@@ -3,13 +3,12 @@ import { printable } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import { CommandError, exitCodes, type ExitCode } from '../command-error';
 import { formatTable } from '../output/text';
-import { readProfile } from '../service/app-profiles';
+import { readProfile } from '../service/profiles';
 import { untilAskedToEnd } from '../stack/asked-to-end';
 
 /** A domain that nobody can verify for an app. */
 const unverifiedCallback = { url: 'https://callback.invalid/' };
 
-/** `fileconv service check`: the conformance suite against the service of an app profile. Exit code 0 only when no rule fails. */
 export async function serviceCheck(
   context: CommandContext,
   { app = context.config.values.defaultApp }: { app?: string },

@@ -7,12 +7,12 @@ import { makeFolder } from 'temporal-file-conversion/storage';
 import { makeStateFolders } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError, exitCodes, type ExitCode } from '../command-error';
-import { acquireProcessLock, endLeftOverServer, TemporalServerError } from '../dev-server';
+import { endLeftOverServer, tryProcessLock } from '../dev-server';
 import { openForLog } from '../observability/log-file';
 import { bothTimes } from '../output/text';
 import { aborted, isAlive, untilAskedToEnd } from '../stack/asked-to-end';
-import { readLiveStack, readStackHolder, readStackRecord, type StackRecord } from '../stack/stack-record';
-import { databaseOf, startStack } from '../stack/start-stack';
+import { readLiveStack, readStackHolder, type StackRecord } from '../stack/stack-record';
+import { databaseOf, lockOf, logsOf, startStack } from '../stack/start-stack';
 import { logNames } from './arguments';
 
 const lookMs = 100;
@@ -22,13 +22,11 @@ export async function up(context: CommandContext, options: { ui?: boolean; detac
   const { output, config } = context;
   const stateDir = config.values.state.dir;
   const signal = untilAskedToEnd(context);
-  const stack = await startStack(context, { startedBy: 'up', wait: false, ui: options.ui, signal }).catch(
-    async (error: unknown) => {
-      if (signal.aborted) throw new CommandError('INTERRUPTED', ['Interrupted while it started.'], { cause: error });
-      if (!(error instanceof TemporalServerError && error.code === 'LOCK_HELD')) throw error;
-      throw new CommandError('STACK_RUNNING', [await describeHolder(stateDir)], { cause: error });
-    },
-  );
+  const stack = await startStack(context, { startedBy: 'up', ui: options.ui, signal }).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+    throw new CommandError('INTERRUPTED', ['Interrupted while it started.'], { cause: error });
+  });
+  if (!stack) throw new CommandError('STACK_RUNNING', [await describeHolder(stateDir)]);
   try {
     output.result(stack.record, `${describe(stack.record, stateDir)}\nCtrl-C stops everything.`);
     await Promise.race([aborted(signal), stack.failed]);
@@ -85,8 +83,7 @@ export async function down(context: CommandContext): Promise<void> {
   const stateDir = config.values.state.dir;
   const signal = untilAskedToEnd(context);
   const holder = await readStackHolder(stateDir);
-  // Only who holds the lock is certainly a stack: the number of one that was killed may be anybody's by now.
-  const isLeft = await whileNoneRuns(stateDir, () => endLeftOverServer(databaseOf(stateDir)));
+  const isLeft = await endLeftOver(stateDir);
   if (!holder || isLeft !== undefined) {
     const left = isLeft ? ' The Temporal server of one that was killed is stopped.' : '';
     output.result({ stopped: isLeft === true }, `No stack runs in ${stateDir}.${left}`);
@@ -96,14 +93,13 @@ export async function down(context: CommandContext): Promise<void> {
   process.kill(holder.pid, 'SIGTERM');
   output.say(`Stopping process ${holder.pid}; jobs that are not finished continue with the next \`fileconv up\`.`);
   const asked = aborted(signal);
-  while (isAlive(holder.pid) && (await readStackHolder(stateDir)) !== undefined) {
+  while (isAlive(holder.pid)) {
     if (signal.aborted) throw new CommandError('INTERRUPTED', [`Process ${holder.pid} is still stopping.`]);
     await Promise.race([asked, sleep(lookMs)]);
   }
   output.result({ stopped: true, pid: holder.pid }, 'Stopped.');
 }
 
-/** Where the parts of the running stack are. */
 export async function status({ output, config }: CommandContext): Promise<ExitCode> {
   const stateDir = config.values.state.dir;
   const record = await readLiveStack(stateDir);
@@ -157,21 +153,15 @@ export async function logs(
 }
 
 function logOf(stateDir: string, name: (typeof logNames)[number]): string {
-  return path.join(stateDir, 'logs', `${name}.log`);
+  return path.join(logsOf(stateDir), `${name}.log`);
 }
 
-/** What `work` finds while nobody else can start the stack; undefined: somebody runs it. */
-async function whileNoneRuns(stateDir: string, work: () => Promise<boolean>): Promise<boolean | undefined> {
-  const file = path.join(stateDir, 'stack.lock');
+/** Whether a stack that was killed had left its Temporal server behind; undefined: one runs. */
+async function endLeftOver(stateDir: string): Promise<boolean | undefined> {
   // None has ever run here.
-  if (!existsSync(file)) return false;
-  try {
-    const lock = await acquireProcessLock(file, { wait: false });
-    return await work().finally(() => lock.release());
-  } catch (error) {
-    if (error instanceof TemporalServerError && error.code === 'LOCK_HELD') return undefined;
-    throw error;
-  }
+  if (!existsSync(lockOf(stateDir))) return false;
+  const lock = await tryProcessLock(lockOf(stateDir));
+  return lock && endLeftOverServer(databaseOf(stateDir)).finally(() => lock.release());
 }
 
 function describe({ temporal, service, callbacks, codec, taskQueue }: StackRecord, stateDir: string): string {
@@ -196,8 +186,8 @@ async function describeHolder(stateDir: string): Promise<string> {
   if (startedBy === 'command') {
     return `Process ${pid}, a fileconv command, has run the stack of ${stateDir} for itself since ${since}. Try again when it has ended.`;
   }
-  const record = await readStackRecord(stateDir);
-  if (record?.pid !== pid) {
+  const record = await readLiveStack(stateDir);
+  if (!record) {
     return `Process ${pid} has been starting the stack of ${stateDir} since ${since}. Use it as soon as it is there (\`fileconv convert ...\`), or stop it: fileconv down`;
   }
   const { uiUrl } = record.temporal;

@@ -5,7 +5,6 @@ import { CommandError, exitCodes, type ExitCode } from '../command-error';
 import { embeddedApp } from '../config/schema';
 import { withTemporal } from '../stack/open-temporal';
 
-/** `fileconv app ready`: whatever parked jobs of the app wait for, they try again. */
 export async function readyApp(
   context: CommandContext,
   { app = context.config.values.defaultApp }: { app?: string },

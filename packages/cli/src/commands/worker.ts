@@ -5,7 +5,6 @@ import { aborted, untilAskedToEnd } from '../stack/asked-to-end';
 import { findTemporal } from '../stack/open-temporal';
 import { startWorker } from '../stack/worker-part';
 
-/** `fileconv worker`: executes jobs until it is asked to end, then lets those under way finish their step. */
 export async function worker(context: CommandContext): Promise<void> {
   const { config, output } = context;
   const { metricsAddress, taskQueue } = config.values.worker;

@@ -14,7 +14,6 @@ export interface ConfiguredApp {
   token: SecretSource;
 }
 
-/** Each app needs one source of its token. */
 export function tokenProblems(appNames: readonly string[], origins: Readonly<Record<string, Origin>>): string[] {
   return appNames.flatMap((name) => {
     const [first, second] = ['token_env', 'token_file'].flatMap((key) => {

@@ -39,7 +39,6 @@ async function openedBy(key: string, value: unknown, folder: string): Promise<st
   }
 }
 
-/** A URL, a host, or a host with its port. */
 function isOnThisMachine(address: string): boolean {
   if (/^https?:/.test(address)) return isLoopback(new URL(address).hostname);
   return isLoopback(address) || isLoopbackAddress(address);

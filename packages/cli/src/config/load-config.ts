@@ -214,7 +214,6 @@ function appsOf(apps: FileValues['apps']): Record<string, ConfiguredApp> {
   return Object.fromEntries(profiles);
 }
 
-/** Policies as options of a command. */
 export type PolicyFlags = Pick<ConversionPolicies, OptionPolicy>;
 
 /** Policies that were set explicitly. Defaults are the workflow's own, so that a job's input shows only what is special about it. */

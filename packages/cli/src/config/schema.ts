@@ -1,4 +1,11 @@
 import {
+  callbackLimits,
+  engineNames,
+  type Limit,
+  type LimitKey,
+  serviceLimits,
+} from 'temporal-file-conversion-service/settings';
+import {
   type ConversionPolicies,
   defaultDeploymentName,
   defaultOnExisting,
@@ -12,13 +19,6 @@ import {
   unconvertibleChoices,
 } from 'temporal-file-conversion/job';
 import { closestName, logLevels } from 'temporal-file-conversion/messages';
-import {
-  callbackLimits,
-  engineNames,
-  type Limit,
-  type LimitKey,
-  serviceLimits,
-} from 'temporal-file-conversion-service/settings';
 import { z } from 'zod';
 import {
   baseUrl,
@@ -26,9 +26,9 @@ import {
   choice,
   deploymentName,
   duration,
+  hosts,
   integer,
   listenAddress,
-  hosts,
   names,
   noticeUrl,
   seconds,
@@ -66,11 +66,8 @@ const policyKeys = Object.fromEntries(
 ) as { [Name in PolicyName as SnakeCase<Name>]: PolicySchema<Name> };
 
 /**
- * Keys by section, as they are written in the file. The variable of a key is FILECONV_<SECTION>_<KEY>. Secrets are never part of the
- * configuration, only where they are found.
- *
- * This is the one place that tells what a key means: `scripts/config-reference.mjs` makes fileconv.schema.json and the tables of
- * docs/configuration.md from it.
+ * Keys by section, as they are written in the file, and what they mean: `scripts/config-reference.mjs` makes fileconv.schema.json and
+ * the tables of docs/configuration.md from it. Secrets are never part of it, only where they are found.
  */
 export const sectionSchemas = {
   temporal: section(

@@ -19,7 +19,6 @@ export interface Draft {
   origins: Record<string, Origin>;
 }
 
-/** @throws ConfigError when the file cannot be read or is no TOML. */
 export async function readConfigFile(file: string): Promise<Draft> {
   let content: string;
   try {

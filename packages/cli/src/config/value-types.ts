@@ -89,7 +89,6 @@ export function bytes(least: number) {
   return integer(least, Number.MAX_SAFE_INTEGER).meta({ shown: 'bytes' });
 }
 
-/** A time in seconds; a part of a second is allowed. */
 export function seconds() {
   const [minimum, maximum] = [0.001, 86_400] as const;
   const meta: z.GlobalMeta = { type: 'number', minimum, maximum, shown: 'seconds' };
@@ -120,7 +119,6 @@ export function choice<const T extends string>(...choices: T[]) {
   });
 }
 
-/** Where to listen: `127.0.0.1:9464` or `[::1]:9464`. */
 export function listenAddress() {
   const examples = ['127.0.0.1:9464'];
   const meta: z.GlobalMeta = { type: 'string', pattern: ':\\d{1,5}\\s*$', examples, shown: '`IP:PORT`' };

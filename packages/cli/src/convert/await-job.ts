@@ -7,43 +7,39 @@ import { columnsOf, fitMiddle } from '../output/text';
 import { aborted } from '../stack/asked-to-end';
 import { readFollowing } from '../stack/follow-stack';
 import type { StackInUse } from '../stack/open-temporal';
-import { createStallReader, StallNews, type Stall } from '../waiting/stall';
+import { createStallReader, StallNews } from '../waiting/stall';
 
 interface AwaitedJob {
   workflowId: string;
-  /** As the user knows it. */
   file: string;
   to: string;
-  /** When it is started again elsewhere, it is connected to there. */
   stack: StackInUse;
-  /** Ends the wait, not the job. */
   signal: AbortSignal;
 }
 
 /**
  * Waits for a job; shows meanwhile what it does, and says why it does not progress.
- * @returns no result when the signal came before the end; the stall is what it waited for then.
+ * @returns nothing when the signal came before the end.
  * @throws ConversionFailedError
  */
 export async function awaitJob(
   context: CommandContext,
   { workflowId, file, to, stack, signal }: AwaitedJob,
-): Promise<{ result?: ConversionJobResult; stall?: Stall }> {
+): Promise<ConversionJobResult | undefined> {
   const { output } = context;
-  const handle = () => new ConversionHandle(stack.client.workflow.getHandle(workflowId));
-  const step = showStep(output, { file, to, ask: () => stack.untilClosed(() => currentStep(handle())) });
+  const handle = new ConversionHandle(stack.client.workflow.getHandle(workflowId));
+  const step = showStep(output, { file, to, ask: () => stack.untilClosed(() => currentStep(handle)) });
   const news = new StallNews({
     output,
     async explain() {
-      const { stall } = await createStallReader(context, stack.client).job(workflowId);
+      const { stall } = await createStallReader(context, stack).job(workflowId);
       return stall && { who: file, stall };
     },
   });
   try {
     const isEnd = (error: unknown) => error instanceof ConversionFailedError;
-    const read = () => handle().result();
-    const result = await Promise.race([readFollowing(context, { stack, read, isEnd, signal }), aborted(signal)]);
-    return { ...(result && { result }), ...(news.last && { stall: news.last }) };
+    const read = () => handle.result();
+    return await Promise.race([readFollowing(context, { stack, read, isEnd, signal }), aborted(signal)]);
   } finally {
     news.close();
     step.close();

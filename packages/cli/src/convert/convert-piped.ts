@@ -18,9 +18,9 @@ import {
   type ExitCode,
 } from '../command-error';
 import { temporalTarget } from '../config/temporal-connection';
-import { settleFormat } from '../formats/check';
+import { settleFormat } from '../formats/formats';
 import { createOutput } from '../output/output';
-import { isEmbedded } from '../service/app-profiles';
+import { isEmbedded } from '../service/profiles';
 import { untilAskedToEnd } from '../stack/asked-to-end';
 import { checkInput, checkResult, piped, toLocation, type TypedInput } from './plan';
 import { PipeFolder, spool } from './pipe-folder';

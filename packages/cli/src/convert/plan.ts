@@ -37,7 +37,6 @@ export interface TypedInput {
 export interface PlannedResult {
   input: TypedInput;
   to: string;
-  /** Absolute path, or URI. */
   destination: string;
 }
 

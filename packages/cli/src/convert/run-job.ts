@@ -15,7 +15,6 @@ import { chosenPolicies, type PolicyFlags } from '../config/load-config';
 import type { StackInUse } from '../stack/open-temporal';
 import { useStack } from '../stack/use-stack';
 import { configuredStores } from '../stores';
-import { stallJson, stallText, type Stall } from '../waiting/stall';
 import { awaitJob } from './await-job';
 import { pathFromHere, type PlannedResult } from './plan';
 
@@ -37,14 +36,12 @@ export interface ConvertSettings extends ConvertFlags {
   onExisting: OnExisting;
   /** The place of a result that is to be written to standard output. */
   pipedFrom?: string;
-  /** Ends the command's wait, not the job. */
   signal: AbortSignal;
 }
 
 /** How the file ended: the document of `--json`. */
 export interface FileOutcome {
   file: string;
-  /** Target format. */
   to: string;
   /** `suspect`: it failed its check, and `output` is beside its destination; `unfinished`: the command was interrupted before, and the conversion goes on without it. */
   status: 'converted' | 'skipped' | 'failed' | 'suspect' | 'unfinished';
@@ -71,13 +68,14 @@ export async function convertOne(
   const stack = await useStack(context, signal);
   try {
     if (signal.aborted) throw interrupted(signal.reason);
-    const { outcome, stall } = await runJob(context, planned, { stack, settings });
+    const outcome = await runJob(context, planned, { stack, settings });
     const { output, cwd } = context;
     announce(context, outcome, pipedFrom === undefined ? pathFromHere(outcome.output?.path ?? '', cwd) : undefined);
-    const isUnfinished = outcome.status === 'unfinished';
-    if (output.json) output.printJson({ ...outcome, ...(isUnfinished && stall && stallJson(stall)) });
-    if (!isUnfinished) return { exitCode: outcome.error ? exitCodes.failed : exitCodes.ok, outcome };
-    tellFate(context, { stack, pipedFrom, stall });
+    if (output.json) output.printJson(outcome);
+    if (outcome.status !== 'unfinished') {
+      return { exitCode: outcome.error ? exitCodes.failed : exitCodes.ok, outcome };
+    }
+    tellFate(context, stack, pipedFrom);
     return { exitCode: exitCodes.interrupted, outcome };
   } finally {
     await stack.close();
@@ -88,7 +86,7 @@ async function runJob(
   context: CommandContext,
   planned: PlannedResult,
   { stack, settings }: { stack: StackInUse; settings: ConvertSettings },
-): Promise<{ outcome: FileOutcome; stall?: Stall }> {
+): Promise<FileOutcome> {
   const { input, to, destination } = planned;
   const { file } = input;
   const { app, from, param, onExisting, mode, tag: tags, again, resubmit, signal } = settings;
@@ -114,13 +112,13 @@ async function runJob(
     if (isAttached) {
       context.output.say(printable(`${file}: job ${workflowId} converts it already; waiting for that one.`));
     }
-    const { result, ...stalled } = await awaitJob(context, { workflowId, file, to, stack, signal });
-    return { outcome: outcomeOf(result ? successOf(result) : { status: 'unfinished' }), ...stalled };
+    const result = await awaitJob(context, { workflowId, file, to, stack, signal });
+    return outcomeOf(result ? successOf(result) : { status: 'unfinished' });
   } catch (error) {
     if (!(error instanceof ConversionFailedError || error instanceof JobRunningError)) throw error;
     const suspect = error instanceof ConversionFailedError ? error.details?.output : undefined;
     const ended = suspect ? { status: 'suspect' as const, ...placed(suspect) } : { status: 'failed' as const };
-    return { outcome: outcomeOf({ ...ended, error: explainFailure(error, planned, context.cwd) }) };
+    return outcomeOf({ ...ended, error: explainFailure(error, planned, context.cwd) });
   }
 }
 
@@ -177,19 +175,12 @@ function announce({ output }: CommandContext, outcome: FileOutcome, place: strin
   }
 }
 
-/** What becomes of a job whose command is interrupted. */
-function tellFate(
-  { output }: CommandContext,
-  { stack, pipedFrom, stall }: { stack: StackInUse; pipedFrom: string | undefined; stall: Stall | undefined },
-): void {
-  const { outlivesCommand } = stack;
+function tellFate({ output }: CommandContext, { outlivesCommand }: StackInUse, pipedFrom: string | undefined): void {
   const when = outlivesCommand ? 'without this command' : 'with the next `fileconv up` in this folder';
   const where =
     pipedFrom === undefined
       ? 'the result will be where you asked for it. The same command again waits for it.'
       : `the result will be ${pipedFrom}, which the same command again delivers.`;
   output.say(`Interrupted. The job continues ${when}; ${where}`);
-  if (!outlivesCommand) return;
-  if (stall) output.say(stallText('What is under way', stall));
-  output.say('See it continue: fileconv job list');
+  if (outlivesCommand) output.say('See it continue: fileconv job list');
 }

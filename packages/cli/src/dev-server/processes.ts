@@ -10,12 +10,10 @@ interface CommandOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** The command could not be started, ended with another code than 0, or took too long; `message` is one line. */
-export class CommandError extends Error {
-  override readonly name = 'CommandError';
-}
-
-/** What the command printed. No shell; the command is killed when the signal fires. */
+/**
+ * What the command printed. No shell; the command is killed when the signal fires.
+ * @throws Error of one line when it could not be started, ended with another code than 0, or took too long.
+ */
 export async function runCommand(file: string, args: string[], options: CommandOptions): Promise<string> {
   const { env, timeoutMs, signal } = options;
   signal?.throwIfAborted();
@@ -26,7 +24,7 @@ export async function runCommand(file: string, args: string[], options: CommandO
     signal?.throwIfAborted();
     const failure = error as ExecFileException;
     // What fails before it is started has printed nothing.
-    throw new CommandError(explain(file, failure, failure.stderr ?? ''), { cause: error });
+    throw new Error(explain(file, failure, failure.stderr ?? ''), { cause: error });
   }
 }
 
@@ -51,25 +49,13 @@ export async function commandLineOf(pid: number): Promise<string | undefined> {
     const env = { PATH: '/bin:/usr/bin' };
     const text = await runCommand('ps', ['-ww', '-o', 'command=', '-p', String(pid)], { env, timeoutMs: 5_000 });
     return text.trim() === '' || text.includes('<defunct>') ? undefined : text.trim();
-  } catch (error) {
-    if (error instanceof CommandError) return undefined;
-    throw error;
+  } catch {
+    return undefined;
   }
 }
 
 type TemporalServerErrorCode =
-  /** No Temporal binary could be found or downloaded; the message lists what was tried. */
-  | 'BINARY_UNAVAILABLE'
-  /** The binary that a variable names does not run or is too old. */
-  | 'BINARY_UNUSABLE'
-  /** Another process holds the lock. */
-  | 'LOCK_HELD'
-  /** The lock's file cannot be opened: its folder is read-only, or a folder stands in its place. */
-  | 'LOCK_UNUSABLE'
-  /** The server ended, or did not answer in time, while it started. */
-  | 'START_FAILED'
-  /** The server can't use its database; the message names the file, and what to type. */
-  | 'DATABASE_DAMAGED';
+  'BINARY_UNAVAILABLE' | 'BINARY_UNUSABLE' | 'LOCK_UNUSABLE' | 'START_FAILED' | 'DATABASE_DAMAGED';
 
 /** What goes wrong while a Temporal binary is obtained or a server is run; `code` is stable. */
 export class TemporalServerError extends Error {

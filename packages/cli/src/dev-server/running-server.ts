@@ -8,24 +8,17 @@ import { systemErrorCode } from 'temporal-file-conversion/messages';
 import { commandLineOf } from './processes';
 import { lengthenRetention } from './retention';
 
-/** A Temporal server that runs on this machine, started by this process. */
 export interface RunningTemporalServer {
-  /** Where clients and workers connect: `127.0.0.1:7233`. */
   readonly address: string;
-  /** The Temporal UI; absent when it was switched off. */
   readonly uiUrl?: string | undefined;
   readonly pid: number;
-  /**
-   * Kills the server and waits until it has gone: its database is as durable as its answers, and to end by itself would take it a second. A second
-   * call changes nothing.
-   */
+  /** Kills the server: its database is as durable as its answers, and to end by itself would take it a second. */
   stop(): Promise<void>;
   /** Resolves, never rejects, when the server has ended, whoever ended it. */
   readonly exited: Promise<ServerExit>;
 }
 
 export interface ServerExit {
-  /** `null` when a signal ended it. */
   code: number | null;
   signal: NodeJS.Signals | null;
 }

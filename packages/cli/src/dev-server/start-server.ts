@@ -158,11 +158,9 @@ function argumentsOf(
   const args = ['server', 'start-dev', '--ip', ip, '--port', String(chosen.port)];
   args.push(...(chosen.uiPort === false ? ['--headless'] : ['--ui-port', String(chosen.uiPort)]));
   if (chosen.dbFilename !== undefined) {
-    // As durable as the rollback journal that is the default, at twice the speed (start, signal and terminate of 400
-    // workflows: 56 against 29 a second, 12 against 20 ms of CPU each). `synchronous` stays full: an acknowledged
-    // history event that a power cut takes back could lead to a second, paid submit.
-    // Only its name, since the server runs in its folder: it takes this for a URI, in which %, # and ? of a path mean something else,
-    // and does not decode it where it looks for the folder.
+    // As durable as the rollback journal that is the default, at twice the speed. `synchronous` stays full: an acknowledged history
+    // event that a power cut takes back could lead to a second, paid submit.
+    // Only its name, since the server runs in its folder: it takes this for a URI, in which %, # and ? of a path mean something else.
     args.push('--db-filename', path.basename(chosen.dbFilename), '--sqlite-pragma', 'journal_mode=WAL');
     args.push('--dynamic-config-value', databaseMark(chosen.dbFilename));
     if (options.synchronous === 'off') args.push('--sqlite-pragma', 'synchronous=off');

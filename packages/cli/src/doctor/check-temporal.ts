@@ -11,10 +11,10 @@ import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { retentionCommand } from '../commands/namespace-init';
 import { readRetentionDays } from '../dev-server/retention';
-import { readEncryptionKeys } from '../keys/encryption-settings';
+import { readEncryptionKeys } from '../keys/secrets';
 import { capitalised, counted } from 'temporal-file-conversion/messages';
-import { openTemporal, type OpenTemporal } from '../stack/open-temporal';
-import { broken, brokenBy, ok, reasonOf, skipped, type PartFinding } from './finding';
+import { openTemporal, type StackInUse } from '../stack/open-temporal';
+import { broken, brokenBy, ok, reasonOf, skipped, type PartFinding } from './checks';
 
 const parts = ['namespace', 'search attributes', 'workers'] as const;
 const encryptionPart = 'encryption';
@@ -24,7 +24,7 @@ const leastRetentionDays = 7;
 export async function checkTemporal(context: CommandContext): Promise<PartFinding[]> {
   const unusable = await unusableKeys(context);
   if (unusable) return [unusable, ...['Temporal', ...parts].map((part) => skipped(part, 'needs the encryption keys'))];
-  let temporal: OpenTemporal;
+  let temporal: StackInUse;
   try {
     temporal = await openTemporal(context);
   } catch (error) {
@@ -53,7 +53,7 @@ export async function checkTemporal(context: CommandContext): Promise<PartFindin
   }
 }
 
-async function checkNamespace({ client, address, namespace }: OpenTemporal): Promise<PartFinding> {
+async function checkNamespace({ client, address, namespace }: StackInUse): Promise<PartFinding> {
   try {
     const { workflowService } = client;
     const days = await readRetentionDays({ workflowService, namespace });

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { Client } from '@temporalio/client';
+import { Client, Connection } from '@temporalio/client';
 import {
   createSignalJob,
   startCallbackReceiver,
@@ -17,8 +17,8 @@ import { CommandError, explainListen, explainStateFolder } from '../command-erro
 import type { TemporalTarget } from '../config/temporal-connection';
 import { createTemporalObstacle, openHealth } from '../observability/health';
 import { Closing } from '../stack/closing';
-import { lazyConnection } from '../stack/quiet-retries';
-import { openDataConverter, readConfiguredSecret } from './encryption-settings';
+import { retriesThatEndQuietly } from '../stack/quiet-retries';
+import { openDataConverter, readConfiguredSecret } from './secrets';
 
 /** Key and URL of the callbacks that a worker asks services for; undefined when the configuration names no URL. */
 export async function callbackSettings(context: CommandContext): Promise<CallbackSettings | undefined> {
@@ -43,7 +43,7 @@ export async function openReceiver(
   try {
     const health = await openHealth(context, 'callbacks');
     opened.add(() => health?.close());
-    const connection = lazyConnection(target.connection);
+    const connection = Connection.lazy({ ...target.connection, interceptors: retriesThatEndQuietly() });
     opened.add(() => connection.close());
     const metrics = await openReceiverMetrics(metricsAddress);
     opened.add(() => metrics?.close());

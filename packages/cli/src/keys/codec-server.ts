@@ -19,7 +19,6 @@ export interface CodecServerOptions {
 
 export interface CodecServer {
   readonly url: string;
-  /** Finishes the requests under way; new ones are refused. */
   close(): Promise<void>;
 }
 
@@ -35,16 +34,7 @@ const refusals: Readonly<Record<number, string>> = {
 
 /**
  * Encrypts and decrypts payloads for the Temporal UI and CLI, by Temporal's protocol of codec servers: `POST /decode` and `POST /encode` with
- * `{"payloads": [...]}` are answered with the same.
- *
- * | Answer | When |
- * |---|---|
- * | 400 | the body holds no payloads, or one that the keys don't open: `message` says which key is missing |
- * | 401 | the token is missing or wrong |
- * | 403 | a page of another origin asks |
- * | 413 | more than 32 MiB |
- *
- * `GET /healthz` answers 200.
+ * `{"payloads": [...]}` are answered with the same. What is refused says why in `message`.
  */
 export async function startCodecServer(options: CodecServerOptions): Promise<CodecServer> {
   const { codec, token, log = () => undefined } = options;

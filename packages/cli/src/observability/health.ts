@@ -6,8 +6,6 @@ import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 
 export interface OwnAddress {
-  /** Begins a sentence, for example `Metrics`. */
-  what: string;
   /** Of the configuration, which the address comes from. */
   section: 'worker' | 'service' | 'callbacks';
   key: 'metrics_address' | 'health_address';
@@ -26,7 +24,7 @@ interface Answer {
  * @throws CommandError that says which key to change when the process can't listen there.
  */
 export async function serveAt(
-  { what, section, key, address }: OwnAddress,
+  { section, key, address }: OwnAddress,
   routes: Readonly<Record<string, () => Promise<Answer>>>,
 ): Promise<{ server: Server; url: string; close: () => Promise<void> }> {
   const { hostname, port } = new URL(`http://${address}`);
@@ -52,7 +50,7 @@ export async function serveAt(
     const reason =
       systemErrorCode(error) === 'EADDRINUSE'
         ? `Something else listens on ${address}`
-        : `${what} can't be told at ${address} (${systemErrorCode(error) ?? 'unknown error'})`;
+        : `${key === 'health_address' ? 'Health' : 'Metrics'} can't be told at ${address} (${systemErrorCode(error) ?? 'unknown error'})`;
     const variable = `FILECONV_${section}_${key}`.toUpperCase();
     const problem = `${reason}. Give this process another address (${variable}), or leave ${section}.${key} out.`;
     throw new CommandError('SERVICE_UNUSABLE', [problem], { cause: error });
@@ -70,7 +68,6 @@ export async function serveAt(
   };
 }
 
-/** The health endpoint of a process; undefined when the configuration names no address for it. */
 export async function openHealth(
   { config }: CommandContext,
   section: OwnAddress['section'],
@@ -84,35 +81,34 @@ type FindObstacle = () => Promise<string | undefined>;
 
 export interface HealthEndpoint {
   readonly url: string;
-  /** The process has started: from now on it is ready whenever nothing stands in its way. */
   begin(findObstacle: FindObstacle): void;
-  /** The process ends: it is not ready any more, whatever else is true. */
   drain(): void;
   close(): Promise<void>;
 }
 
 /**
- * Serves liveness and readiness at an address of its own. `/healthz` answers 200 as long as the process lives; `/readyz` answers 200
- * while it can take work, and 503 with the reason while it starts, drains, or lacks something that it needs. The endpoint does not
- * keep the process alive.
+ * Liveness and readiness: `/readyz` answers 503 with the reason while the process starts, drains, or lacks something that it needs.
+ * The endpoint does not keep the process alive.
  */
 export async function startHealthEndpoint(where: Pick<OwnAddress, 'section' | 'address'>): Promise<HealthEndpoint> {
   let findObstacle: FindObstacle = () => Promise.resolve('it is starting');
   let isDraining = false;
-  const own = { ...where, what: 'Health', key: 'health_address' } as const;
-  const { server, url, close } = await serveAt(own, {
-    '/healthz': () => Promise.resolve(inJson(200, { status: 'ok' })),
-    async '/readyz'() {
-      // Whatever goes wrong here must not end the process.
-      const found = await Promise.resolve()
-        .then(findObstacle)
-        .catch(() => "it can't tell");
-      // It may have been asked to end meanwhile.
-      const because = isDraining ? 'it is draining' : found;
-      if (because === undefined) return inJson(200, { status: 'ready' });
-      return inJson(503, { status: 'notReady', because });
+  const { server, url, close } = await serveAt(
+    { ...where, key: 'health_address' },
+    {
+      '/healthz': () => Promise.resolve(inJson(200, { status: 'ok' })),
+      async '/readyz'() {
+        // Whatever goes wrong here must not end the process.
+        const found = await Promise.resolve()
+          .then(findObstacle)
+          .catch(() => "it can't tell");
+        // It may have been asked to end meanwhile.
+        const because = isDraining ? 'it is draining' : found;
+        if (because === undefined) return inJson(200, { status: 'ready' });
+        return inJson(503, { status: 'notReady', because });
+      },
     },
-  });
+  );
   server.unref();
   return {
     url,

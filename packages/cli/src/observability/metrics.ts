@@ -2,23 +2,19 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import type { ReceiverMetrics } from 'temporal-file-conversion/callbacks';
 import { serveAt, type OwnAddress } from './health';
 
-/**
- * A registry with the metrics of the process itself (memory, CPU, event loop), served at `/metrics` of an address of its own, so that
- * those who may send callbacks or conversions need not see it. Import this file only where metrics are served.
- */
+/** The metrics of the process itself, at an address of its own: those who may send callbacks or conversions need not see them. */
 export async function openMetrics(
   where: Pick<OwnAddress, 'section' | 'address'>,
 ): Promise<{ registry: Registry; close: () => Promise<void> }> {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const { close } = await serveAt(
-    { ...where, what: 'Metrics', key: 'metrics_address' },
+    { ...where, key: 'metrics_address' },
     { '/metrics': async () => ({ status: 200, type: registry.contentType, text: await registry.metrics() }) },
   );
   return { registry, close };
 }
 
-/** Metrics of a receiver in `registry`. No label holds anything of a request. */
 export function createReceiverMetrics(registry: Registry): ReceiverMetrics {
   const registers = [registry];
   const answers = new Counter({

@@ -37,7 +37,6 @@ export function createProcessLog({ process: name, level, format, secrets, stream
 
 const lineSchema = z.looseObject({ level: z.string(), time: z.string(), msg: z.string() });
 
-/** Fields that are the same in every line of a process. */
 const leftOut = ['pid', 'process', 'namespace', 'taskQueue', 'sdkComponent'];
 
 function textLine(json: string): string {

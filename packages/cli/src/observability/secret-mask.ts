@@ -4,11 +4,9 @@ export const mask = '********';
 
 /** Places that hold secrets, whatever their values. Each pattern keeps what comes before the secret. */
 const usualPlaces: readonly RegExp[] = [
-  // Of an Authorization header.
   /(\bbearer\s+)[^\s"'\\,;<>]+/gi,
   // The end of a signed callback URL, or a token of a like shape: the signature has 43 characters.
   /(^|[^\w.-])[\w-]{2,}\.[\w-]{1,128}\.[\w-]{43}(?![\w-])/g,
-  // A signed download link.
   /(https?:\/\/[^\s"'\\?#]*\?)[^\s"'\\]+/gi,
   /(https?:\/\/)[^\s"'\\/@]+(?=@)/gi,
 ];

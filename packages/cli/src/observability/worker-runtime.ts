@@ -19,11 +19,7 @@ interface WorkerRuntimeOptions {
   metricsAddress: string | undefined;
 }
 
-/**
- * Installs the Temporal runtime of this process: it writes to `log` and serves its metrics and ours at `metricsAddress`
- * (`/metrics`). Call it before anything else of the SDK is used: a process has one, and one that is there, as when a start is tried
- * again, stays.
- */
+/** Call it before anything else of the SDK is used: a process has one runtime, and one that is there, as when a start is tried again, stays. */
 export function installWorkerRuntime({ log, level, metricsAddress }: WorkerRuntimeOptions): void {
   // Below this level the native part logs what it processes, not what it does.
   const core = level === 'debug' || level === 'trace' ? 'INFO' : 'WARN';
@@ -100,10 +96,8 @@ export async function watchJobs({ client, taskQueue, identity, apps, signal }: W
 }
 
 /**
- * What the Temporal SDK, its native part, workflows and activities say, as lines of a log.
- *
- * Of their fields only ids, numbers and errors are kept: at level `trace` the SDK also logs whole activations with the payloads of
- * jobs.
+ * What the Temporal SDK, workflows and activities say, as lines of a log. Of their fields only ids, numbers and errors are kept: at
+ * level `trace` the SDK also logs whole activations with the payloads of jobs.
  */
 export function createTemporalLogger(write: Log): DefaultLogger {
   /** Runs that logged their failure themselves, in more detail than the SDK will. */

@@ -16,7 +16,6 @@ compdef _fileconv fileconv`,
   fish: `complete -c fileconv -a '(fileconv complete -- (commandline -opc)[2..] (commandline -ct) 2>/dev/null)'`,
 };
 
-/** What may stand in place of the last of these words: commands, options, or the choices of an option or an argument. */
 export function completionsOf(program: Command, words: readonly string[]): string[] {
   const [last = ''] = words.slice(-1);
   let command = program;

@@ -6,14 +6,11 @@ import { fit, printableColored, printableLines } from './text';
 /** Where a command writes, and how: results to stdout, everything else to stderr. */
 export interface Output {
   readonly json: boolean;
-  /** Warnings and errors alone, and the document of `--json`. */
   readonly quiet: boolean;
-  /** An error with its causes. */
   readonly verbose: boolean;
   readonly colors: ReturnType<typeof createColors>;
   /** A result: what `command > file` keeps. */
   print(text: string): void;
-  /** The one JSON document of `--json`. */
   printJson(value: unknown): void;
   /** What a command ends with: the document of `--json`, or the text for a person. */
   result(value: unknown, text: string): void;
@@ -24,7 +21,6 @@ export interface Output {
   /** Replaces the lines that the last call showed; only on a terminal. */
   live(lines: readonly string[]): void;
   readonly isLive: boolean;
-  /** Room for a live line. */
   readonly columns: number;
 }
 

@@ -1,7 +1,7 @@
 import { readlinkSync } from 'node:fs';
+import { isLoopback } from 'temporal-file-conversion/network';
 import { z } from 'zod';
 import type { CommandContext } from '../command-context';
-import { isLoopback } from 'temporal-file-conversion/network';
 import { isAlive } from '../stack/asked-to-end';
 import { recordFile } from '../stack/stack-record';
 

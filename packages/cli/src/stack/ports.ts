@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { z } from 'zod';
 import type { CommandContext } from '../command-context';
-import { acquireProcessLock, defaultCacheDir, freePort, portNear } from '../dev-server';
+import { defaultCacheDir, freePort, portNear, tryProcessLock } from '../dev-server';
 import { recordFile, type StackRecord } from './stack-record';
 
 const port = z.int().min(1).max(65_535);
@@ -33,7 +33,7 @@ export async function claimPorts(
   const { dir } = values.state;
   const file = path.join(defaultCacheDir(env, homeDir), 'well-known-ports.lock');
   // Held by another stack, or in a folder that can't be written: any other ports will do.
-  const lock = await acquireProcessLock(file, { wait: false }).catch(() => undefined);
+  const lock = await tryProcessLock(file).catch(() => undefined);
   const before = await lastPorts.read(dir);
   const choose = async (part: keyof Ports): Promise<number> => {
     const usual = part === 'temporal' || part === 'temporalUi' ? ofTemporal[part] : values[part].port;

@@ -1,11 +1,4 @@
-import { Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
-import type { ConnectionOptions } from '@temporalio/client';
-import type { TemporalTarget } from '../config/temporal-connection';
-
-/** A connection that is made when it is needed, and may be closed while a request waits to be repeated: that one is never answered. */
-export function lazyConnection(options: TemporalTarget['connection']): Connection {
-  return Connection.lazy({ ...options, interceptors: retriesThatEndQuietly() });
-}
+import { type ConnectionOptions, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
 
 type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
 type Call = ReturnType<Interceptor>;

@@ -26,11 +26,15 @@ export function recordFile<Value>(name: string, schema: z.ZodType<Value>) {
 /** The parts of a stack are on its own machine. Optional parts with another URL are left out. */
 const ownUrl = z.url({ protocol: /^http$/ }).refine((url) => isLoopback(new URL(url).hostname));
 
-const recordSchema = z.object({
+const holderSchema = z.object({
   /** The process that started the stack and stops it. */
   pid: z.int(),
   /** `up`: others may use it; `command`: it ends with the command that started it. */
   startedBy: z.enum(['up', 'command']),
+  since: z.iso.datetime(),
+});
+
+const recordSchema = holderSchema.extend({
   /** May be on another machine, if the stack was started for that Temporal. */
   temporal: z.object({ address: z.string(), namespace: z.string(), uiUrl: ownUrl.optional() }),
   service: z.object({ url: ownUrl }),
@@ -41,15 +45,27 @@ const recordSchema = z.object({
   apps: z.array(z.string()).optional(),
 });
 
-/** A running stack, as it tells other processes where it is: `<state>/stack.json`. */
+/** Who holds the lock of a stack, also while it still starts. */
+export type StackHolder = z.infer<typeof holderSchema>;
+/** A running stack, as it tells other processes where it is. */
 export type StackRecord = z.infer<typeof recordSchema>;
 
+/** A file of both: its holder writes it right after the lock was acquired, and again, whole, once all parts run. */
+const file = 'stack.json';
+const holderFile = recordFile(file, holderSchema);
+export const { write: writeStackHolder } = holderFile;
 /** May be left over from a crash: only the holder of the stack's lock is certainly alive. */
 export const {
   read: readStackRecord,
   write: writeStackRecord,
   remove: removeStackRecord,
-} = recordFile('stack.json', recordSchema);
+} = recordFile(file, recordSchema);
+
+/** Undefined when there is no record, or its process is dead. */
+export async function readStackHolder(stateDir: string): Promise<StackHolder | undefined> {
+  const holder = await holderFile.read(stateDir);
+  return holder && isAlive(holder.pid) ? holder : undefined;
+}
 
 export async function readLiveStack(stateDir: string): Promise<StackRecord | undefined> {
   const record = await readStackRecord(stateDir);
@@ -60,23 +76,3 @@ export async function readLiveStack(stateDir: string): Promise<StackRecord | und
 export function isOfStack({ temporal }: StackRecord, address: string): boolean {
   return byLoopbackNumber(address) === temporal.address;
 }
-
-const holderSchema = z.object({ pid: z.int(), startedBy: z.enum(['up', 'command']), since: z.iso.datetime() });
-
-/** Who holds the lock of a stack, also while it still starts: `<state>/stack-holder.json`. */
-export type StackHolder = z.infer<typeof holderSchema>;
-
-const holderFile = recordFile('stack-holder.json', holderSchema);
-
-/** Call it right after the lock was acquired. */
-export function writeStackHolder(stateDir: string, startedBy: StackHolder['startedBy']): Promise<void> {
-  return holderFile.write(stateDir, { pid: process.pid, startedBy, since: new Date().toISOString() });
-}
-
-/** Undefined when there is no record, or its process is dead. */
-export async function readStackHolder(stateDir: string): Promise<StackHolder | undefined> {
-  const holder = await holderFile.read(stateDir);
-  return holder && isAlive(holder.pid) ? holder : undefined;
-}
-
-export const { remove: removeStackHolder } = holderFile;

@@ -1,27 +1,25 @@
 import { EventEmitter } from 'node:events';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CallbackReceiver } from 'temporal-file-conversion/callbacks';
 import { fileSize, type Log } from 'temporal-file-conversion/messages';
 import { freeBytesOf, makeFolder } from 'temporal-file-conversion/storage';
-import { makeStateFolders, rememberStack } from '../allowed';
+import { makeStateFolders } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError, explainStateFolder } from '../command-error';
 import type { Config } from '../config/load-config';
-import { temporalTarget, type TemporalTarget } from '../config/temporal-connection';
+import { temporalTarget } from '../config/temporal-connection';
 import { embeddedApp } from '../config/schema';
-import { acquireProcessLock, endLeftOverServer, TemporalServerError } from '../dev-server';
+import { endLeftOverServer, TemporalServerError, tryProcessLock } from '../dev-server';
 import { openReceiver } from '../keys/callback-settings';
-import { isEncrypting, openCodecServer } from '../keys/encryption-settings';
+import { isEncrypting, openCodecServer } from '../keys/secrets';
 import { openLog } from '../observability/log';
 import { boundLogs, openLogFile } from '../observability/log-file';
 import { Closing } from './closing';
 import { claimPorts } from './ports';
 import type { ServicePart } from './service-part';
-import { removeStackHolder, removeStackRecord, writeStackHolder, writeStackRecord } from './stack-record';
-import type { StackRecord } from './stack-record';
+import { removeStackRecord, writeStackHolder, writeStackRecord } from './stack-record';
+import type { StackHolder, StackRecord } from './stack-record';
 import { startTemporal, type TemporalPart, type TemporalPartOptions } from './temporal-part';
-import { watchTemporal } from './watch-temporal';
 import type { WorkerPart, WorkerPartOptions } from './worker-part';
 
 /** The conversion service, the receiver of callbacks and a worker, in this process, and Temporal beside it. */
@@ -35,8 +33,6 @@ export interface Stack {
 
 interface StartStackOptions {
   startedBy: StackRecord['startedBy'];
-  /** `false`: throw when another process runs the stack. Default: wait until it has ended. */
-  wait?: boolean;
   /** `false`: without the Temporal UI. */
   ui?: boolean | undefined;
   /** Called once nobody else holds the stack, before anything is started. */
@@ -52,16 +48,19 @@ const fullBytes = 1_000_000;
 
 /**
  * Starts what conversions need on this machine. All state is in `<state>/`, so that jobs continue after everything was killed.
- * @throws TemporalServerError `LOCK_HELD` with `wait: false`, or whatever keeps a part from starting.
+ * @returns nothing while another process runs the stack.
+ * @throws whatever keeps a part from starting.
  */
-export async function startStack(context: CommandContext, options: StartStackOptions): Promise<Stack> {
+export async function startStack(context: CommandContext, options: StartStackOptions): Promise<Stack | undefined> {
   const { values } = context.config;
   const stateDir = values.state.dir;
   const hasReceiver = values.callbacks.embedded === 'on';
   const hasCodec = isEncrypting(context);
   const opened = new Closing();
   try {
-    const logs = await holdState(context, options, opened);
+    const holder = await holdState(context, options, opened);
+    if (!holder) return undefined;
+    const logs = logsOf(stateDir);
     const ports = await claimPorts(context, options.startedBy);
     opened.add(() => ports.release());
     let uiUrl: string | undefined = undefined;
@@ -90,7 +89,7 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     const target = { connection: { ...(isNamed && connection), address }, namespace, isNamed };
     options.signal?.throwIfAborted();
     const callbacks = hasReceiver
-      ? await startReceiver(context, { target, port: ports.callbacks, log: await openPartLog('callbacks') })
+      ? await openReceiver(context, { target, port: ports.callbacks, log: await openPartLog('callbacks') })
       : undefined;
     opened.add(() => callbacks?.close());
     const worker = await startWorkerOf(withParts(context, callbacks?.url), {
@@ -102,12 +101,8 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     opened.add(() => closeInTime(worker, values));
     const failed = failureOf(context, { worker, temporal, logs });
     opened.add(() => failed.forget());
-    // A command that waits says itself what it waits for.
-    const watched = options.startedBy === 'up' ? watchTemporal(context, target) : undefined;
-    opened.add(() => watched?.close());
     const record: StackRecord = {
-      pid: process.pid,
-      startedBy: options.startedBy,
+      ...holder,
       temporal: { address, namespace, uiUrl },
       service: { url: service.url },
       callbacks: callbacks && { url: callbacks.url },
@@ -118,7 +113,6 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     options.signal?.throwIfAborted();
     await writeStackRecord(stateDir, record);
     opened.add(() => removeStackRecord(stateDir));
-    if (options.startedBy === 'up') await rememberStack(context);
     return { record, failed: failed.told, stop: () => opened.close() };
   } catch (error) {
     await opened.close();
@@ -130,27 +124,38 @@ export function databaseOf(stateDir: string): string {
   return path.join(stateDir, 'temporal.db');
 }
 
-/** Makes the state folder, and holds it until it is closed. @returns the folder of the logs, which are kept small meanwhile. */
-async function holdState(context: CommandContext, options: StartStackOptions, opened: Closing): Promise<string> {
+/** Only who holds it is certainly a stack: the number of one that was killed may be anybody's by now. */
+export function lockOf(stateDir: string): string {
+  return path.join(stateDir, 'stack.lock');
+}
+
+export function logsOf(stateDir: string): string {
+  return path.join(stateDir, 'logs');
+}
+
+/** Makes the state folder, and holds it until it is closed; undefined: somebody else does. Its logs are kept small meanwhile. */
+async function holdState(
+  context: CommandContext,
+  { startedBy, onStart }: StartStackOptions,
+  opened: Closing,
+): Promise<StackHolder | undefined> {
   await makeStateFolders(context);
   const stateDir = context.config.values.state.dir;
-  const logs = path.join(stateDir, 'logs');
   const explain = (error: unknown) => {
     throw explainStateFolder(stateDir, error);
   };
-  await makeFolder(logs).catch(explain);
-  const lock = await acquireProcessLock(path.join(stateDir, 'stack.lock'), options);
+  await makeFolder(logsOf(stateDir)).catch(explain);
+  const lock = await tryProcessLock(lockOf(stateDir));
+  if (!lock) return undefined;
   opened.add(() => lock.release());
-  // The record of a killed stack would mislead others until ours is written.
-  await removeStackRecord(stateDir)
-    .then(() => writeStackHolder(stateDir, options.startedBy))
-    .catch(explain);
-  opened.add(() => removeStackHolder(stateDir));
-  options.onStart?.();
-  opened.add(boundLogs(logs));
+  const holder = { pid: process.pid, startedBy, since: new Date().toISOString() };
+  await writeStackHolder(stateDir, holder).catch(explain);
+  opened.add(() => removeStackRecord(stateDir));
+  onStart?.();
+  opened.add(boundLogs(logsOf(stateDir)));
   // Of a stack whose own process was killed; it has the port that this one is to have again.
   await endLeftOverServer(databaseOf(stateDir));
-  return logs;
+  return holder;
 }
 
 /** While Temporal starts, the others are loaded, which takes all of this thread; a command that finds a stack needs none of them. */
@@ -175,25 +180,12 @@ async function startTogether(
 /** SQLite, which makes the lock and Temporal's database, tells of a full disk in many ways. */
 async function explainFullDisk({ config }: Pick<CommandContext, 'config'>, error: unknown): Promise<unknown> {
   const { state, service } = config.values;
-  const isOfLock = error instanceof TemporalServerError && error.code === 'LOCK_HELD';
-  if (isOfLock || error instanceof CommandError) return error;
+  if (error instanceof CommandError) return error;
   const free = await freeBytesOf(state.dir);
   if (free === undefined || free > fullBytes) return error;
   const needed = fileSize(service.minFreeBytes + fullBytes);
   const problem = `The disk of ${state.dir} is full (${fileSize(free)} free). Make room: a stack needs ${needed} (service.min_free_bytes), and what the files take.`;
   return new CommandError('STATE_UNUSABLE', [problem], { cause: error });
-}
-
-/** Its service repeats a callback that it could not deliver, so a restart at the same port loses none. */
-function startReceiver(
-  context: CommandContext,
-  { target, port, log: write }: { target: TemporalTarget; port: number; log: Log },
-): Promise<CallbackReceiver> {
-  const log: Log = (message, details) => {
-    write(message, details);
-    if (details?.level === 'warn') context.output.warn(message);
-  };
-  return openReceiver(context, { target, port, log });
 }
 
 /** What the worker of a stack knows beside the configuration. */

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { CommandContext } from '../command-context';
 import { temporalTarget } from '../config/temporal-connection';
 import { defaultCacheDir, obtainTemporalCli, startTemporalServer, TemporalServerError } from '../dev-server';
+import type { StartOptions } from '../dev-server';
 import { aborted } from './asked-to-end';
 
 const firstDelayMs = 250;
@@ -17,27 +18,16 @@ export interface TemporalPart {
   stop(): Promise<void>;
 }
 
-export interface TemporalPartOptions {
-  dbFilename: string;
+export interface TemporalPartOptions extends Pick<StartOptions, OfServer> {
   logFile: string;
-  port: number;
-  /** `false`: no UI. */
-  uiPort: number | false;
-  /** For the UI. */
-  uiCodecEndpoint: string | undefined;
-  /** Ends the start; not what has started. */
-  signal: AbortSignal | undefined;
 }
+type OfServer = 'dbFilename' | 'port' | 'uiPort' | 'uiCodecEndpoint' | 'signal' | 'onSpawn';
 
 /**
- * Temporal for a stack. A server of our own is started again at the same address, with its database, whenever it ends unasked;
- * `onSpawn` is called when its process has been started.
+ * Temporal for a stack. A server of our own is started again at the same address, with its database, whenever it ends unasked.
  * @throws TemporalServerError when it can't be obtained or started.
  */
-export async function startTemporal(
-  context: CommandContext,
-  options: TemporalPartOptions & { onSpawn: () => void },
-): Promise<TemporalPart> {
+export async function startTemporal(context: CommandContext, options: TemporalPartOptions): Promise<TemporalPart> {
   const { connection, namespace, isNamed } = temporalTarget(context);
   if (isNamed) {
     const kept = new Promise<void>(() => undefined);

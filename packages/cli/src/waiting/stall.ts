@@ -1,4 +1,3 @@
-import type { Client, Connection } from '@temporalio/client';
 import {
   inspectJob,
   type NextStep,
@@ -8,9 +7,9 @@ import {
 } from 'temporal-file-conversion/client';
 import { type BatchState, defined } from 'temporal-file-conversion/job';
 import type { CommandContext } from '../command-context';
-import { temporalTarget } from '../config/temporal-connection';
 import type { Output } from '../output/output';
 import { bothTimes } from '../output/text';
+import type { StackInUse } from '../stack/open-temporal';
 import { readStackHolder, type StackHolder } from '../stack/stack-record';
 
 /** What a job or a batch waits for, and which command helps. Times are milliseconds since the epoch. */
@@ -61,8 +60,6 @@ interface StallNewsOptions {
 
 /** Says why nothing progresses, once for each reason, until it is closed. */
 export class StallNews {
-  /** What was found when it was last looked at; undefined while things move. */
-  last: Stall | undefined;
   private movedAt = Date.now();
   private lookedAt = 0;
   private readonly told: Set<Stall['reason']>;
@@ -76,7 +73,6 @@ export class StallNews {
 
   moved(): void {
     this.movedAt = Date.now();
-    this.last = undefined;
   }
 
   close(): void {
@@ -91,9 +87,7 @@ export class StallNews {
     const found = await this.options.explain().catch(() => undefined);
     this.isAsking = false;
     this.lookedAt = Date.now();
-    if (this.isClosed || this.movedAt > askedAt) return;
-    this.last = found?.stall;
-    if (found) this.tell(found);
+    if (found && !this.isClosed && this.movedAt <= askedAt) this.tell(found);
   }
 
   private tell({ who, stall }: { who: string; stall: Stall }): void {
@@ -117,12 +111,11 @@ export interface StallReader {
   batch(name: string): Promise<{ stall?: Stall; state?: BatchState }>;
 }
 
-export function createStallReader(context: CommandContext, client: Client): StallReader {
-  const { values } = context.config;
-  const { connection, isNamed } = temporalTarget(context);
-  const isLocal = !isNamed;
-  // That of a stack is not the configuration's.
-  const askedAt = (client.connection as Partial<Connection>).options?.address;
+export function createStallReader(
+  { config }: CommandContext,
+  { client, address, isLocal }: Pick<StackInUse, 'client' | 'address' | 'isLocal'>,
+): StallReader {
+  const { dir } = config.values.state;
   let holder: StackHolder | undefined;
   const toldOf = (waiting: Waiting, since: number | undefined): { stall: Stall } => {
     const { reason, next } = waiting;
@@ -135,15 +128,15 @@ export function createStallReader(context: CommandContext, client: Client): Stal
   };
   const unlessBroken = async <T>(read: () => Promise<T>): Promise<T | { stall: Stall }> => {
     // The server lists a worker for a minute after it died; whether a stack runs on this machine is known better here.
-    holder = isLocal ? await readStackHolder(values.state.dir) : undefined;
+    holder = isLocal ? await readStackHolder(dir) : undefined;
     const up = { why: 'Start it', command: 'fileconv up' };
     if (isLocal && !holder) {
-      return { stall: { reason: 'temporal', waitsFor: `a stack: none runs in ${values.state.dir}`, next: up } };
+      return { stall: { reason: 'temporal', waitsFor: `a stack: none runs in ${dir}`, next: up } };
     }
     try {
       return await client.withDeadline(Date.now() + answerWithinMs, read);
     } catch {
-      const waitsFor = `Temporal, which does not answer at ${askedAt ?? connection.address}`;
+      const waitsFor = `Temporal, which does not answer at ${address}`;
       const next = isLocal ? { ...up, why: 'Start the stack' } : { why: 'What is broken', command: 'fileconv doctor' };
       return { stall: { reason: 'temporal', waitsFor, next } };
     }

@@ -16,7 +16,7 @@ import { explainBatchFailure } from '../../batch/watch';
 import type { CommandContext } from '../../command-context';
 import { CommandError } from '../../command-error';
 import { formatTable, timeCells, timeHeads } from '../../output/text';
-import { withTemporal, type OpenTemporal } from '../../stack/open-temporal';
+import { withTemporal, type StackInUse } from '../../stack/open-temporal';
 import { createStallReader, type Stall, stallJson, stallText } from '../../waiting/stall';
 import { failedSweep, retryingSweep } from '../schedule/control';
 
@@ -100,18 +100,18 @@ export async function runningPage(context: CommandContext, { folder }: Pick<Batc
 
 async function readState(
   context: CommandContext,
-  temporal: OpenTemporal,
+  temporal: StackInUse,
   name: string,
 ): Promise<{ state: BatchState | ConversionBatchResult; stall?: Stall }> {
   if (!(await requireBatch(temporal, name))) return { state: await resultOf(temporal, name) };
-  const { state, stall } = await createStallReader(context, temporal.client).batch(name);
+  const { state, stall } = await createStallReader(context, temporal).batch(name);
   if (state) return { state, ...(stall && { stall }) };
   const why = stall ? stallText('It', stall) : 'What is broken: fileconv doctor';
   throw new CommandError('STATE_UNUSABLE', [`Batch ${name} is under way, but no worker answers how far it is. ${why}`]);
 }
 
 /** @returns whether it is running. @throws CommandError when there is none of this name. */
-export async function requireBatch({ client }: Pick<OpenTemporal, 'client'>, name: string): Promise<boolean> {
+export async function requireBatch({ client }: Pick<StackInUse, 'client'>, name: string): Promise<boolean> {
   const isRunning = await isBatchRunning(client, name);
   if (isRunning !== undefined) return isRunning;
   const schedule = await scheduleOf(client, name);
@@ -125,7 +125,6 @@ export async function requireBatch({ client }: Pick<OpenTemporal, 'client'>, nam
   throw new CommandError('INPUT_UNUSABLE', [`There is no batch ${name}. See: fileconv batch list`]);
 }
 
-/** Undefined: no schedule has this name. */
 async function scheduleOf(client: Client, name: string) {
   try {
     return await new SweepSchedules({ client }).lastSweep(name);
@@ -135,7 +134,7 @@ async function scheduleOf(client: Client, name: string) {
   }
 }
 
-function resultOf({ client, taskQueue }: OpenTemporal, name: string): Promise<ConversionBatchResult> {
+function resultOf({ client, taskQueue }: StackInUse, name: string): Promise<ConversionBatchResult> {
   const batch = new FileConversionClient({ client, taskQueue }).getBatch(name);
   return batch.result().catch(async (error: unknown) => {
     const { lastFailure } = (await scheduleOf(client, name)) ?? {};

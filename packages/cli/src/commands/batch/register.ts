@@ -27,13 +27,10 @@ const windowSize = wholeNumber(1, maxWindow);
 
 export function addBatch(program: Command, runner: Runner): void {
   const act = createAct((options, run) => runner(options, (context) => tellingApart(context, () => run(context))));
-  const batch = group(
-    program,
-    'batch',
-    'convert many files as one batch that survives everything',
-    'fileconv batch run letters --to pdf --out converted --name letters',
-    'fileconv batch status letters',
-  ).addHelpText('after', exitCodeHelp);
+  const batch = group(program, 'batch', 'convert many files as one batch that survives everything').addHelpText(
+    'after',
+    exitCodeHelp,
+  );
   const named = (name: string, description: string, ...lines: string[]) =>
     command(batch, name, description, ...lines).argument('<name>', "the batch's name");
 
@@ -76,42 +73,28 @@ export function addBatch(program: Command, runner: Runner): void {
     .addHelpText('after', exitCodeHelp)
     .action(act(async () => (await import('./run.js')).batchRun));
 
-  named(
-    'status',
-    'print how many files of a batch are converted, failed and in flight',
-    'fileconv batch status invoices',
-    'fileconv batch status invoices --json',
-  ).action(act(async () => (await import('./look.js')).batchStatus));
-  named(
-    'watch',
-    'show the progress of a batch until it ends; Ctrl-C stops watching, not the batch',
-    'fileconv batch watch invoices',
-  )
+  named('status', 'print how many files of a batch are converted, failed and in flight').action(
+    act(async () => (await import('./look.js')).batchStatus),
+  );
+  named('watch', 'show the progress of a batch until it ends; Ctrl-C stops watching, not the batch')
     .option(...onEndOption)
     .action(act(async () => (await import('./run.js')).batchWatch));
-  command(batch, 'list', 'list the newest batches', 'fileconv batch list', 'fileconv batch list --json').action(
-    act(async () => (await import('./look.js')).batchList),
-  );
+  command(batch, 'list', 'list the newest batches').action(act(async () => (await import('./look.js')).batchList));
   named(
     'report',
     'write the report of a batch that has ended (HTML, CSV, JSON) and print its summary; of one that runs, where its page is',
-    'fileconv batch report invoices',
-    'fileconv batch report invoices --json',
   ).action(act(async () => (await import('./look.js')).batchReport));
 
-  named('pause', 'start no more jobs; those in flight continue', 'fileconv batch pause invoices').action(
+  named('pause', 'start no more jobs; those in flight continue').action(
     act(async () => (await import('./control.js')).pauseBatch),
   );
-  named('resume', 'start jobs again after a pause', 'fileconv batch resume invoices').action(
-    act(async () => (await import('./control.js')).resumeBatch),
-  );
+  named('resume', 'start jobs again after a pause').action(act(async () => (await import('./control.js')).resumeBatch));
   named('window', 'change how many jobs are in flight at a time', 'fileconv batch window invoices 200')
     .argument('<n>', '1 to 500', windowSize)
     .action(act(async () => (await import('./control.js')).changeWindow));
   named(
     'cancel',
     'start no more jobs and cancel those in flight; what is converted stays',
-    'fileconv batch cancel invoices',
     'fileconv batch cancel invoices --finish',
   )
     .option('--finish', 'let the jobs in flight end')
@@ -119,7 +102,6 @@ export function addBatch(program: Command, runner: Runner): void {
   named(
     'retry',
     'run the files of the last run again that have not succeeded',
-    'fileconv batch retry invoices',
     'fileconv batch retry invoices --resubmit',
   )
     .option(...resubmitOption)

@@ -35,16 +35,13 @@ import { chosenPolicies } from '../../config/load-config';
 import { openTemporal, withTemporal, type StackInUse } from '../../stack/open-temporal';
 import { untilAskedToEnd } from '../../stack/asked-to-end';
 import { useStack } from '../../stack/use-stack';
-import { stallJson, stallText, type Stall } from '../../waiting/stall';
 import type * as Finish from '../../batch/finish';
 import { requireBatch } from './look';
 
 interface Undertaking {
   name: string;
   input: ConversionBatchInput;
-  /** What the batch and its jobs are listed by. */
   tags: readonly string[] | undefined;
-  /** A program to run in the end. */
   onEnd: string | undefined;
   signal: AbortSignal;
 }
@@ -133,7 +130,6 @@ export async function batchWatch(
   }
 }
 
-/** Starts what is to be done or joins what is under way, and watches it to its end. */
 async function undertake(
   context: CommandContext,
   { name, input, tags, onEnd, signal }: Undertaking,
@@ -156,9 +152,8 @@ async function undertake(
     if (!batch) {
       const now = `Batch ${name} is running already, as it was started: watching it.`;
       output.say(`${now} What is left or has changed is converted afterwards, as this command says.`);
-      const { result, stall } = await watchBatch(context, { stack, find: finding(stack, name), signal });
-      if (!result) return detached(context, { stack, name, stall });
-      joined = result;
+      joined = await watchBatch(context, { stack, batch: clientOf(stack).getBatch(name), signal });
+      if (!joined) return detached(context, stack, name);
       batch = await start();
       if (!batch)
         throw new CommandError('STATE_UNUSABLE', [
@@ -193,9 +188,9 @@ async function watchToEnd(context: CommandContext, watched: WatchedBatch): Promi
   // Loaded now, while the command only waits.
   const finish = import('../../batch/finish.js');
   const onPlanned = (planned: PlannedRows) => tellPlanned(context, batch, planned);
-  const { result, stall } = await watchBatch(context, {
+  const result = await watchBatch(context, {
     ...watched,
-    find: finding(watched.stack, batch),
+    batch: clientOf(watched.stack).getBatch(batch),
     onPlanned,
   }).catch(async (error: unknown) => {
     const { cause } = error as { cause?: unknown };
@@ -204,7 +199,7 @@ async function watchToEnd(context: CommandContext, watched: WatchedBatch): Promi
     }
     throw error;
   });
-  if (!result) return detached(context, { ...watched, stall });
+  if (!result) return detached(context, watched.stack, batch);
   const exitCode = await tellEnd(context, watched, { result, finish: await finish });
   if (onEnd !== undefined) await runOnEnd(context, onEnd, { batch, status: result.status, ...endOfBatch(result) });
   return exitCode;
@@ -237,17 +232,13 @@ function tellPlanned({ output }: CommandContext, name: string, planned: PlannedR
   if (kept > 0) output.say(tellKept(name, kept));
 }
 
-function detached(
-  { output }: CommandContext,
-  { stack, name, stall }: { stack: StackInUse; name: string; stall: Stall | undefined },
-): ExitCode {
+function detached({ output }: CommandContext, { outlivesCommand }: StackInUse, name: string): ExitCode {
   const watch = `fileconv batch watch ${shellWord(name)}`;
-  if (stack.outlivesCommand && stall) output.say(stallText(`Batch ${name}`, stall));
-  const fate = stack.outlivesCommand
+  const fate = outlivesCommand
     ? `It continues without this command. Come back: ${watch}`
     : `It stands still until a stack runs here. Come back: the same command again, or \`fileconv up\` and then: ${watch}`;
   output.say(`Detached from batch ${name}. ${fate}`);
-  if (output.json) output.printJson({ batch: name, detached: true, ...(stall && stallJson(stall)) });
+  if (output.json) output.printJson({ batch: name, detached: true });
   return exitCodes.interrupted;
 }
 
@@ -300,10 +291,6 @@ function toInput(
     ...defined({ window, stopAfter, maxVcredits, mode, notify, resubmit, again }),
     ...chosenPolicies(config, flags),
   };
-}
-
-function finding(stack: StackInUse, name: string): () => BatchHandle {
-  return () => clientOf(stack).getBatch(name);
 }
 
 function clientOf({ client, taskQueue }: StackInUse, app?: string): FileConversionClient {

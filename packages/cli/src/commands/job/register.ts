@@ -4,13 +4,7 @@ import { type Act, againOption, command, group, pointInTime, resubmitOption, tag
 const statuses = ['running', 'parked', 'completed', 'failed', 'cancelled'];
 
 export function addJob(program: Command, act: Act): void {
-  const job = group(
-    program,
-    'job',
-    'see what jobs do and did, and act on them',
-    'fileconv job list --status parked',
-    'fileconv job show docs/report.pdf-9a1c3f2a91c04bd7',
-  );
+  const job = group(program, 'job', 'see what jobs do and did, and act on them');
   const byId = (name: string, description: string, ...lines: string[]) =>
     command(job, name, description, ...lines).argument('<id>', 'workflow id');
 
@@ -25,33 +19,26 @@ export function addJob(program: Command, act: Act): void {
     ),
   )
     .option('--limit <n>', 'at most so many', wholeNumber(1, 10_000), 20)
-    .action(act(async () => (await import('./list.js')).jobList));
+    .action(act(async () => (await import('./jobs.js')).jobList));
   byId(
     'show',
     'print what a job did, what it waits for and what to type next; needs no worker',
-    'fileconv job show invoices/letter.pdf-9a1c3f2a91c04bd7',
     'fileconv job show invoices/letter.pdf-9a1c3f2a91c04bd7 --json | jq .pending',
-  ).action(act(async () => (await import('./show.js')).jobShow));
-  byId(
-    'watch',
-    'wait for a job; the exit code is that of convert',
-    'fileconv job watch invoices/letter.pdf-9a1c3f2a91c04bd7',
-    'fileconv job watch invoices/letter.pdf-9a1c3f2a91c04bd7 --json',
-  ).action(act(async () => (await import('./watch.js')).jobWatch));
-  byId(
-    'cancel',
-    'stop a job; a conversion that the service has accepted continues there',
-    'fileconv job cancel invoices/letter.pdf-9a1c3f2a91c04bd7',
-  ).action(act(async () => (await import('./control.js')).jobCancel));
+  ).action(act(async () => (await import('./jobs.js')).jobShow));
+  byId('watch', 'wait for a job; the exit code is that of convert').action(
+    act(async () => (await import('./jobs.js')).jobWatch),
+  );
+  byId('cancel', 'stop a job; a conversion that the service has accepted continues there').action(
+    act(async () => (await import('./jobs.js')).jobCancel),
+  );
   byId(
     'retry',
     'run a job that ended without a file again, from a point at which nothing is charged twice',
-    'fileconv job retry invoices/letter.pdf-9a1c3f2a91c04bd7',
     'fileconv job retry invoices/letter.pdf-9a1c3f2a91c04bd7 --resubmit',
   )
     .option(...resubmitOption)
     .option(...againOption)
-    .action(act(async () => (await import('./control.js')).jobRetry));
+    .action(act(async () => (await import('./jobs.js')).jobRetry));
 }
 
 function filtered(command: Command): Command {

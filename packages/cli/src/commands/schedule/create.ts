@@ -12,8 +12,8 @@ import { makeStateFolders } from '../../allowed';
 import type { CommandContext } from '../../command-context';
 import { CommandError, explaining } from '../../command-error';
 import { chosenPolicies } from '../../config/load-config';
-import { settleFormat } from '../../formats/check';
-import { isEncrypting } from '../../keys/encryption-settings';
+import { settleFormat } from '../../formats/formats';
+import { isEncrypting } from '../../keys/secrets';
 import { withTemporal } from '../../stack/open-temporal';
 
 type OfBatch = 'param' | 'template' | 'runs' | 'name' | 'recursive' | 'exclude' | 'check' | 'onExisting' | 'app';

@@ -19,13 +19,7 @@ import {
 } from '../arguments';
 
 export function addSchedule(program: Command, act: Act): void {
-  const schedule = group(
-    program,
-    'schedule',
-    'convert what is new or changed in a folder, again and again',
-    'fileconv schedule create --every 1h --from letters --to pdf --out converted',
-    'fileconv schedule list',
-  );
+  const schedule = group(program, 'schedule', 'convert what is new or changed in a folder, again and again');
   const named = (name: string, description: string, ...lines: string[]) =>
     command(schedule, name, description, ...lines).argument('<name>', "the schedule's name");
 
@@ -71,13 +65,9 @@ export function addSchedule(program: Command, act: Act): void {
     .addOption(notifyOption)
     .option(...appOption)
     .action(act(async () => (await import('./create.js')).createSchedule));
-  command(
-    schedule,
-    'list',
-    'list the schedules with their last and next run',
-    'fileconv schedule list',
-    'fileconv schedule list --json',
-  ).action(act(async () => (await import('./control.js')).listSchedules));
+  command(schedule, 'list', 'list the schedules with their last and next run', 'fileconv schedule list').action(
+    act(async () => (await import('./control.js')).listSchedules),
+  );
   named(
     'pause',
     'start no more runs until it is resumed; a run in progress continues',
@@ -85,17 +75,15 @@ export function addSchedule(program: Command, act: Act): void {
   )
     .option('--reason <text>', 'for whoever finds it paused', 'paused with fileconv schedule pause')
     .action(act(async () => (await import('./control.js')).pauseSchedule));
-  named('resume', 'start runs again after a pause', 'fileconv schedule resume letters').action(
+  named('resume', 'start runs again after a pause').action(
     act(async () => (await import('./control.js')).resumeSchedule),
   );
-  named('trigger', 'start a run now, unless the overlap policy forbids it', 'fileconv schedule trigger letters').action(
+  named('trigger', 'start a run now, unless the overlap policy forbids it').action(
     act(async () => (await import('./control.js')).triggerSchedule),
   );
-  named(
-    'delete',
-    'start no more runs; what was converted stays, and a run in progress continues',
-    'fileconv schedule delete letters',
-  ).action(act(async () => (await import('./control.js')).deleteSchedule));
+  named('delete', 'start no more runs; what was converted stays, and a run in progress continues').action(
+    act(async () => (await import('./control.js')).deleteSchedule),
+  );
 }
 
 function duration(text: string): number {

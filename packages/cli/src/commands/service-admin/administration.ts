@@ -96,7 +96,6 @@ export function addCredits(context: CommandContext, app: string, vcredits: numbe
   });
 }
 
-/** Shows the balances of one app or of all, after a change to it. */
 async function credits(
   context: CommandContext,
   app: string | undefined,

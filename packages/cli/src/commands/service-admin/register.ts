@@ -7,17 +7,11 @@ export function addServiceAdmin(service: Command, act: Act): void {
   // Both `service` and its subcommands have --json and --config: options after a subcommand belong to that.
   for (const each of [service.parent, service]) each?.enablePositionalOptions();
 
-  const credits = group(
-    service,
-    'credits',
-    "look at and change the vCredits of the service's apps",
-    'fileconv service credits show',
-    'fileconv service credits set embedded 100',
-  );
+  const credits = group(service, 'credits', "look at and change the vCredits of the service's apps");
   command(credits, 'show', 'print balances; what is reserved belongs to conversions under way')
     .argument('[app]', 'name or App ID; default: all')
     .action(act(async () => (await import('./administration.js')).showCredits));
-  command(credits, 'set', 'set the balance of an app')
+  command(credits, 'set', 'set the balance of an app', 'fileconv service credits set embedded 100')
     .argument('<app>', 'name or App ID')
     .argument('<vcredits>', 'whole number, or unlimited', (text) => (text === 'unlimited' ? null : count(text)))
     .action(act(async () => (await import('./administration.js')).setCredits));
@@ -26,13 +20,7 @@ export function addServiceAdmin(service: Command, act: Act): void {
     .argument('<vcredits>', 'whole number', count)
     .action(act(async () => (await import('./administration.js')).addCredits));
 
-  const apps = group(
-    service,
-    'apps',
-    "look at and change the service's apps",
-    'fileconv service apps add billing --vcredits 500',
-    'fileconv service apps list',
-  );
+  const apps = group(service, 'apps', "look at and change the service's apps");
   command(apps, 'list', 'print every app; tokens are not known to the service').action(
     act(async () => (await import('./administration.js')).listApps),
   );
@@ -42,13 +30,7 @@ export function addServiceAdmin(service: Command, act: Act): void {
     .option('--vcredits <n>', 'first balance; default: unlimited', count)
     .action(act(async () => (await import('./administration.js')).appsAdd));
 
-  const tasks = group(
-    service,
-    'tasks',
-    'look at the tasks that the service has accepted',
-    'fileconv service tasks list --status running',
-    'fileconv service tasks list --json',
-  );
+  const tasks = group(service, 'tasks', 'look at the tasks that the service has accepted');
   command(tasks, 'list', 'print the newest tasks')
     .option('--app <app>', 'of this app only: name or App ID')
     .addOption(new Option('--status <status>', 'in this state only').choices(['hold', 'running', 'completed']))

@@ -1,10 +1,11 @@
 import { ensureEmbeddedApp } from 'temporal-file-conversion-service/administration';
-import type { ConversionApi } from 'temporal-file-conversion/http';
+import { lookUpErrorCode } from 'temporal-file-conversion/contract';
+import type { ConversionApi, ConversionApiError } from 'temporal-file-conversion/http';
 import type { AppProfile as PluginAppProfile } from 'temporal-file-conversion/worker';
 import { makeStateFolders } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError, explainStateFolder } from '../command-error';
-import { readAppToken, type ConfiguredApp } from '../config/app-token';
+import { type ConfiguredApp, readAppToken } from '../config/app-token';
 import { embeddedApp } from '../config/schema';
 import { embeddedServiceUrl } from './embedded-service';
 
@@ -67,7 +68,7 @@ export interface ServiceProfile {
 
 /**
  * The profile of an app, with its token.
- * @throws CommandError for an app that nobody configured, ConfigError when its token can't be read.
+ * @throws CommandError for an app that nobody configured, or whose token can't be read.
  */
 export async function readProfile(context: CommandContext, app: string): Promise<ServiceProfile> {
   const apps = configuredApps(context);
@@ -102,4 +103,36 @@ async function runningEmbedded(context: CommandContext): Promise<CheckedProfile>
   throw new CommandError('SERVICE_UNREACHABLE', [
     `No conversion service runs on ${dataDir}. Start it (fileconv up, or fileconv service), or say where it is (FILECONV_SERVICE_PORT).`,
   ]);
+}
+
+/** What a person can do about a failed request; undefined for failures that may pass: a busy service, a time-out. */
+export function explainServiceFailure(
+  error: ConversionApiError,
+  { app, baseUrl }: { app: string; baseUrl: string },
+): CommandError | undefined {
+  const tell = (code: 'SERVICE_UNREACHABLE' | 'SERVICE_UNUSABLE' | 'ACCOUNT_REFUSED', problem: string) =>
+    new CommandError(code, [problem], { cause: error });
+  const { code, message } = error;
+  if (code === 'SERVICE_UNREACHABLE') {
+    return tell(
+      'SERVICE_UNREACHABLE',
+      `The conversion service of app ${app} can't be reached at ${baseUrl}. Start it (\`fileconv up\` runs the embedded one), or correct the app's base_url (\`fileconv config show\`).`,
+    );
+  }
+  if (code === 'UNREADABLE_RESPONSE' || isPageNotThere(error)) {
+    const next = `Is ${baseUrl} a conversion service? Check base_url of app ${app} (\`fileconv config show\`).`;
+    return tell('SERVICE_UNUSABLE', `${message} ${next}`);
+  }
+  if (lookUpErrorCode(code)?.class === 'account') {
+    return tell(
+      'ACCOUNT_REFUSED',
+      `${message} Check the App ID and the token of app ${app} (\`fileconv config show\`).`,
+    );
+  }
+  return undefined;
+}
+
+/** A web server that is no conversion service answers with a bare status, without an error of the API. */
+function isPageNotThere({ code, httpStatus = 0 }: ConversionApiError): boolean {
+  return code === `HTTP_${httpStatus}` && httpStatus >= 400 && httpStatus < 500 && ![408, 429].includes(httpStatus);
 }

@@ -6,10 +6,11 @@ import {
   type EncryptionKeys,
   parseEncryptionKeys,
 } from 'temporal-file-conversion/encryption';
+import { defined, isNoticeSecret, noticeSecretProblem, noticeTypes } from 'temporal-file-conversion/job';
+import type { NotifySettings } from 'temporal-file-conversion/worker';
 import type { CommandContext } from '../command-context';
-import { CommandError, explaining, explainListen } from '../command-error';
+import { CommandError, explainListen } from '../command-error';
 import { placeOf, readSecret, type SecretSource } from '../config/app-token';
-import { ConfigError } from '../config/errors';
 import type { CodecServer } from './codec-server';
 
 const makeOne = 'make one: echo "2026-11:$(openssl rand -base64 32)", readable by you only';
@@ -121,9 +122,21 @@ async function findSecret(
   if (variable !== undefined) source = { from: 'environment', variable };
   else if (file !== undefined) source = { from: 'file', file };
   else return undefined;
-  const text = await readSecret(source, { what, cure, env, onWarning: (message) => output.warn(message) }).catch(
-    explaining(ConfigError, 'INPUT_UNUSABLE', ({ message }) => `${message}.`),
-  );
+  const text = await readSecret(source, { what, cure, env, onWarning: (message) => output.warn(message) });
   secrets.hideWords(text);
   return { text, place: placeOf(source) };
+}
+
+const makeSecret = 'make one: echo "whsec_$(openssl rand -base64 32)", readable by you only';
+
+/** Whom a worker tells of what. @throws CommandError when the secret can't be read or used. */
+export async function notifySettings(context: CommandContext): Promise<NotifySettings> {
+  const { url, secretEnv: variable, secretFile: file, events, allowedHosts } = context.config.values.notify;
+  const what = 'The secret of notices';
+  const found = await readConfiguredSecret(context, { what, at: 'notify.secret', variable, file, cure: makeSecret });
+  const secret = found?.text.trim();
+  if (found && !isNoticeSecret(secret ?? '')) {
+    throw new CommandError('INPUT_UNUSABLE', [`${what}: ${found.place} ${noticeSecretProblem}`]);
+  }
+  return { ...defined({ url, secret }), events: noticeTypes.filter((type) => events.includes(type)), allowedHosts };
 }

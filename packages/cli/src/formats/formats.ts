@@ -9,23 +9,28 @@ import {
   TaskError,
 } from 'temporal-file-conversion-service/engines';
 import type { Format } from 'temporal-file-conversion/contract';
-import { answerAboutPair, type ConversionApi, isUnknownFormat } from 'temporal-file-conversion/http';
+import {
+  answerAboutPair,
+  type ConversionApi,
+  ConversionApiError,
+  isUnknownFormat,
+} from 'temporal-file-conversion/http';
 import { extensionFromName } from 'temporal-file-conversion/job';
-import { noConverter } from 'temporal-file-conversion/messages';
+import { closestName, noConverter, shellWord } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
+import { CommandError, interrupted } from '../command-error';
+import type { TypedInput } from '../convert/plan';
 import { runningServiceUrl } from '../service/embedded-service';
+import { explainServiceFailure, isEmbedded, openApi } from '../service/profiles';
 
 export interface TypedPair {
-  /** Of the file, in lower case, without the dot. */
   extension: string;
-  /** `--from`; without it the extension decides. */
   from: string | undefined;
   to: string;
 }
 
 /** What a service converts, as the CLI asks before it starts anything. */
 export interface FormatLookup {
-  /** A target format; undefined when the service knows none of this name. */
   target(format: string): Promise<{ extension: string } | undefined>;
   /** Why it does not convert such files, and what to type next; undefined when it does. */
   whyNot(pair: TypedPair): Promise<string | undefined>;
@@ -88,7 +93,7 @@ function refusalOf(catalog: FormatCatalog, { extension, from, to }: TypedPair): 
  * @param signal ends a question under way.
  * @throws ConversionApiError
  */
-export function serviceFormats(api: ConversionApi, signal?: AbortSignal): FormatLookup {
+function serviceFormats(api: ConversionApi, signal?: AbortSignal): FormatLookup {
   return {
     async target(format) {
       const found = await unlessUnknown(api.format({ format, signal }));
@@ -117,4 +122,94 @@ async function unlessUnknown<T>(answer: Promise<T>): Promise<T | undefined> {
     if (isUnknownFormat(error)) return undefined;
     throw error;
   }
+}
+
+/** The extension of results in a format, after a check that the file, if there is one yet, converts, as far as that can be known. */
+export async function settleFormat(
+  context: CommandContext,
+  app: string,
+  { signal, ...wanted }: WantedFormat & { signal?: AbortSignal },
+): Promise<string> {
+  const ask = (lookup: FormatLookup) => checkFormat(lookup, wanted);
+  return (await withFormats(context, app, ask, { signal })) ?? extensionFromName(wanted.to);
+}
+
+interface FormatQuestion {
+  signal?: AbortSignal | undefined;
+  /** A service that can't be reached is only a warning, since nothing is sent to it yet. Default: no. */
+  mayBeAway?: boolean;
+  /** Whatever keeps it from answering is a failure. Default: a busy service, or one without these endpoints, is a warning. */
+  mustAnswer?: boolean;
+}
+
+/**
+ * Asks what an app's service converts: the tables of the embedded one where this machine has its engines, without a request, and
+ * otherwise the service, which also shows that it is reachable and accepts the token.
+ *
+ * @returns what `ask` returns; undefined, after a warning, when nothing could be found out: the jobs will find out themselves.
+ * @throws CommandError, of which `INTERRUPTED` when the signal aborts; whatever `ask` throws.
+ */
+export async function withFormats<T>(
+  context: CommandContext,
+  app: string,
+  ask: (lookup: FormatLookup) => Promise<T>,
+  { signal, mayBeAway = false, mustAnswer = false }: FormatQuestion,
+): Promise<T | undefined> {
+  if (isEmbedded(context, app) && !(await leavesEnginesToService(context)))
+    return ask(embeddedFormats(embeddedCatalog(context)));
+  const { api, baseUrl } = await openApi(context, app);
+  try {
+    return await ask(serviceFormats(api, signal));
+  } catch (error) {
+    if (!(error instanceof ConversionApiError)) throw error;
+    if (signal?.aborted === true) throw interrupted(error);
+    const explained = explainServiceFailure(error, { app, baseUrl });
+    if (explained && !(mayBeAway && explained.code === 'SERVICE_UNREACHABLE')) throw explained;
+    if (mustAnswer) throw error;
+    const warning =
+      error.code === 'REQUEST_TIMEOUT'
+        ? `The conversion service of app ${app} does not answer the question about formats (${baseUrl}); conversions wait until it answers. What is broken: fileconv doctor --app ${shellWord(app)}`
+        : `The formats could not be checked beforehand: ${(explained ?? error).message}`;
+    context.output.warn(warning);
+    return undefined;
+  } finally {
+    await api.close();
+  }
+}
+
+interface WantedFormat {
+  input?: TypedInput;
+  from?: string | undefined;
+  to: string;
+}
+
+/** @returns the extension of the results. @throws CommandError about a file that it does not convert. */
+async function checkFormat(lookup: FormatLookup, { input, from, to }: WantedFormat): Promise<string> {
+  const target = await lookup.target(to);
+  if (!target) throw new CommandError('FORMAT_UNUSABLE', [await unknownTarget(lookup, to)]);
+  if (!input) return target.extension;
+  const { extension, file } = input;
+  const refusal =
+    extension === ''
+      ? `by the extension of its name the service tells a file's format, and there is none. ${cureOf(file)}`
+      : await lookup.whyNot({ extension, from, to });
+  if (refusal) throw new CommandError('FORMAT_UNUSABLE', [`${file} can't be converted: ${refusal}`]);
+  return target.extension;
+}
+
+function cureOf(file: string): string {
+  if (/^https?:/i.test(file)) return 'Download it to a file whose name has one, and convert that.';
+  // A bucket without the slash behind it.
+  return /^[a-z][a-z0-9+.-]*:\/\/[^/]+$/i.test(file)
+    ? `All that it holds: ${file}/`
+    : `Rename it, for example to ${file}.md.`;
+}
+
+async function unknownTarget(lookup: FormatLookup, to: string): Promise<string> {
+  const closest = closestName(
+    to,
+    ((await lookup.targets()) ?? []).map(({ format }) => format),
+  );
+  const hint = closest === undefined ? '' : ` Did you mean ${closest}?`;
+  return `The service knows no format ${to}.${hint} See: fileconv formats`;
 }

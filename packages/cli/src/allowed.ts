@@ -75,6 +75,18 @@ export async function stateFolderIfAny(context: Context): Promise<string | undef
   return unnamedFolders(context).includes(dir) && (await isMissingOrEmpty(dir)) ? undefined : dir;
 }
 
+/** Remembers where this user has started a stack last, for commands that are typed in another folder. Best effort. */
+export async function rememberStack(context: Context): Promise<void> {
+  await makeFolder(ownFolder(context))
+    .then(() => replaceFile(ownFile(context, 'last-stack'), context.config.values.state.dir))
+    .catch(() => undefined);
+}
+
+/** The state folder of the stack that this user has started last, wherever; it may no longer run. */
+export function lastStackFolder(context: Context): Promise<string | undefined> {
+  return readIfExists(ownFile(context, 'last-stack')).catch(() => undefined);
+}
+
 /** Several processes may make it at once: the others find it known, or still empty. */
 async function makeOwn(context: Context, folder: string): Promise<void> {
   if (!(await isMissingOrEmpty(folder))) return;
@@ -149,7 +161,7 @@ async function readAllowed(context: Context): Promise<z.infer<typeof schema>> {
   }
 }
 
-function ownFile(context: Context, name: 'folders' | 'allowed.json'): string {
+function ownFile(context: Context, name: 'last-stack' | 'folders' | 'allowed.json'): string {
   return path.join(ownFolder(context), name);
 }
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { chmod, mkdir } from 'node:fs/promises';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { until } from '../../../test/support/until';
@@ -112,6 +112,14 @@ describe('fileconv doctor', () => {
     expect(found.cure).toMatch(/^Start it \(fileconv up\), or name a Temporal that runs/);
     const [, service] = found.findings.filter(({ status }) => status === 'broken');
     expect(service?.cure).toMatch(/^Start it \(fileconv up, or fileconv service\)/);
+    const other = path.join(await newFolder(), '.fileconv');
+    await mkdir(other);
+    await writeStackRecord(other, recordOf(['embedded']));
+    const own = path.join(cwd, 'config');
+    await mkdir(path.join(own, 'fileconv'), { recursive: true });
+    await writeFile(path.join(own, 'fileconv/last-stack'), other);
+    const elsewhere = await examine({ ...fresh, XDG_CONFIG_HOME: own });
+    expect(elsewhere.cure).toContain(`One runs in ${other}: type the command in its folder`);
   });
 
   it('names an app that was configured after the stack was started, and what makes its worker know it', async () => {

@@ -17,7 +17,7 @@ import { CommandError, explainListen, explainStateFolder } from '../command-erro
 import type { TemporalTarget } from '../config/temporal-connection';
 import { createTemporalObstacle, openHealth } from '../observability/health';
 import { Closing } from '../stack/closing';
-import { retriesThatEndQuietly } from '../stack/quiet-retries';
+import { connectionOptions } from '../stack/open-temporal';
 import { openDataConverter, readConfiguredSecret } from './secrets';
 
 /** Key and URL of the callbacks that a worker asks services for; undefined when the configuration names no URL. */
@@ -43,7 +43,7 @@ export async function openReceiver(
   try {
     const health = await openHealth(context, 'callbacks');
     opened.add(() => health?.close());
-    const connection = Connection.lazy({ ...target.connection, interceptors: retriesThatEndQuietly() });
+    const connection = Connection.lazy(connectionOptions(context, target));
     opened.add(() => connection.close());
     const metrics = await openReceiverMetrics(metricsAddress);
     opened.add(() => metrics?.close());

@@ -1,12 +1,14 @@
 import { setMaxListeners } from 'node:events';
-import { Client, Connection } from '@temporalio/client';
+import { Client, Connection, type ConnectionOptions } from '@temporalio/client';
+import { shellWord } from 'temporal-file-conversion/messages';
+import { lastStackFolder } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { temporalTarget, type TemporalTarget } from '../config/temporal-connection';
 import { openDataConverter } from '../keys/secrets';
 import { isAlive } from './asked-to-end';
 import { retriesThatEndQuietly } from './quiet-retries';
-import { isOfStack, readStackHolder, readStackRecord, type StackRecord } from './stack-record';
+import { isOfStack, readLiveStack, readStackHolder, readStackRecord, type StackRecord } from './stack-record';
 
 /** A Temporal in use by a command, whoever runs it and the processes beside it. */
 export interface StackInUse {
@@ -58,11 +60,19 @@ export async function findTemporal(
     return { target, stack: stack && isOfStack(stack, target.connection.address) ? stack : undefined };
   }
   if (stack) return { target: { ...target, connection: { address: stack.temporal.address } }, stack };
+  throw new CommandError('TEMPORAL_UNREACHABLE', [await whyNoStack(context)]);
+}
+
+async function whyNoStack(context: CommandContext): Promise<string> {
+  const { dir } = context.config.values.state;
   const holder = await readStackHolder(dir);
-  const problem = holder
-    ? `The stack of ${dir} is starting or stopping (process ${holder.pid}). Try again in a moment.`
-    : `No stack runs in ${dir}. Start it (fileconv up), or name a Temporal that runs (TEMPORAL_ADDRESS).`;
-  throw new CommandError('TEMPORAL_UNREACHABLE', [problem]);
+  if (holder) return `The stack of ${dir} is starting or stopping (process ${holder.pid}). Try again in a moment.`;
+  const last = await lastStackFolder(context);
+  const isElsewhere = last !== undefined && last !== dir && (await readLiveStack(last)) !== undefined;
+  const elsewhere = isElsewhere
+    ? ` One runs in ${last}: type the command in its folder, or set FILECONV_STATE_DIR=${shellWord(last)}.`
+    : '';
+  return `No stack runs in ${dir}. Start it (fileconv up), or name a Temporal that runs (TEMPORAL_ADDRESS).${elsewhere}`;
 }
 
 const connectTimeoutMs = 10_000;
@@ -82,10 +92,7 @@ export async function connect(
   const dataConverter = await openDataConverter(context);
   const isThere = stack !== undefined && isAlive(stack.pid);
   const connection = await Connection.connect({
-    ...target.connection,
-    // gRPC would take the proxy for HTTPS for itself; `grpc_proxy` asks for one.
-    channelArgs: context.env['grpc_proxy'] ? {} : { 'grpc.enable_http_proxy': 0 },
-    interceptors: retriesThatEndQuietly(),
+    ...connectionOptions(context, target),
     connectTimeout: isThere ? busyConnectTimeoutMs : connectTimeoutMs,
   }).catch((error: unknown) => {
     throw unreachable(context, target, { stack, error });
@@ -121,6 +128,19 @@ export async function connect(
       for (const ending of running) ending.abort();
       await connection.close();
     },
+  };
+}
+
+/** Of a command's own connection, which may be closed while Temporal is away. */
+export function connectionOptions(
+  { env }: Pick<CommandContext, 'env'>,
+  { connection }: TemporalTarget,
+): ConnectionOptions {
+  return {
+    ...connection,
+    // gRPC would take the proxy for HTTPS for itself; `grpc_proxy` asks for one.
+    channelArgs: env['grpc_proxy'] ? {} : { 'grpc.enable_http_proxy': 0 },
+    interceptors: retriesThatEndQuietly(),
   };
 }
 

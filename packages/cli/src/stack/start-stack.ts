@@ -3,7 +3,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileSize, type Log } from 'temporal-file-conversion/messages';
 import { freeBytesOf, makeFolder } from 'temporal-file-conversion/storage';
-import { makeStateFolders } from '../allowed';
+import { makeStateFolders, rememberStack } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError, explainStateFolder } from '../command-error';
 import type { Config } from '../config/load-config';
@@ -113,6 +113,7 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     options.signal?.throwIfAborted();
     await writeStackRecord(stateDir, record);
     opened.add(() => removeStackRecord(stateDir));
+    if (options.startedBy === 'up') await rememberStack(context);
     return { record, failed: failed.told, stop: () => opened.close() };
   } catch (error) {
     await opened.close();

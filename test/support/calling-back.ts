@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { parseCallbackKeys } from '../../src/callbacks/callback-url';
 import { createSignalJob, startCallbackReceiver, type CallbackReceiver } from '../../src/callbacks/receiver';
 import { startRig, type ConversionRig } from './conversion-worker';
-import { answerCompleted, answerOutput, answerRunning, type StubService } from './stub-service';
+import { answerCompleted, answerNotYet, answerRunning, type StubService } from './stub-service';
 import { testClient } from './temporal';
 
 export const callbackKeyText = 'callback-key-of-the-tests-0123456789-abcdef';
@@ -13,14 +13,12 @@ export interface CallingBackRig extends ConversionRig {
 }
 
 /**
- * @param options.workerKey What the worker has in place of the receiver's key.
  * @param options.onWait Called when a submit waits in this process for its callback. Default: none does.
  */
 export async function startCallingBackRig({
-  workerKey = callbackKeyText,
   onWait,
   ...options
-}: Parameters<typeof startRig>[0] & { workerKey?: string; onWait?: () => void } = {}): Promise<CallingBackRig> {
+}: Parameters<typeof startRig>[0] & { onWait?: () => void } = {}): Promise<CallingBackRig> {
   const temporal = await testClient();
   const receiver = await startCallbackReceiver({
     keys: parseCallbackKeys(callbackKeyText),
@@ -33,7 +31,7 @@ export async function startCallingBackRig({
   };
   const rig = await startRig({
     ...options,
-    callbacks: { key: workerKey, publicBaseUrl: receiver.url, ...(onWait && { receiver: { comes } }) },
+    callbacks: { key: callbackKeyText, publicBaseUrl: receiver.url, ...(onWait && { receiver: { comes } }) },
   });
   return {
     ...rig,
@@ -68,7 +66,7 @@ export function keepTasks(stub: StubService, accepted: (task: StubTask) => void 
   stub.on('task/response', (seen, response) => {
     const id = String(seen.data['connector']);
     if (finished.has(id)) answerCompleted(response, id);
-    else answerOutput(response, { entity: { id, status: 'running' }, result: {} });
+    else answerNotYet(response, id);
   });
   return { tasks, run };
 

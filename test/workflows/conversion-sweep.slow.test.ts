@@ -1,4 +1,4 @@
-import { appendFile, mkdir, readFile, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { WorkflowFailedError } from '@temporalio/client';
 import { presentation } from '../protection/made-files';
@@ -13,18 +13,6 @@ const { rig, schedules, schedule, put, sweepsOf, sweep } = sweepsOfEachTest();
 const outputs = async () => (await readdir(path.join(rig.folder, 'out'), { recursive: true })).sort();
 
 describe('a sweep', () => {
-  it('whose account is refused for a while goes on by itself, and so does the next one', async () => {
-    let left = 2;
-    rig.stub.refuse = ({ path: at }) => (at === 'upload/file' && left-- > 0 ? 'INVALID_CREDENTIAL' : undefined);
-    for (const name of ['a.md', 'b.md', 'c.md']) await put(name, `# ${name}\n`);
-    const name = await schedule({ window: 2 });
-    expect(await sweep(name)).toMatchObject({ status: 'completed', ...counts, succeeded: 3 });
-    expect(rig.stub.refused).toHaveLength(2);
-    await put('d.md', '# D\n');
-    expect(await sweep(name)).toMatchObject({ status: 'completed', ...counts, succeeded: 1, skipped: 3 });
-    expect(rig.stub.conversions.size).toBe(4);
-  });
-
   it('converts what is new or changed by content, and nothing else', async () => {
     await put('a.md', '# A\n');
     await put('deep/b.md', '# B\n');
@@ -271,10 +259,3 @@ async function runsOf(name: string): Promise<string[]> {
   const names = await readdir(path.join(rig.folder, 'batches', name));
   return names.filter((each) => each.startsWith('run-')).sort();
 }
-
-it('keeps the results of a sweep where the planner wrote them', async () => {
-  await put('a.md', '# A\n');
-  const name = await schedule();
-  const { results } = await sweep(name);
-  expect(await readFile(new URL(results ?? ''), 'utf8')).toContain('"status":"succeeded"');
-});

@@ -9,8 +9,12 @@ import { testTemporalAddress } from '../support/temporal';
 
 /** Waits, deadlines and clocks that do not agree, on a real Temporal server. */
 
+const RightDate = Date;
 // Before the rig is closed.
-afterEach(() => void jest.restoreAllMocks());
+afterEach(() => {
+  globalThis.Date = RightDate;
+  jest.restoreAllMocks();
+});
 const rig = rigOfEachTest();
 let jobs = 0;
 
@@ -139,7 +143,6 @@ it('asks once more just before the deadline of the conversion, instead of giving
 });
 
 function clockAhead(aheadMs: number): DateConstructor {
-  const RightDate = Date;
   return class extends RightDate {
     static override now(): number {
       return RightDate.now() + aheadMs;
@@ -155,7 +158,7 @@ it.each([
   ['ahead', 3_600_000],
   ['behind', -3_600_000],
 ])('checks of a conversion come as they should with a worker whose clock is an hour %s', async (_name, aheadMs) => {
-  jest.replaceProperty(globalThis, 'Date', clockAhead(aheadMs));
+  globalThis.Date = clockAhead(aheadMs);
   const startedMs = performance.now();
   rig.stub.on('task/response', (seen, response) => {
     const isEarly = performance.now() - startedMs < 6_000 || rig.stub.count('task/response') < 3;

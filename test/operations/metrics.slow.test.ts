@@ -188,21 +188,17 @@ describe('the metrics of a worker', () => {
   });
 });
 
-describe('the metrics of a receiver', () => {
-  it('count callbacks by answer, and signals by what Temporal said', () => {
-    expect(told.callbacks.sum('fileconv_callbacks_total', { status: '204' })).toBe(1);
-    expect(told.callbacks.sum('fileconv_callback_signals_total', { outcome: 'accepted' })).toBe(1);
-    expect(told.callbacks.sum('fileconv_callback_signals_total', { outcome: 'refused' })).toBe(0);
-    expect(told.callbacks.sum('fileconv_callbacks_in_flight')).toBe(0);
-  });
+it('the metrics of a receiver count callbacks by answer, and signals by what Temporal said', () => {
+  expect(told.callbacks.sum('fileconv_callbacks_total', { status: '204' })).toBe(1);
+  expect(told.callbacks.sum('fileconv_callback_signals_total', { outcome: 'accepted' })).toBe(1);
+  expect(told.callbacks.sum('fileconv_callback_signals_total', { outcome: 'refused' })).toBe(0);
+  expect(told.callbacks.sum('fileconv_callbacks_in_flight')).toBe(0);
 });
 
-describe('the metrics of a service', () => {
-  it('count requests by endpoint, whatever path somebody makes up', () => {
-    expect(told.service.sum('fileconv_service_requests_total', { endpoint: 'v1/convert/file', status: '403' })).toBe(1);
-    expect(told.service.sum('fileconv_service_requests_total', { endpoint: 'other' })).toBe(1);
-    expect(told.service.sum('fileconv_service_conversions_waiting')).toBe(0);
-  });
+it('the metrics of a service count requests by endpoint, whatever path somebody makes up', () => {
+  expect(told.service.sum('fileconv_service_requests_total', { endpoint: 'v1/convert/file', status: '403' })).toBe(1);
+  expect(told.service.sum('fileconv_service_requests_total', { endpoint: 'other' })).toBe(1);
+  expect(told.service.sum('fileconv_service_conversions_waiting')).toBe(0);
 });
 
 it.each(['worker', 'callbacks', 'service'] as const)(

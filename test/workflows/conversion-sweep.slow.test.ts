@@ -198,26 +198,23 @@ describe('a file that cannot be converted', () => {
   });
 });
 
-describe('sweeps under policy fail', () => {
-  it('charge once for a file however often its answer is cut, and say what a person has to type', async () => {
-    await put('a.md', '# A\n');
-    await put('b.md', '# B\n');
-    rig.stub.loseSubmits();
-    const name = await schedule({ policies: { ...quickPolicies, onUnknownOutcome: 'fail' } });
-    expect(await sweep(name)).toMatchObject({ ...counts, failed: 2 });
-    for (let again = 0; again < 2; again += 1)
-      expect(await sweep(name)).toMatchObject({ ...counts, failed: 2, kept: 2 });
-    await put('c.md', '# C\n');
-    expect(await sweep(name)).toMatchObject({ ...counts, failed: 3, kept: 2 });
-    expect(await sweep(name)).toMatchObject({ ...counts, failed: 3, kept: 3 });
-    expect(await detailsOfNewest(name)).toContain(
-      `**Needs a person**: 3 files were not converted, since an earlier run may have been charged for them. Look at the service first; to convert all the same, and maybe pay twice: \`fileconv batch retry ${name} --resubmit\``,
-    );
-    expect(rig.stub.conversions.size).toBe(3);
-    const runs = path.join(rig.folder, 'batches', name);
-    const folders = (await runsOf(name)).map((run) => path.join(runs, run));
-    expect(await chargeProblems(conversionsOf(rig.stub), folders, rig.temporal)).toEqual([]);
-  });
+it('sweeps under policy fail charge once for a file however often its answer is cut, and say what a person has to type', async () => {
+  await put('a.md', '# A\n');
+  await put('b.md', '# B\n');
+  rig.stub.loseSubmits();
+  const name = await schedule({ policies: { ...quickPolicies, onUnknownOutcome: 'fail' } });
+  expect(await sweep(name)).toMatchObject({ ...counts, failed: 2 });
+  for (let again = 0; again < 2; again += 1) expect(await sweep(name)).toMatchObject({ ...counts, failed: 2, kept: 2 });
+  await put('c.md', '# C\n');
+  expect(await sweep(name)).toMatchObject({ ...counts, failed: 3, kept: 2 });
+  expect(await sweep(name)).toMatchObject({ ...counts, failed: 3, kept: 3 });
+  expect(await detailsOfNewest(name)).toContain(
+    `**Needs a person**: 3 files were not converted, since an earlier run may have been charged for them. Look at the service first; to convert all the same, and maybe pay twice: \`fileconv batch retry ${name} --resubmit\``,
+  );
+  expect(rig.stub.conversions.size).toBe(3);
+  const runs = path.join(rig.folder, 'batches', name);
+  const folders = (await runsOf(name)).map((run) => path.join(runs, run));
+  expect(await chargeProblems(conversionsOf(rig.stub), folders, rig.temporal)).toEqual([]);
 });
 
 describe('sweeps under policy resubmit', () => {

@@ -40,11 +40,7 @@ if (!hasPython) console.warn('Skipped: there is no python3 on this machine.');
     worker = await startWorker();
   });
 
-  afterEach(() => {
-    for (const each of ['convert/file', 'task/response']) {
-      stub.on(each, (seen, response) => stub.answerAsAlways(seen, response));
-    }
-  });
+  afterEach(() => stub.asAlways('convert/file', 'task/response'));
 
   afterAll(async () => {
     for (const program of programs) program.kill('SIGKILL');

@@ -4,6 +4,7 @@ import { createSignalJob, startCallbackReceiver, type CallbackReceiver } from '.
 import { startRig, type ConversionRig } from './conversion-worker';
 import { answerCompleted, answerNotYet, answerRunning, type StubService } from './stub-service';
 import { testClient } from './temporal';
+import { whileTesting } from './while-testing';
 
 export const callbackKeyText = 'callback-key-of-the-tests-0123456789-abcdef';
 
@@ -42,6 +43,11 @@ export async function startCallingBackRig({
       await temporal.connection.close();
     },
   };
+}
+
+/** One for each test of the file, or of the `describe`, that calls this. */
+export function callingBackRigOfEachTest(): CallingBackRig {
+  return whileTesting(startCallingBackRig, (rig) => rig.close(), { before: beforeEach, after: afterEach });
 }
 
 /** A task of the stub service: it runs until `finish`, and its callback is sent by hand. */

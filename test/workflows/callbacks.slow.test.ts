@@ -2,22 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
 import type { ConversionPolicies } from '../../src/job/types';
 import { conversionCallbackSignal } from '../../src/job/names';
-import type { CallingBackRig, StubTask } from '../support/calling-back';
-import { callbackKeyText, keepTasks, startCallingBackRig } from '../support/calling-back';
+import { callbackKeyText, callingBackRigOfEachTest, keepTasks, type StubTask } from '../support/calling-back';
 import { answerCompleted, answerError, answerJson, answerRunning } from '../support/stub-service';
 import { SecretTraces } from '../support/secret-traces';
 import { until } from '../support/until';
 
 describe('a job that asked for a callback', () => {
-  let rig: CallingBackRig;
-
-  beforeEach(async () => {
-    rig = await startCallingBackRig();
-  });
-
-  afterEach(async () => {
-    await rig.close();
-  });
+  const rig = callingBackRigOfEachTest();
 
   /** Nothing but a callback ends its wait within a test, unless the test says so. */
   async function start(policies: ConversionPolicies = {}): Promise<ConversionHandle> {

@@ -13,24 +13,20 @@ import { writeFile } from '../../src/batch/contents';
 import { createS3Files } from '../../src/s3';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { Stores } from '../../src/storage/stores';
-import { startS3Server, type S3Server } from '../support/s3-server';
+import { s3ServerOfAllTests } from '../support/s3-server';
 import { changesUntil } from './changes-until';
 import { folderUri } from './folder';
 
 /** Steps that write files of a batch end before each change that they make, as `kill -9` ends them, and are attempted again, as Temporal does. */
 
-let server: S3Server;
+const server = s3ServerOfAllTests();
 let files: Stores;
 let root: string;
 beforeAll(async () => {
-  server = await startS3Server();
   files = new Stores({ file: createLocalFiles(), s3: createS3Files({ client: server.client }) });
   root = await mkdtemp(path.join(tmpdir(), 'fileconv-killed-'));
-}, 900_000);
-afterAll(async () => {
-  await server.stop();
-  await rm(root, { recursive: true });
 });
+afterAll(() => rm(root, { recursive: true }));
 
 interface Place {
   uri: string;

@@ -14,44 +14,7 @@ import { failed, itemOf, makeRun, reportOn, resultOf, writeRun, type Ending } fr
 
 afterEach(cleanUp);
 
-describe('counts', () => {
-  it('add up to the manifest, whatever became of the rows', async () => {
-    const { counts, vcredits, requests, bytes } = await reportOn(
-      await makeRun([
-        { status: 'succeeded' },
-        { status: 'succeeded', vcredits: 2.5 },
-        failed('EMPTY_FILE', { requests: 1 }),
-        { status: 'skipped' },
-        { status: 'cancelled' },
-      ]),
-    );
-    expect(counts).toEqual({ items: 5, succeeded: 2, failed: 1, skipped: 1, cancelled: 1 });
-    expect({ vcredits, requests, bytes }).toEqual({
-      vcredits: 3.5,
-      requests: 9,
-      bytes: { source: 2_000, output: 4_000 },
-    });
-  });
-});
-
 describe('failures', () => {
-  it('are grouped by code, the most frequent first, each with what to do', async () => {
-    const { failures } = await reportOn(
-      await makeRun([
-        failed('EMPTY_FILE'),
-        failed('SOURCE_NOT_FOUND'),
-        { status: 'succeeded' },
-        failed('SOURCE_NOT_FOUND'),
-      ]),
-    );
-    expect(failures.map(({ code, count, items }) => [code, count, items.map(({ item }) => item)])).toEqual([
-      ['SOURCE_NOT_FOUND', 2, [2, 4]],
-      ['EMPTY_FILE', 1, [1]],
-    ]);
-    expect(failures[0]?.what).toBe('There is no such file');
-    expect(failures[0]?.advice).toMatch(/Put it there/);
-  });
-
   it('are listed up to a limit that a frequent code does not take away from a rare one', async () => {
     const many = Array.from({ length: 50 }, () => failed('FAILED_CONVERT'));
     const run = await makeRun([
@@ -138,19 +101,6 @@ it('report.json is what was answered, and names the other files', async () => {
     receipt: path.join(run.folder, 'receipt.csv'),
     results: path.join(run.folder, 'results.jsonl'),
   });
-});
-
-it.each<[string, Ending[]]>([
-  ['an empty batch', []],
-  ['a batch that failed as a whole', [failed('EMPTY_FILE'), failed('EMPTY_FILE')]],
-  ['a batch of which everything was done before', [{ status: 'skipped' }, { status: 'skipped' }]],
-])('%s has all its files', async (_, endings) => {
-  const run = await makeRun(endings);
-  const report = await reportOn(run);
-  expect(report.counts.items).toBe(endings.length);
-  expect(await readdir(run.folder)).toEqual(expect.arrayContaining(['report.csv', 'report.html', 'report.json']));
-  const csv = await readFile(path.join(run.folder, 'report.csv'), 'utf8');
-  expect(csv.trimEnd().split('\r\n')).toHaveLength(endings.length + 1);
 });
 
 it('leaves the report that was there as it was when the new one can not be finished', async () => {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { searchAttributes } from '../../src/job/search-attributes';
-import { startRig, type ConversionRig } from '../support/conversion-worker';
+import { rigOfAllTests } from '../support/conversion-worker';
 import { answerError } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 
@@ -16,16 +16,13 @@ const hasGo = spawnSync('go', ['version']).status === 0;
 if (!hasGo) console.warn('Skipped: there is no go on this machine.');
 
 (hasGo ? describe : describe.skip)('a Go program', () => {
-  let rig: ConversionRig;
+  const rig = rigOfAllTests({ app: 'letters' });
   let program: string;
 
   beforeAll(async () => {
-    rig = await startRig({ app: 'letters' });
     program = path.join(rig.folder, 'go-client');
     await run('go', ['build', '-o', program, '.'], { cwd: example });
   }, 600_000);
-
-  afterAll(() => rig.close());
 
   async function convert(name: string) {
     const uris = [await rig.source(name), path.join(rig.folder, `${name}.pdf`)].map((file) => pathToFileURL(file).href);

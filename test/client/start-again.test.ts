@@ -2,21 +2,19 @@ import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { JobStartOptions } from '../../src/client/file-conversion-client';
 import type { ConversionRequest } from '../../src/client/job-request';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { answerError, cut } from '../support/stub-service';
 import { until } from '../support/until';
 
 /** What `start` does about the last job of a destination: see docs/repetition.md. */
 
-let rig: ConversionRig;
+const rig = rigOfEachTest();
 let source: string;
 let destination: string;
 beforeEach(async () => {
-  rig = await startRig({ app: 'stub' });
   source = await rig.source('report.md');
   destination = path.join(rig.folder, 'report.pdf');
 });
-afterEach(() => rig.close());
 
 function start(request: Partial<ConversionRequest> = {}, options: JobStartOptions = {}) {
   const policies = { ...quickPolicies, ...request.policies };
@@ -24,9 +22,6 @@ function start(request: Partial<ConversionRequest> = {}, options: JobStartOption
 }
 
 const keeping = { policies: { onUnknownOutcome: 'fail' as const } };
-
-const asAlways = (endpoint: string) =>
-  rig.stub.on(endpoint, (seen, response) => rig.stub.answerAsAlways(seen, response));
 
 /** A job that ended, and whose submit may have been charged. */
 async function leaveUnknown(): Promise<void> {
@@ -36,7 +31,7 @@ async function leaveUnknown(): Promise<void> {
   });
   const job = await start(keeping);
   await expect(job.result()).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
-  asAlways('convert/file');
+  rig.stub.asAlways('convert/file');
 }
 
 /** A job whose task the service has accepted, and tells nothing of. */
@@ -58,7 +53,7 @@ const converted = { isAttached: false, status: 'succeeded', possiblyChargedTwice
 it('one that runs is attached to', async () => {
   const { workflowId } = await leaveAccepted();
   const again = await start();
-  asAlways('task/response');
+  rig.stub.asAlways('task/response');
   expect([again.isAttached, again.workflowId]).toEqual([true, workflowId]);
   await expect(again.result()).resolves.toMatchObject({ status: 'succeeded' });
   expect(rig.stub.count('convert/file')).toBe(1);
@@ -70,7 +65,7 @@ it('one that runs with other parameters has the destination: another is refused,
   await expect(start(other)).rejects.toMatchObject({ code: 'DESTINATION_TAKEN', workflowId: job.workflowId });
   const renamed = await start({ ...other, onExisting: 'rename' });
   expect(renamed.workflowId).toBe(`${job.workflowId}-2`);
-  asAlways('task/response');
+  rig.stub.asAlways('task/response');
   // Whichever ends first.
   expect((await renamed.result()).output?.name).toBe('report (1).pdf');
   expect((await job.result()).output?.name).toBe('report.pdf');
@@ -81,7 +76,7 @@ it('one that runs has uploaded what the file no longer holds: the start is refus
   const job = await leaveAccepted();
   await writeFile(source, '# another\n');
   await expect(start()).rejects.toMatchObject({ code: 'SOURCE_CHANGED', workflowId: job.workflowId });
-  asAlways('task/response');
+  rig.stub.asAlways('task/response');
   await job.result();
 });
 
@@ -98,7 +93,7 @@ it('an unknown outcome is kept under the policy fail, with the command that conv
 it('what was refused is converted; what was delivered is done, fetched when it is gone, and converted when that is said', async () => {
   rig.stub.on('convert/file', (_seen, response) => answerError(response, 403, 'FREE_PLAN_DISALLOWED'));
   await expect((await start()).result()).rejects.toMatchObject({ code: 'FREE_PLAN_DISALLOWED' });
-  asAlways('convert/file');
+  rig.stub.asAlways('convert/file');
   expect(await finish()).toEqual({ ...converted, conversions: 1 });
   const requests = rig.stub.requests.length;
   expect(await finish()).toEqual({ ...converted, status: 'skipped', conversions: 1 });

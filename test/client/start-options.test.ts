@@ -98,16 +98,6 @@ it.each<[StartOptions, RegExp]>([
   await expect(started).rejects.toThrow(message);
 });
 
-it('inline items that Temporal would not take are refused with their size, and what to do', async () => {
-  const source = `https://files.example/${'a'.repeat(2_000)}.md`;
-  const items = Array.from({ length: 400 }, (_, n) => ({ source, output: 'pdf', destination: `/out/${n}.pdf` }));
-  const started = rig.client.startBatch({ name: 'large', items });
-  await expect(started).rejects.toThrow(InvalidRequestError);
-  await expect(started).rejects.toThrow(
-    /items: take 8\d\d\.\d kB together, and inline at most 512\.0 kB\. Write them to a manifest/,
-  );
-});
-
 it('in a namespace that lacks one of the attributes, jobs end and are not listed, and tags are refused until it is registered', async () => {
   const namespace = await newNamespace(rig.temporal);
   const { connection } = rig.temporal;

@@ -30,17 +30,15 @@ describe('the url of download/url', () => {
   });
 });
 
-describe('every request', () => {
-  it('says in User-Agent which client and version it is', async () => {
-    const { baseUrl, seen } = await serve((response) =>
-      sendJson(response, { result: { output: { connector: 'c' }, error: {}, warning: {} } }),
-    );
-    const api = connectTo(baseUrl);
-    await api.downloadUrl({ connector: 'c' });
-    await api.uploadFile({ file: { name: 'a.txt', size: 1, open: () => Readable.from([Buffer.from('a')]) } });
-    expect(seen.map(({ headers }) => headers['user-agent'])).toEqual([
-      expect.stringMatching(/^temporal-file-conversion\/\d+\.\d+\.\d+/),
-      expect.stringMatching(/^temporal-file-conversion\/\d+\.\d+\.\d+/),
-    ]);
-  });
+it('every request says in User-Agent which client and version it is', async () => {
+  const { baseUrl, seen } = await serve((response) =>
+    sendJson(response, { result: { output: { connector: 'c' }, error: {}, warning: {} } }),
+  );
+  const api = connectTo(baseUrl);
+  await api.downloadUrl({ connector: 'c' });
+  await api.uploadFile({ file: { name: 'a.txt', size: 1, open: () => Readable.from([Buffer.from('a')]) } });
+  expect(seen.map(({ headers }) => headers['user-agent'])).toEqual([
+    expect.stringMatching(/^temporal-file-conversion\/\d+\.\d+\.\d+/),
+    expect.stringMatching(/^temporal-file-conversion\/\d+\.\d+\.\d+/),
+  ]);
 });

@@ -12,10 +12,6 @@ const fetched = async (asking: Promise<{ body: Readable }>) => readAll((await as
 const serving = (content: string, type = 'application/json') =>
   serve((response) => response.writeHead(200, { 'content-type': type }).end(content));
 
-/** The connection ends behind three of ten bytes. */
-const breaking = () =>
-  serveTcp((socket) => socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc')));
-
 describe('download', () => {
   it('streams the bytes as they are and tells their number', async () => {
     const bytes = randomBytes(5_000_000);
@@ -52,13 +48,22 @@ describe('download', () => {
   });
 
   it.each([
-    ['a small JSON file', JSON.stringify({ 'pandoc-api-version': [1, 23], meta: {}, blocks: [] })],
-    ['a JSON file with a key named error', JSON.stringify({ error: { rate: 0.02 }, code: 7, message: 'ok' })],
-    ['a JSON file with an error object of its own', JSON.stringify({ error: { code: 'minor', message: 'ok' } })],
-    ['a JSON file longer than any error', JSON.stringify({ blocks: Array(40_000).fill('word') })],
-    ['JSON that is none', '{"result": {"error": '],
-  ])('takes %s for the converted file', async (_what, content) => {
-    const { baseUrl } = await serving(content);
+    ['a small JSON file', JSON.stringify({ 'pandoc-api-version': [1, 23], meta: {}, blocks: [] }), 'application/json'],
+    [
+      'a JSON file with a key named error',
+      JSON.stringify({ error: { rate: 0.02 }, code: 7, message: 'ok' }),
+      'application/json',
+    ],
+    [
+      'a JSON file with an error object of its own',
+      JSON.stringify({ error: { code: 'minor', message: 'ok' } }),
+      'application/json',
+    ],
+    ['a JSON file longer than any error', JSON.stringify({ blocks: Array(40_000).fill('word') }), 'application/json'],
+    ['JSON that is none', '{"result": {"error": ', 'application/json'],
+    ['HTML', '<table>', 'text/html'],
+  ])('takes %s for the converted file', async (_what, content, type) => {
+    const { baseUrl } = await serving(content, type);
     const { body } = await connectTo(baseUrl).download({ ticket });
     expect((await readAll(body)).toString()).toBe(content);
   });
@@ -108,37 +113,29 @@ describe('download', () => {
     expect((await readAll(body)).toString()).toBe(content);
   });
 
-  it('takes HTML for the converted file, which it can be', async () => {
-    const { baseUrl } = await serving('<table>', 'text/html');
-    const { body } = await connectTo(baseUrl).download({ ticket });
-    expect((await readAll(body)).toString()).toBe('<table>');
-  });
-
-  it('refuses a content encoding, because the bytes would not be the file’s', async () => {
-    const { baseUrl } = await serve((response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('x'));
+  it.each([
+    ['a content encoding, because the bytes would not be the file’s', 200, { 'content-encoding': 'gzip' }],
+    ['a success other than 200', 206, {}],
+  ])('refuses %s', async (_what, status, headers) => {
+    const { baseUrl } = await serve((response) => response.writeHead(status, headers).end('x'));
     expect((await failureOf(connectTo(baseUrl).download({ ticket }))).code).toBe('UNREADABLE_RESPONSE');
   });
 
-  it('refuses a success other than 200', async () => {
-    const { baseUrl } = await serve((response) => response.writeHead(206, { 'content-length': 1 }).end('x'));
-    expect((await failureOf(connectTo(baseUrl).download({ ticket }))).code).toBe('UNREADABLE_RESPONSE');
-  });
-
-  it('fails in the stream when the connection breaks in the middle', async () => {
-    const baseUrl = await breaking();
+  it.each([
+    ['in the stream when the connection breaks in the middle', 0],
+    ['also for whoever reads the stream later', 100],
+  ])('fails %s', async (_when, laterMs) => {
+    // The connection ends behind three of ten bytes.
+    const baseUrl = await serveTcp((socket) =>
+      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc')),
+    );
     const { body } = await connectTo(baseUrl).download({ ticket });
+    if (laterMs > 0) await new Promise((resolve) => setTimeout(resolve, laterMs));
     expect(await failureOf(readAll(body))).toMatchObject({
       code: 'CONNECTION_LOST',
       endpoint: 'v1/download/url/get',
       mayHaveExecuted: true,
     });
-  });
-
-  it('keeps a failure for whoever reads the stream later', async () => {
-    const baseUrl = await breaking();
-    const { body } = await connectTo(baseUrl).download({ ticket });
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    expect((await failureOf(readAll(body))).code).toBe('CONNECTION_LOST');
   });
 
   it('fails in the stream when no chunk comes for bodyMs', async () => {

@@ -45,23 +45,21 @@ it('a page of a proxy that limits uploads is told as that, with what to do', asy
   expect(failure.message).toContain('something before the service, such as a proxy, limits the size of uploads');
 });
 
-describe('no error', () => {
-  it.each([
-    ['an empty object', {}],
-    ['an absent key', undefined],
-    ['null', null],
-    ['an empty list', []],
-    ['empty texts', { code: '', message: '' }],
-  ])('is written as %s', async (_how, none) => {
-    const { baseUrl } = await serve((response) =>
-      sendJson(response, {
-        result: { output: { entity: { status: 'completed' }, result: { ...converted, error: none } }, error: none },
-      }),
-    );
-    const snapshot = await connectTo(baseUrl).taskResponse({ connector: 't' });
-    expect(snapshot).toMatchObject({ status: 'completed', outputStatus: 'successful' });
-    expect(snapshot.error).toBeUndefined();
-  });
+it.each([
+  ['an empty object', {}],
+  ['an absent key', undefined],
+  ['null', null],
+  ['an empty list', []],
+  ['empty texts', { code: '', message: '' }],
+])('no error is written as %s', async (_how, none) => {
+  const { baseUrl } = await serve((response) =>
+    sendJson(response, {
+      result: { output: { entity: { status: 'completed' }, result: { ...converted, error: none } }, error: none },
+    }),
+  );
+  const snapshot = await connectTo(baseUrl).taskResponse({ connector: 't' });
+  expect(snapshot).toMatchObject({ status: 'completed', outputStatus: 'successful' });
+  expect(snapshot.error).toBeUndefined();
 });
 
 describe('a monitored task', () => {

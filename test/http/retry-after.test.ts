@@ -54,6 +54,15 @@ it.each([408, 500, 502, 503, 504])('a %d carries it too, whoever has made it', a
   expect(error).toMatchObject({ code: `HTTP_${status}`, retryAfterSeconds: 3 });
 });
 
+it('a 503 holds the other requests of its class back too, as long as it orders', async () => {
+  const { baseUrl, seen } = await serve((response) => sendJson(response, 'Away', 503, { 'retry-after': '3' }));
+  const api = connectTo(baseUrl);
+  await failureOf(api.taskResponse({ connector: 'c' }));
+  const turn = { maxWaitMs: 0 };
+  expect(await failureOf(api.taskResponse({ connector: 'd', turn }))).toMatchObject({ code: 'RATE_LIMIT_WAIT' });
+  expect(seen).toHaveLength(1);
+});
+
 it('a refusal at the rate limit carries it, whatever its status', async () => {
   const error = { code: 'TOO_MANY_REQUESTS', message: 'Rate limit exceeded; retry after 3 seconds.' };
   const { baseUrl } = await serve((response) => sendJson(response, { result: { error } }, 400, { 'retry-after': '3' }));

@@ -117,36 +117,24 @@ it('control characters of the service do not reach a message', async () => {
 describe('a download link', () => {
   const bytes = Buffer.from('converted');
 
+  const own = '/v1/download/url/get';
   it.each([
-    ['the endpoint’s own when the ticket has none', undefined, '/v1/download/url/get'],
-    ['relative to the base URL', 'v1/download/url/get', '/v1/download/url/get'],
-    ['a bare path', '/v1/download/url/get', '/v1/download/url/get'],
-    ['a path with a query', '/v1/download/url/get?part=1', '/v1/download/url/get?part=1'],
-  ])('%s is posted to with token and App ID', async (_what, url, path) => {
+    ['the endpoint’s own when the ticket has none', '', () => undefined, own],
+    ['relative to the base URL', '', () => own.slice(1), own],
+    ['a bare path', '', () => own, own],
+    ['a path with a query', '', () => `${own}?part=1`, `${own}?part=1`],
+    ['absolute and on the service’s own origin', '', (baseUrl: string) => `${baseUrl}/files/7`, '/files/7'],
+    ['a bare path, below the prefix of the base URL', '/gateway/', () => own, `/gateway${own}`],
+    ['a path with the prefix of the base URL', '/gateway/', () => `/gateway${own}`, `/gateway${own}`],
+    ['relative to a base URL with a prefix', '/gateway/', () => own.slice(1), `/gateway${own}`],
+  ])('%s is posted to with token and App ID', async (_what, prefix, urlAt, path) => {
     const { baseUrl, seen } = await serve((response) => response.end(bytes));
-    const { body } = await connectTo(baseUrl).download({ ticket: { connector: 'c', ...(url && { url }) } });
+    const url = urlAt(baseUrl);
+    const { body } = await connectTo(baseUrl + prefix).download({ ticket: { connector: 'c', ...(url && { url }) } });
     expect(await readAll(body)).toEqual(bytes);
     expect(seen[0]).toMatchObject({ method: 'POST', url: path });
     expect(seen[0]?.headers.authorization).toBe(`Bearer ${token}`);
     expect((await readForm(seen[0])).data).toEqual({ app: appId, connector: 'c' });
-  });
-
-  it('absolute and on the service’s own origin is posted to with the token', async () => {
-    const { baseUrl, seen } = await serve((response) => response.end(bytes));
-    const { body } = await connectTo(baseUrl).download({ ticket: ticketFor(`${baseUrl}/files/7`) });
-    body.destroy();
-    expect(seen[0]).toMatchObject({ method: 'POST', url: '/files/7' });
-  });
-
-  it.each([
-    ['/v1/download/url/get', '/gateway/v1/download/url/get'],
-    ['/gateway/v1/download/url/get', '/gateway/v1/download/url/get'],
-    ['v1/download/url/get', '/gateway/v1/download/url/get'],
-  ])('%s keeps the path prefix of the base URL', async (url, path) => {
-    const { baseUrl, seen } = await serve((response) => response.end(bytes));
-    const { body } = await connectTo(`${baseUrl}/gateway/`).download({ ticket: ticketFor(url) });
-    body.destroy();
-    expect(seen[0]?.url).toBe(path);
   });
 
   const anonymous = (seen: { method: string; headers: Record<string, unknown>; body: Buffer } | undefined) => {

@@ -24,11 +24,7 @@ beforeAll(async () => {
   caller = await startNexusCaller(rig.temporal, rig);
 });
 
-afterEach(() => {
-  for (const endpoint of ['convert/file', 'task/response']) {
-    rig.stub.on(endpoint, (seen, response) => rig.stub.answerAsAlways(seen, response));
-  }
-});
+afterEach(() => rig.stub.asAlways('convert/file', 'task/response'));
 
 afterAll(async () => {
   await caller.close();
@@ -60,7 +56,7 @@ function holdSubmits(): () => void {
     held.push(() => rig.stub.answerAsAlways(seen, response));
   });
   return () => {
-    rig.stub.on('convert/file', (seen, response) => rig.stub.answerAsAlways(seen, response));
+    rig.stub.asAlways('convert/file');
     for (const answer of held) answer();
   };
 }
@@ -311,7 +307,7 @@ describe('state and appReady', () => {
     const ids = inputs.map((input) => `'${idOf(input)}'`).join(', ');
     const query = `WorkflowId IN (${ids}) AND ConversionStatus = 'parked'`;
     await until('they are parked', async () => (await rig.temporal.workflow.count(query)).count === count);
-    rig.stub.on('convert/file', (seen, response) => rig.stub.answerAsAlways(seen, response));
+    rig.stub.asAlways('convert/file');
     return { key: inputs[0]?.key, results: Promise.all(calls.map((call) => call.result())) };
   }
 

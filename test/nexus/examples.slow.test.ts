@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { Client } from '@temporalio/client';
 import { build } from 'esbuild';
 import { environmentOutsideNpm } from '../package/installed-project';
-import { startRig, type ConversionRig } from '../support/conversion-worker';
+import { rigOfAllTests } from '../support/conversion-worker';
 import { newNamespace } from '../support/namespace';
 import { newEndpoint } from '../support/nexus-caller';
 import { answerError, answerRunning } from '../support/stub-service';
@@ -19,26 +19,20 @@ import { until } from '../support/until';
 const run = promisify(execFile);
 const root = path.resolve(__dirname, '../..');
 
-let rig: ConversionRig;
+const rig = rigOfAllTests({ app: 'invoices', nexus: { apps: ['invoices'] } });
 let caller: Client;
 let endpoint: string;
 const started: ChildProcess[] = [];
 
 beforeAll(async () => {
-  rig = await startRig({ app: 'invoices', nexus: { apps: ['invoices'] } });
   caller = new Client({ connection: rig.temporal.connection, namespace: await newNamespace(rig.temporal) });
   endpoint = await newEndpoint(rig.temporal, { namespace: 'default', taskQueue: rig.taskQueue });
 });
 
-afterEach(() => {
-  for (const each of ['convert/file', 'task/response']) {
-    rig.stub.on(each, (seen, response) => rig.stub.answerAsAlways(seen, response));
-  }
-});
+afterEach(() => rig.stub.asAlways('convert/file', 'task/response'));
 
-afterAll(async () => {
+afterAll(() => {
   for (const child of started) child.kill('SIGKILL');
-  await rig.close();
 });
 
 /** An example's process, from its start to its end. */

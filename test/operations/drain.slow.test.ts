@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
 import { freePort } from '../../packages/cli/src/dev-server';
 import { newFolder, removeFolders, startProcess, type RunningProcess } from '../../packages/cli/test/fileconv';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { stubAppId, stubToken } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';
@@ -12,15 +12,8 @@ import { until } from '../support/until';
 /** SIGTERM of a `fileconv worker` that is at work. Far longer than its grace time, it would be killed, and its exit code would be none. */
 
 const graceSeconds = 1;
-let rig: ConversionRig;
-
-beforeEach(async () => {
-  rig = await startRig({ worker: false });
-});
-afterEach(async () => {
-  await rig.close();
-  await removeFolders();
-});
+const rig = rigOfEachTest({ worker: false });
+afterEach(removeFolders);
 
 async function startWorker(env: Record<string, string> = {}): Promise<RunningProcess> {
   const worker = startProcess(['worker', '--json'], {

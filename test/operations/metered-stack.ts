@@ -9,10 +9,18 @@ import type { ConversionPolicies } from '../../src/job/types';
 import { freePort } from '../../packages/cli/src/dev-server';
 import { startProcess, type RunningProcess } from '../../packages/cli/test/fileconv';
 import { quickPolicies } from '../support/conversion-worker';
-import { answerError, cut, startStubService, type StubService } from '../support/stub-service';
+import {
+  answerError,
+  answerJson,
+  answerOutput,
+  cut,
+  startStubService,
+  type StubService,
+} from '../support/stub-service';
 import { testClient, testTemporalAddress } from '../support/temporal';
 import { WorkerProcess } from '../support/worker-process';
 
+export const meteredToken = 'Log+Token/4711=do~not?tell';
 export const callbackKey = 'metrics-callback-key-0123456789-abcdef';
 /** Part of every source's name: no metric may hold it. */
 export const secretName = 'payroll-of-ms-smith';
@@ -22,6 +30,11 @@ export interface MeteredStack {
   urls: { worker: string; callbacks: string; service: string };
   /** The service itself, not its metrics. */
   serviceUrl: string;
+  /** Where the receiver is called back. */
+  callbacksUrl: string;
+  stub: StubService;
+  worker: WorkerProcess;
+  receiver: RunningProcess;
   temporal: Client;
   /** Starts a job whose source is named after `kind`, which says what the service is to do with it. */
   start: (kind: Kind, policies?: ConversionPolicies, app?: string) => Promise<ConversionHandle>;
@@ -39,14 +52,18 @@ export type Kind =
   | 'flaky'
   /** The first upload is one too many. */
   | 'limited'
+  /** As before, with a pause that is longer than any test. */
+  | 'paused'
   /** The first submit's connection is cut. */
   | 'cut'
   /** As before, and then the service calls back. */
   | 'proved'
   /** There are no vCredits for it. */
-  | 'poor';
+  | 'poor'
+  /** There are none when it asks for the first time. */
+  | 'short';
 
-export async function startMeteredStack(): Promise<MeteredStack> {
+export async function startMeteredStack({ logLevel = 'info' } = {}): Promise<MeteredStack> {
   const folder = await mkdtemp(path.join(tmpdir(), 'fileconv-metrics-'));
   const stub = await startStubService();
   misbehave(stub);
@@ -64,6 +81,7 @@ export async function startMeteredStack(): Promise<MeteredStack> {
       FILECONV_CALLBACKS_PORT: '0',
       FILECONV_CALLBACKS_METRICS_ADDRESS: addresses.callbacks,
       FILECONV_CALLBACKS_KEY_ENV: 'TEST_CALLBACK_KEY',
+      FILECONV_LOG_LEVEL: logLevel,
       TEST_CALLBACK_KEY: callbackKey,
     },
   });
@@ -72,14 +90,16 @@ export async function startMeteredStack(): Promise<MeteredStack> {
     timeoutMs: 300_000,
     env: { FILECONV_SERVICE_PORT: '0', FILECONV_SERVICE_METRICS_ADDRESS: addresses.service },
   });
-  const { url: publicBaseUrl } = (await receiver.untilJson()) as { url: string };
+  const { url: callbacksUrl } = (await receiver.untilJson()) as { url: string };
   const { url: serviceUrl } = (await service.untilJson()) as { url: string };
   const taskQueue = `metered-${randomUUID()}`;
   const worker = await WorkerProcess.start({
     taskQueue,
     folder,
     apps: { stub: stub.url },
-    callbacks: { key: callbackKey, publicBaseUrl },
+    token: meteredToken,
+    env: { FILECONV_LOG_LEVEL: logLevel },
+    callbacks: { key: callbackKey, publicBaseUrl: callbacksUrl },
     metricsAddress: addresses.worker,
   });
   const client = new FileConversionClient({ client: temporal, taskQueue, app: 'stub' });
@@ -91,6 +111,10 @@ export async function startMeteredStack(): Promise<MeteredStack> {
       service: `http://${addresses.service}/metrics`,
     },
     serviceUrl,
+    callbacksUrl,
+    stub,
+    worker,
+    receiver,
     temporal,
     async start(kind, policies = {}, app = 'stub') {
       const number = (started += 1);
@@ -98,7 +122,7 @@ export async function startMeteredStack(): Promise<MeteredStack> {
       await writeFile(source, '# A report\n');
       const destination = path.join(folder, `${number}.pdf`);
       // A worker that has learnt of missing vCredits asks for none of the same formats.
-      const output = kind === 'poor' ? 'docx' : 'pdf';
+      const output = ['poor', 'short'].includes(kind) ? 'docx' : 'pdf';
       const waits = { pollAfter: 200, unknownOutcomeWait: 200, submitTimeout: '5 seconds' };
       return client.start({
         app,
@@ -130,19 +154,20 @@ function misbehave(stub: StubService): void {
   stub.on('upload/file', (seen, response) => {
     const name = /filename="([^"]+)"/.exec(seen.body.toString('latin1'))?.[1] ?? '';
     const kind = name.slice(secretName.length + 1).replace(/\.md$/, '');
-    if (kind.startsWith('refused')) answerError(response, 200, 'NOT_VALID_EXTENSION');
-    else if (kind.startsWith('strange')) answerError(response, 400, 'CODE_OF_THIS_SERVICE_4711');
-    else if (kind.startsWith('flaky') && isFirst(kind)) response.writeHead(502).end('<html>');
+    if (kind.startsWith('refused')) {
+      const error = { code: 'NOT_VALID_EXTENSION', message: `Bearer ${meteredToken} is not known to this service.` };
+      answerJson(response, 200, { result: { output: {}, error, warning: {} } });
+    } else if (kind.startsWith('strange')) answerError(response, 400, 'CODE_OF_THIS_SERVICE_4711');
+    else if (kind.startsWith('flaky') && isFirst(kind)) response.writeHead(502).end(`<html>${meteredToken}`);
+    else if (kind.startsWith('paused')) answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '600' });
     else if (kind.startsWith('limited') && isFirst(kind))
       answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '1' });
-    else {
-      const result = { output: { connector: kind, size: 1 }, error: {}, warning: {} };
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ result }));
-    }
+    else answerOutput(response, { connector: kind, size: 1 });
   });
   stub.on('convert/file', async (seen, response) => {
     const { connector, callback } = seen.data as { connector: string; callback: string };
     if (connector.startsWith('poor')) answerError(response, 403, 'INSUFFICIENT_VCREDITS');
+    else if (connector.startsWith('short') && isFirst(connector)) answerError(response, 403, 'INSUFFICIENT_VCREDITS');
     else if (connector.startsWith('cut') && isFirst(connector)) cut(response);
     else if (connector.startsWith('proved') && isFirst(connector)) {
       cut(response);

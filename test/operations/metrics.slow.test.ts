@@ -1,3 +1,8 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { parser } from '@prometheus-io/lezer-promql';
+import { parse } from 'yaml';
+import { z } from 'zod';
 import { errorCodes } from '../../src/contract/error-codes';
 import { failureCodes } from '../../src/job/activities';
 import { workerMetrics } from '../../src/job/metrics';
@@ -5,10 +10,51 @@ import { fileconv, newFolder, removeFolders } from '../../packages/cli/test/file
 import { stubAppId, stubToken } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';
-import { Exposition } from './exposition';
+import { Exposition, type Sample } from './exposition';
 import { callbackKey, secretName, startMeteredStack, type MeteredStack } from './metered-stack';
 
 /** The metrics of a real worker, receiver and service, after jobs that ended in every way. */
+
+const folder = path.resolve(__dirname, '../../docs/operations');
+
+const alertsSchema = z.strictObject({
+  groups: z.array(
+    z.strictObject({
+      name: z.string(),
+      rules: z.array(
+        z.strictObject({
+          alert: z.string(),
+          expr: z.string(),
+          for: z
+            .string()
+            .regex(/^\d+[smh]$/)
+            .optional(),
+          labels: z.strictObject({ severity: z.enum(['warning', 'critical']) }),
+          annotations: z.strictObject({ summary: z.string(), description: z.string() }),
+        }),
+      ),
+    }),
+  ),
+});
+const dashboardSchema = z.looseObject({
+  panels: z.array(
+    z.looseObject({ title: z.string(), targets: z.array(z.looseObject({ expr: z.string() })).optional() }),
+  ),
+});
+
+/** A query, and where it stands. */
+interface Query {
+  where: string;
+  expr: string;
+}
+
+/** What a query asks for. */
+interface Asked {
+  /** Metrics with the labels that are matched. */
+  metrics: { name: string; labels: string[] }[];
+  groupedBy: string[];
+  isBroken: boolean;
+}
 
 let stack: MeteredStack;
 const told = {} as Record<keyof MeteredStack['urls'], Exposition>;
@@ -142,21 +188,17 @@ describe('the metrics of a worker', () => {
   });
 });
 
-describe('the metrics of a receiver', () => {
-  it('count callbacks by answer, and signals by what Temporal said', () => {
-    expect(told.callbacks.sum('fileconv_callbacks_total', { status: '204' })).toBe(1);
-    expect(told.callbacks.sum('fileconv_callback_signals_total', { outcome: 'accepted' })).toBe(1);
-    expect(told.callbacks.sum('fileconv_callback_signals_total', { outcome: 'refused' })).toBe(0);
-    expect(told.callbacks.sum('fileconv_callbacks_in_flight')).toBe(0);
-  });
+it('the metrics of a receiver count callbacks by answer, and signals by what Temporal said', () => {
+  expect(told.callbacks.sum('fileconv_callbacks_total', { status: '204' })).toBe(1);
+  expect(told.callbacks.sum('fileconv_callback_signals_total', { outcome: 'accepted' })).toBe(1);
+  expect(told.callbacks.sum('fileconv_callback_signals_total', { outcome: 'refused' })).toBe(0);
+  expect(told.callbacks.sum('fileconv_callbacks_in_flight')).toBe(0);
 });
 
-describe('the metrics of a service', () => {
-  it('count requests by endpoint, whatever path somebody makes up', () => {
-    expect(told.service.sum('fileconv_service_requests_total', { endpoint: 'v1/convert/file', status: '403' })).toBe(1);
-    expect(told.service.sum('fileconv_service_requests_total', { endpoint: 'other' })).toBe(1);
-    expect(told.service.sum('fileconv_service_conversions_waiting')).toBe(0);
-  });
+it('the metrics of a service count requests by endpoint, whatever path somebody makes up', () => {
+  expect(told.service.sum('fileconv_service_requests_total', { endpoint: 'v1/convert/file', status: '403' })).toBe(1);
+  expect(told.service.sum('fileconv_service_requests_total', { endpoint: 'other' })).toBe(1);
+  expect(told.service.sum('fileconv_service_conversions_waiting')).toBe(0);
 });
 
 it.each(['worker', 'callbacks', 'service'] as const)(
@@ -191,3 +233,83 @@ it('no metric holds a file name, an id, a token or a key', () => {
     expect(text.replaceAll(/metered-[0-9a-f-]{36}/g, '')).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-/);
   }
 });
+
+describe('docs/operations', () => {
+  let samples: Sample[];
+  let declared: string[];
+  let queries: Query[];
+
+  beforeAll(async () => {
+    queries = [...(await readAlerts()), ...(await readDashboard())];
+    samples = Object.values(told).flatMap((each) => each.samples);
+    declared = Object.values(told).flatMap((each) => each.declaredNames());
+  });
+
+  it('every query of the alerts and of the dashboard can be read', () => {
+    expect(queries.length).toBeGreaterThan(30);
+    expect(queries.filter(({ expr }) => read(expr).isBroken)).toEqual([]);
+  });
+
+  it('every metric in a query is told by a process, with the labels that the query names', () => {
+    const wrong = queries.flatMap(({ where, expr }) => {
+      const { metrics, groupedBy } = read(expr);
+      const missing = metrics.flatMap(({ name, labels }) => {
+        const found = samples.filter((sample) => sample.name === name);
+        if (found.length === 0) return [`${where}: nobody tells ${name}`];
+        const known = new Set(found.flatMap((sample) => Object.keys(sample.labels)));
+        return [...labels, ...groupedBy]
+          .filter((label) => !known.has(label))
+          .map((label) => `${where}: ${name} has no label ${label}`);
+      });
+      return metrics.length === 0 ? [`${where}: no metric`] : missing;
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it('every metric of ours is explained, and nothing else', async () => {
+    const page = await readFile(path.join(folder, 'metrics.md'), 'utf8');
+    const explained = [...page.matchAll(/`((?:fileconv|temporal)_[a-z_]+)`/g)].map(([, name = '']) => name);
+    const ours = declared.filter((name) => name.startsWith('fileconv_'));
+    expect(ours.filter((name) => !explained.includes(name))).toEqual([]);
+    expect(explained.filter((name) => !declared.includes(name))).toEqual([]);
+  });
+
+  it('every metric of ours is on the dashboard', () => {
+    const shown = queries
+      .filter(({ where }) => where.startsWith('dashboard'))
+      .flatMap(({ expr }) => read(expr).metrics);
+    const names = new Set(shown.map(({ name }) => name.replace(/_(bucket|sum|count)$/, '')));
+    expect(declared.filter((name) => name.startsWith('fileconv_') && !names.has(name))).toEqual([]);
+  });
+});
+
+async function readAlerts(): Promise<Query[]> {
+  const { groups } = alertsSchema.parse(parse(await readFile(path.join(folder, 'alerts.yml'), 'utf8')));
+  return groups.flatMap(({ rules }) => rules.map(({ alert, expr }) => ({ where: `alert ${alert}`, expr })));
+}
+
+async function readDashboard(): Promise<Query[]> {
+  const json: unknown = JSON.parse(await readFile(path.join(folder, 'grafana-dashboard.json'), 'utf8'));
+  return dashboardSchema.parse(json).panels.flatMap(({ title, targets = [] }) =>
+    // Grafana puts the range in.
+    targets.map(({ expr }) => ({ where: `dashboard ${title}`, expr: expr.replaceAll('$__rate_interval', '5m') })),
+  );
+}
+
+function read(expr: string): Asked {
+  const asked: Asked = { metrics: [], groupedBy: [], isBroken: false };
+  const text = (node: { from: number; to: number }) => expr.slice(node.from, node.to);
+  parser.parse(expr).iterate({
+    enter({ type, node }) {
+      if (type.isError) asked.isBroken = true;
+      if (type.name === 'VectorSelector') {
+        const name = node.getChild('Identifier');
+        const matchers = node.getChild('LabelMatchers')?.getChildren('UnquotedLabelMatcher') ?? [];
+        const labels = matchers.flatMap((matcher) => matcher.getChildren('LabelName').map(text));
+        asked.metrics.push({ name: name ? text(name) : '', labels });
+      }
+      if (type.name === 'GroupingLabels') asked.groupedBy.push(...node.getChildren('LabelName').map(text));
+    },
+  });
+  return asked;
+}

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { quickPolicies } from '../support/conversion-worker';
 import { chargeProblems, conversionsOf } from '../support/invariant';
-import { killableWorkers, type KillableWorkers } from '../support/killable-workers';
+import { workersOfEachTest } from '../support/killable-workers';
 import { answerCompleted } from '../support/stub-service';
 import { until } from '../support/until';
 
@@ -12,22 +11,16 @@ import { until } from '../support/until';
 
 const [files, price, limit, window, kills] = [300, 2, 100, 10, 10];
 
-let stand: KillableWorkers;
-beforeEach(async () => {
-  stand = await killableWorkers();
-});
-afterEach(() => stand.close());
+const workers = workersOfEachTest();
 
 it('it is charged no more than its limit and what was in flight, and a higher limit pays for nothing twice', async () => {
-  const { folder, temporal, stub, startWorker } = stand;
+  const { folder, temporal, stub, client, startWorker } = workers;
   const source = path.join(folder, 'in');
   await mkdir(source);
   for (let file = 1; file <= files; file += 1) await writeFile(path.join(source, `${file}.md`), `# ${file}\n`);
   stub.on('task/response', (seen, response) =>
     answerCompleted(response, String(seen.data['connector']), { vcredits: price }),
   );
-  const taskQueue = `test-${randomUUID()}`;
-  const client = new FileConversionClient({ client: temporal, taskQueue, app: 'stub' });
   const folders = { out: path.join(folder, 'out'), runs: path.join(folder, 'runs') };
   const request = { name: `batch-${randomUUID()}`, sources: [source], to: 'pdf', ...folders };
   // All kills may meet the submits of one file.
@@ -35,14 +28,14 @@ it('it is charged no more than its limit and what was in flight, and a higher li
   const start = (maxVcredits: number) =>
     client.startBatch({ ...request, window, maxVcredits, historyLimit: 100, policies });
 
-  let worker = await startWorker(taskQueue);
+  let worker = await startWorker();
   const first = await start(limit);
   const end = first.result();
   for (let killed = 0; killed < kills; killed += 1) {
     const before = stub.conversions.size;
     await Promise.race([end, until('some more are converted', () => stub.conversions.size > before + 2)]);
     await worker.kill();
-    worker = await startWorker(taskQueue);
+    worker = await startWorker();
   }
   const result = await end;
   expect(result.failures).toEqual({});

@@ -7,7 +7,7 @@ import { Ledger } from '../../src/batch/ledger';
 import { SweepSchedules } from '../../src/client/sweep-schedules';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { quickPolicies } from '../support/conversion-worker';
-import { killableWorkers, type KillableWorkers } from '../support/killable-workers';
+import { workersOfEachTest } from '../support/killable-workers';
 import { answerError } from '../support/stub-service';
 import { until } from '../support/until';
 
@@ -18,16 +18,12 @@ const files = Number(process.env['HOT_FILES'] ?? 40);
 const window = Math.max(5, Math.min(50, files / 20));
 const limitMs = 120_000 + files * 600;
 
-let stand: KillableWorkers;
-beforeEach(async () => {
-  stand = await killableWorkers();
-});
-afterEach(() => stand.close());
+const stand = workersOfEachTest();
 
 it(
   'each file is in exactly one folder, each that is done has a result in the ledger, and one that was replaced meanwhile is not lost',
   async () => {
-    const { folder, temporal, stub, startWorker } = stand;
+    const { folder, temporal, stub, taskQueue, startWorker } = stand;
     const place = (...names: string[]) => path.join(folder, ...names);
     const namesIn = async (name: string) =>
       (await readdir(place(name)).catch(() => [])).filter((each) => each.endsWith('.md')).sort();
@@ -38,7 +34,6 @@ it(
     await mkdir(place('in'));
     const names = Array.from({ length: files }, (_, n) => `${n % 10 === 3 ? 'bad' : 'good'}-${n}.md`);
     for (const name of names) await writeFile(place('in', name), `# ${name}`);
-    const taskQueue = `test-${randomUUID()}`;
     const schedules = new SweepSchedules({ client: temporal, taskQueue, app: 'stub' });
     const name = `hot-${randomUUID()}`;
     await schedules.create({
@@ -55,7 +50,7 @@ it(
           limitMs,
         );
       };
-      let worker = await startWorker(taskQueue);
+      let worker = await startWorker();
       const swept = sweep();
       await until('some are converted', () => stub.count('download/url/get') > 2);
       await writeFile(place('new'), '# Replaced');
@@ -63,7 +58,7 @@ it(
       for (let kills = 0; kills < 3; kills += 1) {
         await sleep(randomInt(1_500));
         await worker.kill();
-        worker = await startWorker(taskQueue);
+        worker = await startWorker();
       }
       await swept;
       await schedules.trigger(name);

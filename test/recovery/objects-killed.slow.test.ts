@@ -1,17 +1,11 @@
 import { createHash, randomBytes, randomInt } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GetObjectCommand, HeadObjectCommand, ListMultipartUploadsCommand, PutObjectCommand } from '@aws-sdk/client-s3';
-import type { Client } from '@temporalio/client';
-import { FileConversionClient } from '../../src/client/file-conversion-client';
+import { sha256 } from '../storage/folder';
 import { quickPolicies } from '../support/conversion-worker';
-import { startS3Server, type S3Server } from '../support/s3-server';
-import { startStubService, type StubService } from '../support/stub-service';
-import { testClient } from '../support/temporal';
-import { WorkerProcess } from '../support/worker-process';
+import { workersOfAllTests } from '../support/killable-workers';
+import { s3ServerOfAllTests } from '../support/s3-server';
 
 /**
  * A worker is killed with `kill -9` at a random moment of a job that reads a large object and writes another, round after round.
@@ -22,40 +16,14 @@ const rounds = Number(process.env['OBJECT_KILLS'] ?? 3);
 const bytes = Number(process.env['OBJECT_MEGABYTES'] ?? 40) * 1_000_000;
 
 describe('a worker that is killed while it reads and writes objects', () => {
-  let server: S3Server;
-  let stub: StubService;
-  let temporal: Client;
-  let folder: string;
+  const server = s3ServerOfAllTests();
+  const workers = workersOfAllTests();
   let bucket: string;
-  let worker: WorkerProcess;
-
-  beforeAll(async () => {
-    server = await startS3Server();
-    stub = await startStubService();
-    stub.output = Buffer.concat([Buffer.from('PK'), randomBytes(bytes - 2)]);
-    temporal = await testClient();
-    folder = await mkdtemp(path.join(tmpdir(), 'fileconv-objects-'));
-    bucket = await server.newBucket();
-    await server.client.send(new PutObjectCommand({ Bucket: bucket, Key: 'in.md', Body: randomBytes(bytes) }));
-    worker = await startWorker();
-  }, 900_000);
-  afterAll(async () => {
-    await worker.kill();
-    await stub.close();
-    await temporal.connection.close();
-    await server.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
-
-  function startWorker(): Promise<WorkerProcess> {
-    return WorkerProcess.start({ taskQueue: path.basename(folder), folder, apps: { stub: stub.url }, env: server.env });
-  }
 
   function start(key: string) {
-    const client = new FileConversionClient({ client: temporal, taskQueue: path.basename(folder), app: 'stub' });
-    stub.conversions.clear();
+    workers.stub.conversions.clear();
     const [source, destination] = [`s3://${bucket}/in.md`, `s3://${bucket}/${key}`];
-    return client.start({ source, output: 'pdf', destination, policies: quickPolicies });
+    return workers.client.start({ source, output: 'pdf', destination, policies: quickPolicies });
   }
 
   /** The sizes that the object was ever seen to have, until the job is over. */
@@ -75,6 +43,12 @@ describe('a worker that is killed while it reads and writes objects', () => {
   it(
     'leaves nothing but the whole object, by one conversion, in every round',
     async () => {
+      const { stub } = workers;
+      const startWorker = () => workers.startWorker({ env: server.env });
+      stub.output = Buffer.concat([Buffer.from('PK'), randomBytes(bytes - 2)]);
+      bucket = await server.newBucket();
+      await server.client.send(new PutObjectCommand({ Bucket: bucket, Key: 'in.md', Body: randomBytes(bytes) }));
+      let worker = await startWorker();
       const startedAt = Date.now();
       await (await start('clean.pdf')).result();
       const cleanMs = Date.now() - startedAt;
@@ -113,7 +87,3 @@ describe('a worker that is killed while it reads and writes objects', () => {
     return Uploads.map(({ Key = '' }) => Key);
   }
 });
-
-function sha256(content: Buffer): string {
-  return createHash('sha256').update(content).digest('hex');
-}

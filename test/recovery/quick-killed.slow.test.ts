@@ -1,43 +1,35 @@
-import { randomUUID } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { FileConversionClient } from '../../src/client/file-conversion-client';
+import { parseCallbackKeys } from '../../src/callbacks/callback-url';
+import { createSignalJob, startCallbackReceiver } from '../../src/callbacks/receiver';
 import { readJobHistory } from '../../src/history/job-history';
-import { callbackKeyText } from '../support/calling-back';
+import type { ConversionPolicies } from '../../src/job/types';
+import { callbackKeyText, keepTasks } from '../support/calling-back';
 import { quickPolicies } from '../support/conversion-worker';
 import { conversionsOf, unreportedConversions } from '../support/invariant';
-import { killableWorkers, type KillableWorkers } from '../support/killable-workers';
+import { workersOfEachTest } from '../support/killable-workers';
+import { until } from '../support/until';
 
-/** A worker is killed in the step that submits a conversion and, since it knows the formats as quick, awaits its end. */
+/** A worker that is called back is killed in the step that submits a conversion. */
 
-let workers: KillableWorkers;
-beforeAll(async () => {
-  workers = await killableWorkers();
-});
-afterAll(() => workers.close());
+const workers = workersOfEachTest();
 
-it('another worker goes on with the task that was accepted, and nothing is submitted again', async () => {
-  const { folder, stub, temporal } = workers;
-  const taskQueue = randomUUID();
-  const env = {
-    FILECONV_CALLBACKS_PUBLIC_BASE_URL: 'http://127.0.0.1:9',
-    FILECONV_CALLBACKS_KEY_ENV: 'TEST_CALLBACK_KEY',
-    TEST_CALLBACK_KEY: callbackKeyText,
-  };
-  const doomed = await workers.startWorker(taskQueue, env);
-  const client = new FileConversionClient({ client: temporal, taskQueue, app: 'stub' });
+const outputOf = (name: string) => path.join(workers.folder, `${name}.pdf`);
+
+async function start(name: string, policies: ConversionPolicies) {
   const { maxCheckInterval } = quickPolicies;
-  const start = async (name: string, policies: object) => {
-    const source = path.join(folder, `${name}.md`);
-    await writeFile(source, `# ${name}\n`);
-    const destination = path.join(folder, `${name}.pdf`);
-    return client.start({
-      source,
-      output: 'pdf',
-      destination,
-      policies: { maxCheckInterval, pollAfter: 100, ...policies },
-    });
-  };
+  return workers.client.start({
+    source: await workers.source(`${name}.md`),
+    output: 'pdf',
+    destination: outputOf(name),
+    policies: { maxCheckInterval, pollAfter: 100, ...policies },
+  });
+}
+
+it('another worker goes on with the task that was accepted where the step, of formats known as quick, awaits its end', async () => {
+  const { stub, temporal, taskQueue } = workers;
+  const callbacks = { key: callbackKeyText, publicBaseUrl: 'http://127.0.0.1:9' };
+  const doomed = await workers.startWorker({ callbacks });
   await (await start('first', quickPolicies)).result();
 
   const killed = new Promise<void>((resolve, reject) => {
@@ -46,10 +38,10 @@ it('another worker goes on with the task that was accepted, and nothing is submi
   // Under this policy an outcome that is not known would be submitted again. A callback may have come to the worker that was killed.
   const job = await start('second', { onUnknownOutcome: 'resubmit', pollAfter: '1 hour' });
   await killed;
-  await workers.startWorker(taskQueue, env);
+  await workers.startWorker({ callbacks });
   const result = await job.result();
   expect(result).toMatchObject({ status: 'succeeded', charge: 'yes', possiblyChargedTwice: false });
-  expect(await readFile(path.join(folder, 'second.pdf'))).toEqual(Buffer.from(stub.output));
+  expect(await readFile(outputOf('second'))).toEqual(Buffer.from(stub.output));
   const conversions = conversionsOf(stub);
   expect(conversions.map(({ file }) => file)).toEqual(['first.md', 'second.md']);
   expect(await unreportedConversions(conversions, { client: temporal, taskQueues: [taskQueue] })).toEqual([]);
@@ -62,3 +54,27 @@ it('another worker goes on with the task that was accepted, and nothing is submi
   const { charge } = await readJobHistory(events?.slice(0, lost + 1), temporal.options.loadedDataConverter);
   expect(charge).toMatchObject({ charge: 'yes', taskId: result.taskId });
 });
+
+it.each(['fail', 'resubmit'] as const)(
+  'a submit without an answer continues with the task that its callback names, and is charged once, under policy %s',
+  async (onUnknownOutcome) => {
+    const { stub, temporal } = workers;
+    const receiver = await startCallbackReceiver({
+      keys: parseCallbackKeys(callbackKeyText),
+      signalJob: createSignalJob(temporal),
+    });
+    const callbacks = { key: callbackKeyText, publicBaseUrl: receiver.url };
+    const doomed = await workers.startWorker({ callbacks });
+    const { tasks, run } = keepTasks(stub);
+    stub.on('convert/file', (seen) => run(seen.data['callback']).finish());
+    const job = await start('called-back', { ...quickPolicies, onUnknownOutcome, unknownOutcomeWait: '1 minute' });
+    await until('it is submitted', () => tasks.length === 1);
+    await doomed.kill();
+    await workers.startWorker({ callbacks });
+    await tasks[0]?.callBack();
+    const expected = { status: 'succeeded', taskId: tasks[0]?.id, possiblyChargedTwice: false };
+    expect(await job.result()).toMatchObject(expected);
+    expect(tasks).toHaveLength(1);
+    await receiver.close();
+  },
+);

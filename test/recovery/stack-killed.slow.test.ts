@@ -1,12 +1,12 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
-import type { ServerResponse } from 'node:http';
 import path from 'node:path';
 import Database from 'libsql';
 import { endpoints } from '../../src/contract/endpoints';
 import { listZip, longMarkdown } from '../../packages/service/test/support';
 import { begunDownloads } from '../support/begun-downloads';
+import { sha256 } from '../storage/folder';
 import { quickPolicies } from '../support/conversion-worker';
 import { StackFolder, stackRoles, type StackProcess } from '../support/stack-process';
 import { startStubService, type StubService } from '../support/stub-service';
@@ -76,12 +76,12 @@ describe('fileconv up', () => {
     });
     const downloading = stubOf('downloading');
     downloading.output = Buffer.alloc(6 * 1024 ** 2, 'PK');
-    first(downloading, 'download/url/get', (response) => {
+    downloading.first('download/url/get', (response) => {
       response.writeHead(200, { 'content-length': downloading.output.length });
       response.write(downloading.output.subarray(0, 1024 ** 2));
     });
     const answerless = stubOf('answerless');
-    first(answerless, 'convert/file', () => undefined);
+    answerless.first('convert/file', () => undefined);
 
     const binary = { name: 'source.bin', contents: randomBytes(16 * 1024 ** 2), output: 'pdf' };
     const ids = {
@@ -123,29 +123,12 @@ describe('fileconv up', () => {
   it('starts Temporal again when it is killed, and the jobs continue', async () => {
     const stack = await folder.up();
     const uploading = stubOf('uploading');
-    let polls = 0;
-    let mayFinish = false;
-    uploading.on('task/response', (seen, response) => {
-      polls += 1;
-      if (mayFinish) uploading.answerAsAlways(seen, response);
-      else {
-        response.writeHead(200, { 'content-type': 'application/json' });
-        response.end(
-          JSON.stringify({
-            result: {
-              output: { entity: { id: seen.data['connector'], status: 'running' }, result: {} },
-              error: {},
-              warning: {},
-            },
-          }),
-        );
-      }
-    });
+    const held = uploading.hold();
     const id = await startJob(stack, 'uploading', { name: 'a.md', contents: 'a', output: 'pdf' });
-    await until('the job polls', () => polls > 0);
+    await until('the job polls', () => uploading.count('task/response') > 0);
     await folder.kill('temporal');
     await until('it runs again', async () => (await folder.roles()).length === 2);
-    mayFinish = true;
+    held.letGo();
     expect(await resultOf(stack, id)).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
     expect(uploading.count('convert/file')).toBe(1);
     expect(await stack.interrupt()).toBe(0);
@@ -163,15 +146,3 @@ describe('fileconv up', () => {
     expect(await folder.roles()).toEqual([]);
   });
 });
-
-/** Replaces the service's first answer of an endpoint; later ones are as always. */
-function first(stub: StubService, endpoint: string, answer: (response: ServerResponse) => void): void {
-  stub.on(endpoint, (seen, response) => {
-    if (stub.count(endpoint) === 1) answer(response);
-    else stub.answerAsAlways(seen, response);
-  });
-}
-
-function sha256(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('hex');
-}

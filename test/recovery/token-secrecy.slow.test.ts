@@ -221,35 +221,33 @@ describe('the token of an app', () => {
   });
 });
 
-describe('the search for a token', () => {
-  it('finds it in a file, a database and a payload, however it is written', async () => {
-    const folder = await mkdtemp(path.join(tmpdir(), 'fileconv-traces-'));
-    const db = new Database(path.join(folder, 'a.db'));
-    db.exec('CREATE TABLE t (x)');
-    db.prepare('INSERT INTO t VALUES (?)').run(`before ${token} after`);
-    db.close();
-    await writeFile(path.join(folder, 'raw.log'), `Bearer ${token}\n`);
-    await writeFile(path.join(folder, 'url.log'), `?t=${encodeURIComponent(token)}`);
-    for (const offset of [0, 1, 2]) {
-      await writeFile(
-        path.join(folder, `base64-${offset}.log`),
-        Buffer.from(`${'x'.repeat(offset)}${token}y`).toString('base64'),
-      );
-    }
-    await writeFile(path.join(folder, 'clean.log'), 'nothing');
-    expect((await traces.findInFolder(folder)).sort()).toEqual([
-      'a.db: as it is',
-      'base64-0.log: in base64',
-      'base64-1.log: in base64',
-      'base64-2.log: in base64',
-      'raw.log: as it is',
-      'url.log: URL-encoded',
-    ]);
-    await rm(folder, { recursive: true });
-    expect(traces.findInValue({ payloads: [{ data: Buffer.from(JSON.stringify({ a: token })) }] })).toBe('as it is');
-    expect(traces.findInValue({ message: Buffer.from(`x${token}`).toString('base64') })).toBe('in base64');
-    expect(traces.findInValue({ payloads: [{ data: Buffer.from('{}') }] })).toBeUndefined();
-  });
+it('the search for a token finds it in a file, a database and a payload, however it is written', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'fileconv-traces-'));
+  const db = new Database(path.join(folder, 'a.db'));
+  db.exec('CREATE TABLE t (x)');
+  db.prepare('INSERT INTO t VALUES (?)').run(`before ${token} after`);
+  db.close();
+  await writeFile(path.join(folder, 'raw.log'), `Bearer ${token}\n`);
+  await writeFile(path.join(folder, 'url.log'), `?t=${encodeURIComponent(token)}`);
+  for (const offset of [0, 1, 2]) {
+    await writeFile(
+      path.join(folder, `base64-${offset}.log`),
+      Buffer.from(`${'x'.repeat(offset)}${token}y`).toString('base64'),
+    );
+  }
+  await writeFile(path.join(folder, 'clean.log'), 'nothing');
+  expect((await traces.findInFolder(folder)).sort()).toEqual([
+    'a.db: as it is',
+    'base64-0.log: in base64',
+    'base64-1.log: in base64',
+    'base64-2.log: in base64',
+    'raw.log: as it is',
+    'url.log: URL-encoded',
+  ]);
+  await rm(folder, { recursive: true });
+  expect(traces.findInValue({ payloads: [{ data: Buffer.from(JSON.stringify({ a: token })) }] })).toBe('as it is');
+  expect(traces.findInValue({ message: Buffer.from(`x${token}`).toString('base64') })).toBe('in base64');
+  expect(traces.findInValue({ payloads: [{ data: Buffer.from('{}') }] })).toBeUndefined();
 });
 
 /** A refusal that repeats the token, as no service should and some do. */

@@ -1,17 +1,18 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
-import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Client } from '@temporalio/client';
 import { ConversionFailedError, type ConversionHandle } from '../../src/client/conversion-handle';
+import { readPendingStep } from '../../src/client/operations/job-waiting';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import type { ConversionJobResult, ConversionPolicies } from '../../src/job/types';
+import { sha256 } from '../storage/folder';
 import { begunDownloads } from '../support/begun-downloads';
 import { quickPolicies } from '../support/conversion-worker';
 import { conversionsOf, unreportedConversions } from '../support/invariant';
-import type { SeenRequest, StubService } from '../support/stub-service';
-import { answerError, answerOutput, answerCompleted, startStubService } from '../support/stub-service';
+import type { StubService } from '../support/stub-service';
+import { answerError, answerCompleted, answerNotYet, startStubService } from '../support/stub-service';
 import { testClient } from '../support/temporal';
 import { until } from '../support/until';
 import { WorkerProcess, type HoldingPoint } from '../support/worker-process';
@@ -59,7 +60,7 @@ const scenes: Record<string, Scene> = {
       stub.on('task/response', (seen, response) => {
         const id = String(seen.data['connector']);
         if (killed) answerCompleted(response, id);
-        else answerOutput(response, { entity: { id, status: 'running' }, result: {} });
+        else answerNotYet(response, id);
       }),
     reached: ({ stub }) => stub.count('task/response') >= 3,
   },
@@ -78,7 +79,7 @@ const scenes: Record<string, Scene> = {
   downloading: {
     outputBytes: 8 * megabyte,
     arrange: (stub) =>
-      first(stub, 'download/url/get', (response) => {
+      stub.first('download/url/get', (response) => {
         response.writeHead(200, { 'content-length': stub.output.length });
         response.write(stub.output.subarray(0, 3 * megabyte));
       }),
@@ -88,21 +89,19 @@ const scenes: Record<string, Scene> = {
     },
   },
   'answerless-resubmit': {
-    arrange: (stub) => first(stub, 'convert/file', (_response, seen) => void stub.convert(seen)),
+    arrange: (stub) => stub.first('convert/file', (_response, seen) => void stub.convert(seen)),
     reached: ({ stub }) => stub.count('convert/file') === 1,
     policies: { onUnknownOutcome: 'resubmit' },
   },
   'answerless-fail': {
-    arrange: (stub) => first(stub, 'convert/file', (_response, seen) => void stub.convert(seen)),
+    arrange: (stub) => stub.first('convert/file', (_response, seen) => void stub.convert(seen)),
     reached: ({ stub }) => stub.count('convert/file') === 1,
     policies: { onUnknownOutcome: 'fail' },
   },
   'rate-limited': {
     arrange: (stub) =>
-      first(stub, 'convert/file', (response) =>
-        answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '8' }),
-      ),
-    reached: async ({ handle }) => (await pendingAttempt(handle)) === 2,
+      stub.first('convert/file', (response) => answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '8' })),
+    reached: async ({ handle }) => readPendingStep(await handle.describe())?.attempt === 2,
   },
   'refused-often': {
     arrange: (stub) =>
@@ -119,9 +118,7 @@ const scenes: Record<string, Scene> = {
   'before-second-fence': {
     hold: 'beforeSecondFence',
     arrange: (stub) =>
-      first(stub, 'convert/file', (response) =>
-        answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '1' }),
-      ),
+      stub.first('convert/file', (response) => answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '1' })),
     reached: isHeld('before-second-fence'),
   },
   'between-names': { hold: 'betweenNames', reached: isHeld('between-names') },
@@ -309,25 +306,3 @@ describe('after kill -9 of the worker and the start of another one', () => {
     return metadata.currentDetails;
   }
 });
-
-/** Replaces the service's first answer of an endpoint; later ones are as always. */
-function first(
-  stub: StubService,
-  endpoint: string,
-  answer: (response: ServerResponse, seen: SeenRequest) => void,
-): void {
-  stub.on(endpoint, (seen, response) => {
-    if (stub.count(endpoint) === 1) answer(response, seen);
-    else stub.answerAsAlways(seen, response);
-  });
-}
-
-/** Number of the attempt that the job's activity makes or waits for. */
-async function pendingAttempt(handle: ConversionHandle): Promise<number | undefined> {
-  const { raw } = await handle.describe();
-  return raw.pendingActivities?.[0]?.attempt ?? undefined;
-}
-
-function sha256(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('hex');
-}

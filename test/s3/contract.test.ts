@@ -6,15 +6,11 @@ import {
 } from '@aws-sdk/client-s3';
 import { createS3Files } from '../../src/s3';
 import { fileStoreContract, type FileStoreUnderTest } from '../../src/testing';
-import { startS3Server, type S3Server } from '../support/s3-server';
+import { s3ServerOfAllTests } from '../support/s3-server';
 
 /** The contract of stores, and what S3 adds to it, on a server that others wrote. */
 
-let server: S3Server;
-beforeAll(async () => {
-  server = await startS3Server();
-}, 900_000);
-afterAll(() => server.stop());
+const server = s3ServerOfAllTests();
 
 async function objects(): Promise<FileStoreUnderTest> {
   const { client } = server;

@@ -2,16 +2,14 @@ import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { createS3Files } from '../../src/s3';
-import { clientOf, s3Secret, startS3Server, type S3Server } from '../support/s3-server';
+import { clientOf, s3Secret, s3ServerOfAllTests } from '../support/s3-server';
 
-let server: S3Server;
+const server = s3ServerOfAllTests();
 let bucket: string;
 beforeAll(async () => {
-  server = await startS3Server();
   Object.assign(process.env, server.env);
   bucket = await server.newBucket();
-}, 900_000);
-afterAll(() => server.stop());
+});
 
 describe('an object that is read with pauses', () => {
   const requestHandler = { connectionTimeout: 10_000, socketTimeout: 300 };

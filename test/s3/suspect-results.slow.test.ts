@@ -1,18 +1,12 @@
 import { readdir } from 'node:fs/promises';
 import { createS3Files } from '../../src/s3';
-import { startRig, type ConversionRig } from '../support/conversion-worker';
-import { startS3Server, type S3Server } from '../support/s3-server';
+import { rigOfAllTests } from '../support/conversion-worker';
+import { s3ServerOfAllTests } from '../support/s3-server';
 
-let server: S3Server;
-let rig: ConversionRig;
-beforeAll(async () => {
-  server = await startS3Server();
-  const stores = { s3: createS3Files({ client: server.client }) };
-  rig = await startRig({ stores, checkCommand: { argv: ['grep', '-qv', 'bad'] } });
-}, 900_000);
-afterAll(async () => {
-  await rig.close();
-  await server.stop();
+const server = s3ServerOfAllTests();
+const rig = rigOfAllTests({
+  stores: { s3: () => createS3Files({ client: server.client }) },
+  checkCommand: { argv: ['grep', '-qv', 'bad'] },
 });
 
 it('lie beside their destinations in an object store too, where no object ever has the name', async () => {

@@ -15,20 +15,18 @@ import {
 import { createS3Files } from '../../src/s3';
 import type { FileStore, WriteDestinationOptions } from '../../src/storage/file-store';
 import { failureOf } from '../storage/folder';
-import { clientOf, startS3Server, s3Secret, type S3Server } from '../support/s3-server';
+import { clientOf, s3Secret, s3ServerOfAllTests } from '../support/s3-server';
 import { until } from '../support/until';
 
 /** What comes in more than one part, and what is left of it when something goes wrong. */
 
-let server: S3Server;
+const server = s3ServerOfAllTests();
 let store: FileStore;
 let bucket: string;
-beforeAll(async () => {
-  server = await startS3Server();
+beforeAll(() => {
   Object.assign(process.env, server.env);
   store = createS3Files({ client: server.client });
-}, 900_000);
-afterAll(() => server.stop());
+});
 beforeEach(async () => {
   bucket = await server.newBucket();
 });

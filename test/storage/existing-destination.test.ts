@@ -135,25 +135,21 @@ describe('a file system without hard links', () => {
   });
 });
 
-describe('a network file system that loses an answer', () => {
-  it('and refuses the repeat of a link that it has carried out makes no second name', async () => {
-    const files = createLocalFiles({
-      link(from, to) {
-        linkSync(from, to);
-        linkSync(from, to);
-      },
-    });
-    expect(await write(uriOf(folder, 'out.pdf'), { onExisting: 'rename' }, files)).toMatchObject({ name: 'out.pdf' });
-    expect(await listFolder(folder)).toEqual(['out.pdf']);
+it('a network file system that loses an answer and refuses the repeat of a link that it has carried out makes no second name', async () => {
+  const files = createLocalFiles({
+    link(from, to) {
+      linkSync(from, to);
+      linkSync(from, to);
+    },
   });
+  expect(await write(uriOf(folder, 'out.pdf'), { onExisting: 'rename' }, files)).toMatchObject({ name: 'out.pdf' });
+  expect(await listFolder(folder)).toEqual(['out.pdf']);
 });
 
-describe('a later attempt', () => {
-  it('finds its own among numbered neighbours', async () => {
-    await writeFile(path.join(folder, 'out.pdf'), 'old content');
-    const uri = uriOf(folder, 'out.pdf');
-    await write(uri, { onExisting: 'rename' });
-    expect(await write(uri, { onExisting: 'rename', attempt: 2 })).toMatchObject({ name: 'out (1).pdf' });
-    expect(await listFolder(folder)).toEqual(['out (1).pdf', 'out.pdf']);
-  });
+it('a later attempt finds its own among numbered neighbours', async () => {
+  await writeFile(path.join(folder, 'out.pdf'), 'old content');
+  const uri = uriOf(folder, 'out.pdf');
+  await write(uri, { onExisting: 'rename' });
+  expect(await write(uri, { onExisting: 'rename', attempt: 2 })).toMatchObject({ name: 'out (1).pdf' });
+  expect(await listFolder(folder)).toEqual(['out (1).pdf', 'out.pdf']);
 });

@@ -28,30 +28,26 @@ async function walk(folder: string) {
   return { found, unreadable };
 }
 
-describe('a look', () => {
-  it('tells a file from a folder, what is neither and nothing, through links', async () => {
-    const folder = await makeTree('a.md');
-    await symlink('a.md', path.join(folder, 'link.md'));
-    await symlink('nowhere', path.join(folder, 'broken.md'));
-    const file = await store.look(uriOf(folder, 'a.md'));
-    expect(file).toMatchObject({ kind: 'file', bytes: 4, modifiedAt: expect.any(Number) as number });
-    expect(await store.look(uriOf(folder, 'link.md'))).toEqual(file);
-    expect(await store.look(uriOf(folder))).toMatchObject({ kind: 'folder' });
-    expect(await store.look('file:///dev/null')).toMatchObject({ kind: 'other' });
-    const none = { kind: 'none', reason: 'does not exist' };
-    expect(await store.look(uriOf(folder, 'broken.md'))).toEqual({ ...none, isLink: true });
-    expect(await store.look(uriOf(folder, 'a.md/b'))).toEqual({ ...none, isLink: false });
-  });
+it('a look tells a file from a folder, what is neither and nothing, through links', async () => {
+  const folder = await makeTree('a.md');
+  await symlink('a.md', path.join(folder, 'link.md'));
+  await symlink('nowhere', path.join(folder, 'broken.md'));
+  const file = await store.look(uriOf(folder, 'a.md'));
+  expect(file).toMatchObject({ kind: 'file', bytes: 4, modifiedAt: expect.any(Number) as number });
+  expect(await store.look(uriOf(folder, 'link.md'))).toEqual(file);
+  expect(await store.look(uriOf(folder))).toMatchObject({ kind: 'folder' });
+  expect(await store.look('file:///dev/null')).toMatchObject({ kind: 'other' });
+  const none = { kind: 'none', reason: 'does not exist' };
+  expect(await store.look(uriOf(folder, 'broken.md'))).toEqual({ ...none, isLink: true });
+  expect(await store.look(uriOf(folder, 'a.md/b'))).toEqual({ ...none, isLink: false });
 });
 
-describe('a read', () => {
-  it('fails with the code of what is wrong', async () => {
-    const folder = await makeTree('a.md', 'b/c.md');
-    const reading = buffer(store.read(uriOf(folder, 'b')));
-    await expect(reading).rejects.toMatchObject({ code: 'SOURCE_IS_DIRECTORY' });
-    const signal = AbortSignal.abort(new Error('stopped'));
-    await expect(buffer(store.read(uriOf(folder, 'a.md'), { signal }))).rejects.toThrow('stopped');
-  });
+it('a read fails with the code of what is wrong', async () => {
+  const folder = await makeTree('a.md', 'b/c.md');
+  const reading = buffer(store.read(uriOf(folder, 'b')));
+  await expect(reading).rejects.toMatchObject({ code: 'SOURCE_IS_DIRECTORY' });
+  const signal = AbortSignal.abort(new Error('stopped'));
+  await expect(buffer(store.read(uriOf(folder, 'a.md'), { signal }))).rejects.toThrow('stopped');
 });
 
 describe('a walk', () => {

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { parseCallbackKeys } from '../../src/callbacks/callback-url';
 import { createSignalJob, startCallbackReceiver, type CallbackReceiver } from '../../src/callbacks/receiver';
 import { startRig, type ConversionRig } from './conversion-worker';
-import { answerCompleted, answerOutput, answerRunning, type StubService } from './stub-service';
+import { answerCompleted, answerNotYet, answerRunning, type StubService } from './stub-service';
 import { testClient } from './temporal';
+import { whileTesting } from './while-testing';
 
 export const callbackKeyText = 'callback-key-of-the-tests-0123456789-abcdef';
 
@@ -13,14 +14,12 @@ export interface CallingBackRig extends ConversionRig {
 }
 
 /**
- * @param options.workerKey What the worker has in place of the receiver's key.
  * @param options.onWait Called when a submit waits in this process for its callback. Default: none does.
  */
 export async function startCallingBackRig({
-  workerKey = callbackKeyText,
   onWait,
   ...options
-}: Parameters<typeof startRig>[0] & { workerKey?: string; onWait?: () => void } = {}): Promise<CallingBackRig> {
+}: Parameters<typeof startRig>[0] & { onWait?: () => void } = {}): Promise<CallingBackRig> {
   const temporal = await testClient();
   const receiver = await startCallbackReceiver({
     keys: parseCallbackKeys(callbackKeyText),
@@ -33,7 +32,7 @@ export async function startCallingBackRig({
   };
   const rig = await startRig({
     ...options,
-    callbacks: { key: workerKey, publicBaseUrl: receiver.url, ...(onWait && { receiver: { comes } }) },
+    callbacks: { key: callbackKeyText, publicBaseUrl: receiver.url, ...(onWait && { receiver: { comes } }) },
   });
   return {
     ...rig,
@@ -44,6 +43,11 @@ export async function startCallingBackRig({
       await temporal.connection.close();
     },
   };
+}
+
+/** One for each test of the file, or of the `describe`, that calls this. */
+export function callingBackRigOfEachTest(): CallingBackRig {
+  return whileTesting(startCallingBackRig, (rig) => rig.close(), { before: beforeEach, after: afterEach });
 }
 
 /** A task of the stub service: it runs until `finish`, and its callback is sent by hand. */
@@ -68,7 +72,7 @@ export function keepTasks(stub: StubService, accepted: (task: StubTask) => void 
   stub.on('task/response', (seen, response) => {
     const id = String(seen.data['connector']);
     if (finished.has(id)) answerCompleted(response, id);
-    else answerOutput(response, { entity: { id, status: 'running' }, result: {} });
+    else answerNotYet(response, id);
   });
   return { tasks, run };
 

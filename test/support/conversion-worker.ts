@@ -20,6 +20,7 @@ import { createConversionWorker } from '../../src/worker';
 import { conversionsOf, unreportedConversions } from './invariant';
 import { startStubService, stubAppId, stubToken, type StubService } from './stub-service';
 import { testTemporalAddress } from './temporal';
+import { whileTesting } from './while-testing';
 
 type RequestOverrides = Partial<Omit<ConversionRequest, 'destination'>> & { destination?: string | undefined };
 type HistoryEvents = NonNullable<Awaited<ReturnType<WorkflowHandle['fetchHistory']>>['events']>;
@@ -168,30 +169,20 @@ export async function startRig(options: RigOptions = {}): Promise<ConversionRig>
 
 /** A rig of its own for each test of the file, or of the `describe`, that calls this. */
 export function rigOfEachTest(options?: RigOptions): ConversionRig {
-  return whileTesting(() => startRig(options), { before: beforeEach, after: afterEach });
+  return whileTesting(
+    () => startRig(options),
+    (rig) => rig.close(),
+    { before: beforeEach, after: afterEach },
+  );
 }
 
 /** One rig for all of them. */
 export function rigOfAllTests(options?: RigOptions): ConversionRig {
-  return whileTesting(() => startRig(options), { before: beforeAll, after: afterAll });
-}
-
-/** What hooks start and close; its properties are there while tests run. */
-function whileTesting(
-  start: () => Promise<ConversionRig>,
-  { before, after }: { before: jest.Lifecycle; after: jest.Lifecycle },
-): ConversionRig {
-  let rig: ConversionRig | undefined;
-  before(async () => {
-    rig = await start();
-  });
-  after(() => rig?.close());
-  return new Proxy({} as ConversionRig, {
-    get(_none, name) {
-      if (!rig) throw new Error('There is no rig yet: it is there in tests and in hooks.');
-      return Reflect.get(rig, name) as unknown;
-    },
-  });
+  return whileTesting(
+    () => startRig(options),
+    (rig) => rig.close(),
+    { before: beforeAll, after: afterAll },
+  );
 }
 
 /** Creates a worker whose workflows run in this thread; the lines of a stack that jest shows stay those of the sources. */

@@ -1,33 +1,48 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Client } from '@temporalio/client';
+import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { startStubService, type StubService } from './stub-service';
 import { testClient } from './temporal';
+import { whileTesting } from './while-testing';
 import { WorkerProcess, type WorkerProcessOptions } from './worker-process';
 
-/** A stub, a folder, and workers in processes of their own, which a test may kill. */
+/** A stub, a folder, and workers in processes of their own on one task queue, which a test may kill. */
 export interface KillableWorkers {
   folder: string;
   temporal: Client;
   stub: StubService;
-  startWorker: (taskQueue: string, env?: WorkerProcessOptions['env']) => Promise<WorkerProcess>;
+  taskQueue: string;
+  client: FileConversionClient;
+  /** Writes a source file into the folder and returns its path. */
+  source(name: string): Promise<string>;
+  startWorker: (options?: Partial<WorkerProcessOptions>) => Promise<WorkerProcess>;
   close: () => Promise<void>;
 }
 
-export async function killableWorkers(): Promise<KillableWorkers> {
+async function killableWorkers(): Promise<KillableWorkers> {
   const folder = await mkdtemp(path.join(tmpdir(), 'fileconv-test-'));
   const temporal = await testClient();
   const stub = await startStubService();
+  const taskQueue = `test-${randomUUID()}`;
   const workers: WorkerProcess[] = [];
   return {
     folder,
     temporal,
     stub,
-    async startWorker(taskQueue, env = {}) {
+    taskQueue,
+    client: new FileConversionClient({ client: temporal, taskQueue, app: 'stub' }),
+    async source(name) {
+      const file = path.join(folder, name);
+      await writeFile(file, '# A report\n');
+      return file;
+    },
+    async startWorker(options = {}) {
       const own = path.join(folder, `worker-${workers.length}`);
       await mkdir(own);
-      const worker = await WorkerProcess.start({ taskQueue, folder: own, apps: { stub: stub.url }, env });
+      const worker = await WorkerProcess.start({ taskQueue, folder: own, apps: { stub: stub.url }, ...options });
       workers.push(worker);
       return worker;
     },
@@ -38,4 +53,14 @@ export async function killableWorkers(): Promise<KillableWorkers> {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Those of each test of the file, or of the `describe`, that calls this. */
+export function workersOfEachTest(): KillableWorkers {
+  return whileTesting(killableWorkers, (workers) => workers.close(), { before: beforeEach, after: afterEach });
+}
+
+/** The same ones for all of them. */
+export function workersOfAllTests(): KillableWorkers {
+  return whileTesting(killableWorkers, (workers) => workers.close(), { before: beforeAll, after: afterAll });
 }

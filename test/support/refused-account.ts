@@ -44,18 +44,3 @@ export async function untilRefused(handle: BatchHandle): Promise<BatchState> {
   });
   return state;
 }
-
-/** A single job that is refused there, parks, asks again, and is done once the account is mended. */
-export async function parksAndContinues(rig: ConversionRig, endpoint: string): Promise<void> {
-  const account = { isRefused: true };
-  rig.stub.refuse = ({ path: at }) => (at === endpoint && account.isRefused ? 'INVALID_CREDENTIAL' : undefined);
-  const handle = await rig.client.start(await rig.request({ policies: { onRefusedAccount: 'park' } }));
-  await until('it is parked', async () => (await handle.state()).phase === 'parked');
-  expect(await handle.state()).toMatchObject({ parkedFor: 'account' });
-  await until('it has asked again', () => rig.stub.refused.length > 1);
-  account.isRefused = false;
-  const result = await handle.result();
-  expect(result).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
-  expect(result.requests).toBe(rig.stub.requests.length);
-  expect(rig.stub.conversions.size).toBe(1);
-}

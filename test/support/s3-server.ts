@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { CreateBucketCommand, ListBucketsCommand, S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import { acquireProcessLock, defaultCacheDir, freePort } from '../../packages/cli/src/dev-server';
+import { whileTesting } from './while-testing';
 
 const run = promisify(execFile);
 
@@ -76,6 +77,11 @@ export async function startS3Server(): Promise<S3Server> {
       await rm(root, { recursive: true, force: true });
     },
   };
+}
+
+/** One for all tests of the file, or of the `describe`, that calls this. */
+export function s3ServerOfAllTests(): S3Server {
+  return whileTesting(startS3Server, (server) => server.stop(), { before: beforeAll, after: afterAll });
 }
 
 export function clientOf(endpoint: string, accessKey: string, secret: string, more: S3ClientConfig = {}): S3Client {

@@ -46,7 +46,7 @@ export interface StubService {
   /** What the stub answers when no test has replaced it. */
   answerAsAlways(request: SeenRequest, response: ServerResponse): void;
   /** An endpoint's first answers; those behind them are as always. */
-  first(endpoint: string, ...answers: ((response: ServerResponse) => void)[]): void;
+  first(endpoint: string, ...answers: ((response: ServerResponse, request: SeenRequest) => void)[]): void;
   /** Every task ends so. */
   complete(outcome: Outcome): void;
   /** Takes back what tests have made of these endpoints. */
@@ -114,7 +114,7 @@ export async function startStubService(port = 0): Promise<StubService> {
     first: (endpoint, ...answers) =>
       stub.on(endpoint, (seen, response) => {
         const next = answers.shift();
-        if (next) next(response);
+        if (next) next(response, seen);
         else stub.answerAsAlways(seen, response);
       }),
     complete: (outcome) =>

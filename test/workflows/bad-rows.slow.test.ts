@@ -1,7 +1,5 @@
-import { readFile, rm, symlink } from 'node:fs/promises';
-import path from 'node:path';
+import { readFile, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import type { BatchReport } from '../../src/batch/report/report';
 import type { BatchItemResult, ConversionBatchResult } from '../../src/batch/model/state';
 import { readJsonl } from '../batch/folder';
 import { BatchDesk } from '../support/batch-desk';
@@ -60,35 +58,6 @@ it('a row whose file asks for a password fails before anything is sent, with wha
   expect(locked?.message).toMatch(/locked\.ppt: it opens only with a password or a certificate\. Put a copy without/);
 });
 
-it('a result is never paid twice nor replaced because of a row that is in its way, and is known when that is gone', async () => {
-  await desk.put('a.md');
-  await desk.run();
-  const delivered = await readFile(desk.output('a.pdf'));
-  const other = await desk.put('a.txt');
-  await desk.put('c.md');
-  expect((await desk.run()).result).toMatchObject({ succeeded: 1, skipped: 1, failures: { DESTINATION_TAKEN: 1 } });
-  await desk.put('a.md', 'changed');
-  await desk.put('d.md');
-  const pair = [await desk.put('x.md'), await desk.put('x.txt')];
-  expect((await desk.run()).result).toMatchObject({ succeeded: 1, skipped: 1, failures: { DESTINATION_TAKEN: 4 } });
-  // Nothing is to do, so there is no run, and the counts tell.
-  const { result } = await desk.run();
-  expect(result).toMatchObject({ items: 6, skipped: 2, failed: 4, refused: 4, failures: { DESTINATION_TAKEN: 4 } });
-  expect(result.folder).toMatch(/run-0004\/$/);
-  expect((await desk.retry()).result).toMatchObject({ skipped: 2, failures: { DESTINATION_TAKEN: 4 } });
-  expect(await readFile(desk.output('a.pdf'))).toEqual(delivered);
-  expect(rig.stub.conversions.size).toBe(3);
-  for (const gone of [other, ...pair]) await rm(gone);
-  await desk.put('a.md');
-  expect((await desk.run()).planned).toMatchObject({ rows: 3, done: 3, refused: 0 });
-  expect(rig.stub.conversions.size).toBe(3);
-  await desk.put('e.md');
-  const { result: last } = await desk.run();
-  expect(last).toMatchObject({ succeeded: 1, skipped: 3, failed: 0 });
-  expect(await textOf(last, '../ledger.jsonl')).not.toContain('isUnclear');
-  expect(await desk.problems()).toEqual([]);
-});
-
 it('a task of an earlier run is fetched when the row in its way is gone, and not lost', async () => {
   await desk.put('a.md');
   rig.stub.on('download/url', (_seen, response) => {
@@ -106,15 +75,4 @@ it('a task of an earlier run is fetched when the row in its way is gone, and not
   expect((await desk.run()).result).toMatchObject({ succeeded: 1, skipped: 1, failed: 0 });
   expect(rig.stub.conversions.size).toBe(2);
   expect(await desk.problems()).toEqual([]);
-});
-
-it('what was left out unread is counted, and told in the state and in every report', async () => {
-  const file = await desk.put('a.md');
-  await symlink('nowhere', path.join(path.dirname(file), 'lost.md'));
-  const { result } = await desk.run();
-  const messages = ['in/lost.md is a symbolic link that leads nowhere. It is left out.'];
-  expect(result).toMatchObject({ succeeded: 1, failed: 0, planned: { rows: 1, leftOut: 1, warnings: messages } });
-  const report = JSON.parse(await textOf(result, 'report.json')) as BatchReport;
-  expect(report.leftOut).toEqual({ count: 1, messages });
-  expect(await textOf(result, 'report.html')).toContain(messages[0]);
 });

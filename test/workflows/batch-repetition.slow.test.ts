@@ -40,23 +40,21 @@ async function deskWith(
 
 /** Every cell of the table is in `repetition-table.slow.test.ts`. */
 
-describe('an accepted conversion whose result was not delivered', () => {
-  it('is fetched also after its job was cancelled or terminated', async () => {
-    const desk = await deskWith(4, 'resubmit');
-    rig.stub.hold();
-    const batch = await desk.start();
-    await until('all are accepted', () => rig.stub.count('task/response') >= 4);
-    await rig.temporal.workflow.getHandle(desk.jobId('1.pdf')).terminate('by hand');
-    await until('one has ended', async () => (await batch.state()).failed === 1);
-    await batch.cancel();
-    const ended = await desk.end(batch);
-    expect(ended.result).toMatchObject({ failed: 1, cancelled: 3 });
-    expect(Object.values(ended.rows).map(({ charge }) => charge)).toEqual(['yes', 'yes', 'yes', 'yes']);
-    rig.stub.asAlways('task/response');
-    expect((await desk.run()).result).toMatchObject({ succeeded: 4, possiblyChargedTwice: 0 });
-    expect(converted()).toBe(4);
-    expect(await desk.problems()).toEqual([]);
-  });
+it('an accepted conversion whose result was not delivered is fetched also after its job was cancelled or terminated', async () => {
+  const desk = await deskWith(4, 'resubmit');
+  rig.stub.hold();
+  const batch = await desk.start();
+  await until('all are accepted', () => rig.stub.count('task/response') >= 4);
+  await rig.temporal.workflow.getHandle(desk.jobId('1.pdf')).terminate('by hand');
+  await until('one has ended', async () => (await batch.state()).failed === 1);
+  await batch.cancel();
+  const ended = await desk.end(batch);
+  expect(ended.result).toMatchObject({ failed: 1, cancelled: 3 });
+  expect(Object.values(ended.rows).map(({ charge }) => charge)).toEqual(['yes', 'yes', 'yes', 'yes']);
+  rig.stub.asAlways('task/response');
+  expect((await desk.run()).result).toMatchObject({ succeeded: 4, possiblyChargedTwice: 0 });
+  expect(converted()).toBe(4);
+  expect(await desk.problems()).toEqual([]);
 });
 
 describe('a batch whose workflow was terminated', () => {

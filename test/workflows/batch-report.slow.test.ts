@@ -13,6 +13,7 @@ import type { BatchReport } from '../../src/batch/report/report';
 import type { FileStore } from '../../src/storage/file-store';
 import { createLocalFiles } from '../../src/storage/local-files';
 import type { ConversionBatchResult } from '../../src/batch/model/state';
+import type { BatchItem } from '../../src/batch/model/types';
 
 /** The report that a batch writes itself: whoever has started it may have gone. */
 
@@ -168,6 +169,7 @@ describe('the receipts of all runs add up', () => {
 
 describe('the page of a batch that runs', () => {
   const everyMs = 50;
+  const withoutFirst = (row: BatchItem) => (row.item === 1 ? { ...row, source: `${row.source}.gone` } : row);
   const page = (more: object = {}) => ({ everyMs, written: 0, at: 0, told: '', pace: { at: 0, ended: 0 }, ...more });
   const textOf = (run: Run) => readFile(inRun(run, 'report.html'), 'utf8').catch(() => '');
   const shows = (run: Run, what: string) => until(what, async () => (await textOf(run)).includes(what));
@@ -209,10 +211,7 @@ describe('the page of a batch that runs', () => {
 
   it('tells soon that the batch is held up, however long the next page could wait before', async () => {
     const held = rig.stub.hold();
-    const run = await planRun(rig.folder, 3, {
-      request: { window: 1 },
-      change: (row) => (row.item === 1 ? { ...row, source: `${row.source}.gone` } : row),
-    });
+    const run = await planRun(rig.folder, 3, { request: { window: 1 }, change: withoutFirst });
     const now = Date.now();
     const last = page({
       everyMs: 5_000,
@@ -244,9 +243,7 @@ describe('the page of a batch that runs', () => {
 
   it('says at last why the batch has failed, and is looked at no more', async () => {
     const held = rig.stub.hold();
-    const run = await planRun(rig.folder, 2, {
-      change: (row) => (row.item === 1 ? { ...row, source: `${row.source}.gone` } : row),
-    });
+    const run = await planRun(rig.folder, 2, { change: withoutFirst });
     const handle = await startRun(rig.client, run.request, {}, { page: page() });
     await shows(run, '1 of 2 files done, 1 failed.');
     const [part = ''] = await readdir(inRun(run, 'parts'));
@@ -261,9 +258,7 @@ describe('the page of a batch that runs', () => {
 
   it('is the last one, although one before it was long in getting its name', async () => {
     const held = rig.stub.hold();
-    const run = await planRun(rig.folder, 2, {
-      change: (row) => (row.item === 1 ? { ...row, source: `${row.source}.gone` } : row),
-    });
+    const run = await planRun(rig.folder, 2, { change: withoutFirst });
     let letGo = (): void => undefined;
     pageHeld = new Promise((resolve) => (letGo = resolve));
     const handle = await startRun(rig.client, run.request, {}, { page: page() });
@@ -298,10 +293,7 @@ describe('the page of a batch that runs', () => {
 
   it('that can not be written harms nothing, and the next one is', async () => {
     const held = rig.stub.hold();
-    const run = await planRun(rig.folder, 3, {
-      request: { window: 1 },
-      change: (row) => (row.item === 1 ? { ...row, source: `${row.source}.gone` } : row),
-    });
+    const run = await planRun(rig.folder, 3, { request: { window: 1 }, change: withoutFirst });
     await mkdir(inRun(run, 'report.html'));
     await writeFile(inRun(run, 'report.html/in-the-way'), '');
     const handle = await startRun(rig.client, run.request, {}, { page: page() });

@@ -2,22 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
 import type { ConversionPolicies } from '../../src/job/types';
 import { conversionCallbackSignal } from '../../src/job/names';
-import type { CallingBackRig, StubTask } from '../support/calling-back';
-import { callbackKeyText, keepTasks, startCallingBackRig } from '../support/calling-back';
+import { callbackKeyText, callingBackRigOfEachTest, keepTasks, type StubTask } from '../support/calling-back';
 import { answerCompleted, answerError, answerJson, answerRunning } from '../support/stub-service';
 import { SecretTraces } from '../support/secret-traces';
 import { until } from '../support/until';
 
 describe('a job that asked for a callback', () => {
-  let rig: CallingBackRig;
-
-  beforeEach(async () => {
-    rig = await startCallingBackRig();
-  });
-
-  afterEach(async () => {
-    await rig.close();
-  });
+  const rig = callingBackRigOfEachTest();
 
   /** Nothing but a callback ends its wait within a test, unless the test says so. */
   async function start(policies: ConversionPolicies = {}): Promise<ConversionHandle> {
@@ -42,14 +33,6 @@ describe('a job that asked for a callback', () => {
     expect(await handle.result()).toMatchObject({ status: 'succeeded', taskId: task.id, requests: 5 });
     expect(rig.stub.count('task/response')).toBe(1);
     expect(rig.stub.requests).toHaveLength(5);
-  });
-
-  it('keeps one that comes before the answer to its submit', async () => {
-    keepTasks(rig.stub, async (task) => {
-      task.finish();
-      expect(await task.callBack()).toBe(204);
-    });
-    expect(await (await start()).result()).toMatchObject({ status: 'succeeded', requests: 5 });
   });
 
   it('is told nothing by the body: a task that is not finished is polled on', async () => {
@@ -217,21 +200,6 @@ describe('a job that asked for a callback', () => {
     // What is looked for would be found: the message that came with it is there.
     expect(new SecretTraces('not verified').findInValue(events)).toBeDefined();
   });
-});
-
-it('is called back with the key of a file as it stands there: ended by a line, and with the previous key behind it', async () => {
-  const olderKey = 'older-callback-key-of-the-tests-0123456789';
-  const rig = await startCallingBackRig({ workerKey: `${callbackKeyText}\n${olderKey}\n` });
-  try {
-    const { tasks } = keepTasks(rig.stub);
-    const handle = await rig.client.start(await rig.request({ policies: { pollAfter: '10 minutes' } }));
-    await until('it has submitted', () => tasks.length === 1);
-    tasks[0]?.finish();
-    expect(await tasks[0]?.callBack()).toBe(204);
-    expect(await handle.result()).toMatchObject({ status: 'succeeded', requests: 5 });
-  } finally {
-    await rig.close();
-  }
 });
 
 function nonceOf(url: string | undefined): string {

@@ -3,12 +3,18 @@ import path from 'node:path';
 import { ConversionFailedError, type ConversionHandle } from '../../src/client/conversion-handle';
 import type { ConversionPolicies } from '../../src/job/types';
 import { rigOfEachTest } from '../support/conversion-worker';
-import { answerCompleted, answerError, answerRunning, cut } from '../support/stub-service';
+import { FailingCodec } from '../support/failing-codec';
+import { answerCompleted, answerError, answerNotYet, answerOutput, answerRunning, cut } from '../support/stub-service';
+import { testTemporalAddress } from '../support/temporal';
 
 /** Waits, deadlines and clocks that do not agree, on a real Temporal server. */
 
+const RightDate = Date;
 // Before the rig is closed.
-afterEach(() => void jest.restoreAllMocks());
+afterEach(() => {
+  globalThis.Date = RightDate;
+  jest.restoreAllMocks();
+});
 const rig = rigOfEachTest();
 let jobs = 0;
 
@@ -51,27 +57,6 @@ it.each(['upload/file', 'convert/file', 'task/response', 'download/url'])(
     expect(rig.stub.count('convert/file')).toBe(endpoint === 'convert/file' ? 3 : 2);
   },
 );
-
-describe('a pause', () => {
-  const past = new Date(Date.now() - 60_000).toUTCString();
-  const endpoints = ['upload/file', 'convert/file', 'task/response', 'download/url', 'download/url/get'];
-  const waits = [429, 503].flatMap((status) => ['0', past].map((wait) => [status, wait] as const));
-
-  it.each(waits)(
-    'that a %i orders with RETRY-AFTER %s is as short as it gets, and ends no job',
-    async (status, wait) => {
-      // What became of a submit that a 503 answered nobody knows.
-      const places = endpoints.filter((endpoint) => status === 429 || endpoint !== 'convert/file');
-      for (const endpoint of places) {
-        rig.stub.first(endpoint, (response) =>
-          answerError(response, status, 'TOO_MANY_REQUESTS', { 'retry-after': wait }),
-        );
-      }
-      expect(await (await start({})).result()).toMatchObject({ status: 'succeeded' });
-      expect(rig.stub.count('convert/file')).toBe(status === 429 ? 2 : 1);
-    },
-  );
-});
 
 it('a wait that the service orders beyond the credits deadline fails the job, and the message tells of the wait', async () => {
   rig.stub.on('convert/file', (_seen, response) =>
@@ -134,27 +119,95 @@ describe('answers that are no answers of the service, after others', () => {
   });
 
   it.each([
-    [
-      'redirects to an address that is none',
-      { status: 302, headers: { location: 'http://[' }, body: '' },
-      'is not an http(s) URL',
-    ],
-    [
-      'brings fewer bytes than promised',
-      { status: 200, headers: {}, body: 'PK r' },
-      'the sender ended after 4 of the 9 bytes',
-    ],
-    [
-      'brings more bytes than promised',
-      { status: 200, headers: {}, body: 'PK result!' },
-      'the sender sent more than the 9 bytes',
-    ],
-  ])('fail a download that %s at the fifth in a row', async (_title, { status, headers, body }, told) => {
-    rig.stub.on('download/url/get', (_seen, response) => void response.writeHead(status, headers).end(body));
+    ['brings fewer bytes than promised', 'PK r', 'the sender ended after 4 of the 9 bytes'],
+    ['brings more bytes than promised', 'PK result!', 'the sender sent more than the 9 bytes'],
+  ])('fail a download that %s at the fifth in a row', async (_title, body, told) => {
+    rig.stub.on('download/url/get', (_seen, response) => void response.end(body));
     const job = await start({});
     const failure: unknown = await job.result().catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'UNREADABLE_RESPONSE' });
     expect(String(failure)).toContain(told);
     expect(rig.stub.count('download/url/get')).toBe(5);
+  });
+});
+
+it('asks once more just before the deadline of the conversion, instead of giving up a pause earlier', async () => {
+  rig.stub.hold();
+  const began = Date.now();
+  const job = await start({ conversionDeadline: 12_000, firstCheckAfter: 6_000, maxCheckInterval: 60_000 });
+  await expect(job.result()).rejects.toMatchObject({ code: 'CONVERSION_DEADLINE' });
+  const polls = rig.stub.requests.filter((seen) => seen.path === 'task/response').map(({ at }) => at - began);
+  // The next pause would have ended after some 19 seconds.
+  expect(polls.length).toBeGreaterThanOrEqual(2);
+  expect(polls.at(-1)).toBeGreaterThan(6_400);
+});
+
+function clockAhead(aheadMs: number): DateConstructor {
+  return class extends RightDate {
+    static override now(): number {
+      return RightDate.now() + aheadMs;
+    }
+
+    constructor(value?: number | string) {
+      super(value ?? RightDate.now() + aheadMs);
+    }
+  } as DateConstructor;
+}
+
+it.each([
+  ['ahead', 3_600_000],
+  ['behind', -3_600_000],
+])('checks of a conversion come as they should with a worker whose clock is an hour %s', async (_name, aheadMs) => {
+  globalThis.Date = clockAhead(aheadMs);
+  const startedMs = performance.now();
+  rig.stub.on('task/response', (seen, response) => {
+    const isEarly = performance.now() - startedMs < 6_000 || rig.stub.count('task/response') < 3;
+    if (isEarly) answerNotYet(response, String(seen.data['connector']));
+    else rig.stub.answerAsAlways(seen, response);
+  });
+  const source = await rig.source('report.md');
+  const result = await rig.client.convert({ source, output: 'pdf', policies: { firstCheckAfter: '200 ms' } });
+  // After 0.2 s, 0.7 s or less, 1.5 s or more, and then some seconds each.
+  expect(result.requests).toBeLessThanOrEqual(8);
+});
+
+it('a transfer that takes longer than the heartbeat time-out is one: neither the server nor the worker gives it up', async () => {
+  rig.stub.on('download/url/get', (_seen, response, stub) => {
+    response.writeHead(200, { 'content-length': stub.output.length });
+    response.write(stub.output.subarray(0, 4));
+    setTimeout(() => response.end(stub.output.subarray(4)), 18_000);
+  });
+  expect(await (await start({})).result()).toMatchObject({ status: 'succeeded', requests: 5 });
+  expect(rig.stub.count('download/url/get')).toBe(1);
+});
+
+it('a download whose URL was the last request of a window waits for the next window, and asks for no second URL', async () => {
+  rig.stub.on('download/url', (seen, response) => {
+    response.setHeader('x-ratelimit-limit', 2);
+    response.setHeader('x-ratelimit-remaining', 0);
+    response.setHeader('x-ratelimit-reset', 10);
+    rig.stub.answerAsAlways(seen, response);
+  });
+  expect(await (await start({})).result()).toMatchObject({ status: 'succeeded', requests: 5 });
+});
+
+describe('a download that has delivered, and can not say so', () => {
+  const codec = new FailingCodec();
+  const dataConverter = { payloadCodecs: [codec] };
+  const own = rigOfEachTest({ temporal: { address: testTemporalAddress(), namespace: 'default', dataConverter } });
+
+  it('before a pause beyond its deadline, knows its file afterwards', async () => {
+    own.stub.first(
+      'download/url',
+      (response) => {
+        codec.poison = '"sha256"';
+        answerOutput(response, { connector: 'link', size: own.stub.output.length, url: '/v1/download/url/get' });
+      },
+      (response) => answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '6' }),
+    );
+    const policies = { downloadDeadline: '5 seconds' } as const;
+    const result = await own.client.convert(await own.request({ destination: `${own.folder}/out/`, policies }));
+    expect(result.status).toBe('succeeded');
+    expect([own.stub.count('download/url'), own.stub.count('convert/file')]).toEqual([3, 1]);
   });
 });

@@ -6,7 +6,7 @@ import { ConversionFailedError } from '../../src/client/conversion-handle';
 import type { ConversionRequest } from '../../src/client/job-request';
 import { begunDownloads } from '../support/begun-downloads';
 import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
-import { answerCompleted, answerError, answerJson, answerNotYet, answerRunning, cut } from '../support/stub-service';
+import { answerCompleted, answerError, answerJson, answerNotYet, cut } from '../support/stub-service';
 import { until } from '../support/until';
 
 describe('conversionJob', () => {
@@ -125,21 +125,6 @@ describe('conversionJob', () => {
     const error = await failureOf();
     expect(error.code).toBe('UNKNOWN_OUTPUT_STATUS');
     expect(error.message).toContain('"halfway"');
-  });
-
-  it('waits the full RETRY-AFTER before it sends again, and then continues', async () => {
-    const at: number[] = [];
-    rig.stub.on('convert/file', (_seen, response) => {
-      at.push(Date.now());
-      if (at.length === 1)
-        answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '1', 'x-ratelimit-reset': '0' });
-      else answerRunning(response, 'task-1');
-    });
-    const result = await rig.client.convert(await rig.request());
-    const [first = 0, second = 0] = at;
-    expect(second - first).toBeGreaterThanOrEqual(1_000);
-    expect(result.possiblyChargedTwice).toBe(false);
-    expect(result.requests).toBe(6);
   });
 
   it('uploads again once when the service has lost the upload', async () => {

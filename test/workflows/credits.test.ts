@@ -119,8 +119,7 @@ async function wordsOf(handles: readonly ConversionHandle[]): Promise<number[]> 
 
 it('a job that is told again and again parks again while there are none, and adds little to the history', async () => {
   const account = fund(0);
-  const [handle] = await start(1);
-  if (!handle) throw new Error('no job');
+  const handle = await startOne();
   await until('it is parked', async () => (await parked()) === 1);
   for (let told = 1; told <= 2; told += 1) {
     await handle.appReady();

@@ -1,14 +1,10 @@
-import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { Client, Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { FileConversionPlugin } from '../../src/plugin';
 import { createConversionWorker } from '../../src/worker';
 import { SimulatedService } from '../http/rate-limit/simulated-service';
-import { installQuietRuntime, quickPolicies } from '../support/conversion-worker';
+import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { answerError, startStubService, stubAppId, stubToken, type StubService } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';
@@ -25,6 +21,7 @@ const closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
+const rig = rigOfEachTest({ worker: false });
 
 /** A service that allows so many uploads in each window. */
 async function startLimitedStub(): Promise<StubService> {
@@ -45,21 +42,13 @@ async function startLimitedStub(): Promise<StubService> {
 it.each([1, 4])(
   'with %i workers ten jobs of a second app are through while some of the hundreds before them have not begun',
   async (workers) => {
-    installQuietRuntime();
-    const folder = await mkdtemp(path.join(tmpdir(), 'fileconv-test-'));
-    closing.push(() => rm(folder, { recursive: true, force: true }));
-    const source = path.join(folder, 'a.md');
-    await writeFile(source, '# A report\n');
+    const { temporal, taskQueue, folder } = rig;
+    const source = await rig.source('a.md');
     const [crowd, other] = [await startLimitedStub(), await startLimitedStub()];
-    const address = testTemporalAddress();
-    const connection = await Connection.connect({ address });
-    closing.push(() => connection.close());
-    const temporal = new Client({ connection });
-    const taskQueue = `test-${randomUUID()}`;
     const profile = { appId: stubAppId, token: stubToken };
     const apps = { crowd: { ...profile, baseUrl: crowd.url }, other: { ...profile, baseUrl: other.url } };
     for (let number = 0; number < workers; number += 1) {
-      const native = await NativeConnection.connect({ address });
+      const native = await NativeConnection.connect({ address: testTemporalAddress() });
       const plugin = new FileConversionPlugin({ apps, workflows: number === 0 });
       const worker = await createConversionWorker({ connection: native, plugin, taskQueue, shutdownGraceMs: 100 });
       const running = worker.run();

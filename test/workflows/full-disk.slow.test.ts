@@ -7,14 +7,13 @@ import { createLocalFiles } from '../../src/storage/local-files';
 import { cleanUp, enlarge, mountMemory } from '../storage/folder';
 import { begunDownloads } from '../support/begun-downloads';
 import { endBatch, planRun, startRun } from '../support/batches';
-import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { until } from '../support/until';
 
 /** A destination without room: nothing is paid for in vain, and everything continues by itself once there is room. */
 
 const megabyte = 1024 ** 2;
 
-let rig: ConversionRig;
 /** The room of each folder, whatever is in it; that of the machine, where there is none here. */
 const budgets = new Map<string, number>();
 
@@ -28,14 +27,8 @@ const files = createLocalFiles({
   },
 });
 
-beforeEach(async () => {
-  rig = await startRig({ stores: { file: files } });
-});
-
-afterEach(async () => {
-  await rig.close();
-  await cleanUp();
-});
+const rig = rigOfEachTest({ stores: { file: files } });
+afterEach(cleanUp);
 
 async function makeOut(bytes: number): Promise<string> {
   const out = path.join(rig.folder, 'out');

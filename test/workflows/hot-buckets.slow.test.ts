@@ -1,16 +1,11 @@
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { createS3Files } from '../../src/s3';
 import { MemoryFiles } from '../support/memory-files';
-import { startS3Server, type S3Server } from '../support/s3-server';
+import { s3ServerOfAllTests } from '../support/s3-server';
 import { answerError } from '../support/stub-service';
 import { counts, sweepsOfEachTest } from '../support/sweeping';
 
-let server: S3Server;
-beforeAll(async () => {
-  server = await startS3Server();
-}, 900_000);
-afterAll(() => server.stop());
-
+const server = s3ServerOfAllTests();
 const { rig, schedule, sweep } = sweepsOfEachTest({
   stores: { s3: () => createS3Files({ client: server.client }), memory: new MemoryFiles() },
 });

@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { BatchRequest } from '../../src/client/index';
 import { tellReady } from '../../src/client/operations/tell-app';
 import { toSweepInput } from '../../src/client/sweep-schedules';
+import { runsOf } from '../support/batches';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { noticeSecret, startListener, type Listener, type Word } from '../support/listener';
 import { until } from '../support/until';
@@ -104,6 +105,31 @@ it.each(['not a url', 'https://user:password@listener.example/', 'https://listen
     await expect(starting).rejects.toThrow('notify: must be an http or https URL');
   },
 );
+
+it('jobs that wait for a person are told once for all of them, also when the batch continues as new', async () => {
+  await startTelling();
+  let code: string | undefined = 'INVALID_CREDENTIAL';
+  rig.stub.refuse = ({ path: endpoint }) => (endpoint === 'upload/file' ? code : undefined);
+  const policies = { ...quickPolicies, retryMaximumInterval: '1 hour' } as const;
+  const request = await batchOf(4, { window: 3, historyLimit: 1, policies });
+  const batch = await rig.client.startBatch(request);
+  let jobs = 0;
+  await until('all that are in flight wait', async () => {
+    const { inFlight, needsAttention } = await batch.state();
+    jobs = inFlight;
+    return needsAttention?.jobs === inFlight;
+  });
+  const parked = `ConversionApp = '${app}' AND ConversionStatus = 'parked' AND ExecutionStatus = 'Running'`;
+  await until('they are listed', async () => (await rig.temporal.workflow.count(parked)).count === jobs);
+  await until('it is told', () => heard('batch.needs_attention').length > 0);
+  expect(heard('batch.needs_attention')).toMatchObject([{ data: { batch: request.name, code, app } }]);
+  code = undefined;
+  await tellReady(rig.temporal, { app });
+  await batch.result();
+  expect((await runsOf(rig.temporal, request.name)).length).toBeGreaterThan(1);
+  await until('its end is told', () => heard('batch.ended').length > 0);
+  expect(heard('batch.needs_attention')).toHaveLength(1);
+});
 
 it('an app whose jobs are parked is told once, however many they are, and its teller hears when they go on', async () => {
   await startTelling();

@@ -3,21 +3,20 @@ import { DefaultLogger } from '@temporalio/worker';
 import { lookAtJob } from '../../src/activities/look-at-job';
 import { defined } from '../../src/job/defined';
 import type { ConversionJobInput } from '../../src/job/types';
-import { installQuietRuntime, startRig, type ConversionRig } from '../support/conversion-worker';
+import { installQuietRuntime, rigOfAllTests } from '../support/conversion-worker';
 import { answerError } from '../support/stub-service';
 import { until } from '../support/until';
 
 /** What a job sends beside its formats. */
 
 const logged: string[] = [];
-let rig: ConversionRig;
-beforeAll(async () => {
+// Before the rig brings its own.
+beforeAll(() =>
   installQuietRuntime(
     new DefaultLogger('DEBUG', (entry) => void logged.push(JSON.stringify(entry.meta) + entry.message)),
-  );
-  rig = await startRig();
-});
-afterAll(() => rig.close());
+  ),
+);
+const rig = rigOfAllTests();
 
 const request = (parameters: ConversionJobInput['parameters']) =>
   rig.request({ destination: undefined, ...(parameters && { parameters }) });

@@ -1,15 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { endBatch, runBatch, startRun, sumOf } from '../support/batches';
 import { startRig, type ConversionRig } from '../support/conversion-worker';
-import {
-  parksAndContinues,
-  patient,
-  planRefused,
-  refuseAfter,
-  sayReady,
-  untilListed,
-  untilRefused,
-} from '../support/refused-account';
+import { patient, planRefused, refuseAfter, sayReady, untilListed, untilRefused } from '../support/refused-account';
 import { answerError } from '../support/stub-service';
 import { until } from '../support/until';
 
@@ -67,9 +59,21 @@ it('a batch whose next probe is far off continues as soon as the service accepts
   expect(rig.stub.conversions.size).toBe(5);
 });
 
-it.each(['upload/file', 'task/response'])(
+it.each(['upload/file', 'convert/file', 'task/response', 'download/url'])(
   'a job that parks is refused at %s, says so, and continues by itself',
-  (endpoint) => parksAndContinues(rig, endpoint),
+  async (endpoint) => {
+    const account = { isRefused: true };
+    rig.stub.refuse = ({ path: at }) => (at === endpoint && account.isRefused ? 'INVALID_CREDENTIAL' : undefined);
+    const handle = await rig.client.start(await rig.request({ policies: { onRefusedAccount: 'park' } }));
+    await until('it is parked', async () => (await handle.state()).phase === 'parked');
+    expect(await handle.state()).toMatchObject({ parkedFor: 'account' });
+    await until('it has asked again', () => rig.stub.refused.length > 1);
+    account.isRefused = false;
+    const result = await handle.result();
+    expect(result).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
+    expect(result.requests).toBe(rig.stub.requests.length);
+    expect(rig.stub.conversions.size).toBe(1);
+  },
 );
 
 it('a single job fails at once, with what to change, unless its conversion is paid for', async () => {

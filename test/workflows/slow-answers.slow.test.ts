@@ -5,7 +5,7 @@ import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { FileConversionPlugin } from '../../src/plugin';
 import type { ConversionPolicies } from '../../src/job/types';
 import { createConversionWorker } from '../../src/worker';
-import { type ConversionRig, inThisThread, quickPolicies, rigOfEachTest, startRig } from '../support/conversion-worker';
+import { inThisThread, quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { startStubService, stubAppId, stubToken, type StubService } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';
@@ -50,18 +50,14 @@ describe('a submit whose answer comes a byte at a time', () => {
 });
 
 describe('a worker that serves two apps', () => {
-  let rig: ConversionRig;
+  const rig = rigOfEachTest({ worker: false, app: 'slow' });
   let quick: StubService;
 
   beforeEach(async () => {
-    rig = await startRig({ worker: false, app: 'slow' });
     quick = await startStubService();
   });
 
-  afterEach(async () => {
-    await rig.close();
-    await quick.close();
-  });
+  afterEach(() => quick.close());
 
   it('converts for the one at once, though the submits of the other are never answered and more wait than there are slots', async () => {
     rig.stub.on('convert/file', (_seen, response) => drip(response));
@@ -96,9 +92,10 @@ describe('a worker that serves two apps', () => {
   });
 });
 
-it('a step that no worker has taken by its deadline is tried once one is free', async () => {
-  const rig = await startRig({ slots: 1 });
-  try {
+describe('with one slot', () => {
+  const rig = rigOfEachTest({ slots: 1 });
+
+  it('a step that no worker has taken by its deadline is tried once one is free', async () => {
     const answers: (() => void)[] = [];
     rig.stub.on('upload/file', (seen, response) => {
       answers.push(() => rig.stub.answerAsAlways(seen, response));
@@ -116,7 +113,5 @@ it('a step that no worker has taken by its deadline is tried once one is free', 
     await until('its upload is tried', () => answers.length === 2);
     answers[1]?.();
     await Promise.all([first.result(), second.result()]);
-  } finally {
-    await rig.close();
-  }
+  });
 });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ConversionFailedError } from '../../src/client/conversion-handle';
-import { startRig, type ConversionRig } from '../support/conversion-worker';
+import { rigOfAllTests, startRig } from '../support/conversion-worker';
 import { FailingCodec } from '../support/failing-codec';
 import { answerJson } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
@@ -9,13 +9,8 @@ import { startTemporalProxy, type Refusal } from '../support/temporal-proxy';
 /** Answers of a submit that Temporal can't be told: the conversion was accepted, so nothing may be sent again in silence. */
 
 const codec = new FailingCodec();
-let rig: ConversionRig;
-
-beforeAll(async () => {
-  const dataConverter = { payloadCodecs: [codec] };
-  rig = await startRig({ temporal: { address: testTemporalAddress(), namespace: 'default', dataConverter } });
-});
-afterAll(() => rig.close());
+const dataConverter = { payloadCodecs: [codec] };
+const rig = rigOfAllTests({ temporal: { address: testTemporalAddress(), namespace: 'default', dataConverter } });
 
 async function convert(name: string, onUnknownOutcome: 'fail' | 'resubmit') {
   const before = rig.stub.count('convert/file');
@@ -34,32 +29,30 @@ async function convert(name: string, onUnknownOutcome: 'fail' | 'resubmit') {
   return { submits: rig.stub.count('convert/file') - before, ...outcome };
 }
 
-describe('an accepted submit with 12,000 warnings', () => {
-  it('is recorded with the first 50 of them, and counts the rest', async () => {
-    const names = Array.from({ length: 12_000 }, (_, number) => [`WARNING_${number}`, 'advice '.repeat(30)]);
-    const warning = Object.fromEntries(names) as Record<string, string>;
-    rig.stub.on('convert/file', (_seen, response) =>
-      answerJson(response, 200, { entity: { id: randomUUID(), status: 'running' }, result: { warning } }),
-    );
-    rig.stub.on('task/response', ({ data }, response) => {
-      const id = String(data['connector']);
-      const result = { output: { connector: id, status: 'successful' }, error: {}, warning };
-      answerJson(response, 200, {
-        result: { output: { entity: { id, status: 'completed' }, result }, error: {}, warning: {} },
-      });
+it('an accepted submit with 12,000 warnings is recorded with the first 50 of them, and counts the rest', async () => {
+  const names = Array.from({ length: 12_000 }, (_, number) => [`WARNING_${number}`, 'advice '.repeat(30)]);
+  const warning = Object.fromEntries(names) as Record<string, string>;
+  rig.stub.on('convert/file', (_seen, response) =>
+    answerJson(response, 200, { entity: { id: randomUUID(), status: 'running' }, result: { warning } }),
+  );
+  rig.stub.on('task/response', ({ data }, response) => {
+    const id = String(data['connector']);
+    const result = { output: { connector: id, status: 'successful' }, error: {}, warning };
+    answerJson(response, 200, {
+      result: { output: { entity: { id, status: 'completed' }, result }, error: {}, warning: {} },
     });
-
-    const { submits, result } = (await convert('warnings', 'fail')) as {
-      submits: number;
-      result: { warnings: object };
-    };
-
-    expect(submits).toBe(1);
-    const warnings = Object.entries(result.warnings);
-    expect(warnings).toHaveLength(51);
-    expect(warnings[0]?.[0]).toBe('WARNING_0');
-    expect(warnings.at(-1)).toEqual(['MORE_WARNINGS', 'and 11950 more']);
   });
+
+  const { submits, result } = (await convert('warnings', 'fail')) as {
+    submits: number;
+    result: { warnings: object };
+  };
+
+  expect(submits).toBe(1);
+  const warnings = Object.entries(result.warnings);
+  expect(warnings).toHaveLength(51);
+  expect(warnings[0]?.[0]).toBe('WARNING_0');
+  expect(warnings.at(-1)).toEqual(['MORE_WARNINGS', 'and 11950 more']);
 });
 
 describe.each([

@@ -5,29 +5,22 @@ import type { ConversionHandle } from '../../src/client/conversion-handle';
 import type { ConversionRequest } from '../../src/client/job-request';
 import { inspectJob } from '../../src/client/operations/inspect-job';
 import { createLocalFiles } from '../../src/storage/local-files';
-import { startRig, type ConversionRig } from '../support/conversion-worker';
+import { rigOfAllTests } from '../support/conversion-worker';
 import { MemoryFiles } from '../support/memory-files';
 import { answerCompleted, answerError } from '../support/stub-service';
 import { until } from '../support/until';
 
 /** Workers on several hosts; `test/recovery/machines.slow.test.ts` has real ones. */
 
-let rig: ConversionRig;
-let sharing: ConversionRig;
+const rig = rigOfAllTests({ stores: { memory: new MemoryFiles() } });
+const sharing = rigOfAllTests({ stores: { file: createLocalFiles({ isShared: true }) } });
 let out: string;
 
 /** Of the worker that takes the next step. */
 const hostname = jest.spyOn(os, 'hostname');
 const moveTo = (host: string) => hostname.mockReturnValue(host);
 
-beforeAll(async () => {
-  rig = await startRig({ stores: { memory: new MemoryFiles() } });
-  sharing = await startRig({ stores: { file: createLocalFiles({ isShared: true }) } });
-});
-afterAll(async () => {
-  await Promise.all([rig.close(), sharing.close()]);
-  hostname.mockRestore();
-});
+afterAll(() => hostname.mockRestore());
 
 beforeEach(async () => {
   moveTo('first');

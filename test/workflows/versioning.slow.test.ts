@@ -1,28 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
-import path from 'node:path';
-import type { Client } from '@temporalio/client';
 import { NativeConnection, type Worker } from '@temporalio/worker';
 import type { BatchHandle } from '../../src/client/batch-handle';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
-import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { FileConversionPlugin } from '../../src/plugin';
 import type { ConversionPolicies } from '../../src/job/types';
 import { createConversionWorker } from '../../src/worker';
 import { endBatch, planRun, runsOf, type Run, startRun } from '../support/batches';
-import { inThisThread, installQuietRuntime, quickPolicies } from '../support/conversion-worker';
+import { inThisThread, quickPolicies, rigOfAllTests } from '../support/conversion-worker';
 import { makeCurrent } from '../support/deployment';
-import {
-  answerCompleted,
-  answerError,
-  answerNotYet,
-  startStubService,
-  stubAppId,
-  type StubService,
-  stubToken,
-} from '../support/stub-service';
-import { testClient, testTemporalAddress } from '../support/temporal';
+import { answerCompleted, answerError, answerNotYet, stubAppId, stubToken } from '../support/stub-service';
+import { testTemporalAddress } from '../support/temporal';
 import { retryJob } from '../support/retry';
 import { until } from '../support/until';
 
@@ -31,16 +18,17 @@ import { until } from '../support/until';
  * the current one, another job begins, and only then conversions finish.
  */
 const deploymentName = `test-${randomUUID()}`;
-const taskQueue = deploymentName;
 const batchItems = 6;
-let stub: StubService;
-let temporal: Client;
+const workers = new Map<string, { worker: Worker; running: Promise<void> }>();
 let connection: NativeConnection;
-let folder: string;
-let client: FileConversionClient;
-let plugin: FileConversionPlugin;
-let workers: Map<string, { worker: Worker; running: Promise<void> }>;
 let isHeld = true;
+// Before the rig is closed.
+afterAll(async () => {
+  isHeld = false;
+  await Promise.all([...workers.keys()].map(stopWorker));
+  await connection.close();
+});
+const rig = rigOfAllTests({ worker: false });
 let old: ConversionHandle;
 let young: ConversionHandle;
 let lost: ConversionHandle;
@@ -48,14 +36,8 @@ let batch: BatchHandle;
 let run: Run;
 
 beforeAll(async () => {
-  installQuietRuntime();
-  workers = new Map();
-  stub = await startStubService();
-  temporal = await testClient();
   connection = await NativeConnection.connect({ address: testTemporalAddress() });
-  folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-test-'));
-  client = new FileConversionClient({ client: temporal, taskQueue, app: 'stub' });
-  plugin = new FileConversionPlugin({ apps: { stub: { baseUrl: stub.url, appId: stubAppId, token: stubToken } } });
+  const { stub, temporal, client, folder } = rig;
   stub.on('task/response', (seen, response) => {
     const id = String(seen.data['connector']);
     if (isHeld) answerNotYet(response, id);
@@ -81,17 +63,12 @@ beforeAll(async () => {
   isHeld = false;
 });
 
-afterAll(async () => {
-  isHeld = false;
-  await Promise.all([...workers.keys()].map(stopWorker));
-  await connection.close();
-  await temporal.connection.close();
-  await stub.close();
-  await rm(folder, { recursive: true, force: true });
-});
-
 async function startWorker(buildId: string): Promise<void> {
   const version = { deploymentName, buildId };
+  const { taskQueue, stub } = rig;
+  const plugin = new FileConversionPlugin({
+    apps: { stub: { baseUrl: stub.url, appId: stubAppId, token: stubToken } },
+  });
   const worker = await inThisThread(() =>
     createConversionWorker({ connection, plugin, taskQueue, version, shutdownGraceMs: 1_000 }),
   );
@@ -106,9 +83,8 @@ async function stopWorker(buildId: string): Promise<void> {
 }
 
 async function startJob(name: string, policies: ConversionPolicies = {}): Promise<ConversionHandle> {
-  const source = path.join(folder, name);
-  await writeFile(source, '# A report\n');
-  return client.start({
+  const source = await rig.source(name);
+  return rig.client.start({
     source,
     output: 'pdf',
     destination: `${source}.pdf`,
@@ -126,7 +102,7 @@ async function converts(job: ConversionHandle): Promise<boolean> {
 
 /** Build ids of the workers that ran the workflow's tasks, each once. */
 async function buildsOf(workflowId: string, runId?: string): Promise<string[]> {
-  const { events } = await temporal.workflow.getHandle(workflowId, runId).fetchHistory();
+  const { events } = await rig.temporal.workflow.getHandle(workflowId, runId).fetchHistory();
   const builds = (events ?? []).flatMap(({ workflowTaskCompletedEventAttributes: completed }) =>
     completed ? [completed.deploymentVersion?.buildId ?? 'none'] : [],
   );
@@ -146,7 +122,7 @@ it('begins jobs on the new version', async () => {
 it('lets a batch continue with the new version from one of its runs to the next, its new jobs too, and loses none', async () => {
   const { result } = await endBatch(batch, run);
   expect(result).toMatchObject({ status: 'completed', succeeded: batchItems });
-  const runs = await runsOf(temporal, run.name);
+  const runs = await runsOf(rig.temporal, run.name);
   expect(await Promise.all(runs.map(({ runId }) => buildsOf(run.name, runId)))).toEqual([['1'], ['2']]);
   expect(await buildsOf(run.jobId(1))).toEqual(['1']);
   expect(await buildsOf(run.jobId(batchItems))).toEqual(['2']);
@@ -154,7 +130,7 @@ it('lets a batch continue with the new version from one of its runs to the next,
 
 it('retries a job of the old version on the new one, whose workers may be all that there are', async () => {
   await stopWorker('1');
-  const again = await retryJob(temporal, lost.workflowId);
+  const again = await retryJob(rig.temporal, lost.workflowId);
   expect(await again.result()).toMatchObject({ status: 'succeeded', charge: 'yes' });
   expect(await buildsOf(lost.workflowId)).toEqual(['2']);
 });

@@ -2,54 +2,43 @@ import { runWorkers } from './run-workers';
 
 /** What a limit gives to one worker, and to many that share it, in simulated time. */
 
-const seconds = 1_000;
-
-describe('one worker that always has work', () => {
+describe.each([
+  ['urgent', false],
+  ['patient', true],
+])('%s requests', (_kind, isPatient) => {
   it.each([
     [20, 2],
     [100, 10],
     [5, 2],
     [1, 1],
     [1000, 60],
-  ])('sends nearly all of %i requests in each window of %i s, and none too many', (limit, windowSeconds) => {
-    const { utilisation, throttled } = runWorkers({ limit, windowSeconds, workers: 1, windows: 20 });
+  ])('of one worker use nearly all of %i in each window of %i s, and are none too many', (limit, windowSeconds) => {
+    const { utilisation, throttled } = runWorkers({ limit, windowSeconds, workers: 1, windows: 20, isPatient });
     expect(throttled).toBe(0);
     expect(utilisation).toBeGreaterThanOrEqual(0.95);
   });
 
-  it('learns the slack of a service that rounds RESET down', () => {
-    const { throttledShare, utilisation } = runWorkers({
-      limit: 100,
-      windowSeconds: 10,
-      workers: 1,
-      windows: 20,
-      round: Math.floor,
-    });
-    expect(throttledShare).toBeLessThan(0.01);
-    expect(utilisation).toBeGreaterThan(0.85);
-  });
-});
-
-describe('four workers that share a limit', () => {
   it.each([
     [20, 2],
     [100, 10],
     [40, 4],
-  ])('spend nearly all of %i requests in %i s with hardly a 429', (limit, windowSeconds) => {
+  ])('of four workers that share a limit spend nearly all of %i in %i s with hardly a 429', (limit, windowSeconds) => {
+    const shared = { limit, windowSeconds, workers: 4, windows: 60, isPatient };
     for (const seed of [1, 2, 3]) {
-      const { utilisation, throttledShare, sentBy } = runWorkers({
-        limit,
-        windowSeconds,
-        workers: 4,
-        windows: 60,
-        seed,
-      });
+      const { utilisation, throttledShare, sentBy } = runWorkers({ ...shared, seed });
       expect(throttledShare).toBeLessThan(0.01);
       expect(utilisation).toBeGreaterThan(0.9);
       // Nobody starves.
       expect(Math.min(...sentBy)).toBeGreaterThan(limit);
     }
   });
+});
+
+it('one worker learns the slack of a service that rounds RESET down', () => {
+  const rounded = { limit: 100, windowSeconds: 10, workers: 1, windows: 20, round: Math.floor };
+  const { throttledShare, utilisation } = runWorkers(rounded);
+  expect(throttledShare).toBeLessThan(0.01);
+  expect(utilisation).toBeGreaterThan(0.85);
 });
 
 describe('a fleet that shares 100 requests a minute', () => {
@@ -80,25 +69,15 @@ describe('a fleet that shares 100 requests a minute', () => {
   });
 
   it('loses nothing for long when half of it is killed, and the rest takes over', () => {
-    const { utilisation, throttledShare } = runWorkers({
-      ...fleet,
-      workers: 20,
-      killedAfter: { windows: 7.5, workers: 10 },
-    });
+    const killedAfter = { windows: 7.5, workers: 10 };
+    const { utilisation, throttledShare } = runWorkers({ ...fleet, workers: 20, killedAfter });
     expect(throttledShare).toBeLessThanOrEqual(0.01);
     expect(utilisation).toBeGreaterThanOrEqual(0.95);
   });
 
   it.each([4, 20, 50])('of %i workers uses it again at once after an outage in which all are refused', (workers) => {
-    const away = { from: 5, windows: 30 };
-    const { utilisation, throttledShare } = runWorkers({
-      ...fleet,
-      workers,
-      isPatient: true,
-      away,
-      windows: 45,
-      ignoredWindows: 35,
-    });
+    const outage = { isPatient: true, away: { from: 5, windows: 30 }, windows: 45, ignoredWindows: 35 };
+    const { utilisation, throttledShare } = runWorkers({ ...fleet, workers, ...outage });
     expect(throttledShare).toBeLessThanOrEqual(0.01);
     expect(utilisation).toBeGreaterThanOrEqual(0.8);
   });
@@ -110,56 +89,24 @@ describe('a fleet that shares 100 requests a minute', () => {
   });
 });
 
-describe('requests that take long, such as uploads', () => {
-  const upload = { limit: 30, windowSeconds: 60, workers: 1, windows: 20, slots: 200 };
-
-  it.each([
-    [60, false],
-    [60, true],
-    [120, false],
-    [120, true],
-    [20, false],
-    [20, true],
-    [3, false],
-    [3, true],
-  ])('of %i s use nine tenths of 30 a minute (headers written at the end: %s)', (takesSeconds, writesHeadersLate) => {
-    for (const isPatient of [false, true]) {
-      const { utilisation, throttled } = runWorkers({
-        ...upload,
-        takesMs: takesSeconds * seconds,
-        writesHeadersLate,
-        isPatient,
-      });
-      expect(utilisation).toBeGreaterThanOrEqual(0.9);
-      // The first window is unknown until a request is refused.
-      expect(throttled).toBeLessThanOrEqual(5);
+it.each([3, 20, 60, 120])(
+  'requests that take %i s, such as uploads, use nine tenths of 30 a minute',
+  (takesSeconds) => {
+    const uploads = {
+      limit: 30,
+      windowSeconds: 60,
+      workers: 1,
+      windows: 20,
+      slots: 200,
+      takesMs: takesSeconds * 1_000,
+    };
+    for (const writesHeadersLate of [false, true]) {
+      for (const isPatient of [false, true]) {
+        const { utilisation, throttled } = runWorkers({ ...uploads, writesHeadersLate, isPatient });
+        expect(utilisation).toBeGreaterThanOrEqual(0.9);
+        // The first window is unknown until a request is refused.
+        expect(throttled).toBeLessThanOrEqual(5);
+      }
     }
-  });
-});
-
-describe('patient requests', () => {
-  it.each([
-    [20, 2],
-    [100, 10],
-    [5, 2],
-  ])('alone use nearly all of %i requests in each window of %i s', (limit, windowSeconds) => {
-    const { utilisation, throttled } = runWorkers({ limit, windowSeconds, workers: 1, windows: 20, isPatient: true });
-    expect(throttled).toBe(0);
-    expect(utilisation).toBeGreaterThanOrEqual(0.95);
-  });
-
-  it.each([
-    [20, 2],
-    [100, 10],
-  ])('of four workers spend nearly all of %i requests in %i s with hardly a 429', (limit, windowSeconds) => {
-    const { utilisation, throttledShare } = runWorkers({
-      limit,
-      windowSeconds,
-      workers: 4,
-      windows: 60,
-      isPatient: true,
-    });
-    expect(throttledShare).toBeLessThan(0.01);
-    expect(utilisation).toBeGreaterThan(0.9);
-  });
-});
+  },
+);

@@ -28,6 +28,15 @@ describe('fileconv convert with a stack of its own', () => {
     });
     expect(accepted()).toBe(1);
   });
+
+  it('asks nothing of it through the proxy that the environment names', async () => {
+    const folder = await newFolder();
+    await writeFile(path.join(folder, 'a.md'), '# A\n');
+    const proxy = 'http://127.0.0.1:1';
+    const env = { http_proxy: proxy, https_proxy: proxy, FILECONV_POLICIES_POLL_AFTER: '1 hour' };
+    const ended = await fileconvProcess(['convert', 'a.md', '--to', 'html'], { cwd: folder, env });
+    expect(ended).toMatchObject({ code: 0, stderr: expect.not.stringContaining('proxy') as string });
+  });
 });
 
 function readIfThere(file: string): string {

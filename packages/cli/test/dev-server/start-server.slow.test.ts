@@ -73,6 +73,14 @@ it('is never asked through the proxy that the environment names', async () => {
   }
 });
 
+it('has a name for its user, without which it does not start where the system knows none', async () => {
+  const wrapper = path.join(folder, 'temporal');
+  await writeFile(wrapper, `#!/bin/sh\necho "$USER" > "${folder}/user"\nexec "${cliPath}" "$@"\n`, { mode: 0o755 });
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => name !== 'USER'));
+  await start({ cliPath: wrapper, env });
+  expect(await readFile(path.join(folder, 'user'), 'utf8')).toBe('fileconv\n');
+});
+
 describe('a Temporal server with a database file', () => {
   it('keeps namespaces, search attributes and workflows over a stop and a start', async () => {
     const dbFilename = path.join(folder, 'state/of it/temporal.db');

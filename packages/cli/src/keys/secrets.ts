@@ -9,8 +9,9 @@ import {
 import { defined, isNoticeSecret, noticeSecretProblem, noticeTypes } from 'temporal-file-conversion/job';
 import type { NotifySettings } from 'temporal-file-conversion/worker';
 import type { CommandContext } from '../command-context';
-import { CommandError, explainListen } from '../command-error';
+import { CommandError, explaining, explainListen } from '../command-error';
 import { placeOf, readSecret, type SecretSource } from '../config/app-token';
+import { ConfigError } from '../config/errors';
 import type { CodecServer } from './codec-server';
 
 const makeOne = 'make one: echo "2026-11:$(openssl rand -base64 32)", readable by you only';
@@ -122,7 +123,9 @@ async function findSecret(
   if (variable !== undefined) source = { from: 'environment', variable };
   else if (file !== undefined) source = { from: 'file', file };
   else return undefined;
-  const text = await readSecret(source, { what, cure, env, onWarning: (message) => output.warn(message) });
+  const text = await readSecret(source, { what, cure, env, onWarning: (message) => output.warn(message) }).catch(
+    explaining(ConfigError, 'INPUT_UNUSABLE', ({ message }) => `${message}.`),
+  );
   secrets.hideWords(text);
   return { text, place: placeOf(source) };
 }

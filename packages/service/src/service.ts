@@ -51,7 +51,7 @@ export interface ConversionService {
   port: number;
   /** Reads the accounts file again now; a change is noticed within a second anyway. False: it is invalid, and nothing changed. */
   reloadAccounts(): Promise<boolean>;
-  /** Reads the faults file again, if there is one. False: it is invalid, and nothing changed. */
+  /** The same of the faults file. */
   reloadFaults(): Promise<boolean>;
   /** Whether its database answers. */
   isUsable(): boolean;
@@ -62,6 +62,7 @@ export interface ConversionService {
 /** How long close() waits for requests in progress before it closes their connections. */
 const closeGraceMs = 10_000;
 const closeSweepMs = 20;
+const watchIntervalMs = 500;
 
 /**
  * A running conversion service: the server side of the document, on this machine. State is in `dataDir`; what was accepted
@@ -132,20 +133,23 @@ export async function startConversionService(options: ConversionServiceOptions):
     const recovered = queue.recover();
     if (recovered > 0) log(`${recovered} conversion(s) that were not completed run again`);
     callbacks.start();
-    accounts.watch();
+    const watch = setInterval(() => {
+      // In this order: a fault may name an app that was just added to the accounts file.
+      void accounts.file.look().then(() => faults.file.look());
+    }, watchIntervalMs).unref();
     const { port: boundPort } = server.server.address() as AddressInfo;
     let closing: Promise<void> | undefined;
     return {
       url: `http://${host.includes(':') ? `[${host}]` : host}:${boundPort}`,
       port: boundPort,
-      reloadAccounts: () => accounts.reload(),
-      reloadFaults: () => faults.reload(),
+      reloadAccounts: () => accounts.file.reload(),
+      reloadFaults: () => faults.file.reload(),
       isUsable: () => store.answers(),
       close: () => (closing ??= closeAll()),
     };
 
     async function closeAll(): Promise<void> {
-      await accounts.close();
+      clearInterval(watch);
       await stopCleanup();
       const closed = server.close();
       // Requests in mode sync wait for conversions; now they are answered that the service shuts down.

@@ -7,10 +7,8 @@ import { startService } from '../stack/service-part';
 export async function service(context: CommandContext): Promise<void> {
   const { config, output } = context;
   const log = await openLog(context, { process: 'service' });
-  let reload = (): void => undefined;
-  const signal = untilAskedToEnd(context, { onHangUp: () => reload() });
+  const signal = untilAskedToEnd(context);
   const part = await startService(context, { port: config.values.service.port, log });
-  reload = () => part.reload();
   const { url, appId, tokenFile } = part;
   const details = { url, appId, tokenFile };
   output.result(details, await describeService(details, context.stdout.isTTY === true));

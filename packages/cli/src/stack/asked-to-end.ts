@@ -2,14 +2,8 @@ import { systemErrorCode } from 'temporal-file-conversion/messages';
 import type { ProcessContext } from '../command-context';
 import { eraseEcho } from '../output/output';
 
-/**
- * Aborts when this process is asked to end: SIGTERM, Ctrl-C, or its terminal's end. With `onHangUp` SIGHUP means that instead, unless a
- * terminal's end would look the same.
- */
-export function untilAskedToEnd(
-  { process, stdin, stderr }: Pick<ProcessContext, 'process' | 'stdin' | 'stderr'>,
-  { onHangUp }: { onHangUp?: () => void } = {},
-): AbortSignal {
+/** Aborts when this process is asked to end: SIGTERM, Ctrl-C, or its terminal's end. */
+export function untilAskedToEnd({ process, stderr }: Pick<ProcessContext, 'process' | 'stderr'>): AbortSignal {
   const controller = new AbortController();
   const end = () => controller.abort();
   process.once('SIGTERM', end);
@@ -17,8 +11,7 @@ export function untilAskedToEnd(
     if (stderr.isTTY) stderr.write(eraseEcho);
     end();
   });
-  if (onHangUp && !stdin.isTTY) process.on('SIGHUP', onHangUp);
-  else process.once('SIGHUP', end);
+  process.once('SIGHUP', end);
   return controller.signal;
 }
 

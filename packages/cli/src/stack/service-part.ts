@@ -24,8 +24,6 @@ export interface ServicePart {
   /** Its own app. */
   readonly appId: string;
   readonly tokenFile: string;
-  /** Reads accounts and faults again. */
-  reload(): void;
   close(): Promise<void>;
 }
 
@@ -52,8 +50,6 @@ export async function startService(
       url: running.url,
       appId: embedded.appId,
       tokenFile: embedded.tokenFile,
-      // In this order: a fault may name an app that was just added to the accounts file.
-      reload: () => void running.reloadAccounts().then(() => running.reloadFaults()),
       close: () => opened.close(),
     };
   } catch (error) {

@@ -1,14 +1,12 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import { stat } from 'node:fs/promises';
 import type { Log } from 'temporal-file-conversion/messages';
 import { messageOf } from '../shared/caught';
 import { readSettingsFile, SettingsFileError } from '../shared/checked-toml';
 import { TaskError } from '../shared/task-error';
+import { fingerprint, WatchedFile } from '../shared/watched-file';
 import { type Account, createAccount, freeAppId, hashToken, type ServiceApp } from './account';
 import { type AccountsFile, parseAccountsFile } from './accounts-file';
 import { embeddedAppName, embeddedCallbackHosts } from './embedded-app';
-
-const watchIntervalMs = 500;
 
 /** What public clients use without an account (beyond the document). */
 const freeToken = 'FREE-TOKEN';
@@ -26,18 +24,16 @@ type State = Awaited<ReturnType<typeof load>>;
 
 /** The apps of the service. The accounts file may change while the service runs. */
 export class Accounts {
-  #work: Promise<unknown> = Promise.resolve();
-  #timer: NodeJS.Timeout | undefined;
+  readonly file: WatchedFile;
   #onChange: (accounts: readonly Account[]) => void = () => undefined;
 
   private constructor(
     private readonly options: AccountsOptions,
     private state: State,
-    /** The file as it was read. */
-    private seen: string,
-    /** The file as it was looked at. */
-    private found = seen,
-  ) {}
+    seen: string,
+  ) {
+    this.file = new WatchedFile(options.file, seen, ({ wasThere }) => this.#read(options.required || wasThere));
+  }
 
   /** @throws SettingsFileError with one line that names the key. */
   static async open(options: AccountsOptions): Promise<Accounts> {
@@ -82,40 +78,10 @@ export class Accounts {
     listener(this.all);
   }
 
-  /** Reads the file again. Resolves to false, and changes nothing, if it is invalid. */
-  async reload(): Promise<boolean> {
-    const reloading = this.#work.then(() => this.#reload());
-    this.#work = reloading;
-    return reloading;
-  }
-
-  /** Reloads the file whenever it changes. */
-  watch(): void {
-    this.#timer = setInterval(() => void this.look(), watchIntervalMs).unref();
-  }
-
-  /** Reads a file that has changed, unless it still changes: half of it may be a valid file without most apps. */
-  look(): Promise<void> {
-    const looking = this.#work.then(async () => {
-      const before = this.found;
-      this.found = await fingerprint(this.options.file);
-      if (this.found !== this.seen && this.found === before) await this.#reload();
-    });
-    this.#work = looking;
-    return looking;
-  }
-
-  async close(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#work;
-  }
-
-  async #reload(): Promise<boolean> {
-    const { file, log, required } = this.options;
-    const before = this.seen;
-    this.seen = await fingerprint(file);
+  async #read(required: boolean): Promise<boolean> {
+    const { log } = this.options;
     try {
-      const state = await load(this.options, required || before !== '');
+      const state = await load(this.options, required);
       const versions = state.file.extraApiVersions.join() === this.extraApiVersions.join();
       this.#onChange(state.accounts);
       this.state = state;
@@ -160,12 +126,4 @@ function requireUnique(accounts: readonly Account[], file: string): void {
       holders.set(`${key} ${id}`, name);
     }
   }
-}
-
-/** Changes whenever the file does; empty when there is none. */
-async function fingerprint(file: string): Promise<string> {
-  return stat(file, { bigint: true }).then(
-    ({ mtimeNs, size, ino }) => `${mtimeNs}/${size}/${ino}`,
-    () => '',
-  );
 }

@@ -5,6 +5,7 @@ import type { Account } from '../accounts/account';
 import { taskPathOf, taskPaths } from '../shared/api-version';
 import { messageOf } from '../shared/caught';
 import { checkSections, checkToml, readSettingsFile, SettingsFileError } from '../shared/checked-toml';
+import { fingerprint, WatchedFile } from '../shared/watched-file';
 
 /** The keys of a faults file; `docs/service/faults.md` describes them. Each message completes `faults.N.key: `. */
 
@@ -169,14 +170,20 @@ interface FaultsSource {
 
 /** Faults that are injected on purpose, to rehearse what clients do about them. Without a file and without options: none. */
 export class Faults {
+  readonly file: WatchedFile;
+
   private constructor(
     private readonly source: FaultsSource,
     private state: Awaited<ReturnType<typeof load>>,
-  ) {}
+    seen: string,
+  ) {
+    this.file = new WatchedFile(source.file, seen, () => this.#read());
+  }
 
   /** @throws SettingsFileError with one line that names the key. */
   static async open(source: FaultsSource): Promise<Faults> {
-    return new Faults(source, await load(source));
+    const seen = await fingerprint(source.file);
+    return new Faults(source, await load(source), seen);
   }
 
   get rules(): FaultRules {
@@ -188,8 +195,7 @@ export class Faults {
     if (this.rules.isOn) this.source.log(`FAULTS ARE ON: this service fails on purpose, ${this.state.summary}`);
   }
 
-  /** Reads the file again. Resolves to false, and changes nothing, if it is invalid. */
-  async reload(): Promise<boolean> {
+  async #read(): Promise<boolean> {
     const { log } = this.source;
     try {
       const before = this.state;

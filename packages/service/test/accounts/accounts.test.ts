@@ -206,7 +206,7 @@ describe('the accounts file', () => {
     await writeFile(file, app('a', '1'));
     const read = await Accounts.open({ apps: [], file, required: true, log: () => undefined });
     const names = async () => {
-      await read.look();
+      await read.file.look();
       return read.all.map(({ name }) => name);
     };
     await writeFile(file, '');

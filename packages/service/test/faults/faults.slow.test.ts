@@ -1,6 +1,6 @@
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { newFolder, removeFolders, startProcess } from '../../../cli/test/fileconv';
+import { until } from '../../../../test/support/until';
 import { openAdministration } from '../../src/administration';
 import { FaultRules, type FaultsOptions, faultsSchema } from '../../src/faults/faults';
 import { createApp, createDataDir, startTestService, type TestApp, TestClient, tinyPng } from '../support';
@@ -301,16 +301,20 @@ describe('faults.toml', () => {
     await rm(dataDir, { recursive: true });
   });
 
-  it('is read again by `fileconv service` on SIGHUP', async () => {
-    const folder = await newFolder();
-    const command = startProcess(['service'], { cwd: folder, env: { FILECONV_SERVICE_PORT: '0' } });
-    await command.until(/Token file/);
-    await writeFile(path.join(folder, '.fileconv/service/faults.toml'), error);
-    command.child.kill('SIGHUP');
-    await command.until(/FAULTS ARE ON: .*error when=before/);
-    command.child.kill('SIGTERM');
-    expect((await command.ended).code).toBe(0);
-    await removeFolders();
+  it('is read when it changes, after the accounts: a fault may name an app that is new', async () => {
+    const running = await startTestService();
+    stops.push(running.stop);
+    const { client, dataDir, logged } = running;
+    await writeFile(
+      path.join(dataDir, 'accounts.toml'),
+      `[apps.late]\napp_id = "${appId}"\ntoken_sha256 = "${'0'.repeat(64)}"\n`,
+    );
+    await writeFile(
+      path.join(dataDir, 'faults.toml'),
+      `${error}app = "late"\n[[faults]]\nkind = "html"\nwhen = "before"\nstatus = 502\n`,
+    );
+    await until('the fault happens', async () => (await statuses(client, 1))[0] === 502);
+    expect(logged.filter((line) => line.includes('stay as they were'))).toEqual([]);
   });
 
   it('that was named has to exist', async () => {

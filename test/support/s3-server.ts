@@ -6,7 +6,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { CreateBucketCommand, ListBucketsCommand, S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
-import { acquireProcessLock, defaultCacheDir, freePort } from '../../packages/cli/src/dev-server';
+import { defaultCacheDir, freePort, tryProcessLock } from '../../packages/cli/src/dev-server';
 import { whileTesting } from './while-testing';
 
 const run = promisify(execFile);
@@ -100,7 +100,8 @@ function credentialsOf(accessKey: string, secret: string) {
 
 /** Builds the server if the cache lacks it, which takes minutes on a busy machine; other test files wait for that. */
 async function obtainGateway(): Promise<void> {
-  const lock = await acquireProcessLock(`${gateway}.lock`);
+  let lock: Awaited<ReturnType<typeof tryProcessLock>>;
+  while (!(lock = await tryProcessLock(`${gateway}.lock`))) await sleep(50);
   try {
     if (!existsSync(gateway)) await build();
   } finally {

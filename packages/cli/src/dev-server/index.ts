@@ -1,7 +1,7 @@
 /** Finds, obtains and runs a Temporal dev server, so that nothing has to be installed first. */
 export { defaultCacheDir, obtainTemporalCli } from './obtain';
 export type { ObtainOptions } from './obtain';
-export { acquireProcessLock, tryProcessLock } from './process-lock';
+export { tryProcessLock } from './process-lock';
 export { TemporalServerError } from './processes';
 export { endLeftOverServer } from './running-server';
 export type { RunningTemporalServer } from './running-server';

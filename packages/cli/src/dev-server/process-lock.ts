@@ -1,22 +1,10 @@
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { makeFolder } from 'temporal-file-conversion/storage';
 import { TemporalServerError } from './processes';
 
 /** A lock between processes; it ends with `release()` or with the process, however that ends. */
 export interface ProcessLock {
   release(): void;
-}
-
-const retryDelayMs = 50;
-
-/** Waits until no other process (and no other caller in this one) holds `file`, then holds it. */
-export async function acquireProcessLock(file: string): Promise<ProcessLock> {
-  for (;;) {
-    const lock = await tryProcessLock(file);
-    if (lock) return lock;
-    await sleep(retryDelayMs);
-  }
 }
 
 /**

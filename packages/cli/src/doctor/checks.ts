@@ -100,7 +100,7 @@ function throughProxy({ env }: CommandContext, url: string): string {
   return proxy ? ` (through the proxy ${proxy.host}, which the environment names)` : '';
 }
 
-const part = 'callbacks';
+const callbacksPart = 'callbacks';
 const timeoutMs = 10_000;
 const nobody = { workflowId: 'fileconv-doctor', nonce: '00000000-0000-4000-8000-000000000000' };
 
@@ -109,7 +109,7 @@ export async function checkCallbacks(context: CommandContext): Promise<PartFindi
   const { callbacks, state } = context.config.values;
   if (callbacks.publicBaseUrl === undefined) {
     const stack = await readLiveStack(state.dir);
-    if (!stack?.callbacks) return ok(part, 'not configured (callbacks.public_base_url): jobs poll');
+    if (!stack?.callbacks) return ok(callbacksPart, 'not configured (callbacks.public_base_url): jobs poll');
     return checkHealth(stack.callbacks.url);
   }
   const url = callbacks.publicBaseUrl;
@@ -119,35 +119,39 @@ export async function checkCallbacks(context: CommandContext): Promise<PartFindi
     const given = (await callbackSettings(context))?.key;
     key = typeof given === 'string' ? parseCallbackKeys(given).current : given;
   } catch (error) {
-    return broken(part, reasonOf(error), 'Set callbacks.key_env or callbacks.key_file to the key of the receiver.');
+    return broken(
+      callbacksPart,
+      reasonOf(error),
+      'Set callbacks.key_env or callbacks.key_file to the key of the receiver.',
+    );
   }
-  if (!key) return ok(part, 'not configured: jobs poll');
+  if (!key) return ok(callbacksPart, 'not configured: jobs poll');
   let status: number;
   try {
     status = await statusOf(createCallbackUrl(url, nobody, key), 'POST');
   } catch (error) {
-    return broken(part, `${url} can't be reached: ${reasonOf(error)}`, start);
+    return broken(callbacksPart, `${url} can't be reached: ${reasonOf(error)}`, start);
   }
-  if (status === 204) return ok(part, `${url} takes signed callbacks`);
+  if (status === 204) return ok(callbacksPart, `${url} takes signed callbacks`);
   if (status === 401) {
     const cure = 'Give receiver and workers the same key (callbacks.key_env or key_file).';
-    return broken(part, `${url} refuses our signature: it has another key`, cure);
+    return broken(callbacksPart, `${url} refuses our signature: it has another key`, cure);
   }
   if (status === 503) {
     const cure = 'Correct TEMPORAL_ADDRESS where the receiver runs, or start Temporal there.';
-    return broken(part, `${url} answers 503: its receiver can't reach Temporal`, cure);
+    return broken(callbacksPart, `${url} answers 503: its receiver can't reach Temporal`, cure);
   }
-  return broken(part, `${url} answers HTTP ${status}, not as the receiver does`, start);
+  return broken(callbacksPart, `${url} answers HTTP ${status}, not as the receiver does`, start);
 }
 
 async function checkHealth(url: string): Promise<PartFinding> {
   const again = 'Start the stack again: fileconv up';
   try {
     const status = await statusOf(`${url}/healthz`, 'GET');
-    if (status === 200) return ok(part, `${url}, for the embedded service`);
-    return broken(part, `${url} answers HTTP ${status}`, again);
+    if (status === 200) return ok(callbacksPart, `${url}, for the embedded service`);
+    return broken(callbacksPart, `${url} answers HTTP ${status}`, again);
   } catch (error) {
-    return broken(part, `${url} can't be reached: ${reasonOf(error)}`, again);
+    return broken(callbacksPart, `${url} can't be reached: ${reasonOf(error)}`, again);
   }
 }
 

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { acquireProcessLock, tryProcessLock } from '../../src/dev-server';
+import { tryProcessLock } from '../../src/dev-server';
 import { ChildProgram } from './child-program';
 
 let folder: string;
@@ -20,32 +20,29 @@ afterEach(async () => {
 });
 
 const holdInChild = `
-  await temporal.acquireProcessLock(FILE);
+  await temporal.tryProcessLock(FILE);
   globalThis.gc();
   print('held');
   setInterval(() => globalThis.gc(), 20);`;
 
 describe('a process lock', () => {
   it('keeps others out until it is released', async () => {
-    const first = await acquireProcessLock(file);
-    let entered = false;
-    const second = acquireProcessLock(file).then((lock) => {
-      entered = true;
-      return lock;
-    });
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    expect(entered).toBe(false);
-    first.release();
-    (await second).release();
+    const first = await tryProcessLock(file);
+    expect(first).toBeDefined();
+    expect(await tryProcessLock(file)).toBeUndefined();
+    first?.release();
+    const second = await tryProcessLock(file);
+    expect(second).toBeDefined();
+    second?.release();
   });
 
   it('is not taken from its next holder by a second release', async () => {
-    const first = await acquireProcessLock(file);
-    first.release();
-    const second = await acquireProcessLock(file);
-    first.release();
+    const first = await tryProcessLock(file);
+    first?.release();
+    const second = await tryProcessLock(file);
+    first?.release();
     expect(await tryProcessLock(file)).toBeUndefined();
-    second.release();
+    second?.release();
   });
 
   it('is held against another process, garbage collection or not, and freed when that one is killed with -9', async () => {
@@ -57,12 +54,12 @@ describe('a process lock', () => {
     expect(await tryProcessLock(file)).toBeDefined();
   });
 
-  it('reports a file that cannot be opened instead of waiting for it', async () => {
-    await expect(acquireProcessLock(folder)).rejects.toMatchObject({ code: 'LOCK_UNUSABLE' });
+  it('reports a file that cannot be opened, and does not take it for held', async () => {
+    await expect(tryProcessLock(folder)).rejects.toMatchObject({ code: 'LOCK_UNUSABLE' });
     await writeFile(
       path.join(folder, 'notes'),
       'somebody else’s notes, longer than a page header of SQLite'.repeat(20),
     );
-    await expect(acquireProcessLock(path.join(folder, 'notes'))).rejects.toMatchObject({ code: 'LOCK_UNUSABLE' });
+    await expect(tryProcessLock(path.join(folder, 'notes'))).rejects.toMatchObject({ code: 'LOCK_UNUSABLE' });
   });
 });

@@ -263,6 +263,13 @@ describe('a Word document', () => {
   });
 });
 
+it('RTF is read whose styles are based on themselves, or on each other', async () => {
+  const styles = String.raw`{\stylesheet{\s0\sbasedon0 Normal;}{\s1\sbasedon2 One;}{\s2\sbasedon1 Two;}}`;
+  expect((await converted('a.rtf', String.raw`{\rtf1${styles}\pard\plain\s0 Kept\par\pard\s1 Also\par}`)).text).toBe(
+    'Kept Also',
+  );
+});
+
 it('notes of RTF are there also as LibreOffice writes them', async () => {
   const note = String.raw`{\super \chftn{\*\footnote\ftnalt \chftn\pard{\loch\tab Noted}}}`;
   expect(await converted('a.rtf', String.raw`{\rtf1 Kept${note}\par}`)).toEqual({

@@ -270,6 +270,15 @@ it('RTF is read whose styles are based on themselves, or on each other', async (
   );
 });
 
+it.each([
+  ['of facts', ':Author: Jo\n:Status: Draft\n', 'Author Jo Status Draft'],
+  ['of terms', '1.0\n    First\n0.9\n    Second\n', '1.0 First 0.9 Second'],
+])('reStructuredText keeps a list %s below its title, or without one', async (_which, list, text) => {
+  const read = await converted('a.rst', `Title\n=====\n\n${list}\nPart\n----\n\nEnd\n`);
+  expect(read).toEqual({ text: `Title ${text} Part End`, warning: {} });
+  expect((await converted('a.rst', `${list}\nEnd\n`)).text).toBe(`${text} End`);
+});
+
 it('notes of RTF are there also as LibreOffice writes them', async () => {
   const note = String.raw`{\super \chftn{\*\footnote\ftnalt \chftn\pard{\loch\tab Noted}}}`;
   expect(await converted('a.rtf', String.raw`{\rtf1 Kept${note}\par}`)).toEqual({

@@ -196,6 +196,10 @@ function slideTexts(file: Buffer): OfficeTexts {
   };
 }
 
+/** What makes a group of shapes, of which pandoc reads none. */
+const grouping =
+  /<p:grpSp(?:\s[^<>]*)?>\s*<p:nvGrpSpPr>[^]*?<\/p:nvGrpSpPr>(?:\s*<p:grpSpPr(?:\s[^<>]*)?(?:\/>|>[^]*?<\/p:grpSpPr>))?|<\/p:grpSp>/g;
+
 /** Slides of which pandoc reads those that are shown, and of these what is shown. */
 export function readableSlides(file: Buffer): Buffer {
   const book = 'ppt/presentation.xml';
@@ -206,7 +210,7 @@ export function readableSlides(file: Buffer): Buffer {
   );
   const changed = new Map(shown === xml ? [] : [[book, shown]]);
   for (const { name, xml: slide } of partsOf(file, slidePart)) {
-    const seen = withoutHiddenShapes(slide).xml;
+    const seen = withoutHiddenShapes(slide).xml.replace(grouping, '');
     if (seen !== slide) changed.set(name, seen);
   }
   return changed.size === 0 ? file : withEntries(file, changed);

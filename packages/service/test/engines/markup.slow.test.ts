@@ -1,9 +1,11 @@
 import sharp from 'sharp';
+import { entriesOf, textOfEntry } from '../../src/engines/archive';
 import { engineNamesOfNpm } from '../../src/engines/engine';
 import { serviceOfAllTests, tinyPng } from '../support';
 import { zip, zipEntry } from './archives';
 import { docx, para, run } from './docx';
 import { odf } from './odf';
+import { pptx, shape } from './pptx';
 
 /** Nothing of pages, books, LaTeX and documents is lost without a warning that pandoc by itself leaves out. */
 
@@ -16,6 +18,12 @@ async function converted(name: string, data: string | Buffer, output = 'txt') {
   const isPdf = output === 'pdf';
   const text = isPdf ? (await running.client.convertToBytes({ name: 'a.pdf', data: bytes }, 'txt')).bytes : bytes;
   return { text: text.toString('utf8').split(/\s+/).join(' ').trim(), warning };
+}
+
+/** A file of an office program with a picture beside its parts. */
+function withPicture(file: Buffer, name: string): Buffer {
+  const parts = entriesOf(file).map((entry) => zipEntry(entry.name, textOfEntry(file, entry) ?? ''));
+  return zip([...parts, zipEntry(name, tinyPng)]);
 }
 
 describe('a page', () => {
@@ -277,6 +285,20 @@ it.each([
   const read = await converted('a.rst', `Title\n=====\n\n${list}\nPart\n----\n\nEnd\n`);
   expect(read).toEqual({ text: `Title ${text} Part End`, warning: {} });
   expect((await converted('a.rst', `${list}\nEnd\n`)).text).toBe(`${text} End`);
+});
+
+it('text and pictures of shapes that are a group on a slide are kept', async () => {
+  const picture =
+    '<p:pic><p:nvPicPr><p:cNvPr id="7" name="a" descr="pictured"/><p:cNvPicPr/><p:nvPr/></p:nvPicPr><p:blipFill><a:blip r:embed="h0"/></p:blipFill><p:spPr/></p:pic>';
+  const group = (shapes: string) =>
+    `<p:grpSp><p:nvGrpSpPr><p:cNvPr id="9" name=""/><p:cNvGrpSpPr/><p:nvPr/></p:nvGrpSpPr><p:grpSpPr><a:xfrm/></p:grpSpPr>${shapes}</p:grpSp>`;
+  const drawn = group(shape('Grouped') + group(shape('Deeper')) + picture) + shape('Behind');
+  const { text, warning } = await converted(
+    'a.pptx',
+    withPicture(pptx([{ shapes: ['Kept'], drawn, links: ['../media/a.png'] }]), 'ppt/media/a.png'),
+  );
+  expect(text).toBe('Slide 1 Kept Grouped Deeper [pictured] Behind');
+  expect(warning).not.toHaveProperty('TEXT_LOST');
 });
 
 it('notes of RTF are there also as LibreOffice writes them', async () => {

@@ -2,8 +2,8 @@ import sharp from 'sharp';
 import { entriesOf, textOfEntry } from '../../src/engines/archive';
 import { engineNamesOfNpm } from '../../src/engines/engine';
 import { serviceOfAllTests, tinyPng } from '../support';
-import { zip, zipEntry } from './archives';
-import { docx, para, run } from './docx';
+import { relation, zip, zipEntry } from './archives';
+import { docx, para, run, textBox } from './docx';
 import { odf } from './odf';
 import { pptx, shape } from './pptx';
 
@@ -260,6 +260,22 @@ describe('a Word document', () => {
       text: 'a A & B c [Click here] base(reading)base',
       warning: {},
     });
+  });
+
+  it('keeps text beside a picture, a shape or a note of the same run', async () => {
+    const picture = (id: number) =>
+      `<w:drawing><wp:inline><wp:extent cx="9525" cy="9525"/><wp:docPr id="${id}" name="a" descr="picture"/><a:graphic><a:graphicData uri="http://schemas.openxmlformats.org/drawingml/2006/picture"><pic:pic><pic:blipFill><a:blip r:embed="p"/></pic:blipFill></pic:pic></a:graphicData></a:graphic></wp:inline></w:drawing>`;
+    const text = (word: string) => `<w:t>${word}</w:t>`;
+    const box = textBox('boxed').replace(/^<w:r>|<\/w:r>$/g, '');
+    const body = [
+      `${text('before')}${picture(1)}${picture(2)}${text('between')}<w:footnoteReference w:id="2"/>${text('after')}`,
+      `${text('above')}<w:br/>${box}${text('below')}`,
+    ];
+    const footnotes = `<w:footnote w:id="2">${para('Noted')}</w:footnote>`;
+    const relations = [relation('p', 'image', 'media/a.png')];
+    const file = docx(body.map((each) => para(`<w:r>${each}</w:r>`)).join(''), { footnotes }, { relations });
+    const { text: shown } = await converted('a.docx', withPicture(file, 'word/media/a.png'));
+    expect(shown).toBe('before[picture][picture]between[1]after above boxed below [1] Noted');
   });
 
   it('names watermarks and pictures of its headers', async () => {

@@ -156,6 +156,8 @@ describe('LaTeX', () => {
     ['\\begin{table*}\\caption{Wide}\\begin{tabular}{l}a\\end{tabular}\\end{table*}', '--- a --- : Wide'],
     ['\\begin{figure}\\begin{tabular}{l}a\\end{tabular}\\caption{Of table}\\end{figure}', '--- a --- : Of table'],
     ['As in \\cite{one,two}', 'As in [one, two]'],
+    ['\\let\\thefootnote\\relax\\footnotetext{Funded.} a', '[1] a [1] Funded.'],
+    ['a\\footnotemark\n\nb\\footnotetext{Marked.}', 'a[1] b [1] Marked.'],
   ])('%s is read as %s', async (body, text) => {
     const { text: shown, warning } = await latex(body);
     expect(shown).toBe(text);

@@ -319,6 +319,12 @@ it('text and pictures of shapes that are a group on a slide are kept', async () 
   expect(warning).not.toHaveProperty('TEXT_LOST');
 });
 
+it('a result without text is an empty line, with a warning, and not a file of no bytes', async () => {
+  const { bytes, warning } = await running.client.convertToBytes({ name: 'a.html', data: '<p></p>' }, 'txt');
+  expect(bytes.toString()).toBe('\n');
+  expect(warning['NO_TEXT']).toMatch(/^Nothing in the file can be in a result of this format/);
+});
+
 it('notes of RTF are there also as LibreOffice writes them', async () => {
   const note = String.raw`{\super \chftn{\*\footnote\ftnalt \chftn\pard{\loch\tab Noted}}}`;
   expect(await converted('a.rtf', String.raw`{\rtf1 Kept${note}\par}`)).toEqual({

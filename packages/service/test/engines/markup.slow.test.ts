@@ -305,6 +305,19 @@ it.each([
   expect((await converted('a.rst', `${list}\nEnd\n`)).text).toBe(`${text} End`);
 });
 
+it.each(['paragraph', 'page'])(
+  'captions of pictures are text of an OpenDocument text, in a box at a %s',
+  async (anchor) => {
+    const picture = '<draw:frame draw:name="p"><draw:image xlink:href="Pictures/a.png"/></draw:frame>';
+    const lines = `<text:p>${picture}Figure <text:sequence>1</text:sequence>: Captioned</text:p><text:p>Source</text:p>`;
+    const box = `<draw:frame draw:name="b" text:anchor-type="${anchor}"><draw:text-box>${lines}</draw:text-box></draw:frame>`;
+    const body = anchor === 'page' ? `${box}<text:p>After</text:p>` : `<text:p>${box}After</text:p>`;
+    const { text, warning } = await converted('a.odt', withPicture(odf({ kind: 'text', body }), 'Pictures/a.png'));
+    expect(text).toBe('[]Figure 1: Captioned Source After');
+    expect(warning).not.toHaveProperty('TEXT_LOST');
+  },
+);
+
 it('text and pictures of shapes that are a group on a slide are kept', async () => {
   const picture =
     '<p:pic><p:nvPicPr><p:cNvPr id="7" name="a" descr="pictured"/><p:cNvPicPr/><p:nvPr/></p:nvPicPr><p:blipFill><a:blip r:embed="h0"/></p:blipFill><p:spPr/></p:pic>';

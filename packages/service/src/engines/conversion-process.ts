@@ -10,6 +10,7 @@ import {
   type Converted,
   type ConvertedFile,
   isWornOut,
+  joinWarnings,
   oneLine,
   ProgramKilled,
   failureReason,
@@ -50,12 +51,19 @@ async function convert(request: EngineRequest): Promise<ConversionOutcome> {
     const engine = engines.find(({ name }) => name === request.route.engine);
     if (!engine) throw new Error(`There is no engine ${request.route.engine}.`);
     const { request: real, warnings } = await asItIs(request, engine);
-    const converted = await (await engine.load())(real);
+    const converted = filled(await (await engine.load())(real));
     const bytes = await writeDurably(request.outputPath, converted);
     return { worn: isWorn(), status: 'successful', bytes, warnings: { ...warnings, ...converted.warnings } };
   } catch (error) {
     return { worn: isWorn(), ...describeFailure(error) };
   }
+}
+
+/** A file of no bytes would be taken for one that was cut off. */
+function filled(converted: Converted | ConvertedFile): Converted | ConvertedFile {
+  if ('file' in converted || converted.data.length > 0) return converted;
+  const message = 'Nothing in the file can be in a result of this format, which is an empty line.';
+  return { data: Buffer.from('\n'), warnings: joinWarnings(converted.warnings, { NO_TEXT: message }) };
 }
 
 async function writeDurably(file: string, converted: Converted | ConvertedFile): Promise<number> {

@@ -28,34 +28,45 @@ export async function loadSharp() {
 }
 
 export async function convertImage(request: EngineRequest, input: Buffer): Promise<Converted> {
+  try {
+    return await convertIf('warning', request, input);
+  } catch (error) {
+    try {
+      const { data, warnings } = await convertIf('error', request, input);
+      const message = `The ${request.inputFormat.toUpperCase()} image does not keep to its format, and may be damaged. It was converted as programs show it: look at the result.`;
+      return { data, warnings: { ...warnings, INPUT_DAMAGED: message } };
+    } catch {
+      throw explain(error, request);
+    }
+  }
+}
+
+/** `failOn`: what of a file stops the decoder. Of a mere warning, programs show the picture. */
+async function convertIf(failOn: 'warning' | 'error', request: EngineRequest, input: Buffer): Promise<Converted> {
   const sharp = await loadSharp();
   const { writer } = request.route;
   const { width } = request.parameters;
-  try {
-    // From memory: with a path, an SVG could include other files of its folder.
-    const source = sharp(input, { limitInputPixels: maxPixels, animated: paged.has(writer) });
-    const metadata = await source.metadata();
-    const unread = metadata.format === 'svg' ? await describeUndrawn(input.toString('utf8')) : describeFrames(input);
-    const values = await measuredValues(source, metadata);
-    const warnings = { ...describeLosses(request, metadata), ...unread, ...values?.warnings };
-    if (values) source.linear(values.factor, values.offset);
-    if (writer === 'pdf') {
-      const { picturesToPdf } = await import('./picture-pages.js');
-      const data = await picturesToPdf(request, values ? await source.png().toBuffer() : input, {
-        ...metadata,
-        density: densityOf(metadata),
-      });
-      return { data, warnings };
-    }
-    const { width: was, height } = metadata;
-    if (width !== undefined && (width * width * height) / was > maxPixels) throw tooLarge(request);
-    const upright = source.autoOrient();
-    const sized = width === undefined ? upright : upright.resize({ width });
-    const data = await encodePicture(withProperties(sized, request, metadata), request).toBuffer();
+  // From memory: with a path, an SVG could include other files of its folder.
+  const source = sharp(input, { limitInputPixels: maxPixels, animated: paged.has(writer), failOn });
+  const metadata = await source.metadata();
+  const unread = metadata.format === 'svg' ? await describeUndrawn(input.toString('utf8')) : describeFrames(input);
+  const values = await measuredValues(source, metadata);
+  const warnings = { ...describeLosses(request, metadata), ...unread, ...values?.warnings };
+  if (values) source.linear(values.factor, values.offset);
+  if (writer === 'pdf') {
+    const { picturesToPdf } = await import('./picture-pages.js');
+    const data = await picturesToPdf(request, values ? await source.png().toBuffer() : input, {
+      ...{ ...metadata, failOn },
+      density: densityOf(metadata),
+    });
     return { data, warnings };
-  } catch (error) {
-    throw explain(error, request);
   }
+  const { width: was, height } = metadata;
+  if (width !== undefined && (width * width * height) / was > maxPixels) throw tooLarge(request);
+  const upright = source.autoOrient();
+  const sized = width === undefined ? upright : upright.resize({ width });
+  const data = await encodePicture(withProperties(sized, request, metadata), request).toBuffer();
+  return { data, warnings };
 }
 
 /**

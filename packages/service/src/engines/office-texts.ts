@@ -196,6 +196,10 @@ function slideTexts(file: Buffer): OfficeTexts {
   };
 }
 
+/** What makes a group of shapes, of which pandoc reads none. */
+const grouping =
+  /<p:grpSp(?:\s[^<>]*)?>\s*<p:nvGrpSpPr>[^]*?<\/p:nvGrpSpPr>(?:\s*<p:grpSpPr(?:\s[^<>]*)?(?:\/>|>[^]*?<\/p:grpSpPr>))?|<\/p:grpSp>/g;
+
 /** Slides of which pandoc reads those that are shown, and of these what is shown. */
 export function readableSlides(file: Buffer): Buffer {
   const book = 'ppt/presentation.xml';
@@ -206,7 +210,7 @@ export function readableSlides(file: Buffer): Buffer {
   );
   const changed = new Map(shown === xml ? [] : [[book, shown]]);
   for (const { name, xml: slide } of partsOf(file, slidePart)) {
-    const seen = withoutHiddenShapes(slide).xml;
+    const seen = withoutHiddenShapes(slide).xml.replace(grouping, '');
     if (seen !== slide) changed.set(name, seen);
   }
   return changed.size === 0 ? file : withEntries(file, changed);
@@ -237,13 +241,24 @@ function valuesOfForms(xml: string): ReadonlyMap<string, string> {
   return values;
 }
 
-/** A document of OpenDocument of which pandoc reads the fields and forms, and no hidden text. */
+/** A box around a picture, mostly for its caption: of all that is in it, pandoc shows the picture alone. */
+const pictureBox =
+  /<draw:frame\s([^<>]*)>\s*<draw:text-box(?:\s[^<>]*)?>((?:(?!<\/?draw:text-box|<text:list|<table:)[^])*?<draw:image\s(?:(?!<\/?draw:text-box|<text:list|<table:)[^])*?)<\/draw:text-box>(?:(?!<draw:)[^])*?<\/draw:frame>/g;
+
+/** What is in it, in the paragraph where the box stands. */
+function withoutBox(_box: string, attributes: string, inside: string): string {
+  const lines = inside.replace(/<text:[ph](?:\s[^<>]*)?>/g, '').replace(/<\/text:[ph]>/g, '<text:line-break/>');
+  return attributes.includes('anchor-type="page"') ? `<text:p>${lines}</text:p>` : lines;
+}
+
+/** A document of OpenDocument of which pandoc reads the fields, forms and captions of pictures, and no hidden text. */
 export function readableOpenText(file: Buffer): Buffer {
   const xml = textOfPart(file, 'content.xml');
   const isHidden = /<text:variable-set\s[^<>]*text:display="none"[^<>]*>[^<]*<\/text:variable-set>/g;
   const values = valuesOfForms(xml);
   const readable = withoutHiddenTexts(xml, textOfPart(file, 'styles.xml'))
     .xml.replace(isHidden, '')
+    .replace(pictureBox, withoutBox)
     .replace(
       /<draw:control\s[^<>]*?draw:control="([^"]*)"[^<>]*?(?:\/>|>[^]*?<\/draw:control>)/g,
       (_control, id: string) => {

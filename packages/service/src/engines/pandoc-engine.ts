@@ -25,7 +25,7 @@ import { withWholePipeTables, withWholeWikiTables } from './markup-tables';
 import { describeBrokenPictures, describeLostMedia, describeMedia, filmsOf, isDamaged } from './office-pictures';
 import { readableOpenText, readableSlides } from './office-texts';
 import { breakStyle, plainTextDocument } from './plain-text';
-import { embedImages, type PandocRun, pageWriters } from './pandoc-document';
+import { embedImages, type Node, type PandocRun, pageWriters, part } from './pandoc-document';
 import { filterFor } from './pandoc-filter';
 import { withNotes, withoutDeleted, withUnicodeLetters } from './rtf-text';
 import { readableWord } from './word-document';
@@ -186,10 +186,25 @@ async function prepare(
     return { ...read, warnings: joinWarnings(warnings, read.warnings) };
   }
   if (reader === 'mediawiki') return { from: reader, input: withWholeWikiTables(text), warnings };
+  if (reader === 'rst') {
+    const read = await withListBelowTitle({ from: reader, to: 'json', input: text, inputName: how.inputName });
+    return { ...read, warnings: joinWarnings(warnings, read.warnings) };
+  }
   if (!tabular.has(reader)) return { from: reader, input: text, warnings };
   const { separatedValuesDocument } = await import('./separated-values.js');
   const { json, warnings: more } = separatedValuesDocument(text, { reader, writer });
   return { from: 'json', input: json, warnings: joinWarnings(warnings, more) };
+}
+
+/** A list below the title, or without one, pandoc would take for facts about the document, which hardly a writer shows. */
+async function withListBelowTitle(run: PandocRun): Promise<Pick<PandocRun, 'from' | 'input'> & { warnings: Warnings }> {
+  const asIs = await runPandoc(run);
+  const { blocks } = JSON.parse(Buffer.from(asIs.data).toString('utf8')) as { blocks: Node[] };
+  if (blocks.find(({ t }) => t !== 'Header')?.t !== 'DefinitionList') return { ...run, warnings: {} };
+  const headings = blocks.filter((block) => block.t === 'Header' && part(block, 0) === 1);
+  const isTitled = headings.length === 1 && headings[0] === blocks[0];
+  const { data, warnings } = isTitled ? await runPandoc({ ...run, options: { 'shift-heading-level-by': -1 } }) : asIs;
+  return { from: 'json', input: data, warnings };
 }
 
 interface PandocOutput extends Converted {

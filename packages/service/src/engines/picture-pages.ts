@@ -1,4 +1,4 @@
-import type { Metadata } from 'sharp';
+import type { Metadata, SharpOptions } from 'sharp';
 import {
   ConversionFailure,
   type EngineRequest,
@@ -17,7 +17,7 @@ const usualDensity = 96;
 export async function picturesToPdf(
   { parameters, title }: EngineRequest,
   input: Buffer,
-  metadata: Metadata,
+  metadata: Metadata & Pick<SharpOptions, 'failOn'>,
 ): Promise<Uint8Array> {
   const { default: sharp } = await loadEngine('sharp', () => import('sharp'));
   const images = new Map<string, Uint8Array>();
@@ -28,7 +28,10 @@ export async function picturesToPdf(
     const name = `${page}.${isJpeg ? 'jpg' : 'png'}`;
     const { data, info } = isJpeg
       ? { data: input, info: metadata }
-      : await sharp(input, { page }).autoOrient().png({ compressionLevel: 6 }).toBuffer({ resolveWithObject: true });
+      : await sharp(input, { page, failOn: metadata.failOn })
+          .autoOrient()
+          .png({ compressionLevel: 6 })
+          .toBuffer({ resolveWithObject: true });
     images.set(name, data);
     pages.push(picturePage(name, info, { density: metadata.density, parameters }));
   }

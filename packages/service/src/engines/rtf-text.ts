@@ -75,6 +75,8 @@ export function withUnicodeLetters(rtf: string): string {
   return rtf.replace(token, (text: string, name: string | undefined, value: string | undefined) => {
     if (name !== undefined) {
       control(name, Number(value ?? 0));
+      // Text carries all of its own formats. Pandoc would read a style that is based on itself for ever.
+      if (name === 'sbasedon') return '';
       if (name === 'u') return asText(String.fromCharCode(Number(value) & 0xffff));
       return name === 'ansicpg' && document !== usual ? '\\ansicpg1252 ' : `${text.trimEnd()} `;
     }

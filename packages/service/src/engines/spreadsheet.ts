@@ -50,10 +50,12 @@ export async function spreadsheetDocument(
   return { json: tableDocument(tables, writer), warnings: { ...warnings, ...losses } };
 }
 
-/** The first sheet that is shown, as the texts that a person sees in it. */
+/** The first sheet that is shown and not empty, as the texts that a person sees in it. */
 export function firstTable(book: WorkBook): { rows: string[][]; warnings: Warnings } {
   const { sheets, shown } = sheetsOf(book);
-  const [{ name, sheet } = { name: '', sheet: {} }] = shown;
+  const hasText = (each: WorkSheet) => cellsOf(each).some((cell) => textOfCell(cell).trim() !== '');
+  const first: { name: string; sheet: WorkSheet } = shown[0] ?? { name: '', sheet: {} };
+  const { name, sheet } = shown.find((each) => hasText(each.sheet)) ?? first;
   const data: Rows = sheet['!data'] ?? [];
   const { rows, columns, used } = gridOf(data, sheet);
   const texts = rows.map((y) => columns.map((x) => (data[y]?.[x] ? textOfCell(data[y][x]) : '')));

@@ -187,6 +187,9 @@ const button = /^\s*(?:MACRO|GOTO)BUTTON\s+\S+\s+/;
 /** Text that is drawn as a picture (WordArt), once for each program; the second time is passed over. */
 const art =
   /<mc:Fallback>[^]*?<\/mc:Fallback>|<(\w+:)pict(?=[\s>])(?:(?!<\/\1pict>)[^])*?<\w+:textpath\s[^<>]*?\bstring="([^"]*)"[^]*?<\/\1pict>/g;
+/** Where text of a run ends and a picture, a shape or a note begins, or the other way round: of such a run pandoc reads only the one. */
+const besideText =
+  /(?<=<\/w:t>|<w:(?:tab|br|cr)(?:\s[^<>]*)?\/>)(?=<(?:w:(?:drawing|pict|object|(?:foot|end)noteReference)|mc:AlternateContent)[\s>])|(?<=<\/(?:w:(?:drawing|pict|object)|mc:AlternateContent)>|<w:(?:foot|end)noteReference\s[^<>]*\/>)(?=<w:(?:t|tab|br|cr)[\s/>])|(?<=<\/w:drawing>)(?=<w:drawing[\s>])/g;
 
 /**
  * A file of which pandoc reads all that is shown: it has no hidden text, forms, buttons and what is drawn show their text, and its tables have as many columns in their first rows as in all, for pandoc cuts longer rows, and a
@@ -215,6 +218,7 @@ export function readableWord(archive: Buffer): Buffer {
         return button.test(code) ? textNode(prefix, code.replace(button, '').trimEnd()) : whole;
       })
       .replace(hiddenRun, (run) => run.replace(textOfRun, ''))
+      .replace(besideText, '</w:r><w:r>')
       .replace(formField, (whole, prefix: string, data: string) => {
         return `<${prefix}r>${textNode(prefix, valueOfField(data))}</${prefix}r>${whole}`;
       });

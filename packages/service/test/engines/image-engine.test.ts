@@ -52,6 +52,21 @@ function rowTiff(width: number, pixels: Buffer, tags: Readonly<Record<number, nu
   return Buffer.concat([head, pixels, directory]);
 }
 
+it.each(['png', 'jpeg', 'tiff', 'pdf'])(
+  'is converted to %s with a warning when programs show it though it does not keep to its format, and fails when it is cut off',
+  async (writer) => {
+    const noise = { type: 'gaussian', mean: 128, sigma: 50 } as const;
+    const create = { width: 64, height: 64, channels: 3, background: 'white', noise } as const;
+    const jpeg = await sharp({ create }).withMetadata({ orientation: 6 }).jpeg().toBuffer();
+    const tables = jpeg.indexOf(Buffer.from([0xff, 0xdb]));
+    const odd = Buffer.concat([jpeg.subarray(0, tables), Buffer.from('junk'), jpeg.subarray(tables)]);
+    const { warnings } = await convertImage(requestOf('jpeg', writer), odd);
+    expect(warnings['INPUT_DAMAGED']).toMatch(/^The JPEG image does not keep to its format/);
+    const half = jpeg.subarray(0, jpeg.length / 2);
+    await expect(convertImage(requestOf('jpeg', writer), half)).rejects.toThrow('damaged or cut off');
+  },
+);
+
 it('fails, and says why, when its colours are CIELAB', async () => {
   const pixels = Buffer.from([255, 0, 0, 136, 80, 67]);
   await expect(convertImage(requestOf('tiff', 'png'), rowTiff(2, pixels, { 258: 8, 262: 8, 277: 3 }))).rejects.toThrow(

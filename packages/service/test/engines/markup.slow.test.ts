@@ -1,9 +1,11 @@
 import sharp from 'sharp';
+import { entriesOf, textOfEntry } from '../../src/engines/archive';
 import { engineNamesOfNpm } from '../../src/engines/engine';
 import { serviceOfAllTests, tinyPng } from '../support';
-import { zip, zipEntry } from './archives';
-import { docx, para, run } from './docx';
+import { relation, zip, zipEntry } from './archives';
+import { docx, para, run, textBox } from './docx';
 import { odf } from './odf';
+import { pptx, shape } from './pptx';
 
 /** Nothing of pages, books, LaTeX and documents is lost without a warning that pandoc by itself leaves out. */
 
@@ -16,6 +18,12 @@ async function converted(name: string, data: string | Buffer, output = 'txt') {
   const isPdf = output === 'pdf';
   const text = isPdf ? (await running.client.convertToBytes({ name: 'a.pdf', data: bytes }, 'txt')).bytes : bytes;
   return { text: text.toString('utf8').split(/\s+/).join(' ').trim(), warning };
+}
+
+/** A file of an office program with a picture beside its parts. */
+function withPicture(file: Buffer, name: string): Buffer {
+  const parts = entriesOf(file).map((entry) => zipEntry(entry.name, textOfEntry(file, entry) ?? ''));
+  return zip([...parts, zipEntry(name, tinyPng)]);
 }
 
 describe('a page', () => {
@@ -148,6 +156,8 @@ describe('LaTeX', () => {
     ['\\begin{table*}\\caption{Wide}\\begin{tabular}{l}a\\end{tabular}\\end{table*}', '--- a --- : Wide'],
     ['\\begin{figure}\\begin{tabular}{l}a\\end{tabular}\\caption{Of table}\\end{figure}', '--- a --- : Of table'],
     ['As in \\cite{one,two}', 'As in [one, two]'],
+    ['\\let\\thefootnote\\relax\\footnotetext{Funded.} a', '[1] a [1] Funded.'],
+    ['a\\footnotemark\n\nb\\footnotetext{Marked.}', 'a[1] b [1] Marked.'],
   ])('%s is read as %s', async (body, text) => {
     const { text: shown, warning } = await latex(body);
     expect(shown).toBe(text);
@@ -254,6 +264,22 @@ describe('a Word document', () => {
     });
   });
 
+  it('keeps text beside a picture, a shape or a note of the same run', async () => {
+    const picture = (id: number) =>
+      `<w:drawing><wp:inline><wp:extent cx="9525" cy="9525"/><wp:docPr id="${id}" name="a" descr="picture"/><a:graphic><a:graphicData uri="http://schemas.openxmlformats.org/drawingml/2006/picture"><pic:pic><pic:blipFill><a:blip r:embed="p"/></pic:blipFill></pic:pic></a:graphicData></a:graphic></wp:inline></w:drawing>`;
+    const text = (word: string) => `<w:t>${word}</w:t>`;
+    const box = textBox('boxed').replace(/^<w:r>|<\/w:r>$/g, '');
+    const body = [
+      `${text('before')}${picture(1)}${picture(2)}${text('between')}<w:footnoteReference w:id="2"/>${text('after')}`,
+      `${text('above')}<w:br/>${box}${text('below')}`,
+    ];
+    const footnotes = `<w:footnote w:id="2">${para('Noted')}</w:footnote>`;
+    const relations = [relation('p', 'image', 'media/a.png')];
+    const file = docx(body.map((each) => para(`<w:r>${each}</w:r>`)).join(''), { footnotes }, { relations });
+    const { text: shown } = await converted('a.docx', withPicture(file, 'word/media/a.png'));
+    expect(shown).toBe('before[picture][picture]between[1]after above boxed below [1] Noted');
+  });
+
   it('names watermarks and pictures of its headers', async () => {
     const picture = '<w:r><w:drawing><a:blip r:embed="a"/></w:drawing></w:r>';
     const parts = { header1: para(art('Confidential') + twice), footer1: para(picture) };
@@ -261,6 +287,55 @@ describe('a Word document', () => {
       HEADERS_LOST: 'Headers and footers are not in the result: 1 word(s) (CONFIDENTIAL) and 1 picture(s).',
     });
   });
+});
+
+it('RTF is read whose styles are based on themselves, or on each other', async () => {
+  const styles = String.raw`{\stylesheet{\s0\sbasedon0 Normal;}{\s1\sbasedon2 One;}{\s2\sbasedon1 Two;}}`;
+  expect((await converted('a.rtf', String.raw`{\rtf1${styles}\pard\plain\s0 Kept\par\pard\s1 Also\par}`)).text).toBe(
+    'Kept Also',
+  );
+});
+
+it.each([
+  ['of facts', ':Author: Jo\n:Status: Draft\n', 'Author Jo Status Draft'],
+  ['of terms', '1.0\n    First\n0.9\n    Second\n', '1.0 First 0.9 Second'],
+])('reStructuredText keeps a list %s below its title, or without one', async (_which, list, text) => {
+  const read = await converted('a.rst', `Title\n=====\n\n${list}\nPart\n----\n\nEnd\n`);
+  expect(read).toEqual({ text: `Title ${text} Part End`, warning: {} });
+  expect((await converted('a.rst', `${list}\nEnd\n`)).text).toBe(`${text} End`);
+});
+
+it.each(['paragraph', 'page'])(
+  'captions of pictures are text of an OpenDocument text, in a box at a %s',
+  async (anchor) => {
+    const picture = '<draw:frame draw:name="p"><draw:image xlink:href="Pictures/a.png"/></draw:frame>';
+    const lines = `<text:p>${picture}Figure <text:sequence>1</text:sequence>: Captioned</text:p><text:p>Source</text:p>`;
+    const box = `<draw:frame draw:name="b" text:anchor-type="${anchor}"><draw:text-box>${lines}</draw:text-box></draw:frame>`;
+    const body = anchor === 'page' ? `${box}<text:p>After</text:p>` : `<text:p>${box}After</text:p>`;
+    const { text, warning } = await converted('a.odt', withPicture(odf({ kind: 'text', body }), 'Pictures/a.png'));
+    expect(text).toBe('[]Figure 1: Captioned Source After');
+    expect(warning).not.toHaveProperty('TEXT_LOST');
+  },
+);
+
+it('text and pictures of shapes that are a group on a slide are kept', async () => {
+  const picture =
+    '<p:pic><p:nvPicPr><p:cNvPr id="7" name="a" descr="pictured"/><p:cNvPicPr/><p:nvPr/></p:nvPicPr><p:blipFill><a:blip r:embed="h0"/></p:blipFill><p:spPr/></p:pic>';
+  const group = (shapes: string) =>
+    `<p:grpSp><p:nvGrpSpPr><p:cNvPr id="9" name=""/><p:cNvGrpSpPr/><p:nvPr/></p:nvGrpSpPr><p:grpSpPr><a:xfrm/></p:grpSpPr>${shapes}</p:grpSp>`;
+  const drawn = group(shape('Grouped') + group(shape('Deeper')) + picture) + shape('Behind');
+  const { text, warning } = await converted(
+    'a.pptx',
+    withPicture(pptx([{ shapes: ['Kept'], drawn, links: ['../media/a.png'] }]), 'ppt/media/a.png'),
+  );
+  expect(text).toBe('Slide 1 Kept Grouped Deeper [pictured] Behind');
+  expect(warning).not.toHaveProperty('TEXT_LOST');
+});
+
+it('a result without text is an empty line, with a warning, and not a file of no bytes', async () => {
+  const { bytes, warning } = await running.client.convertToBytes({ name: 'a.html', data: '<p></p>' }, 'txt');
+  expect(bytes.toString()).toBe('\n');
+  expect(warning['NO_TEXT']).toMatch(/^Nothing in the file can be in a result of this format/);
 });
 
 it('notes of RTF are there also as LibreOffice writes them', async () => {

@@ -63,6 +63,16 @@ describe('an XLSX spreadsheet that becomes CSV', () => {
     expect(warnings['SHEETS_LOST']).toMatch(/^Only the sheet first was converted, not second\./);
   });
 
+  it('has the first sheet that is not empty', async () => {
+    const book = xlsx([
+      { name: 'blank', rows: `<row r="1">${inline('A1', ' ')}</row>` },
+      { name: 'data', rows: `<row r="1">${inline('A1', 'a')}</row>` },
+    ]);
+    const { text, warnings } = await convert(book, 'xlsx', 'csv');
+    expect(text).toBe('a\r\n');
+    expect(warnings['SHEETS_LOST']).toMatch(/^Only the sheet data was converted, not blank\./);
+  });
+
   it('has tabs between its values as TSV, and quotes where a value has one in it', async () => {
     const { text } = await convert(
       xlsx([{ rows: `<row r="1">${inline('A1', 'a&#9;b')}${inline('B1', 'c,d')}</row>` }]),

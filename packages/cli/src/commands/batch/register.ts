@@ -82,7 +82,7 @@ export function addBatch(program: Command, runner: Runner): void {
   command(batch, 'list', 'list the newest batches').action(act(async () => (await import('./look.js')).batchList));
   named(
     'report',
-    'write the report of a batch that has ended (HTML, CSV, JSON) and print its summary; of one that runs, where its page is',
+    'write the report of a batch that has ended (HTML, CSV, JSON) and print its summary; of one that runs, or had nothing to do when it ran last, where its page is',
   ).action(act(async () => (await import('./look.js')).batchReport));
 
   named('pause', 'start no more jobs; those in flight continue').action(

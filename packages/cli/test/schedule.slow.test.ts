@@ -21,7 +21,10 @@ describe('fileconv schedule', () => {
   });
 
   const schedule = (...args: string[]) => fileconv(['schedule', ...args], { cwd, env: stack.env });
-  const create = (...args: string[]) => schedule('create', '--from', 'in', '--to', 'html', '--out', 'out', ...args);
+  const create = (...args: string[]) => {
+    const from = args.includes('--from') ? [] : ['--from', 'in'];
+    return schedule('create', ...from, '--to', 'html', '--out', 'out', ...args);
+  };
 
   interface Listed {
     schedules: { name: string; isPaused: boolean; work?: { everyMs?: number } }[];

@@ -14,6 +14,7 @@ export { chargedTwice, leftOutLines, summariseReport } from './report/summary';
 export { readRequest } from './request';
 export type { KeptRequest } from './request';
 export { estimateVcredits } from './prices';
+export { listRuns } from './run-folders';
 export {
   asFolder,
   batchFolderOf,

@@ -1,5 +1,5 @@
 import { buildCommands } from '../src/command-tree';
-import { pointInTime } from '../src/commands/arguments';
+import { formatNames, pointInTime } from '../src/commands/arguments';
 import { createOutput } from '../src/output/output';
 
 async function parse(args: readonly string[]): Promise<string> {
@@ -28,6 +28,19 @@ it.each([
 ])('%j is wrong usage: %s is empty', async (args, what) => {
   expect(await parse(args)).toBe(`CommanderError: error: ${what} is empty`);
   expect(await parse(args.map((each) => each.replace(/^$|=$/, '$&x')))).toBe('runs');
+});
+
+it.each([
+  [['batch', 'run', '--manifest', 'a.csv', '--manifest', 'b.csv']],
+  [['batch', 'run', '--to', 'pdf', '--files-from', 'a', '--files-from', 'b']],
+  [['schedule', 'create', '--to', 'pdf', '--out', 'out', '--from', 'a', '--from', 'b']],
+  [['schedule', 'create', '--out', 'out', '--from', 'a', '--to', 'pdf', '--to', 'html']],
+])('%j is wrong usage: one of the two would go unnoticed', async (args) => {
+  expect(await parse(args)).toContain('It is given twice.');
+});
+
+it('formats may be named one by one', () => {
+  expect(formatNames('html,pdf', formatNames('pdf,docx'))).toEqual(['pdf', 'docx', 'html']);
 });
 
 it.each(['1e3', '0x10', '0b11', '1.0', '+5', ' 5', '9007199254740991', '-1'])('%j is no whole number', async (text) => {

@@ -53,11 +53,11 @@ it('starts nothing while it is paused, tells where it stands, and continues with
   while (JSON.stringify(state).includes('"inFlight":1'));
   expect(state).toMatchObject({ batch: 'pausing', status: 'paused', succeeded: 1, inFlight: 0, waiting: 3 });
   expect((await batch(cwd, 'status', 'pausing')).stdout).toBe(
-    'Batch pausing: paused. 1 of 4, paused, 1 vCredit.\n  It waits for somebody who resumes it. Continue: fileconv batch resume pausing\n',
+    'Batch pausing: paused. 1 of 4, 1 vCredit.\n  It waits for somebody who resumes it. Continue: fileconv batch resume pausing\n',
   );
   expect((await batch(cwd, 'list')).stdout).toMatch(/^pausing +running +\d{4}-/m);
   const page = path.join(cwd, '.fileconv/batches/pausing/run-0001/report.html');
-  const told = 'Batch pausing: paused. 1 of 4, paused, 1 vCredit.';
+  const told = 'Batch pausing: paused. 1 of 4, 1 vCredit.';
   expect(await batch(cwd, 'report', 'pausing')).toMatchObject({
     code: 0,
     stdout: `${told}\nIts report is written for the first time when it has run for a while: ${page}\n`,
@@ -85,7 +85,7 @@ it('that is cancelled stops the jobs in flight, and --finish lets them end', asy
   expect(ended.code).toBe(1);
   expect(ended.stdout).toMatch(/^Cancelled; 4 of 4 files not converted\./);
   expect((await batch(stopped.cwd, 'status', 'cancelled')).stdout).toBe(
-    'Batch cancelled: cancelled. 4 of 4, 4 not converted, cancelled.\n',
+    'Batch cancelled: cancelled. 4 of 4, 4 not converted.\n',
   );
   await until('it is listed as it ended', async () =>
     /^cancelled +cancelled +4 +0 +\d{4}-/m.test((await batch(stopped.cwd, 'list')).stdout),

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { folderWithPictures, writePicture } from './batch-pictures';
 import { fileconv, linesOf, newFolder, parseJson, removeFolders, startFileconv } from './fileconv';
 import { hasScript, onScreen, screenOf } from './pseudo-terminal';
@@ -172,6 +173,23 @@ describe('what can not be converted holds up nothing else', () => {
     const told = await batch(cwd, 'run', ...toGif('left out'));
     expect(linesOf(told.stdout).at(-1)).toBe("Left out, and not converted: 1 file or folder that can't be read.");
   });
+});
+
+it('a run that had nothing to do hides no report: batch report and open lead to that of the run before', async () => {
+  const cwd = await folderWithPictures(1);
+  const run = () => batch(cwd, 'run', ...toGif('idle'));
+  await run();
+  expect((await run()).stdout).toBe('Batch idle: nothing to do, 1 file done before.\n');
+  const page = path.join(stack.env['FILECONV_STATE_DIR'] ?? '', 'batches/idle/run-0001/report.html');
+  expect(await batch(cwd, 'report', 'idle')).toMatchObject({
+    code: 0,
+    stdout: `Batch idle: when it ran last, nothing was to do. Report of the run before: ${page}\n`,
+  });
+  const documents = [
+    await batch(cwd, 'report', 'idle', '--json'),
+    await fileconv(['open', 'idle', '--json'], { cwd, env: stack.env }),
+  ];
+  for (const { stdout } of documents) expect(parseJson(stdout)).toMatchObject({ page: pathToFileURL(page).href });
 });
 
 it('--stop-after starts no more jobs after so many failures, and the rest is not tried', async () => {

@@ -45,6 +45,9 @@ it('serves commands, is told by status, logs and open, and ends with down', asyn
   const { workflowId } = z.object({ workflowId: z.string() }).parse(parseJson(converted.stdout));
   const logs = await fileconv(['logs', 'service', '--lines', '1'], { cwd });
   expect(linesOf(logs.stdout)).toEqual([expect.stringContaining('md → html: successful')]);
+  const document = parseJson((await fileconv(['logs', 'service', '--lines', '1', '--json'], { cwd })).stdout);
+  expect(document).toEqual({ logs: [{ part: 'service', lines: linesOf(logs.stdout) }] });
+  expect((await fileconv(['logs', '--follow', '--json'], { cwd })).code).toBe(2);
 
   // In place of a browser.
   const opened = path.join(cwd, 'opened');

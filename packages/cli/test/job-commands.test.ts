@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { ConversionHandle } from '../../../src/client/conversion-handle';
 import type { ConversionRequest } from '../../../src/client/job-request';
@@ -293,5 +293,24 @@ describe('fileconv job retry', () => {
     asAlways('task/response');
     await handle.result();
     expect((await run('retry', handle.workflowId)).stderr).toMatch(/has completed/);
+  });
+
+  it('replaces what it has delivered with --again, as it advises, and nothing that somebody has written there', async () => {
+    const handle = await start();
+    const { workflowId } = handle;
+    await handle.result();
+    const result = path.join(rig.folder, 'report.pdf');
+    expect((await run('retry', workflowId)).stderr).toContain(`fileconv job retry ${workflowId} --again`);
+    await run('retry', workflowId, '--again');
+    expect(await rig.client.get(workflowId).result()).toMatchObject({
+      status: 'succeeded',
+      output: { name: 'report.pdf' },
+    });
+    expect(rig.stub.count('convert/file')).toBe(2);
+    await writeFile(result, 'edited by hand');
+    await run('retry', workflowId, '--again');
+    await expect(rig.client.get(workflowId).result()).rejects.toMatchObject({ code: 'DESTINATION_EXISTS' });
+    expect(rig.stub.count('convert/file')).toBe(2);
+    expect(await readFile(result, 'utf8')).toBe('edited by hand');
   });
 });

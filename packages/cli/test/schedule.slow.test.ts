@@ -21,7 +21,10 @@ describe('fileconv schedule', () => {
   });
 
   const schedule = (...args: string[]) => fileconv(['schedule', ...args], { cwd, env: stack.env });
-  const create = (...args: string[]) => schedule('create', '--from', 'in', '--to', 'html', '--out', 'out', ...args);
+  const create = (...args: string[]) => {
+    const from = args.includes('--from') ? [] : ['--from', 'in'];
+    return schedule('create', ...from, '--to', 'html', '--out', 'out', ...args);
+  };
 
   interface Listed {
     schedules: { name: string; isPaused: boolean; work?: { everyMs?: number } }[];
@@ -73,6 +76,18 @@ describe('fileconv schedule', () => {
     const result = path.join('out', 'made', 'a-2026.html');
     await until('the file is converted', async () => (await filesBelow(cwd)).includes(result));
     expect(await schedule('delete', 'placed')).toMatchObject({ code: 0 });
+  });
+
+  it('tells commands that can be pasted, whatever it is called', async () => {
+    const asked = ['--every', '1h', '--name', 'my scans'];
+    expect((await create(...asked)).stderr).toBe(
+      "A first run now: fileconv schedule trigger 'my scans'. How a run goes: fileconv batch status 'my scans'\n",
+    );
+    expect((await create(...asked)).stderr).toMatch(/fileconv schedule delete 'my scans'$/m);
+    expect((await schedule('pause', 'my scans')).stdout).toMatch(/fileconv schedule resume 'my scans'$/m);
+    expect((await schedule('resume', 'my scans')).stdout).toMatch(/fileconv schedule trigger 'my scans'$/m);
+    expect((await schedule('trigger', 'my scans')).stdout).toMatch(/fileconv batch status 'my scans'$/m);
+    expect((await schedule('delete', 'my scans')).code).toBe(0);
   });
 
   it('says in lists and for its batch that the last sweep failed, why, and what to type', async () => {
@@ -145,8 +160,8 @@ describe('fileconv schedule', () => {
   });
 
   it.each([
-    [['--cron', '61 * * * *'], 'times'],
-    [['--cron', '0 6 * * *', '--time-zone', 'Nowhere/Land'], 'times'],
+    [['--cron', '61 * * * *'], '--cron: '],
+    [['--cron', '0 6 * * *', '--time-zone', 'Nowhere/Land'], '--cron: '],
     [['--every', '1s'], '10s or more'],
     [['--every', 'often'], '10s or more'],
     [['--every', '1h', '--cron', '0 6 * * *'], 'either --every or --cron'],

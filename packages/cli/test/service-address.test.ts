@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { execFileSync } from 'node:child_process';
-import { commandEnv, newFolder, removeFolders, startFileconv } from './fileconv';
+import { commandEnv, fileconv, newFolder, removeFolders, startFileconv } from './fileconv';
 import { hasScript, onScreen } from './pseudo-terminal';
 
 /** What `fileconv service` prints for whoever points a client at it. */
@@ -19,7 +19,7 @@ async function tokenIn(folder: string): Promise<string> {
   return (await readFile(path.join(folder, '.fileconv/service/embedded-app.token'), 'utf8')).trim();
 }
 
-it('gives lines to paste, which read the token where the output is no terminal', async () => {
+it('gives lines to paste, which read the token where the output is no terminal, and so does apps add', async () => {
   const folder = await newFolder();
   const running = startFileconv(['service'], { cwd: folder, env });
   await running.until(/CONVERSION_TOKEN=.*\n/);
@@ -27,6 +27,8 @@ it('gives lines to paste, which read the token where the output is no terminal',
     .stdout()
     .split('\n')
     .filter((line) => line.startsWith('export '));
+  const added = await fileconv(['service', 'apps', 'add', 'billing'], { cwd: folder });
+  expect(added.stderr).toContain(`base_url = "${/CONVERSION_URL=(\S+)/.exec(running.stdout())?.[1]}"`);
   running.interrupt('SIGTERM');
   await running.ended;
   const token = await tokenIn(folder);

@@ -24,7 +24,6 @@ export function progressText(state: BatchState, perSecond: number | undefined): 
     cancelled > 0 ? `${formatCount(cancelled)} not converted` : '',
     inFlight > 0 ? `${formatCount(inFlight)} in flight` : '',
     needsAttention ? `${formatCount(needsAttention.jobs)} of them waiting: ${needsAttention.code}` : '',
-    status === 'running' || status === 'completed' ? '' : status,
     perSecond === undefined ? '' : `${perSecond.toFixed(1)} files/s`,
     left === undefined ? '' : `${formatDuration(left)} left`,
     vcredits > 0 ? counted(vcredits, 'vCredit') : '',

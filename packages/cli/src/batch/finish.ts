@@ -23,7 +23,7 @@ export async function finishBatch(
   const files = filesOf(context);
   if (result.results === undefined) {
     const why = result.planned
-      ? 'when it ran last, nothing was to do'
+      ? 'nothing was ever to do'
       : 'a program gave it its items, and its results are those of its workflow';
     throw new CommandError('INPUT_UNUSABLE', [`Batch ${name} has no report: ${why}.`]);
   }

@@ -151,7 +151,8 @@ class BatchProgress {
     const ended = endedOf(state);
     this.samples.push({ at: now, ended });
     while (this.samples.length > 2 && now - (this.samples[0]?.at ?? now) > rateWindowMs) this.samples.shift();
-    const text = progressText(state, this.perSecond());
+    const stands = state.status === 'paused' || state.status === 'stopping' ? `${state.status}, ` : '';
+    const text = stands + progressText(state, this.perSecond());
     const { code, message } = state.needsAttention ?? {};
     const attention = message === undefined ? [] : [message];
     if (this.output.isLive) {

@@ -80,8 +80,14 @@ export function formatName(text: string): string {
   throw new InvalidArgumentError('A format is a name such as pdf or txt-markdown.');
 }
 
-export function formatNames(text: string): string[] {
-  return [...new Set(text.split(',').map(formatName))];
+export function formatNames(text: string, before: readonly string[] = []): string[] {
+  return [...new Set([...before, ...text.split(',').map(formatName)])];
+}
+
+/** Of an option that names what is converted: of two, one would go unnoticed. */
+export function once(text: string, before?: string): string {
+  if (before === undefined) return text;
+  throw new InvalidArgumentError('It is given twice. Run the command once for each.');
 }
 
 export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) => number {

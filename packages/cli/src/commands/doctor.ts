@@ -32,8 +32,7 @@ async function checkKnown(context: CommandContext, asked: readonly string[]): Pr
   if (temporalTarget(context).isNamed) return [];
   const { apps } = (await readLiveStack(context.config.values.state.dir)) ?? {};
   const unknown = apps ? asked.filter((app) => !apps.includes(app)) : [];
-  const cure =
-    'Start it again: Ctrl-C where `fileconv up` runs, then `fileconv up`. The jobs then continue by themselves.';
+  const cure = 'Start it again: fileconv down, then fileconv up. The jobs then continue by themselves.';
   return unknown.map((app) =>
     broken(`app ${app} at the worker`, 'the stack was started before the app was configured; jobs of it wait', cure),
   );

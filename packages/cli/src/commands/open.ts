@@ -7,7 +7,7 @@ import type { CommandContext } from '../command-context';
 import { CommandError, explaining } from '../command-error';
 import { withTemporal, type StackInUse } from '../stack/open-temporal';
 import { createStallReader } from '../waiting/stall';
-import { runningPage } from './batch/look';
+import { earlierPage, runningPage } from './batch/look';
 
 /** Opens the report of a batch, so far if it runs, else the page of a job or a batch in the Temporal UI, or the UI itself. */
 export async function openPage(context: CommandContext, name?: string): Promise<void> {
@@ -36,7 +36,7 @@ async function reportOf(context: CommandContext, temporal: StackInUse, name: str
     .getBatch(name)
     .result()
     .catch(() => undefined);
-  return ended?.report;
+  return ended?.report ?? (ended && earlierPage(context, temporal, { name, result: ended }));
 }
 
 async function pageOf({ client, namespace, uiUrl }: StackInUse, name?: string): Promise<string> {

@@ -118,6 +118,8 @@ export async function logs(
   { lines, follow }: { lines: number; follow?: boolean },
 ): Promise<void> {
   const { output, config } = context;
+  if (follow && output.json)
+    throw new CommandError('USAGE', ['--follow has no end, and --json is one document. Leave out one of them.']);
   const files = (part === undefined ? logNames : [part]).map((name) => ({
     name,
     file: logOf(config.values.state.dir, name),
@@ -125,17 +127,20 @@ export async function logs(
   }));
   const written = files.filter(({ file }) => existsSync(file));
   if (written.length === 0)
-    throw new CommandError('INPUT_UNUSABLE', [`There is no log in ${path.dirname(files[0]?.file ?? '')}.`]);
-  const show = (name: string, text: string, most = Infinity) => {
-    const shown = text.trimEnd().split('\n').slice(-most).filter(Boolean);
+    throw new CommandError('INPUT_UNUSABLE', [
+      `There is no log in ${logsOf(config.values.state.dir)}. \`fileconv up\` writes it.`,
+    ]);
+  const show = (name: string, shown: readonly string[]) => {
     if (shown.length > 0)
       output.print([...(part === undefined ? [`==> ${name} <==`] : []), ...shown].map(printable).join('\n'));
   };
-  for (const log of written) {
+  const told = written.map((log) => {
     const text = readFileSync(log.file);
     log.read = text.length;
-    show(log.name, text.toString(), lines);
-  }
+    return { part: log.name, lines: linesOf(text, lines) };
+  });
+  if (output.json) output.printJson({ logs: told });
+  else for (const log of told) show(log.part, log.lines);
   const signal = untilAskedToEnd(context);
   const asked = aborted(signal);
   while (follow === true && !signal.aborted) {
@@ -147,9 +152,13 @@ export async function logs(
       if (size === log.read) continue;
       const text = readFileSync(log.file).subarray(log.read);
       log.read += text.length;
-      show(log.name, text.toString());
+      show(log.name, linesOf(text));
     }
   }
+}
+
+function linesOf(text: Buffer, most = Infinity): string[] {
+  return text.toString().trimEnd().split('\n').slice(-most).filter(Boolean);
 }
 
 function logOf(stateDir: string, name: (typeof logNames)[number]): string {

@@ -1,10 +1,18 @@
 import type { Client } from '@temporalio/client';
-import { chargedTwice, leftOutLines, leftOutOf, progressText, reportPage } from 'temporal-file-conversion/batch';
+import {
+  chargedTwice,
+  leftOutLines,
+  leftOutOf,
+  listRuns,
+  progressText,
+  reportPage,
+} from 'temporal-file-conversion/batch';
 import {
   FileConversionClient,
   isBatchRunning,
   listBatches,
   NoSuchScheduleError,
+  readBatchInput,
   SweepSchedules,
 } from 'temporal-file-conversion/client';
 import type { BatchState, ConversionBatchResult } from 'temporal-file-conversion/job';
@@ -73,21 +81,46 @@ export async function batchList(context: CommandContext): Promise<void> {
 export async function batchReport(context: CommandContext, name: string): Promise<void> {
   checkName(name);
   return withTemporal(context, async (temporal) => {
+    const { output } = context;
     if (await requireBatch(temporal, name)) {
       const { state } = await readState(context, temporal, name);
       const { page, isThere } = (await runningPage(context, state)) ?? {};
       const where = isThere ? 'Report so far' : 'Its report is written for the first time when it has run for a while';
+      const none =
+        state.status === 'planning' ? 'It has no report yet.' : 'It has no report: a program gave it its items.';
       const lines = [
         `Batch ${name}: ${state.status}. ${progressText(state, undefined)}.`,
-        page === undefined ? 'It has no report: a program gave it its items.' : `${where}: ${shownPath(page)}`,
+        page === undefined ? none : `${where}: ${shownPath(page)}`,
       ];
-      context.output.result({ batch: name, ...state, page }, lines.join('\n'));
+      output.result({ batch: name, ...state, page }, lines.join('\n'));
       return;
     }
     const result = await resultOf(temporal, name);
+    const page = await earlierPage(context, temporal, { name, result });
+    if (page !== undefined) {
+      const text = `Batch ${name}: when it ran last, nothing was to do. Report of the run before: ${shownPath(page)}`;
+      output.result({ batch: name, ...result, page }, text);
+      return;
+    }
     const { finishBatch } = await import('../../batch/finish.js');
     await finishBatch(context, { stack: temporal, name, result, again: true });
   });
+}
+
+/** Where its last run had nothing to do: URI of the last page that another one has left. */
+export async function earlierPage(
+  context: CommandContext,
+  { client }: Pick<StackInUse, 'client'>,
+  { name, result }: { name: string; result: ConversionBatchResult },
+): Promise<string | undefined> {
+  if (!result.planned || result.results !== undefined) return undefined;
+  const { plan } = (await readBatchInput(client, name)) ?? {};
+  const files = filesOf(context);
+  for (const { folder } of plan ? await listRuns(files, plan.folder) : []) {
+    const page = reportPage(folder);
+    if ((await files.look(page)).kind === 'file') return page;
+  }
+  return undefined;
 }
 
 /** URI of the page of a batch that runs; undefined while it plans, and of inline items. */

@@ -13,6 +13,7 @@ import {
   maxVcreditsOption,
   notifyOption,
   onEndOption,
+  once,
   pointInTime,
   resubmitOption,
   runsOption,
@@ -58,9 +59,9 @@ export function addBatch(program: Command, runner: Runner): void {
       '--name <name>',
       "the batch's name; default: made of what is converted, so that the same command means the same batch",
     )
-    .option('--manifest <file>', 'rows of source,output[,input,parameters,destination] as CSV or JSON Lines')
+    .option('--manifest <file>', 'rows of source,output[,input,parameters,destination] as CSV or JSON Lines', once)
     .option('--modified-since <time>', 'only files changed since: 2h, 7d, or an ISO time', pointInTime)
-    .option('--files-from <file>', 'a file with one path a line, or with paths ended by NUL')
+    .option('--files-from <file>', 'a file with one path a line, or with paths ended by NUL', once)
     .option(...templateOption)
     .option('--window <n>', 'jobs in flight at a time, 1 to 500; default: 50', windowSize)
     .option('--stop-after <n>', 'start no more after so many failures, or such a share of them: 10 or 5%', threshold)
@@ -82,7 +83,7 @@ export function addBatch(program: Command, runner: Runner): void {
   command(batch, 'list', 'list the newest batches').action(act(async () => (await import('./look.js')).batchList));
   named(
     'report',
-    'write the report of a batch that has ended (HTML, CSV, JSON) and print its summary; of one that runs, where its page is',
+    'write the report of a batch that has ended (HTML, CSV, JSON) and print its summary; of one that runs, or had nothing to do when it ran last, where its page is',
   ).action(act(async () => (await import('./look.js')).batchReport));
 
   named('pause', 'start no more jobs; those in flight continue').action(

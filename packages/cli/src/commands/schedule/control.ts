@@ -77,18 +77,18 @@ function shownFolder(uri: string): string {
 }
 
 export function pauseSchedule(context: CommandContext, name: string, { reason }: { reason: string }): Promise<void> {
-  const message = `Schedule ${name} begins no more runs. Continue: fileconv schedule resume ${name}`;
+  const message = `Schedule ${name} begins no more runs. Continue: fileconv schedule resume ${shellWord(name)}`;
   return control(context, { name, message }, (schedules) => schedules.pause(name, reason));
 }
 
 export function resumeSchedule(context: CommandContext, name: string): Promise<void> {
-  const message = `Schedule ${name} begins runs again. What was due meanwhile: fileconv schedule trigger ${name}`;
+  const message = `Schedule ${name} begins runs again. What was due meanwhile: fileconv schedule trigger ${shellWord(name)}`;
   const reason = 'resumed with fileconv schedule resume';
   return control(context, { name, message }, (schedules) => schedules.resume(name, reason));
 }
 
 export function triggerSchedule(context: CommandContext, name: string): Promise<void> {
-  const message = `Schedule ${name} was asked for a run now. Once there is something to do: fileconv batch status ${name}`;
+  const message = `Schedule ${name} was asked for a run now. Once there is something to do: fileconv batch status ${shellWord(name)}`;
   return control(context, { name, message }, (schedules) => schedules.trigger(name));
 }
 

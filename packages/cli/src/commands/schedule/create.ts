@@ -6,6 +6,7 @@ import {
   type SweepTimes,
 } from 'temporal-file-conversion/client';
 import { defined } from 'temporal-file-conversion/job';
+import { shellWord } from 'temporal-file-conversion/messages';
 import { batchFolder, folderUri, requireFolder } from '../../batch/batch-folder';
 import { checkName, defaultName, type RunFlags } from '../../batch/settings';
 import { makeStateFolders } from '../../allowed';
@@ -44,6 +45,7 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
   for (const [flag, typed] of Object.entries(made)) await requireFolder(context, { typed, flag, mayBeNew: true });
   const name = flags.name ?? defaultName([flags.from], { cwd, to: [flags.to], out, isHidden: isEncrypting(context) });
   checkName(name);
+  const typed = shellWord(name);
   const app = flags.app ?? config.values.defaultApp;
   const extension = await settleFormat(context, app, { to: flags.to });
   // Its sweeps leave their reports there.
@@ -73,7 +75,7 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
       uiUrl,
     });
     const taken = ({ message }: ScheduleTakenError) =>
-      `${message} Choose another with --name, or remove it first: fileconv schedule delete ${name}`;
+      `${message} Choose another with --name, or remove it first: fileconv schedule delete ${typed}`;
     await new SweepSchedules({ client, taskQueue, app })
       .create(request)
       .catch(explaining(ScheduleTakenError, 'INPUT_UNUSABLE', taken))
@@ -88,13 +90,16 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
       { schedule: name, created: true },
       `Schedule ${name} converts what is new or changed in ${flags.from} to ${flags.to}.`,
     );
-    output.say(`A first run now: fileconv schedule trigger ${name}. How a run goes: fileconv batch status ${name}`);
+    output.say(`A first run now: fileconv schedule trigger ${typed}. How a run goes: fileconv batch status ${typed}`);
   });
 }
 
 /** What the client calls a field is a flag here. */
 function inFlags(message: string): string {
-  return message.replace('moveDoneTo:', '--when-done').replace('moveFailedTo:', '--when-failed');
+  return message
+    .replace('moveDoneTo:', '--when-done')
+    .replace('moveFailedTo:', '--when-failed')
+    .replace('times:', '--cron:');
 }
 
 function timesOf({ every, cron, timeZone }: CreateFlags): SweepTimes {

@@ -9,6 +9,7 @@ import {
   group,
   maxVcreditsOption,
   notifyOption,
+  once,
   policyOptions,
   onExistingOption,
   parameterOption,
@@ -34,8 +35,8 @@ export function addSchedule(program: Command, act: Act): void {
     .option('--every <time>', 'interval of 10s or more, such as 15m or 1h', interval)
     .option('--cron <expression>', 'minute hour day month weekday, such as "0 6 * * 1-5"')
     .option('--time-zone <name>', 'of --cron, such as Europe/Berlin; default: UTC')
-    .requiredOption('--from <dir>', 'folder whose files are converted')
-    .requiredOption('--to <format>', 'target format', formatName)
+    .requiredOption('--from <dir>', 'folder whose files are converted', once)
+    .requiredOption('--to <format>', 'target format', (text, before?: string) => formatName(once(text, before)))
     .addOption(parameterOption)
     .requiredOption('--out <dir>', 'folder for the results, which mirror the folders of the sources')
     .option(...templateOption)

@@ -4,6 +4,7 @@ import { makeStateFolders } from '../../allowed';
 import type { CommandContext } from '../../command-context';
 import { CommandError, explaining } from '../../command-error';
 import { formatTable } from '../../output/text';
+import { configuredServiceUrl, runningServiceUrl } from '../../service/embedded-service';
 
 async function administer<Result>(
   context: CommandContext,
@@ -70,11 +71,10 @@ export async function appsAdd(
   output.say(
     `Added to ${file}. Keep the token: only its hash is stored. A running service knows the app within a second.`,
   );
-  const { host, port } = context.config.values.service;
   output.say(`For a fileconv.toml that uses it:
 
 [apps.${JSON.stringify(name)}]
-base_url = "http://${host}:${port}"
+base_url = "${(await runningServiceUrl(context)) ?? configuredServiceUrl(context)}"
 app_id = "${appId}"
 token_env = "THE_VARIABLE_WITH_THE_TOKEN"`);
 }

@@ -3,6 +3,8 @@ export * from './client/index';
 export { FileConversionPlugin } from './plugin';
 export type { AppProfile, CallbackSettings, FileConversionPluginOptions } from './plugin';
 export type { ApiTimeouts } from './http/conversion-api';
+export type { CheckCommand } from './checks/check-command';
+export type { NotifySettings } from './notices/send-notice';
 export { StorageError } from './storage/errors';
 export type { StorageErrorCode } from './storage/errors';
 export type {

@@ -128,8 +128,10 @@ export class FileConversionPlugin extends SimplePlugin {
     this.settings = options;
     for (const [app, profile] of Object.entries(options.apps)) checkProfile(app, profile);
     this.tokens = new Map(Object.entries(options.apps).map(([app, profile]) => [app, tokenOf(app, profile)]));
-    const { key, receiver } = options.callbacks ?? {};
-    this.callbackKey = typeof key === 'string' ? parseCallbackKeys(key).current : key;
+    const { callbacks } = options;
+    const receiver = callbacks?.receiver;
+    // A variable that is not set, too, is told at once: its jobs would poll in silence.
+    this.callbackKey = callbacks && keyOf(callbacks);
     this.callbackBaseUrls = callbackBaseUrls(options);
     this.nexusApps = nexusApps(options);
     this.checks = new ResultChecks(options.checkCommand);
@@ -350,6 +352,11 @@ function activitySlots(supplier: Worker['options']['tuner']['activityTaskSlotSup
 
 function withOnce<T>(list: readonly T[] | undefined, item: T): T[] {
   return [...(list ?? []).filter((each) => each !== item), item];
+}
+
+/** @throws CallbackKeyError */
+function keyOf({ key }: CallbackSettings): KeyObject {
+  return typeof key === 'object' ? key : parseCallbackKeys(key).current;
 }
 
 /** Checked at startup, so that a mistake fails the worker and not each of its jobs. */

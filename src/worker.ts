@@ -8,6 +8,7 @@ export type { AppProfile, CallbackSettings, FileConversionPluginOptions } from '
 export type { NotifySettings } from './notices/send-notice';
 export { jobFailedMessage } from './messages/log';
 export { workerMetrics } from './job/metrics';
+export type { MetricDefinition } from './job/metrics';
 
 export interface ConversionWorkerOptions {
   connection: NativeConnection;

@@ -3,6 +3,7 @@ import { Context } from '@temporalio/activity';
 import type { WorkerOptions, WorkerPlugin } from '@temporalio/worker';
 import { NativeConnection, Worker, bundleWorkflowCode } from '@temporalio/worker';
 import { service, serviceHandler } from 'nexus-rpc';
+import { CallbackKeyError } from '../src/callbacks/callback-url';
 import { FileConversionClient } from '../src/client/file-conversion-client';
 import { FileConversionPlugin, type FileConversionPluginOptions } from '../src/plugin';
 import { createConversionWorker } from '../src/worker';
@@ -33,7 +34,7 @@ afterAll(async () => {
 
 const nothing = () => undefined;
 
-function createPlugin(options: Pick<FileConversionPluginOptions, 'nexus'> = {}): FileConversionPlugin {
+function createPlugin(options: Pick<FileConversionPluginOptions, 'callbacks' | 'nexus'> = {}): FileConversionPlugin {
   const apps = { stub: { baseUrl: rig.stub.url, appId: stubAppId, token: stubToken } };
   return new FileConversionPlugin({ apps, ...options });
 }
@@ -117,6 +118,11 @@ it.each([
 ])('refuses a profile whose %s is %j at once, and does not leave it to each job', (field, value, message) => {
   const profile = { baseUrl: 'https://api.example', appId: stubAppId, token: stubToken, [field]: value };
   expect(() => new FileConversionPlugin({ apps: { stub: profile } })).toThrow(message);
+});
+
+it('refuses callbacks whose key is a variable that is not set: jobs would poll in silence', () => {
+  const { KEY_THAT_NOBODY_SET: key = undefined as never } = process.env;
+  expect(() => createPlugin({ callbacks: { key, publicBaseUrl: 'https://hooks.example' } })).toThrow(CallbackKeyError);
 });
 
 it('refuses a second plugin on one worker, whose apps the first would not know; itself it knows again', () => {

@@ -1,5 +1,5 @@
-import { executeChild, workflowInfo } from '@temporalio/workflow';
-import { conversionChildOptions, conversionJob } from 'temporal-file-conversion/workflows';
+import { workflowInfo } from '@temporalio/workflow';
+import { executeConversion } from 'temporal-file-conversion/workflows';
 
 // Registers conversionJob beside the workflows of this file.
 export * from 'temporal-file-conversion/workflows';
@@ -20,10 +20,7 @@ export async function archiveInvoice({ invoice, archive }: ArchiveInvoiceInput):
     destination: archive,
     onExisting: 'overwrite',
   } as const;
-  const { output } = await executeChild(conversionJob, {
-    // Listed and named as every other conversion job.
-    ...conversionChildOptions(job),
-    workflowId: `${workflowInfo().workflowId}/pdf`,
-  });
+  // If this workflow is tried again, the job of this id is taken up, and nothing is paid for twice.
+  const { output } = await executeConversion(job, { workflowId: `${workflowInfo().workflowId}/pdf` });
   return output?.sha256 ?? '';
 }

@@ -5,7 +5,7 @@ export { planDry } from './plan/dry-plan';
 export { summaryOf } from './plan/planned-batch';
 export type { PlannedBatch } from './plan/planned-batch';
 export { askingOf } from './plan/settle-row';
-export type { FormatQuestions } from './plan/settle-row';
+export type { AskPair, FormatQuestions } from './plan/settle-row';
 export { endedOf, progressText } from './model/progress';
 export { leftOutOf, reportPage } from './report/report';
 export type { BatchReport } from './report/report';

@@ -77,8 +77,8 @@ function createCallbackKey(text: string): KeyObject {
  *
  * @throws CallbackKeyError when there is no key, or more than two.
  */
-export function parseCallbackKeys(text: string): CallbackKeys {
-  const [current, previous, ...others] = text.split(/\s+/).filter(Boolean);
+export function parseCallbackKeys(text: string | undefined): CallbackKeys {
+  const [current, previous, ...others] = (text ?? '').split(/\s+/).filter(Boolean);
   if (current === undefined) throw new CallbackKeyError('it is empty');
   if (others.length > 0) throw new CallbackKeyError('it holds more than the current key and the previous one');
   return {

@@ -2,4 +2,4 @@
 export { CallbackKeyError, createCallbackUrl, ensureCallbackKeyFile, parseCallbackKeys } from './callback-url';
 export type { CallbackKeys } from './callback-url';
 export { createSignalJob, startCallbackReceiver } from './receiver';
-export type { CallbackReceiver, CallbackReceiverOptions, ReceiverMetrics } from './receiver';
+export type { CallbackReceiver, CallbackReceiverOptions, ReceiverMetrics, SignalJob } from './receiver';

@@ -184,7 +184,7 @@ export function isRefusedStart(error: unknown): boolean {
   return isInvalid || hasStatus(error, 'PERMISSION_DENIED', 'UNIMPLEMENTED', 'UNAUTHENTICATED');
 }
 
-interface ListedBatch {
+export interface ListedBatch {
   name: string;
   runId: string;
   /** `RUNNING`, `PAUSED`, `COMPLETED`, `FAILED`, `CANCELLED`, `TERMINATED`, `TIMED_OUT` or `CONTINUED_AS_NEW`. */

@@ -13,6 +13,7 @@ export {
   listBatches,
   readBatchInput,
 } from './batch-handle';
+export type { ListedBatch, RefusedPlan } from './batch-handle';
 export type { BatchRequest } from './batch-request';
 export type { Finding, FindingList } from '../batch/plan/findings';
 export type { PlannedBatch } from '../batch/plan/planned-batch';
@@ -43,6 +44,7 @@ export type {
   OnExisting,
   OnUnknownOutcome,
   OutputFile,
+  ParkReason,
   SourceContent,
 } from '../job/types';
 export type {
@@ -67,13 +69,13 @@ export { defaultTaskQueue } from '../job/names';
 // For operators: what the commands of `fileconv` ask of Temporal.
 export { hasStatus, refusalOf } from './grpc';
 export { inspectJob, NotAConversionJobError, readBatchWaiting } from './operations/inspect-job';
-export type { JobInspection } from './operations/inspect-job';
+export type { BatchWaiting, JobInspection } from './operations/inspect-job';
 export { readPendingStep } from './operations/job-waiting';
-export type { NextStep, Waiting, WaitReason } from './operations/job-waiting';
+export type { NextStep, PendingStep, Waiting, WaitReason } from './operations/job-waiting';
 export { countOpenJobs, listJobs, openStatuses, SearchAttributesMissingError } from './operations/list-jobs';
-export type { JobFilter, ListedJob } from './operations/list-jobs';
+export type { JobFilter, JobList, ListedJob } from './operations/list-jobs';
 export { planRetry } from './operations/retry-job';
-export type { RetryOptions } from './operations/retry-job';
+export type { Retry, RetryOptions } from './operations/retry-job';
 export {
   findSearchAttributes,
   registerSearchAttributes,
@@ -82,5 +84,6 @@ export {
 export type { RegisteredSearchAttributes } from './operations/search-attributes';
 export { aliveWorkers, readTaskQueue } from './operations/task-queue-workers';
 export { hasJobs, tellReady } from './operations/tell-app';
+export type { Signalled } from './operations/tell-app';
 export { possiblyChargedTwiceCode, searchAttributeTypes } from '../job/search-attributes';
 export { isWebAddress, workflowLink, workflowPath } from '../job/temporal-ui';

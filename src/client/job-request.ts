@@ -22,7 +22,7 @@ export function formatLike(example: string) {
   return z.string().refine(isFormatName, `must be a format name such as ${example}`);
 }
 
-const duration = z.unknown().superRefine((value, context) => {
+export const duration = z.unknown().superRefine((value, context) => {
   const message = problemOfDuration(value);
   if (message !== undefined) context.addIssue({ code: 'custom', message });
 });

@@ -4,7 +4,7 @@ import { defined } from '../job/defined';
 import { searchAttributes, storable } from '../job/search-attributes';
 import { isTag, maxTags } from '../job/tags';
 import type { Duration } from '../job/policies';
-import { checkRequest, InvalidRequestError } from './job-request';
+import { checkRequest, duration, InvalidRequestError } from './job-request';
 
 /** How Temporal starts a batch. Its jobs inherit tags and fairness. */
 export interface BatchStartOptions extends WorkflowStart {
@@ -33,10 +33,16 @@ export interface StartOptions extends WorkflowStart {
   batchId?: string;
 }
 
-const schema = z.looseObject({
-  // As Temporal takes it.
+/** Closed: a name that is not ours, such as `workflowID`, would have a job start beside the one that was meant. */
+const schema = z.strictObject({
   workflowId: z.string().min(1).max(1_000).optional(),
+  batchId: z.string().optional(),
+  resubmit: z.boolean().optional(),
+  again: z.boolean().optional(),
   onRunning: z.enum(['fail', 'attach']).optional(),
+  startDelay: duration.optional(),
+  // As Temporal takes it.
+  versioningOverride: z.unknown().optional(),
   tags: z
     .array(z.string().refine(isTag, 'must be 1 to 100 characters, without double quotes and backslashes'))
     .max(maxTags)

@@ -22,7 +22,7 @@ export type ErrorClass =
   /** The service failed. In a completed task nothing was charged, so the task may be submitted again. */
   | 'server';
 
-interface ErrorCodeRow {
+export interface ErrorCodeRow {
   readonly httpStatus: number;
   readonly class: ErrorClass;
   /** The message a service sends; `[NAME]` stands for the offending key, field or parameter. */

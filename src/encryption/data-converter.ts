@@ -13,7 +13,7 @@ export const encodedFailuresPath = require.resolve('./failure-converter');
  */
 export function createEncryptedDataConverter(keys: string | EncryptionKeys): DataConverter {
   return {
-    payloadCodecs: [new EncryptionCodec(typeof keys === 'string' ? parseEncryptionKeys(keys) : keys)],
+    payloadCodecs: [new EncryptionCodec(typeof keys === 'object' ? keys : parseEncryptionKeys(keys))],
     failureConverterPath: encodedFailuresPath,
   };
 }

@@ -138,9 +138,9 @@ const idPattern = /^[A-Za-z0-9._-]{1,64}$/;
  *
  * @throws EncryptionKeyError when there is no key, or an invalid one.
  */
-export function parseEncryptionKeys(text: string): EncryptionKeys {
+export function parseEncryptionKeys(text: string | undefined): EncryptionKeys {
   const byId = new Map<string, KeyObject>();
-  for (const [index, entry] of text.split(/\s+/).filter(Boolean).entries()) {
+  for (const [index, entry] of (text ?? '').split(/\s+/).filter(Boolean).entries()) {
     const [id, key] = parseKey(entry, `key ${index + 1}`);
     if (byId.has(id)) throw new EncryptionKeyError(`two keys have the id ${id}; a new key needs a new id`);
     byId.set(id, key);

@@ -3,3 +3,4 @@ export { createEncryptedDataConverter, createPlainDataConverter } from './data-c
 export { DecryptionError, EncryptionCodec, EncryptionKeyError, parseEncryptionKeys } from './encryption-codec';
 export type { EncryptionKeys } from './encryption-codec';
 export { readPayloads, writePayloads } from './payload-json';
+export type { JsonPayloads } from './payload-json';

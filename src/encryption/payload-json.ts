@@ -18,6 +18,6 @@ export function writePayloads(payloads: readonly Payload[]): JsonPayloads {
   return Payloads.toObject(Payloads.fromObject({ payloads }), { bytes: String, arrays: true }) as JsonPayloads;
 }
 
-interface JsonPayloads {
+export interface JsonPayloads {
   payloads: { metadata: Record<string, string>; data?: string }[];
 }

@@ -1,6 +1,7 @@
 /** To register these, add `export * from 'temporal-file-conversion/workflows'` to your own workflows file. */
-export { conversionChildOptions } from './own-workflows';
+export { conversionChildOptions, executeConversion } from './own-workflows';
 export type { ConversionActivities } from '../job/activities';
+export type { BatchActivities } from '../batch/model/activities';
 export { conversionWorkflowsVersion } from './version';
 export { conversionJob } from './job/conversion-job';
 export { conversionBatch } from './batch/conversion-batch';

@@ -1,15 +1,74 @@
-import { type ConversionJobInput, jobSummary } from '../job/types';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { ApplicationFailure, WorkflowIdReusePolicy, executeChild } from '@temporalio/workflow';
+import { defined } from '../job/defined';
+import { jobIdOf } from '../job/job-id';
+import { conversionJobType } from '../job/names';
+import { defaultPolicies } from '../job/policies';
+import { type ConversionJobInput, type ConversionJobResult, jobSummary, type Recall } from '../job/types';
 import { startingAttributes } from '../job/search-attributes';
 import { jobDetails } from '../job/temporal-ui';
+import { fileSteps, waitSteps } from './batch/batch-activities';
+import { takenBy } from './batch/item-job';
+import type { conversionJob } from './job/conversion-job';
+
+interface ChildListing {
+  /** False in a namespace without the search attributes (`fileconv namespace init`): your workflow would wait for them. Default: true. */
+  isListed?: boolean;
+}
 
 /**
- * Starts a job from your own workflow: `executeChild(conversionJob, { ...conversionChildOptions(input), workflowId })`.
- * The job is listed like any other (`fileconv job list`) and named in the Temporal UI.
+ * Runs a job from your own workflow, and returns its result. The job is named by its destination, as everybody's: one at a time makes a
+ * result. If your workflow is tried again, reset or run again, the job takes up what the last one left, and nothing is paid for twice
+ * (docs/repetition.md).
  *
- * Set `isListed` (default true) to false in a namespace without the search attributes (`fileconv namespace init`): your
- * workflow would wait for them.
+ * @param options.workflowId default: as above. Without a destination a new one, which knows of no earlier job.
+ * @throws ChildWorkflowFailure; ApplicationFailure `DESTINATION_TAKEN` while a job makes something else there
  */
-export function conversionChildOptions(input: ConversionJobInput, { isListed = true }: { isListed?: boolean } = {}) {
+export async function executeConversion(
+  input: ConversionJobInput,
+  { workflowId, isListed }: ChildListing & { workflowId?: string } = {},
+): Promise<ConversionJobResult> {
+  const id = workflowId ?? (await idOf(input));
+  const { onUnknownOutcome = defaultPolicies.onUnknownOutcome } = input.policies ?? {};
+  let recall: Recall | undefined;
+  for (;;) {
+    try {
+      return await executeChild<typeof conversionJob>(conversionJobType, {
+        ...conversionChildOptions(recall ? { ...input, recall } : input, defined({ isListed })),
+        ...defined({ workflowId: id }),
+        workflowIdReusePolicy: recall ? WorkflowIdReusePolicy.ALLOW_DUPLICATE : WorkflowIdReusePolicy.REJECT_DUPLICATE,
+      });
+    } catch (error) {
+      if (id === undefined || !(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    }
+    const runId = await endOfLast(id, input);
+    recall = runId === undefined ? undefined : { runId, onUnknownOutcome, isSingle: true };
+  }
+}
+
+async function idOf({ source, destination }: ConversionJobInput): Promise<string | undefined> {
+  if (destination === undefined) return undefined;
+  const { hidesNames } = await fileSteps['conversion.lookAtNames']({});
+  return jobIdOf({ source, destination }, { isHidden: hidesNames });
+}
+
+/** The last run under this id, once it has ended; undefined when Temporal no longer knows it. */
+async function endOfLast(workflowId: string, expected: ConversionJobInput): Promise<string | undefined> {
+  const [found] = (await waitSteps['conversion.awaitJobs']({ jobs: [{ workflowId, expected }] })).seen;
+  if (found?.runId === undefined || !found.stands?.isOpen) return found?.runId;
+  if (!found.stands.isSame) {
+    const { code, message } = takenBy(workflowId, found.stands.source);
+    throw ApplicationFailure.nonRetryable(message, code);
+  }
+  const [ended] = (await waitSteps['conversion.awaitJobs']({ jobs: [{ workflowId, runId: found.runId }] })).seen;
+  return ended?.runId;
+}
+
+/**
+ * For a job that knows of no earlier one: `executeChild(conversionJob, { ...conversionChildOptions(input), taskQueue })`.
+ * It is listed like any other (`fileconv job list`) and named in the Temporal UI.
+ */
+export function conversionChildOptions(input: ConversionJobInput, { isListed = true }: ChildListing = {}) {
   return {
     args: [input] as [ConversionJobInput],
     staticSummary: jobSummary(input),

@@ -85,8 +85,13 @@ it('jobs of a batch have its priority key, if it was started with one', async ()
   expect(priority).toMatchObject({ priorityKey: 5, fairnessKey: 'stub' });
 });
 
-it.each<[StartOptions, RegExp]>([
+it.each<[object, RegExp]>([
   [{ workflowId: '' }, /workflowId/],
+  [{ workflowID: 'invoice' }, /"workflowID"/],
+  [{ resubmit: 'yes' }, /resubmit/],
+  [{ again: 'no' }, /again/],
+  [{ startDelay: 'soon' }, /startDelay: must be .* not "soon"/],
+  [{ startDelay: -5 }, /startDelay/],
   [{ tags: [''] }, /tags\.0/],
   [{ tags: ['the "good" ones'] }, /tags\.0: must be .* without double quotes/],
   [{ tags: Array.from({ length: 21 }, String) }, /tags/],

@@ -2,6 +2,7 @@ import { createDecipheriv, createSecretKey, randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
+import { createEncryptedDataConverter } from '../../src/encryption/data-converter';
 import {
   DecryptionError,
   EncryptionCodec,
@@ -111,6 +112,11 @@ describe('EncryptionCodec', () => {
   });
 });
 
+it('no data converter is made of a variable that is not set: it would encrypt nothing, in silence', () => {
+  const { KEYS_THAT_NOBODY_SET: keys = undefined as never } = process.env;
+  expect(() => createEncryptedDataConverter(keys)).toThrow(EncryptionKeyError);
+});
+
 describe('parseEncryptionKeys', () => {
   it('takes the first key as the current one, on lines or apart by spaces', () => {
     const keys = parseEncryptionKeys(`\n 2026-11:${key}  2026-05:${oldKey}\n`);
@@ -121,6 +127,7 @@ describe('parseEncryptionKeys', () => {
 
   it.each([
     ['nothing', ' \n', 'it is empty'],
+    ['a variable that is not set', undefined, 'it is empty'],
     ['a key without an id', key, 'key 1 does not begin with an id and a colon'],
     ['an id with other signs', `a/b:${key}`, 'key 1 does not begin with an id and a colon'],
     ['a short key', `a:${randomBytes(16).toString('base64')}`, 'key a is not 32 bytes in base64; make one: openssl'],

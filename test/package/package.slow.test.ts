@@ -167,6 +167,29 @@ describe('the plugin, installed from its tarball into an empty project', () => {
     ])('for $project', async ({ files, options }) => {
       await project.compile(files, ['--noEmit', '--skipLibCheck', ...options]);
     });
+
+    it('with names for whoever writes a library: of all that functions return, and of all values', async () => {
+      // The entry for S3 needs a package that is not there.
+      const program = `
+        const { exports } = require('temporal-file-conversion/package.json');
+        for (const subpath of Object.keys(exports).filter((each) => !/json$|s3$/.test(each))) {
+          const entry = 'temporal-file-conversion' + subpath.slice(1);
+          const all = subpath.replace(/\\W/g, '_');
+          console.log('import * as ' + all + " from '" + entry + "';");
+          for (const [name, value] of Object.entries(require(entry))) {
+            const item = all + '.' + name;
+            const call = '(...given: Parameters<typeof ' + item + '>) => ' + item + '(...given)';
+            const isCalled = typeof value === 'function' && !/^class /.test(value);
+            console.log('export const ' + all + name + ' = ' + (isCalled ? call : item) + ';');
+          }
+        }`;
+      const library = await project.run(process.execPath, ['--eval', program]);
+      await writeFile(path.join(project.folder, 'library.ts'), library);
+      await project.compile(
+        ['library.ts'],
+        ['--declaration', '--outDir', 'library', '--module', 'nodenext', '--skipLibCheck'],
+      );
+    });
   });
 
   describe('runs jobs', () => {

@@ -3,7 +3,7 @@ import { executeChild, sleep } from '@temporalio/workflow';
 import type { ConversionJobInput, ConversionJobResult } from '../../src/job/types';
 import type { ConversionBatchInput } from '../../src/batch/model/types';
 import type { ConversionBatchResult } from '../../src/batch/model/state';
-import { conversionBatch, conversionChildOptions, conversionJob } from '../../src/workflows';
+import { conversionBatch, conversionChildOptions, conversionJob, executeConversion } from '../../src/workflows';
 
 export * from '../../src/workflows';
 
@@ -15,6 +15,10 @@ export async function convertTogether(input: ConversionBatchInput, workflowId: s
   return executeChild(conversionBatch, { args: [input], workflowId });
 }
 
+export async function convertOnce(input: ConversionJobInput): Promise<ConversionJobResult> {
+  return executeConversion(input);
+}
+
 /** As one does who knows of no options. */
 export async function convertUnlisted(input: ConversionJobInput, workflowId: string): Promise<ConversionJobResult> {
   return executeChild(conversionJob, { args: [input], workflowId });
@@ -22,5 +26,5 @@ export async function convertUnlisted(input: ConversionJobInput, workflowId: str
 
 export async function convertLater(wait: string, input: ConversionJobInput): Promise<ConversionJobResult> {
   await sleep(wait);
-  return executeChild(conversionJob, conversionChildOptions(input, { isListed: false }));
+  return executeConversion(input, { isListed: false });
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type { WorkflowFailedError } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { ConversionHandle } from '../../src/client/conversion-handle';
 import { tellReady } from '../../src/client/operations/tell-app';
@@ -107,6 +108,54 @@ it('a child that was started with the options for it is listed and named as ever
   expect(attributes.get(searchAttributes.app)).toBe(app);
   expect(attributes.get(searchAttributes.status)).toBe('completed');
   expect(attributes.get(searchAttributes.inputFormat)).toBe('docx');
+});
+
+describe('a job of executeConversion', () => {
+  async function jobTo(name: string): Promise<ConversionJobInput> {
+    return {
+      app,
+      source: { uri: pathToFileURL(await rig.source(`${name}.md`, `# ${name}\n`)).href },
+      output: 'pdf',
+      destination: pathToFileURL(path.join(rig.folder, `${name}.pdf`)).href,
+      policies: { ...quickPolicies, downloadDeadline: 500 },
+    };
+  }
+
+  function convertOnce(input: ConversionJobInput): Promise<unknown> {
+    const workflowId = `once-${randomUUID()}`;
+    return rig.temporal.workflow.execute('convertOnce', { workflowId, taskQueue: rig.taskQueue, args: [input] });
+  }
+
+  it('fetches what the last one has paid for, if its workflow is run again', async () => {
+    const input = await jobTo('again');
+    const before = rig.stub.count('convert/file');
+    rig.stub.on('download/url', (_seen, response) => answerError(response, 500, 'INTERNAL_SERVER_ERROR'));
+    await expect(convertOnce(input)).rejects.toThrow();
+    rig.stub.asAlways('download/url');
+    await expect(convertOnce(input)).resolves.toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
+    await expect(convertOnce(input)).resolves.toMatchObject({ status: 'skipped', recalled: true });
+    expect(rig.stub.count('convert/file') - before).toBe(1);
+  });
+
+  it('is waited for by whoever asks for the same, and refused to who asks for something else', async () => {
+    const input = await jobTo('together');
+    const before = rig.stub.count('convert/file');
+    const held = rig.stub.hold();
+    const first = convertOnce(input);
+    await until('it is submitted', () => rig.stub.count('convert/file') > before);
+    const second = convertOnce(input);
+    const { uri } = input.source as { uri: string };
+    const attached = await rig.client.start({ ...input, source: uri });
+    expect(attached.isAttached).toBe(true);
+    const other = convertOnce({ ...input, output: 'html' }).catch(
+      (error: unknown) => (error as WorkflowFailedError).cause,
+    );
+    await expect(other).resolves.toMatchObject({ type: 'DESTINATION_TAKEN' });
+    held.letGo();
+    await expect(first).resolves.toMatchObject({ status: 'succeeded' });
+    await expect(second).resolves.toMatchObject({ status: 'skipped', recalled: true });
+    expect(rig.stub.count('convert/file') - before).toBe(1);
+  });
 });
 
 it('a batch of inline items is a child whose result tells how each of them ended', async () => {

@@ -1,13 +1,14 @@
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
-import type { ConversionActivities } from '../../src/workflows';
+import type { BatchActivities, ConversionActivities } from '../../src/workflows';
 import { installQuietRuntime } from '../support/conversion-worker';
 import { obtainTestServer } from '../support/test-server';
 
 /** As docs/embedding/README.md says how to test a workflow that converts. */
 
 const report = { taskId: 'task-1', connector: 'task-1', finished: true, warnings: {} };
-const conversions: Partial<ConversionActivities> = {
+const conversions: Partial<ConversionActivities & BatchActivities> = {
+  'conversion.lookAtNames': () => Promise.resolve({}),
   'conversion.uploadFile': () => Promise.resolve({ skipped: false, connector: 'upload-1', bytes: 1, requests: 1 }),
   'conversion.convertFile': () => Promise.resolve({ skipped: false, report, requests: 1 }),
   'conversion.downloadFile': ({ destination }) =>

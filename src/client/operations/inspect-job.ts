@@ -130,7 +130,7 @@ const statuses: Readonly<Record<string, JobStatus>> = {
   TIMED_OUT: 'timedOut',
 };
 
-interface BatchWaiting {
+export interface BatchWaiting {
   waiting: Waiting;
   /** Milliseconds since the epoch, if known. */
   since?: number;

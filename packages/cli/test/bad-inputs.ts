@@ -172,7 +172,7 @@ export const badInputs: BadInput[] = [
     args: ['convert', 'good.md', '--to', 'html', '--on-existing', 'overwrite'],
     exitCode: 2,
     code: 'DESTINATION_UNUSABLE',
-    says: /^good\.html, the result of good\.md, .*it is a folder; /,
+    says: /^good\.html, the result of good\.md, .*it is a folder\. Choose another place with --out\.$/,
   },
   {
     title: 'a result that exists',

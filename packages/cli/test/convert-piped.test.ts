@@ -133,7 +133,16 @@ const refusals: [string, string[], RegExp][] = [
   ['a file beside standard input', ['-', 'a.md', '--from', 'md', '--to', 'pdf', '--out', '-'], /Name it alone/],
   ['two files for standard output', ['a.md', 'b.md', '--to', 'pdf', '--out', '-'], /of one file, and 2 are named/],
   ['an empty standard input', ['-', '--from', 'md', '--to', 'pdf', '--out', '-'], /standard input is empty/],
-  ['a folder as the file of the result', ['-', '--from', 'md', '--to', 'pdf', '--out', '.'], /is a folder/],
+  [
+    'a folder as the file of the result',
+    ['-', '--from', 'md', '--to', 'pdf', '--out', '.'],
+    /it is a folder\. Choose another/,
+  ],
+  [
+    'a folder for standard output',
+    ['.', '--to', 'pdf', '--out', '-'],
+    /^error: \. is a folder\. Name a file in it\.$/m,
+  ],
   [
     'a folder that is to be made',
     ['-', '--from', 'md', '--to', 'pdf', '--out', 'new/'],

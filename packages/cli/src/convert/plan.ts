@@ -79,6 +79,7 @@ async function problemOf(file: string): Promise<string | undefined> {
   if (isUri(file)) return holdsCredentials(file) ? credentialsProblem : undefined;
   try {
     const found = await stat(file);
+    if (found.isDirectory()) return 'is a folder. Name a file in it.';
     if (!found.isFile()) return 'is not a regular file. Copy its contents into a file first.';
     if (found.size === 0) return 'is empty. There is nothing to convert.';
     await access(file, constants.R_OK);
@@ -127,7 +128,9 @@ export async function checkResult(
       if (error.code === 'DESTINATION_IS_SOURCE') {
         throw unusable(`${input.file} would be replaced by its own result. Choose another folder with --out.`);
       }
-      const why = error.message.slice(error.message.indexOf(': ') + 2);
+      // A folder that is typed is one, with or without a slash at its end.
+      const isFolder = error.code === 'DESTINATION_IS_DIRECTORY';
+      const why = isFolder ? 'it is a folder.' : error.message.slice(error.message.indexOf(': ') + 2);
       throw unusable(
         `${result}, the result of ${input.file}, can't be written: ${why} Choose another place with --out.`,
       );

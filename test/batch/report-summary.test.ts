@@ -70,6 +70,13 @@ it('names twenty of the failed files at most, of each code some', async () => {
   expect(lines).toContain('      /data/in/2026/invoice-00031.docx');
 });
 
+it('tells rows that name no file by their messages', async () => {
+  const ending = { ...failed('ROW_INVALID'), message: 'm.csv line 3, column source: it is empty.' };
+  const { lines } = await summaryOf([ending, ending], 'november', { items: { 1: { source: '' }, 2: { source: '' } } });
+  expect(lines.filter((line) => line.includes('m.csv line 3'))).toHaveLength(2);
+  expect(lines.join('\n')).not.toMatch(/other file|One message/);
+});
+
 it('warns of conversions that may have been charged twice', async () => {
   const { lines } = await summaryOf([{ status: 'succeeded', possiblyChargedTwice: true }]);
   expect(lines).toContain("1 conversion may have been charged twice: compare with the service's list of tasks.");

@@ -43,7 +43,8 @@ function ancestorsOf({ parent }: Command): Command[] {
 /** What others call our commands; the parser goes by letters, and takes `start` for `status`. */
 const otherNames: Readonly<Record<string, string>> = { start: 'run', stop: 'cancel', abort: 'cancel', ls: 'list' };
 
-function complaintOf(error: CommanderError, argv: readonly string[], { options, commands }: Command): string {
+function complaintOf(error: CommanderError, argv: readonly string[], command: Command): string {
+  const { options, commands } = command;
   // The parser misses an option before it looks at one that it does not know, which may be the same, misspelt.
   const known = options.flatMap(({ long }) => long ?? []);
   const unknown = argv
@@ -53,6 +54,8 @@ function complaintOf(error: CommanderError, argv: readonly string[], { options, 
   if (error.code === 'commander.missingMandatoryOptionValue' && meant !== undefined) {
     return `unknown option '${unknown}' (Did you mean ${meant}?)`;
   }
+  const [, early = ''] = /unknown option '(--[\w-]+)'/.exec(error.message) ?? [];
+  if (known.includes(early)) return `${early} stands before its command. Put it behind ${command.name()}.`;
   const [, word = ''] = /unknown command '(\w+)'/.exec(error.message) ?? [];
   const other = Object.hasOwn(otherNames, word) ? otherNames[word] : undefined;
   if (commands.some((each) => each.name() === other)) return `unknown command '${word}' (Did you mean ${other}?)`;

@@ -118,6 +118,10 @@ describe('formats', () => {
     ],
     [['batch', 'start', 'in'], "unknown command 'start' (Did you mean run?) See: fileconv batch --help"],
     [['convert', 'a.md', '--too', 'pdf'], "unknown option '--too' (Did you mean --to?) See: fileconv convert --help"],
+    [
+      ['--json', 'convert', 'a.md', '--to', 'pdf'],
+      '--json stands before its command. Put it behind convert. See: fileconv convert --help',
+    ],
     [['convert', 'a.md'], "required option '--to <format>' not specified. See: fileconv convert --help"],
     [['batch', 'nonsense'], "unknown command 'nonsense'. See: fileconv batch --help"],
   ])('names the help of the command that was typed: %j', async (args, says) => {

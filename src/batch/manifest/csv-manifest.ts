@@ -88,7 +88,7 @@ function readHeader(
     const column = manifestColumns.find((known) => known === text.toLowerCase());
     if (column === undefined) {
       const what = text === '' ? `column ${index + 1} has no name.` : `there is no column ${JSON.stringify(text)}.`;
-      problem(`${what} ${suggestColumn(text)}`);
+      problem(`${what} ${suggestColumn(text, 'column')}`);
     } else if (names.findIndex((other) => other.toLowerCase() === column) < index) {
       problem(`column ${column} stands there twice. Remove one.`);
     }

@@ -95,7 +95,7 @@ function rawRowOf(text: string): RawRow | string[] {
   const raw: RawRow = {};
   const problems: string[] = [];
   for (const [key, value] of Object.entries(row)) {
-    if (!isColumn(key)) problems.push(`: there is no key ${JSON.stringify(key)}. ${suggestColumn(key)}`);
+    if (!isColumn(key)) problems.push(`: there is no key ${JSON.stringify(key)}. ${suggestColumn(key, 'key')}`);
     else if (typeof value === 'string') raw[key] = value;
     else if (value !== null) problems.push(`, key ${key}: it is not a text. Put it in quotes.`);
   }

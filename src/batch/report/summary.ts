@@ -72,12 +72,13 @@ function failures({ failures: groups }: BatchReport): string[] {
     const listed = items.slice(0, names);
     const unnamed = count - listed.length;
     const indent = ' '.repeat(width + 4);
-    const message = /\bthe message\b/i.test(advice) ? first?.message : undefined;
+    // A row that names no file is told by its message.
+    const message = first?.source !== '' && /\bthe message\b/i.test(advice) ? first?.message : undefined;
     return [
       `  ${formatCount(count).padStart(width)}  ${code}: ${what}.`,
       `${indent}${advice}`,
       ...(message === undefined ? [] : [`${indent}${count > 1 ? 'One message' : 'The message'}: ${message}`]),
-      ...listed.filter(({ source }) => source !== '').map(({ source }) => `${indent}${source}`),
+      ...listed.map((item) => `${indent}${item.source || item.message}`),
       ...(unnamed > 0 ? [`${indent}and ${counted(unnamed, 'other file')}: see the report.`] : []),
     ];
   });

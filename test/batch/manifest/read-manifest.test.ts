@@ -232,7 +232,7 @@ describe('a JSON Lines manifest', () => {
       '{"source":"a","output":"pdf"}',
       '{"source":"a"',
       '["a"]',
-      '{"sourse":"a","output":"pdf"}',
+      '{"sourse":"a","output":"pdf","colour":"red"}',
       '{"source":1,"output":"pdf"}',
       '{"source":"a"}',
       `{"source":"${'x'.repeat(70_000)}","output":"pdf"}`,
@@ -243,7 +243,7 @@ describe('a JSON Lines manifest', () => {
     expect(bad).toEqual([
       expect.stringMatching(/^m\.jsonl line 2 is not JSON: .*\. Write one object a line\.$/),
       'm.jsonl line 3 is not an object. Write one object a line, for example {"source":"a.md","output":"pdf"}',
-      'm.jsonl line 4: there is no key "sourse". Did you mean source?',
+      'm.jsonl line 4: there is no key "sourse". Did you mean source? m.jsonl line 4: there is no key "colour". Keys are source, output, input, parameters, destination.',
       'm.jsonl line 5, key source: it is not a text. Put it in quotes.',
       'm.jsonl line 6, key output: it is empty. Name the format to convert to, for example pdf.',
       'm.jsonl line 7 is longer than 65536 bytes. Write one row a line.',

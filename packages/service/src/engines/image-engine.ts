@@ -27,17 +27,19 @@ export async function loadSharp() {
   return (await loadEngine('sharp', () => import('sharp'))).default;
 }
 
+/** Formats whose decoders only warn of what programs pass over. */
+const lenient = new Set(['jpeg', 'tiff']);
+
 export async function convertImage(request: EngineRequest, input: Buffer): Promise<Converted> {
   try {
     return await convertIf('warning', request, input);
   } catch (error) {
-    try {
-      const { data, warnings } = await convertIf('error', request, input);
-      const message = `The ${request.inputFormat.toUpperCase()} image does not keep to its format, and may be damaged. It was converted as programs show it: look at the result.`;
-      return { data, warnings: { ...warnings, INPUT_DAMAGED: message } };
-    } catch {
-      throw explain(error, request);
-    }
+    const again = lenient.has(request.route.reader)
+      ? await convertIf('error', request, input).catch(() => undefined)
+      : undefined;
+    if (!again) throw explain(error, request);
+    const message = `The ${request.inputFormat.toUpperCase()} image does not keep to its format, and may be damaged. It was converted as programs show it: look at the result.`;
+    return { data: again.data, warnings: { ...again.warnings, INPUT_DAMAGED: message } };
   }
 }
 

@@ -7,6 +7,8 @@ import { relationsOf } from './relations';
 
 const picture = /^(?!Thumbnails\/|docProps\/).*\.(png|jpe?g|gif|bmp|webp|tiff?)$/i;
 
+const outside = /^(\w+:|\.\.\/|\/\/)/;
+
 /** Of a file that is no archive, nothing. */
 export function describeBrokenPictures(file: Buffer): Warnings {
   const entries = entriesOf(file);
@@ -15,10 +17,9 @@ export function describeBrokenPictures(file: Buffer): Warnings {
     if (entry.name === 'content.xml') return namedByOpenText(textOfEntry(file, entry) ?? '');
     return entry.name.endsWith('.xml') ? namedByPart(file, entry.name) : [];
   });
-  const isOutside = (name: string) => /^(\w+:|\.\.\/|\/\/)/.test(name);
   const damaged = entries.filter((entry) => isDamaged(entry.name, bytesOfEntry(file, entry)));
-  const lost = [...damaged.map(({ name }) => name), ...named.filter((name) => !isOutside(name) && !held.has(name))];
-  return { ...describeMissing(named.filter(isOutside)), ...describeLostPictures(new Set(lost)) };
+  const lost = [...damaged.map(({ name }) => name), ...named.filter((name) => !outside.test(name) && !held.has(name))];
+  return { ...describeMissing(named.filter((name) => outside.test(name))), ...describeLostPictures(new Set(lost)) };
 }
 
 export function isDamaged(name: string, data: Buffer | undefined): boolean {
@@ -49,7 +50,12 @@ function namedByOpenText(content: string): string[] {
 
 /** By the relations of a part of an Office file. Of a picture that is linked and embedded, what is embedded is shown. */
 function namedByPart(file: Buffer, name: string): string[] {
-  const targets = new Map(relationsOf(file, name).map(({ id, target }) => [id, target]));
+  const targets = new Map(
+    relationsOf(file, name).map(({ id, isOutside, target }) => [
+      id,
+      isOutside && !outside.test(target) ? `file:${target}` : target,
+    ]),
+  );
   if (targets.size === 0) return [];
   return Array.from(
     textOfPart(file, name).matchAll(/<\w+:(?:blip|imagedata)(?=\s)([^<>]*)>/g),

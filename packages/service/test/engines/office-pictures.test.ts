@@ -16,7 +16,10 @@ const linked = (name: string) => ({
 
 /** A Word document with these pictures (`<a:blip>`), and these files beside it. */
 function word(blips: string, media: Readonly<Record<string, Buffer>>): Buffer {
-  const relations = [relation('a', 'image', 'media/a.png'), relation('b', 'image', '/word/media/b.jpg'), outside];
+  const relations = [
+    ...[relation('a', 'image', 'media/a.png'), relation('b', 'image', '/word/media/b.jpg'), outside],
+    `<Relationship Id="n" Type="${type}" Target="next.png" TargetMode="External"/>`,
+  ];
   const xml = `<w:document xmlns:w="w" xmlns:a="a" xmlns:r="r">${blips}</w:document>`;
   const parts = openXml(
     'word/document.xml',
@@ -45,6 +48,7 @@ describe('a Word document', () => {
     ['has half a photo', both, { ...whole, 'word/media/b.jpg': jpeg.subarray(0, 10) }, lost('word/media/b\\.jpg')],
     ['has what is no picture', both, { ...whole, 'word/media/a.png': Buffer.from('gone') }, lost('word/media/a\\.png')],
     ['has a picture that is linked', '<a:blip r:link="o"/>', whole, linked('https://pictures.example/a.png')],
+    ['has a picture that lies beside it', '<a:blip r:link="n"/>', whole, linked('file:next.png')],
   ])('that %s', (_what, blips, media, warnings) => {
     expect(describeBrokenPictures(word(blips, media))).toEqual(warnings);
   });

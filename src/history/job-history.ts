@@ -12,6 +12,7 @@ import { ChargeLedger, type EarlierRuns } from '../job/charge';
 import { defined } from '../job/defined';
 import type { ConversionJobInput, ConversionJobResult, SourceContent } from '../job/types';
 import { activityNames } from '../job/names';
+import { recallingRunBefore } from '../job/run-before';
 import { decodeFailure, decodePayloads, type History } from './payloads';
 
 /** What the history of one run of a job tells of its charges; needs no worker. */
@@ -92,7 +93,7 @@ class HistoryReader {
     const started = event.workflowExecutionStartedEventAttributes;
     if (started) {
       const [input] = await this.decode(started.input?.payloads);
-      this.input = input as ConversionJobInput;
+      this.input = recallingRunBefore(input as ConversionJobInput, started.continuedExecutionRunId);
       this.charge = new ChargeLedger(this.input.earlier);
       this.source = this.input.earlier?.source;
     }
@@ -110,6 +111,7 @@ class HistoryReader {
       event.workflowExecutionFailedEventAttributes ??
       event.workflowExecutionCanceledEventAttributes ??
       event.workflowExecutionTimedOutEventAttributes ??
+      event.workflowExecutionContinuedAsNewEventAttributes ??
       event.workflowExecutionTerminatedEventAttributes;
     if (ended) this.isOver = true;
   }

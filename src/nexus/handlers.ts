@@ -20,6 +20,7 @@ import { z } from 'zod';
 import { BatchRunningError } from '../client/batch-handle';
 import { FileConversionClient } from '../client/file-conversion-client';
 import { checkRequest, InvalidRequestError, type ConversionRequest } from '../client/job-request';
+import { SearchAttributesMissingError } from '../client/operations/list-jobs';
 import { tellListedReady } from '../client/operations/tell-app';
 import { findWorkflow, readStartInput } from '../history/find-workflow';
 import type { ConversionBatchInput } from '../batch/model/types';
@@ -69,6 +70,10 @@ async function telling<T>(answer: () => Promise<T>): Promise<T> {
     return await answer();
   } catch (error) {
     if (error instanceof InvalidRequestError) throw new HandlerError('BAD_REQUEST', error.message);
+    if (error instanceof SearchAttributesMissingError) {
+      const advice = 'Name a job by its key, or have them registered: fileconv namespace init';
+      throw new HandlerError('BAD_REQUEST', `These jobs can't be told: ${error.message}. ${advice}`);
+    }
     throw error;
   }
 }

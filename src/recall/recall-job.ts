@@ -1,4 +1,9 @@
-import { WorkflowFailedError, type Client, type WorkflowExecutionDescription } from '@temporalio/client';
+import {
+  WorkflowContinuedAsNewError,
+  WorkflowFailedError,
+  type Client,
+  type WorkflowExecutionDescription,
+} from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { contentAsDelivered, namedByHand, recallLeft, type Left } from '../batch/recall';
 import { findWorkflow } from '../history/find-workflow';
@@ -116,9 +121,12 @@ export async function outcomeOf(
   try {
     return outcomeOfResult((await handle.result()) as Parameters<typeof outcomeOfResult>[0]);
   } catch (error) {
-    if (!(error instanceof WorkflowFailedError)) throw error;
-    const outcome = outcomeOfFailure(error.cause);
-    if (outcome.charge !== undefined && error.cause instanceof ApplicationFailure) return outcome;
+    const isFailed = error instanceof WorkflowFailedError;
+    // One that Temporal has run again may have ended so, by a time-out.
+    if (!isFailed && !(error instanceof WorkflowContinuedAsNewError)) throw error;
+    const cause = isFailed ? error.cause : error;
+    const outcome = outcomeOfFailure(cause);
+    if (outcome.charge !== undefined && cause instanceof ApplicationFailure) return outcome;
     // The job ended without reporting what it left behind at the service.
     const { charge, requests } = known ?? (await readRun(client, run));
     return { ...outcome, ...rowOfEarlier(charge), requests };

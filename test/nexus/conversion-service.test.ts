@@ -10,8 +10,10 @@ import type { ConversionJobResult } from '../../src/job/types';
 import { searchAttributes } from '../../src/job/search-attributes';
 import { planRun, startRun } from '../support/batches';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
+import { newNamespace } from '../support/namespace';
 import { startNexusCaller, type NexusCaller } from '../support/nexus-caller';
 import { answerError, answerRunning } from '../support/stub-service';
+import { testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';
 
 /** Programs of another namespace, which know an endpoint, the service's definition and an app profile. */
@@ -321,6 +323,19 @@ describe('state and appReady', () => {
     expect(await caller.call('appReady', { app: 'invoices' })).toEqual({ jobs: 2 });
     await expect(results).resolves.toMatchObject([{ status: 'succeeded' }, { status: 'succeeded' }]);
     await unlisted.terminate();
+  });
+
+  it('tell what the namespace lacks for jobs to be listed', async () => {
+    const namespace = await newNamespace(rig.temporal);
+    const temporal = { address: testTemporalAddress(), namespace };
+    const bare = await startRig({ app: 'invoices', nexus: { apps: ['invoices'] }, temporal });
+    const callers = await startNexusCaller(rig.temporal, { taskQueue: bare.taskQueue, namespace });
+    const refusal = await callers.refusal('appReady', { app: 'invoices' });
+    expect(refusal.map(({ message }) => message)).toContainEqual(
+      expect.stringMatching(/the namespace has no search attributes .* fileconv namespace init/),
+    );
+    await callers.close();
+    await bare.close();
   });
 
   it('let a parked job continue at once, by its key', async () => {

@@ -5,7 +5,7 @@ import { defaultPayloadConverter } from '@temporalio/common';
 import type { AppReady } from '../../job/types';
 import { appReadySignal, conversionJobType } from '../../job/names';
 import { searchAttributes, type ListedStatus } from '../../job/search-attributes';
-import { quoted } from './list-jobs';
+import { quoted, SearchAttributesMissingError } from './list-jobs';
 import { hasSearchAttributes } from './search-attributes';
 
 export interface Signalled {
@@ -31,7 +31,7 @@ export async function tellReady(client: Client, { app }: { app: string }): Promi
   }
 }
 
-/** The same for listed jobs alone, without waiting until all are told; how many there are. */
+/** The same for listed jobs alone, without waiting until all are told; how many there are. @throws SearchAttributesMissingError */
 export async function tellListedReady(client: Client, { app }: { app: string }): Promise<number> {
   return (await startSignalling(client, { app, isListed: true })).count;
 }
@@ -57,6 +57,8 @@ async function startSignalling(
   { app, isListed = false }: { app: string; isListed?: boolean },
 ): Promise<{ query: string; count: number; jobId?: string }> {
   const { namespace, identity } = client.options;
+  const canList = await hasSearchAttributes(client);
+  if (isListed && !canList) throw new SearchAttributesMissingError(['app']);
   const listed = [
     { by: searchAttributes.app.name, value: app },
     { by: searchAttributes.status.name, value: 'parked' satisfies ListedStatus },
@@ -65,9 +67,7 @@ async function startSignalling(
     `WorkflowType = '${conversionJobType}'`,
     `ExecutionStatus = 'Running'`,
     ...(isListed ? [`${searchAttributes.app.name} = ${quoted(app)}`] : []),
-    ...((await hasSearchAttributes(client)) ? listed : []).map(
-      ({ by, value }) => `(${by} = ${quoted(value)} OR ${by} IS NULL)`,
-    ),
+    ...(canList ? listed : []).map(({ by, value }) => `(${by} = ${quoted(value)} OR ${by} IS NULL)`),
   ].join(' AND ');
   const { count } = await client.workflow.count(query);
   if (count === 0) return { query, count };

@@ -1,6 +1,7 @@
-import { isCancellation } from '@temporalio/workflow';
+import { isCancellation, workflowInfo } from '@temporalio/workflow';
 import { failureCodes, type Parking } from '../../job/activities';
 import { defined } from '../../job/defined';
+import { recallingRunBefore } from '../../job/run-before';
 import { sourceName, type ConversionJobInput, type JobPhase } from '../../job/types';
 import type { ResultCheck } from '../../job/policies';
 import { shownTime } from '../../messages/wording';
@@ -13,6 +14,7 @@ import { resolvePolicies, type ResolvedPolicies } from './policies';
 
 /** What the steps of a job share. */
 export class JobParts {
+  readonly input: ConversionJobInput;
   readonly policies: ResolvedPolicies;
   readonly name: string;
   readonly activities: JobActivities;
@@ -27,8 +29,9 @@ export class JobParts {
   /** See the input; of a job that recalls another one, also what that delivered. */
   replaces: ConversionJobInput['replaces'];
 
-  constructor(readonly input: ConversionJobInput) {
+  constructor(input: ConversionJobInput) {
     this.policies = resolvePolicies(input);
+    this.input = recallingRunBefore(input, workflowInfo().continuedFromExecutionRunId);
     this.replaces = input.replaces;
     this.name = sourceName(input.source);
     const progress = new JobProgress(input);

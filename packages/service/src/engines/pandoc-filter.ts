@@ -17,6 +17,13 @@ const withoutHead =
   /^(bbcode|commonmark|dokuwiki|icml|ipynb|jira|markdown_(phpextra|strict)|markua|mediawiki|textile|xwiki|zimwiki)$/;
 const withoutAbstract = /^(ansi|djot|docbook\d?|man|muse|opml|plain|revealjs|rtf|slidy|tei|texinfo)$/;
 const withoutSubtitle = /^(asciidoc|djot|fb2|man|ms|opml|org|plain|rtf|tei|texinfo|vimdoc)$/;
+const withoutDate = /^(jats(_\w+)?|opml|vimdoc)$/;
+/** Writers that show what stands above a document below a title alone, and what they then leave out. */
+const besideTitle: readonly [writers: RegExp, names: readonly string[]][] = [
+  [/^html[45]$/, ['subtitle', 'author', 'date', 'abstract']],
+  [/^(revealjs|slidy)$/, ['subtitle', 'author', 'date']],
+  [/^(beamer|context|latex|rst)$/, ['author', 'date']],
+];
 
 /** A picture that is there keeps its caption. */
 const pictures = `
@@ -40,8 +47,8 @@ const heading = `
   local first = document.blocks[1]
   if first and first.t ~= 'Header' then document.blocks:insert(1, pandoc.Header(1, {})) end`;
 
-/** What stands above a document begins its text. */
-function headOf(names: readonly string[], writer: string): string {
+/** What stands above a document begins its text: `untitled` where it has no title, and `names`. */
+function headOf(names: readonly string[], untitled: readonly string[], writer: string): string {
   return `
 function Pandoc(document)
   local head = pandoc.Blocks {}
@@ -52,10 +59,18 @@ function Pandoc(document)
     elseif kind == 'table' then add(value.name, name)
     elseif kind == 'Inlines' then head:insert(name == 'title' and pandoc.Header(1, value) or pandoc.Para(value)) end
   end
-  for _, name in ipairs { '${names.join("', '")}' } do add(document.meta[name], name) end
+  local function addAll(names)
+    for _, name in ipairs(names) do add(document.meta[name], name) end
+  end
+  if not document.meta.title then addAll(${luaList(untitled)}) end
+  addAll(${luaList(names)})
   document.blocks = head .. document.blocks${writer === 'opml' ? heading : ''}
   return document
 end`;
+}
+
+function luaList(names: readonly string[]): string {
+  return `{ ${names.map((name) => `'${name}'`).join(', ')} }`;
 }
 
 /** Citations of LaTeX without a bibliography, each as the name of what it cites. */
@@ -130,10 +145,13 @@ export function filterFor({ reader, writer }: { reader: string; writer: string }
   const all = withoutHead.test(writer);
   const names = all ? ['title', 'subtitle', 'author', 'date', 'abstract'] : [];
   if (!all && withoutSubtitle.test(writer)) names.push('subtitle');
+  if (withoutDate.test(writer)) names.push('date');
   if (!all && withoutAbstract.test(writer)) names.push('abstract');
+  const untitled = besideTitle.find(([writers]) => writers.test(writer))?.[1] ?? [];
   // The title of a page is not on it.
-  const above = /^(html|epub)$/.test(reader) ? [] : names;
-  if (above.length > 0 || writer === 'opml') parts.push(headOf(above, writer));
+  const isPage = /^(html|epub)$/.test(reader);
+  const [above, alone] = isPage ? [[], []] : [names, untitled];
+  if (above.length + alone.length > 0 || writer === 'opml') parts.push(headOf(above, alone, writer));
   const when = flatWhen.find(([writers]) => writers.test(writer))?.[1];
   if (when !== undefined) parts.push(flatCells(when));
   if (writer === 'asciidoc') parts.push(flatNotes);

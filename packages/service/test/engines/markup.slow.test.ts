@@ -395,7 +395,7 @@ it.each(['html', 'epub', 'ipynb'])('pictures that no browser shows are in the %s
   );
 });
 
-it.each(['txt', 'md-commonmark', 'wiki', 'rtf', 'html-slidy', 'ipynb', 'html'])(
+it.each(['txt', 'md-commonmark', 'wiki', 'rtf', 'html-slidy', 'ipynb', 'html', 'opml', 'xml-jats'])(
   'what stands above a document is in its text as %s, where the format has no place for it',
   async (output) => {
     const data =
@@ -403,6 +403,16 @@ it.each(['txt', 'md-commonmark', 'wiki', 'rtf', 'html-slidy', 'ipynb', 'html'])(
     const { bytes } = await running.client.convertToBytes({ name: 'a.md', data }, output, { input: 'md-pandoc' });
     const words = ['Titled', 'Sub', 'Two', 'Dated', 'Abstracted', 'Body'];
     expect(words.filter((word) => !bytes.toString('utf8').includes(word))).toEqual([]);
+  },
+);
+
+it.each(['html', 'html-revealjs', 'rst', 'tex', 'tex-context'])(
+  'who wrote a document, and when, is shown in %s also where it has no title',
+  async (output) => {
+    const data = '---\nauthor: Written\ndate: Dated\n---\n\nBody\n';
+    const { bytes } = await running.client.convertToBytes({ name: 'a.md', data }, output, { input: 'md-pandoc' });
+    const shown = bytes.toString('utf8').replace(/<meta[^>]*>|\\(author|date|setupdocument)\W.*/g, '');
+    expect(shown).toMatch(/Written[^]*Dated[^]*Body/);
   },
 );
 

@@ -55,6 +55,12 @@ describe('batch run --dry-run', () => {
     });
   });
 
+  it('of many formats has a name of its own that is short enough', async () => {
+    const cwd = await folderWithPictures(1);
+    const ended = await batch(cwd, 'run', 'in', '--to', 'gif,jpg,webp,pdf', '--dry-run', '--json');
+    expect(parseJson(ended.stdout)).toMatchObject({ batch: expect.stringMatching(/^in-4-formats-\w{6}$/) as string });
+  });
+
   it('ends as the run would, also where a result is suspect or the vCredits are spent', async () => {
     const cwd = await folderWithPictures(1);
     const asked = [...toGif('dry'), '--runs', 'runs', '--on-existing', 'overwrite'];

@@ -176,6 +176,9 @@ function whatToConvert(
   };
 }
 
+/** More would not fit into the name of a batch. */
+const maxNamedFormats = 3;
+
 /**
  * The same for the same command in the same folder, and readable: `letters-pdf-3f9a1c`. Names of batches are not encrypted; with
  * `isHidden` it is `batch-3f9a1c0e82d7`.
@@ -198,7 +201,8 @@ export function defaultName(
   if (isHidden) return `batch-${digest.slice(0, 12)}`;
   const stem = path.basename(path.resolve(cwd, shownAsWritten(first))).replace(/[^\p{L}\p{N}]+/gu, '-');
   const readable = Array.from(stem).slice(0, 40).join('');
-  return [readable.replace(/^-+|-+$/g, '') || 'files', ...to, digest.slice(0, 6)].join('-');
+  const formats = to.length > maxNamedFormats ? [`${to.length}-formats`] : to;
+  return [readable.replace(/^-+|-+$/g, '') || 'files', ...formats, digest.slice(0, 6)].join('-');
 }
 
 export function checkName(name: string): void {

@@ -74,7 +74,9 @@ export function checkRow(
 /** The end of a message about an unknown column or key. */
 export function suggestColumn(column: string, term: ColumnTerm): string {
   const closest = closestName(column, manifestColumns);
-  return closest === undefined ? `${term === 'key' ? 'Keys' : 'Columns'} are ${manifestColumns.join(', ')}.` : `Did you mean ${closest}?`;
+  return closest === undefined
+    ? `${term === 'key' ? 'Keys' : 'Columns'} are ${manifestColumns.join(', ')}.`
+    : `Did you mean ${closest}?`;
 }
 
 /** Formats do not begin or end with spaces; file names may, so they are not trimmed. */

@@ -5,6 +5,7 @@ import type { AwaitedJob, SeenJob } from '../batch/model/activities';
 import type { ConversionJobInput } from '../job/types';
 import { isOpen } from '../job/job-outcome';
 import { failureCodes } from '../job/activities';
+import { conversionJobType } from '../job/names';
 
 type Seen = Omit<SeenJob, 'job'>;
 
@@ -13,6 +14,11 @@ export async function lookAtJob(client: Client, { workflowId, runId, expected }:
   const found = await findRun(client, workflowId, runId);
   if (!found) return {};
   const seen = { runId: found.runId };
+  if (found.type !== conversionJobType) {
+    // One that has ended is in nobody's way.
+    if (expected && !isOpen(found)) return { ...seen, stands: { isOpen: false, isSame: false, source: '' } };
+    throw new Error(`it is a ${found.type}`);
+  }
   if (expected) {
     const input = (await readStartInput(client.workflow, found)) as ConversionJobInput;
     const source = 'uri' in input.source ? input.source.uri : input.source.connector;

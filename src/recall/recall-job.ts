@@ -11,6 +11,7 @@ import { readJobHistory, readRun, type JobHistory } from '../history/job-history
 import type { RecallJobInput, RecallJobResult } from '../job/activities';
 import type { JobOutcome } from '../job/types';
 import { failureCodes } from '../job/activities';
+import { conversionJobType } from '../job/names';
 import { defined } from '../job/defined';
 import { outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../job/job-outcome';
 import { parametersKey } from '../job/parameters';
@@ -87,6 +88,8 @@ async function readLeft(
   const options = optionsOf(job);
   for (let next: string | undefined = recall.runId; next !== undefined;) {
     const run: WorkflowExecutionDescription | undefined = await findWorkflow(client, workflowId, next);
+    // Another workflow's id was given to the job.
+    if (run && run.type !== conversionJobType) break;
     const history = run && (await readHistory(client, run));
     // It certainly ran, and nobody else can tell what it did.
     if (!run || !history) return { left: { charge: 'maybe', ...known, options }, outcome: unreadableJob };

@@ -55,6 +55,8 @@ async function idOf({ source, destination }: ConversionJobInput): Promise<string
 /** The last run under this id, once it has ended; undefined when Temporal no longer knows it. */
 async function endOfLast(workflowId: string, expected: ConversionJobInput): Promise<string | undefined> {
   const [found] = (await waitSteps['conversion.awaitJobs']({ jobs: [{ workflowId, expected }] })).seen;
+  // Unreadable, or another workflow that runs.
+  if (found?.outcome) throw ApplicationFailure.nonRetryable(found.outcome.message, found.outcome.code);
   if (found?.runId === undefined || !found.stands?.isOpen) return found?.runId;
   if (!found.stands.isSame) {
     const { code, message } = takenBy(workflowId, found.stands.source);

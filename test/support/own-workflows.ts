@@ -15,8 +15,8 @@ export async function convertTogether(input: ConversionBatchInput, workflowId: s
   return executeChild(conversionBatch, { args: [input], workflowId });
 }
 
-export async function convertOnce(input: ConversionJobInput): Promise<ConversionJobResult> {
-  return executeConversion(input);
+export async function convertOnce(input: ConversionJobInput, jobId?: string): Promise<ConversionJobResult> {
+  return executeConversion(input, { ...(jobId !== undefined && { workflowId: jobId }) });
 }
 
 /** As one does who knows of no options. */

@@ -121,9 +121,12 @@ describe('a job of executeConversion', () => {
     };
   }
 
-  function convertOnce(input: ConversionJobInput): Promise<unknown> {
-    const workflowId = `once-${randomUUID()}`;
-    return rig.temporal.workflow.execute('convertOnce', { workflowId, taskQueue: rig.taskQueue, args: [input] });
+  function convertOnce(
+    input: ConversionJobInput,
+    { workflowId = `once-${randomUUID()}`, jobId }: { workflowId?: string; jobId?: string } = {},
+  ): Promise<unknown> {
+    const { taskQueue } = rig;
+    return rig.temporal.workflow.execute('convertOnce', { workflowId, taskQueue, args: [input, jobId] });
   }
 
   it('fetches what the last one has paid for, if its workflow is run again', async () => {
@@ -155,6 +158,16 @@ describe('a job of executeConversion', () => {
     await expect(first).resolves.toMatchObject({ status: 'succeeded' });
     await expect(second).resolves.toMatchObject({ status: 'skipped', recalled: true });
     expect(rig.stub.count('convert/file') - before).toBe(1);
+  });
+
+  it('under the id of another workflow fails at once while that runs, and begins anew after its end', async () => {
+    const input = await jobTo('foreign');
+    const jobId = `once-${randomUUID()}`;
+    const own = convertOnce(input, { workflowId: jobId, jobId }).catch(
+      (error: unknown) => (error as WorkflowFailedError).cause,
+    );
+    await expect(own).resolves.toMatchObject({ message: expect.stringMatching(/it is a convertOnce/) as string });
+    await expect(convertOnce(input, { jobId })).resolves.toMatchObject({ status: 'succeeded' });
   });
 });
 

@@ -23,7 +23,7 @@ import { filesOf } from '../../batch/batch-folder';
 import type { CommandContext } from '../../command-context';
 import { CommandError, type ExitCode, exitCodes, explaining } from '../../command-error';
 import { awaitJob } from '../../convert/await-job';
-import { bothTimes, formatTable, timeCells, timeHeads } from '../../output/text';
+import { bothTimes, fitMiddle, formatTable, timeCells, timeHeads } from '../../output/text';
 import { untilAskedToEnd } from '../../stack/asked-to-end';
 import { openTemporal, type StackInUse, withTemporal } from '../../stack/open-temporal';
 import { adviceOnWorker, untilText } from '../../waiting/stall';
@@ -59,12 +59,15 @@ export async function jobList(context: CommandContext, flags: JobFilter & { limi
   });
 }
 
+/** Names may be as long as the file system allows. */
+const summaryColumns = 80;
+
 function jobRow(job: ListedJob): string[] {
   const codes = [job.code, job.possiblyChargedTwice ? possiblyChargedTwiceCode : undefined];
   return [
     printable(job.workflowId),
     job.step ?? job.status,
-    printable(job.summary),
+    fitMiddle(printable(job.summary), summaryColumns),
     ...timeCells(job.since),
     printable(codes.filter((code) => code !== undefined).join(', ')),
     job.vcredits === undefined ? '' : String(job.vcredits),

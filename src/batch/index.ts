@@ -15,6 +15,7 @@ export { readRequest } from './request';
 export type { KeptRequest } from './request';
 export { estimateVcredits } from './prices';
 export { listRuns } from './run-folders';
+export type { BatchRun } from './run-folders';
 export {
   asFolder,
   batchFolderOf,

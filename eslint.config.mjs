@@ -17,7 +17,7 @@ const arrows = {
   batch: ['storage', 'contract', 'job', 'messages'],
   // What workflows know of batches, too.
   'batch/model': ['job', 'messages'],
-  checks: ['http', 'protection', 'storage', 'job', 'messages'],
+  checks: ['http', 'network', 'protection', 'storage', 'job', 'messages'],
   recall: ['batch', 'history', 'storage', 'job', 'messages'],
   activities: [
     ...['checks', 'http', 'contract', 'client', 'notices', 'storage', 'batch', 'encryption'],

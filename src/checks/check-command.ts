@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { printable } from '../messages/wording';
+import { limitTime } from '../network/time-limit';
 import { isProgram } from '../storage/folders';
 import { CheckNotRunError } from './errors';
 
@@ -46,7 +47,7 @@ export async function problemByCommand(
   const env = { PATH: folders.join(':'), HOME: homedir(), TMPDIR: cwd, LANG: 'C.UTF-8' };
   // In a group of its own, with which what it starts is killed too.
   const child = spawn(program, [...args, file], { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
+  const limit = limitTime(signal, limitMs);
   // What has left the group may keep them open for ever.
   const stopReading = () => [child.stdout, child.stderr].forEach((stream) => stream.destroy());
   const kill = () => {
@@ -54,7 +55,7 @@ export async function problemByCommand(
     if (child.exitCode === null && child.signalCode === null) killGroup(child.pid);
     stopReading();
   };
-  limit.addEventListener('abort', kill);
+  limit.signal.addEventListener('abort', kill);
   child.once('exit', () => {
     killGroup(child.pid);
     setTimeout(stopReading, lastWordsMs).unref();
@@ -64,9 +65,9 @@ export async function problemByCommand(
     .catch((error: unknown) => {
       throw new CheckNotRunError(`${name} could not be started: ${(error as Error).message}`);
     })
-    .finally(() => limit.removeEventListener('abort', kill))) as [number | null, NodeJS.Signals | null];
+    .finally(() => limit.end())) as [number | null, NodeJS.Signals | null];
   signal.throwIfAborted();
-  if (limit.aborted) throw new CheckNotRunError(`${name} took longer than ${limitMs / 1_000} seconds`);
+  if (limit.isOver) throw new CheckNotRunError(`${name} took longer than ${limitMs / 1_000} seconds`);
   if (code === 0) return undefined;
   if (code === null || notStarted.includes(code) || code > 128) {
     throw new CheckNotRunError(`${name} has ended with ${endedBy ?? `code ${code ?? '?'}`}`);

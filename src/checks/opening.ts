@@ -1,6 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { homedir } from 'node:os';
 import path from 'node:path';
+import { limitTime } from '../network/time-limit';
 import { CheckNotRunError } from './errors';
 import { Turns } from './turns';
 
@@ -42,16 +43,16 @@ export class Opening {
 
   async #askNow(question: OpeningQuestion, signal: AbortSignal): Promise<OpeningAnswer> {
     const child = (this.#child ??= this.#start());
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(longestMs)]);
+    const limit = limitTime(signal, longestMs);
     const answer = await new Promise<OpeningAnswer>((resolve) => {
       const fail = (why: string) => resolve({ failure: `the process that opens results ${why}`, isWorn: true });
-      limit.onabort = () => fail(`did not answer within ${longestMs / 1_000} seconds`);
+      limit.signal.onabort = () => fail(`did not answer within ${longestMs / 1_000} seconds`);
       child.once('message', (told) => resolve(told as OpeningAnswer));
       child.once('error', ({ message }) => fail(`could not be asked: ${message}`));
       child.once('exit', (code, signal) => fail(`has ended with ${signal ?? `code ${code ?? 0}`}`));
       child.send(question);
     });
-    limit.onabort = null;
+    limit.end();
     // One that is killed has nothing more to say.
     child.removeAllListeners().on('error', () => undefined);
     if (answer.isWorn) this.close();

@@ -1,6 +1,7 @@
 import type * as Signing from 'standardwebhooks';
 import type * as Undici from 'undici';
 import { createPublicAgent, PrivateAddressError, type Resolve } from '../network/public-agent';
+import { limitTime } from '../network/time-limit';
 import {
   isNoticeSecret,
   isNoticeUrl,
@@ -72,12 +73,18 @@ export async function sendNotice(
     ...headersOf({ id, body, secret }),
   };
   const agent = createPublicAgent({ allowedHosts, section: 'notify', stallMs: answerWithinMs, resolve });
-  const ended = AbortSignal.any([signal, AbortSignal.timeout(answerWithinMs)]);
+  const limit = limitTime(signal, answerWithinMs);
   try {
     await agent.assertPublic(url);
     // Loaded for the first word: most workers send none.
     const { request } = require('undici') as typeof Undici;
-    const answer = await request(url, { method: 'POST', dispatcher: agent.dispatcher, headers, body, signal: ended });
+    const answer = await request(url, {
+      method: 'POST',
+      dispatcher: agent.dispatcher,
+      headers,
+      body,
+      signal: limit.signal,
+    });
     answer.body.on('error', () => undefined).destroy();
     if (answer.statusCode >= 200 && answer.statusCode < 300) return;
     throw new NoticeNotSentError(`The listener at ${url.host} answers ${answer.statusCode}.`);
@@ -85,6 +92,7 @@ export async function sendNotice(
     signal.throwIfAborted();
     throw error instanceof NoticeNotSentError ? error : unreached(url, error);
   } finally {
+    limit.end();
     await agent.dispatcher.destroy();
   }
 }

@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { once } from 'node:events';
 import { isIP, type LookupFunction } from 'node:net';
-import { reachOf } from 'temporal-file-conversion/network';
+import { limitTime, reachOf } from 'temporal-file-conversion/network';
 import { Client } from 'undici';
 import type { Account } from '../accounts/account';
 
@@ -81,8 +81,8 @@ export async function sendCallback(
   { url, body, privateHosts, signal }: CallbackRequest,
   { resolveHost, timeoutMs }: { resolveHost: ResolveHost; timeoutMs: number },
 ) {
-  const limit = AbortSignal.timeout(timeoutMs);
-  const ended = AbortSignal.any([signal, limit]);
+  const limit = limitTime(signal, timeoutMs);
+  const ended = limit.signal;
   let client: Client | undefined;
   try {
     ended.throwIfAborted();
@@ -108,9 +108,10 @@ export async function sendCallback(
     const retryAfter = answer.headers['retry-after'];
     return { status: answer.statusCode, retryAfter: [retryAfter].flat()[0] };
   } catch (error) {
-    if (limit.aborted && !signal.aborted) throw new Error(`no answer within ${timeoutMs} ms`, { cause: error });
+    if (limit.isOver) throw new Error(`no answer within ${timeoutMs} ms`, { cause: error });
     throw error;
   } finally {
+    limit.end();
     await client?.destroy();
   }
 }

@@ -1,0 +1,11 @@
+import type { TestClient } from '../support';
+
+/** Converts, and returns the words of the result in a line, of a PDF those that it shows, with the warnings. */
+export function convertingWith(client: TestClient) {
+  return async (name: string, data: string | Buffer, output = 'txt') => {
+    const { bytes, warning } = await client.convertToBytes({ name, data }, output);
+    const isPdf = output === 'pdf';
+    const text = isPdf ? (await client.convertToBytes({ name: 'a.pdf', data: bytes }, 'txt')).bytes : bytes;
+    return { text: text.toString('utf8').split(/\s+/).join(' ').trim(), warning };
+  };
+}

@@ -194,7 +194,10 @@ export default tseslint.config(
     files: ['**/test/**/*.ts'],
     rules: { '@typescript-eslint/dot-notation': ['error', { allowPrivateClassPropertyAccess: true }] },
   },
-  { files: ['**/*.mjs'], languageOptions: { globals: { console: 'readonly', process: 'readonly' } } },
+  {
+    files: ['**/*.mjs'],
+    languageOptions: { globals: { AbortController: 'readonly', console: 'readonly', process: 'readonly' } },
+  },
   {
     files: ['packages/cli/bin/*.js'],
     languageOptions: { sourceType: 'commonjs', globals: { require: 'readonly' } },

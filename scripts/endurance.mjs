@@ -42,7 +42,9 @@ async function play() {
   await command(told, 'schedule', 'create', '--name', 'hot', '--settled', '1s', ...hot);
   const samples = [];
   const over = new AbortController();
-  const beside = [takeSamples(samples, over.signal), convertSingly(told, over.signal)];
+  const beside = [takeSamples(samples, over.signal), convertSingly(told, over.signal)].map((each) =>
+    each.catch((error) => told.problems.push(String(error.stack))),
+  );
   while (Date.now() < endsAt) {
     const rest = sleep(roundMs);
     told.rounds += 1;
@@ -96,7 +98,8 @@ async function convertSingly(told, signal) {
 async function takeSamples(samples, signal) {
   for (;;) {
     const sample = {};
-    const processes = await stack.processes();
+    // A `fileconv service credits` counts as a service to the others, and may end at any moment.
+    const processes = (await stack.processes()).filter(({ role }) => role === 'up' || role === 'temporal');
     for (const { pid, role } of processes) {
       sample[role] = { mib: await memoryOf([pid]), descriptors: readdirSync(`/proc/${pid}/fd`).length };
       // What converts, in processes of its own that come and go.

@@ -107,7 +107,8 @@ function describeCounted<Kind extends Counted>(counts: Readonly<Record<Kind, num
 
 function describeHeaders({ headers, headerArt, headerPictureCount: pictures }: OfficeTexts, reader: string): Warnings {
   const what = wordsAnd(`${headers}\n${headerArt}`, pictures, 'picture(s)');
-  const where = reader === 'pptx' ? 'What the masters and layouts of the slides show is' : 'Headers and footers are';
+  const where =
+    reader === 'pptx' ? 'What masters, layouts and backgrounds of the slides show is' : 'Headers and footers are';
   return what === '' ? {} : { HEADERS_LOST: `${where} not in the result: ${what}.` };
 }
 

@@ -119,7 +119,7 @@ function openTexts(file: Buffer): OfficeTexts {
   const { xml: content, hidden } = withoutHiddenTexts(textOfPart(file, 'content.xml'), styles);
   const [, whole = ''] = /<office:body[^>]*>([^]*)<\/office:body>/.exec(content) ?? [];
   const { body, hiddenSlideCount } = withoutHiddenPages(content, whole);
-  const headers = styles.match(/<style:(header|footer)[\w-]*(?=[\s>])[^]*?<\/style:\1[\w-]*>/g) ?? [];
+  const headers = openHeaders(styles);
   const notes = whole.match(/<presentation:notes[\s>][^]*?<\/presentation:notes>/g) ?? [];
   return {
     ...nothing,
@@ -135,6 +135,11 @@ function openTexts(file: Buffer): OfficeTexts {
     drawingCount: objects.filter(({ xml }) => xml.includes('<office:chart')).length,
     ...openEquations(file),
   };
+}
+
+/** The XML of each, above or below pages. */
+export function openHeaders(styles: string): readonly string[] {
+  return styles.match(/<style:(header|footer)[\w-]*(?=[\s>])[^]*?<\/style:\1[\w-]*>/g) ?? [];
 }
 
 function openEquations(file: Buffer): Pick<OfficeTexts, 'equations' | 'drawnEquations'> {
@@ -172,6 +177,7 @@ function slideTexts(file: Buffer): OfficeTexts {
   const shownSlides = slides.filter(({ xml }) => !hiddenSlide.test(xml));
   const parts = shownSlides.map(({ xml }) => withoutHiddenShapes(xml));
   const shown = parts.map(({ xml }) => xml);
+  const masters = mastersOf(file, shownSlides).map((xml) => withoutHiddenShapes(xml).xml);
   return {
     ...nothing,
     ...drawingsOf(file),
@@ -180,9 +186,9 @@ function slideTexts(file: Buffer): OfficeTexts {
       .flatMap(({ name }) => relationsOf(file, name))
       .flatMap(({ kind, isOutside, target }) => (kind === 'hyperlink' && isOutside ? [target] : [])),
     hidden: parts.map(({ hidden }) => readXml(hidden, drawn)).join('\n'),
-    headers: mastersOf(file, shownSlides)
-      .map((xml) => readXml(withoutHiddenShapes(xml).xml, drawn))
-      .join('\n'),
+    headers: masters.map((xml) => readXml(xml, drawn)).join('\n'),
+    // Of slides themselves, pandoc shows all but those that fill the background or a shape.
+    headerPictureCount: countOf(masters, /<p:pic[\s>]/g) + countOf([...masters, ...shown], /<a:blipFill[\s>]/g),
     body: shown.map((xml) => readXml(xml, drawn)).join('\n'),
     // Their words are in the body.
     equations: shown.flatMap(equationsIn).map(() => ''),

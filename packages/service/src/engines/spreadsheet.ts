@@ -2,7 +2,8 @@ import type { CellObject, ParsingOptions, Range, WorkBook, WorkSheet } from '@e9
 import { z } from 'zod';
 import { ConversionFailure, fewOf, loadEngine, failureReason, type Warnings } from './conversion';
 import { count } from './input';
-import { editParts, withWholeCharacters } from './archive';
+import { editParts, textOfPart, withWholeCharacters } from './archive';
+import { openHeaders } from './office-texts';
 import { readHidden } from './hidden-parts';
 import { withTextsOfValues } from './open-sheet';
 import { type Cell, requireFewCells, type Table, tableDocument } from './pandoc-document';
@@ -123,7 +124,7 @@ export async function readBook(
   }
   const contentOfOds = () => archives.find(archives.read(input, { type: 'buffer' }), 'content.xml');
   if (type === 'xlsx') roundAsShown(book, library.SSF as NumberFormats);
-  const parts = type === 'xlsx' ? partsOfXlsx(book) : partsOfOds(contentOfOds(), book);
+  const parts = type === 'xlsx' ? partsOfXlsx(book) : partsOfOds(contentOfOds(), textOfPart(input, 'styles.xml'), book);
   requireAllCells(book, parts.cells);
   const warnings: Warnings = {};
   if (parts.hasDrawings) {
@@ -180,15 +181,22 @@ function partsOfXlsx(book: WorkBook) {
   };
 }
 
-function partsOfOds(entry: unknown, book: WorkBook) {
+function partsOfOds(entry: unknown, styles: string, book: WorkBook) {
   const content = textOfXml(entrySchema.parse(entry).content);
   readHidden(content, book);
   return {
     cells: count(content, /<table:table-cell\s[^>]*office:value-type=/g),
     hasDrawings: count(content, /<draw:(frame|object|image|custom-shape)[\s/>]/g) > 0,
-    // Calc puts the name of the sheet and its page into each file.
-    headers: '',
+    headers: openHeaders(styles).map(headerOfOds).join('\n'),
   };
+}
+
+/** Without lines that a program fills in: Calc puts the name of the sheet and its page into each file. */
+function headerOfOds(xml: string): string {
+  if (/^<[^<>]*\sstyle:display="false"/.test(xml)) return '';
+  const lines = xml.match(/<text:p[\s>][^]*?<\/text:p>/g) ?? [];
+  const typed = lines.filter((line) => !/<text:(sheet-name|page-\w+|date|time|title|file-name)[\s/>]/.test(line));
+  return typed.map((line) => decodeXml(line.replace(/<[^<>]*>/g, ' '))).join('\n');
 }
 
 /** What a sheet of XLSX prints above and below its pages, without the signs for fonts, dates and numbers of pages. */

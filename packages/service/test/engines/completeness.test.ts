@@ -352,17 +352,18 @@ describe('what is not read of slides', () => {
 
   it('is what their layout and its master show, but for placeholders, and where they show nothing of it', async () => {
     const placeholder = shape('Click').replace('<p:nvPr/>', '<p:nvPr><p:ph type="title"/></p:nvPr>');
-    const master = placeholder + shape('Confidential');
+    const master = `${placeholder}${shape('Confidential')}<p:pic></p:pic>`;
     const layout = shape('Branded') + placeholder;
     const lost = (what: string) => ({
-      HEADERS_LOST: `What the masters and layouts of the slides show is not in the result: ${what}.`,
+      HEADERS_LOST: `What masters, layouts and backgrounds of the slides show is not in the result: ${what}.`,
     });
-    const slides = [{ shapes: ['Kept'] }, { shapes: ['Kept'] }];
+    const filled = '<p:sp><p:spPr><a:blipFill></a:blipFill></p:spPr></p:sp>';
+    const slides = [{ shapes: ['Kept'] }, { shapes: ['Kept'], drawn: filled }];
     expect(await unread(pptx(slides, { layout, master }), 'Kept Kept')).toEqual(
-      lost('2 word(s) (BRANDED, CONFIDENTIAL)'),
+      lost('2 word(s) (BRANDED, CONFIDENTIAL) and 2 picture(s)'),
     );
     const alone = pptx(slides, { layout, master, ofLayout: 'showMasterSp="0"' });
-    expect(await unread(alone, 'Kept Kept')).toEqual(lost('1 word(s) (BRANDED)'));
+    expect(await unread(alone, 'Kept Kept')).toEqual(lost('1 word(s) (BRANDED) and 1 picture(s)'));
   });
 });
 

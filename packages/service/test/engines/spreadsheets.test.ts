@@ -4,6 +4,7 @@ import { spreadsheetDocument } from '../../src/engines/spreadsheet';
 import { serviceOfAllTests } from '../support';
 import { relation, relationsOf } from './archives';
 import { docxBomb } from './bombs';
+import { odf } from './odf';
 import { cellsOf } from './tables';
 import { inline, type SheetSource, xlsx } from './xlsx';
 
@@ -190,6 +191,21 @@ describe('what is not in the result is in a warning', () => {
     expect(tables[0]?.[0]?.[0]).toMatch(/seen|="se"&"en"/);
     expect(JSON.stringify(tables)).not.toMatch(/[xy]"/);
   });
+});
+
+it('the header of an ODS that somebody has typed is told, and none that Calc fills in', async () => {
+  const header = (line: string, more = '') => `<style:header${more}><text:p>${line}</text:p></style:header>`;
+  const read = async (headers: string) => {
+    const body =
+      '<table:table><table:table-row><table:table-cell office:value-type="string"><text:p>seen</text:p></table:table-cell></table:table-row></table:table>';
+    const styles = `<office:master-styles><style:master-page>${headers}</style:master-page></office:master-styles>`;
+    return (await spreadsheetDocument(odf({ kind: 'spreadsheet', body, styles }), 'docx', 'ods')).warnings;
+  };
+  expect(await read(header('Confidential'))).toEqual({
+    HEADERS_LOST: 'Headers and footers of pages are not in the result: 1 word(s) (CONFIDENTIAL).',
+  });
+  const unseen = header('Page <text:page-number>1</text:page-number>') + header('Off', ' style:display="false"');
+  expect(await read(unseen)).toEqual({});
 });
 
 describe('a spreadsheet that cannot be read as a whole', () => {

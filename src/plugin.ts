@@ -126,6 +126,7 @@ export class FileConversionPlugin extends SimplePlugin {
   constructor(options: FileConversionPluginOptions) {
     super({ name: 'temporal-file-conversion.FileConversionPlugin' });
     this.settings = options;
+    checkNames(options);
     for (const [app, profile] of Object.entries(options.apps)) checkProfile(app, profile);
     this.tokens = new Map(Object.entries(options.apps).map(([app, profile]) => [app, tokenOf(app, profile)]));
     const { callbacks } = options;
@@ -302,6 +303,22 @@ function runsNone(problem: string): string {
 }
 
 /** @throws TypeError, so that a mistake fails the worker and not each of its jobs. */
+const optionNames: Readonly<Record<keyof FileConversionPluginOptions, true>> = {
+  ...{ apps: true, timeouts: true, callbacks: true, stores: true, sharedFiles: true, checkCommand: true },
+  ...{ stateDir: true, dataConverter: true, workflows: true, nexus: true, notify: true },
+};
+
+/** A wrong name would be passed over in a program that no compiler checks. */
+function checkNames(options: object): void {
+  const unknown = Object.keys(options).find((name) => !(name in optionNames));
+  if (unknown !== undefined) {
+    const known = Object.keys(optionNames).join(', ');
+    throw new TypeError(`FileConversionPlugin has no option ${JSON.stringify(unknown)}; it has ${known}.`);
+  }
+  if (!('apps' in options) || Object(options.apps) !== options.apps)
+    throw new TypeError('FileConversionPlugin needs apps: { NAME: { baseUrl, appId, token } }.');
+}
+
 function checkProfile(app: string, { baseUrl, appId, token }: AppProfile): void {
   checkBaseUrl(baseUrl, `apps.${app}.baseUrl`);
   for (const [name, value] of Object.entries({ appId, token })) {

@@ -120,6 +120,14 @@ it.each([
   expect(() => new FileConversionPlugin({ apps: { stub: profile } })).toThrow(message);
 });
 
+it('refuses a name that is none of its options, and to have no apps: in a program that no compiler has checked', () => {
+  const misspelt = { apps: {}, sharedfiles: true };
+  expect(() => new FileConversionPlugin(misspelt)).toThrow(
+    /^FileConversionPlugin has no option "sharedfiles"; it has apps,/,
+  );
+  expect(() => new FileConversionPlugin({} as never)).toThrow('FileConversionPlugin needs apps: {');
+});
+
 it('refuses callbacks whose key is a variable that is not set: jobs would poll in silence', () => {
   const { KEY_THAT_NOBODY_SET: key = undefined as never } = process.env;
   expect(() => createPlugin({ callbacks: { key, publicBaseUrl: 'https://hooks.example' } })).toThrow(CallbackKeyError);

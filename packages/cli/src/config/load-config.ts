@@ -119,11 +119,11 @@ function told({ code, path: names, message, ...issue }: z.core.$ZodIssue, places
   });
 }
 
-function problemLine(key: string, message: string, { origins }: Pick<Places, 'origins'>): string {
+function problemLine(key: string, message: string, { origins, file = 'configuration' }: Places): string {
   const origin = origins[key];
   if (origin?.source === 'environment') return `${origin.where} (${key}) ${message}`;
   if (origin !== undefined) return `${origin.where}: ${key} ${message}`;
-  return `${key} ${message}`;
+  return `${file}: ${key} is missing; it ${message}`;
 }
 
 /** What no value shows by itself. */

@@ -111,12 +111,12 @@ describe('the file', () => {
     [
       'a missing base URL',
       '[apps.main]\napp_id = "a1"\ntoken_env = "T"',
-      'apps.main.base_url must be an http or https URL, for example "https://api.example.com"',
+      './fileconv.toml: apps.main.base_url is missing; it must be an http or https URL, for example "https://api.example.com"',
     ],
     [
       'a missing App ID',
       '[apps.main]\nbase_url = "https://x.test"\ntoken_env = "T"',
-      'apps.main.app_id must be a text that is not empty',
+      './fileconv.toml: apps.main.app_id is missing; it must be a text that is not empty',
     ],
     [
       'a metrics address without a port',

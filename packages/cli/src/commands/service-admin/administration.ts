@@ -139,8 +139,8 @@ export async function listTasks(
   if (output.json) {
     const told = tasks.map((task) => ({
       ...task,
-      createdAt: formatTime(task.createdAt),
-      completedAt: task.completedAt === null ? null : formatTime(task.completedAt),
+      createdAt: new Date(task.createdAt).toISOString(),
+      completedAt: task.completedAt === null ? null : new Date(task.completedAt).toISOString(),
     }));
     output.printJson({ tasks: told });
     return;

@@ -59,7 +59,7 @@ export function reachOf(address: string): Reach {
 /** Whether a host name or an address, in brackets or not, leads to this machine. */
 export function isLoopback(host: string): boolean {
   const name = host.toLowerCase().replace(/^\[|\]$/g, '');
-  return /^([\w-]+\.)*localhost\.?$/.test(name) || reachOf(name) === 'loopback';
+  return /^(([\w-]+\.)*localhost\.?|127\.0\.0\.1)$/.test(name) || reachOf(name) === 'loopback';
 }
 
 export function isIn(list: BlockList, address: string): boolean {

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ServiceLimits } from '../shared/limits';
 import { fieldProblem, tooManyFields, tooMuchData } from '../tasks/request-data';
-import { type FormPart, readParts } from './multipart';
+import { decode, type FormPart, FormReader, type PartHead } from './multipart';
 
 /** Forms without a file are small and read whole. */
 
@@ -22,18 +22,42 @@ export function addFormParsers(server: FastifyInstance): void {
       [...new URLSearchParams(String(body))].map(([name, value]) => ({ name, isFile: false, value })),
     );
   });
-  server.addContentTypeParser(multipart, { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
-    const fields: FormField[] = [];
-    for await (const part of readParts([body], request.headers['content-type'] ?? '')) {
-      fields.push(await readField(part, body.length));
+  server.addContentTypeParser(multipart, { parseAs: 'buffer' }, (request: FastifyRequest, body: Buffer, done) => {
+    try {
+      done(null, fieldsOf(body, request.headers['content-type'] ?? ''));
+    } catch (error) {
+      done(error as Error);
     }
-    return fields;
   });
   // Any other kind of body has no field named data, and the endpoint says so in the document's words.
   server.addContentTypeParser('*', (_request, payload, done) => {
     payload.resume();
     done(null, undefined);
   });
+}
+
+/** Of a form that is here as a whole: most requests are polls, and nothing of theirs is awaited. */
+export function fieldsOf(body: Buffer, contentType: string): FormField[] {
+  const fields: FormField[] = [];
+  const form = new FormReader(contentType).read();
+  let head: PartHead | undefined;
+  let unread: Buffer | undefined = body;
+  for (let step = form.next(); step.done !== true;) {
+    const { value } = step;
+    if (Buffer.isBuffer(value)) {
+      if (head) fields[fields.length - 1] = fieldOf(head, value);
+    } else if (value) fields.push(fieldOf((head = value), Buffer.of()));
+    step = form.next(value ? undefined : unread);
+    if (!value) unread = undefined;
+  }
+  return fields;
+}
+
+/** The content of a file does not matter here, it is refused by its name. */
+function fieldOf({ name, fileName, charset }: PartHead, bytes: Buffer): FormField {
+  return fileName === undefined
+    ? { name, isFile: false, value: decode(bytes, charset) }
+    : { name, isFile: true, value: '' };
 }
 
 /** The text of the field `data` of a form that a content type parser has read; throws when the form holds anything else. */
@@ -44,12 +68,19 @@ export function dataFieldOf({ body }: FastifyRequest, { maxFormFields }: Pick<Se
   return requireDataField(fields);
 }
 
-/** A part that is a field: the content of a file does not matter here, it is refused by its name. */
-export async function readField({ name, fileName, text }: FormPart, maxBytes: number): Promise<FormField> {
-  if (fileName !== undefined) return { name, isFile: true, value: '' };
-  const value = await text(maxBytes);
-  if (value === undefined) throw name === 'data' ? tooMuchData(maxBytes) : fieldProblem('unknown', name);
-  return { name, isFile: false, value };
+/** A part that is a field. */
+export async function readField(part: FormPart, maxBytes: number): Promise<FormField> {
+  const { name, fileName, bytes } = part;
+  const chunks: Buffer[] = [];
+  let length = 0;
+  if (fileName === undefined) {
+    for await (const chunk of bytes) {
+      length += chunk.length;
+      if (length > maxBytes) throw name === 'data' ? tooMuchData(maxBytes) : fieldProblem('unknown', name);
+      chunks.push(chunk);
+    }
+  }
+  return fieldOf(part, Buffer.concat(chunks));
 }
 
 export function requireDataField(fields: readonly FormField[]): string {

@@ -1,21 +1,22 @@
 /** Parameters of Content-Type and Content-Disposition, in the forms that clients and proxies write. */
 
+/** Only a quote or a backslash is escaped by a backslash: old browsers send whole Windows paths. */
+const parameter = /;\s*([^\s=;"]+)\s*=\s*(?:"((?:\\["\\]|[^"])*)"|([^;\s]*))/g;
+
 /** By name, in lower case; of two with one name the first. */
 export function parametersIn(header: string): ReadonlyMap<string, string> {
   const parameters = new Map<string, string>();
-  // Only a quote or a backslash is escaped by a backslash: old browsers send whole Windows paths.
-  for (const [, name = '', quoted, bare = ''] of header.matchAll(
-    /;\s*([^\s=;"]+)\s*=\s*(?:"((?:\\["\\]|[^"])*)"|([^;\s]*))/g,
-  )) {
-    const value = quoted?.replace(/\\(["\\])/g, '$1') ?? bare;
-    if (!parameters.has(name.toLowerCase())) parameters.set(name.toLowerCase(), value);
+  parameter.lastIndex = 0;
+  for (let found = parameter.exec(header); found; found = parameter.exec(header)) {
+    const [, name = '', quoted, bare = ''] = found;
+    const key = name.toLowerCase();
+    if (!parameters.has(key)) parameters.set(key, quoted?.replace(/\\(["\\])/g, '$1') ?? bare);
   }
   return parameters;
 }
 
 /** The name of a file: `filename*` before `filename` (RFC 6266). Undefined when the part is no file. */
-export function fileNameIn(disposition: string): string | undefined {
-  const parameters = parametersIn(disposition);
+export function fileNameIn(parameters: ReadonlyMap<string, string>): string | undefined {
   const usual = parameters.get('filename');
   return extendedValue(parameters.get('filename*')) ?? (usual === undefined ? undefined : decodeWords(usual));
 }

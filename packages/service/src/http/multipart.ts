@@ -4,78 +4,75 @@ import { fileNameIn, parametersIn } from './header-parameters';
 
 /** Reads multipart forms (RFC 7578) as they arrive: no more than a chunk is in memory. */
 
-export interface FormPart {
+/** What a part says of itself. */
+export interface PartHead {
   /** Empty when it has none. */
   readonly name: string;
   /** Of a file; undefined for a text. */
   readonly fileName: string | undefined;
+  readonly charset: string | undefined;
+}
+
+export interface FormPart extends PartHead {
   /** Can be read once, before the next part is asked for; what is not read is left out. */
   readonly bytes: AsyncIterable<Buffer>;
-  /** All of it, in the character set that it names; undefined when it has more bytes. */
-  readonly text: (maxBytes: number) => Promise<string | undefined>;
 }
 
 const maxHeaderBytes = 16 * 1024;
 const cutOff = 'as it ends before its last boundary';
 
-export async function* readParts(
-  chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
-  contentType: string,
-): AsyncGenerator<FormPart> {
-  const boundary = parametersIn(contentType).get('boundary');
-  if (boundary === undefined) throw unreadableForm('as its content type names no boundary');
-  const delimiter = Buffer.from(`\r\n--${boundary}`, 'latin1');
-  const iterator = Symbol.asyncIterator in chunks ? chunks[Symbol.asyncIterator]() : chunks[Symbol.iterator]();
-  // The first delimiter has no line before it.
-  let unread: Buffer = Buffer.from('\r\n');
-  let isInside = true;
+/** A form as it is read, whoever has its bytes. */
+export class FormReader {
+  private readonly delimiter: Buffer;
+  /** The first delimiter has no line before it. */
+  private unread: Buffer = Buffer.from('\r\n');
 
-  try {
-    await drain(untilDelimiter('as it does not hold the boundary that its content type names'));
+  constructor(contentType: string) {
+    const boundary = parametersIn(contentType).get('boundary');
+    if (boundary === undefined) throw unreadableForm('as its content type names no boundary');
+    this.delimiter = Buffer.from(`\r\n--${boundary}`, 'latin1');
+  }
+
+  /**
+   * Of each part its head, and then its bytes; bytes before the first head are none of a part. Undefined asks for the next chunk of the
+   * form, and is answered with undefined after the last one.
+   */
+  *read(): Generator<PartHead | Buffer | undefined, void, Buffer | undefined> {
+    yield* this.untilDelimiter('as it does not hold the boundary that its content type names');
     for (;;) {
-      while (unread.length < 2) await more(cutOff);
-      if (unread.toString('latin1', 0, 2) === '--') return;
-      const headers = await readHeaders();
-      isInside = true;
-      const bytes = untilDelimiter(cutOff);
-      const disposition = headers.get('content-disposition') ?? '';
-      const charset = parametersIn(headers.get('content-type') ?? '').get('charset');
+      while (this.unread.length < 2) yield* this.more(cutOff);
+      if (this.unread.toString('latin1', 0, 2) === '--') return;
+      const headers = yield* this.readHeaders();
       requirePlain(headers.get('content-transfer-encoding') ?? '8bit');
-      yield {
-        name: parametersIn(disposition).get('name') ?? '',
-        fileName: fileNameIn(disposition),
-        bytes,
-        text: async (maxBytes) => readText(bytes, charset, maxBytes),
-      };
-      await drain(untilDelimiter(cutOff));
-    }
-  } finally {
-    await iterator.return?.();
-  }
-
-  async function more(missing: string): Promise<void> {
-    const next = await Promise.resolve(iterator.next()).catch((error: unknown) => {
-      throw unreadableForm(`as the connection broke: ${messageOf(error)}`);
-    });
-    if (next.done === true) throw unreadableForm(missing);
-    unread = unread.length === 0 ? next.value : Buffer.concat([unread, next.value]);
-  }
-
-  async function* untilDelimiter(missing: string): AsyncGenerator<Buffer> {
-    while (isInside) {
-      const end = unread.indexOf(delimiter);
-      isInside = end === -1;
-      // The last bytes may be the beginning of a delimiter.
-      const sure = isInside ? Math.max(0, unread.length - delimiter.length + 1) : end;
-      const bytes = unread.subarray(0, sure);
-      unread = unread.subarray(isInside ? sure : sure + delimiter.length);
-      if (bytes.length > 0) yield bytes;
-      if (isInside) await more(missing);
+      const disposition = parametersIn(headers.get('content-disposition') ?? '');
+      const charset = parametersIn(headers.get('content-type') ?? '').get('charset');
+      yield { name: disposition.get('name') ?? '', fileName: fileNameIn(disposition), charset };
+      yield* this.untilDelimiter(cutOff);
     }
   }
 
-  async function readHeaders(): Promise<Map<string, string>> {
+  private *more(missing: string): Generator<undefined, void, Buffer | undefined> {
+    const next = yield;
+    if (next === undefined) throw unreadableForm(missing);
+    this.unread = this.unread.length === 0 ? next : Buffer.concat([this.unread, next]);
+  }
+
+  private *untilDelimiter(missing: string): Generator<Buffer | undefined, void, Buffer | undefined> {
     for (;;) {
+      const { unread, delimiter } = this;
+      const end = unread.indexOf(delimiter);
+      // The last bytes may be the beginning of a delimiter.
+      const sure = end === -1 ? Math.max(0, unread.length - delimiter.length + 1) : end;
+      this.unread = unread.subarray(end === -1 ? sure : sure + delimiter.length);
+      if (sure > 0) yield unread.subarray(0, sure);
+      if (end !== -1) return;
+      yield* this.more(missing);
+    }
+  }
+
+  private *readHeaders(): Generator<undefined, Map<string, string>, Buffer | undefined> {
+    for (;;) {
+      const { unread, delimiter } = this;
       const end = unread.indexOf('\r\n\r\n');
       const next = unread.indexOf(delimiter);
       if (
@@ -87,36 +84,50 @@ export async function* readParts(
       }
       // A part may have no body at all, and its headers end with the line end of the next delimiter then.
       if (end !== -1 && unread.length >= end + 2 + delimiter.length) {
-        const headers = headersIn(decode(unread.subarray(0, end)));
-        unread = unread.subarray(next === end + 2 ? next : end + 4);
-        return headers;
+        this.unread = unread.subarray(next === end + 2 ? next : end + 4);
+        return headersIn(decode(unread.subarray(0, end)));
       }
-      await more(cutOff);
+      yield* this.more(cutOff);
     }
   }
 }
 
-async function drain(bytes: AsyncGenerator<Buffer>): Promise<void> {
-  let isDone: boolean | undefined = false;
-  while (isDone !== true) isDone = (await bytes.next()).done;
-}
-
-async function readText(bytes: AsyncIterable<Buffer>, charset: string | undefined, maxBytes: number) {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of bytes) {
-    length += chunk.length;
-    if (length > maxBytes) return undefined;
-    chunks.push(chunk);
+/** Of a form that comes in chunks. */
+export async function* readParts(chunks: AsyncIterable<Buffer>, contentType: string): AsyncGenerator<FormPart> {
+  const form = new FormReader(contentType).read();
+  const iterator = chunks[Symbol.asyncIterator]();
+  try {
+    let at = await next();
+    const bytes = async function* (): AsyncGenerator<Buffer> {
+      while (Buffer.isBuffer((at = await next()))) yield at;
+    };
+    while (at !== undefined) {
+      const read = at;
+      if (!Buffer.isBuffer(read)) yield { ...read, bytes: bytes() };
+      // Whoever has read all of it has come to the next one.
+      if (at === read) at = await next();
+    }
+  } finally {
+    await iterator.return?.();
   }
-  return decode(Buffer.concat(chunks), charset);
+
+  async function next(): Promise<PartHead | Buffer | undefined> {
+    let step = form.next();
+    while (step.done !== true && step.value === undefined) {
+      const chunk = await iterator.next().catch((error: unknown) => {
+        throw unreadableForm(`as the connection broke: ${messageOf(error)}`);
+      });
+      step = form.next(chunk.done === true ? undefined : chunk.value);
+    }
+    return step.done === true ? undefined : step.value;
+  }
 }
 
 /** What is not UTF-8, nor says what it is, is taken for Latin-1. */
-function decode(bytes: Buffer, charset = 'utf-8'): string {
+export function decode(bytes: Buffer, charset = 'utf-8'): string {
   for (const label of [charset, 'utf-8']) {
     try {
-      return new TextDecoder(label, { fatal: true, ignoreBOM: true }).decode(bytes);
+      return decoderOf(label).decode(bytes);
     } catch {
       // Unknown, or not so encoded.
     }
@@ -124,18 +135,18 @@ function decode(bytes: Buffer, charset = 'utf-8'): string {
   return bytes.toString('latin1');
 }
 
+const decoderOf = (label: string) => new TextDecoder(label, { fatal: true, ignoreBOM: true });
+
 /** A line that begins with a blank continues the one before it. */
 function headersIn(head: string): Map<string, string> {
-  const lines = head.replace(/\r\n[ \t]+/g, ' ').split('\r\n');
-  return new Map(
-    lines.flatMap((line): [string, string][] => {
-      const colon = line.indexOf(':');
-      return colon === -1 ? [] : [[line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim()]];
-    }),
-  );
+  const headers = new Map<string, string>();
+  for (const line of head.replace(/\r\n[ \t]+/g, ' ').split('\r\n')) {
+    const colon = line.indexOf(':');
+    if (colon !== -1) headers.set(line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim());
+  }
+  return headers;
 }
 
-/** RFC 7578 has no encodings; mail programs and old clients do. */
 function requirePlain(encoding: string): void {
   if (/^(7bit|8bit|binary)$/i.test(encoding)) return;
   throw unreadableForm(`as a part comes in the transfer encoding ${encoding}; send its bytes as they are`);

@@ -57,7 +57,8 @@ function errorIn(result: string | null | undefined): AnsweredError | undefined {
 
 /** `YYYY-MM-DD HH:MM:SS`, in UTC. */
 export function formatTime(time: number): string {
-  return new Date(time).toISOString().slice(0, 19).replace('T', ' ');
+  const iso = new Date(time).toISOString();
+  return `${iso.slice(0, 10)} ${iso.slice(11, 19)}`;
 }
 
 function itemsOf(task: AnsweredTask, include: readonly IncludeItem[], unfinished: string): string[] {

@@ -1,19 +1,21 @@
-import { readField } from '../../src/http/form';
+import { Readable } from 'node:stream';
+import { fieldsOf, readField } from '../../src/http/form';
 import { readParts } from '../../src/http/multipart';
 
 const type = 'multipart/form-data; boundary=b';
 
-/** The form in pieces of this size, so that every delimiter is cut somewhere. */
+/** The form in pieces of this size, so that every delimiter is cut somewhere; read as a whole, it has the same fields. */
 async function read(text: string | Buffer, { contentType = type, size = 1 << 20 } = {}) {
   const bytes = Buffer.from(text);
   const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
     bytes.subarray(at * size, (at + 1) * size),
   );
   const fields = [];
-  for await (const part of readParts(pieces, contentType)) {
-    fields.push({ ...(await readField(part, 1_000)), ...(part.fileName !== undefined && { fileName: part.fileName }) });
+  for await (const part of readParts(Readable.from(pieces), contentType)) {
+    fields.push({ field: await readField(part, 1_000), fileName: part.fileName });
   }
-  return fields;
+  expect(fieldsOf(bytes, contentType)).toEqual(fields.map(({ field }) => field));
+  return fields.map(({ field, fileName }) => ({ ...field, ...(fileName !== undefined && { fileName }) }));
 }
 
 const data = (value: string): string => `--b\r\nContent-Disposition: form-data; name="data"\r\n\r\n${value}\r\n`;
@@ -77,6 +79,7 @@ describe('a multipart form', () => {
     ],
   ])('is refused when it %s', async (_title, text, reason) => {
     await expect(read(text)).rejects.toThrow(reason);
+    expect(() => fieldsOf(Buffer.from(text), type)).toThrow(reason);
   });
 
   it('is refused without a boundary', async () => {

@@ -55,7 +55,7 @@ export function addTaskRoutes(server: FastifyInstance, { versions, admission, co
         { config: { asked: { endpoint, rateClass: classOfEndpoint(path) } } },
         async (request, reply) => {
           const caller = callerOf(request, endpoint, admission);
-          const asked = readTaskRequest(dataFieldOf(request, limits), { ...caller, schema, limits });
+          const asked = readTaskRequest(dataFieldOf(request, limits), { schema, limits, ...caller });
           const answer = await runTask(asked, () => run(asked, context));
           return sendTask(reply, answer, asked, context);
         },

@@ -26,7 +26,7 @@ export function resultJson({ output = {}, error, warning = {} }: ResultParts): s
 /** The answer to a request, or the body of a callback: the items of its `include`, and what went wrong. */
 export function responseJson(task: AnsweredTask, include: readonly IncludeItem[]): string {
   const error = task.errorCode == null ? undefined : errorIn(task.result);
-  const items = itemsOf(task, include, unfinishedResult(include));
+  const items = itemsOf(task, include, () => unfinishedResult(include));
   // Clients of the first version read only these keys at 4xx and 5xx; without a result, nothing else reports the error.
   if (error && (statusOf(error.code) >= 400 || !include.includes('result'))) items.push(topLevel(error));
   return `{${items.join(',')}}`;
@@ -37,7 +37,7 @@ export function responseJson(task: AnsweredTask, include: readonly IncludeItem[]
  * anything else for the end of the task, or fail.
  */
 export function monitoredJson(task: AnsweredTask, include: readonly IncludeItem[]): string {
-  return `{${itemsOf(task, include, 'null').join(',')}}`;
+  return `{${itemsOf(task, include, () => 'null').join(',')}}`;
 }
 
 /** The answer to a refused request that is not a task. */
@@ -61,12 +61,12 @@ export function formatTime(time: number): string {
   return `${iso.slice(0, 10)} ${iso.slice(11, 19)}`;
 }
 
-function itemsOf(task: AnsweredTask, include: readonly IncludeItem[], unfinished: string): string[] {
+function itemsOf(task: AnsweredTask, include: readonly IncludeItem[], unfinished: () => string): string[] {
   const items: string[] = [];
   if (include.includes('entity')) items.push(`"entity":${entityJson(task)}`);
   if (include.includes('payload')) items.push(`"payload":${task.payload}`);
   if (include.includes('result'))
-    items.push(`"result":${task.status === 'completed' ? (task.result ?? unfinished) : unfinished}`);
+    items.push(`"result":${(task.status === 'completed' ? task.result : undefined) ?? unfinished()}`);
   return items;
 }
 

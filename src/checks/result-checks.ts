@@ -112,11 +112,14 @@ export class ResultChecks {
   }
 }
 
-/** Removes what killed workers have left. */
+/** Removes what killed workers have left, but for what is another user's. */
 async function sweep(): Promise<void> {
   const names = (await readdir(os.tmpdir())).filter((name) => name.startsWith(folderPrefix));
-  for (const folder of names.map((name) => path.join(os.tmpdir(), name))) {
-    const { mtimeMs } = await stat(folder);
-    if (Date.now() - mtimeMs > abandonedMs) await rm(folder, { recursive: true, force: true });
-  }
+  for (const folder of names.map((name) => path.join(os.tmpdir(), name)))
+    await removeAbandoned(folder).catch(() => undefined);
+}
+
+async function removeAbandoned(folder: string): Promise<void> {
+  const { mtimeMs } = await stat(folder);
+  if (Date.now() - mtimeMs > abandonedMs) await rm(folder, { recursive: true, force: true });
 }

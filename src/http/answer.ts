@@ -4,7 +4,7 @@ import { taskResponseSchema, type Endpoint, type TaskResponse } from '../contrac
 import { lookUpErrorCode } from '../contract/error-codes';
 import { longestRetryAfterSeconds, parseHours } from '../contract/retry-after';
 import { ConversionApiError, unreadableAnswer } from './errors';
-import type { Quote } from './quote';
+import { textOf, type Quote } from './quote';
 import { readRetryAfter } from './rate-limit/headers';
 
 interface RawAnswer {
@@ -145,7 +145,7 @@ export function readErrorObject(value: unknown): DocumentError | undefined {
   // `{ "code": null, "message": "" }` is an empty object written out.
   if (code === undefined || code === null || code === '')
     return text === '' ? undefined : { code: unnamedCode, message: text };
-  return { code: typeof code === 'string' ? code : JSON.stringify(code), message: text };
+  return { code: textOf(code), message: text };
 }
 
 /** Whether it has every key of a result (section "Result keys"), as a converted file hardly has. */

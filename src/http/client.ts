@@ -18,7 +18,7 @@ import { ServiceConnection } from './connection';
 import type { TaskSnapshot, ConversionApi, ConversionApiOptions } from './conversion-api';
 import { openDownload } from './download';
 import { ConversionApiError, unreadableAnswer } from './errors';
-import type { Quote } from './quote';
+import { textOf, type Quote } from './quote';
 import { sendFile } from './upload';
 
 export type * from './conversion-api';
@@ -117,10 +117,10 @@ function readSnapshot({ entity, result }: TaskResponse, quote: Quote): TaskSnaps
   return {
     ...defined({
       taskId,
-      status: entity?.status ?? (hasOutput || error ? 'completed' : 'running'),
+      status: quote(entity?.status ?? (hasOutput || error ? 'completed' : 'running')),
       isWithoutResult: entity?.status === 'completed' && !hasOutput && !error ? (true as const) : undefined,
       connector: output.connector ?? taskId,
-      outputStatus: output.status,
+      outputStatus: output.status === undefined ? undefined : quote(output.status),
       error: error && { code: quote(error.code), message: quote(error.message) },
       vcredits: entity?.vcredits,
       durationSeconds: output.duration,
@@ -131,9 +131,7 @@ function readSnapshot({ entity, result }: TaskResponse, quote: Quote): TaskSnaps
 
 function readWarnings(warning: Record<string, unknown> | null | undefined, quote: Quote): Record<string, string> {
   const entries = Object.entries(warning ?? {});
-  const read = entries
-    .slice(0, maxWarnings)
-    .map(([name, advice]) => [quote(name), quote(typeof advice === 'string' ? advice : JSON.stringify(advice))]);
+  const read = entries.slice(0, maxWarnings).map(([name, advice]) => [quote(name), quote(textOf(advice))]);
   return boundWarnings(Object.fromEntries(read) as Record<string, string>, {
     leftOutBefore: entries.length - read.length,
   });

@@ -80,13 +80,13 @@ interface UploadReceipt {
 /** The state of a task: the response of convert/file, or the monitored part of task/response. */
 export interface TaskSnapshot {
   readonly taskId?: string;
-  /** `hold`, `running`, `completed`, or a value that the document does not list, verbatim. */
+  /** `hold`, `running`, `completed`, or a value that the document does not list, safe for a message. */
   readonly status: string;
   /** Links the next task to this one. */
   readonly connector?: string;
   /** The task is completed, but has neither output nor error yet. */
   readonly isWithoutResult?: true;
-  /** Output status of the conversion; the document lists only `successful`. */
+  /** Output status of the conversion, safe for a message; the document lists only `successful`. */
   readonly outputStatus?: string;
   /** The task's own error; absent if there is none. */
   readonly error?: { readonly code: string; readonly message: string };

@@ -3,6 +3,16 @@ import { SecretSpellings } from '../messages/secret-spellings';
 /** Makes service text safe for a message: one line, cut to length, without the token or a callback URL's signature. */
 export type Quote = (text: string) => string;
 
+/** A value where a service should have written text. */
+export function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return 'a value that is nested too deeply';
+  }
+}
+
 const maxQuotedLength = 500;
 /** How much of the text is looked at; it may be megabytes long. */
 const maxReadLength = 2000;

@@ -1,3 +1,6 @@
+import { mkdir, mkdtemp, readdir, rm, symlink, utimes } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { Readable } from 'node:stream';
 import { isUnreadable } from '../../src/activities/failure';
 import { CheckNotRunError } from '../../src/checks/errors';
@@ -36,4 +39,27 @@ it('finds out that there is no program before anything is spent', async () => {
     await expect(possible(program)).rejects.toThrow(`there is no program ${program} that it could run`);
   }
   for (const program of ['sh', process.execPath]) await possible(program);
+});
+
+it('removes what killed workers have left a week ago, whatever else has such a name and cannot be removed', async () => {
+  const { TMPDIR: usual } = process.env;
+  const scratch = await mkdtemp(path.join(tmpdir(), 'result-checks-'));
+  process.env['TMPDIR'] = scratch;
+  try {
+    await symlink('nowhere', path.join(scratch, 'fileconv-check-0'));
+    for (const [name, daysAgo] of [
+      ['fileconv-check-1', 8],
+      ['fileconv-check-2', 1],
+    ] as const) {
+      await mkdir(path.join(scratch, name));
+      const at = Date.now() / 1_000 - daysAgo * 86_400;
+      await utimes(path.join(scratch, name), at, at);
+    }
+    await problemOf(true);
+    expect((await readdir(scratch)).sort()).toEqual(['fileconv-check-0', 'fileconv-check-2']);
+  } finally {
+    if (usual === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = usual;
+    await rm(scratch, { recursive: true });
+  }
 });

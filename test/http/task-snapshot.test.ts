@@ -1,4 +1,4 @@
-import { closeAll, connectTo, failureOf, readForm, sendJson, serve } from './loopback';
+import { closeAll, connectTo, failureOf, readForm, sendJson, serve, token } from './loopback';
 
 afterEach(closeAll);
 
@@ -54,6 +54,32 @@ describe('taskResponse', () => {
   it('passes an unknown output status through verbatim', async () => {
     const snapshot = await snapshotOf({ entity: { status: 'completed' }, result: { output: { status: 'partly' } } });
     expect(snapshot.outputStatus).toBe('partly');
+  });
+
+  it('keeps the token out of every text that it passes on', async () => {
+    const snapshot = await snapshotOf({
+      entity: { id: 't', status: `for ${token}` },
+      result: { output: { status: `Bearer ${token}` }, warning: { [token]: { for: token } } },
+    });
+    expect(snapshot).toMatchObject({ status: 'for [token]', outputStatus: 'Bearer [token]' });
+    expect(JSON.stringify(snapshot)).not.toContain(token);
+  });
+
+  it('reads an error code and a warning that are nested too deeply for a text', async () => {
+    const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
+    const monitored = (result: string) =>
+      `{"result":{"output":{"entity":{"id":"t","status":"completed"},"result":${result}}}}`;
+    const { baseUrl } = await serve((response, { url }) =>
+      response.end(
+        url.endsWith('convert/file')
+          ? `{"result":{"error":{"code":${deep},"message":"no"}}}`
+          : monitored(`{"output":{"status":"successful"},"warning":{"DEEP":${deep}}}`),
+      ),
+    );
+    const told = 'a value that is nested too deeply';
+    const api = connectTo(baseUrl);
+    expect(await api.taskResponse({ connector: 't' })).toMatchObject({ warnings: { DEEP: told } });
+    expect(await failureOf(api.convertFile({ connector: 'c', output: 'pdf' }))).toMatchObject({ code: told });
   });
 
   it('takes numbers that arrive as text', async () => {

@@ -51,6 +51,7 @@ const services: Record<string, (stub: StubService) => void> = {
         error: { code: 'FAILED_CONVERT', message: `the file of ${token} is damaged` },
       }),
     ),
+  odd: (stub) => stub.complete({ status: `done for ${token}` }),
   gibberish: (stub) =>
     stub.on('upload/file', (_seen, response) => {
       response.writeHead(502, `refused ${token}`, { 'content-type': 'text/html' });
@@ -155,6 +156,7 @@ describe('the token of an app', () => {
       shut: 1,
       unknown: 1,
       broken: 1,
+      odd: 1,
       gibberish: 1,
       elsewhere: 1,
       down: 1,

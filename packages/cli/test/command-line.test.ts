@@ -221,7 +221,7 @@ it('warns of a token file that others can read, without its content', async () =
     },
   });
   expect(linesOf(ended.stderr)).toEqual([
-    `warning: The token of app "mine": others can read the file ${file}; run: chmod 600 ${file}`,
+    `warning: The token of app "mine": others can read the file ${file}; run: chmod 600 '${file}'`,
     expect.stringMatching(/^error: The conversion service of app mine can't be reached/),
   ]);
 });

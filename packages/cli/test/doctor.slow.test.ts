@@ -258,6 +258,6 @@ describe('fileconv doctor', () => {
     await chmod(folder, 0o555);
     const found = await examine({ FILECONV_STATE_DIR: path.join(folder, 'state') });
     expect(found.parts).toEqual(['disk']);
-    expect(found.cure).toContain(`chmod u+w ${folder}`);
+    expect(found.cure).toContain(`chmod u+w '${folder}'`);
   });
 });

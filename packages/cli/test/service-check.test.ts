@@ -93,6 +93,23 @@ describe('against a service that breaks a rule', () => {
   });
 });
 
+it('masks an echoed token before it cuts the answer for a message, wherever the cut falls', async () => {
+  const token = 'token-of-the-app-4711';
+  let answers = 0;
+  const server = createServer((request, response) => {
+    request.resume();
+    answers += 1;
+    response.end(JSON.stringify({ said: `${'x'.repeat(120 + (answers % 80))}${token}` }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const ended = await check(['--json'], { baseUrl, token });
+  server.close();
+  expect(ended.code).toBe(1);
+  expect(ended.stdout).toContain('x[token]');
+  expect(ended.stdout).not.toContain(token.slice(0, 6));
+});
+
 describe('what keeps it from checking', () => {
   it('is a service that is not there', async () => {
     const ended = await check([], { baseUrl: 'http://127.0.0.1:1' });

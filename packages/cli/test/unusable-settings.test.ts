@@ -70,7 +70,7 @@ it('the warning about a key file that others can read is given once, however man
     FILECONV_WORKER_NEXUS_APPS: 'nobody',
   });
   expect(linesOf(ended.stderr)).toEqual([
-    `warning: The callback key: others can read the file ${file}; run: chmod 600 ${file}`,
+    `warning: The callback key: others can read the file ${file}; run: chmod 600 '${file}'`,
     expect.stringContaining('error: worker.nexus_apps names nobody'),
   ]);
 });

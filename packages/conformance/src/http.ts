@@ -32,12 +32,15 @@ const maxWaitMs = 120_000;
 /** Requests to one service, which honour its rate limits as section "Limits" asks of a client. */
 export class RawHttp {
   readonly #baseUrl: string;
+  readonly #hide: (text: string) => string;
   readonly #agent = createAgent({ connect: { timeout: 10_000 }, headersTimeout: timeoutMs, bodyTimeout: timeoutMs });
   readonly #closing = new AbortController();
   /** When a path may be requested again with an authorization, in milliseconds since 1970. */
   readonly #nextAt = new Map<string, number>();
 
-  constructor(baseUrl: string) {
+  /** @param hide masks the secrets that a service may echo. */
+  constructor(baseUrl: string, hide: (text: string) => string) {
+    this.#hide = hide;
     this.#baseUrl = baseUrl.replace(/\/+$/, '');
   }
 
@@ -71,7 +74,7 @@ export class RawHttp {
       },
       body: isText ? String(body) : (body ?? null),
     });
-    return new Reply(answer.statusCode, answer.headers, Buffer.from(await answer.body.arrayBuffer()));
+    return new Reply(answer.statusCode, answer.headers, Buffer.from(await answer.body.arrayBuffer()), this.#hide);
   }
 
   async #waitUntil(at: number, path: string): Promise<void> {

@@ -1,6 +1,5 @@
 /** The conformance suite: every sentence of the document that can be checked from outside, against any base URL. */
 import { lookUpErrorCode } from 'temporal-file-conversion/contract';
-import { SecretSpellings } from 'temporal-file-conversion/messages';
 import { type Rule, sections } from './rule';
 import { beyondRules } from './rules/beyond';
 import { endpointRules } from './rules/endpoints';
@@ -11,7 +10,7 @@ import { monitoringRules } from './rules/monitoring';
 import { requestRules } from './rules/requests';
 import { responseRules } from './rules/responses';
 import { Session } from './session';
-import { type Capabilities, noId, type Target } from './target';
+import { noId, type Target, withoutTokens } from './target';
 import { Undecided } from './verdict';
 
 export { Session } from './session';
@@ -92,12 +91,4 @@ export async function findObstacle(target: Target): Promise<{ kind: 'service' | 
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ');
   return error instanceof Error ? error.message : String(error);
-}
-
-/** A service may echo what it was sent; what is printed must not hold a secret. */
-function withoutTokens(text: string, { token, capabilities = {} }: Target): string {
-  const others = Object.values(capabilities satisfies Partial<Capabilities>).flatMap((capability) =>
-    'token' in capability ? [capability.token] : [],
-  );
-  return new SecretSpellings([token, ...others]).hide(text, '[token]');
 }

@@ -2,15 +2,16 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 /** An answer as it came over the wire; reading from it assumes nothing about its shape. */
 export class Reply {
-  /** Undefined when the body is no JSON. */
+  /** Undefined when the body is no JSON. Without secrets: what is cut for a message could end within one. */
   readonly json: unknown;
 
   constructor(
     readonly status: number,
     readonly headers: IncomingHttpHeaders,
     readonly bytes: Buffer,
+    hide = (text: string) => text,
   ) {
-    this.json = parseJson(bytes.toString('utf8'));
+    this.json = parseJson(hide(bytes.toString('utf8')));
   }
 
   /** What stands at this path of the JSON body, such as `result.output`; undefined when nothing does. */

@@ -17,6 +17,7 @@ import {
   slowOutput,
   slowSample,
   type Target,
+  withoutTokens,
 } from './target';
 import { ensure, ensureAccepted, ensureOneOf, ifSeen, isAccepted, RuleBroken, Undecided } from './verdict';
 
@@ -65,7 +66,7 @@ export class Session {
   constructor(target: Target) {
     this.own = { appId: target.appId, token: target.token };
     this.#baseUrl = target.baseUrl;
-    this.#http = new RawHttp(target.baseUrl);
+    this.#http = new RawHttp(target.baseUrl, (text) => withoutTokens(text, target));
     this.#capabilities = target.capabilities ?? {};
   }
 

@@ -1,3 +1,5 @@
+import { SecretSpellings } from 'temporal-file-conversion/messages';
+
 /** What the rules are checked against. */
 export interface Target extends Credentials {
   /** Without `/v1`; may carry a path prefix. */
@@ -103,3 +105,11 @@ export const slowOutput = 'docx';
 
 /** A format in which the sample loses something: a JPEG has no transparency. */
 export const lossyOutput = 'jpg';
+
+/** A service may echo what it was sent; what is printed must not hold a secret. */
+export function withoutTokens(text: string, { token, capabilities = {} }: Target): string {
+  const others = Object.values(capabilities satisfies Partial<Capabilities>).flatMap((capability) =>
+    'token' in capability ? [capability.token] : [],
+  );
+  return new SecretSpellings([token, ...others]).hide(text, '[token]');
+}

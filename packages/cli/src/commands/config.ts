@@ -27,7 +27,7 @@ export function describeConfig(loaded: LoadedConfig): ConfigRow[] {
   const declared: Readonly<Record<string, Policy>> = policies;
   const rows: ConfigRow[] = [];
   const add = (key: string, value: unknown) => {
-    const text = Array.isArray(value) ? value.join(', ') : value;
+    const text = Array.isArray(value) ? value.join(', ') : key === 'notify.url' ? withoutPath(value) : value;
     const shown = (typeof text === 'string' && text !== '') || typeof text === 'number' ? String(text) : '(not set)';
     rows.push({ key, value: shown, source: origins[key]?.where ?? 'default' });
   };
@@ -49,6 +49,13 @@ export function describeConfig(loaded: LoadedConfig): ConfigRow[] {
     rows.push({ key: `${prefix}.token`, value: mask, source: place });
   }
   return rows;
+}
+
+/** The URL of a listener may be a secret, as those of Slack and Teams are. */
+function withoutPath(url: unknown): unknown {
+  if (typeof url !== 'string') return url;
+  const { origin, href } = new URL(url);
+  return href === `${origin}/` ? url : `${origin}/${mask}`;
 }
 
 export async function configAllow(context: CommandContext): Promise<void> {

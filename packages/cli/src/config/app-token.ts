@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
-import { whyUnreadable } from 'temporal-file-conversion/messages';
+import { shellWord, whyUnreadable } from 'temporal-file-conversion/messages';
 import { ConfigError } from './errors';
 import type { Environment, Origin } from './sources';
 import { variablePartOf } from './schema';
@@ -70,7 +70,7 @@ export async function readSecret(source: SecretSource, reading: SecretReading): 
   try {
     const text = await readFile(file, 'utf8');
     if (await isForOthers(file)) {
-      onWarning(`${what}: others can read the file ${file}; run: chmod 600 ${file}`);
+      onWarning(`${what}: others can read the file ${file}; run: chmod 600 ${shellWord(file)}`);
     }
     return text;
   } catch (error) {

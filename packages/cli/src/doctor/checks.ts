@@ -5,7 +5,7 @@ import { confinements, versionsOf } from 'temporal-file-conversion-service/engin
 import { createCallbackUrl, parseCallbackKeys } from 'temporal-file-conversion/callbacks';
 import { lookUpErrorCode } from 'temporal-file-conversion/contract';
 import { ConversionApiError } from 'temporal-file-conversion/http';
-import { fileSize } from 'temporal-file-conversion/messages';
+import { fileSize, shellWord } from 'temporal-file-conversion/messages';
 import { createAgent, proxyFor } from 'temporal-file-conversion/network';
 import { request } from 'undici';
 import type { CommandContext } from '../command-context';
@@ -188,7 +188,11 @@ export async function checkDisk({ config }: CommandContext): Promise<PartFinding
   try {
     await access(folder, constants.W_OK);
   } catch (error) {
-    return broken(part, `${folder} can't be written: ${reasonOf(error)}`, `Allow it (chmod u+w ${folder}), ${another}`);
+    return broken(
+      part,
+      `${folder} can't be written: ${reasonOf(error)}`,
+      `Allow it (chmod u+w ${shellWord(folder)}), ${another}`,
+    );
   }
   const { bavail, bsize } = await statfs(folder);
   const freeBytes = bavail * bsize;

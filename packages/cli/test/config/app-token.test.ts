@@ -17,7 +17,7 @@ afterEach(async () => {
 const inVariable = { name: 'main', token: { from: 'environment', variable: 'MAIN_TOKEN' } } as const;
 
 async function inFile(content: string, mode: number) {
-  const file = path.join(folder, 'token');
+  const file = path.join(folder, 'a token');
   await writeFile(file, content, { mode });
   return { name: 'main', token: { from: 'file', file } } as const;
 }
@@ -39,7 +39,7 @@ describe('readAppToken', () => {
     const app = await inFile('hush', mode);
     await readAppToken(app, {}, (message) => warnings.push(message));
     expect(warnings).toEqual([
-      `The token of app "main": others can read the file ${app.token.file}; run: chmod 600 ${app.token.file}`,
+      `The token of app "main": others can read the file ${app.token.file}; run: chmod 600 '${app.token.file}'`,
     ]);
   });
 

@@ -245,6 +245,14 @@ describe('a plain http base URL', () => {
 });
 
 describe('describeConfig', () => {
+  it('shows of the URL of a listener no more than its origin: the rest may be a secret', async () => {
+    const shownOf = async (url: string) =>
+      describeConfig(await load('', { FILECONV_NOTIFY_URL: url })).find(({ key }) => key === 'notify.url')?.value;
+    expect(await shownOf('https://hooks.slack.com/services/T0/B0/x4711')).toBe('https://hooks.slack.com/********');
+    expect(await shownOf('https://hooks.example.com/?sig=x4711')).toBe('https://hooks.example.com/********');
+    expect(await shownOf('http://127.0.0.1:8080')).toBe('http://127.0.0.1:8080');
+  });
+
   it('shows every key with its source and masks the token', async () => {
     const env = { FILECONV_APPS_MAIN_TOKEN: 'hush', FILECONV_TIMEOUTS_CONNECT_SECONDS: '2.5' };
     const rows = describeConfig(await load(`default_app = "main"\n${mainApp}`, env));

@@ -54,6 +54,11 @@ const lettersForEachError = 20;
  * warning. What is text in none of these is refused.
  */
 export function readInputText(input: Buffer, inputFormat: string): InputText {
+  if (input.includes(0) && withoutPadding(input).length === 0) {
+    throw new ConversionFailure(
+      `The ${inputFormat} file holds nothing but NUL bytes, as a crash or a broken download leaves it. Restore it from a copy.`,
+    );
+  }
   const mark = byteOrderMarks.find(({ bytes }) => input.subarray(0, bytes.length).equals(bytes));
   const read = mark ? decodeLeniently(input, mark.encoding) : decodeUnmarked(input, inputFormat);
   if (!read) {

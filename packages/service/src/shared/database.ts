@@ -1,6 +1,7 @@
+import { closeSync, openSync } from 'node:fs';
 import Database from 'libsql';
 import { z } from 'zod';
-import { messageOf } from './caught';
+import { inspectError, messageOf } from './caught';
 
 /** To be raised with every change of the schema below. */
 const schemaVersion = 1;
@@ -69,6 +70,7 @@ export type ServiceDatabase = InstanceType<typeof Database>;
 export function openDatabase(file: string): ServiceDatabase {
   let db: ServiceDatabase | undefined;
   try {
+    makeForOwner(file);
     db = new Database(file, { timeout: 5_000 });
     useWriteAheadLog(db);
     // FULL: an accepted task survives a power cut too, at the price of one fsync a commit.
@@ -78,6 +80,15 @@ export function openDatabase(file: string): ServiceDatabase {
   } catch (error) {
     db?.close();
     throw unusable(file, error);
+  }
+}
+
+/** It holds names of files and URLs of callbacks. A file that is there is left alone: to close it would end SQLite's locks on it. */
+function makeForOwner(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600));
+  } catch (error) {
+    if (inspectError(error).code !== 'EEXIST') throw error;
   }
 }
 

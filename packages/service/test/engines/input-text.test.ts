@@ -109,6 +109,13 @@ describe('what is not text', () => {
     );
   });
 
+  it('is a file of nothing but NUL bytes, which would become an empty document', () => {
+    for (const bytes of [Buffer.alloc(1), Buffer.alloc(5_000), Buffer.from('\0\0\x1a')]) {
+      expect(() => read(bytes, 'md')).toThrow('The md file holds nothing but NUL bytes');
+    }
+    expect(read('\x1a').text).toBe('');
+  });
+
   it('is not a text with a form feed or colours of a terminal', () => {
     const text = 'one\fpage\x1b[31mred\x1b[0m\ttab';
     expect(read(text)).toEqual({ text, warnings: [] });

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
-import { rm, writeFile } from 'node:fs/promises';
+import { chmod, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { lockDataDir } from '../../src/shared/database';
+import { lockDataDir, openDatabase } from '../../src/shared/database';
 import { createDataDir } from '../support';
 
 const compiledDatabase = path.resolve(__dirname, '../../dist/shared/database.js');
@@ -26,6 +26,17 @@ it('a new database can be opened by several processes at once', async () => {
     expect(await said()).toEqual(opening.map(() => 'opened'));
   }
   for (const { child } of opening) child.kill();
+  await rm(dataDir, { recursive: true });
+});
+
+it('a database is for its owner alone, with what SQLite puts beside it, also in a folder that others may look into', async () => {
+  const dataDir = await createDataDir();
+  await chmod(dataDir, 0o755);
+  const db = openDatabase(path.join(dataDir, 'service.db'));
+  const names = await readdir(dataDir);
+  expect(names.sort()).toEqual(['service.db', 'service.db-shm', 'service.db-wal']);
+  for (const name of names) expect((await stat(path.join(dataDir, name))).mode & 0o077).toBe(0);
+  db.close();
   await rm(dataDir, { recursive: true });
 });
 

@@ -48,7 +48,7 @@ export function createPlanBatch({ files, api, notify }: Pick<ActivityDependencie
     await removeOldRuns(files, plan.folder);
     if (run) await saveRequest(files, plan.folder, defined({ request, tags }), writing);
     const spent = request.maxVcredits === undefined ? undefined : planned.spent;
-    const warnings = allOf(unmoved, planned.warnings);
+    const warnings = allOf(planned.warnings, unmoved);
     // For whoever watches. It is no more than words: what can't be read is no reason to start nothing.
     const estimating = { app, batchFolder: plan.folder, formats: planned.formats, run, signal };
     const estimate = run && !isScheduled ? await estimateVcredits(files, estimating).catch(() => undefined) : undefined;

@@ -24,46 +24,54 @@ import { batchStep, type ActivityDependencies } from './activity-attempt';
  */
 export function createPlanBatch({ files, api, notify }: Pick<ActivityDependencies, 'files' | 'api' | 'notify'>) {
   const asPlan = { step: 'plan', notifies: eventsOf(notify) } as const;
-  return batchStep(async (input: PlanBatchInput, { signal, jobKey, attempt }, client): Promise<PlanBatchResult> => {
-    const { request, tags, onUnknownOutcome, again } = input;
-    const { app, onExisting, isScheduled } = request;
-    const { stdin, ...plan } = request.plan;
-    const writing = { jobKey, attempt, signal };
-    const unmoved = await prepareMoves(files, plan.moves, signal);
-    const planned = await planBatch({
-      ...plan,
-      ...{ files, onUnknownOutcome, again, writing, signal },
-      ask: askingOf(
-        questions(() => api(app), signal),
-        onExisting,
-      ),
-      // A retry whose files somebody has taken out has nothing to do.
-      mayBeEmpty: isScheduled ?? plan.moves !== undefined,
-      // What the service has refused is sent again when somebody asks for it.
-      heedsRefusals: isScheduled,
-      ...(stdin !== undefined && { piped: files.read(stdin, { signal }) }),
-    });
-    const { run, rows, problems, totals } = planned;
-    if (problems.count > 0) throw new RefusedPlanError(problems, planned.warnings);
-    await removeOldRuns(files, plan.folder);
-    if (run) await saveRequest(files, plan.folder, defined({ request, tags }), writing);
-    const spent = request.maxVcredits === undefined ? undefined : planned.spent;
-    const warnings = allOf(unmoved, planned.warnings);
-    // For whoever watches. It is no more than words: what can't be read is no reason to start nothing.
-    const estimating = { app, batchFolder: plan.folder, formats: planned.formats, run, signal };
-    const estimate = run && !isScheduled ? await estimateVcredits(files, estimating).catch(() => undefined) : undefined;
-    const told = {
-      planned: { ...summaryOf({ ...planned, warnings }), ...defined({ estimate }) },
-      totals,
-      ...defined({ spent }),
-      ...lookAtNames(client, notify),
-    };
-    return { ...(run && { run: { folder: run.folder, rows } }), ...told };
-  }, asPlan);
+  return batchStep(
+    async (input: PlanBatchInput, { signal, jobKey, attempt, workflowId }, client): Promise<PlanBatchResult> => {
+      const { request, tags, onUnknownOutcome, again } = input;
+      const { app, onExisting, isScheduled } = request;
+      const { stdin, ...plan } = request.plan;
+      const writing = { jobKey, attempt, signal };
+      const unmoved = await prepareMoves(files, plan.moves, { batch: workflowId, signal });
+      const planned = await planBatch({
+        ...plan,
+        ...{ files, onUnknownOutcome, again, writing, signal },
+        ask: askingOf(
+          questions(() => api(app), signal),
+          onExisting,
+        ),
+        // A retry whose files somebody has taken out has nothing to do.
+        mayBeEmpty: isScheduled ?? plan.moves !== undefined,
+        // What the service has refused is sent again when somebody asks for it.
+        heedsRefusals: isScheduled,
+        ...(stdin !== undefined && { piped: files.read(stdin, { signal }) }),
+      });
+      const { run, rows, problems, totals } = planned;
+      if (problems.count > 0) throw new RefusedPlanError(problems, planned.warnings);
+      await removeOldRuns(files, plan.folder);
+      if (run) await saveRequest(files, plan.folder, defined({ request, tags }), writing);
+      const spent = request.maxVcredits === undefined ? undefined : planned.spent;
+      const warnings = allOf(planned.warnings, unmoved);
+      // For whoever watches. It is no more than words: what can't be read is no reason to start nothing.
+      const estimating = { app, batchFolder: plan.folder, formats: planned.formats, run, signal };
+      const estimate =
+        run && !isScheduled ? await estimateVcredits(files, estimating).catch(() => undefined) : undefined;
+      const told = {
+        planned: { ...summaryOf({ ...planned, warnings }), ...defined({ estimate }) },
+        totals,
+        ...defined({ spent }),
+        ...lookAtNames(client, notify),
+      };
+      return { ...(run && { run: { folder: run.folder, rows } }), ...told };
+    },
+    asPlan,
+  );
 }
 
 /** @throws RefusedPlanError before anything is converted that could not be moved afterwards. */
-async function prepareMoves(files: Stores, moves: SourceMoves | undefined, signal: AbortSignal): Promise<Findings> {
+async function prepareMoves(
+  files: Stores,
+  moves: SourceMoves | undefined,
+  { batch, signal }: { batch: string; signal: AbortSignal },
+): Promise<Findings> {
   if (!moves) return new Findings();
   const { from, done = from, failed = from, restores } = moves;
   const problems = new Findings();
@@ -73,7 +81,7 @@ async function prepareMoves(files: Stores, moves: SourceMoves | undefined, signa
     problems.add('SOURCE_UNUSABLE', `${message} Make the schedule again without it.`);
   }
   if (problems.count > 0) throw new RefusedPlanError(problems);
-  return restores ? restoreFailed(files, moves, signal) : problems;
+  return restores ? restoreFailed(files, { batch, moves }, signal) : problems;
 }
 
 export function lookAtNames({ options }: Client, notify: NotifySettings | undefined): NamesTold {

@@ -102,9 +102,10 @@ async function moveSource(files: FileStore, fate: Fate, moving: Moving): Promise
   const there = within(folder, relativeTo(from, source));
   await refuseStray(from, source);
   await refuseStray(folder, there);
-  const advice = `To try again: fileconv batch retry ${shellWord(moving.batch)}`;
   const reason =
-    end === 'done' ? undefined : [...reasons, `${advice}\n${namedLine}${lastSegment(source)}\n`].join('\n');
+    end === 'done'
+      ? undefined
+      : [...reasons, `${adviceFor(moving.batch)}\n${namedLine}${lastSegment(source)}\n`].join('\n');
   for (let number = 0; number <= maxNumber; number += 1) {
     const name = numberName(lastSegment(there), number, reason === undefined ? undefined : mostNameBytes);
     const to = name === lastSegment(there) ? there : within(folderOf(there), name);
@@ -153,6 +154,8 @@ const reasonSuffix = '.reason.txt';
 const mostNameBytes = maxNameBytes - reasonSuffix.length;
 /** A larger file of such a name is somebody else's. */
 const mostReasonBytes = 1024 * 1024;
+/** The line before the last: whose failure it is. Several schedules may move what fails into one folder. */
+const adviceFor = (batch: string) => `To try again: fileconv batch retry ${shellWord(batch)}`;
 /** Begins its last line: the name that the file had. */
 const namedLine = 'Name: ';
 
@@ -188,11 +191,15 @@ async function moveTo(
 }
 
 /**
- * Moves back what has failed, for another attempt: each file that has its reason beside it, to where it was. What has been put there since
- * stays. Safe to repeat.
+ * Moves back what has failed in a batch, for another attempt: each file that has its reason beside it, to where it was. What has been put
+ * there since stays. Safe to repeat.
  * @returns what stays where it is, and why.
  */
-export async function restoreFailed(files: FileStore, { from, failed }: SourceMoves, signal?: AbortSignal) {
+export async function restoreFailed(
+  files: FileStore,
+  { batch, moves: { from, failed } }: Pick<MoveSourcesInput, 'batch' | 'moves'>,
+  signal?: AbortSignal,
+): Promise<Findings> {
   const unmoved = new Findings();
   if (failed === undefined) return unmoved;
   const reasons: string[] = [];
@@ -205,7 +212,7 @@ export async function restoreFailed(files: FileStore, { from, failed }: SourceMo
     try {
       const written = await files.look(reason);
       if (written.kind !== 'file' || written.bytes > mostReasonBytes) continue;
-      const name = nameIn(await text(files.read(reason, { signal })));
+      const name = nameIn(await text(files.read(reason, { signal })), batch);
       if (name === undefined || !isNumbered(lastSegment(uri), name)) continue;
       const to = within(from, relative.replace(/[^/]*$/, '') + name);
       await refuseStray(from, to);
@@ -227,14 +234,11 @@ export async function restoreFailed(files: FileStore, { from, failed }: SourceMo
   return unmoved;
 }
 
-function nameIn(reason: string): string | undefined {
+function nameIn(reason: string, batch: string): string | undefined {
   // Not trimmed: a name may end with a space.
-  const last =
-    reason
-      .replace(/\r?\n$/, '')
-      .split('\n')
-      .at(-1) ?? '';
-  return last.startsWith(namedLine) ? last.slice(namedLine.length) : undefined;
+  const lines = reason.replace(/\r?\n$/, '').split(/\r?\n/);
+  const [advice, last = ''] = lines.slice(-2);
+  return advice === adviceFor(batch) && last.startsWith(namedLine) ? last.slice(namedLine.length) : undefined;
 }
 
 /** Anybody may have written the reason: the file goes back to no other name than its own, whole and without the number that it got here. */

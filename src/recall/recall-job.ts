@@ -95,7 +95,7 @@ async function readLeft(
     if (!run || !history) return { left: { charge: 'maybe', ...known, options }, outcome: unreadableJob };
     const { input, recalled, result, resetFrom } = history;
     const hasDecided = !input.recall || recalled === 'start' || result !== undefined;
-    if (resetFrom !== undefined && result === undefined) next = resetFrom;
+    if (resetFrom !== undefined && !isDelivered(history)) next = resetFrom;
     else if (hasDecided && isSameJob(job, input)) {
       const outcome = await outcomeOf(client, run, history);
       return { left: leftBy(history, outcome, optionsOf(input)), outcome };
@@ -136,12 +136,17 @@ export async function outcomeOf(
   }
 }
 
-function leftBy({ charge: told, result }: JobHistory, outcome: JobOutcome, options: Left['options']): Left {
+/** Not where something stood in its place, which a reset leaves: the job's own result. */
+function isDelivered({ result }: JobHistory): boolean {
+  return result?.status === 'succeeded' || result?.recalled === true;
+}
+
+function leftBy(history: JobHistory, outcome: JobOutcome, options: Left['options']): Left {
+  const { charge: told } = history;
   const source = outcome.source ?? told.source;
   const { charge = 'maybe', taskId = told.taskId, possiblyChargedExtra, output } = outcome;
   const left = defined({ charge, taskId, source, possiblyChargedExtra });
-  const isDelivered = result !== undefined && (result.status === 'succeeded' || result.recalled === true);
-  if (isDelivered) return { ...left, options, delivered: true, output };
+  if (isDelivered(history)) return { ...left, options, delivered: true, output };
   const { code, message, phase } = outcome;
   const isSuspect = outcome.status === 'suspect';
   const status = isSuspect ? ('suspect' as const) : ('failed' as const);

@@ -60,7 +60,7 @@ it.each(['a.md ', `${'é'.repeat(124)}.md`])('a file named "%s" is restored as i
   const { files, sweep, names, source } = failedRun(name);
   await sweep();
   expect(names()).not.toContain(source);
-  await restoreFailed(files, moves);
+  await restoreFailed(files, { batch: 'hot', moves });
   expect(names()).toEqual([source]);
 });
 
@@ -93,6 +93,13 @@ it('what somebody has put there under the name of a reason is left alone, howeve
   await sweep();
   files.files.set(`${moves.failed}b.md.reason.txt`, Buffer.alloc(2 ** 20 + 1, 'Name: b.md\n'));
   files.files.set(`${moves.failed}b.md`, Buffer.from('b'));
-  await restoreFailed(files, moves);
+  await restoreFailed(files, { batch: 'hot', moves });
   expect(names()).toEqual([`${moves.failed}b.md`, `${moves.failed}b.md.reason.txt`, `${moves.from}a.md`]);
+});
+
+it('what another batch has moved to the same folder is its own', async () => {
+  const { files, sweep, names } = failedRun('a.md');
+  await sweep();
+  await restoreFailed(files, { batch: 'hot 2', moves });
+  expect(names()).toEqual([`${moves.failed}a.md`, `${moves.failed}a.md.reason.txt`]);
 });

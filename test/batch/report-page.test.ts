@@ -255,6 +255,8 @@ it('draws how files stand, when they ended, their formats and why they failed, a
 
 describe('the receipt', () => {
   const task = { charge: 'yes', taskId: 'task-1', vcredits: 3 } as const;
+  const marked = { possiblyChargedTwice: true as const, possiblyChargedExtra: 2 };
+  const source = { bytes: 1_000, sha256: 'a'.repeat(64) };
   const endings: Ending[] = [
     { status: 'succeeded', ...task },
     {
@@ -271,10 +273,14 @@ describe('the receipt', () => {
     // Of an earlier run, whose receipt has it.
     { status: 'succeeded', charge: 'yes', taskId: 'task-0', vcredits: 0 },
     failed('OUTCOME_UNKNOWN', { charge: 'maybe', kept: true }),
+    { status: 'skipped', ...marked },
+    // Of another job, which this row's has found done.
+    { status: 'skipped', charge: 'yes', taskId: 'task-9', requests: 0, ...marked },
   ];
   const items = {
     6: { earlier: { charge: 'yes' as const, taskId: 'task-0' } },
     7: { kept: { status: 'failed' as const, charge: 'maybe' as const } },
+    8: { done: { source, output: { ...source, uri: 'file:///data/out/8.pdf', name: '8.pdf' }, ...marked } },
   };
 
   it('adds up what this run was charged, may have been charged besides, and was not, on the page and in its files', async () => {
@@ -283,7 +289,7 @@ describe('the receipt', () => {
     expect(receipt).toEqual({
       charged: { conversions: 2, vcredits: 5 },
       possiblyCharged: { conversions: 2, vcreditsAtMost: 6 },
-      notCharged: { files: 4 },
+      notCharged: { files: 6 },
     });
     const read = (name: string) => readFile(path.join(run.folder, name), 'utf8');
     expect(JSON.parse(await read('report.json'))).toMatchObject({ receipt });
@@ -291,10 +297,10 @@ describe('the receipt', () => {
       '\ufeffbatch,charge,conversions,files,vcredits,vcreditsAtMost',
       'november,yes,2,,5,',
       'november,maybe,2,,,6',
-      'november,no,,4,,',
+      'november,no,,6,,',
     ]);
     expect(textOf(await read('report.html'))).toContain(
-      'Receipt Charged 2 conversions, 5 vCredits Possibly charged 2 conversions, at most 6 vCredits more Not charged 4 files',
+      'Receipt Charged 2 conversions, 5 vCredits Possibly charged 2 conversions, at most 6 vCredits more Not charged 6 files',
     );
   });
 

@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { BatchDesk } from '../support/batch-desk';
-import { rigOfEachTest } from '../support/conversion-worker';
+import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { answerCompleted, answerNotYet, cut } from '../support/stub-service';
 import { until } from '../support/until';
 
@@ -169,6 +169,29 @@ describe('when Temporal has forgotten the batch and its jobs', () => {
     // Nobody can compare it with the histories any more.
     rig.stub.conversions.clear();
   });
+});
+
+it('a result that another job of its destination has delivered since the batch was planned is replaced', async () => {
+  const desk = await deskWith(2, 'resubmit', { window: 1 });
+  expect((await desk.run()).result).toMatchObject({ succeeded: 2 });
+  await desk.put('1.md', 'the next version');
+  const source = await desk.put('2.md', 'the next version');
+  const held = rig.stub.hold('1.md');
+  const batch = await desk.start();
+  await until('the first converts', () => converted() === 3);
+  rig.stub.output = Buffer.concat([rig.stub.output, rig.stub.output]);
+  const job = {
+    source,
+    output: 'pdf',
+    destination: desk.output('2.pdf'),
+    onExisting: 'overwrite',
+    policies: quickPolicies,
+  } as const;
+  await rig.client.convert(job);
+  await desk.put('2.md', 'the version after that');
+  held.letGo();
+  expect((await desk.end(batch)).result).toMatchObject({ succeeded: 2, failures: {} });
+  expect(converted()).toBe(5);
 });
 
 describe('a result that somebody edits while its new version is made', () => {

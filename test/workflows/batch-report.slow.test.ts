@@ -104,7 +104,7 @@ it('that can not be written holds no batch up: it ends with a word on it, and th
   expect(await readdir(run.folder)).toEqual(expect.arrayContaining(['report.csv', 'report.html', 'report.json']));
 });
 
-it('tells for good which conversions may have been charged twice, however often the batch runs', async () => {
+it('tells for good which conversions may have been charged twice, and in one receipt, however often the batch runs', async () => {
   const desk = new BatchDesk(rig);
   await desk.put('1.md');
   rig.stub.on('convert/file', (seen, response, stub) => {
@@ -115,13 +115,16 @@ it('tells for good which conversions may have been charged twice, however often 
     }
   });
   const marked = async (ran: Awaited<ReturnType<BatchDesk['run']>>) => {
-    const { count, items } = (await reportOf(fileURLToPath(ran.result.folder ?? ''))).possiblyChargedTwice;
-    return { count, sources: items.map(({ source }) => path.basename(source)) };
+    const { possiblyChargedTwice, receipt } = await reportOf(fileURLToPath(ran.result.folder ?? ''));
+    const { count, items } = possiblyChargedTwice;
+    return { count, sources: items.map(({ source }) => path.basename(source)), ...receipt.possiblyCharged };
   };
-  expect(await marked(await desk.run())).toEqual({ count: 1, sources: ['1.md'] });
+  const first = { conversions: 1, vcreditsAtMost: 1 };
+  expect(await marked(await desk.run())).toEqual({ count: 1, sources: ['1.md'], ...first });
   for (const next of ['2.md', '3.md']) {
     await desk.put(next);
-    expect(await marked(await desk.run())).toEqual({ count: 1, sources: ['1.md'] });
+    const none = { conversions: 0, vcreditsAtMost: 0 };
+    expect(await marked(await desk.run())).toEqual({ count: 1, sources: ['1.md'], ...none });
   }
 });
 

@@ -231,6 +231,16 @@ describe('a job that somebody resets by hand', () => {
     expect(rig.stub.count('convert/file')).toBe(1);
   });
 
+  it('to before its submit, and that skips what it has delivered itself, leaves that for the next one', async () => {
+    const policies = { ...quickPolicies, onUnknownOutcome: 'fail' as const };
+    const wanted = { ...(await request()), policies, onExisting: 'skip' as const };
+    const job = await rig.client.start(wanted);
+    await job.result();
+    expect(await reset(job.workflowId, 'start')).toMatchObject({ status: 'skipped', charge: 'maybe' });
+    expect(await rig.client.convert(wanted)).toMatchObject({ status: 'skipped', recalled: true, charge: 'yes' });
+    expect(rig.stub.count('convert/file')).toBe(1);
+  });
+
   it('to what came while it submitted is marked: that submit is sent a second time', async () => {
     const answers: (() => void)[] = [];
     rig.stub.on('convert/file', (seen, response) => {

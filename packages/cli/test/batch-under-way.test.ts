@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { quickPolicies, type ConversionRig } from '../../../test/support/conversion-worker';
 import { answerOutput } from '../../../test/support/stub-service';
 import { until } from '../../../test/support/until';
-import { convertedPictures, folderWithPictures } from './batch-pictures';
+import { convertedPictures, folderWithPictures, writePicture } from './batch-pictures';
 import { fileconv, linesOf, parseJson, removeFolders, startFileconv } from './fileconv';
 import { envOfRig, startRigOfCommands } from './running-stack';
 
@@ -102,6 +102,17 @@ it('that is cancelled stops the jobs in flight, and --finish lets them end', asy
     0,
     'Batch finished: 3 files to convert, 1 file done before.',
   ]);
+});
+
+it('that several commands wait for is followed by one run of what is left, for which the others wait', async () => {
+  const { cwd, command } = await pausedBatch('awaited');
+  const waiting = [1, 2].map(() => startFileconv(['batch', 'run', ...toGif('awaited')], { cwd, env: env() }));
+  for (const each of waiting) await each.until(/Batch awaited is running already/);
+  await writePicture(cwd, 1, 1);
+  release();
+  expect((await batch(cwd, 'resume', 'awaited')).code).toBe(0);
+  for (const each of [command, ...waiting]) expect((await each.ended).code).toBe(0);
+  expect(rig.stub.count('convert/file')).toBe(5);
 });
 
 it('that somebody terminates ends each command that asks for it with 3 and what to type, which does the rest', async () => {

@@ -84,6 +84,7 @@ describe('batch run --dry-run', () => {
       1,
       'Batch dry: 0 files to convert (0 B), 1 file will fail.',
     ]);
+    expect(suspect.stdout).not.toContain('vCredits');
     await writeFile(path.join(cwd, 'in/p001.png'), noisyPng(8));
     expect((await run('--dry-run', '--max-vcredits', '10')).code).toBe(0);
     const spent = await run('--dry-run', '--max-vcredits', '9');

@@ -1,4 +1,4 @@
-import { mkdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { until } from '../../../test/support/until';
 import { fileconv, fileconvProcess, filesBelow, newFolder, parseJson, removeFolders } from './fileconv';
@@ -149,6 +149,27 @@ describe('fileconv schedule', () => {
       'no files to convert',
     );
     expect((await schedule('delete', 'hot')).code).toBe(0);
+  });
+
+  it('tells what a retry leaves out apart from what stays because its name is taken', async () => {
+    const put = async (name: string, content: string) => {
+      await mkdir(path.join(cwd, 'twice'), { recursive: true });
+      await writeFile(path.join(cwd, 'twice', name), content);
+      await utimes(path.join(cwd, 'twice', name), new Date('2026-01-01'), new Date('2026-01-01'));
+    };
+    await put('bad.md', '');
+    const created = await create('--every', '1h', '--name', 'twice', '--from', 'twice', '--when-failed', 'move:stays');
+    expect(created.code).toBe(0);
+    expect((await schedule('trigger', 'twice')).code).toBe(0);
+    const status = () => fileconv(['batch', 'status', 'twice'], { cwd, env: stack.env });
+    await until('the sweep has ended', async () => (await status()).stdout.startsWith('Batch twice: completed.'));
+    await put('bad.md', '# Good\n');
+    await symlink('nowhere', path.join(cwd, 'twice', 'link.md'));
+    const retried = await fileconv(['batch', 'retry', 'twice', '--json'], { cwd, env: stack.env });
+    expect(retried.stderr).toContain('bad.md is there again. What has failed before stays');
+    const messages = [expect.stringContaining('link.md is a symbolic link that leads nowhere')];
+    expect(parseJson(retried.stdout)).toMatchObject({ counts: { succeeded: 1 }, leftOut: { count: 1, messages } });
+    expect((await schedule('delete', 'twice')).code).toBe(0);
   });
 
   it('refuses a name that is taken', async () => {

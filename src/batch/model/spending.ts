@@ -15,15 +15,17 @@ export class Spending {
   }
 
   /** @param before what earlier runs left of the item: their open submits are counted with them. */
-  add({ vcredits = 0, requests, ...left }: Spent, before: { earlier?: Charged; kept?: Charged }): void {
+  add({ vcredits = 0, requests, ...left }: Spent, before: { earlier?: Charged; kept?: Charged; done?: Charged }): void {
     const { sum } = this;
-    const earlier = before.earlier ?? before.kept;
+    const earlier = before.earlier ?? before.kept ?? before.done;
     const isOther = earlier?.charge !== 'yes' || left.taskId !== earlier.taskId;
     // A task that the service has lost is open from now on, and an earlier run was charged for it.
     const lost = isOther && earlier?.charge === 'yes' ? 1 : 0;
-    const opened = Math.max(openSubmits(left) - openSubmits(earlier) - lost, 0);
-    // What an earlier run was charged for is fetched, or kept; a job that has sent nothing has found it done.
-    const isCharged = left.charge === 'yes' && isOther && requests !== 0;
+    // A job that has sent nothing has found it done, with its open submits.
+    const isFound = left.charge === 'yes' && requests === 0;
+    const opened = isFound ? 0 : Math.max(openSubmits(left) - openSubmits(earlier) - lost, 0);
+    // What an earlier run was charged for is fetched, or kept.
+    const isCharged = left.charge === 'yes' && isOther && !isFound;
     sum.told += vcredits;
     sum.dearest = Math.max(sum.dearest, vcredits);
     sum.open += opened;

@@ -212,6 +212,9 @@ export function warnOf({ candidate, source, uri, destination }: SeenCandidate, w
   }
   if (destination?.kind === 'folder') {
     const what = `${whereIs(candidate, 'destination')}${shownPath(uri)} is a folder`;
-    warnings.add('DESTINATION_INVALID', `${what}. The item of ${candidate.shown} will fail.`);
+    warnings.add(
+      'DESTINATION_INVALID',
+      `${what}. The item of ${candidate.shown} will fail, unless it was converted before.`,
+    );
   }
 }

@@ -9,7 +9,7 @@ import type { FileStore, FoundFile } from '../../storage/file-store';
 import { lookAtSource, openInput } from '../contents';
 import { notAName } from '../destinations/resolve';
 import { peek } from '../../storage/peek';
-import { decodeText, readLines } from '../lines';
+import { decodeText, readLines, withoutMark } from '../lines';
 import type { Finding, FindingCode, Findings } from '../plan/findings';
 import { runFiles } from '../run-files';
 import { runName } from '../run-folders';
@@ -188,7 +188,7 @@ async function* readPathList(
   name: string,
   { unread }: Looking,
 ): AsyncGenerator<string | FoundSource> {
-  const { head, all } = await peek(chunks, (seen) => seen.length >= headBytes || seen.includes(0));
+  const { head, all } = await peek(withoutMark(chunks), (seen) => seen.length >= headBytes || seen.includes(0));
   const separator = head.includes(0) ? 0 : undefined;
   const what = separator === 0 ? 'path' : 'line';
   const lines = readLines(all, { maxLineBytes: maxPathBytes, ...(separator !== undefined && { separator }) });

@@ -65,7 +65,8 @@ class ConversionJob extends JobParts {
     switch (recalled.kind) {
       case 'start':
         this.progress.takeUp(recalled.earlier);
-        this.replaces ??= recalled.replaces;
+        // What the last run has delivered since the batch was planned stands there now.
+        this.replaces = recalled.replaces ?? this.replaces;
         return undefined;
       case 'keep':
         throw this.progress.kept(recalled.outcome);

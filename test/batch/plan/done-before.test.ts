@@ -1,6 +1,7 @@
-import { appendFile, readFile, rename, rm, truncate, utimes, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, rename, rm, truncate, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
+import { messagesOf } from '../../../src/batch/plan/findings';
 import { RunFileError } from '../../../src/batch/run-files';
 import { StorageError } from '../../../src/storage/errors';
 import { createLocalFiles } from '../../../src/storage/local-files';
@@ -175,17 +176,17 @@ describe('a batch that is planned again', () => {
   it('tells of results that are gone or have another size, and never replaces what a person put there', async () => {
     const cwd = await convertedTree();
     await rm(path.join(cwd, 'out/a.pdf'));
+    await mkdir(path.join(cwd, 'out/a.pdf'));
     await writeFile(path.join(cwd, 'out/b.pdf'), 'a text of my own');
     // Of the same size as the result was, and its source changed.
     await writeFile(path.join(cwd, 'out/c.pdf'), 'my text ok');
     await addFiles(cwd, { 'in/c.md': 'CCCC' });
-    expect(await plan(cwd)).toMatchObject({
-      done: 2,
-      missing: { count: 2 },
-      todo: 1,
-      replaced: 0,
-      existing: { count: 1 },
-    });
+    const planned = await plan(cwd);
+    const counts = { done: 2, missing: { count: 2 }, todo: 1, replaced: 0, existing: { count: 1 } };
+    expect(planned).toMatchObject(counts);
+    expect(messagesOf(planned.warnings)).toEqual([
+      `${path.join(cwd, 'out/a.pdf')} is a folder. The item of in/a.md will fail, unless it was converted before.`,
+    ]);
     expect(await todoOf(cwd)).toEqual([['c.md', undefined]]);
   });
 

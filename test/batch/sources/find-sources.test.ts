@@ -238,7 +238,8 @@ describe('what is left out', () => {
 describe('a list of files', () => {
   it('has one path a line or each ended by NUL, and mirrors the folders below the current one', async () => {
     const cwd = await makeTree({
-      'lines.txt': 'in/a.md\r\n\n../far/b.md\nin/c d.md',
+      // As editors of Windows save it: behind a byte order mark.
+      'lines.txt': '\uFEFFin/a.md\r\n\n../far/b.md\nin/c d.md',
       'nuls.txt': 'in/a.md\0in/new\nline.md\0',
     });
     const { found } = await find(cwd, { sources: [], filesFrom: 'lines.txt' });

@@ -126,7 +126,7 @@ export function tellDryRun(
     for (const line of messagesOf(existing, maxShown)) output.print(printable(`  ${line}`));
   }
   const unknown = 'vCredits: not known; the service tells the price of a conversion only with its result.';
-  output.print(estimate ? costText(estimate) : unknown);
+  if (todo > 0) output.print(estimate ? costText(estimate) : unknown);
   if (isSpent) output.print(`Of --max-vcredits, ${formatCount(spent)} are spent: nothing would be started.`);
   output.print('Nothing was done (--dry-run).');
   return exitCode;

@@ -46,7 +46,7 @@ export function addBatch(program: Command, runner: Runner): void {
   )
     .argument(
       '[source...]',
-      'files, folders, patterns in quotes, - for a list on standard input, or one manifest (.csv, .jsonl)',
+      'files, folders, patterns in quotes, - for a list on standard input, or without --to one manifest (.csv, .jsonl)',
     )
     .option(
       '--to <format>',

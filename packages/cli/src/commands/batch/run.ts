@@ -152,13 +152,12 @@ async function undertake(
     if (!batch) {
       const now = `Batch ${name} is running already, as it was started: watching it.`;
       output.say(`${now} What is left or has changed is converted afterwards, as this command says.`);
+    }
+    // Of several that wait for it, one starts the next.
+    while (!batch) {
       joined = await watchBatch(context, { stack, batch: clientOf(stack).getBatch(name), signal });
       if (!joined) return detached(context, stack, name);
       batch = await start();
-      if (!batch)
-        throw new CommandError('STATE_UNUSABLE', [
-          `Batch ${name} was started by somebody else. Watch it: fileconv batch watch ${shellWord(name)}`,
-        ]);
     }
     return await watchToEnd(context, { stack, name, onEnd, signal, joined });
   } finally {

@@ -44,7 +44,8 @@ export async function up(context: CommandContext, options: { ui?: boolean; detac
 function collectGarbage(): void {
   const session = new Session();
   session.connect();
-  session.post('HeapProfiler.collectGarbage', () => session.disconnect());
+  // Within the callback the session holds a lock that its end would wait for.
+  session.post('HeapProfiler.collectGarbage', () => setImmediate(() => session.disconnect()));
 }
 
 /** Another process of this program that nobody waits for. What it says is in a log. */

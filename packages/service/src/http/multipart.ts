@@ -147,6 +147,7 @@ function headersIn(head: string): Map<string, string> {
   return headers;
 }
 
+/** RFC 7578 has no encodings; mail programs and old clients do. */
 function requirePlain(encoding: string): void {
   if (/^(7bit|8bit|binary)$/i.test(encoding)) return;
   throw unreadableForm(`as a part comes in the transfer encoding ${encoding}; send its bytes as they are`);

@@ -7,7 +7,7 @@ import type { ServiceApp } from './accounts/account';
 import { Accounts } from './accounts/accounts';
 import { type CallbackOptions, CallbackQueue, checkCallbackOptions } from './callbacks/callback-queue';
 import { ConversionPool } from './engines/conversion-pool';
-import { FormatCatalog } from './engines/formats';
+import { FormatCatalog, wordFor } from './engines/formats';
 import { Faults, type FaultsOptions } from './faults/faults';
 import { ServiceFiles, refuseForeignFolder } from './files/file-store';
 import { createServer } from './http/server';
@@ -38,6 +38,8 @@ export interface ConversionServiceOptions extends Partial<ServiceLimits> {
   faultsFile?: string | undefined;
   /** Faults to inject, instead of those of a file. */
   faults?: FaultsOptions | undefined;
+  /** Names of the formats of a conversion that is about to come: what converts it is loaded while the service starts. Default: none. */
+  expects?: { input: string; output: string } | undefined;
   /** How responses are delivered to the URLs of the data key `callback`. */
   callbacks?: CallbackOptions;
   /** Default: none. */
@@ -117,6 +119,8 @@ export async function startConversionService(options: ConversionServiceOptions):
       maxWrittenBytes: Math.min(limits.maxWrittenBytes, limits.maxStoredBytes),
       folder,
     });
+    const word = options.expects && wordFor(catalog, options.expects);
+    if (word) pool.warm(word);
     const queue = new ConversionQueue({ store, files, pool, catalog, accounts, limits, metrics, log });
     const callbacks = new CallbackQueue({ store, settings: callbackSettings, accounts, faults, metrics, log });
     accounts.use((all) => store.ledger.seed(all));

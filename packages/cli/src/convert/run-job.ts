@@ -64,8 +64,8 @@ export async function convertOne(
   planned: PlannedResult,
   settings: ConvertSettings,
 ): Promise<{ exitCode: ExitCode; outcome: FileOutcome }> {
-  const { signal, pipedFrom } = settings;
-  const stack = await useStack(context, signal);
+  const { signal, pipedFrom, from: input = planned.input.extension } = settings;
+  const stack = await useStack(context, signal, { expects: { input, output: planned.to } });
   try {
     if (signal.aborted) throw interrupted(signal.reason);
     const outcome = await runJob(context, planned, { stack, settings });

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import {
+  type ConversionServiceOptions,
   createServiceMetrics,
   SettingsFileError,
   startConversionService,
@@ -27,10 +28,15 @@ export interface ServicePart {
   close(): Promise<void>;
 }
 
+export interface ServicePartOptions extends Pick<ConversionServiceOptions, 'expects'> {
+  port: number;
+  log: Log;
+}
+
 /** @throws CommandError that says what keeps it from starting. */
 export async function startService(
   context: CommandContext,
-  { port, log }: { port: number; log: Log },
+  { port, log, expects }: ServicePartOptions,
 ): Promise<ServicePart> {
   const settings = context.config.values.service;
   const { metricsAddress, dataDir } = settings;
@@ -75,6 +81,7 @@ export async function startService(
       callbacks: optionsOf(callbackLimits, settingOf),
       metrics,
       log,
+      expects,
     });
     return { embedded: app, running: started };
   }

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileSize, type Log } from 'temporal-file-conversion/messages';
+import { fileSize } from 'temporal-file-conversion/messages';
 import { freeBytesOf, makeFolder } from 'temporal-file-conversion/storage';
 import { makeStateFolders, rememberStack } from '../allowed';
 import type { CommandContext } from '../command-context';
@@ -16,7 +16,7 @@ import { openLog } from '../observability/log';
 import { boundLogs, openLogFile } from '../observability/log-file';
 import { Closing } from './closing';
 import { claimPorts } from './ports';
-import type { ServicePart } from './service-part';
+import type { ServicePart, ServicePartOptions } from './service-part';
 import { removeStackRecord, writeStackHolder, writeStackRecord } from './stack-record';
 import type { StackHolder, StackRecord } from './stack-record';
 import { startTemporal, type TemporalPart, type TemporalPartOptions } from './temporal-part';
@@ -31,7 +31,7 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
-interface StartStackOptions {
+interface StartStackOptions extends Pick<ServicePartOptions, 'expects'> {
   startedBy: StackRecord['startedBy'];
   /** `false`: without the Temporal UI. */
   ui?: boolean | undefined;
@@ -81,7 +81,7 @@ export async function startStack(context: CommandContext, options: StartStackOpt
       uiCodecEndpoint: codec?.url,
       signal: options.signal,
     };
-    const ofService = { port: ports.service, log: serviceLog };
+    const ofService = { port: ports.service, log: serviceLog, expects: options.expects };
     const [temporal, service] = await startTogether(context, opened, { ofTemporal, ofService });
     uiUrl = temporal.uiUrl;
     const { address, namespace } = temporal;
@@ -163,7 +163,7 @@ async function holdState(
 async function startTogether(
   context: CommandContext,
   opened: Closing,
-  { ofTemporal, ofService }: { ofTemporal: TemporalPartOptions; ofService: { port: number; log: Log } },
+  { ofTemporal, ofService }: { ofTemporal: TemporalPartOptions; ofService: ServicePartOptions },
 ): Promise<[TemporalPart, ServicePart]> {
   let onSpawn = (): void => undefined;
   const spawned = new Promise<void>((resolve) => (onSpawn = resolve));
@@ -174,7 +174,8 @@ async function startTogether(
   await Promise.race([spawned, temporal]);
   const service = import('./service-part.js').then(({ startService }) => startService(context, ofService));
   opened.add(() => service.then((part) => part.close(), isAbsent));
-  const [temporalPart, servicePart] = await Promise.all([temporal, service, import('./worker-part.js')]);
+  const servicePart = await service;
+  const [temporalPart] = await Promise.all([temporal, import('./worker-part.js')]);
   return [temporalPart, servicePart];
 }
 

@@ -5,6 +5,7 @@ import { CommandError, interrupted } from '../command-error';
 import { temporalTarget, type TemporalTarget } from '../config/temporal-connection';
 import { isEncrypting } from '../keys/secrets';
 import { connect, type StackInUse } from './open-temporal';
+import type { ServicePartOptions } from './service-part';
 import { isOfStack, readLiveStack, type StackRecord } from './stack-record';
 import { startStack, type Stack } from './start-stack';
 
@@ -14,14 +15,18 @@ const lockRetryMs = 200;
  * The stack that runs already, or one that ends with this command.
  * @throws CommandError `INTERRUPTED` when the signal aborts before it is there.
  */
-export async function useStack(context: CommandContext, signal: AbortSignal): Promise<StackInUse> {
+export async function useStack(
+  context: CommandContext,
+  signal: AbortSignal,
+  { expects }: Pick<ServicePartOptions, 'expects'> = {},
+): Promise<StackInUse> {
   const { config, output } = context;
   const { state, worker } = config.values;
   const target = temporalTarget(context);
   const news = target.isNamed
     ? `No worker polls task queue ${worker.taskQueue}: starting a service and a worker for this command.`
     : `No stack runs in ${state.dir}: starting one for this command (\`fileconv up\` keeps one).`;
-  const own = { startedBy: 'command' as const, signal, onStart: () => output.say(news) };
+  const own = { startedBy: 'command' as const, expects, signal, onStart: () => output.say(news) };
   try {
     for (let attempt = 1; ; attempt += 1) {
       // Of this machine only the lock tells at first: the record of a stack that was killed may name somebody else's process by now.

@@ -1,12 +1,13 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { constants, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { copyFile, lstat, mkdir, rename, rm } from 'node:fs/promises';
+import { copyFile, lstat, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { constants as system, homedir } from 'node:os';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { isOutOfSpace, messageOf, outOfSpaceMessage } from '../shared/caught';
 import { confinements } from './confinement';
 import { showBytes } from '../shared/limits';
+import type { Word } from './formats';
 import {
   type ConversionOutcome,
   conversionOutcomeSchema,
@@ -18,6 +19,8 @@ import { watchdogChannel, type WatchdogWord, watchdogWordSchema } from './watchd
 
 /** How long a process beyond the first waits for work before it ends and gives its memory back. */
 const idleTimeoutMs = 60_000;
+
+const warmingMs = 30_000;
 
 /** Their folders; whatever else lies beside them is somebody else's, and stays. */
 const processPrefix = 'process-';
@@ -44,6 +47,7 @@ export class ConversionPool {
   readonly #options: PoolOptions;
   readonly #all = new Set<ConversionProcess>();
   readonly #idle: { process: ConversionProcess; timer: NodeJS.Timeout }[] = [];
+  #warmed: Promise<unknown> = Promise.resolve();
   #closed = false;
 
   constructor(options: PoolOptions) {
@@ -55,8 +59,27 @@ export class ConversionPool {
     }
   }
 
+  /**
+   * Starts the first process and has it convert a word, for a conversion that comes soon and waits for that: the first one of a process
+   * takes a second longer than the next. What goes wrong is told by the conversion that comes.
+   */
+  warm(word: Word): void {
+    const inputPath = path.join(this.#options.folder, 'word.md');
+    const outputPath = `${inputPath}.out`;
+    const files = { inputPath, outputPath, timeoutMs: warmingMs };
+    this.#warmed = writeFile(inputPath, 'word\n')
+      .then(() => this.#convert({ ...word, ...files }))
+      .finally(() => Promise.all([inputPath, outputPath].map((file) => rm(file, { force: true }))))
+      .catch(() => undefined);
+  }
+
   /** Converts one file. Never throws: whatever happens to the process is an outcome. */
   async convert(request: EngineRequest): Promise<PoolOutcome> {
+    await this.#warmed;
+    return this.#convert(request);
+  }
+
+  async #convert(request: EngineRequest): Promise<PoolOutcome> {
     if (this.#closed) return { status: 'interrupted' };
     let process: ConversionProcess;
     try {

@@ -11,6 +11,9 @@ const nameStructure = /^[a-z0-9]+(-[a-z0-9_]+)?$/;
 
 type Route = EngineRequest['route'];
 
+/** A conversion whose file is made where it is converted. */
+export type Word = Omit<EngineRequest, 'inputPath' | 'outputPath' | 'timeoutMs'>;
+
 /** A family of an engine, and what of its needs is not here. */
 type Lane = ReturnType<typeof lanesOf>[number];
 
@@ -169,6 +172,16 @@ export function chooseInput(
   if (!input) throw new TaskError('INVALID_INPUT_FORMAT', { subject: extension });
   if ([...input.extensions, ...input.readsAlso].includes(extension)) return input;
   throw new TaskError('NOT_MATCH_EXTENSION_AND_INPUT', { subject: named ?? extension });
+}
+
+/** The conversion of a word of Markdown by the engine that converts the pair. Undefined: that one reads no Markdown. */
+export function wordFor(catalog: FormatCatalog, pair: { input: string; output: string }): Word | undefined {
+  const [markdown, input, output] = [catalog.find('md'), catalog.find(pair.input), catalog.findOutput(pair.output)];
+  if (!markdown || !input || !output) return undefined;
+  const [lane, ofPair] = [markdown, input].map((each) => catalog.lanesFor(each, output).find(isUsable));
+  if (!lane || lane.engine !== ofPair?.engine) return undefined;
+  const formats = { inputFormat: markdown.name, outputFormat: output.name };
+  return { route: requireRoute(catalog, markdown, output), ...formats, title: 'word', parameters: {} };
 }
 
 /** How the first engine that is here, and takes these parameters, converts the pair. */

@@ -1,8 +1,11 @@
 import { mkdtempSync, readdirSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { engineNamesOfNpm } from '../../src/engines/engine';
 import { ConversionPool } from '../../src/engines/conversion-pool';
-import { FormatCatalog, requireFormat, requireRoute } from '../../src/engines/formats';
+import { FormatCatalog, requireFormat, requireRoute, wordFor } from '../../src/engines/formats';
+import { startTestService } from '../support';
 
 const contents = {
   md: '# Heading\n',
@@ -52,4 +55,24 @@ it('a conversion goes to a process that has loaded its engine, and of several to
     await pool.close();
     rmSync(folder, { recursive: true });
   }
+});
+
+it('a process is there before a conversion that is expected, and takes it', async () => {
+  const { client, dataDir, stop } = await startTestService({ expects: { input: 'markdown', output: 'html' } });
+  const processes = () => readdirSync(path.join(dataDir, 'conversions'));
+  try {
+    while (!processes().some((name) => name.startsWith('process-'))) await sleep(20);
+    const answer = await client.convertToBytes({ name: 'a.md', data: contents.md }, 'html');
+    expect(answer.bytes.toString()).toContain('Heading');
+    expect(processes()).toEqual([expect.stringMatching(/^process-/)]);
+  } finally {
+    await stop();
+  }
+});
+
+it('nothing is started for an expected pair whose engine reads no Markdown', () => {
+  const catalog = new FormatCatalog({ engines: engineNamesOfNpm });
+  expect(wordFor(catalog, { input: 'svg', output: 'png' })).toBeUndefined();
+  expect(wordFor(catalog, { input: 'nonsense', output: 'png' })).toBeUndefined();
+  expect(wordFor(catalog, { input: 'docx', output: 'html' })?.route.engine).toBe('pandoc');
 });

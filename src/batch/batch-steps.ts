@@ -17,7 +17,7 @@ import { writeFile, type Writing } from './contents';
 import { addToLedger } from './ledger';
 import { jsonLine } from './lines';
 import { partUri, runFiles } from './run-files';
-import { damagedParts, indexParts, readItems, readPlacedItems, recentParts } from './run-folders';
+import { damagedParts, openParts, readItems, readPlacedItems } from './run-folders';
 
 /** Size of an activity result, plus at most one more row: Temporal accepts 2 MiB and warns from 512 KiB. */
 const maxAnswerBytes = 384 * 1024;
@@ -83,7 +83,7 @@ export async function mergeBatchResults(
   const lastPart = rest.length === 0 ? parts : parts + 1;
   if (lastPart > parts) await writeBatchPart(files, { folder, part: lastPart, results: rest }, writing);
   const all = Array.from({ length: lastPart }, (_, index) => index + 1);
-  const partOf = await indexParts(files, folder, { parts: all });
+  const found = await openParts(files, folder, { parts: all });
   const counts: Record<BatchItemEnd, number> = { succeeded: 0, failed: 0, skipped: 0, cancelled: 0 };
   const spending = Spending.from();
   const results = folder + runFiles.results;
@@ -97,19 +97,18 @@ export async function mergeBatchResults(
   return { results, counts };
 
   async function* merged(): AsyncGenerator<string> {
-    const find = recentParts(files, folder);
     let used = 0;
     for await (const row of readItems(files, { folder }, writing.signal)) {
-      const part = partOf.get(row.item);
-      const result = part === undefined ? withoutJob(row) : await find(part, row.item);
-      if (part !== undefined) used += 1;
+      const told = found.find(row.item);
+      const result = told ? await told : withoutJob(row);
+      if (told) used += 1;
       counts[endOfItem(result.status)] += 1;
       spending.add(result, row);
       if (written.size < mostSwept && !row.refused?.isUnclear) written.add(row.destination.replace(/[^/]*$/, ''));
       yield jsonLine(result);
     }
-    if (used !== partOf.size)
-      throw damagedParts(folder, `${partOf.size - used} results belong to no row of the manifest`);
+    if (used !== found.size)
+      throw damagedParts(folder, `${found.size - used} results belong to no row of the manifest`);
   }
 }
 

@@ -123,11 +123,10 @@ export async function* readRows(
     yield* readMerged(files, run, signal);
     return;
   }
-  const partOf = await indexParts(files, run.folder, { parts: await listParts(files, run), mayRepeat: true, signal });
-  const find = recentParts(files, run.folder, signal);
-  for await (const item of readItems(files, run, signal)) {
-    const part = partOf.get(item.item);
-    yield { item, ...(part !== undefined && { result: await find(part, item.item) }) };
+  const found = await openParts(files, run.folder, { parts: await listParts(files, run), mayRepeat: true, signal });
+  for await (const { record: item } of readPlacedItems(files, run.folder, { signal })) {
+    const result = found.find(item.item);
+    yield result ? { item, result: result instanceof Promise ? await result : result } : { item };
   }
 }
 
@@ -152,43 +151,62 @@ async function* readMerged(files: FileStore, run: RunPlace, signal: AbortSignal 
 /** Parts follow the manifest's order except for slow jobs, so only a few are in use at a time. */
 const partsInMemory = 32;
 
-/** The part of each item's result. @throws RunFileError for two results of an item, unless there may be. */
-export async function indexParts(
+/** The results in the parts of a run, by their items. A promise: its part has to be read again. */
+export interface Parts {
+  find(item: number): BatchItemResult | Promise<BatchItemResult> | undefined;
+  /** Number of items that have a result. */
+  readonly size: number;
+}
+
+/**
+ * Reads all parts, the first one last: of what was read and used last, it is kept in memory.
+ * @throws RunFileError for two results of an item, unless there may be.
+ */
+export async function openParts(
   files: FileStore,
   folder: string,
   { parts, mayRepeat, signal }: { parts: readonly number[]; mayRepeat?: true; signal?: AbortSignal | undefined },
-): Promise<Map<number, number>> {
+): Promise<Parts> {
   const partOf = new Map<number, number>();
-  for (const part of parts) {
-    for (const item of (await resultsOf(files, folder, { part, signal })).keys()) {
-      const other = partOf.get(item);
-      if (other !== undefined && !mayRepeat)
-        throw damagedParts(folder, `item ${item} has two results, in parts ${other} and ${part}`);
-      partOf.set(item, part);
+  const recent = new Map<number, Map<number, BatchItemResult>>();
+  for (const part of [...parts].reverse()) {
+    for (const item of (await read(part)).keys()) {
+      const later = partOf.get(item);
+      if (later === undefined) partOf.set(item, part);
+      else if (!mayRepeat) throw damagedParts(folder, `item ${item} has two results, in parts ${part} and ${later}`);
     }
   }
-  return partOf;
-}
+  return {
+    find(item) {
+      const part = partOf.get(item);
+      if (part === undefined) return undefined;
+      const results = recent.get(part);
+      return results ? keep(part, results).get(item) : findAgain(part, item);
+    },
+    size: partOf.size,
+  };
 
-/** Finds results; the parts that were used last stay in memory. */
-export function recentParts(files: FileStore, folder: string, signal?: AbortSignal) {
-  const parts = new Map<number, Map<number, BatchItemResult>>();
-  return async (part: number, item: number): Promise<BatchItemResult> => {
-    const results = parts.get(part) ?? (await resultsOf(files, folder, { part, signal }));
-    parts.delete(part);
-    parts.set(part, results);
-    const [oldest] = parts.keys();
-    if (parts.size > partsInMemory && oldest !== undefined) parts.delete(oldest);
-    const result = results.get(item);
+  async function findAgain(part: number, item: number): Promise<BatchItemResult> {
+    const result = (await read(part)).get(item);
     if (!result) throw damagedParts(folder, `part ${part} changed while it was read`);
     return result;
-  };
-}
+  }
 
-async function resultsOf(files: FileStore, folder: string, which: Parameters<typeof readPart>[2]) {
-  const results = new Map<number, BatchItemResult>();
-  for await (const result of readPart(files, folder, which)) results.set(result.item, result);
-  return results;
+  /** The worker that wrote it may have been killed in the middle of its last line. */
+  async function read(part: number) {
+    const results = new Map<number, BatchItemResult>();
+    const reading = { parse: parseBatchItemResult, mayBeTorn: true, signal, cure: cureOf(folder) };
+    for await (const { record } of readRecords(files, partUri(folder, part), reading)) results.set(record.item, record);
+    return keep(part, results);
+  }
+
+  function keep(part: number, results: Map<number, BatchItemResult>) {
+    recent.delete(part);
+    recent.set(part, results);
+    const [oldest] = recent.keys();
+    if (recent.size > partsInMemory && oldest !== undefined) recent.delete(oldest);
+    return results;
+  }
 }
 
 export function damagedParts(folder: string, why: string): RunFileError {
@@ -196,16 +214,6 @@ export function damagedParts(folder: string, why: string): RunFileError {
     'RUN_DAMAGED',
     `The results in ${folder}${runFiles.parts} can't be merged: ${why}. The jobs are done; their results are in the Temporal UI. Run the batch again to continue with what is left.`,
   );
-}
-
-/** The results in one part. The worker that wrote it may have been killed in the middle of its last line. */
-function readPart(
-  files: FileStore,
-  folder: string,
-  { part, signal }: { part: number; signal?: AbortSignal | undefined },
-): AsyncGenerator<BatchItemResult> {
-  const reading = { parse: parseBatchItemResult, mayBeTorn: true, signal, cure: cureOf(folder) };
-  return recordsOf(files, partUri(folder, part), reading);
 }
 
 interface RecordReading<Value> {

@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type * as Prometheus from 'prom-client';
 import type { KnownErrorCode } from 'temporal-file-conversion/contract';
 
 /** What the service reports. */
@@ -7,7 +7,9 @@ export type ServiceMetrics = ReturnType<typeof createServiceMetrics>;
 const codeOfSuccess = 'none';
 
 /** Metrics of a service in `registry`. No label holds an app, a file or anything that a caller may choose. */
-export function createServiceMetrics(registry: Registry) {
+export function createServiceMetrics(registry: Prometheus.Registry) {
+  // Most services have none.
+  const { Counter, Gauge, Histogram } = require('prom-client') as typeof Prometheus;
   const registers = [registry];
   const requests = new Counter({
     name: 'fileconv_service_requests_total',

@@ -13,12 +13,13 @@ const answerWithinMs = 6_000;
 export function createWriteReport(files: FileStore) {
   return batchStep(async (input: WriteBatchReportInput, writing, client): Promise<WriteBatchReportResult> => {
     const { state, ...rest } = input;
+    const startedAt = performance.now();
     if ('durationMs' in state) await writeBatchReport(files, { ...rest, state, writing });
     else {
       const waits = await whyItWaits(client, input.batch);
       await writeRunningPage(files, { ...rest, state, writing, ...defined({ waits }) });
     }
-    return { report: reportPage(input.folder) };
+    return { report: reportPage(input.folder), tookMs: Math.round(performance.now() - startedAt) };
   });
 }
 

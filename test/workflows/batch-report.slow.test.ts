@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { finishBatch } from '../../packages/cli/src/batch/finish';
 import type { CommandContext } from '../../packages/cli/src/command-context';
 import { loadConfig } from '../../packages/cli/src/config/load-config';
@@ -230,6 +231,21 @@ describe('the page of a batch that runs', () => {
     await handle.pause();
     await shows(run, 'It waits for somebody who resumes it');
     await handle.resume();
+    held.letGo();
+    await endBatch(handle, run);
+  });
+
+  it('that takes long is not written again soon', async () => {
+    const held = rig.stub.hold();
+    const run = await planRun(rig.folder, 2, { change: withoutFirst });
+    pageHeld = sleep(1_000);
+    const handle = await startRun(rig.client, run.request, {}, { page: page() });
+    await until('a pause before the next page', async () =>
+      (await rig.events(run.name)).some(({ timerStartedEventAttributes: timer }) => {
+        return Number(timer?.startToFireTimeout?.seconds ?? 0) > 30;
+      }),
+    );
+    expect(await pagesOf(run)).toBe(1);
     held.letGo();
     await endBatch(handle, run);
   });

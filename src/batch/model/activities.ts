@@ -97,6 +97,7 @@ export interface RunningBatch extends BatchState {
 export interface WriteBatchReportResult {
   /** URI of the report page. */
   report: string;
+  tookMs: number;
 }
 
 /** A job that this run of the batch did not start. */

@@ -7,6 +7,8 @@ import { reportInput, unwrap, type ReportPlace } from './run-end';
 
 const usualEveryMs = 30_000;
 const mostWrites = 60;
+/** Of many rows a page takes seconds: it is written so seldom that it takes a fiftieth of the time. */
+const pauseOfCost = 50;
 /** A shorter time tells no pace. */
 const leastPaceMs = 2_000;
 /** The end of a batch, and its next run, let a page be written for so long. */
@@ -21,6 +23,8 @@ export interface CarriedPage {
   at: number;
   /** What the last one told; while it is the same, nothing has changed. */
   told: string;
+  /** How long the last one took; absent before it. */
+  tookMs?: number;
   /** Where the pace is measured from: the last page, or the end of the last wait for somebody. */
   pace: { at: number; ended: number };
 }
@@ -114,8 +118,10 @@ export class LivePage {
   }
 
   private intervalMs(state: BatchState, perSecond: number | undefined): number {
+    const { everyMs, written, tookMs = 0 } = this.carried;
     const left = leftMs(state, perSecond) ?? 0;
-    return Math.max(this.carried.everyMs, (2 * left) / (mostWrites - this.carried.written));
+    const atCost = pauseOfCost * tookMs;
+    return Math.max(everyMs, (2 * left) / (mostWrites - written), atCost > usualEveryMs ? atCost : 0);
   }
 
   private async write(state: RunningBatch): Promise<void> {
@@ -133,7 +139,8 @@ export class LivePage {
   private async put(state: RunningBatch): Promise<void> {
     const scope = (this.writing = new CancellationScope());
     try {
-      await scope.run(() => pageSteps['conversion.writeBatchReport'](reportInput(state, this.options)));
+      const written = scope.run(() => pageSteps['conversion.writeBatchReport'](reportInput(state, this.options)));
+      this.carried.tookMs = (await written).tookMs;
     } catch (error) {
       log.warn('The page of a running batch could not be written', { error: String(unwrap(error)) });
     } finally {

@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http';
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { inspectError } from '../shared/caught';
@@ -71,4 +72,19 @@ export function watchBody({ raw }: FastifyRequest, bodyTimeoutMs: number, refuse
   }, bodyTimeoutMs);
   timer.unref();
   raw.once('close', () => clearInterval(timer));
+}
+
+/**
+ * Node ends a connection that is not kept together with its answer. A client that still sends its body then sees the connection
+ * break, and no answer: the body is read to its end first.
+ */
+export function endAfterBody({ raw }: FastifyRequest): void {
+  const { socket } = raw;
+  if (raw.complete) return;
+  socket.destroySoon = () => {
+    socket.end();
+    const close = () => Socket.prototype.destroySoon.call(socket);
+    if (raw.complete) close();
+    else raw.once('end', close);
+  };
 }

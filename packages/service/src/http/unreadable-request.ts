@@ -11,14 +11,12 @@ import { errorJson, statusOf } from '../tasks/answer';
 /** Time to send the answer before the connection is cut, whatever still arrives. */
 const answerGraceMs = 500;
 
-const answered = new WeakSet<Duplex>();
-
 export function refuseConnection(
   socket: Duplex,
   { error, headers }: { error: TaskError; headers: Readonly<Record<string, string | number>> },
 ): void {
-  if (!socket.writable || answered.has(socket)) return;
-  answered.add(socket);
+  // Not that of a connection that is answered already.
+  if (!socket.writable) return;
   const status = statusOf(error.code);
   const json = errorJson(error);
   const all = {

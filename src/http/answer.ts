@@ -116,6 +116,8 @@ function excerpt({ headers, text, httpStatus }: RawAnswer, quote: Quote): string
   if (httpStatus >= 300 && httpStatus < 400) {
     return `; it points elsewhere (${quote(originOf(headers.location))}), so the base URL is not the service's own`;
   }
+  const encoding = headers['content-encoding'] ?? 'identity';
+  if (encoding.toLowerCase() !== 'identity') return `; it is encoded (${quote(encoding)}), which was not asked for`;
   const type = headers['content-type'] ?? 'no content type';
   return text === '' ? ' (empty body)' : ` (${quote(type)}): ${quote(text).slice(0, 200)}`;
 }

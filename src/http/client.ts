@@ -65,8 +65,9 @@ export function openConversionApi(options: ConversionApiOptions): ConversionApi 
       if (!monitored.entity && !monitored.result) throw unreadableShape(answer.raw, quote);
       const snapshot = readSnapshot(monitored, quote);
       // Section "Entity keys": the id of the task is the connector that was asked about. Another's result would be delivered as ours.
+      // A UUID is the same in upper case.
       const named = [snapshot.taskId, snapshot.connector].filter((each) => each !== undefined);
-      if (named.length === 0 || named.includes(connector)) return snapshot;
+      if (named.length === 0 || named.some((each) => each.toLowerCase() === connector.toLowerCase())) return snapshot;
       const { endpoint, httpStatus } = answer.raw;
       throw unreadableAnswer(endpoint, `HTTP ${httpStatus}, but the answer is about another task`, { httpStatus });
     },

@@ -42,7 +42,12 @@ export interface ServiceAnswer extends ExchangeAnswer {
   readonly tokenRefused: () => Promise<boolean>;
 }
 
-const userAgent = `temporal-file-conversion/${packageVersion()}`;
+/** Without `accept-encoding` a service may send any encoding. */
+const asking = {
+  accept: '*/*',
+  'accept-encoding': 'identity',
+  'user-agent': `temporal-file-conversion/${packageVersion()}`,
+};
 
 const defaultTimeouts: ApiTimeouts = { connectMs: 10_000, headersMs: 60_000, bodyMs: 60_000, stallMs: 60_000 };
 
@@ -119,8 +124,7 @@ export class ServiceConnection {
     }
     const { permit, token } = prepared;
     const headers: Record<string, string> = {
-      accept: '*/*',
-      'user-agent': userAgent,
+      ...asking,
       authorization: `Bearer ${token.text}`,
       'content-type': contentType,
     };
@@ -158,7 +162,7 @@ export class ServiceConnection {
       endpoint,
       url,
       method: 'GET',
-      headers: { accept: '*/*', 'user-agent': userAgent },
+      headers: asking,
       headersTimeoutMs: this.timeouts.headersMs,
       bodyTimeoutMs: this.timeouts.bodyMs,
       signal,

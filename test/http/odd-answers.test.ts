@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { closeAll, connectTo, failureOf, sendJson, serve, serveTcp } from './loopback';
 
 /** Answers at the edge of the document, one by one; `property.slow.test.ts` looks for more of them. */
@@ -47,6 +48,16 @@ describe('JSON', () => {
   it('is read behind a byte order mark', async () => {
     const api = connectTo(await wire(['HTTP/1.1 200 OK'], `\ufeff${completed}`));
     expect(await api.taskResponse({ connector: 't' })).toMatchObject({ outputStatus: 'successful' });
+  });
+
+  it('is asked for as it is, and an encoding of it is named in the failure', async () => {
+    const { baseUrl, seen } = await serve((response) =>
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(completed)),
+    );
+    const failure = await failureOf(connectTo(baseUrl).taskResponse({ connector: 't' }));
+    expect(seen[0]?.headers['accept-encoding']).toBe('identity');
+    expect(failure).toMatchObject({ code: 'UNREADABLE_RESPONSE' });
+    expect(failure.message).toMatch(/it is encoded \(gzip\), which was not asked for$/);
   });
 });
 

@@ -149,6 +149,13 @@ describe('convertFile', () => {
     expect(failure).toMatchObject({ code: 'UNREADABLE_RESPONSE', mayHaveExecuted: true });
   });
 
+  it('knows the task that was asked about in upper case', async () => {
+    const { baseUrl } = await serve((response) =>
+      sendJson(response, { result: { output: { entity: { id: 'ABC-1', status: 'running' } } } }),
+    );
+    expect(await connectTo(baseUrl).taskResponse({ connector: 'abc-1' })).toMatchObject({ status: 'running' });
+  });
+
   it('takes an answer about another task for unreadable: its result would be delivered as the one asked for', async () => {
     const result = { output: { connector: 'other', status: 'successful' } };
     const { baseUrl } = await serve((response) =>

@@ -1,7 +1,10 @@
 /** Parameters of Content-Type and Content-Disposition, in the forms that clients and proxies write. */
 
-/** Only a quote or a backslash is escaped by a backslash: old browsers send whole Windows paths. */
-const parameter = /;\s*([^\s=;"]+)\s*=\s*(?:"((?:\\["\\]|[^"])*)"|([^;\s]*))/g;
+/**
+ * Only a quote or a backslash is escaped by a backslash: old browsers send whole Windows paths. There is one way to read each
+ * character, or a header of backslashes would take years.
+ */
+const parameter = /;\s*([^\s=;"]+)\s*=\s*(?:"((?:\\["\\]|\\(?!["\\])|[^"\\])*\\?)"|([^;\s]*))/g;
 
 /** By name, in lower case; of two with one name the first. */
 export function parametersIn(header: string): ReadonlyMap<string, string> {

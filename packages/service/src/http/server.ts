@@ -70,6 +70,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     done();
   });
   server.setErrorHandler((error, request, reply) => {
+    // Its client has broken off a download: nothing failed, and nobody is there to be answered.
+    if (reply.raw.destroyed && inspectError(error).code === 'ERR_STREAM_PREMATURE_CLOSE') return undefined;
     let cause = error instanceof RefusedTask ? error.cause : error;
     try {
       const known = toTaskError(error, limits);

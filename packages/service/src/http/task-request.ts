@@ -15,6 +15,7 @@ import type { ConversionQueue } from '../tasks/conversion-queue';
 import { answeringOf, type AnyTaskData, checkData, parseDataField } from '../tasks/request-data';
 import type { Task, TaskStore } from '../tasks/task-store';
 import type { Admission } from './admission';
+import { endAfterBody } from './unreadable-request';
 
 /** A request for a task, from its field `data` to its answer. */
 
@@ -149,6 +150,7 @@ function keep(task: EndedTask, { app, data }: AnyRequest, { store }: Stores): vo
 
 /** With the bare content type, which a public client compares as a whole: without a serializer Fastify adds a charset. */
 function sendJson(reply: FastifyReply, status: number, json: string): FastifyReply {
+  endAfterBody(reply.request);
   return reply.code(status).type('application/json').serializer(String).send(json);
 }
 

@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http';
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { inspectError } from '../shared/caught';
@@ -10,14 +11,12 @@ import { errorJson, statusOf } from '../tasks/answer';
 /** Time to send the answer before the connection is cut, whatever still arrives. */
 const answerGraceMs = 500;
 
-const answered = new WeakSet<Duplex>();
-
 export function refuseConnection(
   socket: Duplex,
   { error, headers }: { error: TaskError; headers: Readonly<Record<string, string | number>> },
 ): void {
-  if (!socket.writable || answered.has(socket)) return;
-  answered.add(socket);
+  // Not that of a connection that is answered already.
+  if (!socket.writable) return;
   const status = statusOf(error.code);
   const json = errorJson(error);
   const all = {
@@ -71,4 +70,19 @@ export function watchBody({ raw }: FastifyRequest, bodyTimeoutMs: number, refuse
   }, bodyTimeoutMs);
   timer.unref();
   raw.once('close', () => clearInterval(timer));
+}
+
+/**
+ * Node ends a connection that is not kept together with its answer. A client that still sends its body then sees the connection
+ * break, and no answer: the body is read to its end first.
+ */
+export function endAfterBody({ raw }: FastifyRequest): void {
+  const { socket } = raw;
+  if (raw.complete) return;
+  socket.destroySoon = () => {
+    socket.end();
+    const close = () => Socket.prototype.destroySoon.call(socket);
+    if (raw.complete) close();
+    else raw.once('end', close);
+  };
 }

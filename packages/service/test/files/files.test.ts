@@ -1,6 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import http from 'node:http';
 import path from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { until } from '../../../../test/support/until';
 import { openRequest, parseAnswer, serviceOfAllTests, tinyPng, toBytes, uploadHead } from '../support';
 
@@ -164,5 +165,20 @@ describe('downloads', () => {
     };
     expect(await linkAs('convert.example.com')).toBe('http://convert.example.com/v1/download/url/get');
     expect(await linkAs('no host/at all')).toBe(`${client.url}/v1/download/url/get`);
+  });
+
+  it('that their clients break off are no failures of the service', async () => {
+    const converted = await client.convert({ name: 'dot.png', data: tinyPng }, 'webp');
+    const { output } = await client.post('download/url', { connector: converted.output.connector });
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const data = JSON.stringify({ app: client.app.appId, connector: output.connector });
+    for (let count = 0; count < 20; count += 1) {
+      const { request } = openRequest(client, 'download/url/get', { headers });
+      await new Promise<void>((sent) => request.end(new URLSearchParams({ data }).toString(), sent));
+      for (let turn = 0; turn < count; turn += 1) await setImmediate();
+      request.destroy();
+    }
+    await client.download(converted.output.connector ?? '');
+    expect(running.logged.filter((line) => line.includes('failed'))).toEqual([]);
   });
 });

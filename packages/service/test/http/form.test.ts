@@ -101,6 +101,8 @@ describe('the name of a file in a form', () => {
     ['as mail programs write it', 'filename="=?utf-8?Q?Gr=C3=B6=C3=9Fe_?= =?utf-8?B?Mi5tZA==?="', 'Größe 2.md'],
     ['with a Windows path', 'filename="C:\\Users\\x\\My Docs\\report.md"', 'C:\\Users\\x\\My Docs\\report.md'],
     ['with an escaped quote', 'filename="a\\"b.md"; size=5', 'a"b.md'],
+    ['with a backslash at its end', 'filename="C:\\x\\"', 'C:\\x\\'],
+    ['with backslashes alone, and no quote after them', `filename="${'\\'.repeat(15_000)}`, `"${'\\'.repeat(15_000)}`],
     ['with a semicolon', 'FileName = "a; name=b.md"', 'a; name=b.md'],
   ])('%s', async (_title, parameter, expected) => {
     const form = [

@@ -232,8 +232,8 @@ async function* walkFolder(
   { folder, shown: named, maxDepth, hidden = !isLocal(folder), matches }: Walk,
   { files, excluded, skippedFolders, warnings, unread, signal }: Looking,
 ): AsyncGenerator<FoundSource> {
-  const onUnreadable = (relative: string, reason: string, isNoFile = false) =>
-    (isNoFile ? warnings : unread).add('SOURCE_UNUSABLE', `${printable(shownAs(relative))} ${reason}. It is left out.`);
+  const onUnreadable = (relative: string, reason: string, isTwice = false) =>
+    (isTwice ? warnings : unread).add('SOURCE_UNUSABLE', `${printable(shownAs(relative))} ${reason}. It is left out.`);
   const shownAs = (relative: string) => showIn(named, relative);
   const isWanted = (relative: string) =>
     (hidden ? lastOf(relative) !== runsFolder : !lastOf(relative).startsWith('.')) &&
@@ -258,11 +258,11 @@ async function* walkFolder(
       if (!isWanted(relative) || (await isSkipped(subfolder)) || (await isRunFolder(files, subfolder))) return false;
       return !isUnfit(relative);
     },
-    onUnreadable(relative, reason, isNoFile) {
+    onUnreadable(relative, reason, isTwice) {
       // What is not looked into could only be a file.
       const isFile = relative.split('/').length === maxDepth;
       const isLost = isWanted(relative) && (!isFile || (matches?.(relative) ?? true));
-      if (relative === '' || isLost) onUnreadable(relative, reason, isNoFile);
+      if (relative === '' || isLost) onUnreadable(relative, reason, isTwice);
     },
     signal,
   });

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, realpath, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Findings } from '../../../src/batch/plan/findings';
@@ -219,10 +220,12 @@ describe('what is left out', () => {
     expect((await find(cwd, { sources: ['in/*.txt', 'in/*.md'] })).unread).toEqual([`in/\ufffd.md ${left}`]);
   });
 
-  it('is told of when it is lost or may not be looked into', async () => {
+  it('is told of when it is lost, is no file or may not be looked into', async () => {
     const cwd = await makeTree({ 'in/a.md': '', 'in/closed/b.md': '' });
     await chmod(cwd, 0o755);
     await symlink('nowhere', path.join(cwd, 'in/broken.md'));
+    await symlink('/dev/null', path.join(cwd, 'in/null.md'));
+    execFileSync('mkfifo', [path.join(cwd, 'in/pipe.md')]);
     await chmod(path.join(cwd, 'in/closed'), 0o000);
     const { shown, warnings, unread } = await withoutPrivileges(() => find(cwd, { sources: ['in'], recursive: true }));
     await chmod(path.join(cwd, 'in/closed'), 0o755);
@@ -230,6 +233,8 @@ describe('what is left out', () => {
     expect(warnings).toEqual([]);
     expect(unread).toEqual([
       'in/broken.md is a symbolic link that leads nowhere. It is left out.',
+      'in/null.md is a pipe, a socket or a device. It is left out.',
+      'in/pipe.md is a pipe, a socket or a device. It is left out.',
       'in/closed may not be looked into by this user. It is left out.',
     ]);
   });

@@ -44,6 +44,17 @@ async function find(
 }
 
 describe('what is named', () => {
+  it('is told as a path, also where a schedule or a program has named a file: URI', async () => {
+    const cwd = await makeTree({ 'an in/a.md': '' });
+    await mkdir(path.join(cwd, 'none'));
+    await symlink('nowhere', path.join(cwd, 'an in/b.md'));
+    const sources = ['an in/', 'none/', 'gone.md'].map((name) => folderUri(cwd, name));
+    const { shown, unread, warnings } = await find(cwd, { sources });
+    expect(shown).toEqual([`${cwd}/an in/a.md`, `${cwd}/gone.md`]);
+    expect(unread).toEqual([`${cwd}/an in/b.md is a symbolic link that leads nowhere. It is left out.`]);
+    expect(warnings).toEqual([expect.stringContaining(`${cwd}/none holds no files`)]);
+  });
+
   it('comes in the order in which it was named, what is in a folder by name, files before subfolders', async () => {
     const cwd = await makeTree({
       'z.md': 'z',

@@ -298,5 +298,8 @@ describe('a list of files', () => {
       'nowhere does not exist. Check the name and the folder.',
     ]);
     expect((await find(cwd, { sources: [], filesFrom: '.' })).problems).toEqual(['. is a folder. Name a file.']);
+    execFileSync('mkfifo', [path.join(cwd, 'pipe')]);
+    const { problems } = await find(cwd, { sources: [], filesFrom: 'pipe' });
+    expect(problems).toEqual(['pipe cannot be read: it is not a regular file.']);
   });
 });

@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import { findWorkflow, firstRunOf, readStartInput } from '../history/find-workflow';
 import { isSameJob, outcomeOf } from '../recall/recall-job';
 import type { AwaitedJob, SeenJob } from '../batch/model/activities';
+import { defined } from '../job/defined';
 import type { ConversionJobInput } from '../job/types';
 import { isOpen } from '../job/job-outcome';
 import { failureCodes } from '../job/activities';
@@ -22,7 +23,9 @@ export async function lookAtJob(client: Client, { workflowId, runId, expected }:
   if (expected) {
     const input = (await readStartInput(client.workflow, found)) as ConversionJobInput;
     const source = 'uri' in input.source ? input.source.uri : input.source.connector;
-    return { ...seen, stands: { isOpen: isOpen(found), isSame: isSameJob(expected, input), source } };
+    const startedBy = found.parentExecution?.workflowId ?? undefined;
+    const stands = { isOpen: isOpen(found), isSame: isSameJob(expected, input), source };
+    return { ...seen, stands: { ...stands, ...defined({ startedBy }) } };
   }
   return isOpen(found) ? seen : { ...seen, outcome: await outcomeOf(client, found) };
 }

@@ -109,7 +109,7 @@ function whyUnreadable(error: StorageError): string {
   if (error.code === 'SOURCE_IS_DIRECTORY') return 'is a folder. Name a file.';
   const code = systemErrorCode(error.cause);
   return code === undefined && error.code !== 'SOURCE_NOT_FOUND'
-    ? `cannot be read: ${error.message}`
+    ? `cannot be read: ${error.message.replace(`Cannot read ${error.uri}: `, '')}`
     : explainUnreadable(code ?? 'ENOENT');
 }
 

@@ -45,7 +45,7 @@ export async function moveSources(
     } catch (error) {
       signal?.throwIfAborted();
       // What is the matter with one file, or with its folder for now, is none of the others.
-      if (error instanceof StorageError) return error.message;
+      if (error instanceof StorageError) return whyUnmoved(error);
       throw error;
     }
   };
@@ -228,10 +228,14 @@ export async function restoreFailed(
       if (moved === 'moved' || (found.kind === 'none' && !found.isUnseen)) await files.remove(reason);
     } catch (error) {
       if (!(error instanceof StorageError) || error.retryable) throw error;
-      unmoved.add('SOURCE_UNUSABLE', error.message);
+      unmoved.add('SOURCE_UNUSABLE', whyUnmoved(error));
     }
   }
   return unmoved;
+}
+
+function whyUnmoved({ message, uri }: StorageError): string {
+  return message.replace(uri, () => shownPath(uri));
 }
 
 function nameIn(reason: string, batch: string): string | undefined {

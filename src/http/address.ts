@@ -1,4 +1,5 @@
 import { type Endpoint, endpoints } from '../contract/endpoints';
+import { isOfCloud } from '../network/addresses';
 
 /** Where a download comes from, and whether that is the service itself (`own`), which alone gets token and App ID. */
 export interface DownloadTarget {
@@ -29,6 +30,7 @@ export function createServiceAddress(baseUrl: string) {
       // The endpoint itself, as account pages show it: the base URL may be a gateway that the service does not know.
       if (namesDownloadEndpoint(url)) return { url: new URL(endpoints.downloadUrlGet, root), own: true };
       const own = url.origin === base.origin;
+      if (!own && isOfCloud(url.hostname)) return undefined;
       // A service behind a gateway does not know the gateway's path prefix.
       if (own && /^\/(?![/\\])/.test(link) && !url.pathname.startsWith(root.pathname)) {
         url.pathname = prefix + url.pathname;

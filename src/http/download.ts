@@ -45,7 +45,8 @@ function resolve(connection: ServiceConnection, link: string | undefined): Downl
 }
 
 function notFollowed(): ConversionApiError {
-  const problem = 'the download link, or where it redirects to, is not an http(s) URL, or leaves TLS';
+  const problem =
+    "the download link, or where it redirects to, is not an http(s) URL, leaves TLS, or names an address of a cloud's metadata";
   return unreadableAnswer(endpoint, problem, { mayHaveExecuted: false });
 }
 

@@ -1,5 +1,6 @@
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { systemErrorCode, whyUnreadable } from '../messages/system-error';
+import { readSetting } from '../storage/replace-file';
 
 /** The token of one request. Its version stands for it where its text must not be. */
 export interface IssuedToken {
@@ -143,7 +144,7 @@ async function inTime<T>(reading: T | Promise<T>): Promise<T> {
 /** @throws an error whose message names the file and never holds what is in it. */
 export async function readTokenFile(file: string): Promise<string> {
   try {
-    return await readFile(file, 'utf8');
+    return await readSetting(file);
   } catch (error) {
     throw new Error(`${file}: ${whyUnreadable(error)}`, { cause: error });
   }

@@ -12,9 +12,7 @@ const longestMessage = 1_000;
 export function outcomeOfResult(result: ConversionJobResult): JobOutcome {
   const { status, source, output, requests, possiblyChargedTwice, possiblyChargedExtra, taskId, charge, warnings } =
     result;
-  const { recalled, missing } = result;
-  // What it cost was told when it was made.
-  const vcredits = recalled ? undefined : result.vcredits;
+  const { vcredits, missing } = result;
   return defined({
     status,
     taskId,

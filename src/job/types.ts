@@ -84,6 +84,8 @@ export interface Recall {
   again?: true;
   /** Somebody waits for this one result: it is fetched if it was delivered and is gone. Default: no. */
   isSingle?: true;
+  /** No run of the batch has told what the last job cost: this one does, should it find that done. Default: it is told. */
+  isUntold?: true;
   /** Of a retry: a source that has changed since is not converted. Default: it is. */
   isRetry?: true;
 }

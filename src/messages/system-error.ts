@@ -4,6 +4,9 @@ export function systemErrorCode(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
+/** The code for what is neither a file nor a folder. */
+export const notRegular = 'NOT_REGULAR';
+
 /** Why the file of a setting can't be read, in a few words and without its path. */
 export function whyUnreadable(error: unknown): string {
   const code = systemErrorCode(error);
@@ -14,6 +17,8 @@ export function whyUnreadable(error: unknown): string {
       return 'it is a folder';
     case 'EACCES':
       return 'permission denied';
+    case notRegular:
+      return 'it is a pipe, a socket or a device';
     default:
       return code ?? 'unknown error';
   }

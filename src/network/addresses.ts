@@ -56,6 +56,12 @@ export function reachOf(address: string): Reach {
   return isRouted && !isIn(special, address) ? 'public' : 'special';
 }
 
+/** Whether a host is an address at which clouds keep their metadata, in brackets or not. */
+export function isOfCloud(host: string): boolean {
+  const address = host.replace(/^\[|\]$/g, '');
+  return isIP(address) !== 0 && isIn(clouds, mappedAddress(address) ?? address);
+}
+
 /** Whether a host name or an address, in brackets or not, leads to this machine. */
 export function isLoopback(host: string): boolean {
   const name = host.toLowerCase().replace(/^\[|\]$/g, '');

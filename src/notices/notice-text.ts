@@ -1,6 +1,6 @@
 import type { BatchCounts } from '../batch/model/state';
 import type { Notice, NoticeData } from '../batch/model/notices';
-import { counted, formatDuration, printable, shellWord } from '../messages/wording';
+import { counted, formatCount, formatDuration, printable, shellWord } from '../messages/wording';
 
 /** What happened in a sentence or two, as Slack and Teams show it: `&`, `<` and `>` would address people there. */
 export function noticeText(notice: Pick<Notice, 'type' | 'data'>): string {
@@ -34,12 +34,17 @@ function endOf(data: NoticeData): string {
     budget: 'has stopped, since its vCredits are spent',
   };
   const limit = status === 'budget' ? ' --max-vcredits N, with a higher N' : '';
-  const retry = `What is left: fileconv batch retry ${shellWord(batch)}${limit}`;
-  const suspect = failures?.['RESULT_SUSPECT'] ?? 0;
+  const { RESULT_SUSPECT: suspect = 0, OUTCOME_UNKNOWN: unknown = 0 } = failures ?? {};
   const look = `${counted(suspect, 'result is', 'results are')} suspect: look at what stands beside ${suspect === 1 ? 'its destination' : 'their destinations'}.`;
+  const charged = `${formatCount(unknown)} may have been charged: look at the service; --resubmit converts all the same.`;
   // A retry converts nothing that is suspect.
-  const isLeft = counts.failed + counts.cancelled > suspect;
-  const next = [...(suspect > 0 ? [look] : []), ...(isLeft ? [retry] : [])];
+  const left = counts.failed + counts.cancelled - suspect;
+  const resubmit = left > unknown ? '' : ' --resubmit';
+  const next = [
+    ...(suspect > 0 ? [look] : []),
+    ...(unknown > 0 ? [charged] : []),
+    ...(left > 0 ? [`What is left: fileconv batch retry ${shellWord(batch)}${resubmit}${limit}`] : []),
+  ];
   return [`${how[status ?? 'completed']}: ${shownCounts(counts)}.`, ...next].join(' ');
 }
 

@@ -84,8 +84,8 @@ export interface WalkOptions {
   maxDepth?: number | undefined;
   /** Asked once for each subfolder by its path relative to the folder, without a trailing slash. Default: all. */
   enters?: ((relative: string) => boolean | Promise<boolean>) | undefined;
-  /** Called for whatever is left out because it cannot be read or, with `isNoFile`, would be visited twice or is no file at all. */
-  onUnreadable?: ((relative: string, reason: string, isNoFile?: boolean) => void) | undefined;
+  /** Called for whatever is left out because it cannot be read or, with `isTwice`, would be visited twice. */
+  onUnreadable?: ((relative: string, reason: string, isTwice?: boolean) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
 

@@ -21,7 +21,7 @@ export { confine, leadsInto } from './confine';
 export { makeSafeName } from './file-name';
 export { shownPath } from './file-uri';
 export { freeBytesOf, isProgram, makeFolder, syncFolder } from './folders';
-export { readIfExists, readOrCreateFile, replaceFile } from './replace-file';
+export { readIfExists, readOrCreateFile, readSetting, replaceFile } from './replace-file';
 export { Stores } from './stores';
 export type { StoresByScheme } from './stores';
 export { latin1ToWindows1252 } from './windows-1252';

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { link, open, readFile, rename, rm } from 'node:fs/promises';
-import { systemErrorCode } from '../messages/system-error';
+import { link, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { devNull } from 'node:os';
+import { notRegular, systemErrorCode } from '../messages/system-error';
 
 /** Gives a file new content, whole or not at all: whoever reads it, also after a power cut, finds the old content or the new one. */
 export async function replaceFile(filePath: string, content: string, { mode = 0o666 } = {}): Promise<void> {
@@ -19,13 +20,21 @@ export async function readOrCreateFile(filePath: string, create: () => string): 
       if (systemErrorCode(error) !== 'EEXIST') throw error;
     }
   });
+  return readSetting(filePath);
+}
+
+/** The text of a file that a setting names. @throws an error for `whyUnreadable`, also of a pipe or a device, which may never end. */
+export async function readSetting(filePath: string): Promise<string> {
+  const found = await stat(filePath);
+  const isOther = !found.isFile() && !found.isDirectory() && filePath !== devNull;
+  if (isOther) throw Object.assign(new Error(`${filePath} is no regular file`), { code: notRegular });
   return readFile(filePath, 'utf8');
 }
 
 /** The content of a file; undefined when there is none. */
 export async function readIfExists(filePath: string): Promise<string | undefined> {
   try {
-    return await readFile(filePath, 'utf8');
+    return await readSetting(filePath);
   } catch (error) {
     if (systemErrorCode(error) === 'ENOENT') return undefined;
     throw error;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type BigIntStats, createReadStream } from 'node:fs';
+import { type BigIntStats, createReadStream, type Stats } from 'node:fs';
 import { lstat, open, stat, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
@@ -39,8 +39,12 @@ export function fileStamp({ dev, ino, mtimeNs, ctimeNs }: BigIntStats): string {
 /** Checked before the file is opened: opening a named pipe would wait for a writer. */
 function refuseUnusable(stats: BigIntStats, uri: string): void {
   if (stats.isDirectory()) throw cannotRead(uri, { code: 'SOURCE_IS_DIRECTORY', why: 'it is a folder; name a file.' });
-  if (!stats.isFile()) throw cannotRead(uri, { code: 'SOURCE_UNREADABLE', why: 'it is not a regular file.' });
+  refuseIrregular(stats, uri);
   if (stats.size === 0n) throw isEmpty(uri);
+}
+
+function refuseIrregular(stats: Stats | BigIntStats, uri: string): void {
+  if (!stats.isFile()) throw cannotRead(uri, { code: 'SOURCE_UNREADABLE', why: 'it is not a regular file.' });
 }
 
 /** Reads a file and fails if, at the first or last byte, it is not the file that was seen. */
@@ -108,6 +112,9 @@ export function readLocalFile(
   return Readable.from(
     (async function* () {
       try {
+        const seen = await stat(toPath(uri));
+        // Reading a folder tells so.
+        if (!seen.isDirectory()) refuseIrregular(seen, uri);
         yield* createReadStream(toPath(uri), { start, highWaterMark: chunkBytes, signal });
       } catch (error) {
         // An aborted stream fails with an error of its own.

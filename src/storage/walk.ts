@@ -41,7 +41,7 @@ async function* walk(here: Walk): AsyncGenerator<WalkedFile> {
     else if (kind === 'file') yield { uri: pathToFileURL(absolute).href, relative };
     else if (kind === 'lost' && !(entry.isDirectory() && depth >= maxDepth)) {
       onUnreadable?.(relative, reasonForLost(entry.name));
-    } else if (kind === 'other') onUnreadable?.(relative, 'is a pipe, a socket or a device', true);
+    } else if (kind === 'other') onUnreadable?.(relative, 'is a pipe, a socket or a device');
   }
   if (depth >= maxDepth) return;
   for (const { relative, isLink } of folders) {

@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { moveSources, restoreFailed } from '../../src/batch/move-sources';
 import type { MoveOptions } from '../../src/storage/file-store';
@@ -54,6 +54,22 @@ it('a failed source whose copy could not be followed by its removal has its reas
   files.mayRemove = true;
   expect(await sweep()).toBeUndefined();
   expect(names()).toEqual([`${moves.failed}a.md`, `${moves.failed}a.md.reason.txt`]);
+});
+
+it('tells by its path what stays, since it is a link', async () => {
+  const cwd = await makeTree({ 'in a/b.md': 'a' });
+  await symlink('b.md', path.join(cwd, 'in a/l.md'));
+  const row = { item: 1, source: `${folderUri(cwd)}in%20a/l.md`, output: 'pdf', destination: `${folderUri(cwd)}l.pdf` };
+  await addFiles(cwd, {
+    'run-0001/manifest.jsonl': JSON.stringify(row),
+    'run-0001/results.jsonl': JSON.stringify({ item: 1, ...failedResult }),
+  });
+  const linked = { from: folderUri(cwd, 'in a'), failed: folderUri(cwd, 'failed') };
+  const what = { folder: folderUri(cwd, 'run-0001'), batch: 'hot', moves: linked };
+  expect(await moveSources(createLocalFiles(), what, { jobKey: 'move', attempt: 1 })).toEqual({
+    files: 1,
+    why: `Cannot read ${cwd}/in a/l.md: it is a symbolic link, which stays where it is.`,
+  });
 });
 
 it.each(['a.md ', `${'é'.repeat(124)}.md`])('a file named "%s" is restored as it was', async (name) => {

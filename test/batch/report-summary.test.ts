@@ -82,17 +82,20 @@ it('warns of conversions that may have been charged twice', async () => {
   expect(lines).toContain("1 conversion may have been charged twice: compare with the service's list of tasks.");
 });
 
-it('counts what was not sent again, which a retry would leave as it is', async () => {
-  const kept: Ending = { ...failed('OUTCOME_UNKNOWN'), charge: 'maybe', kept: true };
-  const told =
-    '2 of the failed may have been charged before, so nothing was sent again. Look at the service first; this converts all the same, and may be charged twice: fileconv batch retry november --resubmit';
-  const some = await summaryOf([kept, kept, failed('EMPTY_FILE')]);
-  expect(some.lines).toContain(told);
-  expect(some.lines).toContain('When that is fixed, this runs only what failed: fileconv batch retry november');
-  const all = await summaryOf([kept, kept]);
-  expect(all.lines).toContain(told);
-  expect(all.lines.join('\n')).not.toContain('When that is fixed');
-});
+it.each<Partial<Ending>>([{}, { kept: true }])(
+  'counts what may have been charged, which only --resubmit converts',
+  async (again) => {
+    const kept: Ending = { ...failed('OUTCOME_UNKNOWN'), charge: 'maybe', ...again };
+    const told =
+      '2 of the failed may have been charged. Look at the service first; this converts all the same, and may be charged twice: fileconv batch retry november --resubmit';
+    const some = await summaryOf([kept, kept, failed('EMPTY_FILE')]);
+    expect(some.lines).toContain(told);
+    expect(some.lines).toContain('When that is fixed, this runs only what failed: fileconv batch retry november');
+    const all = await summaryOf([kept, kept]);
+    expect(all.lines).toContain(told);
+    expect(all.lines.join('\n')).not.toContain('When that is fixed');
+  },
+);
 
 it('counts the files that the service warned of', async () => {
   const warned: Ending = { status: 'succeeded', warnings: { FONT_REPLACED: 'Look.', PAGES: 'Many.' } };

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { pathToFileURL } from 'node:url';
+import { reportOf } from '../../src/batch/report/report-of';
 import { readBatchReport, writeBatchReport } from '../../src/batch/report/write-report';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { until } from '../support/until';
@@ -177,6 +178,11 @@ describe('a run that is not what the batch wrote', () => {
       message: expect.stringContaining('results.jsonl. Put the run') as string,
     });
     expect(await readdir(folder)).toEqual(['manifest.jsonl']);
+    // Nor is a run that was told before one in which nothing was to do.
+    for (const name of ['receipt.csv', 'report.csv', 'report.html', 'report.json'])
+      await writeFile(path.join(folder, name), '');
+    const options = { batch: 'november', folder: run.uri, state: run.state };
+    await expect(reportOf(createLocalFiles(), options)).rejects.toMatchObject({ code: 'RUN_MISSING' });
     await rm(folder, { recursive: true });
     await expect(reportOn(run)).rejects.toMatchObject({ code: 'RUN_MISSING' });
     expect(existsSync(folder)).toBe(false);

@@ -206,6 +206,16 @@ describe('a download link', () => {
     expect(error.code).toBe('UNREADABLE_RESPONSE');
   });
 
+  it.each(['169.254.169.254', '[::ffff:169.254.169.254]', '[fd00:ec2::254]', '2852039166'])(
+    'to %s, where a cloud keeps its metadata, is not followed',
+    async (host) => {
+      const error = await failureOf(
+        connectTo('http://127.0.0.1:1').download({ ticket: ticketFor(`http://${host}/latest/meta-data/`) }),
+      );
+      expect(error).toMatchObject({ code: 'UNREADABLE_RESPONSE', mayHaveExecuted: false });
+    },
+  );
+
   it('on another host is not in the error when that host refuses', async () => {
     const storage = await serve((response) => response.writeHead(403).end('<Error>signature=s3cr3t</Error>'));
     const { baseUrl } = await serve((response) => response.end());

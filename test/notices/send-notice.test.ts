@@ -68,6 +68,14 @@ it('names a retry where it converts something, and the results that somebody has
   expect(text({ failures: { RESULT_SUSPECT: 1, SOURCE_EMPTY: 2 } })).toBe(
     `${ended} ${look('1 result is')} its destination. What is left: fileconv batch retry all`,
   );
+  const charged = (count: number) =>
+    `${count} may have been charged: look at the service; --resubmit converts all the same.`;
+  expect(text({ failures: { OUTCOME_UNKNOWN: 3 } })).toBe(
+    `${ended} ${charged(3)} What is left: fileconv batch retry all --resubmit`,
+  );
+  expect(text({ failures: { OUTCOME_UNKNOWN: 1, SOURCE_EMPTY: 2 } })).toBe(
+    `${ended} ${charged(1)} What is left: fileconv batch retry all`,
+  );
   expect(text({ status: 'budget', counts: { ...counts, failed: 0, cancelled: 3 } })).toMatch(
     /What is left: fileconv batch retry all --max-vcredits N, with a higher N$/,
   );

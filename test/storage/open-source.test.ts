@@ -67,6 +67,8 @@ describe('openSource', () => {
     expect((await failureOf(store.openSource(uriOf(folder, 'folder')))).code).toBe('SOURCE_IS_DIRECTORY');
     expect((await failureOf(store.openSource(uriOf(folder, 'pipe')))).code).toBe('SOURCE_UNREADABLE');
     expect((await failureOf(store.openSource('file:///dev/zero'))).code).toBe('SOURCE_UNREADABLE');
+    // Nor would a list or a manifest that is a pipe ever be read: it is the worker that reads it.
+    expect((await failureOf(buffer(store.read(uriOf(folder, 'pipe'))))).code).toBe('SOURCE_UNREADABLE');
   });
 
   it('refuses a file that this user may not read', async () => {

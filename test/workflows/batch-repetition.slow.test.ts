@@ -57,6 +57,31 @@ it('an accepted conversion whose result was not delivered is fetched also after 
   expect(await desk.problems()).toEqual([]);
 });
 
+it('a job that another batch has started is waited for, and what it costs is told there alone', async () => {
+  const desk = await deskWith(1, 'resubmit');
+  const source = await desk.put('1.md');
+  rig.stub.hold();
+  const first = await desk.start();
+  await until('it is accepted', () => rig.stub.count('task/response') >= 1);
+  const items = [{ source, output: 'pdf', destination: desk.output('1.pdf') }];
+  const second = await rig.client.startBatch({ name: `${desk.name}-2`, items });
+  await untilItFoundThem(second.name);
+  rig.stub.asAlways('task/response');
+  expect(await desk.end(first)).toMatchObject({ result: { succeeded: 1, vcredits: 1 } });
+  const { vcredits, itemResults } = await second.result();
+  expect(vcredits).toBe(0);
+  expect(itemResults).toEqual([expect.objectContaining({ status: 'succeeded', charge: 'yes', requests: 0 })]);
+  expect(itemResults?.[0]).not.toHaveProperty('vcredits');
+  expect(converted()).toBe(1);
+});
+
+async function untilItFoundThem(name: string): Promise<void> {
+  await until('it found them', async () => {
+    const { raw } = await rig.temporal.workflow.getHandle(name).describe();
+    return (raw.pendingActivities ?? []).some(({ activityType }) => activityType?.name === 'conversion.awaitJobs');
+  });
+}
+
 describe('a batch whose workflow was terminated', () => {
   it('is continued with: what its jobs did counts, though rows have other numbers now and nothing tells how they ended', async () => {
     const desk = await deskWith(6, 'resubmit', { window: 4 });
@@ -76,6 +101,9 @@ describe('a batch whose workflow was terminated', () => {
     const again = await desk.run();
     expect(again.result).toMatchObject({ status: 'completed', succeeded: 3, skipped: 4, possiblyChargedTwice: 0 });
     expect(converted()).toBe(7);
+    // No other run has told what they cost.
+    expect(again.result.vcredits).toBe(7);
+    expect((await desk.run()).result).toMatchObject({ skipped: 7, vcredits: 0 });
     expect(await desk.problems()).toEqual([]);
   });
 
@@ -86,10 +114,7 @@ describe('a batch whose workflow was terminated', () => {
     await until('both are accepted', () => rig.stub.count('task/response') >= 2);
     await rig.temporal.workflow.getHandle(desk.name).terminate('by hand');
     const again = await desk.start();
-    await until('it found them', async () => {
-      const { raw } = await rig.temporal.workflow.getHandle(desk.name).describe();
-      return (raw.pendingActivities ?? []).some(({ activityType }) => activityType?.name === 'conversion.awaitJobs');
-    });
+    await untilItFoundThem(desk.name);
     await rig.temporal.workflow.getHandle(desk.jobId('1.pdf')).cancel();
     rig.stub.asAlways('task/response');
     const ended = await desk.end(again);

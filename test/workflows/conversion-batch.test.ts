@@ -5,6 +5,7 @@ import { BatchFailedError } from '../../src/client/batch-handle';
 import { InvalidRequestError } from '../../src/client/job-request';
 import { batchStateQuery, conversionBatchType, conversionItemWaitsSignal } from '../../src/job/names';
 import { BatchTally } from '../../src/workflows/batch/batch-tally';
+import { BatchDesk } from '../support/batch-desk';
 import { endBatch, planRun, runBatch, sumOf, startRun } from '../support/batches';
 import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { until } from '../support/until';
@@ -104,6 +105,17 @@ describe('a cancelled batch', () => {
     expect(results.filter(({ workflowId }) => workflowId !== undefined)).toHaveLength(2);
     expect(rig.stub.count('convert/file')).toBe(2);
     expect(await handle.state()).toMatchObject({ status: 'cancelled', ...counts });
+  });
+
+  it('ends at once while it plans, which it is neither paused nor widened by', async () => {
+    const desk = new BatchDesk(rig);
+    await desk.put('1.md');
+    rig.stub.on('convert/graph', () => undefined);
+    const batch = await desk.start();
+    await until('it asks about formats', () => rig.stub.count('convert/graph') > 0);
+    await expect(batch.pause()).rejects.toThrow('It looks for files still.');
+    expect(await batch.cancel()).toMatchObject({ status: 'planning' });
+    expect(await batch.result()).toMatchObject({ status: 'cancelled', items: 0 });
   });
 
   it("ends with its results after Temporal's own cancellation too", async () => {

@@ -1,6 +1,8 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { fileconv, linesOf, newFolder, removeFolders, type CommandOptions } from './fileconv';
+import { fileconv, folderWith, linesOf, newFolder, removeFolders, type CommandOptions } from './fileconv';
 import { testTemporalAddress } from '../../../test/support/temporal';
 
 /** What a process that serves is told in its settings and can't do: it ends with one line, which names the setting. */
@@ -36,27 +38,40 @@ it.each(['192.0.2.1', 'no-such-host.invalid', 'no:host'])('callbacks says that c
   expect(ended.code).toBe(1);
 });
 
+const unreadable = [
+  ['worker', 'FILECONV_ENCRYPTION_KEY_FILE', 'The encryption keys: the file PLACE cannot be read: WHY; make one: '],
+  ['callbacks', 'FILECONV_CALLBACKS_KEY_FILE', 'The callback key: the file PLACE cannot be read: WHY; leave '],
+  ['service', 'FILECONV_SERVICE_ACCOUNTS_FILE', 'PLACE: the accounts file cannot be read: WHY'],
+  ['service', 'FILECONV_SERVICE_FAULTS_FILE', 'PLACE: the faults file cannot be read: WHY'],
+  ['job list', 'FILECONV_CONFIG', 'PLACE: the configuration file cannot be read: WHY; name another file'],
+] as const;
+
 it.each([
-  [
-    'worker',
-    'FILECONV_ENCRYPTION_KEY_FILE',
-    'The encryption keys: the file FOLDER cannot be read: it is a folder; make one: ',
-  ],
-  [
-    'callbacks',
-    'FILECONV_CALLBACKS_KEY_FILE',
-    'The callback key: the file FOLDER cannot be read: it is a folder; leave ',
-  ],
-  ['service', 'FILECONV_SERVICE_ACCOUNTS_FILE', 'FOLDER: the accounts file cannot be read: it is a folder'],
-  ['service', 'FILECONV_SERVICE_FAULTS_FILE', 'FOLDER: the faults file cannot be read: it is a folder'],
-  ['job list', 'TEMPORAL_CONFIG_FILE', "Temporal's own configuration can't be used: it is a folder; correct "],
-  ['job list', 'FILECONV_CONFIG', 'FOLDER: the configuration file cannot be read: it is a folder; name another file'],
-])('%s says that the file of %s is a folder', async (command, variable, says) => {
+  ['job list', 'TEMPORAL_CONFIG_FILE', "Temporal's own configuration can't be used: WHY; correct "],
+  ...unreadable,
+] as const)('%s says that the file of %s is a folder', async (command, variable, says) => {
   const folder = path.join(cwd, 'a folder');
   await mkdir(folder, { recursive: true });
   const ended = await run(command, { [variable]: folder });
-  expect(linesOf(ended.stderr)).toEqual([expect.stringContaining(`error: ${says.replace('FOLDER', folder)}`)]);
+  const line = `error: ${says.replace('PLACE', folder).replace('WHY', 'it is a folder')}`;
+  expect(linesOf(ended.stderr)).toEqual([expect.stringContaining(line)]);
   expect(ended.code).toBe(2);
+});
+
+it.each(unreadable)('%s says that the file of %s is a pipe, and waits for nobody to write', async (...each) => {
+  const [command, variable, says] = each;
+  const pipe = path.join(cwd, 'a pipe');
+  if (!existsSync(pipe)) execFileSync('mkfifo', [pipe]);
+  const ended = await run(command, { [variable]: pipe });
+  const line = `error: ${says.replace('PLACE', pipe).replace('WHY', 'it is a pipe, a socket or a device')}`;
+  expect(linesOf(ended.stderr)).toEqual([expect.stringContaining(line)]);
+  expect(ended.code).toBe(2);
+});
+
+it('the null device is an empty configuration', async () => {
+  const folder = await folderWith({ 'fileconv.toml': 'not = [valid' });
+  const ended = await fileconv(['config', 'show'], { cwd: folder, env: { FILECONV_CONFIG: '/dev/null' } });
+  expect(ended.code).toBe(0);
 });
 
 it('the warning about a key file that others can read is given once, however many parts read the key', async () => {

@@ -122,7 +122,15 @@ export interface SeenJob {
   /** Absent while the job runs. */
   outcome?: JobOutcome;
   /** With `expected`, instead of an outcome. */
-  stands?: { isOpen: boolean; isSame: boolean; source: string };
+  stands?: StandingJob;
+}
+
+export interface StandingJob {
+  isOpen: boolean;
+  isSame: boolean;
+  source: string;
+  /** Id of the workflow that started it, such as a batch. Absent: none did. */
+  startedBy?: string;
 }
 
 export interface AwaitJobsResult {

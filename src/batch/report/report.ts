@@ -73,7 +73,7 @@ export interface BatchReport {
   missing?: number;
   /** Skipped items: at most 100, those that the service was known to refuse first. */
   skipped: ListedItem[];
-  /** Failed items that an earlier run may have been charged for, so that nothing was sent again. */
+  /** Failed items that may have been charged, and have nothing to fetch: what converts them may be charged twice. */
   kept: number;
   /** Failed items whose results stand beside their destinations, and that nothing converts again. Absent: none. */
   suspect?: number;
@@ -175,7 +175,7 @@ export class Tally {
     }
     if (endOfItem(result.status) === 'failed') this.#addFailure(row, result);
     if (result.status === 'suspect') this.#marked.suspect += 1;
-    else if (result.kept) this.#marked.kept += 1;
+    else if (result.kept ?? (result.status === 'failed' && result.charge === 'maybe')) this.#marked.kept += 1;
     if (row.item.refused?.isUnclear) this.#marked.unclear += 1;
     if (result.possiblyChargedTwice === true) {
       this.#chargedTwice.count += 1;

@@ -54,7 +54,7 @@ export function leftOutLines({ leftOut }: Pick<BatchReport, 'leftOut'>): string[
 /** Advice for the items that a retry does not touch; undefined if there are none. */
 export function keptAdvice({ batch, kept, running }: BatchReport): { text: string; command: string } | undefined {
   if (kept === 0 || running) return undefined;
-  const text = `${formatCount(kept)} of the failed may have been charged before, so nothing was sent again. Look at the service first; this converts all the same, and may be charged twice:`;
+  const text = `${formatCount(kept)} of the failed may have been charged. Look at the service first; this converts all the same, and may be charged twice:`;
   return { text, command: `fileconv batch retry ${shellWord(batch)} --resubmit` };
 }
 

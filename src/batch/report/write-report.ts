@@ -89,7 +89,8 @@ export async function writeRunningPage(
 /** The content of an existing report, computed again from the rows; undefined if one of its files is missing. */
 export async function readBatchReport(files: FileStore, options: BatchReportOptions): Promise<BatchReport | undefined> {
   const { uris, shown, tally } = settle(options, options.state);
-  const there = await Promise.all(Object.values(uris).map((uri) => exists(files, uri)));
+  const its = [...Object.values(uris), options.folder + runFiles.results];
+  const there = await Promise.all(its.map((uri) => exists(files, uri)));
   if (there.includes(false)) return undefined;
   for await (const row of readRows(files, options)) tally.add(row);
   return tally.report(options.batch, { state: options.state, files: shown });

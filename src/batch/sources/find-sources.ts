@@ -5,6 +5,7 @@ import { lastSegment } from '../../job/types';
 import { printable } from '../../messages/wording';
 import { StorageError } from '../../storage/errors';
 import { suspectSuffix } from '../../storage/file-name';
+import { shownPath } from '../../storage/file-uri';
 import type { FileStore, FoundFile } from '../../storage/file-store';
 import { lookAtSource, openInput } from '../contents';
 import { notAName } from '../destinations/resolve';
@@ -71,6 +72,7 @@ async function* inNamed(typed: string, looking: Looking & { recursive: boolean }
   const { files, cwd, recursive, warnings, excluded } = looking;
   const uri = resolveName(typed, cwd);
   const named = shownAsWritten(typed);
+  const shown = uri !== undefined && isLocal(named) ? shownPath(withoutSlash(uri)) : named;
   if (uri === undefined) {
     yield noFile(named, 'SOURCE_NOT_FOUND', notAName(typed));
     return;
@@ -82,14 +84,14 @@ async function* inNamed(typed: string, looking: Looking & { recursive: boolean }
   const found = isPrefix ? ({ kind: 'folder' } as const) : await lookAtSource(files, withoutSlash(uri));
   if (found.kind === 'none' && isPattern && !found.isUnseen) yield* matching(named, { base, glob, looking });
   else if (found.kind === 'folder') {
-    const inside = walkFolder({ folder: asFolder(uri), shown: named, maxDepth: recursive ? Infinity : 1 }, looking);
+    const inside = walkFolder({ folder: asFolder(uri), shown, maxDepth: recursive ? Infinity : 1 }, looking);
     const hint = recursive ? '' : ' To look into its folders too, add --recursive.';
     yield* orElse(inside, () => {
-      warnings.add('NO_SOURCES', `${named} holds no files to convert.${hint}`);
+      warnings.add('NO_SOURCES', `${shown} holds no files to convert.${hint}`);
       return undefined;
     });
   } else if (!excluded(lastSegment(uri), named)) {
-    yield { uri: withoutSlash(uri), ...(found.kind === 'file' && { found }), shown: named, dir: '', how: 'named' };
+    yield { uri: withoutSlash(uri), ...(found.kind === 'file' && { found }), shown, dir: '', how: 'named' };
   }
 }
 
@@ -232,8 +234,8 @@ async function* walkFolder(
   { folder, shown: named, maxDepth, hidden = !isLocal(folder), matches }: Walk,
   { files, excluded, skippedFolders, warnings, unread, signal }: Looking,
 ): AsyncGenerator<FoundSource> {
-  const onUnreadable = (relative: string, reason: string, isNoFile = false) =>
-    (isNoFile ? warnings : unread).add('SOURCE_UNUSABLE', `${printable(shownAs(relative))} ${reason}. It is left out.`);
+  const onUnreadable = (relative: string, reason: string, isTwice = false) =>
+    (isTwice ? warnings : unread).add('SOURCE_UNUSABLE', `${printable(shownAs(relative))} ${reason}. It is left out.`);
   const shownAs = (relative: string) => showIn(named, relative);
   const isWanted = (relative: string) =>
     (hidden ? lastOf(relative) !== runsFolder : !lastOf(relative).startsWith('.')) &&
@@ -258,11 +260,11 @@ async function* walkFolder(
       if (!isWanted(relative) || (await isSkipped(subfolder)) || (await isRunFolder(files, subfolder))) return false;
       return !isUnfit(relative);
     },
-    onUnreadable(relative, reason, isNoFile) {
+    onUnreadable(relative, reason, isTwice) {
       // What is not looked into could only be a file.
       const isFile = relative.split('/').length === maxDepth;
       const isLost = isWanted(relative) && (!isFile || (matches?.(relative) ?? true));
-      if (relative === '' || isLost) onUnreadable(relative, reason, isNoFile);
+      if (relative === '' || isLost) onUnreadable(relative, reason, isTwice);
     },
     signal,
   });

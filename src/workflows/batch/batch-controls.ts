@@ -37,6 +37,24 @@ export function listenTo(batch: ControlledBatch): void {
   });
 }
 
+/** What a batch hears while it plans. Signals of other kinds wait until it has. */
+export function listenToPlanning(state: () => BatchState, cancel: () => void): void {
+  setHandler(defineQuery<BatchState>(batchStateQuery), state);
+  const plans = 'It looks for files still. Once it converts them, it can be told so.';
+  for (const name of [batchPauseSignal, batchResumeSignal, batchWindowSignal]) {
+    setHandler(defineUpdate<BatchState>(name), state, { validator: () => refuse(plans) });
+  }
+  setHandler(defineSignal(batchCancelSignal), cancel);
+  setHandler(defineUpdate<BatchState>(batchCancelSignal), () => {
+    cancel();
+    return state();
+  });
+}
+
+function refuse(why: string): never {
+  throw ApplicationFailure.nonRetryable(why, updateRefused);
+}
+
 /** An Update, which says no when it can't be done, and a signal, which needs no worker and is then ignored. */
 function accept<Args extends unknown[] = []>(
   batch: ControlledBatch,
@@ -53,7 +71,7 @@ function accept<Args extends unknown[] = []>(
   setHandler(defineUpdate<BatchState, Args>(name), answer, {
     validator(...args: Args) {
       const why = refusal(...args);
-      if (why !== undefined) throw ApplicationFailure.nonRetryable(why, updateRefused);
+      if (why !== undefined) refuse(why);
     },
   });
 }

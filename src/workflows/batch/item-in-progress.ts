@@ -26,12 +26,15 @@ export interface CarriedItem {
   sourceGroup?: number;
   /** The batch starts its job, which uploads the source and tells. One of another run, or one that fetches, never will. */
   isUploading?: true;
+  /** Another workflow has started the job that is waited for, and tells what it costs. */
+  isOfOthers?: true;
   /** By the batch's ledger. */
   earlier?: EarlierRuns;
 }
 
 /**
- * - `starting`: `after` is the last run under the id, which has ended: the job looks up what it left.
+ * - `starting`: `after` is the last run under the id, which has ended: the job looks up what it left. `isUntold`: it is of a run of this
+ *   batch that had no end.
  * - `looking`: the id was used before.
  * - `blocked`: a running job writes another source, or with other options, to the destination.
  * - `started`: this run started the job and receives its completion.
@@ -39,7 +42,7 @@ export interface CarriedItem {
  * - `awaitsUpload`: its job starts when another row has uploaded the same source.
  */
 export type ItemStep =
-  | { kind: 'starting'; after?: string }
+  | { kind: 'starting'; after?: string; isUntold?: true }
   | { kind: 'looking' }
   | { kind: 'blocked' }
   | { kind: 'started' }

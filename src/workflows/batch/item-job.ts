@@ -3,11 +3,14 @@ import { failureCodes } from '../../job/activities';
 import type { BatchItem, ConversionBatchInput } from '../../batch/model/types';
 import type { EarlierRuns } from '../../job/charge';
 import { defined } from '../../job/defined';
-import { type ConversionJobInput, type JobOutcome, lastSegment, type SharedUpload } from '../../job/types';
+import { type ConversionJobInput, type JobOutcome, lastSegment, type Recall, type SharedUpload } from '../../job/types';
 import { shellWord } from '../../messages/wording';
 import { outcomeOfFailure } from '../../job/job-outcome';
 import { defaultPolicies, type OnUnknownOutcome } from '../../job/policies';
 import { wasReset } from '../job/job-progress';
+
+/** Of the job of an item. */
+export type LastRun = Pick<Recall, 'runId' | 'isUntold'>;
 
 /** The job of an item. */
 export function itemJobInput(
@@ -16,8 +19,8 @@ export function itemJobInput(
   {
     earlier,
     upload,
-    after,
-  }: { earlier?: EarlierRuns | undefined; upload?: SharedUpload | undefined; after?: string | undefined },
+    recall: last,
+  }: { earlier?: EarlierRuns | undefined; upload?: SharedUpload | undefined; recall?: LastRun | undefined },
 ): ConversionJobInput {
   const { app, mode, policies } = batch;
   const { source, output, input, parameters, destination, replaces } = row;
@@ -39,7 +42,7 @@ export function itemJobInput(
     upload,
     tellsUpload: row.sourceGroup === undefined ? undefined : true,
     earlier,
-    recall: after === undefined ? undefined : { runId: after, onUnknownOutcome, ...again },
+    recall: last && { ...last, onUnknownOutcome, ...again },
     policies: { onRefusedAccount: 'park' as const, ...policies, ...(isFetched && { onUnknownOutcome }) },
   });
 }

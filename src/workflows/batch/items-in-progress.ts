@@ -9,7 +9,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { BatchItem, ConversionBatchInput } from '../../batch/model/types';
-import type { PlacedItem, SeenJob } from '../../batch/model/activities';
+import type { PlacedItem, SeenJob, StandingJob } from '../../batch/model/activities';
 import { defined } from '../../job/defined';
 import { type ConversionJobInput, type JobOutcome, jobSummary, type SharedUpload } from '../../job/types';
 import { jobIdOf, numberedDestination } from '../../job/job-id';
@@ -27,8 +27,10 @@ import {
   type ItemRows,
   type ItemStep,
 } from './item-in-progress';
-import { itemJobInput, itemJobPriority, takenBy, unreadable } from './item-job';
+import { itemJobInput, itemJobPriority, type LastRun, takenBy, unreadable } from './item-job';
 import { SourceUploads, type CarriedUploads } from './source-uploads';
+
+type StartingStep = Extract<ItemStep, { kind: 'starting' }>;
 
 /**
  * The items of a batch in flight. Jobs started by this run report through child workflow completion; one activity waits
@@ -186,7 +188,7 @@ export class ItemsInProgress {
     const job = { workflowId, ...(runId !== undefined && { runId }) };
     switch (step.kind) {
       case 'starting':
-        void this.launch(entry, step.after);
+        void this.launch(entry, step);
         return;
       case 'looking':
         void this.lookAt(entry);
@@ -205,9 +207,9 @@ export class ItemsInProgress {
     if (expected) this.waits.add(entry, { workflowId: entry.workflowId, expected });
   }
 
-  private async launch(entry: ItemInProgress, after: string | undefined): Promise<void> {
+  private async launch(entry: ItemInProgress, starting: StartingStep): Promise<void> {
     this.unconfirmed += 1;
-    const child = await this.startJob(entry, after).finally(() => (this.unconfirmed -= 1));
+    const child = await this.startJob(entry, starting).finally(() => (this.unconfirmed -= 1));
     if (!child) return;
     entry.runId = child.firstExecutionRunId;
     entry.step = { kind: 'started' };
@@ -224,8 +226,8 @@ export class ItemsInProgress {
   }
 
   /** Undefined when no job was started: the item has ended, or has moved to another step. */
-  private async startJob(entry: ItemInProgress, after: string | undefined) {
-    const input = await this.jobInput(entry, after);
+  private async startJob(entry: ItemInProgress, { after, isUntold }: StartingStep) {
+    const input = await this.jobInput(entry, after === undefined ? undefined : defined({ runId: after, isUntold }));
     if (!input) return undefined;
     if (this.isCancelling) {
       this.end(entry, { status: 'cancelled' });
@@ -270,19 +272,25 @@ export class ItemsInProgress {
       case 'looking':
         if (stands?.isOpen && runId !== undefined) void this.foundOpen(entry, { ...stands, runId });
         else if (outcome) this.end(entry, outcome);
-        else this.startAfter(entry, runId);
+        else this.startAfter(entry, runId, this.isUntold(stands));
         return;
       case 'starting':
       case 'awaitsUpload':
     }
   }
 
+  /** What the ledger does not know is of a run that had no end. Without a plan there is no ledger. */
+  private isUntold(stands: StandingJob | undefined): boolean {
+    return this.input.plan !== undefined && stands?.isSame === true && stands.startedBy === this.batchId;
+  }
+
   /** A job under this id runs, of this batch or somebody else's. */
   private async foundOpen(
     entry: ItemInProgress,
-    { runId, isSame, source }: { runId: string; isSame: boolean; source: string },
+    { runId, isSame, source, startedBy }: StandingJob & { runId: string },
   ): Promise<void> {
     if (isSame) {
+      if (startedBy !== this.batchId) entry.isOfOthers = true;
       this.waitFor(entry, runId, 'awaited');
       return;
     }
@@ -295,14 +303,15 @@ export class ItemsInProgress {
     } else this.end(entry, takenBy(entry.workflowId, source));
   }
 
-  private startAfter(entry: ItemInProgress, after: string | undefined): void {
+  private startAfter(entry: ItemInProgress, after: string | undefined, isUntold = false): void {
     delete entry.runId;
+    delete entry.isOfOthers;
     if (this.isCancelling) {
       this.end(entry, { status: 'cancelled' });
       return;
     }
     this.expectUpload(entry);
-    this.advance(entry, { kind: 'starting', ...(after !== undefined && { after }) });
+    this.advance(entry, { kind: 'starting', ...defined({ after, isUntold: isUntold || undefined }) });
   }
 
   private waitFor(entry: ItemInProgress, runId: string, kind: 'blocked' | 'awaited'): void {
@@ -334,11 +343,13 @@ export class ItemsInProgress {
     const isOurs = step.kind !== 'blocked' && step.kind !== 'looking' && runId !== undefined;
     // An earlier run has told the price of the task that this one has fetched.
     const isPriced = earlier?.vcredits !== undefined && outcome.taskId === earlier.taskId;
+    const isTold = isPriced || entry.isOfOthers;
     const result = {
       item,
       // Without a job, the charge of earlier ones still counts.
       ...(outcome.charge === undefined && earlier && rowOfEarlier(earlier)),
-      ...(isPriced ? defined({ ...outcome, vcredits: undefined }) : outcome),
+      ...(isTold ? defined({ ...outcome, vcredits: undefined }) : outcome),
+      ...(entry.isOfOthers && { requests: 0 }),
       ...(isOurs && { workflowId, runId }),
       startedAt,
       durationMs: Date.now() - startedAt,
@@ -352,7 +363,7 @@ export class ItemsInProgress {
   }
 
   /** Undefined when the row can't be read; the item has ended then. */
-  private async jobInput(entry: ItemInProgress, after?: string): Promise<ConversionJobInput | undefined> {
+  private async jobInput(entry: ItemInProgress, recall?: LastRun): Promise<ConversionJobInput | undefined> {
     try {
       entry.row ??= await this.rows.at(entry.byte);
     } catch (error) {
@@ -361,6 +372,6 @@ export class ItemsInProgress {
     }
     const { row, earlier, number = 1 } = entry;
     const placed = { ...row, destination: numberedDestination(row.destination, number) };
-    return itemJobInput(this.input, placed, { earlier, upload: this.uploads.of(entry), after });
+    return itemJobInput(this.input, placed, { earlier, upload: this.uploads.of(entry), recall });
   }
 }

@@ -1,11 +1,11 @@
-import { defineQuery, isCancellation, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, isCancellation, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
 import { defaultWindow, type BatchPlan, type ConversionBatchInput } from '../../batch/model/types';
-import { noTotals, type BatchState, type ConversionBatchResult } from '../../batch/model/state';
+import { noTotals, type ConversionBatchResult } from '../../batch/model/state';
 import type { PlanBatchResult } from '../../batch/model/activities';
 import { defined } from '../../job/defined';
-import { batchStateQuery } from '../../job/names';
 import { searchAttributes } from '../../job/search-attributes';
 import { planSteps } from './batch-activities';
+import { listenToPlanning } from './batch-controls';
 import { BatchNotices, wishesOf } from './batch-notices';
 import { ruleOf, wantsAgain } from './item-job';
 import { unwrap } from './run-end';
@@ -21,7 +21,11 @@ export async function planRun(
 ): Promise<Planned | ConversionBatchResult> {
   const { window = defaultWindow } = input;
   const none = { items: 0, inFlight: 0, waiting: 0, ...noTotals(), window, startedAt };
-  setHandler(defineQuery<BatchState>(batchStateQuery), () => ({ status: 'planning', ...none }));
+  const planning = new CancellationScope();
+  listenToPlanning(
+    () => ({ status: 'planning', ...none }),
+    () => planning.cancel(),
+  );
   setCurrentDetails('**planning**: looks for what is new or changed.');
   try {
     const asked = defined({
@@ -30,11 +34,16 @@ export async function planRun(
       onUnknownOutcome: ruleOf(input),
       ...wantsAgain(input),
     });
-    return await planSteps['conversion.planBatch'](asked);
+    const planned = await planning.run(() => planSteps['conversion.planBatch'](asked));
+    return planning.consideredCancelled ? cancelled() : planned;
   } catch (error) {
-    if (isCancellation(error)) return { status: 'cancelled', ...none, durationMs: Date.now() - startedAt };
+    if (isCancellation(error)) return cancelled();
     const failure = unwrap(error);
     await new BatchNotices(input, wishesOf(error)).failed(failure);
     throw failure;
+  }
+
+  function cancelled(): ConversionBatchResult {
+    return { status: 'cancelled', ...none, durationMs: Date.now() - startedAt };
   }
 }

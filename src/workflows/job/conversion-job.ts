@@ -71,21 +71,25 @@ class ConversionJob extends JobParts {
       case 'keep':
         throw this.progress.kept(recalled.outcome);
       case 'done':
-        return this.doneBefore(recalled.outcome);
+        return this.doneBefore(recalled.outcome, recall);
     }
   }
 
-  private doneBefore({ taskId, source, output, missing, possiblyChargedExtra, ...outcome }: JobOutcome) {
+  private doneBefore(
+    { taskId, source, output, missing, possiblyChargedExtra, ...outcome }: JobOutcome,
+    { isUntold }: Recall,
+  ) {
     const { warnings = {}, possiblyChargedTwice = false, charge = 'yes' } = outcome;
+    // What it cost was told when it was made.
+    const { vcredits, requests = 0 } = isUntold ? outcome : {};
     const { progress } = this;
     progress.enter('completed');
     countEnd('skipped');
     return {
       status: 'skipped' as const,
       recalled: true as const,
-      ...defined({ taskId, source, output, missing, possiblyChargedExtra }),
-      ...{ warnings, possiblyChargedTwice, charge },
-      requests: 0,
+      ...defined({ taskId, source, output, missing, possiblyChargedExtra, vcredits }),
+      ...{ warnings, possiblyChargedTwice, charge, requests },
       phaseMs: progress.phaseMs,
     };
   }

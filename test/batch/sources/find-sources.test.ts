@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, realpath, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Findings } from '../../../src/batch/plan/findings';
@@ -43,6 +44,17 @@ async function find(
 }
 
 describe('what is named', () => {
+  it('is told as a path, also where a schedule or a program has named a file: URI', async () => {
+    const cwd = await makeTree({ 'an in/a.md': '' });
+    await mkdir(path.join(cwd, 'none'));
+    await symlink('nowhere', path.join(cwd, 'an in/b.md'));
+    const sources = ['an in/', 'none/', 'gone.md'].map((name) => folderUri(cwd, name));
+    const { shown, unread, warnings } = await find(cwd, { sources });
+    expect(shown).toEqual([`${cwd}/an in/a.md`, `${cwd}/gone.md`]);
+    expect(unread).toEqual([`${cwd}/an in/b.md is a symbolic link that leads nowhere. It is left out.`]);
+    expect(warnings).toEqual([expect.stringContaining(`${cwd}/none holds no files`)]);
+  });
+
   it('comes in the order in which it was named, what is in a folder by name, files before subfolders', async () => {
     const cwd = await makeTree({
       'z.md': 'z',
@@ -219,10 +231,12 @@ describe('what is left out', () => {
     expect((await find(cwd, { sources: ['in/*.txt', 'in/*.md'] })).unread).toEqual([`in/\ufffd.md ${left}`]);
   });
 
-  it('is told of when it is lost or may not be looked into', async () => {
+  it('is told of when it is lost, is no file or may not be looked into', async () => {
     const cwd = await makeTree({ 'in/a.md': '', 'in/closed/b.md': '' });
     await chmod(cwd, 0o755);
     await symlink('nowhere', path.join(cwd, 'in/broken.md'));
+    await symlink('/dev/null', path.join(cwd, 'in/null.md'));
+    execFileSync('mkfifo', [path.join(cwd, 'in/pipe.md')]);
     await chmod(path.join(cwd, 'in/closed'), 0o000);
     const { shown, warnings, unread } = await withoutPrivileges(() => find(cwd, { sources: ['in'], recursive: true }));
     await chmod(path.join(cwd, 'in/closed'), 0o755);
@@ -230,6 +244,8 @@ describe('what is left out', () => {
     expect(warnings).toEqual([]);
     expect(unread).toEqual([
       'in/broken.md is a symbolic link that leads nowhere. It is left out.',
+      'in/null.md is a pipe, a socket or a device. It is left out.',
+      'in/pipe.md is a pipe, a socket or a device. It is left out.',
       'in/closed may not be looked into by this user. It is left out.',
     ]);
   });
@@ -282,5 +298,8 @@ describe('a list of files', () => {
       'nowhere does not exist. Check the name and the folder.',
     ]);
     expect((await find(cwd, { sources: [], filesFrom: '.' })).problems).toEqual(['. is a folder. Name a file.']);
+    execFileSync('mkfifo', [path.join(cwd, 'pipe')]);
+    const { problems } = await find(cwd, { sources: [], filesFrom: 'pipe' });
+    expect(problems).toEqual(['pipe cannot be read: it is not a regular file.']);
   });
 });

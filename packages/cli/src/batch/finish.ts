@@ -22,6 +22,10 @@ export async function finishBatch(
   const { output } = context;
   const files = filesOf(context);
   if (result.results === undefined) {
+    if (result.status === 'cancelled' && !result.planned && result.items === 0) {
+      const told = `Batch ${name} was cancelled while it looked for files: nothing was converted.`;
+      throw new CommandError('BATCH_FAILED', [`${told} The same batch run again looks anew.`]);
+    }
     const why = result.planned
       ? 'nothing was ever to do'
       : 'a program gave it its items, and its results are those of its workflow';

@@ -1,5 +1,6 @@
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { shellWord, whyUnreadable } from 'temporal-file-conversion/messages';
+import { readSetting } from 'temporal-file-conversion/storage';
 import { ConfigError } from './errors';
 import type { Environment, Origin } from './sources';
 import { variablePartOf } from './schema';
@@ -68,7 +69,7 @@ export async function readSecret(source: SecretSource, reading: SecretReading): 
   }
   const { file } = source;
   try {
-    const text = await readFile(file, 'utf8');
+    const text = await readSetting(file);
     if (await isForOthers(file)) {
       onWarning(`${what}: others can read the file ${file}; run: chmod 600 ${shellWord(file)}`);
     }

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { parse, TomlError } from 'smol-toml';
 import { systemErrorCode, whyUnreadable } from 'temporal-file-conversion/messages';
+import { readSetting } from 'temporal-file-conversion/storage';
 import { ConfigError } from './errors';
 import { appKeys, didYouMean, keysOfSection, variableOf, variablePartOf } from './schema';
 
@@ -22,7 +22,7 @@ export interface Draft {
 export async function readConfigFile(file: string): Promise<Draft> {
   let content: string;
   try {
-    content = await readFile(file, 'utf8');
+    content = await readSetting(file);
   } catch (error) {
     throw new ConfigError([`${file}: the configuration file cannot be read: ${reasonOf(error)}`], { cause: error });
   }

@@ -2,7 +2,7 @@ import { isAscii, isUtf8 } from 'node:buffer';
 import { readFile, stat } from 'node:fs/promises';
 import { latin1ToWindows1252 } from 'temporal-file-conversion/storage';
 import { entriesOf } from './archive';
-import { ConversionFailure, type EngineRequest, type Warnings } from './conversion';
+import { ConversionFailure, joinWarnings, type EngineRequest, type Warnings } from './conversion';
 
 /** What engines read: the bytes of a file, its text, or a zip archive. */
 
@@ -66,7 +66,7 @@ export function readInputText(input: Buffer, inputFormat: string): InputText {
       `The ${inputFormat} file is not text in UTF-8, UTF-16 or Windows-1252. Save it in UTF-8; if it is no text, correct its extension.`,
     );
   }
-  return { text: read.text.replace(/\r\n?/g, '\n'), warnings: read.warnings };
+  return { text: read.text.replace(/\r\n?/g, '\n'), warnings: joinWarnings(read.warnings, describePadding(input)) };
 }
 
 function decodeUnmarked(input: Buffer, inputFormat: string): InputText | undefined {
@@ -84,6 +84,14 @@ function withoutPadding(input: Buffer): Buffer {
   let end = input.length;
   while (end > 0 && (input[end - 1] === 0 || input[end - 1] === 0x1a)) end -= 1;
   return input.subarray(0, end);
+}
+
+/** One ends a string of C, or the last letter of UTF-16; more are what a crash leaves of a file that was being written. */
+function describePadding(input: Buffer): Warnings {
+  const count = input.length - 1 - input.findLastIndex((byte) => byte !== 0);
+  if (count < 2) return {};
+  const message = `The text ends with ${count} NUL bytes, as a crash or a broken download leaves them in place of what was there. If something is missing, restore the file from a copy.`;
+  return { TEXT_DAMAGED: message };
 }
 
 function declaredEncoding(bytes: Buffer, inputFormat: string): string | undefined {

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { parse, TomlError } from 'smol-toml';
 import { whyUnreadable } from 'temporal-file-conversion/messages';
+import { readSetting } from 'temporal-file-conversion/storage';
 import type { z } from 'zod';
 import { inspectError } from './caught';
 
@@ -16,7 +16,7 @@ export async function readSettingsFile(
   { kind, required }: { kind: 'accounts' | 'faults'; required: boolean },
 ): Promise<string> {
   try {
-    return await readFile(file, 'utf8');
+    return await readSetting(file);
   } catch (error) {
     const isMissing = inspectError(error).code === 'ENOENT';
     if (isMissing && !required) return '';

@@ -84,6 +84,16 @@ describe('the lines of a text', () => {
   it('may be followed by the NUL bytes that some programs fill up a file with', () => {
     expect(read('{\\rtf1 x}\r\n\0', 'rtf').text).toBe('{\\rtf1 x}\n');
     expect(read('end\x1a').text).toBe('end');
+    expect(read('end\x1a\0').warnings).toEqual([]);
+  });
+
+  it('may be followed by NUL bytes that a crash has left in place of text, which is told with their count', () => {
+    const cut = Buffer.concat([Buffer.from('half a line'), Buffer.alloc(4_096)]);
+    const { text, warnings } = readInputText(cut, 'md');
+    expect(text).toBe('half a line');
+    expect(warnings['TEXT_DAMAGED']).toMatch(/^The text ends with 4096 NUL bytes, as a crash /);
+    const within = Buffer.concat([Buffer.from('half a letter: Gr\xc3', 'latin1'), Buffer.alloc(2)]);
+    expect(read(within).warnings).toContain('TEXT_DAMAGED');
   });
 });
 

@@ -24,6 +24,15 @@ it.each(['md', 'txt', 'csv', 'html', 'ipynb'])(
   },
 );
 
+it.each(['md', 'txt', 'csv', 'html'])(
+  'a text that ends with NUL bytes, as a crash leaves it, is converted with a warning as %s',
+  async (type) => {
+    const data = Buffer.concat([Buffer.from('half a file'), Buffer.alloc(100)]);
+    const { warning } = await client.convert({ name: `a.${type}`, data }, 'html');
+    expect(warning['TEXT_DAMAGED']).toMatch(/ends with 100 NUL bytes/);
+  },
+);
+
 it('a text in UTF-16 is read letter by letter, with spaces that do not break and lines that end with CR alone', async () => {
   const data = Buffer.from('\ufeffGröße 10\u00a0000\u202f€\rtwo\r\rthree\r', 'utf16le');
   const { bytes, warning } = await client.convertToBytes({ name: 'a.md', data }, 'html');

@@ -31,6 +31,7 @@ module.exports = class NodeContext extends TestEnvironment {
   constructor(config, context) {
     super(config, context);
     this.globals = Object.getOwnPropertyDescriptors(globalThis);
+    this.env = process.env;
     this.variables = { ...process.env };
     this.exit = process.exit;
     this.global = globalThis;
@@ -45,6 +46,8 @@ module.exports = class NodeContext extends TestEnvironment {
     for (const storage of storages) storage.disable();
     storages.clear();
     process.exit = this.exit;
+    // Not a copy that a test has put in its place: what Node itself asks, as for the folder of temporary files, is not in one.
+    process.env = this.env;
     for (const name of Object.keys(process.env)) if (!(name in this.variables)) delete process.env[name];
     Object.assign(process.env, this.variables);
     for (const [name, descriptor] of Object.entries(this.globals)) {

@@ -159,7 +159,7 @@ async function holdState(
   return holder;
 }
 
-/** While Temporal starts, the others are loaded, which takes all of this thread; a command that finds a stack needs none of them. */
+/** While Temporal is looked for and starts, the others are loaded, which takes all of this thread; a command that finds a stack needs none of them. */
 async function startTogether(
   context: CommandContext,
   opened: Closing,
@@ -171,10 +171,10 @@ async function startTogether(
   const isAbsent = () => undefined;
   const temporal = startTemporal(context, { ...ofTemporal, onSpawn: () => onSpawn() });
   opened.add(() => temporal.then((part) => part.stop(), isAbsent));
-  await Promise.race([spawned, temporal]);
   const service = import('./service-part.js').then(({ startService }) => startService(context, ofService));
   opened.add(() => service.then((part) => part.close(), isAbsent));
   const servicePart = await service;
+  await Promise.race([spawned, temporal]);
   const [temporalPart] = await Promise.all([temporal, import('./worker-part.js')]);
   return [temporalPart, servicePart];
 }

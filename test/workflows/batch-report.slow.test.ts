@@ -239,7 +239,7 @@ describe('the page of a batch that runs', () => {
     const held = rig.stub.hold();
     const run = await planRun(rig.folder, 2, { change: withoutFirst });
     pageHeld = sleep(1_000);
-    const handle = await startRun(rig.client, run.request, {}, { page: page() });
+    const handle = await startRun(rig.client, run.request, {}, { page: page({ everyMs: 20_000 }) });
     await until('a pause before the next page', async () =>
       (await rig.events(run.name)).some(({ timerStartedEventAttributes: timer }) => {
         return Number(timer?.startToFireTimeout?.seconds ?? 0) > 30;

@@ -69,6 +69,10 @@ export class BatchRows {
 
   constructor(private readonly folder: string) {}
 
+  get isRepeated(): boolean {
+    return !this.folder.endsWith('/run-0001/');
+  }
+
   /** The row that begins at this byte of the manifest. */
   at(byte: number): Promise<BatchItem> {
     return new Promise((resolve, reject) => {

@@ -7,6 +7,7 @@ import { boundWarnings, utf8Bytes } from '../../job/warnings';
 /** Items that came with the batch's input; `byte` is the index of an item. Does what `BatchReader` does for a manifest. */
 export class InlineItems {
   readonly failure = undefined;
+  readonly isRepeated = false;
   position: ManifestPosition;
   private readonly rowsOf = new Map<string, number[]>();
 

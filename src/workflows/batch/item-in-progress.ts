@@ -53,6 +53,8 @@ export type ItemStep =
 export interface ItemRows {
   /** The row of an item that an earlier run of the workflow started. */
   at(byte: number): Promise<BatchItem>;
+  /** The batch has run before, as its folder has it, which holds what those runs told. */
+  readonly isRepeated: boolean;
 }
 
 export interface ItemEvents {

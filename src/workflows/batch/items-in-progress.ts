@@ -279,9 +279,9 @@ export class ItemsInProgress {
     }
   }
 
-  /** What the ledger does not know is of a run that had no end. Without a plan there is no ledger. */
+  /** What the ledger of a batch that has run before does not know is of a run that had no end. */
   private isUntold(stands: StandingJob | undefined): boolean {
-    return this.input.plan !== undefined && stands?.isSame === true && stands.startedBy === this.batchId;
+    return this.rows.isRepeated && stands?.isSame === true && stands.startedBy === this.batchId;
   }
 
   /** A job under this id runs, of this batch or somebody else's. */

@@ -7,8 +7,8 @@ import { reportInput, unwrap, type ReportPlace } from './run-end';
 
 const usualEveryMs = 30_000;
 const mostWrites = 60;
-/** Of many rows a page takes seconds: it is written so seldom that it takes a fiftieth of the time. */
-const pauseOfCost = 50;
+/** One of many rows that takes longer is written less often: never for more than a hundredth of the time. */
+const usualCostMs = usualEveryMs / 100;
 /** A shorter time tells no pace. */
 const leastPaceMs = 2_000;
 /** The end of a batch, and its next run, let a page be written for so long. */
@@ -120,8 +120,7 @@ export class LivePage {
   private intervalMs(state: BatchState, perSecond: number | undefined): number {
     const { everyMs, written, tookMs = 0 } = this.carried;
     const left = leftMs(state, perSecond) ?? 0;
-    const atCost = pauseOfCost * tookMs;
-    return Math.max(everyMs, (2 * left) / (mostWrites - written), atCost > usualEveryMs ? atCost : 0);
+    return Math.max(everyMs, (everyMs * tookMs) / usualCostMs, (2 * left) / (mostWrites - written));
   }
 
   private async write(state: RunningBatch): Promise<void> {

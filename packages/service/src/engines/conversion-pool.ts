@@ -40,8 +40,9 @@ interface PoolOptions {
 }
 
 /**
- * Processes that convert. The first one starts with the first conversion, so that the service starts at once, and stays warm. They
- * are processes, not threads, because nothing else ends native code or frees its memory, and a crash of an engine takes down no more.
+ * Processes that convert. The first one starts with the first conversion that is asked for or expected, so that the service starts at
+ * once, and stays warm. They are processes, not threads, because nothing else ends native code or frees its memory, and a crash of an
+ * engine takes down no more.
  */
 export class ConversionPool {
   readonly #options: PoolOptions;

@@ -76,7 +76,8 @@ describe('taskResponse', () => {
           : monitored(`{"output":{"status":"successful"},"warning":{"DEEP":${deep}}}`),
       ),
     );
-    const told = 'a value that is nested too deeply';
+    // Newer versions of Node write any depth.
+    const told: unknown = expect.stringMatching(/^(a value that is nested too deeply|\[{500}…)$/);
     const api = connectTo(baseUrl);
     expect(await api.taskResponse({ connector: 't' })).toMatchObject({ warnings: { DEEP: told } });
     expect(await failureOf(api.convertFile({ connector: 'c', output: 'pdf' }))).toMatchObject({ code: told });

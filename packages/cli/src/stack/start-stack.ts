@@ -173,8 +173,7 @@ async function startTogether(
   opened.add(() => temporal.then((part) => part.stop(), isAbsent));
   const service = import('./service-part.js').then(({ startService }) => startService(context, ofService));
   opened.add(() => service.then((part) => part.close(), isAbsent));
-  const servicePart = await service;
-  await Promise.race([spawned, temporal]);
+  const [servicePart] = await Promise.all([service, Promise.race([spawned, temporal])]);
   const [temporalPart] = await Promise.all([temporal, import('./worker-part.js')]);
   return [temporalPart, servicePart];
 }

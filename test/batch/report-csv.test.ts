@@ -57,6 +57,14 @@ it('tells of each row its task, the step that it ended in, what was charged, and
   expect(rows[1]).toMatchObject({ phase: 'downloading', taskId: 'task-7', charge: 'yes', warnings: told });
 });
 
+it('names files in a message as users know them', async () => {
+  const message = 'Cannot convert file:///data/in/2026/invoice-00001.docx to file:///data/out/invoice-00001.pdf: no.';
+  const run = await makeRun([{ status: 'failed', code: 'SOURCE_PROTECTED', message }]);
+  const told = 'Cannot convert /data/in/2026/invoice-00001.docx to /data/out/invoice-00001.pdf: no.';
+  expect((await csvOf(run)).rows[0]).toMatchObject({ message: told });
+  expect((await reportOn(run)).failures[0]?.items[0]).toMatchObject({ message: told });
+});
+
 it('begins with a byte order mark, without which Excel misreads names that are not ASCII', async () => {
   const run = await makeRun([{ status: 'succeeded' }], { items: { 1: { source: 'file:///in/M%C3%BCller.docx' } } });
   const { text, rows } = await csvOf(run);

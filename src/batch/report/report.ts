@@ -277,7 +277,8 @@ export class Tally {
   }
 
   #item({ item }: RunRow, result: BatchItemResult): ListedItem {
-    const { message, warnings, phase, taskId, charge, kept, workflowId, runId, durationMs } = result;
+    const { warnings, phase, taskId, charge, kept, workflowId, runId, durationMs } = result;
+    const message = messageOf({ item, result });
     const link = this.ui && workflowId !== undefined ? workflowLink(this.ui, workflowId, runId) : undefined;
     return {
       item: item.item,
@@ -288,6 +289,12 @@ export class Tally {
       ...defined({ phase, taskId, charge, kept, workflowId, runId, durationMs, link }),
     };
   }
+}
+
+/** Why a row ended as it did, with its files as users know them. */
+export function messageOf({ item, result }: RunRow): string | undefined {
+  const naming = (message: string, uri: string) => message.replaceAll(uri, () => shownPath(uri));
+  return result?.message === undefined ? undefined : [item.source, item.destination].reduce(naming, result.message);
 }
 
 /** What the plan of a batch has left out unread. */

@@ -23,10 +23,15 @@ export async function readOrCreateFile(filePath: string, create: () => string): 
   return readSetting(filePath);
 }
 
+/** The null device, and what is open already, such as what a shell puts in place of `<(command)`. */
+function endsByItself(filePath: string): boolean {
+  return filePath === devNull || /^\/(?:dev|proc\/self)\/(?:stdin|fd\/\d+)$/.test(filePath);
+}
+
 /** The text of a file that a setting names. @throws an error for `whyUnreadable`, also of a pipe or a device, which may never end. */
 export async function readSetting(filePath: string): Promise<string> {
   const found = await stat(filePath);
-  const isOther = !found.isFile() && !found.isDirectory() && filePath !== devNull;
+  const isOther = !found.isFile() && !found.isDirectory() && !endsByItself(filePath);
   if (isOther) throw Object.assign(new Error(`${filePath} is no regular file`), { code: notRegular });
   return readFile(filePath, 'utf8');
 }

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { fileconv, folderWith, linesOf, newFolder, removeFolders, type CommandOptions } from './fileconv';
+import { fileconv, folderWith, linesOf, mainFile, newFolder, removeFolders, type CommandOptions } from './fileconv';
 import { testTemporalAddress } from '../../../test/support/temporal';
 
 /** What a process that serves is told in its settings and can't do: it ends with one line, which names the setting. */
@@ -66,6 +66,12 @@ it.each(unreadable)('%s says that the file of %s is a pipe, and waits for nobody
   const line = `error: ${says.replace('PLACE', pipe).replace('WHY', 'it is a pipe, a socket or a device')}`;
   expect(linesOf(ended.stderr)).toEqual([expect.stringContaining(line)]);
   expect(ended.code).toBe(2);
+});
+
+it('what a command prints can be a configuration', () => {
+  const shell = `exec "$0" "$1" config show --json --config <(printf '[log]\\nlevel = "debug"\\n')`;
+  const shown = execFileSync('bash', ['-c', shell, process.execPath, mainFile], { cwd, encoding: 'utf8' });
+  expect(shown).toContain('"debug"');
 });
 
 it('the null device is an empty configuration', async () => {

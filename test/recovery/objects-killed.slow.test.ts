@@ -69,7 +69,8 @@ describe('a worker that is killed while it reads and writes objects', () => {
           ...Array<string>(2).fill(sha256(stub.output)),
         ]);
         expect([told, await openUploads()]).toEqual([told, []]);
-        expect([told, stub.conversions.size > 1]).toEqual([told, possiblyChargedTwice]);
+        // A submit that was under way is told, also where the service has not seen it yet.
+        expect([told, stub.conversions.size <= (possiblyChargedTwice ? 2 : 1)]).toEqual([told, true]);
       }
     },
     60_000 + rounds * 60_000,

@@ -73,7 +73,7 @@ async function main({ folder, temporal, temporalAddress, owns }: TemporalSetting
     ratio: round(seconds.with / seconds.without, 3),
     share: round(pageSeconds / seconds.without, 4),
     pagesOfABatch: round(pages / rounds, 1),
-    pageCpuSeconds: round(pageSeconds / pages, 3),
+    pageCpuSeconds: round(pageSeconds / Math.max(pages, 1), 3),
     batchCpuSeconds: round(seconds.without / rounds, 1),
     items,
   };

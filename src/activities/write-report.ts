@@ -13,10 +13,11 @@ const answerWithinMs = 6_000;
 export function createWriteReport(files: FileStore) {
   return batchStep(async (input: WriteBatchReportInput, writing, client): Promise<WriteBatchReportResult> => {
     const { state, ...rest } = input;
+    const waits = 'durationMs' in state ? undefined : await whyItWaits(client, input.batch);
+    // Of the page alone: a Temporal that is slow to say why is no reason to write it less often.
     const startedAt = performance.now();
     if ('durationMs' in state) await writeBatchReport(files, { ...rest, state, writing });
     else {
-      const waits = await whyItWaits(client, input.batch);
       await writeRunningPage(files, { ...rest, state, writing, ...defined({ waits }) });
     }
     return { report: reportPage(input.folder), tookMs: Math.round(performance.now() - startedAt) };

@@ -9,7 +9,7 @@ import { leadsInto } from '../storage/confine';
 import { StorageError } from '../storage/errors';
 import { maxNameBytes, numberName } from '../storage/file-name';
 import type { FileStore, Moved } from '../storage/file-store';
-import { shownPath, toPath } from '../storage/file-uri';
+import { shownPath, toPath, withShownPaths } from '../storage/file-uri';
 import { sameContent, writeFile, type Writing } from './contents';
 import { mapOrdered } from './lines';
 import { Findings } from './plan/findings';
@@ -45,7 +45,7 @@ export async function moveSources(
     } catch (error) {
       signal?.throwIfAborted();
       // What is the matter with one file, or with its folder for now, is none of the others.
-      if (error instanceof StorageError) return whyUnmoved(error);
+      if (error instanceof StorageError) return withShownPaths(error.message, [error.uri]);
       throw error;
     }
   };
@@ -228,14 +228,10 @@ export async function restoreFailed(
       if (moved === 'moved' || (found.kind === 'none' && !found.isUnseen)) await files.remove(reason);
     } catch (error) {
       if (!(error instanceof StorageError) || error.retryable) throw error;
-      unmoved.add('SOURCE_UNUSABLE', whyUnmoved(error));
+      unmoved.add('SOURCE_UNUSABLE', withShownPaths(error.message, [error.uri]));
     }
   }
   return unmoved;
-}
-
-function whyUnmoved({ message, uri }: StorageError): string {
-  return message.replace(uri, () => shownPath(uri));
 }
 
 function nameIn(reason: string, batch: string): string | undefined {

@@ -17,6 +17,11 @@ export function toPath(uri: string): string {
   return path;
 }
 
+/** A message in which these files are named as users know them. */
+export function withShownPaths(message: string, uris: readonly string[]): string {
+  return uris.reduce((text, uri) => text.replaceAll(uri, () => shownPath(uri)), message);
+}
+
 /** A file as users know it: its local path, or the URI if it has none. */
 export function shownPath(uri: string): string {
   try {

@@ -7,7 +7,7 @@ import { leftMs } from '../model/progress';
 import { Spending, type Receipt } from '../model/spending';
 import { jobsLink, workflowLink, type TemporalUi } from '../../job/temporal-ui';
 import { hasAny } from '../../job/warnings';
-import { shownPath } from '../../storage/file-uri';
+import { shownPath, withShownPaths } from '../../storage/file-uri';
 import { extensionOf } from '../uris';
 import { adviceOn } from './advice';
 
@@ -293,8 +293,7 @@ export class Tally {
 
 /** Why a row ended as it did, with its files as users know them. */
 export function messageOf({ item, result }: RunRow): string | undefined {
-  const naming = (message: string, uri: string) => message.replaceAll(uri, () => shownPath(uri));
-  return result?.message === undefined ? undefined : [item.source, item.destination].reduce(naming, result.message);
+  return result?.message && withShownPaths(result.message, [item.source, item.destination]);
 }
 
 /** What the plan of a batch has left out unread. */

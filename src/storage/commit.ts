@@ -1,4 +1,4 @@
-import { linkSync, renameSync, unlinkSync } from 'node:fs';
+import { linkSync, renameSync, rmSync, unlinkSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -6,7 +6,7 @@ import { alreadyExists, cannotWrite, systemCode, writing } from './errors';
 import { numberName } from './file-name';
 import type { WriteDestinationOptions } from './file-store';
 import { syncFolder } from './folders';
-import { removeIfThere, type PartialFile } from './partial-file';
+import type { PartialFile } from './partial-file';
 import { isReserved, reserve } from './placeholder';
 import { describeFile } from './source';
 
@@ -79,7 +79,7 @@ async function claim({ partial, link = linkSync }: CommitOptions, to: string): P
     // A network file system may carry out a call, lose the response, and refuse the retry.
     if (!partial.isAlso(to)) return false;
   }
-  await removeIfThere(partial.path);
+  rmSync(partial.path, { force: true });
   return true;
 }
 
@@ -111,8 +111,8 @@ function numbered(filePath: string, number: number): string {
 const maxQuestions = 10;
 
 interface Permission extends Pick<WriteDestinationOptions, 'uri' | 'signal' | 'mayCommit'> {
-  /** Rejects if another attempt owns the destination. */
-  readonly check?: () => Promise<void>;
+  /** @throws if another attempt owns the destination. */
+  readonly check?: () => void;
 }
 
 /**
@@ -125,7 +125,7 @@ export async function whenAllowed<Result>(
 ): Promise<Result> {
   for (let questions = 0; questions < maxQuestions; questions += 1) {
     // While the last bytes were synced, the job may have been cancelled or the file taken over.
-    await check?.();
+    check?.();
     signal?.throwIfAborted();
     const answer = mayCommit?.();
     if (answer === undefined) return step();

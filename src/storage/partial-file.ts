@@ -54,8 +54,12 @@ export class PartialFile {
   }
 
   /** Fails if the name is gone or refers to another file: a later attempt has taken over and owns the destination. */
-  async assertOwned(): Promise<void> {
-    if (await this.#isOwned()) return;
+  assertOwned(): void {
+    try {
+      if (this.isAlso(this.path)) return;
+    } catch (error) {
+      throw destinationFailure(error, this.#uri);
+    }
     const why = 'another attempt of the job took over.';
     throw cannotWrite(this.#uri, { code: 'TEMPORARY_FILE_LOST', why, retryable: true });
   }
@@ -63,21 +67,11 @@ export class PartialFile {
   /** Closes the file; removes it unless it is in place or another attempt's. Never throws: the outcome is settled. */
   async discard(): Promise<void> {
     try {
-      if (!this.#isInPlace && (await this.#isOwned())) await removeIfThere(this.path);
+      if (!this.#isInPlace && this.isAlso(this.path)) await removeIfThere(this.path);
     } catch {
       // The next attempt, or `discardPartial`, finds it by its name.
     }
     await this.handle.close().catch(() => undefined);
-  }
-
-  async #isOwned(): Promise<boolean> {
-    try {
-      const [mine, named] = await Promise.all([this.handle.stat({ bigint: true }), lstat(this.path, { bigint: true })]);
-      return mine.ino === named.ino && mine.dev === named.dev;
-    } catch (error) {
-      if (systemCode(error) === 'ENOENT') return false;
-      throw destinationFailure(error, this.#uri);
-    }
   }
 }
 

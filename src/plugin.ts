@@ -179,7 +179,8 @@ export class FileConversionPlugin extends SimplePlugin {
 
   override configureBundler(options: BundleOptions): BundleOptions {
     if (options.webpackConfigHook && this.readers.has(options.webpackConfigHook)) return options;
-    const reading = readingBundle(options, (code) => {
+    // A bundle contains its converters: those of the worker would come too late.
+    const reading = readingBundle({ ...this.settings.dataConverter, ...options }, (code) => {
       const problem = problemOfBundle(code);
       if (problem !== undefined) options.logger?.warn(runsNone(problem));
     });
@@ -240,7 +241,7 @@ export class FileConversionPlugin extends SimplePlugin {
     const hasNone =
       workflowBundle === undefined && workflowsPath === undefined && this.settings.workflows === undefined;
     const code = hasNone ? '' : bundleOfHost(workflowBundle);
-    const problem = code === undefined ? undefined : problemOfBundle(code);
+    const problem = code === undefined ? undefined : problemOfBundle(code, worker.options.dataConverter);
     if (problem !== undefined) logger.warn(runsNone(problem), { taskQueue });
   }
 

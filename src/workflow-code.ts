@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import type { DataConverter } from '@temporalio/common';
 import type { BundleOptions, WorkerOptions } from '@temporalio/worker';
 import { z } from 'zod';
 import { encodedFailuresPath } from './encryption/data-converter';
@@ -80,12 +81,16 @@ export function bundleOfHost(bundle: WorkerOptions['workflowBundle']): string | 
   return 'code' in bundle ? bundle.code : readFileSync(bundle.codePath, 'utf8');
 }
 
-/** Why a bundle does not run conversions as this version does; undefined if it does. */
-export function problemOfBundle(code: string): string | undefined {
+/** Why a bundle does not run conversions as this version does, with this converter of its worker; undefined if it does. */
+export function problemOfBundle(code: string, dataConverter?: DataConverter): string | undefined {
   const own = conversionWorkflowsVersion;
   const name = own.slice(0, own.indexOf(' '));
   const found = new RegExp(`${name} [\\w.+-]+`).exec(code)?.[0];
-  if (found === own) return undefined;
+  if (found === own) {
+    const isEncoding = dataConverter?.failureConverterPath === encodedFailuresPath;
+    if (!isEncoding || code.includes('encodeCommonAttributes: true')) return undefined;
+    return 'its workflow bundle does not encrypt the messages of failures. Bundle the workflows with the failureConverterPath of its data converter.';
+  }
   if (found !== undefined)
     return `its workflow bundle holds ${found}, and the plugin is of ${own}. Bundle the workflows again.`;
   return `its workflows lack conversionJob. Add to its workflows file: export * from '${name}'`;

@@ -119,6 +119,29 @@ it('beside a plugin that brings activities and a Nexus service of its own', asyn
   expect(warnings).toEqual([]);
 });
 
+it('a bundle is made with the converter of its plugin; a worker that encrypts says so where a bundle leaves failures plain', async () => {
+  const dataConverter = createEncryptedDataConverter(`k:${randomBytes(32).toString('base64')}`);
+  const plugins = [createPlugin({ dataConverter })];
+  const logger = new DefaultLogger('ERROR');
+  const bundle = await bundleWorkflowCode({ workflowsPath: ownWorkflows, logger, plugins });
+  const { connection: ofClient, options } = rig.temporal;
+  const client = new Client({ connection: ofClient, namespace: options.namespace, dataConverter });
+  const fail = async (workflowBundle: { code: string }) => {
+    const worker = await createWorker({ plugins, workflowBundle });
+    taskQueues.pop();
+    const { taskQueue } = worker.options;
+    const input = { app: 'stub', source: { uri: 'file:///none/secret.md' }, output: 'pdf', policies: quickPolicies };
+    const job = await client.workflow.start('conversionJob', { workflowId: taskQueue, taskQueue, args: [input] });
+    await worker.runUntil(() => job.result().catch(() => undefined));
+    const { events } = await job.fetchHistory();
+    return events?.at(-1)?.workflowExecutionFailedEventAttributes?.failure?.message;
+  };
+  expect(await fail(bundle)).toBe('Encoded failure');
+  expect(warnings).toEqual([]);
+  expect(await fail(workflowBundle)).toContain('secret.md');
+  expect(warnings).toEqual([expect.stringContaining('does not encrypt the messages of failures')]);
+});
+
 it('with every payload in external storage, the history of a job is still read', async () => {
   const stored = new Map<string, Payload>();
   const driver: StorageDriver = {

@@ -5,7 +5,7 @@ import {
   type WorkflowHandle,
 } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@temporalio/common';
-import { firstRunOf } from '../history/find-workflow';
+import { describeWorkflow, firstRunOf } from '../history/find-workflow';
 import type { AppReady, ConversionFailureDetails, ConversionJobResult, ConversionJobState } from '../job/types';
 import { appReadySignal, conversionStateQuery, updateRefused } from '../job/names';
 import { hasStatus } from './grpc';
@@ -66,7 +66,7 @@ export class ConversionHandle {
 
   /** Temporal's description of the job: status, start, pending activities. Needs no worker. */
   async describe() {
-    return this.workflow.describe();
+    return describeWorkflow(this.workflow);
   }
 
   /** Stops waiting and cleans up; a conversion that the service has accepted continues there. */

@@ -13,6 +13,7 @@ import { z } from 'zod';
 import { parseTemplate } from '../batch/destinations/resolve';
 import { asFolder } from '../batch/uris';
 import type { BatchPlan, ConversionSweepInput, ConversionSweepResult, SourceMoves } from '../batch/model/types';
+import { describeWorkflow } from '../history/find-workflow';
 import { defined } from '../job/defined';
 import { isOpen } from '../job/job-outcome';
 import { conversionSweepType, defaultTaskQueue } from '../job/names';
@@ -268,7 +269,7 @@ export class SweepSchedules {
       if (isOpen(description)) {
         const [batch] = description.raw.pendingChildren ?? [];
         if (!batch?.workflowId) return {};
-        const step = readFailedBatchStep(await this.client.workflow.getHandle(batch.workflowId).describe());
+        const step = readFailedBatchStep(await describeWorkflow(this.client.workflow.getHandle(batch.workflowId)));
         const { lastFailureType: code = 'TIMED_OUT', lastFailure: message } = step ?? {};
         return message === undefined ? {} : { retrying: { code, message } };
       }

@@ -1,6 +1,18 @@
-import type { Client, WorkflowClient, WorkflowExecutionDescription } from '@temporalio/client';
+import type { Client, WorkflowClient, WorkflowExecutionDescription, WorkflowHandle } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
-import { decodePayloads } from './payloads';
+import { decodePayloads, withMessages } from './payloads';
+
+/** As the SDK's, and the failures of pending activities can be read also where they are encrypted. */
+export async function describeWorkflow(
+  workflow: Pick<WorkflowHandle, 'describe' | 'client'>,
+): Promise<WorkflowExecutionDescription> {
+  const description = await workflow.describe();
+  for (const activity of description.raw.pendingActivities ?? []) {
+    if (!activity.lastFailure) continue;
+    activity.lastFailure = await withMessages(workflow.client.options.loadedDataConverter, activity.lastFailure);
+  }
+  return description;
+}
 
 /** Undefined when Temporal knows no such workflow; its latest run when `runId` is absent. */
 export async function findWorkflow(
@@ -9,7 +21,7 @@ export async function findWorkflow(
   runId?: string,
 ): Promise<WorkflowExecutionDescription | undefined> {
   try {
-    return await client.workflow.getHandle(workflowId, runId).describe();
+    return await describeWorkflow(client.workflow.getHandle(workflowId, runId));
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return undefined;
     throw error;

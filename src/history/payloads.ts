@@ -26,6 +26,16 @@ export async function decodeFailure(
   return converter.failureConverter.failureToError(await readable(converter, failure), converter.payloadConverter);
 }
 
+/** Messages that a data converter has encoded, of this failure and its causes; for one that can't be read here, why. */
+export async function withMessages(converter: LoadedDataConverter, failure: Failure): Promise<Failure> {
+  const { encodedAttributes, cause } = failure;
+  const [attributes] = encodedAttributes
+    ? await decodePayloads(converter, [encodedAttributes]).catch((error: unknown) => [error])
+    : [];
+  const { message } = (attributes ?? failure) as Pick<Failure, 'message'>;
+  return { ...failure, message: message ?? null, cause: cause ? await withMessages(converter, cause) : null };
+}
+
 async function readable(converter: LoadedDataConverter, failure: Failure): Promise<Failure> {
   const { encodedAttributes, cause, applicationFailureInfo, timeoutFailureInfo, canceledFailureInfo } = failure;
   const details = async (given: { payloads?: Payload[] | null } | null | undefined) =>

@@ -1,5 +1,5 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
-import { readStartInput } from '../../history/find-workflow';
+import { describeWorkflow, readStartInput } from '../../history/find-workflow';
 import { outcomeOf } from '../../recall/recall-job';
 import type { BatchState } from '../../batch/model/state';
 import type { Charge } from '../../job/charge';
@@ -79,7 +79,7 @@ export class NotAConversionJobError extends Error {
  * @throws WorkflowNotFoundError, NotAConversionJobError
  */
 export async function inspectJob(client: Client, workflowId: string, runId?: string): Promise<JobInspection> {
-  const description = await client.workflow.getHandle(workflowId, runId).describe();
+  const description = await describeWorkflow(client.workflow.getHandle(workflowId, runId));
   if (description.type !== conversionJobType) throw new NotAConversionJobError(workflowId, description.type);
   const status = statuses[description.status.name] ?? 'failed';
   const input = (await readStartInput(client.workflow, description)) as ConversionJobInput;
@@ -144,7 +144,7 @@ export async function readBatchWaiting(
   client: Client,
   name: string,
 ): Promise<Partial<BatchWaiting> & { state?: BatchState }> {
-  const description = await client.workflow.getHandle(name).describe();
+  const description = await describeWorkflow(client.workflow.getHandle(name));
   const { taskQueue, status } = description;
   if (statuses[status.name] !== 'running') return {};
   // Its latest run, which may be another one by now.

@@ -5,6 +5,7 @@ import type { BatchActivities } from '../../batch/model/activities';
 import { defined } from '../../job/defined';
 import type { JobPhase } from '../../job/types';
 import { activityNames } from '../../job/names';
+import { withMessages } from '../../history/payloads';
 import { shellWord } from '../../messages/wording';
 import { toMilliseconds } from '../grpc';
 
@@ -72,7 +73,8 @@ export async function readFailingTask(
     if (event.workflowTaskCompletedEventAttributes) return undefined;
     const failed = event.workflowTaskFailedEventAttributes;
     if (!failed) continue;
-    const because = failed.failure?.message ?? undefined;
+    const failure = failed.failure && (await withMessages(client.options.loadedDataConverter, failed.failure));
+    const because = failure?.message ?? undefined;
     const waitsFor = 'a worker that gets on with it: its workflow task fails again and again';
     const next = { why: 'Its events', command: `temporal workflow show --workflow-id ${shellWord(workflowId)}` };
     return defined({ reason: 'worker' as const, waitsFor, because, next });

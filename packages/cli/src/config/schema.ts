@@ -33,6 +33,7 @@ import {
   noticeUrl,
   seconds,
   text,
+  variable,
 } from './value-types';
 
 /** The profile of the embedded conversion service; it needs no entry under `[apps]`. */
@@ -172,7 +173,7 @@ export const sectionSchemas = {
       description: 'where the embedded service reaches it',
       absent: 'set by `fileconv up`',
     }),
-    key_env: text().optional().describe('variable that holds the key'),
+    key_env: variable().optional().describe('variable that holds the key'),
     key_file: text().optional().meta({
       description: 'file that holds the key; the default file is created if it is missing',
       absent: '`callbacks.key` in `state.dir`',
@@ -190,7 +191,7 @@ export const sectionSchemas = {
       .meta({ description: 'least level that is logged', see: '[logs](operations/logs.md)' }),
   }),
   encryption: section('Encryption of payloads in Temporal; off without either key.', {
-    key_env: text().optional().describe('variable that holds the keys'),
+    key_env: variable().optional().describe('variable that holds the keys'),
     key_file: text().optional().describe('file that holds the keys'),
   }).meta({ see: '[encryption](operations/encryption.md)' }),
   codec: section('The codec server, which decrypts payloads for the Temporal UI.', {
@@ -202,7 +203,7 @@ export const sectionSchemas = {
       description: 'origin of the Temporal UI that may use the codec server',
       absent: 'UI of `fileconv up`',
     }),
-    token_env: text().optional().describe('variable that holds the token that requests must have'),
+    token_env: variable().optional().describe('variable that holds the token that requests must have'),
     token_file: text().optional().describe('file that holds that token'),
   }).meta({ see: '[encryption](operations/encryption.md)' }),
   timeouts: section('Requests of workers to a conversion service.', {
@@ -242,7 +243,7 @@ export const sectionSchemas = {
     url: noticeUrl().optional().meta({
       description: 'gets a POST for each event; without it nobody does, but for whom `--notify` names',
     }),
-    secret_env: text().optional().describe('variable that holds the secret that signs what is sent'),
+    secret_env: variable().optional().describe('variable that holds the secret that signs what is sent'),
     secret_file: text().optional().describe('file that holds that secret; without either key nothing is signed'),
     events: names(noticeTypes)
       .prefault([...noticeTypes])
@@ -263,7 +264,7 @@ export const appNamePattern = /^[A-Za-z0-9][\w-]*$/;
 const appSchema = z.strictObject({
   base_url: baseUrl().describe('base URL of the service, without `/v1`'),
   app_id: text().describe('App ID'),
-  token_env: text().optional().describe('variable that holds the app token'),
+  token_env: variable().optional().describe('variable that holds the app token'),
   token_file: text()
     .optional()
     .describe('file that holds the app token, read again when it changes; if others can read it, there is a warning'),

@@ -15,6 +15,9 @@ declare module 'zod' {
   }
 }
 
+const variableProblem =
+  'must be the name of a variable, in capitals or in small letters; if this is the secret itself, take it out, and replace it if others could read it';
+
 type Read<T> = (value: unknown) => T | undefined;
 
 /**
@@ -40,6 +43,16 @@ function textLike(expected: string, pattern: string) {
 
 export function text() {
   return textLike('a text that is not empty', '\\S');
+}
+
+/** The name of a variable with a secret. What isn't one may be the pasted secret, and is not repeated. */
+export function variable() {
+  const pattern = '^\\s*(FILECONV_\\S+|[A-Z_][A-Z0-9_]*|[a-z_][a-z0-9_]*)\\s*$';
+  return z
+    .unknown()
+    .refine((value) => new RegExp(pattern).test(textOf(value) ?? ''), variableProblem)
+    .transform((value) => String(value).trim())
+    .meta({ type: 'string', pattern, shown: 'text' });
 }
 
 /** Some names, of those that are known: a list, or text with commas as in a variable. */

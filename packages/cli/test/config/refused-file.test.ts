@@ -2,6 +2,9 @@ import { mainApp, useConfigFolder } from './config-folder';
 
 const { problemsOf } = useConfigFolder();
 
+const noVariable =
+  'must be the name of a variable, in capitals or in small letters; if this is the secret itself, take it out, and replace it if others could read it';
+
 describe('the file', () => {
   const refused: [string, string, string][] = [
     [
@@ -152,6 +155,21 @@ describe('the file', () => {
       'an app with two tokens',
       `${mainApp}token_file = "t"`,
       './fileconv.toml: apps.main.token_env and ./fileconv.toml: apps.main.token_file both say where the token of app "main" is; keep one',
+    ],
+    [
+      'a token in the place of its variable, which it does not repeat',
+      mainApp.replace('MAIN_TOKEN', 'hush-4f7c'),
+      `./fileconv.toml: apps.main.token_env ${noVariable}`,
+    ],
+    [
+      'a token of letters in the place of its variable, which it does not repeat',
+      mainApp.replace('MAIN_TOKEN', 'hUsh4f7c'),
+      `./fileconv.toml: apps.main.token_env ${noVariable}`,
+    ],
+    [
+      'encryption keys in the place of their variable, which it does not repeat',
+      '[encryption]\nkey_env = "2026-11:aHVzaA=="',
+      `./fileconv.toml: encryption.key_env ${noVariable}`,
     ],
     [
       'a token in the file, which it does not repeat',

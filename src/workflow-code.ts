@@ -88,7 +88,7 @@ export function problemOfBundle(code: string, dataConverter?: DataConverter): st
   const found = new RegExp(`${name} [\\w.+-]+`).exec(code)?.[0];
   if (found === own) {
     const isEncoding = dataConverter?.failureConverterPath === encodedFailuresPath;
-    if (!isEncoding || code.includes('encodeCommonAttributes: true')) return undefined;
+    if (!isEncoding || /encodeCommonAttributes:\s*(true|!0)/.test(code)) return undefined;
     return 'its workflow bundle does not encrypt the messages of failures. Bundle the workflows with the failureConverterPath of its data converter.';
   }
   if (found !== undefined)

@@ -86,10 +86,14 @@ export class ResultChecks {
       await withBody({ body: arriving, signal }, (body) =>
         receive(body, { uri, expectedSize, signal, store: (chunks) => writing(uri, () => writeAll(handle, chunks)) }),
       );
+      // Whoever writes to it gives it another time: what is handed on must be what has come.
+      await handle.utimes(0, 0);
       const problem = await this.#look(file, { check, output }, signal).catch((error: unknown) => {
         if (!isLastLook || !(error instanceof CheckNotRunError && error.mayBeOfResult)) throw error;
         return `can't be opened: ${error.why}`;
       });
+      if ((await handle.stat()).mtimeMs !== 0)
+        throw new CheckNotRunError('the program that looks at it has changed it');
       return await handOn(handle.createReadStream({ start: 0, autoClose: false }), problem);
     } finally {
       await handle.close();

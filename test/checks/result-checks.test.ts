@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readdir, rm, symlink, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { isUnreadable } from '../../src/activities/failure';
 import { CheckNotRunError } from '../../src/checks/errors';
 import { ResultChecks } from '../../src/checks/result-checks';
@@ -39,6 +40,19 @@ it('finds out that there is no program before anything is spent', async () => {
     await expect(possible(program)).rejects.toThrow(`there is no program ${program} that it could run`);
   }
   for (const program of ['sh', process.execPath]) await possible(program);
+});
+
+it('hands on nothing that its program has changed, even to as many bytes, and what it was given if the program removes it', async () => {
+  const taken = (script: string) => {
+    const checks = new ResultChecks({ argv: ['sh', '-c', `${script} "$0"`] }, opening);
+    const body = Readable.from([Buffer.from('%PDF-1.4')]);
+    const arriving = { check: 'command', output: 'pdf', body, expectedSize: undefined, signal: ongoing } as const;
+    return checks.take(arriving, (received) => text(received));
+  };
+  for (const script of ['printf longer >>', 'printf "%s" "%PDF-1.7" >', 'truncate -s 3']) {
+    await expect(taken(script)).rejects.toThrow('the program that looks at it has changed it');
+  }
+  for (const script of ['cat', 'rm', 'touch -a', 'sed -i s/4/7/']) expect(await taken(script)).toBe('%PDF-1.4');
 });
 
 it('removes what killed workers have left a week ago, whatever else has such a name and cannot be removed', async () => {

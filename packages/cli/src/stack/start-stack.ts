@@ -181,7 +181,8 @@ async function startTogether(
 /** SQLite, which makes the lock and Temporal's database, tells of a full disk in many ways. */
 async function explainFullDisk({ config }: Pick<CommandContext, 'config'>, error: unknown): Promise<unknown> {
   const { state, service } = config.values;
-  if (error instanceof CommandError) return error;
+  // The service tells of its database in its own words.
+  if (error instanceof CommandError && error.code !== 'SERVICE_UNUSABLE') return error;
   const free = await freeBytesOf(state.dir);
   if (free === undefined || free > fullBytes) return error;
   const needed = fileSize(service.minFreeBytes + fullBytes);

@@ -1,7 +1,5 @@
-import { closeSync, fsync, openSync } from 'node:fs';
-import { access, constants, mkdir, stat, statfs } from 'node:fs/promises';
+import { access, constants, mkdir, open, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import { cannotWrite, systemCode } from './errors';
 import { toPath } from './file-uri';
 
@@ -14,12 +12,11 @@ export function localFolderOf(uri: string): string {
 /** Makes a new name in the folder survive a power cut, where the system can sync a folder; the file itself is safe. */
 export async function syncFolder(folder: string): Promise<void> {
   try {
-    // Only what waits for the disk is given to another thread, which costs more than opening a folder in use.
-    const opened = openSync(folder, 'r');
+    const handle = await open(folder, 'r');
     try {
-      await promisify(fsync)(opened);
+      await handle.sync();
     } finally {
-      closeSync(opened);
+      await handle.close();
     }
   } catch {
     // Windows and some network file systems.

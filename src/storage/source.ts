@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type BigIntStats, closeSync, createReadStream, openSync, type Stats } from 'node:fs';
+import { type BigIntStats, createReadStream, type Stats } from 'node:fs';
 import { lstat, open, stat, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
@@ -16,8 +16,8 @@ export async function openLocalSource(uri: string): Promise<SourceFile> {
   try {
     const seen = await stat(filePath, { bigint: true });
     refuseUnusable(seen, uri);
-    // Only an open proves it: access() checks the real user, open the effective one. At once, for another thread would cost more.
-    closeSync(openSync(filePath, 'r'));
+    // Only open() proves it: access() checks the real user, open() the effective one.
+    await (await open(filePath, 'r')).close();
     return {
       uri,
       name: path.basename(filePath),
@@ -47,7 +47,7 @@ function refuseIrregular(stats: Stats | BigIntStats, uri: string): void {
   if (!stats.isFile()) throw cannotRead(uri, { code: 'SOURCE_UNREADABLE', why: 'it is not a regular file.' });
 }
 
-/** Reads a file and fails if, at the last byte, it is not the file that was seen. */
+/** Reads a file and fails if, at the first or last byte, it is not the file that was seen. */
 class SourceStream extends Readable {
   readonly #source: { uri: string; filePath: string; seen: BigIntStats };
   #handle: FileHandle | undefined;
@@ -62,7 +62,7 @@ class SourceStream extends Readable {
     open(this.#source.filePath, 'r').then(
       (handle) => {
         this.#handle = handle;
-        done();
+        this.#compare(handle).then(() => done(), done);
       },
       (error: unknown) => done(sourceFailure(error, this.#source.uri)),
     );

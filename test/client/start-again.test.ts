@@ -102,16 +102,3 @@ it('what was refused is converted; what was delivered is done, fetched when it i
   expect(await finish()).toEqual({ ...converted, conversions: 1 });
   expect(await finish({ onExisting: 'overwrite' }, { again: true })).toEqual({ ...converted, conversions: 2 });
 });
-
-it('one that Temporal runs again, by a retry policy, goes on with the task of the run before', async () => {
-  rig.stub.on('task/response', (_seen, response) => answerError(response, 500, 'INTERNAL_SERVER_ERROR'));
-  const { args, ...named } = await rig.client.jobStart({ source, output: 'pdf', destination, policies: quickPolicies });
-  // As often as it takes: on a busy machine the second run, too, may reach its limit, and the rule is the same for each.
-  const retry = { initialInterval: 100, backoffCoefficient: 1 };
-  const options = { ...named, args, workflowRunTimeout: '5 seconds', retry };
-  const job = await rig.temporal.workflow.start('conversionJob', options);
-  await until('its second run begins', async () => (await job.describe()).runId !== job.firstExecutionRunId);
-  rig.stub.asAlways('task/response');
-  await expect(job.result()).resolves.toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
-  expect(rig.stub.count('convert/file')).toBe(1);
-});

@@ -1,0 +1,23 @@
+import path from 'node:path';
+import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
+import { answerError } from '../support/stub-service';
+import { until } from '../support/until';
+
+/** What `start` does about the last job of a destination, where that takes a time limit of Temporal's: see docs/repetition.md. */
+
+const rig = rigOfEachTest();
+
+it('one that Temporal runs again, by a retry policy, goes on with the task of the run before', async () => {
+  const source = await rig.source('report.md');
+  const destination = path.join(rig.folder, 'report.pdf');
+  rig.stub.on('task/response', (_seen, response) => answerError(response, 500, 'INTERNAL_SERVER_ERROR'));
+  const { args, ...named } = await rig.client.jobStart({ source, output: 'pdf', destination, policies: quickPolicies });
+  // As often as it takes: on a busy machine the second run, too, may reach its limit, and the rule is the same for each.
+  const retry = { initialInterval: 100, backoffCoefficient: 1 };
+  const options = { ...named, args, workflowRunTimeout: '5 seconds', retry };
+  const job = await rig.temporal.workflow.start('conversionJob', options);
+  await until('its second run begins', async () => (await job.describe()).runId !== job.firstExecutionRunId);
+  rig.stub.asAlways('task/response');
+  await expect(job.result()).resolves.toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
+  expect(rig.stub.count('convert/file')).toBe(1);
+});

@@ -67,10 +67,11 @@ export async function problemByCommand(
     })
     .finally(() => limit.end())) as [number | null, NodeJS.Signals | null];
   signal.throwIfAborted();
-  if (limit.isOver) throw new CheckNotRunError(`${name} took longer than ${limitMs / 1_000} seconds`);
+  if (limit.isOver) throw new CheckNotRunError(`${name} took longer than ${limitMs / 1_000} seconds`, true);
   if (code === 0) return undefined;
-  if (code === null || notStarted.includes(code) || code > 128) {
-    throw new CheckNotRunError(`${name} has ended with ${endedBy ?? `code ${code ?? '?'}`}`);
+  const isStarted = !notStarted.includes(code ?? 0);
+  if (code === null || !isStarted || code > 128) {
+    throw new CheckNotRunError(`${name} has ended with ${endedBy ?? `code ${code ?? '?'}`}`, isStarted);
   }
   const line = said.map((text) => firstLine(text(), file)).find((text) => text !== '');
   return `is refused by ${name}${line === undefined ? ` (code ${code})` : `: ${line}`}`;

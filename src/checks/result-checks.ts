@@ -25,7 +25,7 @@ interface Arriving extends Asked {
   body: Readable;
   expectedSize: number | undefined;
   signal: AbortSignal;
-  /** What opened it has come to no end before, again and again: nobody would ever get the result. */
+  /** What looks at it has crashed or hung before, again and again: nobody would ever get the result. */
   isLastLook?: boolean;
 }
 
@@ -90,7 +90,7 @@ export class ResultChecks {
       await handle.utimes(0, 0);
       const problem = await this.#look(file, { check, output }, signal).catch((error: unknown) => {
         if (!isLastLook || !(error instanceof CheckNotRunError && error.mayBeOfResult)) throw error;
-        return `can't be opened: ${error.why}`;
+        return `can't be ${check === 'opens' ? 'opened' : 'checked'}: ${error.why}`;
       });
       if ((await handle.stat()).mtimeMs !== 0)
         throw new CheckNotRunError('the program that looks at it has changed it');

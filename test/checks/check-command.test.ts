@@ -54,14 +54,15 @@ it('gives the program the path and nothing of the environment, which has tokens'
 });
 
 it.each([
-  ['it was killed', ['sh', '-c', 'kill -9 $$'], 'sh has ended with SIGKILL'],
-  ['it is not there', ['no-such-program'], 'no-such-program could not be started: spawn no-such-program ENOENT'],
-  ['what it starts is not there', ['sh', '-c', 'no-such-program'], 'sh has ended with code 127'],
-])('blames the machine, and not the result, if %s', async (_what, argv, why) => {
+  ['it was killed: at first', ['sh', '-c', 'kill -9 $$'], 'sh has ended with SIGKILL', true],
+  ['it is not there', ['no-such-program'], 'no-such-program could not be started: spawn no-such-program ENOENT', false],
+  ['what it starts is not there', ['sh', '-c', 'no-such-program'], 'sh has ended with code 127', false],
+])('blames the machine, and not the result, if %s', async (_what, argv, why, mayBeOfResult) => {
   const looking = problemByCommand(path.join(folder, 'result.pdf'), { argv }, new AbortController().signal);
   await expect(looking).rejects.toMatchObject({
     name: 'CheckNotRunError',
     message: `The result could not be checked: ${why}.`,
+    mayBeOfResult,
   });
 });
 

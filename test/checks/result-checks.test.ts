@@ -33,6 +33,17 @@ it('tries again with what never comes to an end, and calls it suspect at last: e
   );
 });
 
+it('does the same with a program that crashes at a result', async () => {
+  const checks = new ResultChecks({ argv: ['sh', '-c', 'kill -11 $$'] }, opening);
+  const taken = (isLastLook: boolean) => {
+    const body = Readable.from([Buffer.from('%PDF-1.4')]);
+    const asked = { check: 'command', output: 'pdf', expectedSize: undefined, signal: ongoing } as const;
+    return checks.take({ ...asked, body, isLastLook }, (_body, problem) => Promise.resolve(problem));
+  };
+  await expect(taken(false)).rejects.toThrow('sh has ended with SIGSEGV');
+  expect(await taken(true)).toBe("can't be checked: sh has ended with SIGSEGV");
+});
+
 it('finds out that there is no program before anything is spent', async () => {
   const possible = (program: string) =>
     new ResultChecks({ argv: [program] }, opening).assertPossible({ check: 'command', output: 'pdf' }, ongoing);

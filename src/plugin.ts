@@ -78,7 +78,7 @@ export interface FileConversionPluginOptions {
   checkCommand?: CheckCommand;
   /** Folder that preserves RETRY-AFTER times across restarts. Default: none, and they are lost on a restart. */
   stateDir?: string;
-  /** Of workers, clients and replays that name none, for example `createEncryptedDataConverter(keys)`. Default: Temporal's. */
+  /** For workers, clients and replays that name none, for example `createEncryptedDataConverter(keys)`. Default: Temporal's. */
   dataConverter?: DataConverter;
   /**
    * Whether a worker without workflows of its own runs the conversion workflows. `false`: other workers of its task queue
@@ -112,7 +112,7 @@ export class FileConversionPlugin extends SimplePlugin {
   private readonly checks: ResultChecks;
   private readonly metrics: WorkerMetrics;
   private readonly slots: AppSlots;
-  /** Of the worker with the fewest slots; initially Temporal's default. */
+  /** Slots of the worker that has the fewest; initially Temporal's default. */
   private fewestSlots = 100;
   /** Number of running workers that use this plugin. */
   private running = 0;
@@ -131,7 +131,7 @@ export class FileConversionPlugin extends SimplePlugin {
     this.tokens = new Map(Object.entries(options.apps).map(([app, profile]) => [app, tokenOf(app, profile)]));
     const { callbacks } = options;
     const receiver = callbacks?.receiver;
-    // A variable that is not set, too, is told at once: its jobs would poll in silence.
+    // A variable that is not set is reported at once too: the jobs would silently poll.
     this.callbackKey = callbacks && keyOf(callbacks);
     this.callbackBaseUrls = callbackBaseUrls(options);
     this.nexusApps = nexusApps(options);
@@ -309,7 +309,7 @@ const optionNames: Readonly<Record<keyof FileConversionPluginOptions, true>> = {
   ...{ stateDir: true, dataConverter: true, workflows: true, nexus: true, notify: true },
 };
 
-/** A wrong name would be passed over in a program that no compiler checks. */
+/** Without a compiler, a misspelt name would go unnoticed. */
 function checkNames(options: object): void {
   const unknown = Object.keys(options).find((name) => !(name in optionNames));
   if (unknown !== undefined) {

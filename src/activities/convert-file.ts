@@ -26,7 +26,7 @@ const longAgeMs = 2_000;
 
 /** A conversion that usually takes no longer is awaited here. */
 const quickMs = 1_200;
-/** Of the question whether it has ended: its turn at the rate limit, and its answer with that. */
+/** Limits for asking whether it has ended: for the turn at the rate limit, and for turn and answer together. */
 const quickTurnMs = 1_500;
 const quickAnswerMs = 3_000;
 

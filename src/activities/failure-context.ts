@@ -14,7 +14,7 @@ export interface FailureContext {
   /** Requests sent by all attempts so far. */
   requests: number;
   taskId?: string;
-  /** Of the job. Default: it is not parked, and a refused account fails it. */
+  /** How the job parks. Default: it is not parked, and a refused account fails it. */
   parking?: Parking | undefined;
   /** Pause of a parked job until the next probe. Default: as after other failures. */
   probeAfterMs?: number | undefined;
@@ -36,7 +36,7 @@ export interface FailureContext {
   isEarlierTask?: boolean;
   /** Milliseconds left until the activity's deadline. Default: unlimited. */
   leftMs?: () => number;
-  /** Of a plan: see `NoticeWishes`. */
+  /** Set by a plan: see `NoticeWishes`. */
   notifies?: readonly NoticeType[] | undefined;
   /** Milliseconds since the epoch by the Temporal server's clock. Default: this machine's clock. */
   serverNow?: () => number;

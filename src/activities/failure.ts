@@ -29,7 +29,7 @@ export class UnknownSubmitError extends Error {
 }
 
 const usualPauses: RetryPauses = { initialMs: 1_000, maximumMs: 60_000 };
-/** Of a plan, which asks nobody but its files: more attempts would hide what is wrong for a day. */
+/** For a plan, which only reads files: more attempts would hide what is wrong for a day. */
 const mostSurprises = 4;
 /** Long enough for a token that is being written. */
 const otherTokenPauseMs = 1_000;
@@ -188,7 +188,7 @@ export function withAdvice(said: string, code: string, context: FailureContext):
   // A program's own words may end without a full stop.
   const message = said.replace(/[^.!?]$/, '$&.');
   if (!known) return isOurs(code) ? said : `${message} ${adviceOfOthers}`;
-  // Of an accepted task, the job itself says how to get its result.
+  // If the task was accepted, the job itself says how to get its result.
   const { advice } = known.class === 'chain' && isPaid(context) ? {} : known;
   return advice === undefined ? said : `${message} ${advice.replace('[APP]', context.app)}`;
 }

@@ -15,7 +15,7 @@ interface JobDestination {
   replaces?: ConversionJobInput['replaces'] | undefined;
   /** URI of the source, which must not be overwritten. */
   uri?: string;
-  /** Of the download: from 2 on, a lost attempt may have finished the file. */
+  /** The download's attempt: from 2 on, a lost one may have finished the file. */
   attempt?: number;
   neededBytes?: number;
 }
@@ -64,7 +64,7 @@ export function outputName(sourceName: string, output: string): string {
 
 interface Uploaded {
   destination: string;
-  /** Of the worker that uploaded. */
+  /** Host of the worker that uploaded. */
   host?: string | undefined;
 }
 

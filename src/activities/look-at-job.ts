@@ -38,7 +38,7 @@ async function findRun(client: Client, workflowId: string, runId: string | undef
   return latest && firstRunOf(latest) === firstRunOf(found) ? latest : found;
 }
 
-/** Of a job that can't be read, however often: it must not keep the others from being seen. */
+/** Stands for a job that can never be read: it must not keep the others from being seen. */
 export function unreadableJob(job: AwaitedJob, error: unknown): Seen {
   const reason = error instanceof Error ? error.message : String(error);
   const message = `Nothing tells whether the conversion of job ${job.workflowId} ran: its history can't be read (${reason}).`;

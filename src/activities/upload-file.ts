@@ -99,7 +99,7 @@ interface Looks {
 }
 
 const looksAtMost = 8;
-/** Of `temporal.api.enums.v1.TaskQueueType`. */
+/** A value of `temporal.api.enums.v1.TaskQueueType`. */
 const activityQueue = 2 as never;
 
 /**

@@ -14,7 +14,7 @@ export function createWriteReport(files: FileStore) {
   return batchStep(async (input: WriteBatchReportInput, writing, client): Promise<WriteBatchReportResult> => {
     const { state, ...rest } = input;
     const waits = 'durationMs' in state ? undefined : await whyItWaits(client, input.batch);
-    // Of the page alone: a Temporal that is slow to say why is no reason to write it less often.
+    // Times the page alone: it is not written less often because Temporal is slow to answer.
     const startedAt = performance.now();
     if ('durationMs' in state) await writeBatchReport(files, { ...rest, state, writing });
     else {

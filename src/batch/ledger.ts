@@ -33,7 +33,7 @@ export interface Unresolved extends EarlierRuns {
 /** What a batch knows of one destination. */
 export interface LedgerRow {
   destination: string;
-  /** Of the last run that had the row, as are `options`. */
+  /** From the last run that had the row, like `options`. */
   source: string;
   options: ConversionOptions;
   run: number;

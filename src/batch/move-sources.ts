@@ -150,7 +150,7 @@ async function refuseStray(root: string, uri: string): Promise<void> {
 
 /** Ends the name of a reason beside a source that has failed. */
 const reasonSuffix = '.reason.txt';
-/** Of a source that has failed, so that its reason can be beside it. */
+/** Limit for a failed source, so that its reason file can have a longer name beside it. */
 const mostNameBytes = maxNameBytes - reasonSuffix.length;
 /** A larger file of such a name is somebody else's. */
 const mostReasonBytes = 1024 * 1024;

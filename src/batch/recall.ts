@@ -19,7 +19,7 @@ export interface Left extends EarlierRuns {
 export interface Asked extends ConversionOptions {
   /** Absent: not a file, so its content is what it was. */
   source?: string | undefined;
-  /** Of the source, as it was seen a moment ago: while it is that of the last job, nobody has to look again. */
+  /** Stamp of the source, as it was seen a moment ago: if the last job had the same, the file need not be read. */
   stamp?: string | undefined;
   /** The result was seen a moment ago. */
   isResultSeen?: boolean | undefined;
@@ -112,7 +112,7 @@ export async function namedByHand(
   return isNamed && { source, output, ...defined({ taskId, warnings }) };
 }
 
-/** Of a row that a run was to convert again, and never started. */
+/** The outcome of a row that a run was to convert again but never started. */
 function lostOutcome({ charge, possiblyChargedExtra }: EarlierRuns): KeptOutcome {
   return {
     status: 'failed',

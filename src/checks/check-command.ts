@@ -19,9 +19,9 @@ export interface CheckCommand {
 const usualLimitMs = 300_000;
 const longestReason = 300;
 const keptBytes = 4_096;
-/** What an ended program has written is there to be read. */
+/** After the program has ended, its output only has to be read. */
 const lastWordsMs = 1_000;
-/** What a shell, or a program that starts others, ends with when there is no such program. */
+/** Exit codes of a shell, or of a program that starts others, when there is no such program. */
 const notStarted = [126, 127];
 
 const folders = ['/usr/local/bin', '/usr/bin', '/bin'];
@@ -43,15 +43,15 @@ export async function problemByCommand(
   signal.throwIfAborted();
   const name = printable(path.basename(program));
   const cwd = path.dirname(file);
-  // All that it learns of this machine: the environment of a worker has tokens.
+  // Nothing else of the environment: a worker has tokens there.
   const env = { PATH: folders.join(':'), HOME: homedir(), TMPDIR: cwd, LANG: 'C.UTF-8' };
-  // In a group of its own, with which what it starts is killed too.
+  // In a process group of its own, so that the processes it starts are killed too.
   const child = spawn(program, [...args, file], { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   const limit = limitTime(signal, limitMs);
-  // What has left the group may keep them open for ever.
+  // A process that has left the group may keep them open forever.
   const stopReading = () => [child.stdout, child.stderr].forEach((stream) => stream.destroy());
   const kill = () => {
-    // Later, another process may have its number.
+    // Later, another process may have the same pid.
     if (child.exitCode === null && child.signalCode === null) killGroup(child.pid);
     stopReading();
   };
@@ -94,7 +94,7 @@ function beginningOf(stream: Readable): () => string {
   return () => kept.toString('utf8');
 }
 
-/** The path is of a moment, and means nothing to its reader. */
+/** The path is temporary, and means nothing to the reader. */
 function firstLine(text: string, file: string): string {
   const line = text.split(/[\r\n]+/).find((each) => each.trim() !== '') ?? '';
   return printable(line.trim().replaceAll(file, 'the result')).slice(0, longestReason);

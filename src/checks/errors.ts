@@ -3,11 +3,11 @@ export class CheckUnavailableError extends Error {
   override readonly name = 'CheckUnavailableError';
 }
 
-/** A check came to no end, for a reason that is the machine's and not the result's. */
+/** A check could not be completed, for a reason that lies with the machine and not with the result. */
 export class CheckNotRunError extends Error {
   override readonly name = 'CheckNotRunError';
 
-  /** `mayBeOfResult`: if it is so again and again, it is the result's. */
+  /** `mayBeOfResult`: if it happens every time, the result is to blame. */
   constructor(
     readonly why: string,
     readonly mayBeOfResult = false,

@@ -6,17 +6,17 @@ import { isProtected } from '../protection/protected-file';
 import type { ReadAt } from '../protection/read-at';
 import { openZip } from './zip';
 
-/** Larger ones would be read into the memory as a whole. */
+/** A PDF is read into memory as a whole. */
 const mostPdfBytes = 256 * 1024 * 1024;
-/** Some formats need all of a picture in the memory at once. */
+/** Some formats need the whole picture in memory at once. */
 const mostPixels = 100_000_000;
 /** A page is drawn no larger than this, to see whether it is blank. */
 const mostDrawnPixels = 1_000_000;
-/** A document with so many blank pages in front is not looked at any further. */
+/** A document that begins with this many blank pages is not examined further. */
 const mostBlankPages = 500;
 
 const pictures = ['avif', 'gif', 'jpeg', 'jpg', 'png', 'tif', 'tiff', 'webp'];
-/** With what the names of some entries of a package begin. */
+/** How the names of some entries of each package begin, in lower case. */
 const parts: readonly [formats: string, ...names: string[]][] = [
   ['docm docx dotm dotx', '[content_types].xml', 'word/document'],
   ['potx ppsx pptm pptx', '[content_types].xml', 'ppt/presentation'],
@@ -25,16 +25,16 @@ const parts: readonly [formats: string, ...names: string[]][] = [
   ['epub', 'meta-inf/container.xml'],
 ];
 
-/** Of a zip, of an empty one, and of one that was to be in several parts. */
+/** First bytes of a zip, of an empty one, and of one meant to span several parts. */
 const packageStarts = ['PK\x03\x04', 'PK\x05\x06', 'PK\x07\x08'];
 
-/** What opens results, loaded when it is first needed: it may be missing. */
+/** The packages that open results, loaded when first needed: they may be missing. */
 const packages = {
   '@hyzyla/pdfium': () => require('@hyzyla/pdfium') as typeof Pdfium,
   sharp: () => require('sharp') as typeof sharp,
 };
 
-/** What opens results of a format; undefined: nothing is needed. */
+/** The package that opens results of a format; undefined: none is needed. */
 export function packageFor(output: string): { name: string; load: () => unknown } | undefined {
   const format = formatOf(output);
   const name = format === 'pdf' ? '@hyzyla/pdfium' : pictures.includes(format) ? 'sharp' : undefined;
@@ -59,9 +59,9 @@ export async function problemOfOpened(path: string, output: string): Promise<str
     // Text may begin with these letters, too.
     const isPackage = neededIn(format) !== undefined || packageStarts.includes(start.toString('latin1', 0, 4));
     if (isPackage) return await problemOfPackage(readAt, size, format);
-    // What decodes pictures can't tell a film of them from nothing.
+    // sharp can't tell an animated AVIF from an empty one.
     if (start.toString('latin1', 4, 12) === 'ftypavis') return undefined;
-    // Some write more behind the end of a picture, and all of it is read anyway.
+    // Some programs write more behind the end of a picture; it is decoded whole anyway.
     if (pictures.includes(format)) return await problemOfPicture(path, format.startsWith('tif'));
     const end = await readAt(Math.max(size - checkedEnd, 0), Math.min(size, checkedEnd));
     const problem = problemOfEnd({ start, end, output, isSized: false, bytes: size });
@@ -80,10 +80,10 @@ function neededIn(format: string): string[] | undefined {
 async function problemOfPackage(readAt: ReadAt, size: number, format: string): Promise<string | undefined> {
   const opened = await openZip(readAt, size);
   if ('problem' in opened) return `does not open: ${opened.problem}`;
-  // Some programs write the names in these ways, and others read them.
+  // Some programs write names in these ways, and others accept them.
   const names = opened.names.map((name) => name.toLowerCase().replaceAll('\\', '/').replace(/^\//, ''));
   const lacking = neededIn(format)?.find((part) => !names.some((name) => name.startsWith(part)));
-  // Several results of a format come as a zip of them.
+  // Several results of a format come in one zip.
   const isOfSeveral = names.every((name) => name.endsWith('/') || name.endsWith(`.${format}`));
   return lacking === undefined || isOfSeveral ? undefined : `does not open: it has no ${lacking}`;
 }
@@ -103,7 +103,7 @@ async function problemOfPdf(bytes: Buffer): Promise<string | undefined> {
     }
     return pages > mostBlankPages ? undefined : pages === 1 ? 'is one blank page' : `has ${pages} pages, all blank`;
   } catch (error) {
-    // Of one that has crashed, the next answers would be wrong.
+    // After a crash its next answers would be wrong.
     library = undefined;
     return `does not open: ${(error as Error).message}`;
   } finally {
@@ -137,7 +137,7 @@ async function problemOfPicture(path: string, isOfPages: boolean): Promise<strin
     return undefined;
   } catch (error) {
     const [reason = ''] = (error as Error).message.split('\n');
-    // It may open elsewhere.
+    // Other programs may open it.
     const isUnknown = /(?<!contains )unsupported|not (?:supported|configured|implemented)/i.test(reason);
     return isUnknown ? undefined : `can't be decoded: ${reason}`;
   }

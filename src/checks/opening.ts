@@ -12,11 +12,11 @@ export interface OpeningQuestion {
 }
 
 export interface OpeningAnswer {
-  /** Of the result. */
+  /** What is wrong with the result. */
   problem?: string | undefined;
   /** Why the package could not be loaded that opens such results. */
   missing?: string;
-  /** Of the machine. */
+  /** What went wrong on this machine. */
   failure?: string;
   isWorn?: boolean;
 }
@@ -26,7 +26,7 @@ const processFile = path.resolve(__dirname, '../../dist/checks/opening-process.j
 /** A result of a few pages takes milliseconds. */
 const longestMs = 120_000;
 
-/** Opens results in a process of its own, one at a time: what opens them may hang, crash, or take all of the memory. */
+/** Opens results in a separate process, one at a time: the library may hang, crash or run out of memory. */
 export class Opening {
   #child: ChildProcess | undefined;
   readonly #turns = new Turns(1);
@@ -53,7 +53,7 @@ export class Opening {
       child.send(question);
     });
     limit.end();
-    // One that is killed has nothing more to say.
+    // A killed process has nothing more to say.
     child.removeAllListeners().on('error', () => undefined);
     if (answer.isWorn) this.close();
     signal.throwIfAborted();
@@ -62,7 +62,7 @@ export class Opening {
   }
 
   #start(): ChildProcess {
-    // What opens files of others gets nothing of the environment.
+    // A process that opens untrusted files gets nothing of the environment.
     const child = fork(processFile, [], { env: { HOME: homedir() }, stdio: 'ignore', execArgv: [] });
     child.unref();
     child.channel?.unref();

@@ -34,11 +34,11 @@ const folderPrefix = 'fileconv-check-';
 /** Longer than any download and its check. */
 const abandonedMs = 7 * 24 * 60 * 60_000;
 
-/** Looks at results before they get their names. Shared by all activities of a worker. */
+/** Checks results before they get their names. Shared by all activities of a worker. */
 export class ResultChecks {
   readonly #loaded = new Set<string>();
   #swept: Promise<void> | undefined;
-  /** Programs that look at files are large: no more of them run at once than there are processors. */
+  /** Such programs are large: no more of them run at once than there are processors. */
   readonly #programs = new Turns(os.availableParallelism());
 
   constructor(
@@ -49,7 +49,7 @@ export class ResultChecks {
   }
 
   /**
-   * Before anything is spent on a result that nobody could check.
+   * Called before anything is spent on a result that nobody could check.
    * @throws CheckUnavailableError that says what is to be installed, or set
    */
   async assertPossible({ check, output }: Asked, signal: AbortSignal): Promise<void> {
@@ -78,7 +78,7 @@ export class ResultChecks {
   ): Promise<T> {
     await (this.#swept ??= sweep().catch(() => undefined));
     const folder = await mkdtemp(path.join(os.tmpdir(), folderPrefix));
-    // The extension alone is the caller's, and of letters.
+    // Only the extension comes from the caller, and only if it is a plain word.
     const file = path.join(folder, `result.${/^\w{1,16}$/.test(formatOf(output)) ? formatOf(output) : 'bin'}`);
     const uri = pathToFileURL(file).href;
     const handle = await open(file, 'wx+', 0o600);
@@ -86,7 +86,7 @@ export class ResultChecks {
       await withBody({ body: arriving, signal }, (body) =>
         receive(body, { uri, expectedSize, signal, store: (chunks) => writing(uri, () => writeAll(handle, chunks)) }),
       );
-      // Whoever writes to it gives it another time: what is handed on must be what has come.
+      // A write by the program would change this time: what is handed on must be what arrived.
       await handle.utimes(0, 0);
       const problem = await this.#look(file, { check, output }, signal).catch((error: unknown) => {
         if (!isLastLook || !(error instanceof CheckNotRunError && error.mayBeOfResult)) throw error;
@@ -116,7 +116,7 @@ export class ResultChecks {
   }
 }
 
-/** Removes what killed workers have left, but for what is another user's. */
+/** Removes what killed workers left behind, except another user's files. */
 async function sweep(): Promise<void> {
   const names = (await readdir(os.tmpdir())).filter((name) => name.startsWith(folderPrefix));
   for (const folder of names.map((name) => path.join(os.tmpdir(), name)))

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 
-/** At most so many do something at once. Who waits for a turn gives it up when its signal aborts. */
+/** Limits how many work at once. A waiting turn is given up when its signal aborts. */
 export class Turns {
   readonly #ended = new EventEmitter().setMaxListeners(0);
 

@@ -2,9 +2,9 @@ import { crc32 } from 'node:zlib';
 import type { ReadAt } from '../protection/read-at';
 import { elsewhere, readContent, readEntries, type ZipEntry } from '../protection/zip-entries';
 
-/** Packed or unpacked, of an entry: what is larger is believed. */
+/** Limit for one entry, packed or unpacked: a larger one is trusted. */
 const mostBytes = 256 * 1024 * 1024;
-/** Of all entries together, unpacked: a zip may grow a thousandfold. The rest is believed. */
+/** Limit for all entries together, unpacked: a zip may grow a thousandfold. The rest is trusted. */
 const mostUnpackedBytes = 2 * 1024 ** 3;
 
 /** The names in a zip whose directory is whole, and whose entries are what it says of them; empty: it is too large to tell. */

@@ -165,7 +165,7 @@ export class BatchHandle {
   }
 }
 
-/** Of a plan that was refused: what is wrong, and what was left out, the first 100 of each. */
+/** A plan that was refused: what is wrong, and what was left out, the first 100 of each. */
 export interface RefusedPlan {
   problems: FindingList;
   warnings: FindingList;

@@ -28,7 +28,7 @@ import {
 } from './job-request';
 
 const format = formatLike('pdf');
-/** Of a batch's request, what is about its plan alone. */
+/** The part of a batch's request that only concerns its plan. */
 export const planSchema = z.strictObject({
   sources: z.array(nonEmptyText).min(1).optional(),
   manifest: fileName.optional(),
@@ -137,7 +137,7 @@ function currentFolder(): string {
   return asFolder(uriOfPath(process.cwd()));
 }
 
-/** Of a path or a URI, the one spelling of its URI in which batches compare files. */
+/** The one spelling of the URI of a path or URI, by which batches compare files. */
 export function spelledUri(written: string): string {
   return resolveName(written, currentFolder()) ?? toUri(written);
 }

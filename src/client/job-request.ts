@@ -15,7 +15,7 @@ import { problemOfDuration } from '../job/duration';
 import { conversionModes, onExistingChoices, policies } from '../job/policies';
 
 export const nonEmptyText = z.string().min(1);
-/** Of a path or a URI, which whoever sees the workflow sees too. */
+/** A path or URI, which everyone who sees the workflow sees too. */
 export const fileName = nonEmptyText.refine((uri) => !holdsCredentials(uri), credentialsProblem);
 
 export function formatLike(example: string) {

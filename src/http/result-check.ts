@@ -12,7 +12,7 @@ const starts = [
   ['aac', '\xff[\xf0-\xff]|ADIF|ID3'],
   ['avi', 'RIFF[^]{4}AVI '],
   ['bmp', 'BM'],
-  // Of some programs RTF or XML.
+  // Some programs write RTF or XML under these names.
   ['doc ppt xls', '\xd0\xcf\x11\xe0|\xdb\xa5|\x31\xbe|\x09[\0\x02\x04\x08]|\\{\\\\rtf|<\\?xml'],
   ['docm docx dotm dotx potx ppsx pptm pptx xlsb xlsm xlsx xltx', `(?!${openDocument})PK`],
   ['epub odg odp ods odt ott', `(?!${officeOpenXml})PK`],
@@ -161,7 +161,7 @@ export function problemOfEnd(result: {
   end: Buffer;
   output: string | undefined;
   isSized: boolean;
-  /** Of all of it. */
+  /** Number of bytes in all. */
   bytes: number;
 }): string | undefined {
   const format = formatOf(result.output);

@@ -58,7 +58,7 @@ export function fixedToken(token: string): TokenSource {
 export class RereadToken implements TokenSource {
   known: readonly string[] = [];
   #issued: IssuedToken | undefined;
-  /** Of the file whose token is in use. */
+  /** Stamp of the file whose token is in use. */
   #stamp: string | undefined;
   #reading: Promise<IssuedToken> | undefined;
   #askAgainAt = Number.NEGATIVE_INFINITY;

@@ -34,7 +34,7 @@ export interface Parking {
   /** Set while the job is parked: another refusal of this kind then means "not yet", until the deadline. */
   parked?: {
     reason: ParkReason;
-    /** Of the refusal. */
+    /** Code of the refusal. */
     code: string;
     message: string;
     /** The deadline, and time of the last attempt. */
@@ -61,7 +61,7 @@ export interface UploadFileInput extends Parking, Checking {
   onExisting: OnExisting;
   /** As in the job's input. */
   replaces?: ConversionJobInput['replaces'];
-  /** Of another job: taken as it is if the file is still the same. */
+  /** Another job's upload: used as it is if the file is still the same. */
   upload?: SharedUpload;
   /** From the job's first upload. */
   host?: string;
@@ -171,7 +171,7 @@ export interface DownloadFileInput extends Parking, Checking {
   replaces?: ConversionJobInput['replaces'];
   /** Size of what did not fit before. */
   neededBytes?: number;
-  /** Of a task of an earlier run, which may have delivered the result. */
+  /** The task is an earlier run's, which may have delivered the result. */
   isEarlier?: true;
   /** This run may have delivered the result. A file with the same bytes counts as this job's. */
   mayBeDelivered?: true;
@@ -281,7 +281,7 @@ export interface ActivityFailureDetails {
   requests?: number;
   /** The service was asked for a callback. */
   callback?: true;
-  /** Of a plan: what the worker is configured to tell. */
+  /** Set by a plan: what the worker is configured to tell. */
   notifies?: readonly NoticeType[];
 }
 
@@ -300,7 +300,7 @@ export const failureCodes = {
   invalidJob: 'INVALID_JOB',
   invalidBatch: 'INVALID_BATCH',
   invalidSweep: 'INVALID_SWEEP',
-  /** Of a job that was to be retried. */
+  /** Only when a job is retried. */
   sourceChanged: 'SOURCE_CHANGED',
   /** A result was delivered, and is neither at its destination nor at the service any more. */
   resultGone: 'RESULT_GONE',

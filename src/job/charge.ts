@@ -37,7 +37,7 @@ export interface EarlierRuns {
 
 /** Rules for a conversion that is asked for again. */
 export interface RepetitionRules {
-  /** Of conversions that may have been charged and have nothing to fetch: `fail` sends nothing. */
+  /** For conversions that may have been charged and have nothing to fetch: `fail` sends nothing. */
   onUnknownOutcome: OnUnknownOutcome;
   /** Convert whatever is known. */
   again?: boolean | undefined;

@@ -4,7 +4,7 @@ const longestPart = 80;
 
 interface Placed {
   source: ConversionSource;
-  /** Of the result; of a folder, with a slash at its end, also the source's name counts. */
+  /** Where the result goes; for a folder, with a slash at its end, the source's name counts too. */
   destination: string;
 }
 

@@ -77,7 +77,7 @@ export function startingAttributes(
   ];
 }
 
-/** Of a batch, and of every job. */
+/** The attributes of a batch and of every job. */
 export function attributesOf(app: string, { batchId, tags = [] }: Grouping): SearchAttributePair[] {
   return [
     { key: searchAttributes.app, value: app },

@@ -1,4 +1,4 @@
-/** Of the tags that a job is listed by. */
+/** Limit for the tags that a job is listed by. */
 export const maxTags = 20;
 
 /** Queries of a server on SQLite fail with quotes and backslashes. */

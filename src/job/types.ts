@@ -86,7 +86,7 @@ export interface Recall {
   isSingle?: true;
   /** No run of the batch has told what the last job cost: this one does, should it find that done. Default: it is told. */
   isUntold?: true;
-  /** Of a retry: a source that has changed since is not converted. Default: it is. */
+  /** A retry: a source that has changed since is not converted. Default: it is. */
   isRetry?: true;
 }
 
@@ -134,7 +134,7 @@ export interface ConversionJobResult {
   output?: OutputFile;
   /** An earlier run under this id has delivered the same: nothing was sent, and the status is `skipped`. */
   recalled?: true;
-  /** Of `recalled`: the result is not where it was delivered. */
+  /** Only with `recalled`: the result is not where it was delivered. */
   missing?: true;
   /** vCredits consumed by the task, as reported by the service. */
   vcredits?: number;
@@ -179,12 +179,12 @@ export interface ConversionFailureDetails {
   vcredits?: number;
   /** What was uploaded. */
   source?: SourceContent;
-  /** Of `RESULT_SUSPECT`: the result, beside its destination. */
+  /** Only with `RESULT_SUSPECT`: the result, beside its destination. */
   output?: OutputFile;
   /** The service's warnings up to the failure: name, and how to resolve it. */
   warnings: Record<string, string>;
   requests: number;
-  /** Of the last conversion submitted. */
+  /** Charge of the last conversion submitted. */
   charge: Charge;
   possiblyChargedTwice: boolean;
   possiblyChargedExtra?: number;
@@ -192,7 +192,7 @@ export interface ConversionFailureDetails {
   kept?: true;
 }
 
-/** Of stores that we do not know, a user name alone may be the name of something else, such as a container. */
+/** In the URI of an unknown store, a user name alone may mean something else, such as a container. */
 const credentials = /^((?:file|https?|s3):\/\/)[^/?#]*@|^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*:[^/?#]*@/i;
 /** Completes the name of what is refused for them. */
 export const credentialsProblem = 'holds a user name or a password. Take them out.';
@@ -261,7 +261,7 @@ export function endOfItem(status: BatchItemStatus): BatchItemEnd {
 /** How a job ended: what a batch keeps of it. */
 export interface JobOutcome {
   status: BatchItemStatus;
-  /** Of a failure: the document's error code, or one of ours. */
+  /** Code of the failure: the document's, or one of ours. */
   code?: string;
   message?: string;
   /** Phase in which a job failed or was cancelled. */
@@ -281,7 +281,7 @@ export interface JobOutcome {
   possiblyChargedTwice?: boolean;
   /** How many more. Absent: none. */
   possiblyChargedExtra?: number;
-  /** Of a skipped row: its result was delivered by an earlier job, and is not there any more. */
+  /** Only for a skipped row: an earlier job delivered its result, which is gone. */
   missing?: true;
   /** Not sent again, since an earlier job may have been charged: the item fails as that job did. */
   kept?: true;

@@ -72,7 +72,7 @@ export function isIn(list: BlockList, address: string): boolean {
   return list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** Of addresses and networks such as `10.0.0.0/8`. */
+/** A list of addresses and networks such as `10.0.0.0/8`. */
 export function blockList(networks: readonly string[]): BlockList {
   const list = new BlockList();
   for (const network of networks) {

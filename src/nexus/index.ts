@@ -21,9 +21,9 @@ export interface ConvertBatchInput extends BatchRequest {
 /** Input of the operation `state`: an app, and either `key` or `workflowId`. */
 export interface StateInput {
   app: string;
-  /** Of a job that `convert` started. */
+  /** Key of a job that `convert` started. */
   key?: string;
-  /** Of any job or batch of the app. */
+  /** Id of any job or batch of the app. */
   workflowId?: string;
 }
 

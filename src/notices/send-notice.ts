@@ -26,7 +26,7 @@ export interface NotifySettings {
   resolve?: Resolve;
 }
 
-/** Of a listener that does not answer. */
+/** How long a listener may take to answer. */
 const answerWithinMs = 15_000;
 
 /** The word did not arrive, as far as is known; another attempt may do better. The message holds no more of the URL than its host. */

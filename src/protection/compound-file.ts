@@ -5,7 +5,7 @@ const endOfChain = 0xfffffffa;
 const mostSectors = 131_072;
 /** Smaller streams are kept together. */
 const smallBytes = 4_096;
-/** Of the directory, and of the table of small sectors. */
+/** Limit for the directory and for the table of small sectors. */
 const mostBytes = 1024 * 1024;
 
 /** The streams at the top of a compound file ([MS-CFB]), by name. */
@@ -24,7 +24,7 @@ export async function openCompoundFile(read: ReadAt): Promise<CompoundFile> {
   const perSector = sectorBytes / 4;
   const sectorAt = (sector: number) => (sector + 1) * sectorBytes;
 
-  /** Of the list beyond the header, the sectors so far: each is looked up once, though they may go in a circle. */
+  /** Sectors of the list beyond the header so far: each is read once, even if they form a circle. */
   const lists = [header.readUInt32LE(68)];
 
   /** The sector after another one, by the table of sectors; where the sectors of the table are, the header and a list tell. */

@@ -2,7 +2,7 @@ import type { ReadAt } from './read-at';
 import { readContent, readEntries } from './zip-entries';
 
 const mostManifestBytes = 16 * 1024 * 1024;
-/** Of the whole package in files of newer programs. Single macros may be encrypted in a file that opens. */
+/** Newer programs encrypt the whole package. A file that opens may still have encrypted macros. */
 const contents = /\bfull-path\s*=\s*["'](content\.xml|encrypted-package)["']/;
 
 /** Whether the manifest of an OpenDocument package says that its content is encrypted. */

@@ -3,7 +3,7 @@ import { opensWithoutPassword } from './pdf-passwords';
 import type { ReadAt } from './read-at';
 
 const tailBytes = 4_096;
-/** Of a trailer, and of each place where the rules of encryption may stand. */
+/** Read of a trailer, and of each place where the encryption rules may be. */
 const windowBytes = 64 * 1024;
 
 /** Whether a PDF, whose header is at `origin`, asks for a password or a certificate. */
@@ -31,7 +31,7 @@ export async function isProtectedPdf(
   return false;
 }
 
-/** Of a table of lines, if it is short or the last in the file, or of one that is a stream. */
+/** The trailer of a cross-reference table, if it is short or the last in the file, or of a cross-reference stream. */
 function trailerOf(table: string, tail: string): PdfDictionary {
   const isOfLines = /^\s*xref/.test(table);
   const begin = isOfLines ? table.indexOf('trailer') : (/^\s*\d+\s+\d+\s+obj/.exec(table)?.[0].length ?? NaN);

@@ -15,9 +15,9 @@ export interface ZipEntry {
 
 /** A comment may stand behind the end of a zip. */
 const tailBytes = 66_000;
-/** Of a directory; what has a larger one is not read. */
+/** Limit for the directory; a zip with a larger one is not read. */
 const mostBytes = 256 * 1024 * 1024;
-/** Of a number that stands elsewhere, as in files of more than 4 GiB: nothing is read there. */
+/** Stands for a number that is stored elsewhere, as in files above 4 GiB: it is not read there. */
 export const elsewhere = 0xffff_ffff;
 
 /** What the directory of a zip says of its entries; none where it is too large. @throws RangeError when it is missing or damaged */

@@ -56,7 +56,7 @@ export async function recallJob(
       const { earlier, isNewContent } = recalled;
       const isOther = isRetry && isNewContent && !again && left.charge !== 'no';
       if (isOther) return { kind: 'keep', outcome: sourceChanged(left, workflowId) };
-      // Of one result that somebody waits for, `onExisting` says what is replaced. A retry can name none, and replaces what its last
+      // For one result that somebody waits for, `onExisting` says what is replaced. A retry can name none, and replaces what its last
       // run has delivered.
       const output = isSingle && !isRetry ? undefined : left.output;
       // With its stamp, so that no step of the job has to read it again.

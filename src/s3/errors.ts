@@ -71,7 +71,7 @@ const diagnoses: Readonly<Record<string, Diagnosis>> = {
   },
   InvalidAccessKeyId: badCredentials,
   SignatureDoesNotMatch: badCredentials,
-  // Of versitygw.
+  // Versitygw's code.
   XAdminUserNotFound: badCredentials,
   InvalidToken: badCredentials,
   CredentialsProviderError: {
@@ -109,7 +109,7 @@ const diagnoses: Readonly<Record<string, Diagnosis>> = {
   'KMS.ThrottlingException': slow,
 };
 
-/** Of an answer without a body that names a code, as to HEAD. */
+/** Names that the SDK gives to an answer without a body, as to HEAD. */
 const bare = /^(|Error|Unknown\w*|Forbidden|BadRequest|\d+)$/;
 const byStatus: Readonly<Record<number, string>> = {
   301: 'PermanentRedirect',

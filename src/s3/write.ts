@@ -20,7 +20,7 @@ import {
 } from './upload';
 
 const maxNumber = 9_999;
-/** Of the object: which write made it. A request whose answer is lost is sent again, and then finds its own object. */
+/** Metadata that says which write made the object. A request whose answer is lost is sent again, and then finds its own object. */
 const writeKey = 'fileconv-write';
 
 interface Write extends WriteDestinationOptions {

@@ -2,7 +2,7 @@ import path from 'node:path';
 
 /** Linux, macOS and Windows all accept names of this length; Linux counts bytes. */
 export const maxNameBytes = 255;
-/** Of 4,095 that Linux takes: the temporary file beside a result has a longer name. */
+/** Linux takes 4,095, but the temporary file beside a result has a longer name. */
 export const maxPathBytes = 4_063;
 /** Ends the name of a result that stands beside its destination. */
 export const suspectSuffix = '.suspect';

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { cannotWrite, systemCode } from './errors';
 import { toPath } from './file-uri';
 
-/** Of a destination: a folder, or a file in it. */
+/** The folder of a destination, which is a folder itself or a file in it. */
 export function localFolderOf(uri: string): string {
   const asked = toPath(uri);
   return uri.endsWith('/') ? asked : path.dirname(asked);

@@ -155,7 +155,7 @@ export interface BatchActivities {
 export interface PlanBatchInput {
   /** Kept beside the run, for a retry. */
   request: ConversionBatchInput & { plan: BatchPlan };
-  /** Of the batch: kept with the request. */
+  /** The batch's tags, kept with the request. */
   tags?: readonly string[];
   onUnknownOutcome: OnUnknownOutcome;
   again?: true;
@@ -171,7 +171,7 @@ export interface PlanBatchResult extends NamesTold {
   /** The new run; absent when there is nothing to do. */
   run?: PlannedRun;
   planned: PlannedRows;
-  /** Of the rows for which no job is started. */
+  /** Counts the rows for which no job is started. */
   totals: BatchTotals;
   /** What earlier runs were charged, of a batch with `maxVcredits`. */
   spent?: number;

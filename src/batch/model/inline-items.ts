@@ -4,7 +4,7 @@ import { utf8Bytes } from '../../job/warnings';
 import { fileSize } from '../../messages/wording';
 
 const maxInlineItems = 500;
-/** Of all inline items: a workflow hands them from run to run, with its results, and the server takes 2 MB. */
+/** Limit for all inline items together: a workflow hands them from run to run with its results, and the server takes 2 MB. */
 const maxInlineBytes = 512_000;
 
 /** Why these can't be the inline items of a batch. */

@@ -8,7 +8,7 @@ export interface NoticeData {
   app: string;
   batch?: string;
   schedule?: string;
-  /** Of a batch that has ended. `failed`: the batch itself could not work. */
+  /** How the batch ended. `failed`: the batch itself could not work. */
   status?: ConversionBatchResult['status'] | 'failed';
   counts?: BatchCounts;
   /** Failures by error code, at most 20 codes. */
@@ -63,7 +63,7 @@ export interface AppNotice {
   message: string;
   /** What the worker is configured to tell. */
   notifies: readonly NoticeType[];
-  /** Of one that continues as new, which has told that the app is parked; in milliseconds since the epoch. */
+  /** When it told that the app is parked, if it continues as new since then; milliseconds since the epoch. */
   since?: number;
 }
 

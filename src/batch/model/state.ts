@@ -52,15 +52,15 @@ export interface BatchState extends BatchCounts {
   requests: number;
   /** Items for which more than one conversion may have been charged, in this run or earlier ones. */
   possiblyChargedTwice: number;
-  /** Of the failed: not sent again, since an earlier run may have been charged. */
+  /** Among the failed: not sent again, since an earlier run may have been charged. */
   kept: number;
-  /** Of the failed: not sent, since they were known to fail. Absent: none. */
+  /** Among the failed: not sent, since they were known to fail. Absent: none. */
   refused?: number;
-  /** Of the failed: results that stand beside their destinations, in this run or from earlier ones. Absent: none. */
+  /** Among the failed: their results are kept beside the destinations, by this run or an earlier one. Absent: none. */
   suspect?: number;
-  /** Of the skipped: left out, since the service was known to refuse them. Absent: none. */
+  /** Among the skipped: left out, since the service was known to refuse them. Absent: none. */
   unconvertible?: number;
-  /** Of the skipped: delivered before, and their results are not there any more. Absent: none. */
+  /** Among the skipped: delivered before, but their results are gone. Absent: none. */
   missing?: number;
   /** Failures by error code, at most 20 codes; the rest are under `other`. */
   failures: Record<string, number>;
@@ -96,14 +96,14 @@ export interface ConversionBatchResult extends BatchState {
   status: 'completed' | 'cancelled' | 'stopped' | 'budget';
   /** URI of `results.jsonl`: one `BatchItemResult` per line for every row, in the manifest's order. */
   results?: string;
-  /** Of inline items, in their order, instead of `results`. */
+  /** Results of inline items, in their order, instead of `results`. */
   itemResults?: BatchItemResult[];
   durationMs: number;
   /** URI of the report page; absent when it could not be written. */
   report?: string;
   /** Why there is no report; `fileconv batch report` writes it later. */
   reportFailure?: string;
-  /** Of a schedule that moves its sources: those that could not be moved. The next sweep tries again. */
+  /** Sources that a schedule should have moved but could not. The next sweep tries again. */
   unmoved?: UnmovedSources;
 }
 
@@ -121,7 +121,7 @@ export function countCode(failures: Record<string, number>, code: string | undef
 /** Sources that were to be moved, and stand where they were. */
 export interface UnmovedSources {
   files: number;
-  /** Of the first. */
+  /** Why the first could not be moved. */
   why: string;
 }
 
@@ -141,13 +141,13 @@ export interface PlannedRows {
   todo: number;
   /** Delivered before. */
   done: number;
-  /** Of those, results that are not where they were delivered. */
+  /** Among those: results that are not where they were delivered. */
   missing: number;
   /** Not converted: an earlier run may have been charged without a result to fetch. */
   kept: number;
   /** Not sent: the service does not convert them, or the rows themselves are bad. */
   refused: number;
-  /** Of those, by code, the ones that fail; the others are skipped. */
+  /** Among those: the ones that fail, by code; the others are skipped. */
   failures: Record<string, number>;
   /** Left out, since they may still be being written. */
   unsettled: number;

@@ -40,9 +40,9 @@ export interface BatchItem {
   kept?: KeptOutcome;
   /** The service is known not to convert this, or the row itself is bad: the item fails, and nothing is sent. */
   refused?: Refusal;
-  /** Of the source when the row was planned; of a batch that moves its sources. */
+  /** Stamp of the source when the row was planned; only in a batch that moves its sources. */
   stamp?: string;
-  /** Of a sweep, for a row that is sent or that was refused when it was: what it saw when it planned the row. */
+  /** What a sweep saw when it planned the row, if the row is sent, or was refused when it was. */
   seen?: Fingerprint;
   /** An earlier run converted the same content with the same options, whatever became of the result: skipped. */
   done?: DoneBefore;
@@ -75,7 +75,7 @@ export interface Refusal {
 
 /** What a refusal depends on: once it has changed, the file is sent again. */
 export interface Fingerprint {
-  /** Of the source. */
+  /** The source's stamp. */
   stamp: string;
   /** The content that was refused; absent if it was never uploaded whole. */
   source?: SourceContent;
@@ -144,7 +144,7 @@ export interface BatchPlan {
   out?: string;
   /** Default: `{dir}/{name}.{ext}`. */
   template?: string;
-  /** Of target formats, without the dot. Default: the format's name up to the first hyphen. */
+  /** Extensions of target formats, without the dot. Default: the format's name up to the first hyphen. */
   extensions?: Record<string, string>;
   /** What becomes of a file that the service is known not to convert. Default: `fail`. */
   unconvertible?: Unconvertible;
@@ -154,7 +154,7 @@ export interface BatchPlan {
   settledForMs?: number;
   /** Makes a run even if all was done before, so that it tells their results. Default: no. */
   mayBeDone?: true;
-  /** Of a schedule: where sources go in the end. Default: they stay. */
+  /** Where a schedule moves its sources in the end. Default: they stay. */
   moves?: SourceMoves;
 }
 
@@ -166,7 +166,7 @@ export interface SourceMoves {
   done?: string;
   /** For sources that have failed, each with the reason beside it. Default: they stay. */
   failed?: string;
-  /** Of a retry: first moves back what has failed. */
+  /** A retry first moves back what has failed. */
   restores?: true;
 }
 

@@ -36,7 +36,7 @@ export interface Candidate {
   parameters?: ConversionParameters | undefined;
   /** As a manifest has it. */
   destination?: string;
-  /** Of the result, if that is decided; empty if it can't be told. */
+  /** The result's URI, if that is decided; empty if it can't be told. */
   uri?: string;
   /** `row`: from a manifest, or from the last run; the others as in `FoundSource`. */
   how: 'row' | 'named' | 'listed' | 'found';
@@ -158,12 +158,12 @@ export const draftRow = itemSchema
     place: z.string(),
     shown: z.string(),
     term: z.enum(['column', 'key']).exactOptional(),
-    /** Of the source when first seen; absent if it cannot be read. */
+    /** Stamp of the source when first seen; absent if it cannot be read. */
     stamp: z.string().exactOptional(),
     bytes: z.number(),
     /** Something already exists at the destination. */
     exists: z.boolean(),
-    /** Of the file at the destination. */
+    /** Identity of the file at the destination. */
     replaced: z.string().exactOptional(),
     /** Its size. */
     resultBytes: z.number().exactOptional(),

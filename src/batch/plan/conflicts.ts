@@ -6,7 +6,7 @@ import { folderOf, isLocal, nameOf } from '../uris';
 import { type DraftRow, whereIs } from './candidate';
 import type { Finding } from './findings';
 
-/** Of a row with another one, which may be the row itself. */
+/** A conflict between a row and another one, which may be the row itself. */
 interface Conflict {
   kind: 'sameSource' | 'sameDestination' | 'destinationIsSource' | 'destinationIsFolder';
   otherRow: number;

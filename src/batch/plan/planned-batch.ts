@@ -14,12 +14,12 @@ import { type Finding, type FindingCode, type FindingList, Findings, messagesOf 
 export interface FormatCount {
   /** The given input format, or the source's extension in lower case; empty if there is neither. */
   input: string;
-  /** Of the sources, in lower case. */
+  /** Extension of the sources, in lower case. */
   extension: string;
   output: string;
   rows: number;
   bytes: number;
-  /** Of the rows, those that are paid for: what was made is fetched. Absent: none. */
+  /** How many rows are already paid for: their results are fetched. Absent: none. */
   paid?: number;
 }
 
@@ -50,7 +50,7 @@ export interface PlannedBatch {
   rows: number;
   /** Converted by an earlier run from the same content, whatever became of the result. */
   done: number;
-  /** Of those, the ones whose results are not there any more. */
+  /** Among those: the ones whose results are gone. */
   missing: FindingList;
   /** An earlier run may have been charged but brought no result: policy `fail` converts these only with `resubmit`. */
   kept: number;
@@ -63,11 +63,11 @@ export interface PlannedBatch {
   todo: number;
   /** Total size of the sources to do. */
   bytes: number;
-  /** Of the rows for which no job is started. */
+  /** Counts the rows for which no job is started. */
   totals: BatchTotals;
   /** vCredits that earlier runs were charged. */
   spent: number;
-  /** Of the rows to do, most frequent first. */
+  /** Format pairs of the rows to do, most frequent first. */
   formats: FormatCount[];
   /** Rows to do that replace the result of an earlier run. */
   replaced: number;
@@ -260,7 +260,7 @@ function tellRefused({ rows, input, first, refusal }: RefusedCount, hasFate: boo
 interface RunWriting {
   files: FileStore;
   batchFolder: string;
-  /** Of the run before, from 1; 0: there was none. */
+  /** Number of the run before, from 1; 0: there was none. */
   lastRun: () => number;
   /** Called before the first row and after the last. */
   canRun: () => boolean;

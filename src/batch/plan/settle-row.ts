@@ -12,7 +12,7 @@ import { extensionOf } from '../uris';
 
 export type RepeatedRow = ConversionOptions &
   Pick<BatchItem, 'source' | 'destination'> & {
-    /** Of the source, as it was seen a moment ago. */
+    /** Stamp of the source, as it was seen a moment ago. */
     stamp?: string | undefined;
     /** Size of the file at the destination, as it was seen a moment ago. */
     resultBytes?: number | undefined;
@@ -92,7 +92,7 @@ function doneBefore(delivered: Delivered, { source, isMissing }: Extract<Recalle
 }
 
 export interface FormatPair {
-  /** Of the source, in lower case; empty if there is none. */
+  /** Extension of the source, in lower case; empty if there is none. */
   extension: string;
   /** Input format; absent: decided by the extension. */
   input?: string;

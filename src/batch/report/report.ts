@@ -51,19 +51,19 @@ export interface BatchReport {
   startedAt: number;
   /** Until the batch ended, or until now. */
   durationMs: number;
-  /** Of a batch that has not ended. */
+  /** Only while the batch runs. */
   running?: Running;
   /** All counts but `items` add up to `items`. */
   counts: Omit<BatchCounts, 'inFlight' | 'waiting'>;
   vcredits: number;
   requests: number;
-  /** Of this run. */
+  /** Receipt of this run. */
   receipt: Receipt;
   /** How many files of each pair of formats there were, and how many of them failed: at most 20 pairs, the rest under `other`. */
   formats: Record<string, { files: number; failed: number }>;
   /** How many ended, and how many of those failed, in each of 60 equal parts of the time so far. */
   pace: { ended: number; failed: number }[];
-  /** Of the items that succeeded. */
+  /** Bytes of the items that succeeded. */
   bytes: { source: number; output: number };
   /** Jobs whose convert request had an unknown outcome and was sent again. */
   possiblyChargedTwice: { count: number; items: ListedItem[] };
@@ -128,7 +128,7 @@ const maxMessageLength = 600;
 const maxListedWarnings = 10;
 const maxListedSkipped = 100;
 const maxPairs = 20;
-/** Of the time so far. */
+/** Number of equal parts into which the time so far is divided. */
 const parts = 60;
 
 /** Tallies a run's rows in memory that does not grow with their number, and keeps some of those that need attention. */
@@ -151,7 +151,7 @@ export class Tally {
   constructor(
     private readonly maxListed: number,
     private readonly ui: TemporalUi | undefined,
-    /** Of the batch, so far. */
+    /** The batch's times so far. */
     private readonly time: Pick<BatchReport, 'startedAt' | 'durationMs'>,
   ) {}
 
@@ -219,7 +219,7 @@ export class Tally {
     };
   }
 
-  /** Of a batch that runs, which has counted more than its parts tell. */
+  /** The progress of a running batch, which has counted more than its part files hold. */
   progress(
     batch: string,
     { state, files, waits }: { state: RunningBatch; files: BatchReport['files']; waits: WaitsFor | undefined },

@@ -40,7 +40,7 @@ export interface JobInspection {
   batchId?: string;
   tags?: string[];
   status: JobStatus;
-  /** Of a running job, if a worker answers. */
+  /** Only for a running job, if a worker answers. */
   phase?: JobPhase;
   /** Start of the current phase, or the end of the job. */
   since: number;
@@ -54,7 +54,7 @@ export interface JobInspection {
   /** Whether a worker answers for a running job. */
   worker?: WorkerAnswer['worker'];
   taskId?: string;
-  /** Of a job that has ended, as the rest. */
+  /** Only for a job that has ended, like the rest. */
   requests?: number;
   vcredits?: number;
   /** What the service may have charged for the job. */
@@ -188,7 +188,7 @@ async function jobsInFlight(client: Client, { raw, workflowId }: WorkflowExecuti
   return ids;
 }
 
-/** Of the jobs with the most common reason, the one that has waited longest. */
+/** The job that has waited longest among those with the most common reason. */
 function mostFrequent(jobs: readonly BatchWaiting[]): BatchWaiting | undefined {
   const alike = ({ waiting }: BatchWaiting) => jobs.filter((job) => job.waiting.reason === waiting.reason).length;
   return [...jobs].sort((one, other) => alike(other) - alike(one) || (one.since ?? 0) - (other.since ?? 0))[0];

@@ -11,7 +11,7 @@ const usualHeartbeatMs = 60_000;
 const leastSilenceMs = 25_000;
 /** How long the polls of a worker that has told its end may take to end. */
 const pollsEndMs = 2_000;
-/** Of `temporal.api.enums.v1.WorkerStatus`. */
+/** A value of `temporal.api.enums.v1.WorkerStatus`. */
 const running = 1;
 
 /** Identities of the workers that currently poll a task queue for workflows, as far as the server knows. */
@@ -19,7 +19,7 @@ export async function aliveWorkers(client: Client, taskQueue: string): Promise<s
   return (await readTaskQueue(client, taskQueue)).identities;
 }
 
-/** Of `temporal.api.enums.v1.WorkerVersioningMode`. */
+/** A value of `temporal.api.enums.v1.WorkerVersioningMode`. */
 const versioned = 2;
 
 /** The pollers of a task queue, and the version for new work. Build ids; undefined: unversioned workers. */

@@ -44,7 +44,7 @@ export async function hasJobs(client: Client, app: string): Promise<boolean | un
   return (await client.workflow.count(query)).count > 0;
 }
 
-/** Of `temporal.api.enums.v1.BatchOperationState`: unspecified and running. */
+/** Values of `temporal.api.enums.v1.BatchOperationState`: unspecified and running. */
 const unfinished = [0, 1];
 const checkIntervalMs = 200;
 

@@ -37,7 +37,7 @@ export function listenTo(batch: ControlledBatch): void {
   });
 }
 
-/** What a batch hears while it plans. Signals of other kinds wait until it has. */
+/** The signals that a batch handles while it plans. Others wait until it has. */
 export function listenToPlanning(state: () => BatchState, cancel: () => void): void {
   setHandler(defineQuery<BatchState>(batchStateQuery), state);
   const plans = 'It looks for files still. Once it converts them, it can be told so.';
@@ -55,7 +55,7 @@ function refuse(why: string): never {
   throw ApplicationFailure.nonRetryable(why, updateRefused);
 }
 
-/** An Update, which says no when it can't be done, and a signal, which needs no worker and is then ignored. */
+/** Both an Update, which is rejected when it can't be done, and a signal, which needs no worker and is then ignored. */
 function accept<Args extends unknown[] = []>(
   batch: ControlledBatch,
   name: string,

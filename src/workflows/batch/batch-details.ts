@@ -2,7 +2,7 @@ import type { BatchState, ConversionBatchResult } from '../../batch/model/state'
 import { batchJobsPath } from '../../job/temporal-ui';
 import { shellWord, shownTime, tellUnmoved } from '../../messages/wording';
 
-/** The batch itself, and its report, have more. */
+/** The batch's result and its report list more. */
 const warningsTold = 10;
 
 /** What the end of a batch could not do. */

@@ -5,14 +5,14 @@ import type { BatchState, ConversionBatchResult, NeedsAttention } from '../../ba
 import { countsOf, endOfBatch, type NoticeData, type NoticeWishes } from '../../batch/model/notices';
 import { isWanted, startNotice } from '../notice/start-notice';
 
-/** A schedule that fails does so again and again: its word is repeated no sooner. */
+/** A failing schedule fails each time: its notice is repeated no sooner than this. */
 const quietMs = 3_600_000;
 
-/** What a batch tells of itself, if anybody wants it. Each resolves when the batch may end. */
+/** The notices of a batch, if anybody wants them. Each method resolves when the batch may end. */
 export class BatchNotices {
   private readonly batch = workflowInfo().workflowId;
 
-  /** `notifies`: as the worker has told. */
+  /** `notifies`: the events that the worker is configured to tell. */
   constructor(
     private readonly input: ConversionBatchInput,
     public notifies: NoticeWishes['notifies'],
@@ -30,7 +30,7 @@ export class BatchNotices {
     return this.tell('batch.needs_attention', { counts: countsOf(state), code, message, jobs });
   }
 
-  /** A run of a schedule that finds nothing new is no news. */
+  /** A scheduled run that finds nothing new is not worth a notice. */
   async ended(result: ConversionBatchResult): Promise<void> {
     if (this.input.isScheduled && result.folder === undefined) return;
     await this.tell('batch.ended', endOfBatch(result));
@@ -56,7 +56,7 @@ export class BatchNotices {
   }
 }
 
-/** What the worker wanted to have told when an activity of it failed. */
+/** The events that the worker is configured to tell, as a failed activity of it says. */
 export function wishesOf(error: unknown): NoticeWishes['notifies'] {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (!(cause instanceof ApplicationFailure)) continue;

@@ -56,7 +56,7 @@ export class BatchTally {
   /** Whether the failures have reached the limit at which the batch starts no more jobs. */
   exceeds(stopAfter: ConversionBatchInput['stopAfter']): boolean {
     const { succeeded, kept, refused = 0 } = this.totals;
-    // Items that were not tried are no evidence.
+    // Items that were not tried say nothing.
     const failed = this.totals.failed - kept - refused;
     const { failures, percent } = stopAfter ?? {};
     if (failures !== undefined && failed >= failures) return true;
@@ -86,7 +86,7 @@ export class BatchAttention {
     this.toldOf = carried?.toldOf;
   }
 
-  /** The reason, once, however many jobs wait; again when it comes back, or is another one. */
+  /** Returns a reason once, however many jobs wait; again when it comes back or another one comes. */
   takeUnannounced(): NeedsAttention | undefined {
     const { needed } = this;
     if (needed?.code === this.toldOf) return undefined;
@@ -114,7 +114,7 @@ export class BatchAttention {
     this.waiting.delete(item);
   }
 
-  /** For a batch that waits for nobody. */
+  /** Used when the batch waits for nobody. */
   giveUp(): number[] {
     const items = [...this.waiting];
     this.waiting.clear();

@@ -201,7 +201,7 @@ class ConversionBatch implements ControlledBatch {
     };
   }
 
-  /** Of a plan that leaves nothing to do, all are counted, and none has a job. */
+  /** All items, even if none gets a job because the plan leaves nothing to do. */
   private get items(): number {
     const { run, planned } = this.carried;
     return run?.rows ?? planned?.rows ?? this.input.items?.length ?? 0;

@@ -13,22 +13,22 @@ export interface CarriedItem {
   item: number;
   /** Byte offset of its row in the manifest. */
   byte: number;
-  /** Of the item's job. */
+  /** Id of the item's job. */
   workflowId: string;
-  /** Of the job that is looked up, or waited for. */
+  /** Run of the job that is looked up or waited for. */
   runId?: string;
   /** From 2: how often the id is taken, of an item whose result gets a number. */
   number?: number;
   /** Milliseconds since the epoch. */
   startedAt: number;
   step: ItemStep;
-  /** Of the row: see `BatchItem`. */
+  /** The row's: see `BatchItem`. */
   sourceGroup?: number;
   /** The batch starts its job, which uploads the source and tells. One of another run, or one that fetches, never will. */
   isUploading?: true;
   /** Another workflow has started the job that is waited for, and tells what it costs. */
   isOfOthers?: true;
-  /** By the batch's ledger. */
+  /** As the batch's ledger has it. */
   earlier?: EarlierRuns;
 }
 

@@ -9,7 +9,7 @@ import { outcomeOfFailure } from '../../job/job-outcome';
 import { defaultPolicies, type OnUnknownOutcome } from '../../job/policies';
 import { wasReset } from '../job/job-progress';
 
-/** Of the job of an item. */
+/** The last run of an item's job. */
 export type LastRun = Pick<Recall, 'runId' | 'isUntold'>;
 
 /** The job of an item. */
@@ -26,7 +26,7 @@ export function itemJobInput(
   const { source, output, input, parameters, destination, replaces } = row;
   const onExisting = row.onExisting ?? batch.onExisting;
   const onUnknownOutcome = ruleOf(batch);
-  // Were the service to have lost the task, the job would decide by its own policy.
+  // If the service has lost the task, the job decides by its own policy.
   const isFetched = earlier?.taskId !== undefined;
   const again = wantsAgain(batch);
   return defined({
@@ -47,12 +47,12 @@ export function itemJobInput(
   });
 }
 
-/** A reset of the batch is no wish for all of it again. */
+/** Whoever resets a batch does not ask to convert everything again. */
 export function wantsAgain({ again }: ConversionBatchInput): { again?: true } {
   return again && !wasReset() ? { again } : {};
 }
 
-/** About conversions of earlier jobs that may have been charged; that of a job's own submits is its policy's. */
+/** Concerns conversions of earlier jobs that may have been charged; for a job's own submits its policy decides. */
 export function ruleOf({ isScheduled, resubmit, policies }: ConversionBatchInput): OnUnknownOutcome {
   if (resubmit) return 'resubmit';
   return isScheduled ? 'fail' : (policies?.onUnknownOutcome ?? defaultPolicies.onUnknownOutcome);
@@ -70,7 +70,7 @@ export function takenBy(workflowId: string, source: string): JobOutcome {
   return { status: 'failed', code: failureCodes.destinationTaken, message, charge: 'no' };
 }
 
-/** Of an item whose row or job cannot be read. */
+/** The outcome of an item whose row or job cannot be read. */
 export function unreadable(error: unknown): JobOutcome {
   return outcomeOfFailure(error instanceof ActivityFailure ? error.cause : error);
 }

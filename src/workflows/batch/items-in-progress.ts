@@ -91,7 +91,7 @@ export class ItemsInProgress {
   }
 
   /**
-   * Of a batch that was reset: Temporal does not tell again which jobs ended while it was closed. From here on, the jobs of
+   * After a reset of the batch, Temporal does not repeat which jobs ended while it was closed. From here on, the jobs of
    * this run are awaited like those of others.
    */
   awaitAll(): void {
@@ -220,7 +220,7 @@ export class ItemsInProgress {
     } catch (error) {
       const told = outcomeOfFailure(error instanceof ChildWorkflowFailure ? error.cause : error);
       if (told.charge !== undefined) this.end(entry, told);
-      // It has ended without a word of what it left behind: its history tells.
+      // It ended without reporting what it left behind: its history tells.
       else this.advance(entry, { kind: 'awaited' });
     }
   }
@@ -279,7 +279,7 @@ export class ItemsInProgress {
     }
   }
 
-  /** What the ledger of a batch that has run before does not know is of a run that had no end. */
+  /** If the batch has run before and its ledger lacks this, it comes from a run that never ended. */
   private isUntold(stands: StandingJob | undefined): boolean {
     return this.rows.isRepeated && stands?.isSame === true && stands.startedBy === this.batchId;
   }

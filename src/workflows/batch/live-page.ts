@@ -7,11 +7,11 @@ import { reportInput, unwrap, type ReportPlace } from './run-end';
 
 const usualEveryMs = 30_000;
 const mostWrites = 60;
-/** One of many rows that takes longer is written less often: never for more than a hundredth of the time. */
+/** A page that takes long is written less often: writing takes at most a hundredth of the time. */
 const usualCostMs = usualEveryMs / 100;
-/** A shorter time tells no pace. */
+/** A shorter time says nothing about the pace. */
 const leastPaceMs = 2_000;
-/** The end of a batch, and its next run, let a page be written for so long. */
+/** How long the end of a batch, or its next run, waits for a page that is being written. */
 const restMs = 5_000;
 
 export interface CarriedPage {
@@ -19,7 +19,7 @@ export interface CarriedPage {
   everyMs: number;
   /** Pages that were begun. */
   written: number;
-  /** Of the last one; of the batch, before the first. */
+  /** Start of the last page; before the first, of the batch. */
   at: number;
   /** What the last one told; while it is the same, nothing has changed. */
   told: string;
@@ -39,16 +39,16 @@ export function noPage(at: number, ended: number): CarriedPage {
  */
 export class LivePage {
   private isWriting = false;
-  /** Of the activity. */
+  /** Scope of the activity that writes. */
   private writing: CancellationScope | undefined;
-  /** When the next look is due that a timer has been started for. */
+  /** When the timer that was started last is due. */
   private timedAt = Infinity;
   private isResting = false;
   private wasHeld = false;
 
   constructor(
     private readonly options: ReportPlace & {
-      /** Writes the results so far where the page is made from. */
+      /** Writes the results so far to the part files, from which the page is made. */
       flush: () => Promise<void>;
       onDue: () => void;
     },
@@ -75,7 +75,7 @@ export class LivePage {
       this.isWorthTimer(dueMs, { now, isHeld }) &&
       (carried.written > 0 || (isHeld && state.status !== 'stopping'))
     ) {
-      // Before the first page there is no timer, which most batches would not live to see, unless a long silence may follow.
+      // No timer before the first page, since most batches end earlier, unless a long silence may follow.
       const at = (this.timedAt = now + dueMs);
       void sleep(dueMs, { summary: 'before the next page of the report' }).then(() => {
         // An earlier one may have been started since.
@@ -85,12 +85,12 @@ export class LivePage {
     }
   }
 
-  /** No page is begun any more. */
+  /** Begins no more pages. */
   close(): void {
     this.isResting = true;
   }
 
-  /** The same, and resolves when none is being written. One that takes long is cancelled, and awaited: it would replace the last page. */
+  /** Begins no more pages, and resolves when none is being written. A slow one is cancelled and awaited: it would replace the last page. */
   async rest(): Promise<void> {
     this.close();
     if (!this.isWriting || (await condition(() => !this.isWriting, restMs))) return;

@@ -13,7 +13,7 @@ import { unwrap } from './run-end';
 /** What the first run of the workflow has planned; empty for inline items. */
 export type Planned = Partial<PlanBatchResult>;
 
-/** Until it is planned, the batch answers no more than that. A batch that is cancelled by then has ended. */
+/** Until it is planned, the batch answers nothing else. If it is cancelled by then, it has ended. */
 export async function planRun(
   input: ConversionBatchInput,
   plan: BatchPlan,

@@ -49,7 +49,7 @@ export function reportInput(state: WriteBatchReportInput['state'], { folder, uiU
   return { folder, batch, state, ...(uiUrl !== undefined && { ui: { url: uiUrl, namespace } }) };
 }
 
-/** Sources that can't be moved are the next sweep's: their results stand. */
+/** Sources that can't be moved are left to the next sweep: their results stand. */
 export async function moveSources(
   folder: string,
   moves: SourceMoves | undefined,

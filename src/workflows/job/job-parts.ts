@@ -22,9 +22,9 @@ export class JobParts {
   readonly callbacks = new JobCallbacks();
   readonly park: Park;
   readonly waits: OrderedWaits;
-  /** Of a result that is to be delivered. */
+  /** How a result that is to be delivered is checked. */
   readonly checking: { check?: ResultCheck };
-  /** Of the worker that uploaded, if workers on others may not see the destination's folder. */
+  /** Host of the worker that uploaded, if workers on other hosts may not see the destination's folder. */
   host: string | undefined;
   /** See the input; of a job that recalls another one, also what that delivered. */
   replaces: ConversionJobInput['replaces'];

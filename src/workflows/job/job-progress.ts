@@ -124,7 +124,7 @@ export class JobProgress {
     this.warnings = boundWarnings({ ...this.warnings, ...warnings });
   }
 
-  /** The result came, and is no good: it stands beside its destination. */
+  /** The result came but failed its check: it is kept beside its destination. */
   suspect(output: OutputFile, problem: string): ApplicationFailure {
     const message = `The result ${problem.replace(/\.$/, '')}. It is paid for, and stands at ${output.uri}; the destination is as it was. Nothing converts the file again before it changes, unless you say --again.`;
     const failure = { code: failureCodes.resultSuspect, message, origin: 'worker', requests: 0 } as const;
@@ -159,7 +159,7 @@ export class JobProgress {
       code.endsWith('_DEADLINE') &&
         this.orderedWaitsMs > 0 &&
         `Pauses that the service ordered moved its deadlines by ${formatDuration(this.orderedWaitsMs)}.`,
-      // What is paid for is never given up in silence.
+      // A paid conversion is never given up silently.
       this.charge.taskId !== undefined &&
         !output &&
         `The service accepted it as conversion task ${this.charge.taskId}. To fetch the result without converting again: fileconv job retry ${workflowInfo().workflowId}`,

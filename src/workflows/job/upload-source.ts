@@ -17,7 +17,7 @@ const uploadsAtMost = 2;
 
 export class SourceUpload {
   private left = uploadsAtMost;
-  /** Of another job. */
+  /** Whether another job's upload has been tried. */
   private isGivenTried = false;
 
   constructor(private readonly job: JobParts) {}

@@ -35,7 +35,7 @@ export async function conversionAppNotice(input: AppNotice): Promise<void> {
     const { acceptedAt } = heard;
     if (acceptedAt !== undefined && !(await condition(() => heard.acceptedAt === undefined, settleMs))) {
       await tell('app.resumed', { parkedMs: acceptedAt - since });
-      // Unless it was refused again meanwhile: that is to be told too.
+      // Unless it was refused again meanwhile, which needs a notice too.
       return heard.acceptedAt === undefined ? continueAsNew({ app, reason, code, message, notifies }) : undefined;
     }
     if (workflowInfo().continueAsNewSuggested) await continueAsNew({ ...input, since });

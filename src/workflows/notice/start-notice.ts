@@ -4,7 +4,7 @@ import { conversionNoticeType, type NoticeType } from '../../job/names';
 import type { Notice, NoticeWishes } from '../../batch/model/notices';
 import type { conversionNotice } from './conversion-notice';
 
-/** What one event is, but for what every notice has. */
+/** One event, without the fields that every notice has. */
 type Told = Pick<Notice, 'type' | 'data' | 'quietMs'> & {
   /** Workflow id, if there may be one at a time. Default: one of its own. */
   workflowId?: string;

@@ -69,7 +69,7 @@ export async function makeStateFolders(context: Context): Promise<void> {
   }
 }
 
-/** The state folder, for what is worth no folder of its own; undefined while nobody has made or named one. */
+/** The state folder, for uses that do not justify creating one; undefined while nobody has made or named one. */
 export async function stateFolderIfAny(context: Context): Promise<string | undefined> {
   const { dir } = context.config.values.state;
   return unnamedFolders(context).includes(dir) && (await isMissingOrEmpty(dir)) ? undefined : dir;
@@ -97,7 +97,7 @@ async function makeOwn(context: Context, folder: string): Promise<void> {
   await remember(context, folder);
 }
 
-/** The folders with state of which nobody has said that they are to be used. */
+/** The folders with state that nobody has allowed to be used. */
 function unnamedFolders({ config: { values, origins, isFound } }: Context): string[] {
   const isNamed = (key: string) => origins[key] !== undefined && !(isFound && origins[key].source === 'file');
   const { dir } = values.state;
@@ -110,7 +110,7 @@ async function isMissingOrEmpty(folder: string): Promise<boolean> {
   try {
     return (await readdir(folder)).length === 0;
   } catch (error) {
-    // What stands there is told by whoever needs it.
+    // Whoever needs the folder reports what is in its place.
     if (['ENOENT', 'ENOTDIR'].includes(systemErrorCode(error) ?? '')) return true;
     throw explainStateFolder(folder, error);
   }
@@ -139,7 +139,7 @@ async function identityOf(folder: string): Promise<string> {
   return `${ino} ${birthtimeNs}`;
 }
 
-/** Of a folder that is to be trusted: what is written through a link lands elsewhere. */
+/** For a folder that is to be trusted: what is written through a link lands elsewhere. */
 async function refuseLinks(folder: string): Promise<void> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const link = entries.find((entry) => entry.isSymbolicLink());

@@ -19,7 +19,7 @@ export interface ProcessContext {
 /** `process.stdin`, or what a test has in its place. */
 export type InputStream = Readable & Partial<Pick<ReadStream, 'isTTY'>>;
 
-/** What asks a command to end, and tells what nothing has caught. */
+/** Where signals and uncaught errors come from. */
 export interface HostProcess {
   on(event: NodeJS.Signals, listener: () => void): unknown;
   on(event: 'uncaughtException', listener: (error: Error) => void): unknown;
@@ -32,7 +32,7 @@ export interface CommonOptions {
   quiet?: boolean;
   verbose?: boolean;
   config?: string;
-  /** Of a command that only looks at the configuration, or allows it. */
+  /** For a command that only shows or allows the configuration. */
   mayBeUnallowed?: boolean;
 }
 

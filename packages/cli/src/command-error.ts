@@ -7,7 +7,7 @@ export const exitCodes = {
   failed: 1,
   /** The command, its arguments, its input or the configuration is wrong; nothing was started. */
   usage: 2,
-  /** Of `fileconv batch`, where 1 means that files failed: the command could not do its work. */
+  /** Used by `fileconv batch`, where 1 means that files failed: the command could not do its work. */
   couldNotRun: 3,
   interrupted: 130,
   /** The reader of standard output has ended before it had all: what a shell tells of SIGPIPE. */
@@ -105,7 +105,7 @@ function readFailure(error: unknown): Pick<CommandError, 'problems' | 'exitCode'
   };
 }
 
-/** Whether Temporal is away, and may come back; what it refuses is another matter. */
+/** Whether Temporal is away and may come back. A refusal does not count. */
 export function isAway(error: unknown): boolean {
   const status = [error, (error as Error | undefined)?.cause].find(isGrpcStatus);
   return isOfTemporal(error) && (status === undefined || advice[status.code] === undefined);
@@ -121,14 +121,14 @@ function isOfTemporal(error: unknown): error is Error {
   return error instanceof Error && (error.name === 'ServiceError' || isGrpcStatus(error));
 }
 
-/** What Temporal's raw calls throw, and the cause of what its client throws. */
+/** The error of Temporal's raw calls, which is the cause of its client's errors. */
 function isGrpcStatus(error: unknown): error is { code: number; details: string } {
   const { code, details } = (error ?? {}) as { code?: unknown; details?: unknown };
   return typeof code === 'number' && typeof details === 'string';
 }
 
 const missingRight = 'The credentials of this command lack the right to do that: ask who runs the server.';
-/** What a server refuses, and what to do about it, by the code of gRPC; with any other it has not answered. */
+/** Refusals by gRPC code, and what to do about each; any other code means that the server did not answer. */
 const advice: Readonly<Record<number, string>> = {
   3: '',
   5: '',
@@ -168,7 +168,7 @@ export function explainStateFolder(stateDir: string, error: unknown): unknown {
   });
 }
 
-/** The error to throw when what was printed, or piped out, is not all written. */
+/** The error to throw when not all of the output could be written. */
 export function explainStdout(error: Error, advice: string): Error {
   const problem = 'Standard output cannot be written';
   const explained = explainFolder(error, { problem, advice });

@@ -109,7 +109,7 @@ export class Session {
     throw new Verdict(`the upload that this rule begins with gave no connector: ${reply.describe()}`);
   }
 
-  /** Of a connector and an id that differ, the one that the service knows: that they are the same is a rule. */
+  /** The one that the service knows, if connector and id differ: that they are the same is a rule. */
   async #connectorOf(reply: Reply, as = this.own): Promise<string | undefined> {
     const [connector, id] = [reply.text('result.output.connector'), reply.text('entity.id')];
     if (connector === undefined || id === undefined || connector === id) return connector ?? id;

@@ -76,7 +76,7 @@ export interface SampleFile {
   readonly bytes: Buffer;
 }
 
-/** Of no app and no task. */
+/** An id that no app and no task has. */
 export const noId = '00000000-0000-4000-8000-000000000000';
 
 /** Files that any conversion service should be able to convert. */

@@ -29,7 +29,7 @@ export function ensureMatches(actual: unknown, pattern: RegExp, what: string): a
   ensure(typeof actual === 'string' && pattern.test(actual), `${what} is ${show(actual)}`);
 }
 
-/** Of entity, payload and result, `holder` has these and no others. */
+/** Among entity, payload and result, `holder` has these and no others. */
 export function ensureItems(holder: unknown, asked: readonly string[], what: string): void {
   const keys = isObject(holder) ? Object.keys(holder) : [];
   const [held, expected] = [keys, asked].map((some) => includeItems.filter((item) => some.includes(item)));

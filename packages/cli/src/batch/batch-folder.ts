@@ -36,19 +36,19 @@ export function folderUri({ cwd }: Pick<CommandContext, 'cwd'>, typed: string): 
   throw new CommandError('USAGE', [`${typed} is no folder. Name a path, or a URI such as s3://bucket/folder/.`]);
 }
 
-/** Refuses, before anything is started, what was typed for a folder of this machine and is none. @throws CommandError */
+/** Refuses, before anything is started, a local path that is not a folder. @throws CommandError */
 export async function requireFolder(
   context: CommandContext,
   { typed, flag, mayBeNew = false }: { typed: string | undefined; flag: string; mayBeNew?: boolean },
 ): Promise<void> {
   const folder = typed === undefined ? undefined : folderUri(context, typed);
-  // Elsewhere a folder is the beginning of names, and the worker may see what this command does not.
+  // In other stores a folder is a prefix of names, and the worker may see more than this command.
   if (typed === undefined || folder === undefined || !isLocal(folder)) return;
   const refuse = (problem: string) => {
     throw new CommandError('INPUT_UNUSABLE', [`${typed} ${problem}. Name a folder with ${flag}.`]);
   };
   const files = filesOf(context);
-  // Of one that is to be made, the nearest that is there.
+  // If the folder does not exist yet, its nearest existing parent counts.
   for (let at = folder.slice(0, -1); at !== 'file://'; at = at.slice(0, at.lastIndexOf('/'))) {
     const { kind } = await files.look(at);
     if (kind === 'folder') return;

@@ -11,7 +11,7 @@ interface EndedBatch {
   name: string;
   result: ConversionBatchResult;
   again?: boolean;
-  /** Files that have come since and can't be converted: they make it no success. */
+  /** New files that can't be converted: with them the run is not a success. */
   unconvertible?: number;
 }
 
@@ -47,7 +47,7 @@ export async function finishBatch(
   const lines = summariseReport(report).map(printable);
   if (output.json)
     output.printJson({ ...report, ...defined({ estimate }), ...(unconvertible > 0 && { unconvertible }) });
-  // Cron sends what is printed, and no exit code.
+  // Cron mails what is printed, not the exit code.
   else if (output.quiet && exitCode !== exitCodes.ok) output.fail(lines.join('\n'));
   else for (const line of lines) output.print(line);
   return exitCode;

@@ -14,7 +14,7 @@ interface EndedBatch extends Omit<NoticeData, 'app' | 'status'> {
 }
 
 /**
- * Refuses a program that is not there before hours of work.
+ * Refuses a missing program before hours of work.
  * @throws CommandError
  */
 export async function requireProgram({ cwd, env }: CommandContext, program: string | undefined): Promise<void> {

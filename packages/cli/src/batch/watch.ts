@@ -12,7 +12,7 @@ import type { StackInUse } from '../stack/open-temporal';
 import { createStallReader, StallNews } from '../waiting/stall';
 
 const askEveryMs = 1_000;
-/** Without a terminal, where a line is written now and then. Each look costs a worker a task. */
+/** How often to look without a terminal, where a line is written now and then. Each look costs a worker a task. */
 const askQuietlyEveryMs = 10_000;
 
 interface Watched {

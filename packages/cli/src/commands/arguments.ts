@@ -84,7 +84,7 @@ export function formatNames(text: string, before: readonly string[] = []): strin
   return [...new Set([...before, ...text.split(',').map(formatName)])];
 }
 
-/** Of an option that names what is converted: of two, one would go unnoticed. */
+/** For an option that names what is converted: if it is given twice, one value would go unnoticed. */
 export function once(text: string, before?: string): string {
   if (before === undefined) return text;
   throw new InvalidArgumentError('It is given twice. Run the command once for each.');
@@ -102,7 +102,7 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (tex
 /** Each part of a stack logs to a file of its own; `up`: what a detached one would have said on its terminal. */
 export const logNames = ['up', 'worker', 'service', 'callbacks', 'temporal'] as const;
 
-/** Of `init`. Unlike the parser's own complaint it repeats nothing: it may be the token itself. */
+/** For `init`. Unlike the parser's own complaint it repeats nothing: the value may be the token itself. */
 export function variableName(text: string): string {
   if (/^[A-Za-z_]\w*$/.test(text)) return text;
   throw new CommandError('USAGE', ['--token-env must be the name of a variable, such as CONVERSION_TOKEN.']);

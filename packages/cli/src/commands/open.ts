@@ -9,7 +9,7 @@ import { withTemporal, type StackInUse } from '../stack/open-temporal';
 import { createStallReader } from '../waiting/stall';
 import { earlierPage, runningPage } from './batch/look';
 
-/** Opens the report of a batch, so far if it runs, else the page of a job or a batch in the Temporal UI, or the UI itself. */
+/** Opens the report of a batch, also while it runs; else the page of a job or batch in the Temporal UI, or the UI itself. */
 export async function openPage(context: CommandContext, name?: string): Promise<void> {
   const { output } = context;
   const page = await withTemporal(context, async (temporal) => {
@@ -31,7 +31,7 @@ async function reportOf(context: CommandContext, temporal: StackInUse, name: str
     const { page, isThere } = (state && (await runningPage(context, state))) ?? {};
     return isThere ? page : undefined;
   }
-  // One that failed has no report, and is seen in the UI.
+  // A failed batch has no report; the UI shows it.
   const ended = await new FileConversionClient({ client, taskQueue })
     .getBatch(name)
     .result()

@@ -40,7 +40,7 @@ export async function up(context: CommandContext, options: { ui?: boolean; detac
   }
 }
 
-/** What was needed to start, some 40 MB: V8 keeps it while a process is idle. */
+/** Frees what was only needed to start, some 40 MB: V8 keeps it while a process is idle. */
 function collectGarbage(): void {
   const session = new Session();
   session.connect();
@@ -48,7 +48,7 @@ function collectGarbage(): void {
   session.post('HeapProfiler.collectGarbage', () => setImmediate(() => session.disconnect()));
 }
 
-/** Another process of this program that nobody waits for. What it says is in a log. */
+/** Starts this program in another process that nobody waits for. Its output goes to a log. */
 async function upDetached(context: CommandContext, { ui }: { ui?: boolean }): Promise<void> {
   const { output, config, cwd, env } = context;
   const stateDir = config.values.state.dir;
@@ -87,7 +87,7 @@ async function upDetached(context: CommandContext, { ui }: { ui?: boolean }): Pr
   throw new CommandError('STACK_FAILED', [said.replace(/^error: /gm, '') || `It ended at once. See ${logFile}`]);
 }
 
-/** Stops what `fileconv up` runs here. Nothing that runs is no error. */
+/** Stops what `fileconv up` runs here. It is no error if nothing runs. */
 export async function down(context: CommandContext): Promise<void> {
   const { output, config } = context;
   const stateDir = config.values.state.dir;

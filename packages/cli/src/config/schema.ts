@@ -39,7 +39,7 @@ import {
 /** The profile of the embedded conversion service; it needs no entry under `[apps]`. */
 export const embeddedApp = 'embedded';
 
-/** Of every process that runs until it is asked to end. */
+/** Addresses of every process that runs until it is asked to end. */
 const ownAddresses = {
   metrics_address: listenAddress().optional().meta({
     description: 'where the process serves Prometheus metrics, for example `127.0.0.1:9464`; without it nowhere',

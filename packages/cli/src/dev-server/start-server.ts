@@ -14,7 +14,7 @@ import type { RunningTemporalServer, ServerExit } from './running-server';
 
 export interface ServerOptions {
   cliPath: string;
-  /** Of the server's process. Its `GOGC` and `GOMEMLIMIT`, if it has them, take the place of ours. */
+  /** Variables of the server's process. Its `GOGC` and `GOMEMLIMIT`, if given, replace ours. */
   env: Variables;
   /** State is kept here over restarts. Default: in memory, gone when the server ends. */
   dbFilename?: string | undefined;
@@ -24,7 +24,7 @@ export interface ServerOptions {
   port?: number | undefined;
   /** `false`: no UI. Default: a free one. */
   uiPort?: number | false | undefined;
-  /** Of the codec server that the UI has payloads decrypted by. Default: none. */
+  /** The codec server that decrypts payloads for the UI. Default: none. */
   uiCodecEndpoint?: string | undefined;
   /** Default `default`. */
   namespace?: string | undefined;
@@ -211,7 +211,7 @@ async function untilStarted(
   throw new TemporalServerError('START_FAILED', problem, { cause: failed.error });
 }
 
-/** What SQLite says of a file that is none of its own, or not whole. */
+/** SQLite's message about a file that is not a database, or is damaged. */
 const damaged = /file is not a database|database disk image is malformed|malformed database schema|no such table/;
 
 function databaseDamaged(dbFilename: string, reason: string): TemporalServerError {
@@ -251,7 +251,7 @@ async function openServerLog(wanted?: string) {
     async tail(): Promise<string[]> {
       const text = await readFile(file, 'utf8').catch(() => '');
       const lines = text.split('\n').filter((line) => line.trim() !== '');
-      // What it is about stands above the stack.
+      // The reason is above the stack.
       const panicked = lines.findIndex((line) => panic.test(line));
       return panicked === -1 ? lines.slice(-tailLines) : lines.slice(panicked, panicked + tailLines);
     },

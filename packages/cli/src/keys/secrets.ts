@@ -21,7 +21,7 @@ export function isEncrypting({ config }: CommandContext): boolean {
   return keyEnv !== undefined || keyFile !== undefined;
 }
 
-/** Of every client and worker. Without keys it still says why an encrypted payload can't be read. */
+/** The data converter of every client and worker. Without keys it still says why an encrypted payload can't be read. */
 export async function openDataConverter(context: CommandContext): Promise<DataConverter> {
   const keys = await readEncryptionKeys(context);
   return keys ? createEncryptedDataConverter(keys) : createPlainDataConverter();
@@ -95,7 +95,7 @@ interface ConfiguredSecret {
 
 type FoundSecret = Promise<{ text: string; place: string } | undefined>;
 
-/** What a command has read, by the place: each secret is read, and warned of, once. */
+/** Secrets read so far, by place: each is read, and warned about, once. */
 const read = new WeakMap<CommandContext['secrets'], Map<string, FoundSecret>>();
 
 /**
@@ -132,7 +132,7 @@ async function findSecret(
 
 const makeSecret = 'make one: echo "whsec_$(openssl rand -base64 32)", readable by you only';
 
-/** Whom a worker tells of what. @throws CommandError when the secret can't be read or used. */
+/** The listener that a worker notifies. @throws CommandError when the secret can't be read or used. */
 export async function notifySettings(context: CommandContext): Promise<NotifySettings> {
   const { url, secretEnv: variable, secretFile: file, events, allowedHosts } = context.config.values.notify;
   const what = 'The secret of notices';

@@ -6,7 +6,7 @@ import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 
 export interface OwnAddress {
-  /** Of the configuration, which the address comes from. */
+  /** Section of the configuration that the address comes from. */
   section: 'worker' | 'service' | 'callbacks';
   key: 'metrics_address' | 'health_address';
   /** `127.0.0.1:9465` or `[::1]:9465`; port 0: any free one. Whether others may reach it was checked before. */

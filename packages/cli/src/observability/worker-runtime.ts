@@ -148,7 +148,7 @@ interface ErrorParts {
   message?: unknown;
   stack?: unknown;
   cause?: unknown;
-  /** Of an `ApplicationFailure`: the code. */
+  /** Code of an `ApplicationFailure`. */
   type?: unknown;
   details?: unknown;
 }

@@ -24,7 +24,7 @@ export async function embeddedServiceUrl(context: CommandContext): Promise<strin
   return running ?? (isSpelledOut ? configuredServiceUrl(context) : undefined);
 }
 
-/** Of the service that runs on the data folder of this configuration, by itself or in a stack. */
+/** URL of the service that runs on the data folder of this configuration, by itself or in a stack. */
 export async function runningServiceUrl({ config }: Pick<CommandContext, 'config'>): Promise<string | undefined> {
   const record = await serviceRecord.read(config.values.service.dataDir);
   return record && (record.pidNamespace !== pidNamespace() || isAlive(record.pid)) ? record.url : undefined;

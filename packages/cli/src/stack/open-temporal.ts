@@ -76,7 +76,7 @@ async function whyNoStack(context: CommandContext): Promise<string> {
 }
 
 const connectTimeoutMs = 10_000;
-/** Of a stack whose process runs: whatever keeps the machine busy will pass. */
+/** For a stack whose process runs: the machine is only busy. */
 const busyConnectTimeoutMs = 20_000;
 
 /**
@@ -131,7 +131,7 @@ export async function connect(
   };
 }
 
-/** Of a command's own connection, which may be closed while Temporal is away. */
+/** Options of a command's own connection, which may be closed while Temporal is away. */
 export function connectionOptions(
   { env }: Pick<CommandContext, 'env'>,
   { connection }: TemporalTarget,

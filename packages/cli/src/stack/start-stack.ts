@@ -154,7 +154,7 @@ async function holdState(
   opened.add(() => removeStackRecord(stateDir));
   onStart?.();
   opened.add(boundLogs(logsOf(stateDir)));
-  // Of a stack whose own process was killed; it has the port that this one is to have again.
+  // The server of a stack whose own process was killed still holds the port that this one needs.
   await endLeftOverServer(databaseOf(stateDir));
   return holder;
 }

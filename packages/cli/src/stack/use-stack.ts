@@ -29,7 +29,7 @@ export async function useStack(
   const own = { startedBy: 'command' as const, expects, signal, onStart: () => output.say(news) };
   try {
     for (let attempt = 1; ; attempt += 1) {
-      // Of this machine only the lock tells at first: the record of a stack that was killed may name somebody else's process by now.
+      // On this machine only the lock is trusted at first: the record of a killed stack may name another process by now.
       const running = target.isNamed || attempt > 1 ? await findRunning(context, target) : undefined;
       if (running) return running;
       const stack = await startStack(context, own);

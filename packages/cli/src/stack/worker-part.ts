@@ -38,7 +38,7 @@ export interface WorkerPartOptions {
   onWarning: (message: string) => void;
   /** Takes work of every version, whatever the configuration says. */
   isUnversioned: boolean;
-  /** Of this process. */
+  /** This process's receiver. */
   receiver?: CallbackReceiver | undefined;
 }
 

@@ -53,7 +53,7 @@ function ofEntities(check: (entity: Record<string, unknown>, what: string, endpo
 
 type Result = readonly [what: string, result: unknown];
 
-/** Of a conversion that was answered, and of one that was monitored until it succeeded. */
+/** Results of a conversion that was answered, and of one that was monitored until it succeeded. */
 async function conversionResults(session: Session): Promise<Result[]> {
   const [final] = await ifSeen(session.finished());
   const monitored = final?.at('result.output.result');

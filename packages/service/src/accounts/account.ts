@@ -28,7 +28,7 @@ export const fileLifetimeSeconds = 24 * 60 * 60;
 
 /** An app with all its settings; `docs/service/accounts.md` explains each. */
 export type Account = Readonly<ReturnType<typeof createAccount>> & {
-  /** Of the free app only: conversions a day (UTC), and the task paths that answer DISABLED_FOR_FREE_APP. */
+  /** For the free app only: conversions a day (UTC), and the task paths that answer DISABLED_FOR_FREE_APP. */
   readonly freeApp?: { readonly dailyConversions: number; readonly disabledEndpoints: ReadonlySet<string> };
 };
 

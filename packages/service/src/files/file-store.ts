@@ -13,7 +13,7 @@ import { TaskError } from '../shared/task-error';
 const partSuffix = '.part';
 
 const uuid = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}';
-/** Of what the store writes. Whatever else lies in its folders is somebody else's, and stays. */
+/** Names of the files that the store writes. Any other file in its folders is somebody else's, and stays. */
 const ownName = new RegExp(`^${uuid}(\\.${uuid})?(\\${partSuffix})?$`);
 
 /** How often the disk is asked for its free space while an upload is written. */
@@ -39,7 +39,7 @@ export class ServiceFiles {
   readonly #uploads: string;
   readonly #outputs: string;
   readonly #limits: StorageLimits;
-  /** Of each file, those that are being written included. */
+  /** Bytes of each file, including those that are being written. */
   readonly #bytes = new Map<string, number>();
   #totalBytes = 0;
   /** Files that are being written or sent, by how many. */

@@ -36,7 +36,7 @@ export function addFormParsers(server: FastifyInstance): void {
   });
 }
 
-/** Of a form that is here as a whole: most requests are polls, and nothing of theirs is awaited. */
+/** Fields of a form that is in memory as a whole: most requests are polls, which then need no stream. */
 export function fieldsOf(body: Buffer, contentType: string): FormField[] {
   const fields: FormField[] = [];
   const form = new FormReader(contentType).read();

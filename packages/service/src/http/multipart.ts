@@ -8,7 +8,7 @@ import { fileNameIn, parametersIn } from './header-parameters';
 export interface PartHead {
   /** Empty when it has none. */
   readonly name: string;
-  /** Of a file; undefined for a text. */
+  /** Name of a file; undefined for a text. */
   readonly fileName: string | undefined;
   readonly charset: string | undefined;
 }
@@ -92,7 +92,7 @@ export class FormReader {
   }
 }
 
-/** Of a form that comes in chunks. */
+/** Parts of a form that comes in chunks. */
 export async function* readParts(chunks: AsyncIterable<Buffer>, contentType: string): AsyncGenerator<FormPart> {
   const form = new FormReader(contentType).read();
   const iterator = chunks[Symbol.asyncIterator]();

@@ -39,7 +39,7 @@ export interface Caller {
   readonly app: Account;
   readonly refusal: TaskError | undefined;
   readonly endpoint: string;
-  /** Of the service, as the caller knows it: `http://127.0.0.1:8465`. */
+  /** Origin of the service, as the caller knows it: `http://127.0.0.1:8465`. */
   readonly origin: () => string;
 }
 

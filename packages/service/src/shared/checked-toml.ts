@@ -78,7 +78,7 @@ function typeProblem(issue: z.core.$ZodIssue): string | undefined {
   return type && `must be ${type}`;
 }
 
-/** Of a union's issues, that of the type that was meant, or else the last. A union without any has a message of its own. */
+/** Among a union's issues, the one of the type that was meant, or else the last. A union without any has its own message. */
 function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue {
   if (issue.code !== 'invalid_union') return issue;
   const complaints = issue.errors.flatMap(([first]) => first ?? []);

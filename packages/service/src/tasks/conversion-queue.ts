@@ -199,7 +199,7 @@ export class ConversionQueue {
     const { store, metrics, accounts } = this.options;
     const completedAt = Date.now();
     const seconds = (completedAt - startedAt) / 1_000;
-    // Of a failed one too: some public clients look at the output alone.
+    // A failed task has an output too: some public clients look at nothing else.
     const output = { status: ending.status, duration: Math.round(seconds) };
     if (ending.status === 'successful') {
       const result = resultJson({ output: { connector: id, ...output }, warning: ending.warnings });

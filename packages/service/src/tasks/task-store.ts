@@ -234,7 +234,7 @@ export type PendingCallback = z.infer<typeof pendingSchema>;
 const deliverySchema = z.object({
   state: z.enum(['pending', 'delivered', 'failed']),
   attempts: z.number(),
-  /** Of a pending one. */
+  /** Only for a pending task. */
   nextAttemptAt: z.number().nullable(),
   endedAt: z.number().nullable(),
   problem: z.string().nullable(),

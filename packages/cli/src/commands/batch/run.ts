@@ -90,11 +90,11 @@ export async function batchRetry(
   const input = defined({
     ...request,
     ...defined({ maxVcredits, resubmit, again }),
-    // What a schedule has moved is no more where its last run had it.
+    // A source that a schedule has moved is no longer where its last run found it.
     plan: moves
       ? { ...request.plan, moves: { ...moves, restores: true as const } }
       : { ...defined({ folder, cwd, unconvertible }), what: 'last' as const },
-    // Somebody watches it now.
+    // This command watches it now.
     isScheduled: undefined,
   });
   return undertake(context, { name, input, tags, onEnd, signal: untilAskedToEnd(context) });
@@ -153,7 +153,7 @@ async function undertake(
       const now = `Batch ${name} is running already, as it was started: watching it.`;
       output.say(`${now} What is left or has changed is converted afterwards, as this command says.`);
     }
-    // Of several that wait for it, one starts the next.
+    // If several commands wait for it, one of them starts the next run.
     while (!batch) {
       joined = await watchBatch(context, { stack, batch: clientOf(stack).getBatch(name), signal });
       if (!joined) return detached(context, stack, name);
@@ -178,7 +178,7 @@ interface WatchedBatch {
   name: string;
   onEnd: string | undefined;
   signal: AbortSignal;
-  /** How the batch has ended that was running when this one was wanted. */
+  /** How the batch ended that was running when this command came. */
   joined?: ConversionBatchResult | undefined;
 }
 

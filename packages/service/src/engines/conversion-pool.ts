@@ -17,7 +17,7 @@ import {
 } from './conversion';
 import { watchdogChannel, type WatchdogWord, watchdogWordSchema } from './watchdog-word';
 
-/** How long a process beyond the first waits for work before it ends and gives its memory back. */
+/** How long a process waits for work before it ends and gives its memory back. The last that waits stays. */
 const idleTimeoutMs = 60_000;
 
 const warmingMs = 30_000;
@@ -133,7 +133,7 @@ export class ConversionPool {
   }
 
   #retire(process: ConversionProcess): void {
-    if (this.#all.size <= 1) return;
+    if (this.#idle.length <= 1) return;
     const index = this.#idle.findIndex((idle) => idle.process === process);
     if (index !== -1) this.#idle.splice(index, 1);
     void this.#end(process);

@@ -12,14 +12,22 @@ const contents = {
   svg: '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>',
 };
 
-it('a conversion goes to a process that has loaded its engine, and of several to the one that has loaded the fewest', async () => {
+interface TestPool {
+  convert: (from: 'md' | 'svg', to: string) => Promise<void>;
+  /** The folder of each process is in this one. */
+  conversions: string;
+}
+
+async function withPool(use: (pool: TestPool) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), 'pool-'));
   const inFolder = (name: string) => path.join(folder, name);
+  for (const [name, content] of Object.entries(contents)) writeFileSync(inFolder(`a.${name}`), content);
   const conversions = inFolder('conversions');
-  const pool = new ConversionPool({ maxMemoryBytes: 2 ** 31, maxWrittenBytes: 2 ** 31, folder: conversions });
+  const limits = { maxMemoryBytes: 2 ** 31, maxWrittenBytes: 2 ** 31 };
+  const pool = new ConversionPool({ ...limits, folder: conversions });
   const catalog = new FormatCatalog();
   let results = 0;
-  const convert = async (from: 'md' | 'svg', to: string) => {
+  const convert: TestPool['convert'] = async (from, to) => {
     const input = requireFormat(catalog, from, 'input');
     const output = requireFormat(catalog, to, 'output');
     results += 1;
@@ -30,20 +38,28 @@ it('a conversion goes to a process that has loaded its engine, and of several to
     });
     expect(outcome).toMatchObject({ status: 'successful', worn: false });
   };
-  /** The folders in which it was converted. */
-  const where = async (from: 'md' | 'svg', to: string) => {
-    const seen = new Set<string>();
-    const watchers = readdirSync(conversions).map((name) =>
-      watch(path.join(conversions, name), (_event, file) => {
-        if (file === 'conversion') seen.add(name);
-      }),
-    );
-    await convert(from, to);
-    for (const watcher of watchers) watcher.close();
-    return [...seen];
-  };
   try {
-    for (const [name, content] of Object.entries(contents)) writeFileSync(inFolder(`a.${name}`), content);
+    await use({ convert, conversions });
+  } finally {
+    await pool.close();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+it('a conversion goes to a process that has loaded its engine, and of several to the one that has loaded the fewest', () =>
+  withPool(async ({ convert, conversions }) => {
+    /** The folders in which it was converted. */
+    const where = async (from: 'md' | 'svg', to: string) => {
+      const seen = new Set<string>();
+      const watchers = readdirSync(conversions).map((name) =>
+        watch(path.join(conversions, name), (_event, file) => {
+          if (file === 'conversion') seen.add(name);
+        }),
+      );
+      await convert(from, to);
+      for (const watcher of watchers) watcher.close();
+      return [...seen];
+    };
     await convert('md', 'html');
     const [documents] = readdirSync(conversions);
     await Promise.all([convert('svg', 'png'), convert('svg', 'png')]);
@@ -51,11 +67,25 @@ it('a conversion goes to a process that has loaded its engine, and of several to
     expect(await where('svg', 'png')).toEqual([pictures]);
     expect(await where('md', 'html')).toEqual([documents]);
     expect(await where('svg', 'png')).toEqual([pictures]);
-  } finally {
-    await pool.close();
-    rmSync(folder, { recursive: true });
-  }
-});
+  }));
+
+it('of processes whose time to wait is over at the same moment, one stays for the next conversion', () =>
+  withPool(async ({ convert, conversions }) => {
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'Date', 'hrtime'] });
+    try {
+      await Promise.all([convert('svg', 'png'), convert('svg', 'png'), convert('svg', 'png')]);
+      const before = readdirSync(conversions);
+      expect(before).toHaveLength(3);
+      jest.advanceTimersByTime(60_000);
+      while (readdirSync(conversions).length > 1) await new Promise(setImmediate);
+      await convert('svg', 'png');
+      const left = readdirSync(conversions);
+      expect(left).toHaveLength(1);
+      expect(before).toEqual(expect.arrayContaining(left));
+    } finally {
+      jest.useRealTimers();
+    }
+  }));
 
 it('a process is there before a conversion that is expected, and takes it', async () => {
   const { client, dataDir, stop } = await startTestService({ expects: { input: 'markdown', output: 'html' } });

@@ -56,6 +56,9 @@ export const conversionItemUploadedSignal = 'conversionItemUploaded';
 /** Type of the failure with which an Update is refused, before it becomes part of the history. */
 export const updateRefused = 'UPDATE_REFUSED';
 
+/** To a job whose start its batch does not see: it only makes Temporal run the job. Nothing handles it. */
+export const wakeSignal = 'conversionWake';
+
 /** Memo of a job whose parent is a batch, which expects `conversionItemWaits`. */
 export const inBatchMemo = 'conversionInBatch';
 

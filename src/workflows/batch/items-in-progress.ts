@@ -5,6 +5,7 @@ import {
   WorkflowIdReusePolicy,
   condition,
   getExternalWorkflowHandle,
+  sleep,
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -14,7 +15,7 @@ import { defined } from '../../job/defined';
 import { type ConversionJobInput, type JobOutcome, jobSummary, type SharedUpload } from '../../job/types';
 import { jobIdOf, numberedDestination } from '../../job/job-id';
 import { outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../../job/job-outcome';
-import { conversionJobType, inBatchMemo } from '../../job/names';
+import { conversionJobType, inBatchMemo, wakeSignal } from '../../job/names';
 import { isListed, searchAttributes, startingAttributes, storable } from '../../job/search-attributes';
 import { jobDetails } from '../../job/temporal-ui';
 import type { conversionJob } from '../job/conversion-job';
@@ -31,6 +32,9 @@ import { itemJobInput, itemJobPriority, type LastRun, takenBy, unreadable } from
 import { SourceUploads, type CarriedUploads } from './source-uploads';
 
 type StartingStep = Extract<ItemStep, { kind: 'starting' }>;
+
+/** A server confirms a start in milliseconds. */
+const unconfirmedMs = 60_000;
 
 /**
  * The items of a batch in flight. Jobs started by this run report through child workflow completion; one activity waits
@@ -96,7 +100,25 @@ export class ItemsInProgress {
    */
   awaitAll(): void {
     this.isAwaitingAll = true;
-    for (const entry of this.entries.values()) if (entry.step.kind === 'started') this.advance(entry);
+    const entries = [...this.entries.values()];
+    for (const entry of entries) if (entry.step.kind === 'started') this.advance(entry);
+    void this.wakeUnconfirmed(entries);
+  }
+
+  /**
+   * If Temporal's server ends while it starts a job of a batch that was reset, it can't confirm that start any more, however often it tries,
+   * and the job gets no workflow task. A signal gives it one, and the start is confirmed when the job ends.
+   */
+  private async wakeUnconfirmed(entries: readonly ItemInProgress[]): Promise<void> {
+    const unconfirmed = () => entries.filter(({ item, step }) => step.kind === 'starting' && this.entries.has(item));
+    while (unconfirmed().length > 0) {
+      await sleep(unconfirmedMs, { summary: 'for Temporal to confirm starts' });
+      for (const { workflowId } of unconfirmed()) {
+        void getExternalWorkflowHandle(workflowId)
+          .signal(wakeSignal)
+          .catch(() => undefined);
+      }
+    }
   }
 
   start({ item: row, byte }: PlacedItem): void {

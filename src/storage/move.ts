@@ -115,7 +115,8 @@ export async function moveByCopy(
       const why = 'its copy holds other bytes than were written.';
       throw cannotWrite(to, { code: 'STORAGE_FAILED', why, retryable: true });
     }
-    if (await remove()) return 'moved';
+    // Where it is gone, the copy is all there is: an answer was lost on the way, or another attempt was faster.
+    if ((await remove()) || (await store.look(uri)).kind === 'none') return 'moved';
   } catch (error) {
     if (error instanceof StorageError && error.code === 'DESTINATION_EXISTS') return 'taken';
     if (error instanceof StorageError && error.code !== 'SIZE_MISMATCH') throw error;

@@ -158,6 +158,12 @@ describe('a move by copy', () => {
     expect(names(memory)).toEqual([to]);
   });
 
+  it('keeps the copy of a file that is gone when it is to be removed: an answer was lost, or another attempt was faster', async () => {
+    const { memory, move } = await copying((all) => !all.files.delete(uri));
+    expect(await move()).toBe('moved');
+    expect(names(memory)).toEqual([to]);
+  });
+
   it('leaves no copy of a file that has changed meanwhile, nor of one whose name is taken', async () => {
     const { memory, move } = await copying(() => false);
     expect(await move()).toBe('changed');

@@ -2,7 +2,7 @@ import { DeleteObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { cannotUse } from '../storage/errors';
 import type { FileStore, Moved, MoveOptions } from '../storage/file-store';
 import { moveByCopy } from '../storage/move';
-import { isMissing, isRefusedByCondition, sourceFailureOf } from './errors';
+import { destinationFailureOf, isMissing, isRefusedByCondition } from './errors';
 import { toPlace, type ObjectPlace } from './object-uri';
 
 /** Copies an object, and deletes it on the condition that it is still the same. */
@@ -17,7 +17,7 @@ export function createMover(client: S3Client): (options: MoveOptions, store: Fil
         await prove(toPlace(to));
         return await deleteIf(toPlace(uri), stamp.slice(0, stamp.lastIndexOf('@')));
       } catch (error) {
-        throw sourceFailureOf(error, uri);
+        throw destinationFailureOf(error, uri);
       }
     });
 

@@ -67,7 +67,7 @@ const diagnoses: Readonly<Record<string, Diagnosis>> = {
   InvalidObjectState: { code: forGood, why: 'the object is archived. Restore it first' },
   AccessDenied: {
     code: forGood,
-    why: 'these credentials may not do it. Allow s3:GetObject and s3:ListBucket to read, s3:PutObject and s3:AbortMultipartUpload too to write, and s3:DeleteObject too for the runs of batches',
+    why: 'these credentials may not do it. Allow s3:GetObject and s3:ListBucket to read, s3:PutObject and s3:AbortMultipartUpload too to write, and s3:DeleteObject too for the runs of batches and for hot folders',
   },
   InvalidAccessKeyId: badCredentials,
   SignatureDoesNotMatch: badCredentials,

@@ -2,7 +2,7 @@ import { DeleteObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { cannotUse } from '../storage/errors';
 import type { FileStore, Moved, MoveOptions } from '../storage/file-store';
 import { moveByCopy } from '../storage/move';
-import { answerOf, isRefusedByCondition, sourceFailureOf } from './errors';
+import { destinationFailureOf, isMissing, isRefusedByCondition } from './errors';
 import { toPlace, type ObjectPlace } from './object-uri';
 
 /** Copies an object, and deletes it on the condition that it is still the same. */
@@ -17,7 +17,7 @@ export function createMover(client: S3Client): (options: MoveOptions, store: Fil
         await prove(toPlace(to));
         return await deleteIf(toPlace(uri), stamp.slice(0, stamp.lastIndexOf('@')));
       } catch (error) {
-        throw sourceFailureOf(error, uri);
+        throw destinationFailureOf(error, uri);
       }
     });
 
@@ -32,15 +32,13 @@ export function createMover(client: S3Client): (options: MoveOptions, store: Fil
     proven.add(bucket);
   }
 
-  /** Returns false if it is another object by now. */
+  /** Returns false if it is another object by now, or gone. */
   async function deleteIf({ bucket: Bucket, key: Key }: ObjectPlace, IfMatch: string): Promise<boolean> {
     try {
       await client.send(new DeleteObjectCommand({ Bucket, Key, IfMatch }));
       return true;
     } catch (error) {
-      // An answer that was lost on the way: it is gone.
-      if (answerOf(error).name === 'NoSuchKey') return true;
-      if (isRefusedByCondition(error)) return false;
+      if (isRefusedByCondition(error) || isMissing(error)) return false;
       throw error;
     }
   }

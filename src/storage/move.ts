@@ -1,7 +1,7 @@
 import { chmodSync, linkSync, lstatSync, renameSync, unlinkSync, utimesSync, type BigIntStats } from 'node:fs';
 import { lstat, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { cannotRead, cannotWrite, StorageError, systemCode, writing } from './errors';
+import { cannotRead, cannotWrite, destinationFailure, StorageError, systemCode, writing } from './errors';
 import type { FileStore, Moved, MoveOptions } from './file-store';
 import { toPath } from './file-uri';
 import { makeFolder, syncFolder } from './folders';
@@ -31,7 +31,7 @@ export async function moveLocalFile(options: MoveOptions, store: FileStore): Pro
     const byCopy = () =>
       moveByCopy(options, store, () => {
         likeBefore(target, seen);
-        return removeUnchanged(from, stamp);
+        return writing(uri, () => removeUnchanged(from, stamp));
       });
     // Nothing reserves the name of a copy: one that a killed process has made is found there again.
     if (await isElsewhere(from, target, to)) return byCopy();
@@ -44,7 +44,8 @@ export async function moveLocalFile(options: MoveOptions, store: FileStore): Pro
       // Another attempt may have moved the file meanwhile, to this very name.
       if (isReserved(target, placeholder)) unlinkSync(target);
       if (systemCode(error) === 'ENOENT') return 'changed';
-      if (systemCode(error) !== 'EXDEV') throw error;
+      // The new name could be taken: it is the old one that stays.
+      if (systemCode(error) !== 'EXDEV') throw destinationFailure(error, uri);
       return byCopy();
     }
     const now = lstatSync(target, { bigint: true });
@@ -115,7 +116,8 @@ export async function moveByCopy(
       const why = 'its copy holds other bytes than were written.';
       throw cannotWrite(to, { code: 'STORAGE_FAILED', why, retryable: true });
     }
-    if (await remove()) return 'moved';
+    // Where it is gone, the copy is all there is: an answer was lost on the way, or another attempt was faster.
+    if ((await remove()) || (await store.look(uri)).kind === 'none') return 'moved';
   } catch (error) {
     if (error instanceof StorageError && error.code === 'DESTINATION_EXISTS') return 'taken';
     if (error instanceof StorageError && error.code !== 'SIZE_MISMATCH') throw error;

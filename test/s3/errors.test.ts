@@ -251,3 +251,20 @@ it('a bucket that goes away in the middle of a write is said, and so is one that
   expectClear(failure, /no such bucket/);
   expect(await failureOf(buffer(source.open()))).toMatchObject({ code: 'SOURCE_NOT_FOUND' });
 });
+
+it('an object that may not be deleted is named, and stays when it is moved', async () => {
+  const client = clientOf(server.endpoint, server.accessKey, s3Secret);
+  const denied = Object.assign(new Error('Access Denied'), {
+    name: 'AccessDenied',
+    $metadata: { httpStatusCode: 403 },
+  });
+  client.middlewareStack.add((next) => (args) => ('IfMatch' in args.input ? Promise.reject(denied) : next(args)));
+  const store = createS3Files({ client });
+  const uri = `s3://${bucket}/denied/a.md`;
+  await steps.write(store, uri);
+  const found = await store.look(uri);
+  const stamp = found.kind === 'file' ? found.stamp : '';
+  const moving = async () => store.move?.({ uri, to: `s3://${bucket}/done/a.md`, stamp });
+  expectClear(await failureOf(moving()), /^Cannot write .*\/denied\/a\.md: .* s3:DeleteObject too .* for hot folders/);
+  expect(await store.look(uri)).toMatchObject({ kind: 'file' });
+});

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { moveByCopy } from '../../src/storage/move';
 import { MemoryFiles } from '../support/memory-files';
-import { cleanUp, failureOf, listFolder, makeFolder, mountMemory, uriOf } from './folder';
+import { cleanUp, failureOf, listFolder, makeFolder, mountMemory, uriOf, withoutPrivileges } from './folder';
 
 /** Beside the rules of the contract: what is particular about a file system, and about a copy. */
 
@@ -100,6 +100,19 @@ describe('a local file', () => {
     expect(await move()).toBe('moved');
   });
 
+  it('names the folder out of which this user may take nothing', async () => {
+    const { folder, uri, move } = await folders();
+    await mkdir(path.join(folder, 'done'));
+    await chmod(folder, 0o755);
+    await chmod(path.join(folder, 'done'), 0o777);
+    await chmod(path.join(folder, 'in'), 0o555);
+    expect(await failureOf(withoutPrivileges(() => move('done/a.md')))).toMatchObject({
+      code: 'DESTINATION_NOT_WRITABLE',
+      message: `Cannot write ${uri}: this user may not write there.`,
+    });
+    expect(await listFolder(path.join(folder, 'done'))).toEqual([]);
+  });
+
   it('that has a second name keeps it', async () => {
     const { folder, move } = await folders();
     await mkdir(path.join(folder, 'done'));
@@ -154,6 +167,12 @@ describe('a move by copy', () => {
       (all) => all.files.get(to)?.toString() === 'content' && all.files.delete(uri),
     );
     memory.files.set(to, Buffer.from('content'));
+    expect(await move()).toBe('moved');
+    expect(names(memory)).toEqual([to]);
+  });
+
+  it('keeps the copy of a file that is gone when it is to be removed: an answer was lost, or another attempt was faster', async () => {
+    const { memory, move } = await copying((all) => !all.files.delete(uri));
     expect(await move()).toBe('moved');
     expect(names(memory)).toEqual([to]);
   });

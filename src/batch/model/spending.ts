@@ -44,9 +44,10 @@ export class Spending {
     };
   }
 
-  /** vCredits. Without any price told, 0. */
+  /** vCredits. While no price is told, an open submit counts as one: where none is ever told, a limit has to hold too. */
   get most(): number {
-    return this.sum.told + this.sum.open * this.sum.dearest;
+    const { told, open, dearest, charged } = this.sum;
+    return told + open * (charged > 0 ? dearest : Math.max(dearest, 1));
   }
 
   carry(): CarriedSpending {

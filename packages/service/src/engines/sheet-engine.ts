@@ -3,15 +3,7 @@ import { type EngineRequest, type Converted, loadEngine, type Warnings } from '.
 import { readInputText, requireArchive } from './input';
 import { readSeparatedValues, writeSeparatedValues } from './separated-values';
 import { writeHidden } from './hidden-parts';
-import {
-  allCells,
-  type Archives,
-  describeComments,
-  escapeCodes,
-  firstTable,
-  readBook,
-  textOfCell,
-} from './spreadsheet';
+import { allCells, describeComments, escapeCodes, firstTable, readBook, textOfCell } from './spreadsheet';
 
 /** Converts between spreadsheets: what is in their cells, not how it looks. */
 export async function convertSheets(request: EngineRequest, input: Buffer): Promise<Converted> {
@@ -58,6 +50,13 @@ async function write(book: WorkBook, writer: string): Promise<Converted> {
 function makeWritable(cell: CellObject): void {
   if (cell.t === 'e') Object.assign(cell, { t: 's', v: cell.w ?? '#VALUE!' });
   else if (cell.t === 'z' && cell.f !== undefined) Object.assign(cell, { t: 's', v: '' });
+}
+
+/** The library's own, without types. */
+interface Archives {
+  read(archive: Uint8Array, options: { type: 'buffer' }): unknown;
+  find(archive: unknown, name: string): unknown;
+  write(archive: unknown, options: { type: 'buffer'; fileType: 'zip'; compression: true }): Uint8Array;
 }
 
 function withHidden(ods: Uint8Array, book: WorkBook, archives: Archives): Uint8Array {

@@ -30,7 +30,6 @@ const packageSchema = z.object({
   Directory: z.object({ sheets: z.array(z.string()) }),
   files: z.record(z.string(), z.object({ content: z.instanceof(Uint8Array).optional() }).nullish()),
 });
-const entrySchema = z.object({ content: z.instanceof(Uint8Array) });
 const calculationSchema = z.object({ CalcPr: z.object({ fullCalcOnLoad: z.unknown() }).partial().optional() });
 
 /** A spreadsheet as a pandoc document (JSON): of each sheet its name and a table of what a person sees in it. */
@@ -106,7 +105,6 @@ export async function readBook(
   { dates = true }: { dates?: boolean } = {},
 ): Promise<{ book: WorkBook; warnings: Warnings }> {
   const library = await loadEngine('@e965/xlsx', () => import('@e965/xlsx'));
-  const archives = library.CFB as Archives;
   // Of cells below others the library reads nothing.
   const uncovered = editParts(withWholeCharacters(input), /^content\.xml$/, (xml) => xml.replace(covered, ''));
   const whole = type === 'ods' ? editParts(withTextsOfValues(uncovered), /^content\.xml$/, withEscapes) : uncovered;
@@ -122,9 +120,8 @@ export async function readBook(
   if (book.bookType !== type) {
     throw new ConversionFailure(`The file is not an ${type.toUpperCase()} spreadsheet. ${again}`);
   }
-  const contentOfOds = () => archives.find(archives.read(input, { type: 'buffer' }), 'content.xml');
   if (type === 'xlsx') roundAsShown(book, library.SSF as NumberFormats);
-  const parts = type === 'xlsx' ? partsOfXlsx(book) : partsOfOds(contentOfOds(), textOfPart(input, 'styles.xml'), book);
+  const parts = type === 'xlsx' ? partsOfXlsx(book) : partsOfOds(input, book);
   requireAllCells(book, parts.cells);
   const warnings: Warnings = {};
   if (parts.hasDrawings) {
@@ -164,12 +161,6 @@ function roundAsShown(book: WorkBook, formats: NumberFormats): void {
   }
 }
 
-export interface Archives {
-  read(archive: Uint8Array, options: { type: 'buffer' }): unknown;
-  find(archive: unknown, name: string): unknown;
-  write(archive: unknown, options: { type: 'buffer'; fileType: 'zip'; compression: true }): Uint8Array;
-}
-
 function partsOfXlsx(book: WorkBook) {
   const { Directory, files } = packageSchema.parse(book);
   const parts = Directory.sheets.map((part) => files[part.replace(/^\//, '')]?.content);
@@ -181,13 +172,13 @@ function partsOfXlsx(book: WorkBook) {
   };
 }
 
-function partsOfOds(entry: unknown, styles: string, book: WorkBook) {
-  const content = textOfXml(entrySchema.parse(entry).content);
+function partsOfOds(input: Buffer, book: WorkBook) {
+  const content = textOfPart(input, 'content.xml');
   readHidden(content, book);
   return {
     cells: count(content, /<table:table-cell\s[^>]*office:value-type=/g),
     hasDrawings: count(content, /<draw:(frame|object|image|custom-shape)[\s/>]/g) > 0,
-    headers: openHeaders(styles).map(headerOfOds).join('\n'),
+    headers: openHeaders(textOfPart(input, 'styles.xml')).map(headerOfOds).join('\n'),
   };
 }
 

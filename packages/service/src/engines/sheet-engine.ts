@@ -73,10 +73,10 @@ function withHidden(ods: Uint8Array, book: WorkBook, archives: Archives): Uint8A
 }
 
 function describeChanges(book: WorkBook, written: WorkBook, format: string): Warnings {
-  const changed = book.SheetNames.flatMap((name) =>
+  const changed = book.SheetNames.flatMap((name, index) =>
     (book.Sheets[name]?.['!data'] ?? []).flatMap((row, y) =>
       row.flatMap((cell, x) => {
-        const other = written.Sheets[name]?.['!data']?.[y]?.[x];
+        const other = written.Sheets[written.SheetNames[index] ?? '']?.['!data']?.[y]?.[x];
         return decodeCodes(valueOf(cell)) === valueOf(other) ? [] : [`${name}!${columnName(x)}${y + 1}`];
       }),
     ),

@@ -110,7 +110,8 @@ export async function readBook(
   const whole = type === 'ods' ? editParts(withTextsOfValues(uncovered), /^content\.xml$/, withEscapes) : uncovered;
   const parse = (options: ParsingOptions): WorkBook => {
     try {
-      return library.read(whole, { ...readAll, ...options });
+      const book = library.read(whole, { ...readAll, ...options });
+      return type === 'ods' ? withNames(book) : book;
     } catch (error) {
       throw new ConversionFailure(`The spreadsheet is damaged (${failureReason(error)}). ${again}`);
     }
@@ -133,6 +134,13 @@ export async function readBook(
     warnings['HEADERS_LOST'] = `Headers and footers of pages are not in the result: ${someWords(headers)}.`;
   }
   return { book, warnings };
+}
+
+/** The library leaves the names of sheets of ODS as their XML has them: `R&amp;D`. */
+function withNames({ SheetNames, Sheets, ...book }: WorkBook): WorkBook {
+  // It may have none.
+  const sheets = SheetNames.map((name?: string) => [decodeXml(name ?? ''), Sheets[String(name)] ?? {}] as const);
+  return { ...book, SheetNames: sheets.map(([name]) => name), Sheets: Object.fromEntries(sheets) };
 }
 
 /** The library's own, without types. */

@@ -162,6 +162,17 @@ describe('an ODS spreadsheet', () => {
     expect(await convert(ods(rows, [chart]), 'ods', 'csv')).toMatchObject({ text, warnings });
   });
 
+  it('has the names of its sheets in the results, whatever stands in them', async () => {
+    const named = xlsx(
+      ['R&amp;D', 'a &lt; b'].map((name) => ({ name, rows: `<row r="1">${inline('A1', 'x')}</row>` })),
+    );
+    const book = await convert(named, 'xlsx', 'ods');
+    expect(Object.keys(book.warnings)).toEqual(['LOOK_LOST']);
+    const { warnings } = await convert(book.bytes, 'ods', 'csv');
+    expect(warnings['SHEETS_LOST']).toMatch(/^Only the sheet R&D was converted, not a < b\./);
+    expect(read((await convert(book.bytes, 'ods', 'xlsx')).bytes).SheetNames).toEqual(['R&D', 'a < b']);
+  });
+
   it('keeps what cells hold below others that they were merged with', async () => {
     const above = odsRow('a').replace('<table:table-cell', '$& table:number-rows-spanned="2"');
     const below = odsRow('b').replaceAll(':table-cell', ':covered-table-cell');

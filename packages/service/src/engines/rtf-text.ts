@@ -76,7 +76,8 @@ export function withUnicodeLetters(rtf: string): string {
     if (name !== undefined) {
       control(name, Number(value ?? 0));
       // Text carries all of its own formats. Pandoc would read a style that is based on itself for ever.
-      if (name === 'sbasedon') return '';
+      // And any style of letters (`\*\cs7\super`) for that of paragraphs of style 0, which those by LibreOffice are.
+      if (name === 'sbasedon' || (name === 's' && value === '0')) return '';
       if (name === 'u') return asText(String.fromCharCode(Number(value) & 0xffff));
       return name === 'ansicpg' && document !== usual ? '\\ansicpg1252 ' : `${text.trimEnd()} `;
     }

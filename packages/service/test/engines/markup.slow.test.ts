@@ -193,6 +193,13 @@ it('RTF is read whose styles are based on themselves, or on each other', async (
   );
 });
 
+it('RTF by LibreOffice, whose texts are all of style 0, does not look as its last style of letters does', async () => {
+  const styles = String.raw`{\stylesheet{\s0\snext0 Normal;}{\*\cs7\snext7\loch\super\b Footnote Anchor;}}`;
+  const rtf = String.raw`{\rtf1${styles}\pard\plain \s0 Kept {\b bold}\par}`;
+  const { bytes } = await running.client.convertToBytes({ name: 'a.rtf', data: rtf }, 'md');
+  expect(bytes.toString()).toBe('Kept **bold**\n');
+});
+
 it.each([
   ['of facts', ':Author: Jo\n:Status: Draft\n', 'Author Jo Status Draft'],
   ['of terms', '1.0\n    First\n0.9\n    Second\n', '1.0 First 0.9 Second'],

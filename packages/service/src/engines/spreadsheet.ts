@@ -5,6 +5,7 @@ import { count } from './input';
 import { editParts, textOfPart, withWholeCharacters } from './archive';
 import { openHeaders } from './office-texts';
 import { readHidden } from './hidden-parts';
+import { type NumberFormats, showAsPrograms } from './number-formats';
 import { withTextsOfValues } from './open-sheet';
 import { type Cell, requireFewCells, type Table, tableDocument } from './pandoc-document';
 import { decodeXml } from './xml';
@@ -121,7 +122,7 @@ export async function readBook(
   if (book.bookType !== type) {
     throw new ConversionFailure(`The file is not an ${type.toUpperCase()} spreadsheet. ${again}`);
   }
-  if (type === 'xlsx') roundAsShown(book, library.SSF as NumberFormats);
+  if (type === 'xlsx') showAsPrograms(book, allCells(book), library.SSF as NumberFormats);
   const parts = type === 'xlsx' ? partsOfXlsx(book) : partsOfOds(input, book);
   requireAllCells(book, parts.cells);
   const warnings: Warnings = {};
@@ -141,32 +142,6 @@ function withNames({ SheetNames, Sheets, ...book }: WorkBook): WorkBook {
   // It may have none.
   const sheets = SheetNames.map((name?: string) => [decodeXml(name ?? ''), Sheets[String(name)] ?? {}] as const);
   return { ...book, SheetNames: sheets.map(([name]) => name), Sheets: Object.fromEntries(sheets) };
-}
-
-/** The library's own, without types. */
-interface NumberFormats {
-  format(format: string, value: number): string;
-  is_date(format: string): boolean;
-}
-
-/**
- * Numbers in the format of their cells. The library rounds what is behind 2.675 in binary, a little less, to 2.67; programs round the
- * 15 digits that they show, to 2.68: a last bit more makes it the same, and no other number another one.
- */
-function roundAsShown(book: WorkBook, formats: NumberFormats): void {
-  for (const cell of allCells(book)) {
-    const { t, v, z, w } = cell;
-    if (
-      t !== 'n' ||
-      w === undefined ||
-      typeof v !== 'number' ||
-      Number.isInteger(v) ||
-      typeof z !== 'string' ||
-      formats.is_date(z)
-    )
-      continue;
-    cell.w = formats.format(z, v * (1 + Number.EPSILON));
-  }
 }
 
 function partsOfXlsx(book: WorkBook) {

@@ -99,6 +99,21 @@ export function withUnicodeLetters(rtf: string): string {
   });
 }
 
+/** Before the number of a paragraph in a bookmark, with which the filter has a list begin: pandoc has each begin anew. */
+export const numberMark = 'number of list ';
+const listText = /\{\\listtext(?![a-z])([^{}]*)\}((?:[\s}]|\{(?!\\\*)|\\(?!par(?![a-z]))[a-z]+-?\d* ?)*)/g;
+
+/** The document with the numbers of lists at the beginning of their texts, in bookmarks. */
+export function withListNumbers(rtf: string): string {
+  return rtf.replace(listText, (whole, text: string, formats: string) => {
+    const [, number] = /^\s*\(?(\d{1,6})[.):]?\s*$/.exec(text.replace(/\\[a-z]+-?\d* ?/g, '')) ?? [];
+    // Before the sign of its list, a text would be in none.
+    return number === undefined || !/\\ls\d/.test(formats)
+      ? whole
+      : `${formats}{\\*\\bkmkstart ${numberMark}${number}}.{\\*\\bkmkend ${numberMark}${number}}`;
+  });
+}
+
 /** The document with the notes that LibreOffice marks as what a reader may pass over. */
 export function withNotes(rtf: string): string {
   return rtf.replace(/\{\\\*(?=\\footnote(?![a-z]))/g, '{');

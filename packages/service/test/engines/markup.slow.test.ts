@@ -200,6 +200,19 @@ it('RTF by LibreOffice, whose texts are all of style 0, does not look as its las
   expect(bytes.toString()).toBe('Kept **bold**\n');
 });
 
+it('lists of RTF have their numbers behind other text, and behind lists within them', async () => {
+  const level = (format: number) => String.raw`{\listlevel\levelnfc${format}\levelstartat1{\leveltext\'02\'00.;}}`;
+  const list = String.raw`{\*\listtable{\list${level(0)}${level(4)}\listid1}}{\*\listoverridetable{\listoverride\listid1\ls1}}`;
+  const item = (number: string, of: string, text: string) =>
+    String.raw`{\listtext\pard\plain\f0 ${number}\tab}\pard\plain\ls1\ilvl${of}\fi-360 {\f0 {\*\bkmkstart b}${text}}\par `;
+  const items = item('1.', '0', 'one') + item('2.', '0', 'two') + String.raw`\pard\plain Between\par `;
+  const more = item('3.', '0', 'three') + item('a.', '1', 'within') + item('4.', '0', 'four') + item('v.', '0', '5');
+  const rtf = String.raw`{\rtf1{\fonttbl{\f0 Arial;}}${list}${items}${more}}`;
+  const { text, warning } = await converted('a.rtf', rtf);
+  expect(text).toBe('1. one 2. two Between 3. three a. within 4. four 5. 5');
+  expect(warning).toEqual({});
+});
+
 it.each([
   ['of facts', ':Author: Jo\n:Status: Draft\n', 'Author Jo Status Draft'],
   ['of terms', '1.0\n    First\n0.9\n    Second\n', '1.0 First 0.9 Second'],

@@ -186,6 +186,13 @@ describe('a Word document', () => {
   });
 });
 
+it('words of Word stand apart where a line or a tab of another kind is between them', async () => {
+  const file = docx(
+    '<w:p><w:r><w:t>Before</w:t><w:cr/><w:t>line</w:t><w:ptab w:alignment="right"/><w:t>tab</w:t></w:r></w:p>',
+  );
+  expect((await converted('a.docx', file)).text).toBe('Before line tab');
+});
+
 it('RTF is read whose styles are based on themselves, or on each other', async () => {
   const styles = String.raw`{\stylesheet{\s0\sbasedon0 Normal;}{\s1\sbasedon2 One;}{\s2\sbasedon1 Two;}}`;
   expect((await converted('a.rtf', String.raw`{\rtf1${styles}\pard\plain\s0 Kept\par\pard\s1 Also\par}`)).text).toBe(

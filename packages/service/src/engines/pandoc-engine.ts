@@ -27,7 +27,7 @@ import { readableOpenText, readableSlides } from './office-texts';
 import { breakStyle, plainTextDocument } from './plain-text';
 import { embedImages, type Node, type PandocRun, pageWriters, part } from './pandoc-document';
 import { filterFor } from './pandoc-filter';
-import { withNotes, withoutDeleted, withUnicodeLetters } from './rtf-text';
+import { withListNumbers, withNotes, withoutDeleted, withUnicodeLetters } from './rtf-text';
 import { readableWord } from './word-document';
 import { withUsualNames } from './xml-names';
 
@@ -176,7 +176,10 @@ async function prepare(
     };
   }
   if (reader === 'latex') return { from: reader, input: readableLatex(text), warnings };
-  if (reader === 'rtf') return { from: reader, input: withUnicodeLetters(withoutDeleted(withNotes(text))), warnings };
+  if (reader === 'rtf') {
+    const read = withListNumbers(withUnicodeLetters(withoutDeleted(withNotes(text))));
+    return { from: reader, input: read, warnings };
+  }
   if (reader === 'plain-text') return { from: 'json', input: plainTextDocument(text, writer), warnings };
   const how = { writer, inputName: inputNameFor({ title, inputFormat }), run: runPandoc };
   const isMarkdown = /^(github-markdown|gfm|markdown|commonmark)/.test(reader);

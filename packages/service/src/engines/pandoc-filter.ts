@@ -1,5 +1,7 @@
 /** What pandoc's own writers would leave out of a document, as filters (Lua) that it runs between reading and writing. */
 
+import { numberMark } from './rtf-text';
+
 /** Writers without captions for anything but a picture, for nothing, and for no table. */
 const withoutCaptions = /^(asciidoc|beamer|fb2|latex|ms|pptx|rst)$/;
 const withoutAnyCaptions = /^(jira|mediawiki|plain|vimdoc|xwiki)$/;
@@ -129,6 +131,23 @@ function RawInline(raw)
 end
 RawBlock = RawInline`;
 
+/** Lists of RTF go on where others stood between them; before all other functions. */
+const listNumbers = `
+local function numberOf(span)
+  return span and span.t == 'Span' and span.identifier:match('^${numberMark}(%d+)$')
+end
+local function start(list)
+  local first = list.content[1][1]
+  local number = first and first.content and numberOf(first.content[1])
+  if number then list.start = tonumber(number) end
+  return list
+end
+local function drop(span)
+  if numberOf(span) then return {} end
+end
+return { { OrderedList = start }, { Span = drop },
+  { Div = Div, Figure = Figure, Note = Note, Pandoc = Pandoc, Table = Table } }`;
+
 /** The filter for a document that is read by one and written by the other; undefined when it needs none. */
 export function filterFor({ reader, writer }: { reader: string; writer: string }): string | undefined {
   const hasNone = withoutAnyCaptions.test(writer);
@@ -158,5 +177,6 @@ export function filterFor({ reader, writer }: { reader: string; writer: string }
   if (writer === 'pptx') parts.push(divisions);
   if (reader === 'latex' && !withCitations.test(writer)) parts.push(citations);
   if (reader === 'mediawiki' && !withTemplates.test(writer)) parts.push(templates);
+  if (reader === 'rtf') parts.push(listNumbers);
   return parts.length === 0 ? undefined : parts.join('');
 }

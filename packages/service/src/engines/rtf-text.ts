@@ -76,7 +76,8 @@ export function withUnicodeLetters(rtf: string): string {
     if (name !== undefined) {
       control(name, Number(value ?? 0));
       // Text carries all of its own formats. Pandoc would read a style that is based on itself for ever.
-      if (name === 'sbasedon') return '';
+      // And any style of letters (`\*\cs7\super`) for that of paragraphs of style 0, which those by LibreOffice are.
+      if (name === 'sbasedon' || (name === 's' && value === '0')) return '';
       if (name === 'u') return asText(String.fromCharCode(Number(value) & 0xffff));
       return name === 'ansicpg' && document !== usual ? '\\ansicpg1252 ' : `${text.trimEnd()} `;
     }
@@ -95,6 +96,21 @@ export function withUnicodeLetters(rtf: string): string {
     if (encoding === usual) return left;
     const bytes = Array.from(left.matchAll(/[\da-f]{2}/gi), ([hex]) => Number.parseInt(hex, 16));
     return asText(new TextDecoder(encoding).decode(Uint8Array.from(bytes)));
+  });
+}
+
+/** Before the number of a paragraph in a bookmark, with which the filter has a list begin: pandoc has each begin anew. */
+export const numberMark = 'number of list ';
+const listText = /\{\\listtext(?![a-z])([^{}]*)\}((?:[\s}]|\{(?!\\\*)|\\(?!par(?![a-z]))[a-z]+-?\d* ?)*)/g;
+
+/** The document with the numbers of lists at the beginning of their texts, in bookmarks. */
+export function withListNumbers(rtf: string): string {
+  return rtf.replace(listText, (whole, text: string, formats: string) => {
+    const [, number] = /^\s*\(?(\d{1,6})[.):]?\s*$/.exec(text.replace(/\\[a-z]+-?\d* ?/g, '')) ?? [];
+    // Before the sign of its list, a text would be in none.
+    return number === undefined || !/\\ls\d/.test(formats)
+      ? whole
+      : `${formats}{\\*\\bkmkstart ${numberMark}${number}}.{\\*\\bkmkend ${numberMark}${number}}`;
   });
 }
 

@@ -3,15 +3,7 @@ import { type EngineRequest, type Converted, loadEngine, type Warnings } from '.
 import { readInputText, requireArchive } from './input';
 import { readSeparatedValues, writeSeparatedValues } from './separated-values';
 import { writeHidden } from './hidden-parts';
-import {
-  allCells,
-  type Archives,
-  describeComments,
-  escapeCodes,
-  firstTable,
-  readBook,
-  textOfCell,
-} from './spreadsheet';
+import { allCells, describeComments, escapeCodes, firstTable, readBook, textOfCell } from './spreadsheet';
 
 /** Converts between spreadsheets: what is in their cells, not how it looks. */
 export async function convertSheets(request: EngineRequest, input: Buffer): Promise<Converted> {
@@ -60,6 +52,13 @@ function makeWritable(cell: CellObject): void {
   else if (cell.t === 'z' && cell.f !== undefined) Object.assign(cell, { t: 's', v: '' });
 }
 
+/** The library's own, without types. */
+interface Archives {
+  read(archive: Uint8Array, options: { type: 'buffer' }): unknown;
+  find(archive: unknown, name: string): unknown;
+  write(archive: unknown, options: { type: 'buffer'; fileType: 'zip'; compression: true }): Uint8Array;
+}
+
 function withHidden(ods: Uint8Array, book: WorkBook, archives: Archives): Uint8Array {
   const archive = archives.read(ods, { type: 'buffer' });
   const entry = archives.find(archive, 'content.xml') as { content: Uint8Array; size: number };
@@ -74,10 +73,10 @@ function withHidden(ods: Uint8Array, book: WorkBook, archives: Archives): Uint8A
 }
 
 function describeChanges(book: WorkBook, written: WorkBook, format: string): Warnings {
-  const changed = book.SheetNames.flatMap((name) =>
+  const changed = book.SheetNames.flatMap((name, index) =>
     (book.Sheets[name]?.['!data'] ?? []).flatMap((row, y) =>
       row.flatMap((cell, x) => {
-        const other = written.Sheets[name]?.['!data']?.[y]?.[x];
+        const other = written.Sheets[written.SheetNames[index] ?? '']?.['!data']?.[y]?.[x];
         return decodeCodes(valueOf(cell)) === valueOf(other) ? [] : [`${name}!${columnName(x)}${y + 1}`];
       }),
     ),

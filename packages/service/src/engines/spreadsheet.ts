@@ -5,6 +5,7 @@ import { count } from './input';
 import { editParts, textOfPart, withWholeCharacters } from './archive';
 import { openHeaders } from './office-texts';
 import { readHidden } from './hidden-parts';
+import { type NumberFormats, showAsPrograms } from './number-formats';
 import { withTextsOfValues } from './open-sheet';
 import { type Cell, requireFewCells, type Table, tableDocument } from './pandoc-document';
 import { decodeXml } from './xml';
@@ -30,7 +31,6 @@ const packageSchema = z.object({
   Directory: z.object({ sheets: z.array(z.string()) }),
   files: z.record(z.string(), z.object({ content: z.instanceof(Uint8Array).optional() }).nullish()),
 });
-const entrySchema = z.object({ content: z.instanceof(Uint8Array) });
 const calculationSchema = z.object({ CalcPr: z.object({ fullCalcOnLoad: z.unknown() }).partial().optional() });
 
 /** A spreadsheet as a pandoc document (JSON): of each sheet its name and a table of what a person sees in it. */
@@ -106,13 +106,13 @@ export async function readBook(
   { dates = true }: { dates?: boolean } = {},
 ): Promise<{ book: WorkBook; warnings: Warnings }> {
   const library = await loadEngine('@e965/xlsx', () => import('@e965/xlsx'));
-  const archives = library.CFB as Archives;
   // Of cells below others the library reads nothing.
   const uncovered = editParts(withWholeCharacters(input), /^content\.xml$/, (xml) => xml.replace(covered, ''));
   const whole = type === 'ods' ? editParts(withTextsOfValues(uncovered), /^content\.xml$/, withEscapes) : uncovered;
   const parse = (options: ParsingOptions): WorkBook => {
     try {
-      return library.read(whole, { ...readAll, ...options });
+      const book = library.read(whole, { ...readAll, ...options });
+      return type === 'ods' ? withNames(book) : book;
     } catch (error) {
       throw new ConversionFailure(`The spreadsheet is damaged (${failureReason(error)}). ${again}`);
     }
@@ -122,9 +122,8 @@ export async function readBook(
   if (book.bookType !== type) {
     throw new ConversionFailure(`The file is not an ${type.toUpperCase()} spreadsheet. ${again}`);
   }
-  const contentOfOds = () => archives.find(archives.read(input, { type: 'buffer' }), 'content.xml');
-  if (type === 'xlsx') roundAsShown(book, library.SSF as NumberFormats);
-  const parts = type === 'xlsx' ? partsOfXlsx(book) : partsOfOds(contentOfOds(), textOfPart(input, 'styles.xml'), book);
+  if (type === 'xlsx') showAsPrograms(book, allCells(book), library.SSF as NumberFormats);
+  const parts = type === 'xlsx' ? partsOfXlsx(book) : partsOfOds(input, book);
   requireAllCells(book, parts.cells);
   const warnings: Warnings = {};
   if (parts.hasDrawings) {
@@ -138,36 +137,11 @@ export async function readBook(
   return { book, warnings };
 }
 
-/** The library's own, without types. */
-interface NumberFormats {
-  format(format: string, value: number): string;
-  is_date(format: string): boolean;
-}
-
-/**
- * Numbers in the format of their cells. The library rounds what is behind 2.675 in binary, a little less, to 2.67; programs round the
- * 15 digits that they show, to 2.68: a last bit more makes it the same, and no other number another one.
- */
-function roundAsShown(book: WorkBook, formats: NumberFormats): void {
-  for (const cell of allCells(book)) {
-    const { t, v, z, w } = cell;
-    if (
-      t !== 'n' ||
-      w === undefined ||
-      typeof v !== 'number' ||
-      Number.isInteger(v) ||
-      typeof z !== 'string' ||
-      formats.is_date(z)
-    )
-      continue;
-    cell.w = formats.format(z, v * (1 + Number.EPSILON));
-  }
-}
-
-export interface Archives {
-  read(archive: Uint8Array, options: { type: 'buffer' }): unknown;
-  find(archive: unknown, name: string): unknown;
-  write(archive: unknown, options: { type: 'buffer'; fileType: 'zip'; compression: true }): Uint8Array;
+/** The library leaves the names of sheets of ODS as their XML has them: `R&amp;D`. */
+function withNames({ SheetNames, Sheets, ...book }: WorkBook): WorkBook {
+  // It may have none.
+  const sheets = SheetNames.map((name?: string) => [decodeXml(name ?? ''), Sheets[String(name)] ?? {}] as const);
+  return { ...book, SheetNames: sheets.map(([name]) => name), Sheets: Object.fromEntries(sheets) };
 }
 
 function partsOfXlsx(book: WorkBook) {
@@ -181,13 +155,13 @@ function partsOfXlsx(book: WorkBook) {
   };
 }
 
-function partsOfOds(entry: unknown, styles: string, book: WorkBook) {
-  const content = textOfXml(entrySchema.parse(entry).content);
+function partsOfOds(input: Buffer, book: WorkBook) {
+  const content = textOfPart(input, 'content.xml');
   readHidden(content, book);
   return {
     cells: count(content, /<table:table-cell\s[^>]*office:value-type=/g),
     hasDrawings: count(content, /<draw:(frame|object|image|custom-shape)[\s/>]/g) > 0,
-    headers: openHeaders(styles).map(headerOfOds).join('\n'),
+    headers: openHeaders(textOfPart(input, 'styles.xml')).map(headerOfOds).join('\n'),
   };
 }
 

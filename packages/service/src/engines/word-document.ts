@@ -206,6 +206,9 @@ export function readableWord(archive: Buffer): Buffer {
         return `${mark('begin')}${run(`instrText>${code}</${prefix}instrText>`)}${mark('separate')}${shown}${mark('end')}`;
       })
       .replace(wrappers, '')
+      // Of the one and the other pandoc keeps not even a blank.
+      .replace(/<(\w+:)cr\s*\/>/g, '<$1br/>')
+      .replace(/<(\w+:)ptab\s[^<>]*\/>/g, '<$1tab/>')
       .replace(art, (whole: string, prefix: string, text?: string) =>
         text === undefined ? whole : `${whole}</${prefix}r><${prefix}r>${textNode(prefix, text)}`,
       )

@@ -2,7 +2,7 @@ import { crc32, deflateRawSync } from 'node:zlib';
 
 /** Archives and packages of office programs, written by hand. */
 
-interface ZipEntry {
+export interface ZipEntry {
   name: string;
   deflated: Buffer;
   size: number;

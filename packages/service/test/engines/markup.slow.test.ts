@@ -186,11 +186,38 @@ describe('a Word document', () => {
   });
 });
 
+it('words of Word stand apart where a line or a tab of another kind is between them', async () => {
+  const file = docx(
+    '<w:p><w:r><w:t>Before</w:t><w:cr/><w:t>line</w:t><w:ptab w:alignment="right"/><w:t>tab</w:t></w:r></w:p>',
+  );
+  expect((await converted('a.docx', file)).text).toBe('Before line tab');
+});
+
 it('RTF is read whose styles are based on themselves, or on each other', async () => {
   const styles = String.raw`{\stylesheet{\s0\sbasedon0 Normal;}{\s1\sbasedon2 One;}{\s2\sbasedon1 Two;}}`;
   expect((await converted('a.rtf', String.raw`{\rtf1${styles}\pard\plain\s0 Kept\par\pard\s1 Also\par}`)).text).toBe(
     'Kept Also',
   );
+});
+
+it('RTF by LibreOffice, whose texts are all of style 0, does not look as its last style of letters does', async () => {
+  const styles = String.raw`{\stylesheet{\s0\snext0 Normal;}{\*\cs7\snext7\loch\super\b Footnote Anchor;}}`;
+  const rtf = String.raw`{\rtf1${styles}\pard\plain \s0 Kept {\b bold}\par}`;
+  const { bytes } = await running.client.convertToBytes({ name: 'a.rtf', data: rtf }, 'md');
+  expect(bytes.toString()).toBe('Kept **bold**\n');
+});
+
+it('lists of RTF have their numbers behind other text, and behind lists within them', async () => {
+  const level = (format: number) => String.raw`{\listlevel\levelnfc${format}\levelstartat1{\leveltext\'02\'00.;}}`;
+  const list = String.raw`{\*\listtable{\list${level(0)}${level(4)}\listid1}}{\*\listoverridetable{\listoverride\listid1\ls1}}`;
+  const item = (number: string, of: string, text: string) =>
+    String.raw`{\listtext\pard\plain\f0 ${number}\tab}\pard\plain\ls1\ilvl${of}\fi-360 {\f0 {\*\bkmkstart b}${text}}\par `;
+  const items = item('1.', '0', 'one') + item('2.', '0', 'two') + String.raw`\pard\plain Between\par `;
+  const more = item('3.', '0', 'three') + item('a.', '1', 'within') + item('4.', '0', 'four') + item('v.', '0', '5');
+  const rtf = String.raw`{\rtf1{\fonttbl{\f0 Arial;}}${list}${items}${more}}`;
+  const { text, warning } = await converted('a.rtf', rtf);
+  expect(text).toBe('1. one 2. two Between 3. three a. within 4. four 5. 5');
+  expect(warning).toEqual({});
 });
 
 it.each([

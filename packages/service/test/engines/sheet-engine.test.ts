@@ -2,7 +2,7 @@ import { read } from '@e965/xlsx';
 import { ConversionFailure, type EngineRequest } from '../../src/engines/conversion';
 import { convertSheets } from '../../src/engines/sheet-engine';
 import { spreadsheetDocument } from '../../src/engines/spreadsheet';
-import { zip, zipEntry } from './archives';
+import { zip, zipEntry, type ZipEntry } from './archives';
 import { cellsOf } from './tables';
 import { inline, xlsx } from './xlsx';
 
@@ -158,6 +158,19 @@ describe('an ODS spreadsheet', () => {
     const rows = shapes + odsRow('a') + odsRow('b', 'table:visibility="collapse"');
     const { text, warnings } = await convert(ods(rows), 'ods', 'csv');
     expect([text, Object.keys(warnings)]).toEqual(['a\r\n', ['DRAWINGS_LOST', 'HIDDEN_CELLS_LOST']]);
+    const chart = zipEntry('Object 1/content.xml', '<office:document-content/>');
+    expect(await convert(ods(rows, [chart]), 'ods', 'csv')).toMatchObject({ text, warnings });
+  });
+
+  it('has the names of its sheets in the results, whatever stands in them', async () => {
+    const named = xlsx(
+      ['R&amp;D', 'a &lt; b'].map((name) => ({ name, rows: `<row r="1">${inline('A1', 'x')}</row>` })),
+    );
+    const book = await convert(named, 'xlsx', 'ods');
+    expect(Object.keys(book.warnings)).toEqual(['LOOK_LOST']);
+    const { warnings } = await convert(book.bytes, 'ods', 'csv');
+    expect(warnings['SHEETS_LOST']).toMatch(/^Only the sheet R&D was converted, not a < b\./);
+    expect(read((await convert(book.bytes, 'ods', 'xlsx')).bytes).SheetNames).toEqual(['R&D', 'a < b']);
   });
 
   it('keeps what cells hold below others that they were merged with', async () => {
@@ -187,12 +200,13 @@ describe('an ODS spreadsheet', () => {
 });
 
 /** Written by hand; rows are `table-row` elements. */
-function ods(rows: string): Buffer {
+function ods(rows: string, objects: readonly ZipEntry[] = []): Buffer {
   const content = `<office:document-content xmlns:office="o" xmlns:table="t" xmlns:text="x" xmlns:draw="d"><office:body><office:spreadsheet><table:table table:name="s">${rows}</table:table></office:spreadsheet></office:body></office:document-content>`;
   return zip([
     zipEntry('mimetype', 'application/vnd.oasis.opendocument.spreadsheet'),
     zipEntry('META-INF/manifest.xml', '<manifest:manifest xmlns:manifest="m"/>'),
     zipEntry('styles.xml', '<office:document-styles/>'),
+    ...objects,
     zipEntry('content.xml', content),
   ]);
 }

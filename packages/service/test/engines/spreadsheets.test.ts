@@ -73,13 +73,25 @@ describe('the values of a spreadsheet are shown as its program shows them', () =
     ['0.00', 1.00499999999999, '1.00'],
     ['0.0%', 0.155, '15.5%'],
     ['000000', 7, '000007'],
+    ['[&lt;=9999999]###-####;(###) ###-####', 15551234567, '(1555) 123-4567'],
+    ['&quot;0-0 &quot;00-00', -12345, '-0-0 123-45'],
     ['yyyy-mm-dd', day, '2026-01-02'],
     ['dd/mm/yyyy hh:mm', day + 0.5, '02/01/2026 12:00'],
     ['[h]:mm', 1.25, '30:00'],
+    ['[h]:mm', -1.25, '-30:00'],
+    ['h:mm;[Red]-h:mm', -0.5, '-12:00'],
+    ['General&quot; kg&quot;', 5, '5 kg'],
+    ['General\\ &quot;General&quot;', 0.1 + 0.2, '0.3 General'],
+    ['[$₹-4009]#,##,##0.00', 1234.5, '₹1,234.50'],
     // Formats that each country shows its own way, or that cannot be read, are shown in a way that everybody reads.
     ['m/d/yy h:mm', day + 0.5, '2026-01-02 12:00:00'],
     ['[$-407]d. mmmm yyyy', day, '2026-01-02'],
+    ['[$-411]ggge&quot;年&quot;m&quot;月&quot;d&quot;日&quot;', day, '2026-01-02'],
+    ['yyyy/m/d\\(aaa\\)', day, '2026-01-02'],
+    ['aaaa', day, '46024'],
+    ['d-mmm &quot;aaa&quot;', day, '2-Jan aaa'],
     ['&quot;open', 3, '3'],
+    ['00-00°C', 3, '3'],
     // What a format hides is shown, and what is no date.
     [';;;', 3, '3'],
     ['yyyy', 1e12, '1000000000000'],
@@ -92,6 +104,7 @@ describe('the values of a spreadsheet are shown as its program shows them', () =
     const rows = `<row r="1"><c r="A1" s="1"><v>1</v></c></row>`;
     const before = '<workbookPr date1904="1"/>';
     expect(await rowsOf(rows, { formats: ['yyyy-mm-dd'], before })).toEqual([['1904-01-02']]);
+    expect(await rowsOf(rows.replace('1</v>', '-0.5</v>'), { formats: ['[h]:mm'], before })).toEqual([['-12:00']]);
   });
 
   it('also truths, errors, dates that are written as such, and results of formulas', async () => {

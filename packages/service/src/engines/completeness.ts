@@ -56,7 +56,7 @@ export async function describeUnread(
       `Where ${texts.links.length} link(s) of the slides lead is not in the result: ${fewOf([...new Set(texts.links)])}. An office program can save it as PDF.`;
   }
   const rtf = input.toString('latin1');
-  // Of letters that are bytes of whatever encoding nothing is known.
+  // Nothing is known about letters that are raw bytes of some encoding.
   const { body = /[\x80-\xff]/.test(rtf) ? '' : richTextOf(rtf, { isHidden: false }), art } = texts;
   return { ...warnings, ...(await unread(`${body}\n${art}`, (json) => shownText(JSON.parse(json)))) };
 }

@@ -137,7 +137,7 @@ const table: Readonly<Record<EngineName, Omit<Engine, 'name'>>> = {
 /** Every engine, in the order in which they are chosen. */
 export const engines: readonly Engine[] = engineNames.map((name) => ({ name, ...table[name] }));
 
-/** Of an engine that has its input in memory. */
+/** For an engine that takes its input in memory. */
 function ofBytes(convert: (request: EngineRequest, input: Buffer) => Promise<Converted>): Convert {
   return async (request) => convert(request, await readInput(request));
 }

@@ -23,7 +23,7 @@ const texts: readonly (readonly [format: string, text: RegExp])[] = [
   ['tsv', /^(?=[^]*\t)(\xff\xfe[^]*|[\t\n\f\r -\xff]*)$/],
   ['txt', /^[\t\n\f\r -\xff]+$/],
 ];
-/** Of a container that older programs put their documents into, by the name of the stream that is one. */
+/** Formats of documents in the container of older programs, by the name of the stream that holds one. */
 const streams: readonly (readonly [format: string, name: string])[] = [
   ['doc', 'WordDocument'],
   ['xls', 'Workbook'],

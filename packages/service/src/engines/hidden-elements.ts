@@ -55,7 +55,7 @@ function withoutHidden(whole: string, tag: RegExp, isHidden: (start: string) => 
     } else if (closing === '') open.push({ start: index, isHidden: isHidden(found) });
     else {
       open.pop();
-      // Of one within another that is hidden the outer one is taken.
+      // If one hidden element is within another, the outer one counts.
       if (element?.isHidden !== true || open.some((outer) => outer.isHidden)) continue;
       const end = index + found.length;
       xml += whole.slice(at, element.start);

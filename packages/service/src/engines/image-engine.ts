@@ -101,7 +101,7 @@ function withProperties(
   const { width: was } = metadata.autoOrient;
   // It stays as large as it was, in fewer pixels or more.
   const shown = density === undefined ? image : image.withDensity(density * ((parameters.width ?? was) / was));
-  // Of GIF sharp does not write the profile, and so has to convert the colours.
+  // sharp writes no profile into GIF, so it has to convert the colours.
   const coloured = writer === 'gif' ? shown : shown.keepIccProfile().keepExif();
   const isDeep = metadata.depth === 'ushort' && (writer === 'png' || writer === 'tiff');
   return isDeep ? coloured.toColourspace(metadata.channels < 3 ? 'grey16' : 'rgb16') : coloured;

@@ -177,7 +177,7 @@ export function count(text: string, pattern: RegExp): number {
 const maxUnpackedBytes = 512 * 1024 * 1024;
 
 const archiveStart = Buffer.from('PK');
-/** Of the container that office programs put encrypted documents into, and in which older ones wrote all of theirs. */
+/** First bytes of the container that office programs put encrypted documents into, and older ones all of theirs. */
 const compoundFileStart = Buffer.from('d0cf11e0a1b11ae1', 'hex');
 
 /** Refuses what is no zip archive, or unpacks to too much; one that lies about that meets the limits of its process. */

@@ -108,7 +108,7 @@ export function readableLatex(text: string): string {
 }
 
 const ownNames = /(?:[cC]ommand\*?\s*\{?|def|let)\s*\\([a-zA-Z]+)|(?:theorem|environment)\*?\s*\{(\w+)/g;
-/** Of columns that tabs align: lines that only set them, and the tabs. */
+/** In columns aligned by tabs: lines that only set the tabs, and the tabs themselves. */
 const leftOut = /(?:(?!\\\\|\\kill)[^])*\\kill/g;
 const stops = /\\[=>+<'`-]/g;
 
@@ -166,7 +166,7 @@ export function describeCommands(reports: readonly Report[], beginsInLine: numbe
   return { ...warnings, COMMANDS_LOST: message };
 }
 
-/** Of one within another that is decided, only its end is told of. */
+/** Of a condition within one that is decided, only the end matters. */
 function describeConditions(told: readonly string[]): Warnings {
   const ends = told.filter((name) => name === '\\fi').length;
   if (ends === 0) return {};

@@ -3,7 +3,7 @@
 const fence = /^\s*(`{3,}|~{3,})/;
 const delimiters = /^\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
 
-/** Of Markdown. */
+/** Makes the pipe tables of Markdown whole. */
 export function withWholePipeTables(text: string): string {
   const lines = text.split('\n');
   let open: string | undefined;
@@ -28,7 +28,7 @@ export function withWholePipeTables(text: string): string {
   return lines.join('\n');
 }
 
-/** Of a quote, or the indent of a list. */
+/** Without the prefix of a quote, or the indent of a list. */
 function withoutPrefix(line: string): string {
   return line.replace(/^[\s>]*/, '').trimEnd();
 }
@@ -49,7 +49,7 @@ interface WikiTable {
   mark: string;
 }
 
-/** Of MediaWiki. */
+/** Makes the tables of MediaWiki whole. */
 export function withWholeWikiTables(text: string): string {
   const lines = text.split('\n');
   const open: WikiTable[] = [];

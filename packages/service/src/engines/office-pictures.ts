@@ -9,7 +9,7 @@ const picture = /^(?!Thumbnails\/|docProps\/).*\.(png|jpe?g|gif|bmp|webp|tiff?)$
 
 const outside = /^(\w+:|\.\.\/|\/\/)/;
 
-/** Of a file that is no archive, nothing. */
+/** Warns of nothing if the file is no archive. */
 export function describeBrokenPictures(file: Buffer): Warnings {
   const entries = entriesOf(file);
   const held = new Set(entries.map(({ name }) => name));

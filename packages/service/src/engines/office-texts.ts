@@ -12,9 +12,9 @@ import { withUsualNames } from './xml-names';
 /** What the files of office programs hold to be read, whoever reads them. */
 
 const nothing = {
-  /** Of a document with its notes and text boxes, or of slides that are shown. Undefined: not known of this format. */
+  /** Text of a document with its notes and text boxes, or of slides that are shown. Undefined: not known for this format. */
   body: undefined as string | undefined,
-  /** Of slides, what their masters show. */
+  /** Headers and footers; for slides, what their masters show. */
   headers: '',
   /** Text of the body that a program draws on pages as lines, and is no text there. */
   art: '',
@@ -55,7 +55,7 @@ export function officeTexts(reader: string, written: Buffer): OfficeTexts | unde
   return reader === 'rtf' ? richTexts(file.toString('latin1')) : undefined;
 }
 
-/** Of a document that XML describes, each chart or diagram is a part of its own. */
+/** In a package of XML parts, each chart or diagram is a part of its own. */
 function drawingsOf(file: Buffer): Pick<OfficeTexts, 'drawingCount' | 'undrawnCount' | 'diagrams'> {
   const diagrams = partsOf(file, /^(word|ppt)\/diagrams\/data\d*\.xml$/);
   const charts = entriesOf(file).filter(({ name }) => /^(word|ppt)\/charts\/chart(Ex)?\d*\.xml$/.test(name));
@@ -187,7 +187,7 @@ function slideTexts(file: Buffer): OfficeTexts {
       .flatMap(({ kind, isOutside, target }) => (kind === 'hyperlink' && isOutside ? [target] : [])),
     hidden: parts.map(({ hidden }) => readXml(hidden, drawn)).join('\n'),
     headers: masters.map((xml) => readXml(xml, drawn)).join('\n'),
-    // Of slides themselves, pandoc shows all but those that fill the background or a shape.
+    // pandoc shows all pictures of the slides themselves, except those that fill the background or a shape.
     headerPictureCount: countOf(masters, /<p:pic[\s>]/g) + countOf([...masters, ...shown], /<a:blipFill[\s>]/g),
     body: shown.map((xml) => readXml(xml, drawn)).join('\n'),
     // Their words are in the body.
@@ -279,7 +279,7 @@ export function readableOpenText(file: Buffer): Buffer {
 /** With its data, which are no words. */
 const richPicture = /\{\\pict(?![a-z])(?:[^{}]|\{[^{}]*\})*\}/g;
 
-/** Of RTF, what no reader hands on: the groups of headers, footers and comments. */
+/** The parts of RTF that no reader passes on: the groups of headers, footers and comments. */
 function richTexts(rtf: string): OfficeTexts {
   const headers = groupsOf(rtf, /\{\\(?:header|footer)[lrf]?(?![a-z])/g);
   return {

@@ -166,7 +166,7 @@ const messageSchema = z.object({
   error: z.object({ message: z.string() }).optional(),
 });
 
-/** Of its sockets, whose paths must be short: its working folder, which goes with the conversion however that ends. */
+/** Where Chromium's sockets go, whose paths must be short: its working folder, which is removed however the conversion ends. */
 const shortPath = '/proc/self/cwd';
 
 function startBrowser(request: EngineRequest) {

@@ -45,7 +45,7 @@ export function shownText(document: unknown): string {
   const shown = rewrite(isObject(document) ? document['blocks'] : [], (node) => {
     if (!isNode(node)) return undefined;
     if (unseen.has(node.t)) return ' ';
-    // Of an address some writers leave out what it is.
+    // Some writers leave out the scheme of an address.
     if (node.t === 'Link') return shownText({ blocks: part(node, 1) }).replace(/^mailto:/, '');
     return inlines.has(node.t) ? undefined : [' ', shownText({ blocks: node.c }), ' '];
   });
@@ -182,7 +182,7 @@ export interface Table {
 
 export const pageWriters: ReadonlySet<string> = new Set(['html4', 'html5']);
 
-/** Of one document. More would need more time than a conversion has: of pandoc, some 45 s for so many cells; of a page, a few. */
+/** Limit for one document. More would take longer than a conversion may: pandoc needs some 45 s for so many cells, a page a few. */
 const maxCells = 50_000;
 const maxCellsOfPage = 500_000;
 const maxLetters = 50_000_000;

@@ -55,7 +55,7 @@ const shownPictures: Readonly<Record<string, readonly string[]>> = {
   ...{ fb2: ['png', 'jpg'], ipynb: picturesOfPages, html4: picturesOfPages, html5: picturesOfPages },
   ...{ epub2: ['png', 'jpg', 'gif', 'svg'], epub3: picturesOfPages },
 };
-/** Of parts of documents: pictures that no browser shows. */
+/** Names of pictures in documents that no browser shows. */
 const oddPicture = /\.(tiff?|bmp|dib|[ew]m[fz]|pcx|pict)$/i;
 
 export async function convertDocument(request: EngineRequest, input: Buffer): Promise<Converted> {
@@ -232,7 +232,7 @@ export async function runPandoc({
     ...{ from, to, 'input-files': [inputName], 'output-file': outputName, ...options },
     // Formulas that a page shows as a reader knows them.
     ...(/^(html5|epub3|revealjs|slidy)$/.test(to) && { 'html-math-method': { method: 'mathml' } }),
-    // Of LaTeX it says then what it has left out, and of pages each tag.
+    // It then says what it left out of LaTeX; for pages it would name each tag.
     ...(!/^(html|epub)$/.test(from) && { verbosity: 'INFO' }),
     ...(filter !== undefined && { filters: [filterName] }),
   };

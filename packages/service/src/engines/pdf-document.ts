@@ -42,7 +42,7 @@ const language = /^[A-Za-z]{2,3}(-[A-Za-z]{2,8})*$/;
 const safeIdentifier = /^[\w:.-]+$/;
 /** `c++` and `c#` are classes of code blocks; a backtick would end the block in typst. */
 const safeClass = /^[\w:.+#-]+$/;
-/** Of a width or a height; other attributes are dropped. */
+/** A safe width or height; other attributes are dropped. */
 const safeLength = /^[\d.e-]+(%|px|in|cm|mm|pt|em)?$/;
 /** The elements whose identifiers pandoc's typst writer writes as labels. */
 const anchored = new Set(['Header', 'Div', 'Span', 'Figure']);

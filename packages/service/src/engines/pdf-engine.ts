@@ -95,7 +95,7 @@ function describeLayout({ route: { reader }, inputFormat, parameters }: EngineRe
   return { LAYOUT_NOT_KEPT: message };
 }
 
-/** Of a page whose margin nobody asks for. */
+/** Margin of a page for which nobody asks for another. */
 const usualMarginInches = 1.25;
 
 function pageOf({ page_size: size = 'a4', margin }: Parameters): Page {

@@ -26,7 +26,7 @@ export function hasNotes(document: PDFiumDocument, number: number): boolean {
 const [link, freeText, stamp, popup, attached, formField] = [2, 3, 13, 16, 17, 20];
 /** Their words are on the page, or in another. */
 const noComment = new Set([link, freeText, stamp, popup, attached, formField]);
-/** Of forms that Adobe's programs alone show. */
+/** The type of forms that only Adobe's programs show. */
 const xfa = 2;
 const maxNameBytes = 512;
 
@@ -93,7 +93,7 @@ function tickedOn(document: PDFiumDocument, page: PDFiumPage): string[] {
 }
 
 const keyOfWords = Buffer.from('Contents\0');
-/** Of what ends a text. */
+/** Length of the terminator of a text. */
 const emptyBytes = 2;
 
 function annotationsOf(page: PDFiumPage): { kind: number; index: number; hasWords: boolean }[] {

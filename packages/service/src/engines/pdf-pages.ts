@@ -15,7 +15,7 @@ interface PlacedPage {
   readonly height: number;
 }
 
-/** Of a page that can't be taken over with what was put on it. */
+/** Resolution of a page that can't be copied along with what was put on it. */
 const pictureDpi = 200;
 const alreadyPdf =
   'The file is a PDF with text already, and was copied as it is. Name the language of its pictures (ocr_language) to have them read.';

@@ -10,7 +10,7 @@ import {
 } from './conversion';
 import { paperOf, typeset } from './typesetter';
 
-/** Of a picture that does not say how large it is on paper. */
+/** Dots per inch of a picture that does not say how large it is on paper. */
 const usualDensity = 96;
 
 /** A PDF with a page for each picture of a file: as large as the picture, or of a size that is asked for. */

@@ -61,7 +61,7 @@ export async function textsOfCells(file: Buffer, type: BookType, { isForOld = fa
     // How a program shows numbers is its own affair.
     const typed = cells.filter(({ t, f }) => t === 's' && f === undefined).map(({ v }) => String(v));
     const commentCount = cells.filter(({ c }) => c !== undefined && c.length > 0).length;
-    // Of ODS, the library does not read what the formats of cells hide.
+    // The library does not read text that cell formats of ODS hide.
     const unread = type === 'ods' ? textOfPart(file, 'content.xml').match(/(?<=\soffice:string-value=")[^"]+/g) : null;
     const others = unread?.map(decodeXml) ?? [];
     return { typed: typed.join('\n'), shown: [...cells.map(textOfCell), ...others].join('\n'), commentCount, beyond };
@@ -129,7 +129,7 @@ const areaOfCells =
 
 type IsCell = (y: number, x: number) => boolean;
 
-/** Of a sheet. Neither is known to be so where other sheets have areas, or this one has another than of cells. */
+/** Print areas of a sheet. Nothing is known if other sheets have areas, or this one has one that is not made of cells. */
 interface PrintAreas {
   readonly isPrinted: IsCell;
   readonly isOutside: IsCell;

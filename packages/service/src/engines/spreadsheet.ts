@@ -106,7 +106,7 @@ export async function readBook(
   { dates = true }: { dates?: boolean } = {},
 ): Promise<{ book: WorkBook; warnings: Warnings }> {
   const library = await loadEngine('@e965/xlsx', () => import('@e965/xlsx'));
-  // Of cells below others the library reads nothing.
+  // The library reads nothing of cells below others.
   const uncovered = editParts(withWholeCharacters(input), /^content\.xml$/, (xml) => xml.replace(covered, ''));
   const whole = type === 'ods' ? editParts(withTextsOfValues(uncovered), /^content\.xml$/, withEscapes) : uncovered;
   const parse = (options: ParsingOptions): WorkBook => {
@@ -320,7 +320,7 @@ export function textOfCell({ t, v, w = '', z, f }: CellObject): string {
       .replace('T', ' ');
   }
   if (!isPlain || typeof v !== 'number' || t !== 'n') return w;
-  // Of fractions programs show 15 digits, behind which 0.1 + 0.2 is not 0.3.
+  // Programs show 15 digits of a fraction; beyond them 0.1 + 0.2 is not 0.3.
   return String(Number.isInteger(v) ? v : Number(v.toPrecision(15))).toUpperCase();
 }
 

@@ -36,7 +36,7 @@ const smallSettings: readonly Setting[] = [
   { size: 7, inset: 2 },
 ];
 const smallest: Setting = { size: 7, inset: 2 };
-/** Of a page that lies on its side, unless a margin is asked for. */
+/** Margin of a landscape page, unless one is asked for. */
 const marginOfWide = 42;
 /** PDF viewers show no larger page. */
 const maxPageWidth = 14_400;
@@ -75,7 +75,7 @@ export function layTables(blocks: unknown, page: Page, isAtTop = true): unknown[
   });
 }
 
-/** Of the usual font for code, in em: a letter, a line, and of that what is between lines. */
+/** Sizes of the usual font for code, in em: a letter, a line, and the space between lines in it. */
 const [letterWidth, lineHeight, leading] = [0.603, 1.26, 0.45];
 const [largestLetters, smallestLetters] = [10, 4];
 /** More are no page of a printer. */
@@ -215,7 +215,7 @@ function holdsTable(value: unknown): boolean {
   return isNode(value) && (value.t === 'Table' || holdsTable(value.c));
 }
 
-/** Of each column, in em. */
+/** Extent of each column, in em. */
 function extentsOf({ c }: Node): Extent[] {
   const [, , specs, ...sections] = listOf(c);
   const columns = listOf(specs).length;

@@ -8,7 +8,7 @@ export interface Extent {
   readonly max: number;
 }
 
-/** Of blocks or inlines of a document (pandoc's JSON); `columnsOf`: of a table within. */
+/** Extent of blocks or inlines of a document (pandoc's JSON); `columnsOf`: that of a table within. */
 export function extentOf(value: unknown, columnsOf: (table: Node) => readonly Extent[]): Extent {
   const extent = { min: 0, max: 0 };
   let [word, line] = [0, 0];

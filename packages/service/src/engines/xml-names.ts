@@ -38,7 +38,7 @@ export function withUsualNames(archive: Buffer): Buffer {
 }
 
 function renamed(xml: string): string {
-  /** Of each element that is open, the usual prefixes of those that it knows. */
+  /** The usual prefixes of the namespaces in scope, for each open element. */
   const scopes: ReadonlyMap<string, string>[] = [new Map()];
   return xml.replace(tag, (whole: string, ...groups: (string | undefined)[]) => {
     const [closing = '', prefix = '', name, attributes = '', empty = ''] = groups;

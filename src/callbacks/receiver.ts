@@ -91,6 +91,7 @@ export async function startCallbackReceiver(options: CallbackReceiverOptions): P
       const submission = typeof admitted === 'number' ? undefined : admitted;
       response.once('close', () => {
         if (submission) inFlight -= 1;
+        endIdle();
         tell(response.statusCode, performance.now() - receivedAt, submission);
       });
       if (typeof admitted === 'number') {
@@ -124,6 +125,11 @@ export async function startCallbackReceiver(options: CallbackReceiverOptions): P
     if (!submission) return 401;
     if (closing) return 503;
     return inFlight >= maxInFlight ? 429 : submission;
+  }
+
+  /** Node does not limit how long the connections of a server that closes may take to send a request. */
+  function endIdle(): void {
+    if (closing && inFlight === 0) server.closeAllConnections();
   }
 
   async function handle(request: IncomingMessage, submission: CallbackSubmission): Promise<number> {
@@ -164,7 +170,10 @@ export async function startCallbackReceiver(options: CallbackReceiverOptions): P
       closing = true;
       const closed = once(server, 'close');
       server.close();
+      endIdle();
+      const cut = setTimeout(() => server.closeAllConnections(), requestTimeoutMs);
       await closed;
+      clearTimeout(cut);
     },
   };
 }

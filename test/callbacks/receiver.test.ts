@@ -335,6 +335,24 @@ describe('the callback receiver', () => {
     expect((await fetch(`${receiver.url}/healthz`, { method: 'POST' })).status).toBe(405);
   });
 
+  it.each([
+    ['nothing', () => ''],
+    ['half of its head', () => 'POST /x HTTP/1.1\r\n'],
+    ['half of its body', () => `POST ${new URL(newUrl()).pathname} HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{`],
+  ])(
+    'ends although a connection sends %s',
+    async (_what, textOf) => {
+      await start({ requestTimeoutMs: 300 });
+      const socket = connect(Number(new URL(receiver.url).port), '127.0.0.1').on('error', () => undefined);
+      await once(socket, 'connect');
+      socket.write(textOf());
+      await fetch(`${receiver.url}/healthz`, { headers: { connection: 'close' } });
+      await receiver.close();
+      socket.destroy();
+    },
+    5_000,
+  );
+
   it('finishes what is under way before it ends, and takes nothing new', async () => {
     const held = holdSignals();
     await start();

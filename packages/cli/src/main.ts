@@ -26,6 +26,8 @@ process.on('exit', (exitCode) => {
 
 void run(process.argv.slice(2)).then((exitCode) => {
   process.exitCode = exitCode;
+  // Once all is written, or told not to be: what Temporal's SDK leaves behind when a worker can't start would keep the process alive.
+  process.stdout.write('', () => process.stderr.write('', () => setImmediate(() => process.exit())));
 });
 
 async function run(argv: readonly string[]): Promise<number> {

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { startCodecServer, type CodecServer, type CodecServerOptions } from '../src/keys/codec-server';
 import { EncryptionCodec, parseEncryptionKeys } from '../../../src/encryption/encryption-codec';
@@ -112,3 +114,12 @@ it.each([
   expect(text).toContain('"message"');
   expect(text).not.toMatch(/secret|\bse\b|sss/);
 });
+
+it('ends although a connection of a browser sends nothing', async () => {
+  await start();
+  const socket = connect(Number(new URL(server.url).port), '127.0.0.1').on('error', () => undefined);
+  await once(socket, 'connect');
+  expect((await fetch(`${server.url}/healthz`, { headers: { connection: 'close' } })).status).toBe(200);
+  await server.close();
+  socket.destroy();
+}, 5_000);

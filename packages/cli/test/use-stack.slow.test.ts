@@ -171,8 +171,30 @@ describe('a worker', () => {
     const ended = await fileconv(['worker'], { cwd, env: { TEMPORAL_ADDRESS: '127.0.0.1:1' } });
     expect(ended).toMatchObject({ code: 1, stdout: '' });
     expect(linesOf(ended.stderr)).toEqual([
-      "error: Temporal can't be reached at 127.0.0.1:1. Start it there, or correct the address (TEMPORAL_ADDRESS).",
+      expect.stringMatching(
+        /^error: Temporal can't be reached at 127\.0\.0\.1:1 \(Connection refused\)\. Start it there /,
+      ),
     ]);
+  });
+
+  // The native part of the SDK keeps a process alive for which nothing is left to do.
+  it.each([
+    [
+      'an address that is none',
+      { TEMPORAL_ADDRESS: 'http://127.0.0.1:1' },
+      1,
+      /^error: Temporal can't be reached at http:\/\/127\.0\.0\.1:1 \(Invalid address .*'http:\/\/127\.0\.0\.1:1'\)\. /,
+    ],
+    [
+      'a namespace that the server does not have',
+      { TEMPORAL_ADDRESS: testTemporalAddress(), TEMPORAL_NAMESPACE: 'no-such' },
+      2,
+      /^error: Temporal has no namespace no-such\. Correct TEMPORAL_NAMESPACE, or create it: temporal operator namespace create --address \S+ --namespace no-such$/,
+    ],
+  ])('ends where it could not start, with %s', async (_what, env, code, says) => {
+    const ended = await fileconvProcess(['worker'], { cwd: await newFolder(), env, timeoutMs: 20_000 });
+    expect(linesOf(ended.stderr)).toEqual([expect.stringMatching(says)]);
+    expect(ended).toMatchObject({ code, stdout: '' });
   });
 
   it('of other services alone needs no folder for state', async () => {

@@ -32,6 +32,7 @@ import {
   names,
   noticeUrl,
   seconds,
+  secretFile,
   text,
   variable,
 } from './value-types';
@@ -174,7 +175,7 @@ export const sectionSchemas = {
       absent: 'set by `fileconv up`',
     }),
     key_env: variable().optional().describe('variable that holds the key'),
-    key_file: text().optional().meta({
+    key_file: secretFile().optional().meta({
       description: 'file that holds the key; the default file is created if it is missing',
       absent: '`callbacks.key` in `state.dir`',
     }),
@@ -192,7 +193,7 @@ export const sectionSchemas = {
   }),
   encryption: section('Encryption of payloads in Temporal; off without either key.', {
     key_env: variable().optional().describe('variable that holds the keys'),
-    key_file: text().optional().describe('file that holds the keys'),
+    key_file: secretFile().optional().describe('file that holds the keys'),
   }).meta({ see: '[encryption](operations/encryption.md)' }),
   codec: section('The codec server, which decrypts payloads for the Temporal UI.', {
     host: text()
@@ -204,7 +205,7 @@ export const sectionSchemas = {
       absent: 'UI of `fileconv up`',
     }),
     token_env: variable().optional().describe('variable that holds the token that requests must have'),
-    token_file: text().optional().describe('file that holds that token'),
+    token_file: secretFile().optional().describe('file that holds that token'),
   }).meta({ see: '[encryption](operations/encryption.md)' }),
   timeouts: section('Requests of workers to a conversion service.', {
     connect_seconds: seconds().prefault(10).describe('time to connect to a service'),
@@ -244,7 +245,7 @@ export const sectionSchemas = {
       description: 'gets a POST for each event; without it nobody does, but for whom `--notify` names',
     }),
     secret_env: variable().optional().describe('variable that holds the secret that signs what is sent'),
-    secret_file: text().optional().describe('file that holds that secret; without either key nothing is signed'),
+    secret_file: secretFile().optional().describe('file that holds that secret; without either key nothing is signed'),
     events: names(noticeTypes)
       .prefault([...noticeTypes])
       .meta({ description: 'the events that are told', absent: 'all' }),
@@ -265,7 +266,7 @@ const appSchema = z.strictObject({
   base_url: baseUrl().describe('base URL of the service, without `/v1`'),
   app_id: text().describe('App ID'),
   token_env: variable().optional().describe('variable that holds the app token'),
-  token_file: text()
+  token_file: secretFile()
     .optional()
     .describe('file that holds the app token, read again when it changes; if others can read it, there is a warning'),
 });

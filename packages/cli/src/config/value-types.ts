@@ -15,8 +15,7 @@ declare module 'zod' {
   }
 }
 
-const variableProblem =
-  'must be the name of a variable, in capitals or in small letters; if this is the secret itself, take it out, and replace it if others could read it';
+const ifSecret = 'if this is the secret itself, take it out, and replace it if others could read it';
 
 type Read<T> = (value: unknown) => T | undefined;
 
@@ -48,9 +47,18 @@ export function text() {
 /** The name of a variable with a secret. What isn't one may be the pasted secret, and is not repeated. */
 export function variable() {
   const pattern = '^\\s*(FILECONV_\\S+|[A-Z_][A-Z0-9_]*|[a-z_][a-z0-9_]*)\\s*$';
+  return whereSecretIs(pattern, `must be the name of a variable, in capitals or in small letters; ${ifSecret}`);
+}
+
+/** The path of a file with a secret. What looks like tokens and keys do may be the pasted secret, and is not repeated. */
+export function secretFile() {
+  return whereSecretIs('^(?!\\s*([\\w:+=-]{32,}|\\S*=)\\s*$).*\\S', `must be the path of a file; ${ifSecret}`);
+}
+
+function whereSecretIs(pattern: string, problem: string) {
   return z
     .unknown()
-    .refine((value) => new RegExp(pattern).test(textOf(value) ?? ''), variableProblem)
+    .refine((value) => new RegExp(pattern).test(textOf(value) ?? ''), problem)
     .transform((value) => String(value).trim())
     .meta({ type: 'string', pattern, shown: 'text' });
 }

@@ -25,6 +25,7 @@ export interface CodecServer {
 /** A page of a history: the UI sends all of its payloads at once, and base64 makes them a third larger. */
 const maxBodyBytes = 32 * 1024 * 1024;
 const requestTimeoutMs = 30_000;
+const closeGraceMs = 2_000;
 
 const noPayloads = 'this is no JSON with payloads';
 const refusals: Readonly<Record<number, string>> = {
@@ -92,7 +93,10 @@ export async function startCodecServer(options: CodecServerOptions): Promise<Cod
     url,
     async close() {
       closing = true;
+      // Node does not limit how long the connections of a server that closes may take to send a request, and browsers open some to spare.
+      const cut = setTimeout(() => server.server.closeAllConnections(), closeGraceMs);
       await server.close();
+      clearTimeout(cut);
     },
   };
 }

@@ -95,7 +95,8 @@ export async function connect(
     ...connectionOptions(context, target),
     connectTimeout: isThere ? busyConnectTimeoutMs : connectTimeoutMs,
   }).catch((error: unknown) => {
-    throw unreachable(context, target, { stack, error });
+    const message = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+    throw unreachable(context, target, { stack, error, reason: message.includes('deadline') ? '' : message });
   });
   const { namespace, isNamed } = target;
   const { address } = target.connection;
@@ -148,20 +149,19 @@ export function isTemporalCloud(address: string): boolean {
   return /\.(tmprl\.cloud|api\.temporal\.io)(:\d+)?$/.test(address);
 }
 
-function unreachable(
+/** @param rest.reason Empty where there is none to tell. */
+export function unreachable(
   { config }: CommandContext,
   { connection, isNamed }: TemporalTarget,
-  { stack, error }: { stack: StackRecord | undefined; error: unknown },
+  { stack, error, reason }: { stack?: StackRecord | undefined; error: unknown; reason: string },
 ): CommandError {
-  const message = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
-  const reason = message.includes('deadline') ? '' : ` (${message})`;
   const { dir } = config.values.state;
   const whatToDo = isNamed
     ? `Start it there or correct the address (TEMPORAL_ADDRESS); without one, a Temporal of this machine is used. ${adviceOnTls(connection.tls)}`
     : stack && isAlive(stack.pid)
       ? `The stack of ${dir} runs as process ${stack.pid} and does not answer. If that lasts, end it with Ctrl-C there, and start it again: fileconv up`
       : `The stack of ${dir} was ended from outside. Start it again: fileconv up`;
-  const problem = `Temporal can't be reached at ${connection.address}${reason}. ${whatToDo}`;
+  const problem = `Temporal can't be reached at ${connection.address}${reason && ` (${reason.replace(/\.$/, '')})`}. ${whatToDo}`;
   return new CommandError('TEMPORAL_UNREACHABLE', [problem], { cause: error });
 }
 

@@ -8,7 +8,7 @@ import { stateFolderIfAny } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { embeddedApp } from '../config/schema';
-import type { TemporalTarget } from '../config/temporal-connection';
+import { temporalCommand, type TemporalTarget } from '../config/temporal-connection';
 import { callbackSettings } from '../keys/callback-settings';
 import { openDataConverter } from '../keys/secrets';
 import { notifySettings } from '../keys/secrets';
@@ -18,6 +18,7 @@ import { configuredApps, embeddedProfile, isEmbedded } from '../service/profiles
 import { configuredServiceUrl, embeddedServiceUrl } from '../service/embedded-service';
 import { configuredStores } from '../stores';
 import { Closing } from './closing';
+import { unreachable } from './open-temporal';
 
 const startCheckMs = 20;
 
@@ -63,7 +64,9 @@ export async function startWorker(context: CommandContext, options: WorkerPartOp
     if (health) opened.add(() => health.close());
     // After all that may fail: once the runtime is there, the process ends only when its connection is closed.
     installWorkerRuntime({ log, level: values.log.level, metricsAddress });
-    const connection = await connect(target);
+    const connection = await NativeConnection.connect(target.connection).catch((error: unknown) => {
+      throw unreachable(context, target, { error, reason: readNative(error).reason });
+    });
     opened.add(() => connection.close());
     const worker = await createConversionWorker({
       connection,
@@ -88,6 +91,8 @@ export async function startWorker(context: CommandContext, options: WorkerPartOp
       shutdownGraceMs: values.worker.shutdownGraceSeconds * 1_000,
       obeyCommonLimit: values.worker.commonLimit === 'on',
       ...(version && { version }),
+    }).catch((error: unknown) => {
+      throw notCreated(error, target);
     });
     const running = worker.run();
     const findObstacle = createTemporalObstacle(connection);
@@ -144,14 +149,21 @@ function nexusOf(names: readonly string[], apps: readonly string[]) {
   throw new CommandError('UNKNOWN_APP', [problem]);
 }
 
-async function connect(target: TemporalTarget): Promise<NativeConnection> {
-  try {
-    return await NativeConnection.connect(target.connection);
-  } catch (error) {
-    const advice = target.isNamed
-      ? 'Start it there, or correct the address (TEMPORAL_ADDRESS).'
-      : 'Start it with `fileconv up`, or set TEMPORAL_ADDRESS.';
-    const problem = `Temporal can't be reached at ${target.connection.address}. ${advice}`;
-    throw new CommandError('TEMPORAL_UNREACHABLE', [problem], { cause: error });
+/** Who runs a worker has to see what is wrong: the native part quotes all of the server's answer, and what lies below. */
+function readNative(error: unknown): { code?: string | undefined; reason: string } {
+  const { name, message } = error as Error;
+  const [, code, told] = /(?:code: (\w+), )?message: "([^"]*)"/.exec(message) ?? [];
+  return { code, reason: told ?? (name === 'TransportError' ? '' : message) };
+}
+
+function notCreated(error: unknown, target: TemporalTarget): unknown {
+  const { code, reason } = readNative(error);
+  if (code === undefined) return error;
+  if (code !== 'NotFound') {
+    const problem = `Temporal at ${target.connection.address} does not take this worker: ${reason}`;
+    return new CommandError('TEMPORAL_UNREACHABLE', [problem], { cause: error });
   }
+  const create = temporalCommand(target, 'operator namespace create');
+  const problem = `Temporal has no namespace ${target.namespace}. Correct TEMPORAL_NAMESPACE, or create it: ${create}`;
+  return new CommandError('INPUT_UNUSABLE', [problem], { cause: error });
 }

@@ -4,6 +4,8 @@ const { problemsOf } = useConfigFolder();
 
 const noVariable =
   'must be the name of a variable, in capitals or in small letters; if this is the secret itself, take it out, and replace it if others could read it';
+const noFile =
+  'must be the path of a file; if this is the secret itself, take it out, and replace it if others could read it';
 
 describe('the file', () => {
   const refused: [string, string, string][] = [
@@ -170,6 +172,16 @@ describe('the file', () => {
       'encryption keys in the place of their variable, which it does not repeat',
       '[encryption]\nkey_env = "2026-11:aHVzaA=="',
       `./fileconv.toml: encryption.key_env ${noVariable}`,
+    ],
+    [
+      'a token in the place of its file, which it does not repeat',
+      mainApp.replace('token_env = "MAIN_TOKEN"', `token_file = "${'4f7c'.repeat(8)}"`),
+      `./fileconv.toml: apps.main.token_file ${noFile}`,
+    ],
+    [
+      'encryption keys in the place of their file, which it does not repeat',
+      '[encryption]\nkey_file = "2026-11:aHVz/aA="',
+      `./fileconv.toml: encryption.key_file ${noFile}`,
     ],
     [
       'a token in the file, which it does not repeat',

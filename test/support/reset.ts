@@ -1,18 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 
-/** Behind the first workflow task, or behind the last one. */
-export type ResetPoint = 'start' | 'latest';
+/** Behind the first workflow task, behind the last one, or before the last child was started. */
+export type ResetPoint = 'start' | 'latest' | 'lastChild';
 
 /** Resets the latest run of a workflow, as an operator does; resolves to the id of the new run. */
 export async function resetWorkflow(client: Client, workflowId: string, to: ResetPoint): Promise<string> {
   const { runId } = await client.workflow.getHandle(workflowId).describe();
   const { events } = await client.workflow.getHandle(workflowId, runId).fetchHistory();
   const tasks = (events ?? []).flatMap((event) => (event.workflowTaskCompletedEventAttributes ? [event.eventId] : []));
+  const children = (events ?? []).flatMap((event) => event.startChildWorkflowExecutionInitiatedEventAttributes ?? []);
+  const points = { start: tasks[0], latest: tasks.at(-1), lastChild: children.at(-1)?.workflowTaskCompletedEventId };
   const reset = await client.workflowService.resetWorkflowExecution({
     namespace: client.options.namespace,
     workflowExecution: { workflowId, runId },
-    workflowTaskFinishEventId: (to === 'start' ? tasks[0] : tasks.at(-1)) ?? null,
+    workflowTaskFinishEventId: points[to] ?? null,
     requestId: randomUUID(),
     reason: 'a test',
   });

@@ -92,6 +92,20 @@ it('a batch that is reset while its jobs run goes on with them', async () => {
   await replays(batch.name);
 });
 
+it('a batch that is reset to before it started a job anew learns of that job, and does not start it once more', async () => {
+  const [source, destination] = [path.join(rig.folder, '1.md'), path.join(rig.folder, 'out', '1.pdf')];
+  await mkdir(path.dirname(destination));
+  const request = { source, output: 'pdf', destination, onExisting: 'overwrite' } as const;
+  await expect(rig.client.convert(request)).rejects.toMatchObject({ code: 'SOURCE_NOT_FOUND' });
+  await rig.source('1.md');
+  const { name } = await rig.client.startBatch({ name: randomUUID(), items: [request], onExisting: 'overwrite' });
+  await rig.client.getBatch(name).result();
+  await resetWorkflow(rig.temporal, name, 'lastChild');
+  expect(await rig.client.getBatch(name).result()).toMatchObject({ status: 'completed', failed: 0 });
+  expect(submitted()).toBe(1);
+  await replays(name);
+});
+
 it('a job that is reset once its batch has continued as new is still the job of its row', async () => {
   const held = rig.stub.hold();
   const batch = await batchOf(3, { historyLimit: 1 });

@@ -12,6 +12,7 @@ import { searchAttributes } from '../../src/job/search-attributes';
 import { inThisThread, quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerError, stubAppId, stubToken } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
+import { resetWorkflow } from '../support/reset';
 import { until } from '../support/until';
 
 /** Jobs that are children of somebody's own workflow, on a worker of theirs. */
@@ -138,6 +139,18 @@ describe('a job of executeConversion', () => {
     await expect(convertOnce(input)).resolves.toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
     await expect(convertOnce(input)).resolves.toMatchObject({ status: 'skipped', recalled: true });
     expect(rig.stub.count('convert/file') - before).toBe(1);
+  });
+
+  it('learns of the job that it has started anew, if its workflow is reset to before that', async () => {
+    const input = { ...(await jobTo('reset')), onExisting: 'overwrite' as const };
+    const before = rig.stub.count('convert/file');
+    rig.stub.first('convert/file', (response) => answerError(response, 200, 'INVALID_OUTPUT_FORMAT'));
+    await expect(convertOnce(input)).rejects.toThrow();
+    const workflowId = `once-${randomUUID()}`;
+    await convertOnce(input, { workflowId });
+    await resetWorkflow(rig.temporal, workflowId, 'lastChild');
+    await expect(rig.temporal.workflow.getHandle(workflowId).result()).resolves.toMatchObject({ recalled: true });
+    expect(rig.stub.count('convert/file') - before).toBe(2);
   });
 
   it('is waited for by whoever asks for the same, and refused to who asks for something else', async () => {

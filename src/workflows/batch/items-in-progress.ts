@@ -19,6 +19,7 @@ import { conversionJobType, inBatchMemo, wakeSignal } from '../../job/names';
 import { isListed, searchAttributes, startingAttributes, storable } from '../../job/search-attributes';
 import { jobDetails } from '../../job/temporal-ui';
 import type { conversionJob } from '../job/conversion-job';
+import { wasReset } from '../job/job-progress';
 import { BatchWaits } from './batch-waits';
 import {
   carriedItem,
@@ -32,9 +33,6 @@ import { itemJobInput, itemJobPriority, type LastRun, takenBy, unreadable } from
 import { SourceUploads, type CarriedUploads } from './source-uploads';
 
 type StartingStep = Extract<ItemStep, { kind: 'starting' }>;
-
-/** A server confirms a start in milliseconds. */
-const unconfirmedMs = 60_000;
 
 /**
  * The items of a batch in flight. Jobs started by this run report through child workflow completion; one activity waits
@@ -57,6 +55,8 @@ export class ItemsInProgress {
   private unconfirmed = 0;
   private isCancelling = false;
   isAwaitingAll = false;
+  /** Items whose jobs were looked up since a reset of the batch. */
+  private readonly lookedUp = new Set<number>();
   private readonly batchId = workflowInfo().workflowId;
   private readonly isListed = isListed(workflowInfo());
   private readonly tags = workflowInfo().typedSearchAttributes.get(searchAttributes.tags);
@@ -106,13 +106,13 @@ export class ItemsInProgress {
   }
 
   /**
-   * If Temporal's server ends while it starts a job of a batch that was reset, it can't confirm that start any more, however often it tries,
-   * and the job gets no workflow task. A signal gives it one, and the start is confirmed when the job ends.
+   * If Temporal's server ends while it starts a job of a batch that was reset, it can never confirm that start, and the job gets no
+   * workflow task. A signal gives it one, and the start is confirmed when the job ends.
    */
   private async wakeUnconfirmed(entries: readonly ItemInProgress[]): Promise<void> {
     const unconfirmed = () => entries.filter(({ item, step }) => step.kind === 'starting' && this.entries.has(item));
     while (unconfirmed().length > 0) {
-      await sleep(unconfirmedMs, { summary: 'for Temporal to confirm starts' });
+      await sleep('1 minute', { summary: 'for Temporal to confirm starts' });
       for (const { workflowId } of unconfirmed()) {
         void getExternalWorkflowHandle(workflowId)
           .signal(wakeSignal)
@@ -225,6 +225,7 @@ export class ItemsInProgress {
   }
 
   private async lookAt(entry: ItemInProgress): Promise<void> {
+    if (this.isAwaitingAll) this.lookedUp.add(entry.item);
     const expected = await this.jobInput(entry);
     if (expected) this.waits.add(entry, { workflowId: entry.workflowId, expected });
   }
@@ -250,13 +251,11 @@ export class ItemsInProgress {
   /** Undefined when no job was started: the item has ended, or has moved to another step. */
   private async startJob(entry: ItemInProgress, { after, isUntold }: StartingStep) {
     const input = await this.jobInput(entry, after === undefined ? undefined : defined({ runId: after, isUntold }));
-    if (!input) return undefined;
-    if (this.isCancelling) {
-      this.end(entry, { status: 'cancelled' });
-      return undefined;
-    }
+    if (this.isCancelling && input) this.end(entry, { status: 'cancelled' });
+    if (this.isCancelling || !input) return undefined;
     const attributes = storable(startingAttributes(input, { batchId: this.batchId, tags: this.tags }));
-    const isNew = after === undefined;
+    // After a reset, what was seen before it may not be the last job.
+    const isNew = after === undefined || (wasReset() && !this.lookedUp.has(entry.item));
     try {
       return await startChild<typeof conversionJob>(conversionJobType, {
         workflowId: entry.workflowId,

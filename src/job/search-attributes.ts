@@ -16,6 +16,11 @@ export const searchAttributes = {
 
 export const searchAttributeNames: readonly string[] = Object.values(searchAttributes).map(({ name }) => name);
 
+/** A text in a visibility query, where a backslash escapes. */
+export function quoted(text: string): string {
+  return `'${text.replace(/[\\']/g, '\\$&')}'`;
+}
+
 /** Values of `ConversionStatus` of a job. */
 export type ListedStatus = 'running' | 'parked' | 'completed' | 'failed' | 'cancelled';
 

@@ -1,3 +1,4 @@
+import { quoted } from './search-attributes';
 import type { ConversionJobInput, ConversionParameters } from './types';
 
 /** Path of a workflow's page in the Temporal UI; of its latest run when `runId` is absent. */
@@ -12,8 +13,7 @@ export function batchJobsPath(namespace: string, batch: string, condition = ''):
 
 /** Condition of a visibility query, which also holds in a namespace without our search attributes. */
 export function jobsOfBatch(batch: string): string {
-  // Quotes are escaped with a backslash.
-  return `ParentWorkflowId = "${batch.replace(/[\\"]/g, '\\$&')}"`;
+  return `ParentWorkflowId = ${quoted(batch)}`;
 }
 
 function inNamespace(namespace: string, rest: string): string {

@@ -6,12 +6,13 @@ import {
 } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { contentAsDelivered, namedByHand, recallLeft, type Left } from '../batch/recall';
-import { findWorkflow } from '../history/find-workflow';
+import { findWorkflow, firstRunOf } from '../history/find-workflow';
 import { readJobHistory, readRun, type JobHistory } from '../history/job-history';
 import type { RecallJobInput, RecallJobResult } from '../job/activities';
 import type { JobOutcome } from '../job/types';
 import { failureCodes } from '../job/activities';
 import { conversionJobType } from '../job/names';
+import { quoted } from '../job/search-attributes';
 import { defined } from '../job/defined';
 import { outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../job/job-outcome';
 import { parametersKey } from '../job/parameters';
@@ -86,8 +87,8 @@ async function readLeft(
   { job, recall, known }: RecallJobInput,
 ): Promise<{ left: Left; outcome: JobOutcome }> {
   const options = optionsOf(job);
-  for (let next: string | undefined = recall.runId; next !== undefined;) {
-    const run: WorkflowExecutionDescription | undefined = await findWorkflow(client, workflowId, next);
+  let run = await lastRun(client, workflowId, recall.runId);
+  for (;;) {
     // Another workflow's id was given to the job.
     if (run && run.type !== conversionJobType) break;
     const history = run && (await readHistory(client, run));
@@ -95,13 +96,32 @@ async function readLeft(
     if (!run || !history) return { left: { charge: 'maybe', ...known, options }, outcome: unreadableJob };
     const { input, recalled, result, resetFrom } = history;
     const hasDecided = !input.recall || recalled === 'start' || result !== undefined;
-    if (resetFrom !== undefined && !isDelivered(history)) next = resetFrom;
+    let before = input.recall?.runId;
+    if (resetFrom !== undefined && !isDelivered(history)) before = resetFrom;
     else if (hasDecided && isSameJob(job, input)) {
       const outcome = await outcomeOf(client, run, history);
       return { left: leftBy(history, outcome, optionsOf(input)), outcome };
-    } else next = input.recall?.runId;
+    }
+    if (before === undefined) break;
+    run = await findWorkflow(client, workflowId, before);
   }
   return { left: { charge: 'no', ...known, options }, outcome: { status: 'failed', charge: 'no' } };
+}
+
+/** The run that was found to be the last one; or a later one, which has ended too since somebody looked. */
+async function lastRun(client: Client, workflowId: string, found: string) {
+  let last = await findWorkflow(client, workflowId, found);
+  if (!last) return undefined;
+  const latest = await findWorkflow(client, workflowId);
+  // The job that asks, of which a run that was reset is a part.
+  const asking = latest?.status.name === 'RUNNING' ? firstRunOf(latest) : undefined;
+  const query = `WorkflowId = ${quoted(workflowId)} AND StartTime > ${quoted(last.startTime.toISOString())}`;
+  for await (const { runId, startTime } of client.workflow.list({ query })) {
+    if (runId === latest?.runId || startTime <= last.startTime) continue;
+    const other = await findWorkflow(client, workflowId, runId);
+    if (other && (asking === undefined || firstRunOf(other) !== asking)) last = other;
+  }
+  return last;
 }
 
 async function readHistory(client: Client, run: WorkflowExecutionDescription): Promise<JobHistory | undefined> {

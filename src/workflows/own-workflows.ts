@@ -10,7 +10,6 @@ import { jobDetails } from '../job/temporal-ui';
 import { fileSteps, waitSteps } from './batch/batch-activities';
 import { takenBy } from './batch/item-job';
 import type { conversionJob } from './job/conversion-job';
-import { wasReset } from './job/job-progress';
 
 interface ChildListing {
   /** False in a namespace without the search attributes (`fileconv namespace init`): your workflow would wait for them. Default: true. */
@@ -32,22 +31,18 @@ export async function executeConversion(
   const id = workflowId ?? (await idOf(input));
   const { onUnknownOutcome = defaultPolicies.onUnknownOutcome } = input.policies ?? {};
   let recall: Recall | undefined;
-  // What was seen before a reset need not be the last job any more: then it is looked up once more.
-  let looks = wasReset() ? -1 : 0;
   for (;;) {
     try {
       return await executeChild<typeof conversionJob>(conversionJobType, {
         ...conversionChildOptions(recall ? { ...input, recall } : input, defined({ isListed })),
         ...defined({ workflowId: id }),
-        workflowIdReusePolicy:
-          recall && looks > 0 ? WorkflowIdReusePolicy.ALLOW_DUPLICATE : WorkflowIdReusePolicy.REJECT_DUPLICATE,
+        workflowIdReusePolicy: recall ? WorkflowIdReusePolicy.ALLOW_DUPLICATE : WorkflowIdReusePolicy.REJECT_DUPLICATE,
       });
     } catch (error) {
       if (id === undefined || !(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
     }
     const runId = await endOfLast(id, input);
     recall = runId === undefined ? undefined : { runId, onUnknownOutcome, isSingle: true };
-    looks += 1;
   }
 }
 

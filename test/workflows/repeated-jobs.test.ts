@@ -6,7 +6,7 @@ import { ConversionFailedError } from '../../src/client/conversion-handle';
 import { inspectJob } from '../../src/client/operations/inspect-job';
 import { recallJob } from '../../src/recall/recall-job';
 import type { EarlierRuns } from '../../src/job/charge';
-import type { ConversionPolicies } from '../../src/job/types';
+import type { ConversionJobResult, ConversionPolicies } from '../../src/job/types';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { Stores } from '../../src/storage/stores';
 import { quickPolicies, rigOfAllTests } from '../support/conversion-worker';
@@ -170,6 +170,24 @@ it('a second retry of a job knows what the first run was charged', async () => {
   rig.stub.asAlways('convert/file');
   const again = await retryJob(rig.temporal, job.workflowId, { resubmit: true });
   expect(await again.result()).toMatchObject({ possiblyChargedTwice: true, possiblyChargedExtra: 1 });
+});
+
+it('a job that was told of another run than the last one takes up the last: somebody was faster', async () => {
+  const wanted = { ...(await request()), onExisting: 'overwrite' as const };
+  rig.stub.on('upload/file', (_seen, response) => answerError(response, 400, 'INVALID_PARAMETER'));
+  const job = await rig.client.start(wanted);
+  await expect(job.result()).rejects.toMatchObject({ code: 'INVALID_PARAMETER' });
+  rig.stub.asAlways('upload/file');
+  const { workflowId, runId, input } = await inspectJob(rig.temporal, job.workflowId);
+  const startAfterIt = async (): Promise<ConversionJobResult> =>
+    rig.temporal.workflow.execute('conversionJob', {
+      workflowId,
+      taskQueue: rig.taskQueue,
+      args: [{ ...input, recall: { runId, onUnknownOutcome: 'resubmit' } }],
+    });
+  expect(await startAfterIt()).toMatchObject({ status: 'succeeded' });
+  expect(await startAfterIt()).toMatchObject({ status: 'skipped', recalled: true });
+  expect(rig.stub.count('convert/file')).toBe(1);
 });
 
 it('a job that was terminated behind its accepted submit is fetched by a retry, which cleans up behind it', async () => {

@@ -2,7 +2,7 @@ import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { findWorkflow } from '../../history/find-workflow';
 import { defined } from '../../job/defined';
 import { conversionJobType } from '../../job/names';
-import { possiblyChargedTwiceCode, searchAttributes, type ListedStatus } from '../../job/search-attributes';
+import { possiblyChargedTwiceCode, quoted, searchAttributes, type ListedStatus } from '../../job/search-attributes';
 import { jobsOfBatch } from '../../job/temporal-ui';
 import { readPendingStep } from './job-waiting';
 import { hasSearchAttributes } from './search-attributes';
@@ -63,10 +63,6 @@ function toJobQuery({ status, app, code, batch, tag, since }: JobFilter, isListe
     conditions.push(`(StartTime >= ${time} OR CloseTime >= ${time})`);
   }
   return conditions.join(' AND ');
-}
-
-export function quoted(text: string): string {
-  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 }
 
 export interface ListedJob {

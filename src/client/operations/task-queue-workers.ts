@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { hasStatus, toMilliseconds } from '../grpc';
-import { quoted } from './list-jobs';
+import { quoted } from '../../job/search-attributes';
 
 /** A worker polls at least once a minute; the server lists it for five minutes after it has died. */
 const pollerIsAliveMs = 75_000;

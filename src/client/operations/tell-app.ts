@@ -4,8 +4,8 @@ import type { Client } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { AppReady } from '../../job/types';
 import { appReadySignal, conversionJobType } from '../../job/names';
-import { searchAttributes, type ListedStatus } from '../../job/search-attributes';
-import { quoted, SearchAttributesMissingError } from './list-jobs';
+import { quoted, searchAttributes, type ListedStatus } from '../../job/search-attributes';
+import { SearchAttributesMissingError } from './list-jobs';
 import { hasSearchAttributes } from './search-attributes';
 
 export interface Signalled {

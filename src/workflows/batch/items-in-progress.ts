@@ -19,7 +19,6 @@ import { conversionJobType, inBatchMemo, wakeSignal } from '../../job/names';
 import { isListed, searchAttributes, startingAttributes, storable } from '../../job/search-attributes';
 import { jobDetails } from '../../job/temporal-ui';
 import type { conversionJob } from '../job/conversion-job';
-import { wasReset } from '../job/job-progress';
 import { BatchWaits } from './batch-waits';
 import {
   carriedItem,
@@ -55,8 +54,6 @@ export class ItemsInProgress {
   private unconfirmed = 0;
   private isCancelling = false;
   isAwaitingAll = false;
-  /** Items whose jobs were looked up since a reset of the batch. */
-  private readonly lookedUp = new Set<number>();
   private readonly batchId = workflowInfo().workflowId;
   private readonly isListed = isListed(workflowInfo());
   private readonly tags = workflowInfo().typedSearchAttributes.get(searchAttributes.tags);
@@ -225,7 +222,6 @@ export class ItemsInProgress {
   }
 
   private async lookAt(entry: ItemInProgress): Promise<void> {
-    if (this.isAwaitingAll) this.lookedUp.add(entry.item);
     const expected = await this.jobInput(entry);
     if (expected) this.waits.add(entry, { workflowId: entry.workflowId, expected });
   }
@@ -254,13 +250,12 @@ export class ItemsInProgress {
     if (this.isCancelling && input) this.end(entry, { status: 'cancelled' });
     if (this.isCancelling || !input) return undefined;
     const attributes = storable(startingAttributes(input, { batchId: this.batchId, tags: this.tags }));
-    // After a reset, what was seen before it may not be the last job.
-    const isNew = after === undefined || (wasReset() && !this.lookedUp.has(entry.item));
     try {
       return await startChild<typeof conversionJob>(conversionJobType, {
         workflowId: entry.workflowId,
         args: [input],
-        workflowIdReusePolicy: isNew ? WorkflowIdReusePolicy.REJECT_DUPLICATE : WorkflowIdReusePolicy.ALLOW_DUPLICATE,
+        workflowIdReusePolicy:
+          after === undefined ? WorkflowIdReusePolicy.REJECT_DUPLICATE : WorkflowIdReusePolicy.ALLOW_DUPLICATE,
         parentClosePolicy: ParentClosePolicy.ABANDON,
         priority: itemJobPriority(),
         staticSummary: jobSummary(input),

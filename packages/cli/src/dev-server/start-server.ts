@@ -144,6 +144,9 @@ const dynamicConfig = {
   'history.hostLevelCacheMaxSize': 2_000,
   // It ignores fairness keys unless told: ten jobs of one app then wait for the hundreds of another.
   'matching.enableFairness': true,
+  // Of the four parts that a task queue has by default, each takes turns and counts its rate limit by itself, and hands on to the others.
+  'matching.numTaskqueueReadPartitions': 1,
+  'matching.numTaskqueueWritePartitions': 1,
   // Programs may call the Nexus service without a workflow (examples/standalone-nexus): off by default.
   'nexusoperation.enableStandalone': true,
 };

@@ -6,18 +6,18 @@ import {
 } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { contentAsDelivered, namedByHand, recallLeft, type Left } from '../batch/recall';
-import { findWorkflow, firstRunOf } from '../history/find-workflow';
+import { findWorkflow } from '../history/find-workflow';
 import { readJobHistory, readRun, type JobHistory } from '../history/job-history';
 import type { RecallJobInput, RecallJobResult } from '../job/activities';
 import type { JobOutcome } from '../job/types';
 import { failureCodes } from '../job/activities';
 import { conversionJobType } from '../job/names';
-import { quoted } from '../job/search-attributes';
 import { defined } from '../job/defined';
 import { outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../job/job-outcome';
 import { parametersKey } from '../job/parameters';
 import { shellWord } from '../messages/wording';
 import type { FileStore } from '../storage/file-store';
+import { lastRun } from './last-run';
 
 export interface RecallTools {
   client: Client;
@@ -106,22 +106,6 @@ async function readLeft(
     run = await findWorkflow(client, workflowId, before);
   }
   return { left: { charge: 'no', ...known, options }, outcome: { status: 'failed', charge: 'no' } };
-}
-
-/** The run that was found to be the last one; or a later one, which has ended too since somebody looked. */
-async function lastRun(client: Client, workflowId: string, found: string) {
-  let last = await findWorkflow(client, workflowId, found);
-  if (!last) return undefined;
-  const latest = await findWorkflow(client, workflowId);
-  // The job that asks, of which a run that was reset is a part.
-  const asking = latest?.status.name === 'RUNNING' ? firstRunOf(latest) : undefined;
-  const query = `WorkflowId = ${quoted(workflowId)} AND StartTime > ${quoted(last.startTime.toISOString())}`;
-  for await (const { runId, startTime } of client.workflow.list({ query })) {
-    if (runId === latest?.runId || startTime <= last.startTime) continue;
-    const other = await findWorkflow(client, workflowId, runId);
-    if (other && (asking === undefined || firstRunOf(other) !== asking)) last = other;
-  }
-  return last;
 }
 
 async function readHistory(client: Client, run: WorkflowExecutionDescription): Promise<JobHistory | undefined> {

@@ -4,11 +4,13 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ConversionFailedError } from '../../src/client/conversion-handle';
 import { inspectJob } from '../../src/client/operations/inspect-job';
+import { lastRun } from '../../src/recall/last-run';
 import { recallJob } from '../../src/recall/recall-job';
 import type { EarlierRuns } from '../../src/job/charge';
-import type { ConversionJobResult, ConversionPolicies } from '../../src/job/types';
+import type { ConversionPolicies } from '../../src/job/types';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { Stores } from '../../src/storage/stores';
+import type { conversionJob } from '../../src/workflows/job/conversion-job';
 import { quickPolicies, rigOfAllTests } from '../support/conversion-worker';
 import { resetWorkflow, type ResetPoint } from '../support/reset';
 import { decisionAbout, retryJob } from '../support/retry';
@@ -179,8 +181,8 @@ it('a job that was told of another run than the last one takes up the last: some
   await expect(job.result()).rejects.toMatchObject({ code: 'INVALID_PARAMETER' });
   rig.stub.asAlways('upload/file');
   const { workflowId, runId, input } = await inspectJob(rig.temporal, job.workflowId);
-  const startAfterIt = async (): Promise<ConversionJobResult> =>
-    rig.temporal.workflow.execute('conversionJob', {
+  const startAfterIt = () =>
+    rig.temporal.workflow.execute<typeof conversionJob>('conversionJob', {
       workflowId,
       taskQueue: rig.taskQueue,
       args: [{ ...input, recall: { runId, onUnknownOutcome: 'resubmit' } }],
@@ -188,6 +190,18 @@ it('a job that was told of another run than the last one takes up the last: some
   expect(await startAfterIt()).toMatchObject({ status: 'succeeded' });
   expect(await startAfterIt()).toMatchObject({ status: 'skipped', recalled: true });
   expect(rig.stub.count('convert/file')).toBe(1);
+});
+
+it('jobs that look for later runs at once ask Temporal together, for whom lists are dear', async () => {
+  rig.stub.on('upload/file', (_seen, response) => answerError(response, 400, 'INVALID_PARAMETER'));
+  const jobs = await Promise.all([1, 2, 3, 4].map(async () => rig.client.start(await request())));
+  await Promise.allSettled(jobs.map((job) => job.result()));
+  const runs = await Promise.all(jobs.map((job) => inspectJob(rig.temporal, job.workflowId)));
+  const list = jest.spyOn(rig.temporal.workflow, 'list');
+  const found = await Promise.all(runs.map(({ workflowId, runId }) => lastRun(rig.temporal, workflowId, runId)));
+  expect(found.map((run) => run?.runId)).toEqual(runs.map(({ runId }) => runId));
+  expect(list.mock.calls.length).toBeLessThanOrEqual(2);
+  list.mockRestore();
 });
 
 it('a job that was terminated behind its accepted submit is fetched by a retry, which cleans up behind it', async () => {

@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client, WorkflowExecutionDescription, WorkflowExecutionInfo } from '@temporalio/client';
+import { findWorkflow, firstRunOf } from '../history/find-workflow';
+import { quoted } from '../job/search-attributes';
+
+/**
+ * The run that was found to be the last one under a job's id; or a later one, which has begun and ended since somebody looked.
+ * Undefined when Temporal no longer knows the run that was found.
+ */
+export async function lastRun(
+  client: Client,
+  workflowId: string,
+  found: string,
+): Promise<WorkflowExecutionDescription | undefined> {
+  let last = await findWorkflow(client, workflowId, found);
+  if (!last) return undefined;
+  const latest = await findWorkflow(client, workflowId);
+  // The job that asks, of which a run that was reset is a part.
+  const asking = latest?.status.name === 'RUNNING' ? firstRunOf(latest) : undefined;
+  for (const { runId, startTime } of await runsSince(client, { workflowId, since: last.startTime })) {
+    if (runId === latest?.runId || startTime <= last.startTime) continue;
+    const other = await findWorkflow(client, workflowId, runId);
+    if (other && (asking === undefined || firstRunOf(other) !== asking)) last = other;
+  }
+  return last;
+}
+
+interface Question {
+  workflowId: string;
+  since: Date;
+}
+
+interface Asked extends Question {
+  resolve: (runs: WorkflowExecutionInfo[]) => void;
+  reject: (error: unknown) => void;
+}
+
+/** Servers answer few lists a second: what is asked within this time after one goes into the next, so many together. */
+const pauseMs = 200;
+const idsAtOnce = 100;
+const asked = new WeakMap<Client, Asked[]>();
+
+function runsSince(client: Client, question: Question): Promise<WorkflowExecutionInfo[]> {
+  return new Promise((resolve, reject) => {
+    const waiting = asked.get(client);
+    waiting?.push({ ...question, resolve, reject });
+    if (!waiting) void listAll(client, [{ ...question, resolve, reject }]);
+  });
+}
+
+async function listAll(client: Client, waiting: Asked[]): Promise<void> {
+  asked.set(client, waiting);
+  while (waiting.length > 0) {
+    await list(client, waiting.splice(0, idsAtOnce));
+    await sleep(pauseMs);
+  }
+  asked.delete(client);
+}
+
+async function list(client: Client, questions: readonly Asked[]): Promise<void> {
+  try {
+    const since = new Date(Math.min(...questions.map((question) => question.since.getTime())));
+    const ids = questions.map(({ workflowId }) => quoted(workflowId)).join(', ');
+    const found = new Map<string, WorkflowExecutionInfo[]>();
+    const query = `WorkflowId IN (${ids}) AND StartTime > ${quoted(since.toISOString())}`;
+    for await (const run of client.workflow.list({ query })) {
+      found.set(run.workflowId, [...(found.get(run.workflowId) ?? []), run]);
+    }
+    for (const { workflowId, resolve } of questions) resolve(found.get(workflowId) ?? []);
+  } catch (error) {
+    for (const { reject } of questions) reject(error);
+  }
+}

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { BatchHandle } from '../src/client/batch-handle';
 import { FileConversionClient } from '../src/client/file-conversion-client';
-import { hasStatus } from '../src/client/grpc';
+import { hasStatus } from '../src/history/grpc';
 import { runsOf, writeManifest } from './support/batches';
 import type { StartedChild } from './support/child-process';
 import { round } from './support/figures';

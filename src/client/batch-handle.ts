@@ -20,7 +20,7 @@ import {
 } from '../job/names';
 import type { FileStore } from '../storage/file-store';
 import { endOf, resultOf, tell } from './conversion-handle';
-import { hasStatus, refusalOf } from './grpc';
+import { hasStatus, refusalOf } from '../history/grpc';
 import { InvalidRequestError } from './job-request';
 
 const askEveryMs = 1_000;

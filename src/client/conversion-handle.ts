@@ -8,7 +8,7 @@ import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@tempor
 import { describeWorkflow, firstRunOf } from '../history/find-workflow';
 import type { AppReady, ConversionFailureDetails, ConversionJobResult, ConversionJobState } from '../job/types';
 import { appReadySignal, conversionStateQuery, updateRefused } from '../job/names';
-import { hasStatus } from './grpc';
+import { hasStatus } from '../history/grpc';
 import { InvalidRequestError } from './job-request';
 
 /** A job that ended without a file; `code` is the document's error code or one of ours. */

@@ -67,7 +67,7 @@ export type {
 export { defaultTaskQueue } from '../job/names';
 
 // For operators: what the commands of `fileconv` ask of Temporal.
-export { hasStatus, refusalOf } from './grpc';
+export { hasStatus, refusalOf } from '../history/grpc';
 export { inspectJob, NotAConversionJobError, readBatchWaiting } from './operations/inspect-job';
 export type { BatchWaiting, JobInspection } from './operations/inspect-job';
 export { readPendingStep } from './operations/job-waiting';

@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { hasStatus } from '../../src/client/grpc';
+import { hasStatus } from '../../src/history/grpc';
 import { until } from './until';
 
 /** As `temporal worker deployment set-current-version` does it; the server knows a version a moment after its first worker has polled. */

@@ -55,6 +55,13 @@ it('a job that is told "not yet" 1,000 times over half a day and more has fewer 
   expect(await eventsOf(handle)).toBeLessThan(100);
 });
 
+it('a job takes up what the last one left also on a server without lists', async () => {
+  const source = await rig.source('report.md');
+  const request = { source, output: 'pdf', destination: `${source}.pdf` };
+  const first = await rig.client.convert(request);
+  expect(await rig.client.convert(request)).toMatchObject({ recalled: true, taskId: first.taskId });
+});
+
 it('a job that asks 500 times for vCredits has fewer than 100 events in its history, and converts when there are some', async () => {
   const refused = refuseUntil(500);
   const handle = await rig.client.start({

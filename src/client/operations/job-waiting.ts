@@ -7,7 +7,7 @@ import type { JobPhase } from '../../job/types';
 import { activityNames } from '../../job/names';
 import { withMessages } from '../../history/payloads';
 import { shellWord } from '../../messages/wording';
-import { toMilliseconds } from '../grpc';
+import { toMilliseconds } from '../../history/grpc';
 
 /** Why a job or a batch makes no progress. The values are part of `--json` and never change. */
 export type WaitReason =

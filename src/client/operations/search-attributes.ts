@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { searchAttributeNames, searchAttributeTypes } from '../../job/search-attributes';
-import { hasStatus, operatorOf, refusalOf } from '../grpc';
+import { hasStatus, operatorOf, refusalOf } from '../../history/grpc';
 
 export interface RegisteredSearchAttributes {
   present: string[];

@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { hasStatus, toMilliseconds } from '../grpc';
+import { hasStatus, toMilliseconds } from '../../history/grpc';
 import { quoted } from '../../job/search-attributes';
 
 /** A worker polls at least once a minute; the server lists it for five minutes after it has died. */

@@ -11,10 +11,12 @@ export interface FormField {
   readonly value: string;
 }
 
+type FieldLimits = Pick<ServiceLimits, 'maxFormFields'>;
+
 export const multipart = 'multipart/form-data';
 
 /** Each makes fields of a form; its size is limited as that of every body. */
-export function addFormParsers(server: FastifyInstance): void {
+export function addFormParsers(server: FastifyInstance, limits: FieldLimits): void {
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
     done(
@@ -24,7 +26,7 @@ export function addFormParsers(server: FastifyInstance): void {
   });
   server.addContentTypeParser(multipart, { parseAs: 'buffer' }, (request: FastifyRequest, body: Buffer, done) => {
     try {
-      done(null, fieldsOf(body, request.headers['content-type'] ?? ''));
+      done(null, fieldsOf(body, request.headers['content-type'] ?? '', limits));
     } catch (error) {
       done(error as Error);
     }
@@ -36,13 +38,13 @@ export function addFormParsers(server: FastifyInstance): void {
   });
 }
 
-/** Fields of a form that is in memory as a whole: most requests are polls, which then need no stream. */
-export function fieldsOf(body: Buffer, contentType: string): FormField[] {
+/** Fields of a form that is in memory as a whole: most requests are polls, which then need no stream. One too many, and the rest is not read. */
+export function fieldsOf(body: Buffer, contentType: string, { maxFormFields }: FieldLimits): FormField[] {
   const fields: FormField[] = [];
   const form = new FormReader(contentType).read();
   let head: PartHead | undefined;
   let unread: Buffer | undefined = body;
-  for (let step = form.next(); step.done !== true;) {
+  for (let step = form.next(); step.done !== true && fields.length <= maxFormFields;) {
     const { value } = step;
     if (Buffer.isBuffer(value)) {
       if (head) fields[fields.length - 1] = fieldOf(head, value);
@@ -61,7 +63,7 @@ function fieldOf({ name, fileName, charset }: PartHead, bytes: Buffer): FormFiel
 }
 
 /** The text of the field `data` of a form that a content type parser has read; throws when the form holds anything else. */
-export function dataFieldOf({ body }: FastifyRequest, { maxFormFields }: Pick<ServiceLimits, 'maxFormFields'>): string {
+export function dataFieldOf({ body }: FastifyRequest, { maxFormFields }: FieldLimits): string {
   // Any other kind of body is left unread, and none.
   const fields = (body ?? []) as readonly FormField[];
   if (fields.length > maxFormFields) throw tooManyFields(maxFormFields);

@@ -90,7 +90,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   server.addHook('onRoute', ({ url, method, config }) => {
     if (method === 'POST') paths.set(url, config?.asked?.rateClass);
   });
-  addFormParsers(server);
+  addFormParsers(server, limits);
   addTaskRoutes(server, { versions, admission, context });
   addUploadRoute(server, { versions, admission, context });
   return server;

@@ -3,6 +3,7 @@ import { fieldsOf, readField } from '../../src/http/form';
 import { readParts } from '../../src/http/multipart';
 
 const type = 'multipart/form-data; boundary=b';
+const limits = { maxFormFields: 20 };
 
 /** The form in pieces of this size, so that every delimiter is cut somewhere; read as a whole, it has the same fields. */
 async function read(text: string | Buffer, { contentType = type, size = 1 << 20 } = {}) {
@@ -14,7 +15,7 @@ async function read(text: string | Buffer, { contentType = type, size = 1 << 20 
   for await (const part of readParts(Readable.from(pieces), contentType)) {
     fields.push({ field: await readField(part, 1_000), fileName: part.fileName });
   }
-  expect(fieldsOf(bytes, contentType)).toEqual(fields.map(({ field }) => field));
+  expect(fieldsOf(bytes, contentType, limits)).toEqual(fields.map(({ field }) => field));
   return fields.map(({ field, fileName }) => ({ ...field, ...(fileName !== undefined && { fileName }) }));
 }
 
@@ -79,7 +80,12 @@ describe('a multipart form', () => {
     ],
   ])('is refused when it %s', async (_title, text, reason) => {
     await expect(read(text)).rejects.toThrow(reason);
-    expect(() => fieldsOf(Buffer.from(text), type)).toThrow(reason);
+    expect(() => fieldsOf(Buffer.from(text), type, limits)).toThrow(reason);
+  });
+
+  it('is not read behind the first field too many, so that thousands of them cost nothing', () => {
+    const many = Buffer.from(`${data('1').repeat(10_000)}no end`);
+    expect(fieldsOf(many, type, limits)).toHaveLength(limits.maxFormFields + 1);
   });
 
   it('is refused without a boundary', async () => {

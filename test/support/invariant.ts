@@ -109,8 +109,8 @@ async function reportProblems(run: string, results: readonly BatchItemResult[]):
 }
 
 /**
- * Conversions that no job owns up to, a line each: by the histories of all jobs of their task queues, read here event by event. A job that ran once
- * is charged once, unless it says that it may be more; one that still runs has not said yet.
+ * Conversions that no job owns up to, a line each: by the histories of all jobs of their task queues, read here event by event. One content with
+ * one set of options is charged once over all runs of a job, unless one says that it may be more; one that still runs has not said yet.
  */
 export async function unreportedConversions(
   conversions: readonly Conversion[],
@@ -125,12 +125,16 @@ export async function unreportedConversions(
     }
   }
   const told = new Set(jobs.flatMap(({ accepted, free }) => [...accepted, ...free]));
-  const problems = jobs
-    .filter(({ accepted, left, isOver }) => isOver && accepted.size > 1 + (left.possiblyChargedExtra ?? 0))
-    .map(
-      ({ workflowId, accepted, left }) =>
-        `${workflowId} was charged ${accepted.size} times, and says ${JSON.stringify(left)}`,
-    );
+  const problems: string[] = [];
+  for (const runs of groupBy(jobs, ({ paidFor }) => paidFor).values()) {
+    const paid = new Set(runs.flatMap(({ accepted }) => [...accepted]));
+    const extra = Math.max(...runs.map(({ left, isOver }) => (isOver ? (left.possiblyChargedExtra ?? 0) : Infinity)));
+    if (paid.size > 1 + extra) {
+      problems.push(
+        `${runs[0]?.workflowId} was charged ${paid.size} times over ${runs.length} runs, which tell of ${1 + extra}`,
+      );
+    }
+  }
   for (const file of new Set(conversions.map((each) => each.file))) {
     const unreported = conversions.filter((each) => each.file === file && !told.has(each.taskId));
     const own = jobs.filter((job) => job.file === file);
@@ -144,8 +148,16 @@ export async function unreportedConversions(
   return problems;
 }
 
+function groupBy<T>(all: readonly T[], keyOf: (each: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const each of all) groups.set(keyOf(each), [...(groups.get(keyOf(each)) ?? []), each]);
+  return groups;
+}
+
 interface JobAccount {
   workflowId: string;
+  /** One content with one set of options, and what was asked for `again` for itself. */
+  paidFor: string;
   file: string;
   isOver: boolean;
   accepted: Set<string>;
@@ -176,8 +188,12 @@ async function readAccount(
     if (origin === 'task' && taskId !== undefined) free.add(taskId);
   }
   for (const taskId of free) accepted.delete(taskId);
+  const { app, source, output, input: from, parameters, recall } = input;
+  const content = left.source?.sha256 ?? source;
+  const again = recall?.again ? [...accepted] : undefined;
   return {
     workflowId,
+    paidFor: JSON.stringify([workflowId, app, content, output, from, parameters, again]),
     file: sourceName(input.source),
     isOver,
     accepted,

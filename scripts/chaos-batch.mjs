@@ -1,7 +1,7 @@
-// npm run chaos [-- --batch] [--items 1000] [--kills 30] [--acts 0] [--policy resubmit|fail] [--up]: one `fileconv batch run` of real conversions,
+// npm run chaos [-- --batch] [--items 1000] [--kills 30] [--acts 0] [--policy resubmit|fail] [--up] [--rivals]: one `fileconv batch run` of real conversions,
 // first left alone, then with kill -9 of worker, service, receiver and Temporal server, or with --up of a `fileconv up` and its Temporal, in
 // random order, and as many acts of an operator between them: jobs are terminated or cancelled, the batch and a job are reset, the batch is cancelled and run again, workers are stopped for longer
-// than a heartbeat time-out and wake. What is left in the end is retried. Prints a JSON line at the end. Exit code 1 when an item is in no state
+// than a heartbeat time-out and wake. With --rivals another batch and two commands for single files want the same results meanwhile. What is left in the end is retried. Prints a JSON line at the end. Exit code 1 when an item is in no state
 // or in two, counts don't add up, an output differs from that of the first run, a file is left over, or the service, the histories, the rows
 // and the reports do not tell the same of what was charged (test/support/invariant.ts).
 import { createHash, randomInt, randomUUID } from 'node:crypto';
@@ -53,7 +53,8 @@ async function play(stack, options) {
   const hits = [];
   const over = { yet: false, act: Promise.resolve() };
   const running = runToTheEnd(stack, 'killed', options, over).finally(() => (over.yet = true));
-  await Promise.all([running, killNowAndThen(stack, options, hits, over)]);
+  const others = options.rivals ? want(stack, files, over) : [];
+  await Promise.all([running, killNowAndThen(stack, options, hits, over), ...others]);
   const batch = await running;
   console.log(`met ${hits.join(' ')}; ${batch.seconds} s`);
   const sourceOf = new Map(files.map(({ id, from, to }) => [`${id}.${to}`, `${id}.${from}`]));
@@ -62,12 +63,15 @@ async function play(stack, options) {
     .map(({ taskId, output }) => ({ taskId, file: sourceOf.get(output) ?? output }));
   const runs = runFolders(stack);
   const items = judgeItems(stack, { runs, files, references, policy: options.policy });
-  const { chargeProblems } = await loadInvariant(path.basename(stack.folder));
+  const { chargeProblems, unreportedConversions } = await loadInvariant(path.basename(stack.folder));
+  const client = await stack.temporal();
   const problems = [
     ...judgeCounts(batch, runs, items.latest, options),
     ...items.problems,
     ...judgeFolders(stack, files),
-    ...(await chargeProblems(conversions, runs, await stack.temporal())),
+    // What a rival has paid for is in none of the batch's rows, but in the histories of the jobs.
+    ...(options.rivals ? [] : await chargeProblems(conversions, runs, client)),
+    ...(await unreportedConversions(conversions, { client, taskQueues: ['file-conversion'] })),
   ];
   const kills = hits.filter((hit) => !(hit in acts)).length;
   if (kills < options.kills) problems.push(`The batch was over after ${kills} kills.`);
@@ -111,6 +115,21 @@ async function runToTheEnd(stack, name, { policy }, over) {
     seconds += last.seconds;
   }
   return { ...last, commands, seconds };
+}
+
+/** Others who ask for the same results until the batch is over. */
+function want(stack, files, over) {
+  const manifest = path.join(stack.folder, 'killed.csv');
+  const again = async (ask) => {
+    while (!over.yet) await ask();
+  };
+  const batch = () => untilItRuns(stack, ['batch', 'run', manifest, '--name', 'rival', '--json']);
+  const one = () => {
+    const { id, from, to } = files[randomInt(files.length)];
+    const place = ['--to', to, '--out', 'killed', '--on-existing', 'overwrite'];
+    return runCommand(stack, ['convert', `in/${id}.${from}`, ...place]);
+  };
+  return [again(batch), again(one), again(one)];
 }
 
 function runBatch(stack, name) {
@@ -348,14 +367,15 @@ function readArguments() {
       acts: { type: 'string', default: '0' },
       policy: { type: 'string', default: 'resubmit' },
       up: { type: 'boolean', default: false },
+      rivals: { type: 'boolean', default: false },
     },
   });
   const [items, kills, actCount] = [Number(values.items), Number(values.kills), Number(values.acts)];
   const isUsable = [items, kills, actCount].every((value) => Number.isInteger(value) && value >= 0) && items > 0;
   if (isUsable && ['resubmit', 'fail'].includes(values.policy))
-    return { items, kills, acts: actCount, policy: values.policy, up: values.up };
+    return { items, kills, acts: actCount, policy: values.policy, up: values.up, rivals: values.rivals };
   console.error(
-    'Usage: npm run chaos -- [--batch] [--items 1000] [--kills 30] [--acts 0] [--policy resubmit|fail] [--up]',
+    'Usage: npm run chaos -- [--batch] [--items 1000] [--kills 30] [--acts 0] [--policy resubmit|fail] [--up] [--rivals]',
   );
   process.exit(2);
 }

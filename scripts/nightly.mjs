@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process';
 const parts = [
   ['npx', 'jest', '--testPathIgnorePatterns=none', '--testPathPatterns=nightly.test'],
   ['npm', 'run', 'chaos'],
+  ['npm', 'run', 'chaos', '--', '--items', '120', '--kills', '6', '--acts', '6', '--rivals'],
   ['npm', 'run', 'chaos', '--', '--stopped'],
   ['npm', 'run', 'fleet', '--', '--items', '60', '--kills', '4'],
   ['npm', 'run', 'fuzz'],

@@ -5,7 +5,6 @@ import type { CommandContext, Runner } from '../../command-context';
 import { exitCodes, reportFailure, type ExitCode } from '../../command-error';
 import {
   addConversionOptions,
-  againOption,
   command,
   createAct,
   formatNames,
@@ -106,7 +105,7 @@ export function addBatch(program: Command, runner: Runner): void {
     'fileconv batch retry invoices --resubmit',
   )
     .option(...resubmitOption)
-    .option(...againOption)
+    .option('--again', 'convert again what failed, and what is not at its destination any more, and pay for it')
     .option(...maxVcreditsOption)
     .option(...onEndOption)
     .option('--runs <dir>', 'where the runs are, if the batch is no longer known to Temporal')

@@ -1,4 +1,4 @@
-// npm run chaos [-- --batch] [--items 1000] [--kills 30] [--acts 0] [--policy resubmit|fail] [--up] [--rivals]: one `fileconv batch run` of real conversions,
+// npm run chaos [-- --batch] [--items 1000] [--kills 30] [--acts 0] [--policy resubmit|fail] [--up | --rivals]: one `fileconv batch run` of real conversions,
 // first left alone, then with kill -9 of worker, service, receiver and Temporal server, or with --up of a `fileconv up` and its Temporal, in
 // random order, and as many acts of an operator between them: jobs are terminated or cancelled, the batch and a job are reset, the batch is cancelled and run again, workers are stopped for longer
 // than a heartbeat time-out and wake. With --rivals another batch and two commands for single files want the same results meanwhile. What is left in the end is retried. Prints a JSON line at the end. Exit code 1 when an item is in no state
@@ -372,10 +372,11 @@ function readArguments() {
   });
   const [items, kills, actCount] = [Number(values.items), Number(values.kills), Number(values.acts)];
   const isUsable = [items, kills, actCount].every((value) => Number.isInteger(value) && value >= 0) && items > 0;
-  if (isUsable && ['resubmit', 'fail'].includes(values.policy))
+  // While `up` is killed, a rival would run the stack for itself.
+  if (isUsable && !(values.up && values.rivals) && ['resubmit', 'fail'].includes(values.policy))
     return { items, kills, acts: actCount, policy: values.policy, up: values.up, rivals: values.rivals };
   console.error(
-    'Usage: npm run chaos -- [--batch] [--items 1000] [--kills 30] [--acts 0] [--policy resubmit|fail] [--up] [--rivals]',
+    'Usage: npm run chaos -- [--batch] [--items 1000] [--kills 30] [--acts 0] [--policy resubmit|fail] [--up | --rivals]',
   );
   process.exit(2);
 }

@@ -49,7 +49,7 @@ export async function describeUnread(
   };
   if (texts.numbers.length > 0) {
     warnings['NUMBERS_LOST'] =
-      `${texts.numbers.length} number(s) of headings and paragraphs that Word makes are not in the result, or are plain ones: ${fewOf([...new Set(texts.numbers)])}. An office program can save it as PDF.`;
+      `${texts.numbers.length} number(s) that an office program makes for headings and paragraphs are not in the result, or are plain ones: ${fewOf([...new Set(texts.numbers)])}. An office program can save it as PDF.`;
   }
   if (texts.links.length > 0 && writer !== 'plain') {
     warnings['LINKS_LOST'] =

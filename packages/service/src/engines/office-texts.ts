@@ -2,6 +2,7 @@ import { entriesOf, textOfEntry, textOfPart, withEntries } from './archive';
 import { equationsIn, wordTexts } from './word-document';
 import { plainRichText, richTextOf } from './rtf-text';
 import { withoutHiddenShapes, withoutHiddenTexts } from './hidden-elements';
+import { openNumbers } from './open-numbers';
 import { relationsOf } from './relations';
 import { mastersOf } from './slide-masters';
 import { wordNumbers } from './word-numbers';
@@ -25,7 +26,7 @@ const nothing = {
   pictureCount: 0,
   hidden: '',
   hiddenSlideCount: 0,
-  /** Those that Word makes, as `Article 1.`; their digits are not the right ones. */
+  /** Those that an office program makes, as `Article 1.`; their digits are not the right ones. */
   numbers: [] as readonly string[],
   commentCount: 0,
   noteCount: 0,
@@ -124,6 +125,7 @@ function openTexts(file: Buffer): OfficeTexts {
   return {
     ...nothing,
     body: readXml(body.replace(openArt, ' '), openDocument),
+    numbers: openNumbers(content, styles),
     art: (body.match(openArt) ?? []).map((each) => readXml(each, openDocument)).join('\n'),
     hidden: readXml(hidden, openDocument),
     hiddenSlideCount,

@@ -10,7 +10,7 @@ interface Level {
 }
 
 /** Numbers of lists that other formats have too. */
-const usualNumber = /^[([]?%\d[.)\]:]?$/;
+export const usualNumber = /^[([]?%\d[.)\]:]?$/;
 
 /** Each number that only Word shows, as it would look were it the first: of headings, and of lists with more than a number. */
 export function wordNumbers(archive: Buffer): string[] {

@@ -38,20 +38,6 @@ const account = { ACCOUNT_TOKEN: accountToken, FILECONV_CONFIG: 'fileconv.toml' 
 
 const run = (...args: string[]) => fileconv(args, { cwd: folder, env: account });
 
-it.each([
-  ['a target that the service does not know', 'nosuch', 'The service knows no format nosuch.'],
-  ['a target for which is_match is false', 'docx', 'the service does not convert png to docx'],
-])('%s ends with 2, and nothing is uploaded', async (_what, to, message) => {
-  const ended = await run('convert', 'dot.png', '--to', to);
-  expect(ended.stderr).toContain(message);
-  expect(ended.code).toBe(2);
-  expect([service.count('upload/file'), service.count('convert/file')]).toEqual([0, 0]);
-});
-
-it('a misspelt target is told with the closest that there is', async () => {
-  expect((await run('convert', 'dot.png', '--to', 'wepb')).stderr).toContain('Did you mean webp?');
-});
-
 it('fileconv formats lists the names that --to takes, all of them', async () => {
   const listed = parseJson((await run('formats', '--json')).stdout) as { outputs: { format: string }[] };
   const names = listed.outputs.map(({ format }) => format);
@@ -216,14 +202,4 @@ it('a dry run needs no service: what could not be asked is said in one line', as
     expect.stringMatching(/^warning: The formats could not be checked beforehand: .*can't be reached/),
   ]);
   expect(ended.code).toBe(0);
-});
-
-it('service check passes, and every request says which client it comes from', async () => {
-  const ended = await run('service', 'check', '--app', 'account');
-  expect(linesOf(ended.stdout).filter((line) => line.startsWith('fail'))).toEqual([]);
-  expect(ended.code).toBe(0);
-  expect(linesOf(ended.stdout)).toContainEqual(
-    expect.stringMatching(/^pass +page: convert\/graph +convert\/graph tells/),
-  );
-  expect([...service.userAgents]).toContainEqual(expect.stringMatching(/^temporal-file-conversion\/\d/));
 });

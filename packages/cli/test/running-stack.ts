@@ -36,8 +36,8 @@ export interface RunningStack {
   stop(): Promise<void>;
 }
 
-/** Nothing is left behind by a test that dies; the long forms of tests take longer. */
-const longestMs = process.env['FILECONV_TEST_ITEMS'] === undefined ? 1_800_000 : 7_200_000;
+/** Nothing is left behind by a test that dies. */
+const longestMs = 1_800_000;
 
 /** Nobody stops it, or changes its environment. */
 export type SharedStack = Pick<RunningStack, 'record' | 'stateDir' | 'env'>;

@@ -1,8 +1,9 @@
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import path from 'node:path';
 import { until } from '../../../../test/support/until';
 import { conversionProcess, processesBelow } from '../processes';
-import { startTestService, type TestClient, tinySvg } from '../support';
+import { startTestService, type TestClient, tinyPng, tinySvg } from '../support';
 import { docxBomb, entitySvg, hugePng, longGif, nestedUseSvg, svgWithImage } from './bombs';
 import { xlsx } from './xlsx';
 
@@ -107,7 +108,7 @@ describe('an SVG whose groups multiply, in a document', () => {
 
 describe('a file that refers to others', () => {
   it('makes no request and reads no file, whatever the format', async () => {
-    const { client, stop } = await startTestService({ conversionConcurrency: 1 });
+    const { client, dataDir, stop } = await startTestService({ conversionConcurrency: 1 });
     let requests = 0;
     const server = http.createServer((_request, response) => {
       requests += 1;
@@ -118,7 +119,11 @@ describe('a file that refers to others', () => {
     const drawn = async (data: string): Promise<Buffer> =>
       (await client.convertToBytes({ name: 'a.svg', data }, 'png')).bytes;
     const blank = await drawn(svgWithImage(''));
-    expect((await drawn(svgWithImage(url))).equals(blank)).toBe(true);
+    const neighbour = await client.upload('red.png', tinyPng);
+    const file = path.join(dataDir, 'uploads', neighbour);
+    for (const href of [url, neighbour, file, `file://${file}`]) {
+      expect((await drawn(svgWithImage(href))).equals(blank)).toBe(true);
+    }
 
     const text = (entity: string): string =>
       `<?xml version="1.0"?><!DOCTYPE svg [<!ENTITY x ${entity}>]><svg xmlns="http://www.w3.org/2000/svg" width="99" height="30"><text y="20">&x;</text></svg>`;

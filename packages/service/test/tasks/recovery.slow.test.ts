@@ -3,6 +3,7 @@ import path from 'node:path';
 import Database from 'libsql';
 import { until } from '../../../../test/support/until';
 import { startConversionService } from '../../src';
+import { openAdministration } from '../../src/administration';
 import { hugePng } from '../engines/bombs';
 import { conversionProcess, isAlive, processesBelow } from '../processes';
 import { killServices, spawnService } from '../service-process';
@@ -23,8 +24,9 @@ afterEach(async () => {
 });
 
 describe('a service killed with kill -9', () => {
-  it('runs running and waiting conversions again, keeps the finished ones, and leaves no partial output', async () => {
-    const { url, kill } = await spawnService({ dataDir, apps: [testApp.app], conversionConcurrency: 2 });
+  it('runs running and waiting conversions again, keeps the finished ones, charges each once, and leaves no partial output', async () => {
+    const apps = [{ ...testApp.app, vcredits: 100, prices: { '*': 3 } }];
+    const { url, kill } = await spawnService({ dataDir, apps, conversionConcurrency: 2 });
     const before = new TestClient(url, testApp);
     const finished = await before.convert({ name: 'dot.png', data: tinyPng }, 'webp');
     const { bytes: webp } = await before.download(finished.output.connector ?? '');
@@ -42,12 +44,15 @@ describe('a service killed with kill -9', () => {
     );
     await writeFile(path.join(dataDir, 'uploads', '00000000-0000-4000-8000-000000000000'), 'uploaded, never recorded');
 
-    const { client, service, logged } = await startTestService({ dataDir }, testApp);
+    const { client, service, logged } = await startTestService({ dataDir, apps }, testApp);
     expect(logged).toContainEqual(expect.stringMatching(/^4 conversion/));
     for (const id of accepted) {
       const { result } = await client.waitForTask(id);
       expect(result.output).toMatchObject({ connector: id, status: 'successful' });
     }
+    const administration = await openAdministration({ dataDir });
+    expect(administration.balanceOf(testApp.app.appId)).toEqual({ vcredits: 100 - 5 * 3, reserved: 0 });
+    administration.close();
     expect(listZip((await client.download(accepted[0] ?? '')).bytes)).toContain('word/document.xml');
     expect((await client.download(finished.output.connector ?? '')).bytes.equals(webp)).toBe(true);
     expect((await readdir(path.join(dataDir, 'outputs'))).sort()).toEqual(

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import {
@@ -57,24 +57,6 @@ it('fileconv formats lists the names that --to takes, all of them', async () => 
   expect(service.count('upload/file')).toBe(0);
 });
 
-it('the dry run of 10,000 files of 6 kinds asks once for each pair, and lists what cannot convert', async () => {
-  const kinds = ['png', 'jpg', 'gif', 'svg', 'md', 'docx'];
-  await mkdir(path.join(folder, 'many'));
-  for (let n = 0; n < 10_000; n += 1) {
-    writeFileSync(path.join(folder, 'many', `${n}.${kinds[n % kinds.length] ?? ''}`), 'x');
-  }
-  const before = service.questions();
-  const ended = await run('batch', 'run', 'many', '--to', 'webp', '--out', 'out', '--dry-run');
-  expect(service.questions() - before).toBe(6);
-  expect(linesOf(ended.stderr)).toEqual([
-    "warning: 1,666 files of format md can't be converted, and will fail without being uploaded (--unconvertible skip leaves them out): the service does not convert md to webp. See what it converts md to: fileconv formats md",
-    "warning: 1,666 files of format docx can't be converted, and will fail without being uploaded (--unconvertible skip leaves them out): the service does not convert docx to webp. See what it converts docx to: fileconv formats docx",
-  ]);
-  expect(ended.stdout).toContain('6,668 files to convert');
-  // The run's, of which two kinds would fail.
-  expect(ended.code).toBe(1);
-});
-
 it.each([['--dry-run'], ['--recursive']])(
   'a batch of which nothing converts is refused, also with %s',
   async (flag) => {
@@ -106,15 +88,6 @@ describe('a batch of 4 files, one of which is_match is false for', () => {
   beforeAll(async () => {
     await mkdir(path.join(folder, 'mixed'));
     for (const name of ['a.png', 'b.md', 'c.jpg', 'd.gif']) await writeFile(path.join(folder, 'mixed', name), endOfPng);
-  });
-
-  it('is not asked about a result that is there already and skipped', async () => {
-    await mkdir(path.join(folder, 'there'));
-    await writeFile(path.join(folder, 'there', 'b.webp'), 'mine');
-    const before = service.questions();
-    const dry = await batch('run', 'mixed', '--to', 'webp', '--out', 'there', '--on-existing', 'skip', '--dry-run');
-    expect(parseJson(dry.stdout)).toMatchObject({ todo: 4, refused: [], warnings: { count: 0 } });
-    expect(service.questions() - before).toBe(3);
   });
 
   it('uploads and converts three; the fourth is a failed row with the code of a refusal, charge no, and no job', async () => {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { types } from 'node:util';
@@ -63,7 +63,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all(Object.values(stands).map(({ rig }) => rig.close()));
   await server.stop();
-  await rm(folder, { recursive: true, force: true });
 });
 
 /** Where a text stands: `table.column` of every table, and the files themselves, whose free pages hold what was deleted. */

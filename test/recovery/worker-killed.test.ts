@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Client } from '@temporalio/client';
@@ -180,7 +180,6 @@ describe('after kill -9 of the worker and the start of another one', () => {
     await Promise.all(workers.map((worker) => worker.kill()));
     await Promise.all([...jobs.values()].map(({ stub }) => stub.close()));
     await temporal.connection.close();
-    await rm(folder, { recursive: true, force: true });
   });
 
   async function startWorker(options: Parameters<typeof WorkerProcess.start>[0]): Promise<WorkerProcess> {

@@ -4,15 +4,7 @@ import path from 'node:path';
 import { testTemporalAddress } from '../../../test/support/temporal';
 import { badInputs, type BadInput } from './bad-inputs';
 import type { Ended } from './fileconv';
-import {
-  fileconvProcess as fileconv,
-  filesBelow,
-  linesOf,
-  newFolder,
-  parseJson,
-  permissionsHold,
-  removeFolders,
-} from './fileconv';
+import { fileconvProcess as fileconv, filesBelow, linesOf, newFolder, parseJson, permissionsHold } from './fileconv';
 import { startStack, type RunningStack } from './running-stack';
 import { noisyPng } from './samples';
 
@@ -22,10 +14,7 @@ let stack: RunningStack;
 beforeAll(async () => {
   stack = await startStack();
 });
-afterAll(async () => {
-  await stack.stop();
-  await removeFolders();
-});
+afterAll(() => stack.stop());
 
 async function folderWith(prepare: BadInput['prepare']): Promise<string> {
   const folder = await newFolder();

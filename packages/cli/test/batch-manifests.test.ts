@@ -2,14 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { fileconv, linesOf, newFolder, parseJson, removeFolders } from './fileconv';
+import { fileconv, linesOf, newFolder, parseJson } from './fileconv';
 import { sharedStack, type SharedStack } from './running-stack';
 
 let stack: SharedStack;
 beforeAll(async () => {
   stack = await sharedStack();
 });
-afterAll(removeFolders);
 
 const header = 'source,output,destination\n';
 

@@ -1,7 +1,5 @@
 import { convertedPictures, countConvertRequests, folderWithPictures, writePicture } from './batch-pictures';
-import { fileconv, linesOf, removeFolders, startProcess } from './fileconv';
-
-afterAll(removeFolders);
+import { fileconv, linesOf, startProcess } from './fileconv';
 
 it('batch run whose stack ended with it, typed again after three sources changed, converts those and the rest, and pays for nothing twice', async () => {
   const total = 30;

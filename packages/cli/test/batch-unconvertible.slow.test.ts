@@ -1,16 +1,13 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { fileconv, linesOf, newFolder, parseJson, removeFolders } from './fileconv';
+import { fileconv, linesOf, newFolder, parseJson } from './fileconv';
 import { startStack, type RunningStack } from './running-stack';
 
 let stack: RunningStack;
 beforeAll(async () => {
   stack = await startStack();
 });
-afterAll(async () => {
-  await stack.stop();
-  await removeFolders();
-});
+afterAll(() => stack.stop());
 
 async function folderWith(...names: string[]): Promise<(...args: string[]) => ReturnType<typeof fileconv>> {
   const cwd = await newFolder();

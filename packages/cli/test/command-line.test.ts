@@ -2,17 +2,7 @@ import { chmod, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { spawn, spawnSync } from 'node:child_process';
 import packageJson from '../../../package.json';
-import {
-  commandEnv,
-  commandNames,
-  fileconv,
-  filesBelow,
-  linesOf,
-  mainFile,
-  newFolder,
-  parseJson,
-  removeFolders,
-} from './fileconv';
+import { commandEnv, commandNames, fileconv, filesBelow, linesOf, mainFile, newFolder, parseJson } from './fileconv';
 import { linesToInterrupt, needsNoTemporal, needsTemporal, notInterrupted } from './lines-of-commands';
 
 const commands = [[], ['up'], ['convert'], ['formats'], ['worker'], ['service'], ['config'], ['config', 'show']];
@@ -21,7 +11,6 @@ let folder: string;
 beforeAll(async () => {
   folder = await newFolder();
 });
-afterAll(removeFolders);
 
 describe('help', () => {
   it.each(commands)('`fileconv %s %s --help` explains the command', async (...command) => {

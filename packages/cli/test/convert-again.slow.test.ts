@@ -4,7 +4,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { until } from '../../../test/support/until';
 import { countConvertRequests } from './batch-pictures';
-import { fileconv, filesBelow, newFolder, removeFolders, startProcess } from './fileconv';
+import { fileconv, filesBelow, newFolder, startProcess } from './fileconv';
 import { startStack, type RunningStack } from './running-stack';
 import { noisyPng } from './samples';
 
@@ -12,10 +12,7 @@ let stack: RunningStack;
 beforeAll(async () => {
   stack = await startStack({ FILECONV_CALLBACKS_EMBEDDED: 'off', FILECONV_POLICIES_MAX_CHECK_INTERVAL: '2s' });
 });
-afterAll(async () => {
-  await stack.stop();
-  await removeFolders();
-});
+afterAll(() => stack.stop());
 
 const args = ['convert', 'a.png', '--to', 'gif'];
 const request = (folder: string, checkAfter = '50 ms') =>

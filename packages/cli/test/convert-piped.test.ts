@@ -10,7 +10,6 @@ import {
   mainFile,
   newFolder,
   parseJson,
-  removeFolders,
   startFileconv,
   withoutEverydayWaits,
 } from './fileconv';
@@ -21,7 +20,6 @@ let stack: SharedStack;
 beforeAll(async () => {
   stack = await sharedStack();
 });
-afterAll(removeFolders);
 
 /** What commands have left of what they piped. */
 const left = () => readdir(path.join(stack.stateDir, 'pipes')).catch(() => []);

@@ -2,7 +2,7 @@ import { readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { until } from '../../../test/support/until';
-import { fileconv, filesBelow, folderWith, linesOf, parseJson, removeFolders } from './fileconv';
+import { fileconv, filesBelow, folderWith, linesOf, parseJson } from './fileconv';
 import { sharedStack, type SharedStack } from './running-stack';
 import { noisyPng } from './samples';
 
@@ -10,7 +10,6 @@ let stack: SharedStack;
 beforeAll(async () => {
   stack = await sharedStack();
 });
-afterAll(removeFolders);
 
 const convert = (cwd: string, ...args: string[]) => fileconv(['convert', ...args], { cwd, env: stack.env });
 

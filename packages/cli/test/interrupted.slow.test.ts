@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../../test/support/until';
-import { newFolder, removeFolders } from './fileconv';
+import { newFolder } from './fileconv';
 import { linesToInterrupt as lines } from './lines-of-commands';
 import { escape, hasReplacedShell, hasScript, lineOfCursor, openTerminal, screenOf } from './pseudo-terminal';
 import { startStack, type RunningStack } from './running-stack';
@@ -23,10 +23,7 @@ onTerminal('Ctrl-C on a terminal of 60 columns', () => {
     await writeFile(path.join(cwd, 'one.png'), noisyPng(8));
     for (let n = 0; n < 20; n += 1) await writeFile(path.join(cwd, `many/${n}.png`), noisyPng(8));
   });
-  afterAll(async () => {
-    await stack.stop();
-    await removeFolders();
-  });
+  afterAll(() => stack.stop());
 
   /** What ended by itself before a moment, as it would before a later one. */
   const over = new Set<string>();

@@ -6,7 +6,7 @@ import { quickPolicies, startRig, type ConversionRig } from '../../../test/suppo
 import { answerCompleted, answerError, cut } from '../../../test/support/stub-service';
 import { testTemporalAddress } from '../../../test/support/temporal';
 import { until } from '../../../test/support/until';
-import { fileconv, linesOf, newFolder, parseJson, removeFolders, startFileconv, type Ended } from './fileconv';
+import { fileconv, linesOf, newFolder, parseJson, startFileconv, type Ended } from './fileconv';
 
 let rig: ConversionRig;
 let cwd: string;
@@ -17,7 +17,6 @@ beforeEach(async () => {
 });
 
 afterEach(() => rig.close());
-afterAll(removeFolders);
 
 const run = (...args: string[]): Promise<Ended> => runWith({}, ...args);
 const runWith = (env: Record<string, string>, ...args: string[]): Promise<Ended> =>

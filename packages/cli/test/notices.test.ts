@@ -7,7 +7,7 @@ import { SecretMask } from '../src/observability/secret-mask';
 import { createOutput } from '../src/output/output';
 import { noticeSecret } from '../../../test/support/listener';
 import { folderWithPictures } from './batch-pictures';
-import { fileconv, hostOf, linesOf, newFolder, parseJson, removeFolders } from './fileconv';
+import { fileconv, hostOf, linesOf, newFolder, parseJson } from './fileconv';
 import { sharedStack, type SharedStack } from './running-stack';
 
 /** `[notify]`, `--notify` and `--on-end`. */
@@ -16,7 +16,6 @@ let stack: SharedStack;
 beforeAll(async () => {
   stack = await sharedStack();
 });
-afterAll(removeFolders);
 
 async function settingsOf(env: Record<string, string>) {
   const cwd = await newFolder();

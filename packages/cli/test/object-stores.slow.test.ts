@@ -14,7 +14,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { z } from 'zod';
 import { s3Secret, startS3Server, type S3Server } from '../../../test/support/s3-server';
-import { fileconvProcess as fileconv, filesBelow, linesOf, newFolder, parseJson, removeFolders } from './fileconv';
+import { fileconvProcess as fileconv, filesBelow, linesOf, newFolder, parseJson } from './fileconv';
 import { startStack, type RunningStack } from './running-stack';
 import { noisyPng } from './samples';
 
@@ -45,7 +45,6 @@ afterAll(async () => {
   await stack.stop();
   await server.stop();
   web.close();
-  await removeFolders();
 });
 
 const documentSchema = z.object({

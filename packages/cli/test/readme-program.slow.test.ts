@@ -4,7 +4,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import ts from 'typescript';
 import { root, snippetsOf } from '../../../test/docs/pages';
-import { linesOf, newFolder, removeFolders } from './fileconv';
+import { linesOf, newFolder } from './fileconv';
 import { sharedStack, type SharedStack } from './running-stack';
 
 let stack: SharedStack;
@@ -12,7 +12,6 @@ let stack: SharedStack;
 beforeAll(async () => {
   stack = await sharedStack();
 });
-afterAll(removeFolders);
 
 const [program = ''] = snippetsOf('README.md', 'ts').filter((code) => code.includes('startBatch'));
 

@@ -9,7 +9,7 @@ import {
 } from '../../../test/support/account-service';
 import { endOfPng, formats, learn } from '../../../test/support/account-formats';
 import { until } from '../../../test/support/until';
-import { fileconv, filesBelow, linesOf, newFolder, parseJson, removeFolders, startProcess } from './fileconv';
+import { fileconv, filesBelow, linesOf, newFolder, parseJson, startProcess } from './fileconv';
 
 /** What commands make of a real account, before anything costs: formats, pairs and names as its pages tell them. */
 
@@ -29,10 +29,7 @@ token_env = "ACCOUNT_TOKEN"
   await writeFile(path.join(folder, 'dot.png'), 'a picture');
 });
 
-afterAll(async () => {
-  await service.close();
-  await removeFolders();
-});
+afterAll(() => service.close());
 
 const account = { ACCOUNT_TOKEN: accountToken, FILECONV_CONFIG: 'fileconv.toml' };
 

@@ -1,7 +1,7 @@
 import { mkdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { until } from '../../../test/support/until';
-import { fileconv, fileconvProcess, filesBelow, newFolder, parseJson, removeFolders } from './fileconv';
+import { fileconv, fileconvProcess, filesBelow, newFolder, parseJson } from './fileconv';
 import { startStack, type RunningStack } from './running-stack';
 
 describe('fileconv schedule', () => {
@@ -15,10 +15,7 @@ describe('fileconv schedule', () => {
     await writeFile(path.join(cwd, 'in', 'a.md'), '# A\n');
     await utimes(path.join(cwd, 'in', 'a.md'), new Date('2026-01-01'), new Date('2026-01-01'));
   });
-  afterAll(async () => {
-    await stack.stop();
-    await removeFolders();
-  });
+  afterAll(() => stack.stop());
 
   const schedule = (...args: string[]) => fileconv(['schedule', ...args], { cwd, env: stack.env });
   const create = (...args: string[]) => {

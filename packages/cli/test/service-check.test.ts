@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { rules } from '../../conformance/src';
 import { startAlteringProxy } from '../../conformance/test/altering-proxy';
 import { type EmbeddedTarget, startEmbeddedTarget } from '../../conformance/test/embedded-target';
-import { fileconv, linesOf, newFolder, parseJson, removeFolders } from './fileconv';
+import { fileconv, linesOf, newFolder, parseJson } from './fileconv';
 
 /** `fileconv service check`, as its own process, against a service of the test's. */
 
@@ -16,10 +16,7 @@ beforeAll(async () => {
   folder = await newFolder();
 });
 
-afterAll(async () => {
-  await running.stop();
-  await removeFolders();
-});
+afterAll(() => running.stop());
 
 /** By the app profile `mine`. */
 function check(args: readonly string[] = [], { baseUrl = running.target.baseUrl, token = running.target.token } = {}) {

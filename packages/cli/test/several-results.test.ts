@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { ConversionRig } from '../../../test/support/conversion-worker';
 import { answerError, type StubService } from '../../../test/support/stub-service';
-import { fileconv, filesBelow, folderWith, removeFolders } from './fileconv';
+import { fileconv, filesBelow, folderWith } from './fileconv';
 import { envOfRig, startRigOfCommands } from './running-stack';
 
 /** `fileconv convert --to pdf,docx,html`, which is a batch. */
@@ -15,10 +15,7 @@ beforeAll(async () => {
   ({ stub } = rig);
   env = envOfRig(rig);
 });
-afterAll(async () => {
-  await rig.close();
-  await removeFolders();
-});
+afterAll(() => rig.close());
 
 const formatOf = (data: Record<string, unknown>) => (data['parameters'] as { output: string }).output;
 const submits = () =>

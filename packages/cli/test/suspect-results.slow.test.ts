@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { ConversionRig } from '../../../test/support/conversion-worker';
-import { fileconv, filesBelow, newFolder, parseJson, removeFolders } from './fileconv';
+import { fileconv, filesBelow, newFolder, parseJson } from './fileconv';
 import { envOfRig, startRigOfCommands } from './running-stack';
 
 /** What commands tell of a result that the worker's program does not let pass. */
@@ -14,10 +14,7 @@ beforeAll(async () => {
   });
   env = envOfRig(rig);
 });
-afterAll(async () => {
-  await rig.close();
-  await removeFolders();
-});
+afterAll(() => rig.close());
 beforeEach(() => {
   rig.stub.output = Buffer.from('PK bad');
   rig.stub.requests.length = 0;

@@ -5,14 +5,13 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../src/dev-server';
 import { readLiveStack } from '../src/stack/stack-record';
-import { fileconv, fileconvProcess, linesOf, newFolder, parseJson, removeFolders, startProcess } from './fileconv';
+import { fileconv, fileconvProcess, linesOf, newFolder, parseJson, startProcess } from './fileconv';
 import { childrenOf, isAlive, untilDead } from './processes';
 import { hasScript, openTerminal } from './pseudo-terminal';
 import { noisyPng } from './samples';
 import { until } from '../../../test/support/until';
 
 const onLinux = process.platform === 'linux' ? it : it.skip;
-afterAll(removeFolders);
 
 describe('fileconv up', () => {
   onLinux('prints where everything is, serves commands, refuses a second one, and leaves nothing behind', async () => {

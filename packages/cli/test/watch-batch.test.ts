@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { BatchFailedError } from '../../../src/client/batch-handle';
@@ -61,7 +61,6 @@ describe('a batch whose stack was stopped, while somebody else answers at its ad
     context = { output, config, env: {}, cwd, secrets: {} } as unknown as CommandContext;
     await mkdir(dir(), { recursive: true });
   });
-  afterEach(() => rm(cwd, { recursive: true, force: true }));
 
   const recordOf = (address: string) => ({
     pid: process.pid,

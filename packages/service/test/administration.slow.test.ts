@@ -1,4 +1,4 @@
-import { readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { until } from '../../../test/support/until';
@@ -15,8 +15,6 @@ beforeEach(async () => {
   folder = await createDataDir();
   dataDir = path.join(folder, '.fileconv/service');
 });
-
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const fileconv = (...args: string[]) => runFileconv(args, { cwd: folder });
 

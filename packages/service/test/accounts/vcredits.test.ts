@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import fc from 'fast-check';
 import { openDatabase } from '../../src/shared/database';
@@ -81,7 +80,6 @@ describe('the ledger', () => {
       }),
       { numRuns: 25 },
     );
-    await rm(dataDir, { recursive: true });
   });
 
   it('lets a balance be made unlimited, and limited again, while conversions are under way', async () => {
@@ -101,7 +99,6 @@ describe('the ledger', () => {
     expect(store.ledger.balanceOf('app')).toEqual({ vcredits: 5, reserved: 0 });
     expect(store.findAnywhere(free.id)?.vcredits).toBe(0);
     store.close();
-    await rm(dataDir, { recursive: true });
   });
 });
 

@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -22,7 +21,6 @@ beforeEach(async () => {
 afterEach(async () => {
   killServices();
   for (const end of ends.splice(0)) await end();
-  await rm(dataDir, { recursive: true, force: true });
 });
 
 async function receiverOf(...options: Parameters<typeof startReceiver>): Promise<Receiver> {

@@ -298,7 +298,6 @@ describe('faults.toml', () => {
     );
     expect(message).toContain(`${file}: ${problem}`);
     expect(message).not.toContain('\n');
-    await rm(dataDir, { recursive: true });
   });
 
   it('is read when it changes, after the accounts: a fault may name an app that is new', async () => {

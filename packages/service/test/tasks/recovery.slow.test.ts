@@ -1,4 +1,4 @@
-import { readdir, rm, writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import Database from 'libsql';
 import { until } from '../../../../test/support/until';
@@ -18,10 +18,7 @@ beforeEach(async () => {
   dataDir = await createDataDir();
 });
 
-afterEach(async () => {
-  killServices();
-  await rm(dataDir, { recursive: true, force: true });
-});
+afterEach(() => killServices());
 
 describe('a service killed with kill -9', () => {
   it('runs running and waiting conversions again, keeps the finished ones, charges each once, and leaves no partial output', async () => {

@@ -41,17 +41,15 @@ it.each([
   expect(commandNames().filter((name) => !covered(name) && !others.test(name))).toEqual([]);
 });
 
-describe('--param', () => {
-  it.each([
-    ['no name', ['--param', '=S3cret'], 'must be written as in dpi=300'],
-    ['a value that is too long', ['--param', `key=S3cret${'x'.repeat(2_000)}`], 'key must be a number'],
-    ['a name twice', ['--param', 'key=S3cret', '--param', 'key=S3cret2'], 'key is given twice'],
-  ])('refuses %s in one line, which repeats nothing of the value', async (_what, args, message) => {
-    const ended = await fileconv(['convert', 'a.md', '--to', 'pdf', ...args], { cwd: folder });
-    expect(ended).toMatchObject({ code: 2, stdout: '' });
-    expect(linesOf(ended.stderr)).toEqual([expect.stringContaining(message)]);
-    expect(ended.stderr).not.toContain('S3cret');
-  });
+it.each([
+  ['no name', ['--param', '=S3cret'], 'must be written as in dpi=300'],
+  ['a value that is too long', ['--param', `key=S3cret${'x'.repeat(2_000)}`], 'key must be a number'],
+  ['a name twice', ['--param', 'key=S3cret', '--param', 'key=S3cret2'], 'key is given twice'],
+])('--param refuses %s in one line, which repeats nothing of the value', async (_what, args, message) => {
+  const ended = await fileconv(['convert', 'a.md', '--to', 'pdf', ...args], { cwd: folder });
+  expect(ended).toMatchObject({ code: 2, stdout: '' });
+  expect(linesOf(ended.stderr)).toEqual([expect.stringContaining(message)]);
+  expect(ended.stderr).not.toContain('S3cret');
 });
 
 describe('formats', () => {

@@ -66,15 +66,13 @@ describe('[notify]', () => {
   });
 });
 
-describe('--notify', () => {
-  it('is refused before anything is done if it is no URL, without a word of it', async () => {
-    const args = ['batch', 'run', 'in', '--to', 'gif', '--notify', 'https://me:password@hooks.example.com'];
-    const ended = await fileconv(args, { cwd: await newFolder(), env: stack.env });
-    expect([ended.code, linesOf(ended.stderr)]).toEqual([
-      2,
-      ['error: --notify must be an http or https URL without user name, password or "#".'],
-    ]);
-  });
+it('--notify is refused before anything is done if it is no URL, without a word of it', async () => {
+  const args = ['batch', 'run', 'in', '--to', 'gif', '--notify', 'https://me:password@hooks.example.com'];
+  const ended = await fileconv(args, { cwd: await newFolder(), env: stack.env });
+  expect([ended.code, linesOf(ended.stderr)]).toEqual([
+    2,
+    ['error: --notify must be an http or https URL without user name, password or "#".'],
+  ]);
 });
 
 describe('--on-end', () => {

@@ -74,16 +74,14 @@ describe('fileconv service apps', () => {
   });
 });
 
-describe('fileconv service credits', () => {
-  it('shows, sets and adds the balance that the file only begins with', async () => {
-    await addApp('billing', '--vcredits', '5');
-    expect(await readCredits('billing')).toMatchObject({ vcredits: 5, reserved: 0, available: 5 });
-    expect((await fileconv('service', 'credits', 'add', 'billing', '7')).stdout).toMatch(/^billing +12 +0 +12$/m);
-    await fileconv('service', 'credits', 'set', 'billing', '0');
-    expect(await readCredits('billing')).toMatchObject({ vcredits: 0 });
-    await fileconv('service', 'credits', 'set', 'billing', 'unlimited');
-    expect(await readCredits('billing')).toMatchObject({ vcredits: null, available: null });
-  });
+it('fileconv service credits shows, sets and adds the balance that the file only begins with', async () => {
+  await addApp('billing', '--vcredits', '5');
+  expect(await readCredits('billing')).toMatchObject({ vcredits: 5, reserved: 0, available: 5 });
+  expect((await fileconv('service', 'credits', 'add', 'billing', '7')).stdout).toMatch(/^billing +12 +0 +12$/m);
+  await fileconv('service', 'credits', 'set', 'billing', '0');
+  expect(await readCredits('billing')).toMatchObject({ vcredits: 0 });
+  await fileconv('service', 'credits', 'set', 'billing', 'unlimited');
+  expect(await readCredits('billing')).toMatchObject({ vcredits: null, available: null });
 });
 
 describe('a running service', () => {

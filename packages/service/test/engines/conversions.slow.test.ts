@@ -135,23 +135,24 @@ describe('pictures', () => {
   });
 });
 
-describe('damaged inputs', () => {
-  it.each([
-    ['cut.png', tinyPng.subarray(0, 50), 'webp', /PNG image is damaged or cut off/],
-    ['text.png', Buffer.from('hello'), 'webp', /not a PNG image/],
-    ['letter.docx', Buffer.from('hello'), 'pdf', /not a DOCX document: it is no zip archive/],
-    ['letter.docx', Buffer.from('PK\x03\x04 and no more'), 'html', /could not be converted to html: couldn't unpack/],
-    ['book.ipynb', Buffer.from('{"cells": 1'), 'md', /ipynb file could not be converted to md/],
-    ['broken.svg', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><rect'), 'png', /SVG image/],
-  ])('ends the task of %s with FAILED_CONVERT and one clear line', async (name, data, output, message) => {
+it.each([
+  ['cut.png', tinyPng.subarray(0, 50), 'webp', /PNG image is damaged or cut off/],
+  ['text.png', Buffer.from('hello'), 'webp', /not a PNG image/],
+  ['letter.docx', Buffer.from('hello'), 'pdf', /not a DOCX document: it is no zip archive/],
+  ['letter.docx', Buffer.from('PK\x03\x04 and no more'), 'html', /could not be converted to html: couldn't unpack/],
+  ['book.ipynb', Buffer.from('{"cells": 1'), 'md', /ipynb file could not be converted to md/],
+  ['broken.svg', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><rect'), 'png', /SVG image/],
+])(
+  'a damaged input ends the task of %s with FAILED_CONVERT and one clear line',
+  async (name, data, output, message) => {
     const { status, body, error } = await client.convert({ name, data }, output);
     expect(status).toBe(200);
     expect(body.entity?.status).toBe('completed');
     expect(error.code).toBe('FAILED_CONVERT');
     expect(error.message).toMatch(message);
     expect(error.message).not.toContain('\n');
-  });
-});
+  },
+);
 
 describe('untrusted contents', () => {
   it('runs no typst code that a document brings along', async () => {

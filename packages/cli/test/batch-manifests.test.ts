@@ -3,12 +3,9 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileconv, linesOf, newFolder, parseJson } from './fileconv';
-import { sharedStack, type SharedStack } from './running-stack';
+import { sharedStackOfTests } from './running-stack';
 
-let stack: SharedStack;
-beforeAll(async () => {
-  stack = await sharedStack();
-});
+const stack = sharedStackOfTests();
 
 const header = 'source,output,destination\n';
 

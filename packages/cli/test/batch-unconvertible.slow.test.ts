@@ -1,13 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileconv, linesOf, newFolder, parseJson } from './fileconv';
-import { startStack, type RunningStack } from './running-stack';
+import { stackOfAllTests } from './running-stack';
 
-let stack: RunningStack;
-beforeAll(async () => {
-  stack = await startStack();
-});
-afterAll(() => stack.stop());
+const stack = stackOfAllTests();
 
 async function folderWith(...names: string[]): Promise<(...args: string[]) => ReturnType<typeof fileconv>> {
   const cwd = await newFolder();

@@ -5,14 +5,10 @@ import { pathToFileURL } from 'node:url';
 import { until } from '../../../test/support/until';
 import { countConvertRequests } from './batch-pictures';
 import { fileconv, filesBelow, newFolder, startProcess } from './fileconv';
-import { startStack, type RunningStack } from './running-stack';
+import { stackOfAllTests } from './running-stack';
 import { noisyPng } from './samples';
 
-let stack: RunningStack;
-beforeAll(async () => {
-  stack = await startStack({ FILECONV_CALLBACKS_EMBEDDED: 'off', FILECONV_POLICIES_MAX_CHECK_INTERVAL: '2s' });
-});
-afterAll(() => stack.stop());
+const stack = stackOfAllTests({ FILECONV_CALLBACKS_EMBEDDED: 'off', FILECONV_POLICIES_MAX_CHECK_INTERVAL: '2s' });
 
 const args = ['convert', 'a.png', '--to', 'gif'];
 const request = (folder: string, checkAfter = '50 ms') =>

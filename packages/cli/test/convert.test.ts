@@ -3,13 +3,10 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { until } from '../../../test/support/until';
 import { fileconv, filesBelow, folderWith, linesOf, parseJson } from './fileconv';
-import { sharedStack, type SharedStack } from './running-stack';
+import { sharedStackOfTests } from './running-stack';
 import { noisyPng } from './samples';
 
-let stack: SharedStack;
-beforeAll(async () => {
-  stack = await sharedStack();
-});
+const stack = sharedStackOfTests();
 
 const convert = (cwd: string, ...args: string[]) => fileconv(['convert', ...args], { cwd, env: stack.env });
 

@@ -8,14 +8,11 @@ import { createOutput } from '../src/output/output';
 import { noticeSecret } from '../../../test/support/listener';
 import { folderWithPictures } from './batch-pictures';
 import { fileconv, hostOf, linesOf, newFolder, parseJson } from './fileconv';
-import { sharedStack, type SharedStack } from './running-stack';
+import { sharedStackOfTests } from './running-stack';
 
 /** `[notify]`, `--notify` and `--on-end`. */
 
-let stack: SharedStack;
-beforeAll(async () => {
-  stack = await sharedStack();
-});
+const stack = sharedStackOfTests();
 
 async function settingsOf(env: Record<string, string>) {
   const cwd = await newFolder();

@@ -13,19 +13,18 @@ import {
   PutObjectCommand,
 } from '@aws-sdk/client-s3';
 import { z } from 'zod';
-import { s3Secret, startS3Server, type S3Server } from '../../../test/support/s3-server';
+import { s3Secret, s3ServerOfAllTests } from '../../../test/support/s3-server';
 import { fileconvProcess as fileconv, filesBelow, linesOf, newFolder, parseJson } from './fileconv';
 import { startStack, type RunningStack } from './running-stack';
 import { noisyPng } from './samples';
 
 /** Files that are on no disk of this machine: `fileconv up` has the configuration, the commands know nothing of it. */
 
-let server: S3Server;
+const server = s3ServerOfAllTests();
 let stack: RunningStack;
 let web: ReturnType<typeof createServer>;
 let url: string;
 beforeAll(async () => {
-  server = await startS3Server();
   web = createServer((request, response) => {
     const isThere = request.url?.startsWith('/report.md?');
     response.writeHead(isThere ? 200 : 404, { 'content-length': 9 }).end('# Report\n');
@@ -40,10 +39,9 @@ beforeAll(async () => {
     FILECONV_HTTPS_ALLOWED_HOSTS: '127.0.0.1',
     FILECONV_HTTPS_PLAIN_HTTP: 'on',
   });
-}, 900_000);
+});
 afterAll(async () => {
   await stack.stop();
-  await server.stop();
   web.close();
 });
 

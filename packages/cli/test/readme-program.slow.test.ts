@@ -5,13 +5,9 @@ import { promisify } from 'node:util';
 import ts from 'typescript';
 import { root, snippetsOf } from '../../../test/docs/pages';
 import { linesOf, newFolder } from './fileconv';
-import { sharedStack, type SharedStack } from './running-stack';
+import { sharedStackOfTests } from './running-stack';
 
-let stack: SharedStack;
-
-beforeAll(async () => {
-  stack = await sharedStack();
-});
+const stack = sharedStackOfTests();
 
 const [program = ''] = snippetsOf('README.md', 'ts').filter((code) => code.includes('startBatch'));
 

@@ -1,21 +1,16 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { ConversionRig } from '../../../test/support/conversion-worker';
 import { fileconv, filesBelow, newFolder, parseJson } from './fileconv';
-import { envOfRig, startRigOfCommands } from './running-stack';
+import { envOfRig, rigOfCommandsOfAllTests } from './running-stack';
 
 /** What commands tell of a result that the worker's program does not let pass. */
 
-let rig: ConversionRig;
-let env: Record<string, string>;
-beforeAll(async () => {
-  rig = await startRigOfCommands({
-    checkCommand: { argv: ['sh', '-c', '! grep -q bad "$1" || ! echo "it is bad"', 'sh'] },
-  });
-  env = envOfRig(rig);
+const rig = rigOfCommandsOfAllTests({
+  checkCommand: { argv: ['sh', '-c', '! grep -q bad "$1" || ! echo "it is bad"', 'sh'] },
 });
-afterAll(() => rig.close());
+let env: Record<string, string>;
 beforeEach(() => {
+  env = envOfRig(rig);
   rig.stub.output = Buffer.from('PK bad');
   rig.stub.requests.length = 0;
 });

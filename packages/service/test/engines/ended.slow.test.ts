@@ -53,8 +53,12 @@ describe('a conversion process that something kills', () => {
       const { output } = await client.post('task/response', { connector: id });
       if (output.entity?.status === 'completed') return true;
       for (const pid of conversionProcesses()) {
-        process.kill(pid, 'SIGKILL');
-        killed += 1;
+        try {
+          process.kill(pid, 'SIGKILL');
+          killed += 1;
+        } catch {
+          // It has ended meanwhile.
+        }
       }
       return false;
     });

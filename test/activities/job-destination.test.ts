@@ -3,9 +3,7 @@ import path from 'node:path';
 import { outputName, planDestination } from '../../src/activities/job-destination';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { Stores } from '../../src/storage/stores';
-import { cleanUp, makeFolder, sha256, uriOf } from '../storage/folder';
-
-afterEach(cleanUp);
+import { makeFolder, sha256, uriOf } from '../storage/folder';
 
 it.each([
   ['report.md', 'pdf', 'report.pdf'],

@@ -25,8 +25,6 @@ beforeEach(async () => {
   folder = `${pathToFileURL(root).href}/`;
 });
 
-afterEach(() => rm(batch, { recursive: true, force: true }));
-
 function row(item: number, done = false): BatchItem {
   const output = { uri: `file:///out/${item}`, name: String(item), ...content };
   return {

@@ -3,8 +3,6 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { makeFolder } from '../storage/folder';
 
-export { cleanUp } from '../storage/folder';
-
 /** A folder with files in it: contents by relative path. */
 export async function makeTree(files: Record<string, string | Buffer> = {}): Promise<string> {
   const folder = await makeFolder();

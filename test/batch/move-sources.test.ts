@@ -6,7 +6,7 @@ import { StorageError } from '../../src/storage/errors';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { moveByCopy } from '../../src/storage/move';
 import { MemoryFiles } from '../support/memory-files';
-import { addFiles, cleanUp, folderUri, makeTree } from './folder';
+import { addFiles, folderUri, makeTree } from './folder';
 
 /** Moves that fail half way. Killed ones: `objects-killed-steps.slow.test.ts`. */
 
@@ -27,8 +27,6 @@ const moves = { from: `${place}in/`, failed: `${place}failed/` };
 
 const content = { bytes: 1, sha256: 'ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb' };
 const failedResult = { status: 'failed', charge: 'no', code: 'FAILED_CONVERT', message: 'No.', source: content };
-
-afterEach(cleanUp);
 
 function failedRun(name: string) {
   const files = new MovingFiles();

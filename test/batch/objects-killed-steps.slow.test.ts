@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -26,7 +26,6 @@ beforeAll(async () => {
   files = new Stores({ file: createLocalFiles(), s3: createS3Files({ client: server.client }) });
   root = await mkdtemp(path.join(tmpdir(), 'fileconv-killed-'));
 });
-afterAll(() => rm(root, { recursive: true }));
 
 interface Place {
   uri: string;

@@ -7,7 +7,7 @@ import { planBatch } from '../../src/batch/plan/plan-batch';
 import { removeOldRuns, runOf } from '../../src/batch/run-folders';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { makeFolder } from '../storage/folder';
-import { cleanUp, folderUri } from './folder';
+import { folderUri } from './folder';
 
 const files = createLocalFiles();
 
@@ -21,7 +21,6 @@ describe('the runs of a batch that has had many', () => {
     await mkdir(path.join(root, 'in'));
     await mkdir(path.join(root, 'out'));
   });
-  afterEach(cleanUp);
 
   const runFolder = (number: number) => path.join(batchFolder, `run-${String(number).padStart(4, '0')}`);
 

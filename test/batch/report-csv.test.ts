@@ -2,10 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { csvColumns } from '../../src/batch/report/csv';
 import type { BatchItem } from '../../src/batch/model/types';
-import { cleanUp } from './folder';
 import { makeRun, reportOn, type Ending, type MadeRun } from './report-run';
-
-afterEach(cleanUp);
 
 const ui = { url: 'http://127.0.0.1:8233', namespace: 'default' };
 

@@ -6,10 +6,7 @@ import { styles } from '../../src/batch/report/styles';
 import { writeRunningPage } from '../../src/batch/report/write-report';
 import type { RunningBatch } from '../../src/batch/model/activities';
 import { createLocalFiles } from '../../src/storage/local-files';
-import { cleanUp } from './folder';
 import { failed, itemOf, makeRun, reportOn, resultOf, type Ending } from './report-run';
-
-afterEach(cleanUp);
 
 const succeeded = { status: 'succeeded' } as const;
 const cancelled = { status: 'cancelled' } as const;

@@ -1,10 +1,7 @@
 import { summariseReport } from '../../src/batch/report/summary';
 import type { BatchItem } from '../../src/batch/model/types';
 import type { PlannedRows } from '../../src/batch/model/state';
-import { cleanUp } from './folder';
 import { failed, makeRun, reportOn, type Ending } from './report-run';
-
-afterEach(cleanUp);
 
 it('tells in a few lines whether it worked, the failures with what to do, the next command and where the reports are', async () => {
   const { lines, folder } = await summaryOf([

@@ -10,10 +10,7 @@ import { reportOf } from '../../src/batch/report/report-of';
 import { readBatchReport, writeBatchReport } from '../../src/batch/report/write-report';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { until } from '../support/until';
-import { cleanUp } from './folder';
 import { failed, itemOf, makeRun, reportOn, resultOf, writeRun, type Ending } from './report-run';
-
-afterEach(cleanUp);
 
 describe('failures', () => {
   it('are listed up to a limit that a frequent code does not take away from a rare one', async () => {

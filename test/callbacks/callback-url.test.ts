@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { inspect } from 'node:util';
@@ -76,7 +76,6 @@ describe('the keys', () => {
     beforeEach(async () => {
       folder = await mkdtemp(path.join(tmpdir(), 'fileconv-key-'));
     });
-    afterEach(() => rm(folder, { recursive: true }));
 
     it('are made once, for their owner only, however many ask at the same time', async () => {
       const file = path.join(folder, 'state', 'callbacks.key');

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { untilDead } from '../../packages/cli/test/processes';
@@ -11,7 +11,6 @@ beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'fileconv-test-'));
   await writeFile(path.join(folder, 'result.pdf'), 'content');
 });
-afterEach(() => rm(folder, { recursive: true }));
 
 function check(script: string, { limitMs = 60_000, signal = new AbortController().signal } = {}) {
   return problemByCommand(path.join(folder, 'result.pdf'), { argv: ['sh', '-c', script, 'sh'], limitMs }, signal);

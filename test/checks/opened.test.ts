@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import sharp from 'sharp';
@@ -9,7 +9,6 @@ let folder = '';
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'fileconv-test-'));
 });
-afterAll(() => rm(folder, { recursive: true }));
 
 let files = 0;
 async function problemOf(output: string, bytes: Buffer): Promise<string | undefined> {

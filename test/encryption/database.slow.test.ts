@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { types } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
-import type { DataConverter, Payload } from '@temporalio/common';
+import type { Payload } from '@temporalio/common';
 import { NativeConnection } from '@temporalio/worker';
 import Database from 'libsql';
 import {
@@ -16,7 +16,7 @@ import {
 import { startCodecServer } from '../../packages/cli/src/keys/codec-server';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { tellReady } from '../../src/client/operations/tell-app';
-import { createEncryptedDataConverter, createPlainDataConverter } from '../../src/encryption/data-converter';
+import { createEncryptedDataConverter } from '../../src/encryption/data-converter';
 import { EncryptionCodec, parseEncryptionKeys } from '../../src/encryption/encryption-codec';
 import { writePayloads } from '../../src/encryption/payload-json';
 import { FileConversionPlugin } from '../../src/plugin';
@@ -63,7 +63,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all(Object.values(stands).map(({ rig }) => rig.close()));
   await server.stop();
-  await rm(folder, { recursive: true, force: true });
 });
 
 /** Where a text stands: `table.column` of every table, and the files themselves, whose free pages hold what was deleted. */
@@ -171,41 +170,25 @@ it('the codec server shows the UI what the database does not: source, destinatio
   }
 });
 
-describe('a rotation of keys', () => {
-  const rotated = createEncryptedDataConverter(`${nextKey}\n${oldKey}`);
-  const clientWith = (converter: DataConverter) => {
-    const { connection, options } = stands.hidden.rig.temporal;
-    return new Client({ connection, namespace: options.namespace, dataConverter: converter });
-  };
-
-  it('lets jobs that began with the old key continue and end with the new one', async () => {
-    const { rig, ids } = stands.hidden;
-    rig.stub.on('convert/file', (seen, response) => answerRunning(response, String(seen.data['connector'])));
-    await rig.stopWorker();
-    const plugin = new FileConversionPlugin({
-      apps: { stub: { baseUrl: rig.stub.url, appId: stubAppId, token: stubToken } },
-    });
-    const connection = await NativeConnection.connect({ address: server.address });
-    const { taskQueue } = rig;
-    const worker = await createConversionWorker({ connection, plugin, taskQueue, dataConverter: rotated });
-    await worker.runUntil(async () => {
-      await tellReady(clientWith(rotated), { app: 'stub' });
-      const job = new FileConversionClient({ client: clientWith(rotated) }).get(ids.parked);
-      expect(await job.result()).toMatchObject({ status: 'succeeded' });
-    });
-    await connection.close();
-    const keys = (await payloadsOf(stands.hidden, 'parked')).flatMap((payload) => keyOf(payload) ?? []);
-    expect([keys[0], keys.at(-1)]).toEqual(['old', 'next']);
+it('a rotation of keys lets jobs that began with the old key continue and end with the new one', async () => {
+  const { rig, ids } = stands.hidden;
+  const dataConverter = createEncryptedDataConverter(`${nextKey}\n${oldKey}`);
+  const { connection: ofRig, options } = rig.temporal;
+  const temporal = new Client({ connection: ofRig, namespace: options.namespace, dataConverter });
+  rig.stub.on('convert/file', (seen, response) => answerRunning(response, String(seen.data['connector'])));
+  await rig.stopWorker();
+  const plugin = new FileConversionPlugin({
+    apps: { stub: { baseUrl: rig.stub.url, appId: stubAppId, token: stubToken } },
   });
-
-  it('without the old key ends in one sentence that names it, and tells no key', async () => {
-    const [without, off] = [createEncryptedDataConverter(nextKey), createPlainDataConverter()].map(clientWith);
-    const error: unknown = await without?.workflow.getHandle(stands.hidden.ids.fine).result().catch(String);
-    expect(error).toMatch(
-      /^DecryptionError: This payload was encrypted with the key old, which is not among the keys here \(next\); add/,
-    );
-    await expect(off?.workflow.getHandle(stands.hidden.ids.fine).result()).rejects.toThrow(
-      /key old, and encryption is off here/,
-    );
+  const connection = await NativeConnection.connect({ address: server.address });
+  const { taskQueue } = rig;
+  const worker = await createConversionWorker({ connection, plugin, taskQueue, dataConverter });
+  await worker.runUntil(async () => {
+    await tellReady(temporal, { app: 'stub' });
+    const job = new FileConversionClient({ client: temporal }).get(ids.parked);
+    expect(await job.result()).toMatchObject({ status: 'succeeded' });
   });
+  await connection.close();
+  const keys = (await payloadsOf(stands.hidden, 'parked')).flatMap((payload) => keyOf(payload) ?? []);
+  expect([keys[0], keys.at(-1)]).toEqual(['old', 'next']);
 });

@@ -57,11 +57,15 @@ describe('taskResponse', () => {
   });
 
   it('keeps the token out of every text that it passes on', async () => {
+    const error = { code: 'FAILED_CONVERT', message: `by ${token}` };
     const snapshot = await snapshotOf({
       entity: { id: 't', status: `for ${token}` },
-      result: { output: { status: `Bearer ${token}` }, warning: { [token]: { for: token } } },
+      result: { output: { status: `Bearer ${token}` }, error, warning: { [token]: { for: token }, W: token } },
     });
-    expect(snapshot).toMatchObject({ status: 'for [token]', outputStatus: 'Bearer [token]' });
+    expect(snapshot).toMatchObject({
+      ...{ status: 'for [token]', outputStatus: 'Bearer [token]' },
+      error: { message: 'by [token]' },
+    });
     expect(JSON.stringify(snapshot)).not.toContain(token);
   });
 

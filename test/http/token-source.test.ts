@@ -13,8 +13,6 @@ beforeEach(async () => {
   file = path.join(folder, 'token');
 });
 
-afterEach(() => rm(folder, { recursive: true, force: true }));
-
 let minutesAgo = 60;
 
 /** As if it had been written some minutes ago: later than any other. */

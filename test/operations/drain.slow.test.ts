@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
 import { freePort } from '../../packages/cli/src/dev-server';
-import { newFolder, removeFolders, startProcess, type RunningProcess } from '../../packages/cli/test/fileconv';
+import { newFolder, startProcess, type RunningProcess } from '../../packages/cli/test/fileconv';
 import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { stubAppId, stubToken } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
@@ -13,7 +13,6 @@ import { until } from '../support/until';
 
 const graceSeconds = 1;
 const rig = rigOfEachTest({ worker: false });
-afterEach(removeFolders);
 
 async function startWorker(env: Record<string, string> = {}): Promise<RunningProcess> {
   const worker = startProcess(['worker', '--json'], {

@@ -2,14 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { freePort } from '../../packages/cli/src/dev-server';
-import {
-  fileconv,
-  linesOf,
-  newFolder,
-  removeFolders,
-  startProcess,
-  type RunningProcess,
-} from '../../packages/cli/test/fileconv';
+import { fileconv, linesOf, newFolder, startProcess, type RunningProcess } from '../../packages/cli/test/fileconv';
 import { parseCallbackKeys, createCallbackUrl } from '../../src/callbacks/callback-url';
 import { stubAppId, stubToken } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
@@ -59,7 +52,6 @@ afterAll(async () => {
     await ended;
   }
   await proxy.close();
-  await removeFolders();
 });
 
 async function ask(part: Part, path: 'healthz' | 'readyz'): Promise<{ status: number; because?: string }> {

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { errorCodes } from '../../src/contract/error-codes';
 import { failureCodes } from '../../src/job/activities';
 import { workerMetrics } from '../../src/job/metrics';
-import { fileconv, newFolder, removeFolders } from '../../packages/cli/test/fileconv';
+import { fileconv, newFolder } from '../../packages/cli/test/fileconv';
 import { stubAppId, stubToken } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';
@@ -96,10 +96,7 @@ beforeAll(async () => {
   await parked.cancel();
 });
 
-afterAll(async () => {
-  await stack.close();
-  await removeFolders();
-});
+afterAll(() => stack.close());
 
 describe('the metrics of a worker', () => {
   it('count every job that ended, by status and code', () => {

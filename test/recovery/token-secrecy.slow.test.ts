@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, readdir, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -246,7 +246,6 @@ it('the search for a token finds it in a file, a database and a payload, however
     'raw.log: as it is',
     'url.log: URL-encoded',
   ]);
-  await rm(folder, { recursive: true });
   expect(traces.findInValue({ payloads: [{ data: Buffer.from(JSON.stringify({ a: token })) }] })).toBe('as it is');
   expect(traces.findInValue({ message: Buffer.from(`x${token}`).toString('base64') })).toBe('in base64');
   expect(traces.findInValue({ payloads: [{ data: Buffer.from('{}') }] })).toBeUndefined();

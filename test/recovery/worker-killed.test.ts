@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Client } from '@temporalio/client';
@@ -18,7 +18,7 @@ import { until } from '../support/until';
 import { WorkerProcess, type HoldingPoint } from '../support/worker-process';
 
 /**
- * A worker is killed with `kill -9` while eleven jobs stand at eleven different points, and another one takes its place. Each job has an app
+ * A worker is killed with `kill -9` while twelve jobs stand at twelve different points, and another one takes its place. Each job has an app
  * profile and a service of its own, so that what each service saw belongs to one job. It happens once; each test looks at one job.
  */
 
@@ -114,6 +114,14 @@ const scenes: Record<string, Scene> = {
     // Were a refusal an attempt for which the pause grows, it would be more than a minute after the kill, which this test does not wait.
     policies: { retryInitialInterval: '5 seconds', retryMaximumInterval: '10 minutes' },
   },
+  parked: {
+    arrange: (stub) =>
+      stub.on('convert/file', (seen, response) => {
+        if (killed) stub.answerAsAlways(seen, response);
+        else answerError(response, 403, 'INSUFFICIENT_VCREDITS');
+      }),
+    reached: async ({ handle }) => (await handle.state()).phase === 'parked',
+  },
   'before-fence': { hold: 'beforeFence', reached: isHeld('before-fence') },
   'before-second-fence': {
     hold: 'beforeSecondFence',
@@ -172,7 +180,6 @@ describe('after kill -9 of the worker and the start of another one', () => {
     await Promise.all(workers.map((worker) => worker.kill()));
     await Promise.all([...jobs.values()].map(({ stub }) => stub.close()));
     await temporal.connection.close();
-    await rm(folder, { recursive: true, force: true });
   });
 
   async function startWorker(options: Parameters<typeof WorkerProcess.start>[0]): Promise<WorkerProcess> {
@@ -266,6 +273,12 @@ describe('after kill -9 of the worker and the start of another one', () => {
 
   it('an upload that was refused often before its worker was lost is sent again soon', async () => {
     await expectWhole('refused-often', { submits: 1, charged: 'once' });
+  });
+
+  it('a job that is parked for vCredits asks again, and converts once there are some', async () => {
+    const { stub } = jobOf('parked');
+    await expectWhole('parked', { submits: stub.count('convert/file'), charged: 'once' });
+    expect([stub.count('upload/file'), stub.conversions.size]).toEqual([1, 1]);
   });
 
   it('a submit of which nothing was sent continues as if nothing had happened', async () => {

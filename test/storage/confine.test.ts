@@ -4,9 +4,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { confine } from '../../src/storage/confine';
 import { createLocalFiles } from '../../src/storage/local-files';
-import { cleanUp, failureOf, listFolder, makeFolder, uriOf } from './folder';
-
-afterEach(cleanUp);
+import { failureOf, listFolder, makeFolder, uriOf } from './folder';
 
 /** A root with a file and a folder, and links in it that lead elsewhere. */
 async function confined() {

@@ -4,9 +4,7 @@ import type { WriteDestinationOptions } from '../../src/storage/file-store';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { fileStoreContract, type FileStoreUnderTest } from '../../src/testing';
 import { MemoryFiles } from '../support/memory-files';
-import { cleanUp, makeFolder, uriOf } from './folder';
-
-afterEach(cleanUp);
+import { makeFolder, uriOf } from './folder';
 
 const withoutLinks = createLocalFiles({
   link: () => Promise.reject(Object.assign(new Error('link'), { code: 'ENOTSUP' })),

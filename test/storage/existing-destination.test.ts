@@ -4,14 +4,13 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { PartialFile } from '../../src/storage/partial-file';
-import { cleanUp, failureOf, listFolder, makeFolder, sha256, uriOf } from './folder';
+import { failureOf, listFolder, makeFolder, sha256, uriOf } from './folder';
 import { contentThen, store, write } from './writing';
 
 let folder: string;
 beforeEach(async () => {
   folder = await makeFolder();
 });
-afterEach(cleanUp);
 
 const withoutLinks = createLocalFiles({
   link: () => Promise.reject(Object.assign(new Error('link'), { code: 'ENOTSUP' })),

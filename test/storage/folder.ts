@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -17,10 +17,9 @@ export function onCleanUp(cleanup: () => void): void {
   cleanups.push(cleanup);
 }
 
-export async function makeFolder(): Promise<string> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-storage-'));
-  cleanups.push(() => rm(folder, { recursive: true, force: true }));
-  return folder;
+/** A new folder, which is removed with that of the run. */
+export function makeFolder(): Promise<string> {
+  return mkdtemp(path.join(os.tmpdir(), 'fileconv-storage-'));
 }
 
 export function uriOf(...segments: string[]): string {

@@ -3,11 +3,9 @@ import { chmod, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { createLocalFiles } from '../../src/storage/local-files';
-import { cleanUp, makeFolder, uriOf, withoutPrivileges } from './folder';
+import { makeFolder, uriOf, withoutPrivileges } from './folder';
 
 const store = createLocalFiles();
-
-afterEach(cleanUp);
 
 async function makeTree(...names: string[]): Promise<string> {
   const folder = await makeFolder();

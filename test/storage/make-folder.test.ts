@@ -1,10 +1,8 @@
 import { stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { makeFolder } from '../../src/storage/folders';
-import { cleanUp, failureOf, makeFolder as newFolder, uriOf } from './folder';
+import { failureOf, makeFolder as newFolder, uriOf } from './folder';
 import { write } from './writing';
-
-afterEach(cleanUp);
 
 describe('a folder', () => {
   it('is made with those above it, by many at once, and stays when it is there', async () => {

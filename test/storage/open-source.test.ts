@@ -4,13 +4,12 @@ import { appendFile, chmod, mkdir, rename, rm, stat, symlink, utimes, writeFile 
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { createLocalFiles } from '../../src/storage/local-files';
-import { cleanUp, failureOf, makeFolder, uriOf, withoutPrivileges } from './folder';
+import { failureOf, makeFolder, uriOf, withoutPrivileges } from './folder';
 
 let folder: string;
 beforeEach(async () => {
   folder = await makeFolder();
 });
-afterEach(cleanUp);
 
 const store = createLocalFiles();
 

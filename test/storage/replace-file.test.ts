@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { readOrCreateFile, replaceFile } from '../../src/storage/replace-file';
@@ -8,8 +8,6 @@ let folder: string;
 beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'replace-file-'));
 });
-
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 it('leaves the content of one of those who write at once, whole, and nothing beside it', async () => {
   const file = path.join(folder, 'state.json');

@@ -1,9 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { openScratchFile } from '../../src/storage/scratch-file';
-import { cleanUp, makeFolder } from './folder';
-
-afterEach(cleanUp);
+import { makeFolder } from './folder';
 
 it('holds what was written for as many readers as ask, and has no name that a kill could leave behind', async () => {
   const folder = await makeFolder();

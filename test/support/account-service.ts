@@ -31,7 +31,6 @@ export interface AccountService {
   count(path: string): number;
   /** Requests about formats, to whichever endpoint. */
   questions(): number;
-  readonly userAgents: ReadonlySet<string>;
   /** Conversions wait until the returned function is called. */
   holdConversions(): () => void;
   close(): Promise<void>;
@@ -77,7 +76,6 @@ const endpoints: Record<string, { parameters: Json; required: readonly string[];
 export async function startAccountService(): Promise<AccountService> {
   const tasks = new Map<string, Task>();
   const seen: string[] = [];
-  const userAgents = new Set<string>();
   const used: Record<string, number> = {};
   let origin = '';
   /** One engine: conversions run one after the other. */
@@ -103,7 +101,6 @@ export async function startAccountService(): Promise<AccountService> {
     url: origin,
     count: (path) => seen.filter((each) => each === path).length,
     questions: () => seen.filter((each) => /^(convert\/(formats|graph)|format\/get)$/.test(each)).length,
-    userAgents,
     holdConversions: () => {
       let release = (): void => undefined;
       const held = new Promise<void>((resolve) => (release = resolve));
@@ -129,7 +126,6 @@ export async function startAccountService(): Promise<AccountService> {
     // A path without a version means the latest one.
     const path = /^\/(?:v1\/)?([a-z/]+)$/.exec(request.url ?? '')?.[1] ?? '';
     if (endpoints[path]) seen.push(path);
-    userAgents.add(request.headers['user-agent'] ?? '');
     const send = (status: number, body: Json | Buffer) => {
       const type = Buffer.isBuffer(body) ? 'application/octet-stream' : 'application/json';
       response.writeHead(status, { ...rateHeaders(path), 'content-type': type });

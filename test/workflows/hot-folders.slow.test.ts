@@ -1,11 +1,12 @@
 import { readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { quickPolicies } from '../support/conversion-worker';
+import { MemoryFiles } from '../support/memory-files';
 import { answerError } from '../support/stub-service';
 import { counts, sweepsOfEachTest } from '../support/sweeping';
 import { until } from '../support/until';
 
-const { rig, schedule, put, sweep } = sweepsOfEachTest();
+const { rig, schedule, put, sweep } = sweepsOfEachTest({ stores: { memory: new MemoryFiles() } });
 const place = (...names: string[]) => path.join(rig.folder, ...names);
 const moving = (change: Parameters<typeof schedule>[0] = {}) =>
   schedule({ recursive: true, moveDoneTo: place('done'), moveFailedTo: place('failed'), ...change });
@@ -147,4 +148,14 @@ it('a file whose folder may not be written stays, is told, and is moved by the n
   expect(await sweep(name)).toMatchObject({ ...counts, skipped: 1 });
   expect(await where()).toEqual({ in: [], done: ['a.md'], failed: [] });
   expect(rig.stub.conversions.size).toBe(1);
+});
+
+it('a sweep whose store moves no files fails before it converts any, and says what to do', async () => {
+  const at = (folder: string) => `memory:///${folder}/`;
+  const name = await schedule({ from: at('in'), out: at('out'), batchFolder: at('runs'), moveDoneTo: at('done') });
+  const problem = expect.stringMatching(
+    /^Files can't be moved from .*in\/ to .*done\/: .*Make the schedule again/,
+  ) as unknown;
+  await expect(sweep(name)).rejects.toMatchObject({ cause: { message: problem } });
+  expect(rig.stub.requests).toHaveLength(0);
 });

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { endBatch, planRun, startRun } from '../support/batches';
@@ -15,10 +15,7 @@ beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'fileconv-tokens-'));
 });
 
-afterEach(async () => {
-  await rig.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterEach(() => rig.close());
 
 function revoke(stub: StubService, ...tokens: string[]): void {
   stub.refuse = ({ token }) => (tokens.includes(token) ? 'INVALID_CREDENTIAL' : undefined);

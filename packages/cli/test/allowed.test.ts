@@ -3,9 +3,7 @@ import path from 'node:path';
 import { openContext } from '../src/command-context';
 import { appKeys, doorOf, keysOfSection } from '../src/config/schema';
 import { readStackRecord } from '../src/stack/stack-record';
-import { fileconv, filesBelow, folderWith, hostOf, newFolder, removeFolders } from './fileconv';
-
-afterAll(removeFolders);
+import { fileconv, filesBelow, folderWith, hostOf, newFolder } from './fileconv';
 
 /** A folder of a clone, and its user's own configuration. */
 async function cloned(files: Readonly<Record<string, string>>) {

@@ -5,9 +5,7 @@ import { quickPolicies, startRig, type ConversionRig } from '../../../test/suppo
 import { newNamespace } from '../../../test/support/namespace';
 import { testTemporalAddress } from '../../../test/support/temporal';
 import { until } from '../../../test/support/until';
-import { fileconv, newFolder, parseJson, removeFolders } from './fileconv';
-
-afterAll(removeFolders);
+import { fileconv, newFolder, parseJson } from './fileconv';
 
 const app = 'app-command';
 

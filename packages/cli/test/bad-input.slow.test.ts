@@ -4,28 +4,13 @@ import path from 'node:path';
 import { testTemporalAddress } from '../../../test/support/temporal';
 import { badInputs, type BadInput } from './bad-inputs';
 import type { Ended } from './fileconv';
-import {
-  fileconvProcess as fileconv,
-  filesBelow,
-  linesOf,
-  newFolder,
-  parseJson,
-  permissionsHold,
-  removeFolders,
-} from './fileconv';
-import { startStack, type RunningStack } from './running-stack';
+import { fileconvProcess as fileconv, filesBelow, linesOf, newFolder, parseJson, permissionsHold } from './fileconv';
+import { stackOfAllTests } from './running-stack';
 import { noisyPng } from './samples';
 
 /** Acceptance: bad input is told in one clear line, with exit code 2 or 1, and leaves nothing half-written. */
 
-let stack: RunningStack;
-beforeAll(async () => {
-  stack = await startStack();
-});
-afterAll(async () => {
-  await stack.stop();
-  await removeFolders();
-});
+const stack = stackOfAllTests();
 
 async function folderWith(prepare: BadInput['prepare']): Promise<string> {
   const folder = await newFolder();

@@ -72,21 +72,6 @@ export const badInputs: BadInput[] = [
     skip: needsPermissions,
   },
   {
-    title: 'a symbolic link that leads nowhere',
-    prepare: (folder) => symlink('gone.md', path.join(folder, 'link.md')),
-    args: ['convert', 'link.md', '--to', 'pdf'],
-    exitCode: 2,
-    code: 'INPUT_UNUSABLE',
-    says: /^link\.md does not exist\./,
-  },
-  {
-    title: 'a name that would rearrange the screen',
-    args: ['convert', 'a\n\u001bc.md', '--to', 'pdf'],
-    exitCode: 2,
-    code: 'INPUT_UNUSABLE',
-    says: /^a\\x0a\\x1bc\.md does not exist\./,
-  },
-  {
     title: 'an unknown target format',
     args: ['convert', 'good.md', '--to', 'pfd'],
     exitCode: 2,

@@ -3,11 +3,9 @@ import path from 'node:path';
 import { testClient, testTemporalAddress } from '../../../test/support/temporal';
 import { startTemporalProxy, type Refusal } from '../../../test/support/temporal-proxy';
 import { folderWithPictures } from './batch-pictures';
-import { fileconv, linesOf, removeFolders } from './fileconv';
+import { fileconv, linesOf } from './fileconv';
 
 /** What a command says when Temporal's answer to the start of its batch says no, or is lost. */
-
-afterAll(removeFolders);
 
 async function startThrough(name: string, refusal: Refusal) {
   const proxy = await startTemporalProxy(testTemporalAddress(), { StartWorkflowExecution: refusal });

@@ -1,16 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { fileconv, linesOf, newFolder, parseJson, removeFolders } from './fileconv';
-import { startStack, type RunningStack } from './running-stack';
+import { fileconv, linesOf, newFolder, parseJson } from './fileconv';
+import { stackOfAllTests } from './running-stack';
 
-let stack: RunningStack;
-beforeAll(async () => {
-  stack = await startStack();
-});
-afterAll(async () => {
-  await stack.stop();
-  await removeFolders();
-});
+const stack = stackOfAllTests();
 
 async function folderWith(...names: string[]): Promise<(...args: string[]) => ReturnType<typeof fileconv>> {
   const cwd = await newFolder();

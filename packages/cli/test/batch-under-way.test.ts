@@ -5,7 +5,7 @@ import { quickPolicies, type ConversionRig } from '../../../test/support/convers
 import { answerOutput } from '../../../test/support/stub-service';
 import { until } from '../../../test/support/until';
 import { convertedPictures, folderWithPictures, writePicture } from './batch-pictures';
-import { fileconv, linesOf, parseJson, removeFolders, startFileconv } from './fileconv';
+import { fileconv, linesOf, parseJson, startFileconv } from './fileconv';
 import { envOfRig, startRigOfCommands } from './running-stack';
 
 /** `fileconv batch` beside a batch under way, whose conversions the service does not end before they are released. */
@@ -23,7 +23,6 @@ beforeEach(async () => {
   });
 });
 afterEach(() => rig.close());
-afterAll(removeFolders);
 
 const env = () => ({
   ...envOfRig(rig),

@@ -3,16 +3,12 @@ import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { folderWithPictures, writePicture } from './batch-pictures';
-import { fileconv, linesOf, newFolder, parseJson, removeFolders, startFileconv } from './fileconv';
+import { fileconv, linesOf, newFolder, parseJson, startFileconv } from './fileconv';
 import { hasScript, onScreen, screenOf } from './pseudo-terminal';
-import { sharedStack, type SharedStack } from './running-stack';
+import { sharedStackOfTests } from './running-stack';
 import { noisyPng } from './samples';
 
-let stack: SharedStack;
-beforeAll(async () => {
-  stack = await sharedStack();
-});
-afterAll(removeFolders);
+const stack = sharedStackOfTests();
 
 const batch = (cwd: string, ...args: string[]) => fileconv(['batch', ...args], { cwd, env: stack.env });
 const toGif = (name: string) => ['in', '--to', 'gif', '--out', 'out', '--name', name];

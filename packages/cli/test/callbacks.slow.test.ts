@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readFile, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createCallbackUrl, parseCallbackKeys } from '../../../src/callbacks/callback-url';
@@ -13,7 +13,6 @@ describe('fileconv callbacks', () => {
   beforeEach(async () => {
     folder = await mkdtemp(path.join(tmpdir(), 'fileconv-callbacks-'));
   });
-  afterEach(() => rm(folder, { recursive: true }));
 
   it('makes its key, takes callbacks below the public path, and ends when it is asked to', async () => {
     const env = {

@@ -2,17 +2,7 @@ import { chmod, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { spawn, spawnSync } from 'node:child_process';
 import packageJson from '../../../package.json';
-import {
-  commandEnv,
-  commandNames,
-  fileconv,
-  filesBelow,
-  linesOf,
-  mainFile,
-  newFolder,
-  parseJson,
-  removeFolders,
-} from './fileconv';
+import { commandEnv, commandNames, fileconv, filesBelow, linesOf, mainFile, newFolder, parseJson } from './fileconv';
 import { linesToInterrupt, needsNoTemporal, needsTemporal, notInterrupted } from './lines-of-commands';
 
 const commands = [[], ['up'], ['convert'], ['formats'], ['worker'], ['service'], ['config'], ['config', 'show']];
@@ -21,7 +11,6 @@ let folder: string;
 beforeAll(async () => {
   folder = await newFolder();
 });
-afterAll(removeFolders);
 
 describe('help', () => {
   it.each(commands)('`fileconv %s %s --help` explains the command', async (...command) => {
@@ -52,17 +41,15 @@ it.each([
   expect(commandNames().filter((name) => !covered(name) && !others.test(name))).toEqual([]);
 });
 
-describe('--param', () => {
-  it.each([
-    ['no name', ['--param', '=S3cret'], 'must be written as in dpi=300'],
-    ['a value that is too long', ['--param', `key=S3cret${'x'.repeat(2_000)}`], 'key must be a number'],
-    ['a name twice', ['--param', 'key=S3cret', '--param', 'key=S3cret2'], 'key is given twice'],
-  ])('refuses %s in one line, which repeats nothing of the value', async (_what, args, message) => {
-    const ended = await fileconv(['convert', 'a.md', '--to', 'pdf', ...args], { cwd: folder });
-    expect(ended).toMatchObject({ code: 2, stdout: '' });
-    expect(linesOf(ended.stderr)).toEqual([expect.stringContaining(message)]);
-    expect(ended.stderr).not.toContain('S3cret');
-  });
+it.each([
+  ['no name', ['--param', '=S3cret'], 'must be written as in dpi=300'],
+  ['a value that is too long', ['--param', `key=S3cret${'x'.repeat(2_000)}`], 'key must be a number'],
+  ['a name twice', ['--param', 'key=S3cret', '--param', 'key=S3cret2'], 'key is given twice'],
+])('--param refuses %s in one line, which repeats nothing of the value', async (_what, args, message) => {
+  const ended = await fileconv(['convert', 'a.md', '--to', 'pdf', ...args], { cwd: folder });
+  expect(ended).toMatchObject({ code: 2, stdout: '' });
+  expect(linesOf(ended.stderr)).toEqual([expect.stringContaining(message)]);
+  expect(ended.stderr).not.toContain('S3cret');
 });
 
 describe('formats', () => {

@@ -1,13 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { chmod, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { fileconv, linesOf, mainFile, newFolder, removeFolders } from './fileconv';
+import { fileconv, linesOf, mainFile, newFolder } from './fileconv';
 
 let cwd: string;
 beforeAll(async () => {
   cwd = await newFolder();
 });
-afterAll(removeFolders);
 
 it.each([
   { typed: ['ba'], is: ['batch'] },

@@ -9,7 +9,7 @@ import http2 from 'node:http2';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { testTemporalAddress } from '../../../test/support/temporal';
-import { fileconvProcess as fileconv, linesOf, newFolder, removeFolders, startProcess, type Ended } from './fileconv';
+import { fileconvProcess as fileconv, linesOf, newFolder, startProcess, type Ended } from './fileconv';
 
 /** Temporal's own environment configuration, against a front of the server of this run that speaks TLS and asks for a client's certificate. */
 
@@ -71,7 +71,6 @@ client_key_path = "${inFolder('client.key')}"
 afterAll(async () => {
   await mutual.close();
   await keyed.close();
-  await removeFolders();
 });
 
 const inFolder = (name: string) => path.join(cwd, name);

@@ -4,26 +4,16 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { until } from '../../../test/support/until';
 import { countConvertRequests } from './batch-pictures';
-import { fileconv, filesBelow, newFolder, removeFolders, startProcess } from './fileconv';
-import { startStack, type RunningStack } from './running-stack';
+import { fileconv, filesBelow, newFolder, startProcess } from './fileconv';
+import { stackOfAllTests } from './running-stack';
 import { noisyPng } from './samples';
 
-let stack: RunningStack;
-beforeAll(async () => {
-  stack = await startStack({ FILECONV_CALLBACKS_EMBEDDED: 'off', FILECONV_POLICIES_MAX_CHECK_INTERVAL: '2s' });
-});
-afterAll(async () => {
-  await stack.stop();
-  await removeFolders();
-});
+const stack = stackOfAllTests({ FILECONV_CALLBACKS_EMBEDDED: 'off', FILECONV_POLICIES_MAX_CHECK_INTERVAL: '2s' });
 
 const args = ['convert', 'a.png', '--to', 'gif'];
 const request = (folder: string, checkAfter = '50 ms') =>
   startProcess(args, { cwd: folder, env: { ...stack.env, FILECONV_POLICIES_FIRST_CHECK_AFTER: checkAfter } });
 const requests = () => countConvertRequests({ cwd: stack.stateDir, env: stack.env });
-const joined = expect.stringMatching(
-  /^a\.png: job \S+\/a\.gif-\w{16} converts it already; waiting for that one\.\n$/,
-) as unknown;
 
 async function folderWithPicture(): Promise<string> {
   const folder = await newFolder();
@@ -58,15 +48,6 @@ it('a file is waited for by a second command, however the first one ended', asyn
     /^a\.png: job \S+\/a\.gif-\w{16} converts it already; waiting for that one\.\na\.png has waited for the service to finish the conversion since \d\d:\d\d:\d\d UTC\. It tries again at \d\d:\d\d:\d\d UTC\.\n$/,
   );
   expect(await filesBelow(folder)).toEqual(['a.gif', 'a.png']);
-  expect(await requests()).toBe(before + 1);
-});
-
-it('a file is converted once for two commands at the same time', async () => {
-  const folder = await folderWithPicture();
-  const before = await requests();
-  const both = await Promise.all([request(folder, '2 seconds').ended, request(folder, '2 seconds').ended]);
-  expect(both.map(({ code }) => code)).toEqual([0, 0]);
-  expect(both.map(({ stderr }) => stderr).sort()).toEqual(['', joined]);
   expect(await requests()).toBe(before + 1);
 });
 

@@ -10,18 +10,13 @@ import {
   mainFile,
   newFolder,
   parseJson,
-  removeFolders,
   startFileconv,
   withoutEverydayWaits,
 } from './fileconv';
 import { hasScript, onScreen } from './pseudo-terminal';
-import { sharedStack, type SharedStack } from './running-stack';
+import { sharedStackOfTests } from './running-stack';
 
-let stack: SharedStack;
-beforeAll(async () => {
-  stack = await sharedStack();
-});
-afterAll(removeFolders);
+const stack = sharedStackOfTests();
 
 /** What commands have left of what they piped. */
 const left = () => readdir(path.join(stack.stateDir, 'pipes')).catch(() => []);

@@ -2,15 +2,11 @@ import { readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { until } from '../../../test/support/until';
-import { fileconv, filesBelow, folderWith, linesOf, parseJson, removeFolders } from './fileconv';
-import { sharedStack, type SharedStack } from './running-stack';
+import { fileconv, filesBelow, folderWith, linesOf, parseJson } from './fileconv';
+import { sharedStackOfTests } from './running-stack';
 import { noisyPng } from './samples';
 
-let stack: SharedStack;
-beforeAll(async () => {
-  stack = await sharedStack();
-});
-afterAll(removeFolders);
+const stack = sharedStackOfTests();
 
 const convert = (cwd: string, ...args: string[]) => fileconv(['convert', ...args], { cwd, env: stack.env });
 
@@ -142,13 +138,6 @@ describe('--on-existing', () => {
     expect(await read(folder, 'a.html')).toBe('old');
   });
 
-  it('overwrite: the file is replaced', async () => {
-    const folder = await existing();
-    const ended = await convert(folder, 'a.md', '--to', 'html', '--on-existing', 'overwrite');
-    expect(ended).toMatchObject({ code: 0, stderr: '' });
-    expect(await read(folder, 'a.html')).toContain('New');
-  });
-
   it('rename: the result gets a number, and its name is shown', async () => {
     const folder = await existing();
     const ended = await convert(folder, 'a.md', '--to', 'html', '--on-existing', 'rename');
@@ -164,13 +153,6 @@ describe('--on-existing', () => {
     const ended = await convert(folder, 'a.md', '--to', 'html');
     expect(ended).toMatchObject({ code: 0, stderr: '' });
   });
-});
-
-it('makes the folder that --out names', async () => {
-  const folder = await folderWith({ 'a.md': '# A' });
-  const ended = await convert(folder, 'a.md', '--to', 'html', '--out', 'new/deep');
-  expect(ended).toMatchObject({ code: 0, stderr: '' });
-  expect(ended.stdout).toMatch(/^a\.md → new\/deep\/a\.html \(/);
 });
 
 it('lists by --tag the jobs that convert and batch run have started with it, also the next run of a batch', async () => {

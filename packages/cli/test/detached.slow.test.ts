@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { z } from 'zod';
 import { until } from '../../../test/support/until';
-import { fileconv, fileconvProcess, linesOf, newFolder, parseJson, removeFolders, startProcess } from './fileconv';
+import { fileconv, fileconvProcess, linesOf, newFolder, parseJson, startProcess } from './fileconv';
 import { isAlive, untilDead } from './processes';
 
 /** A stack that nobody's terminal holds. */
@@ -12,10 +12,7 @@ let cwd: string;
 beforeEach(async () => {
   cwd = await newFolder();
 });
-afterEach(async () => {
-  await fileconv(['down'], { cwd });
-  await removeFolders();
-});
+afterEach(() => fileconv(['down'], { cwd }));
 
 const recordSchema = z.object({ pid: z.int(), temporal: z.object({ address: z.string(), uiUrl: z.url() }) });
 

@@ -10,15 +10,7 @@ import { startRig, type ConversionRig } from '../../../test/support/conversion-w
 import { newNamespace } from '../../../test/support/namespace';
 import { answerError, answerJson, stubAppId, stubToken } from '../../../test/support/stub-service';
 import { testTemporalAddress } from '../../../test/support/temporal';
-import {
-  fileconvProcess as fileconv,
-  linesOf,
-  newFolder,
-  parseJson,
-  permissionsHold,
-  removeFolders,
-  startProcess,
-} from './fileconv';
+import { fileconvProcess as fileconv, linesOf, newFolder, parseJson, permissionsHold, startProcess } from './fileconv';
 
 const schema = z.object({
   ok: z.boolean(),
@@ -46,7 +38,6 @@ describe('fileconv doctor', () => {
     };
   });
   afterEach(() => rig.close());
-  afterAll(removeFolders);
 
   /** The broken parts, and what is said and advised of the first. */
   async function examine(env: Record<string, string | undefined>) {

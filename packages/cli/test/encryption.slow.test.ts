@@ -6,7 +6,7 @@ import { chromium } from 'playwright-core';
 import { z } from 'zod';
 import { findBrowser } from '../../../test/support/browser';
 import type { Ended, RunningProcess } from './fileconv';
-import { fileconv, linesOf, newFolder, parseJson, removeFolders, startProcess } from './fileconv';
+import { fileconv, linesOf, newFolder, parseJson, startProcess } from './fileconv';
 
 /** Encryption as an operator has it: by configuration, in every process of `fileconv up` and in every command. */
 
@@ -37,7 +37,6 @@ beforeAll(async () => {
 afterAll(async () => {
   up.child.kill('SIGTERM');
   await up.ended;
-  await removeFolders();
 });
 
 function run(...args: string[]): Promise<Ended> {

@@ -1,6 +1,6 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { EventEmitter } from 'node:events';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { Readable, Writable } from 'node:stream';
@@ -180,11 +180,9 @@ export function fileconvProcess(args: readonly string[], options: CommandOptions
   return startProcess(args, options).ended;
 }
 
-/** A new folder, removed with the test file's others by `removeFolders`. */
-export async function newFolder(): Promise<string> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'fileconv cli-'));
-  folders.push(folder);
-  return folder;
+/** A new folder, which is removed with that of the run. */
+export function newFolder(): Promise<string> {
+  return mkdtemp(path.join(tmpdir(), 'fileconv cli-'));
 }
 
 /** A new folder with these files, by their paths in it. */
@@ -195,12 +193,6 @@ export async function folderWith(files: Readonly<Record<string, string | Buffer>
     await writeFile(path.join(folder, name), content);
   }
   return folder;
-}
-
-const folders: string[] = [];
-
-export async function removeFolders(): Promise<void> {
-  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true, maxRetries: 5 });
 }
 
 /** Every file below a folder, without the state of a stack. */

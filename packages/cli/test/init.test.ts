@@ -1,8 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { fileconv, newFolder, parseJson, removeFolders } from './fileconv';
-
-afterAll(removeFolders);
+import { fileconv, newFolder, parseJson } from './fileconv';
 
 const account = [
   'init',

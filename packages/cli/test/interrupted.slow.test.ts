@@ -2,10 +2,10 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../../test/support/until';
-import { newFolder, removeFolders } from './fileconv';
+import { newFolder } from './fileconv';
 import { linesToInterrupt as lines } from './lines-of-commands';
 import { escape, hasReplacedShell, hasScript, lineOfCursor, openTerminal, screenOf } from './pseudo-terminal';
-import { startStack, type RunningStack } from './running-stack';
+import { stackOfAllTests } from './running-stack';
 import { noisyPng } from './samples';
 
 /** Ctrl-C at whatever moment: the terminal is left as it was found. */
@@ -14,18 +14,13 @@ const onTerminal = hasScript ? describe : describe.skip;
 jest.setTimeout(600_000);
 
 onTerminal('Ctrl-C on a terminal of 60 columns', () => {
-  let stack: RunningStack;
+  const stack = stackOfAllTests({ FILECONV_POLICIES_FIRST_CHECK_AFTER: '5 seconds' });
   let cwd: string;
   beforeAll(async () => {
-    stack = await startStack({ FILECONV_POLICIES_FIRST_CHECK_AFTER: '5 seconds' });
     cwd = await newFolder();
     await mkdir(path.join(cwd, 'many'));
     await writeFile(path.join(cwd, 'one.png'), noisyPng(8));
     for (let n = 0; n < 20; n += 1) await writeFile(path.join(cwd, `many/${n}.png`), noisyPng(8));
-  });
-  afterAll(async () => {
-    await stack.stop();
-    await removeFolders();
   });
 
   /** What ended by itself before a moment, as it would before a later one. */

@@ -6,7 +6,7 @@ import { quickPolicies, startRig, type ConversionRig } from '../../../test/suppo
 import { answerCompleted, answerError, cut } from '../../../test/support/stub-service';
 import { testTemporalAddress } from '../../../test/support/temporal';
 import { until } from '../../../test/support/until';
-import { fileconv, linesOf, newFolder, parseJson, removeFolders, startFileconv, type Ended } from './fileconv';
+import { fileconv, linesOf, newFolder, parseJson, startFileconv, type Ended } from './fileconv';
 
 let rig: ConversionRig;
 let cwd: string;
@@ -17,7 +17,6 @@ beforeEach(async () => {
 });
 
 afterEach(() => rig.close());
-afterAll(removeFolders);
 
 const run = (...args: string[]): Promise<Ended> => runWith({}, ...args);
 const runWith = (env: Record<string, string>, ...args: string[]): Promise<Ended> =>
@@ -194,26 +193,24 @@ describe('fileconv job watch', () => {
   });
 });
 
-describe('fileconv job cancel', () => {
-  it('cancels once, names the task that continues, and refuses for a job that has ended otherwise', async () => {
-    refuse('task/response', 'INTERNAL_SERVER_ERROR', 500);
-    const handle = await start();
-    await polled();
-    const first = await run('cancel', handle.workflowId);
-    expect(first.code).toBe(0);
-    expect(first.stderr).toMatch(/conversion task [0-9a-f-]{36} continues there and may be charged/);
-    await expect(handle.result()).rejects.toMatchObject({ code: 'CANCELLED' });
-    expect(await run('cancel', handle.workflowId)).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining('before') as string,
-    });
-    asAlways('task/response');
-    const done = await start({ onExisting: 'overwrite' });
-    await done.result();
-    const late = await run('cancel', done.workflowId);
-    expect(late.code).toBe(1);
-    expect(late.stderr).toContain('has ended already (completed)');
+it('fileconv job cancel cancels once, names the task that continues, and refuses for a job that has ended otherwise', async () => {
+  refuse('task/response', 'INTERNAL_SERVER_ERROR', 500);
+  const handle = await start();
+  await polled();
+  const first = await run('cancel', handle.workflowId);
+  expect(first.code).toBe(0);
+  expect(first.stderr).toMatch(/conversion task [0-9a-f-]{36} continues there and may be charged/);
+  await expect(handle.result()).rejects.toMatchObject({ code: 'CANCELLED' });
+  expect(await run('cancel', handle.workflowId)).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('before') as string,
   });
+  asAlways('task/response');
+  const done = await start({ onExisting: 'overwrite' });
+  await done.result();
+  const late = await run('cancel', done.workflowId);
+  expect(late.code).toBe(1);
+  expect(late.stderr).toContain('has ended already (completed)');
 });
 
 describe('fileconv job retry', () => {

@@ -7,7 +7,7 @@ import { newNamespace } from '../../../test/support/namespace';
 import { answerCompleted, answerError, cut } from '../../../test/support/stub-service';
 import { testTemporalAddress } from '../../../test/support/temporal';
 import { until } from '../../../test/support/until';
-import { fileconv, fileconvProcess, linesOf, newFolder, parseJson, removeFolders } from './fileconv';
+import { fileconv, fileconvProcess, linesOf, newFolder, parseJson } from './fileconv';
 
 const listSchema = z.object({
   jobs: z.array(z.looseObject({ workflowId: z.string(), status: z.string(), step: z.string().optional() })),
@@ -69,7 +69,6 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const id of [ids.parked, ids.running]) await rig.temporal.workflow.getHandle(id).terminate();
   await rig.close();
-  await removeFolders();
 });
 
 async function listed(...args: string[]): Promise<string[]> {

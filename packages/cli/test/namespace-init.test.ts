@@ -3,7 +3,7 @@ import { newNamespace } from '../../../test/support/namespace';
 import { testClient, testTemporalAddress } from '../../../test/support/temporal';
 import { startTemporalProxy } from '../../../test/support/temporal-proxy';
 import { registrationCommands } from '../src/commands/namespace-init';
-import { fileconv, linesOf, newFolder, parseJson, removeFolders } from './fileconv';
+import { fileconv, linesOf, newFolder, parseJson } from './fileconv';
 import { searchAttributeTypes } from '../../../src/job/search-attributes';
 
 /** By number in Temporal's API. */
@@ -23,10 +23,7 @@ describe('fileconv namespace init', () => {
     cwd = await newFolder();
     env = { TEMPORAL_ADDRESS: testTemporalAddress(), TEMPORAL_NAMESPACE: await newNamespace(client) };
   });
-  afterAll(async () => {
-    await client.connection.close();
-    await removeFolders();
-  });
+  afterAll(() => client.connection.close());
 
   const registered = async (namespace: string) =>
     (await client.connection.operatorService.listSearchAttributes({ namespace })).customAttributes;

@@ -7,16 +7,12 @@ import { SecretMask } from '../src/observability/secret-mask';
 import { createOutput } from '../src/output/output';
 import { noticeSecret } from '../../../test/support/listener';
 import { folderWithPictures } from './batch-pictures';
-import { fileconv, hostOf, linesOf, newFolder, parseJson, removeFolders } from './fileconv';
-import { sharedStack, type SharedStack } from './running-stack';
+import { fileconv, hostOf, linesOf, newFolder, parseJson } from './fileconv';
+import { sharedStackOfTests } from './running-stack';
 
 /** `[notify]`, `--notify` and `--on-end`. */
 
-let stack: SharedStack;
-beforeAll(async () => {
-  stack = await sharedStack();
-});
-afterAll(removeFolders);
+const stack = sharedStackOfTests();
 
 async function settingsOf(env: Record<string, string>) {
   const cwd = await newFolder();
@@ -67,15 +63,13 @@ describe('[notify]', () => {
   });
 });
 
-describe('--notify', () => {
-  it('is refused before anything is done if it is no URL, without a word of it', async () => {
-    const args = ['batch', 'run', 'in', '--to', 'gif', '--notify', 'https://me:password@hooks.example.com'];
-    const ended = await fileconv(args, { cwd: await newFolder(), env: stack.env });
-    expect([ended.code, linesOf(ended.stderr)]).toEqual([
-      2,
-      ['error: --notify must be an http or https URL without user name, password or "#".'],
-    ]);
-  });
+it('--notify is refused before anything is done if it is no URL, without a word of it', async () => {
+  const args = ['batch', 'run', 'in', '--to', 'gif', '--notify', 'https://me:password@hooks.example.com'];
+  const ended = await fileconv(args, { cwd: await newFolder(), env: stack.env });
+  expect([ended.code, linesOf(ended.stderr)]).toEqual([
+    2,
+    ['error: --notify must be an http or https URL without user name, password or "#".'],
+  ]);
 });
 
 describe('--on-end', () => {

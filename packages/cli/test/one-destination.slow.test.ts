@@ -1,22 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { ConversionRig } from '../../../test/support/conversion-worker';
 import { until } from '../../../test/support/until';
-import { fileconv, newFolder, removeFolders } from './fileconv';
-import { envOfRig, startRigOfCommands } from './running-stack';
+import { fileconv, newFolder } from './fileconv';
+import { envOfRig, rigOfCommandsOfAllTests } from './running-stack';
 
 /** Whoever asks for a result: two batches, a command, a schedule and a program. */
 
-let rig: ConversionRig;
-
-beforeAll(async () => {
-  rig = await startRigOfCommands();
-});
-afterAll(async () => {
-  await rig.close();
-  await removeFolders();
-});
+const rig = rigOfCommandsOfAllTests();
 
 const rounds = 10;
 const files = ['a', 'b', 'c'];

@@ -2,10 +2,8 @@ import { readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
-import { fileconv, fileconvProcess, newFolder, removeFolders, startProcess } from './fileconv';
+import { fileconv, fileconvProcess, newFolder, startProcess } from './fileconv';
 import { until } from '../../../test/support/until';
-
-afterAll(removeFolders);
 
 describe('fileconv convert with a stack of its own', () => {
   it('that is killed and repeated converts nothing twice', async () => {

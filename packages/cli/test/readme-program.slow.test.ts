@@ -4,15 +4,10 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import ts from 'typescript';
 import { root, snippetsOf } from '../../../test/docs/pages';
-import { linesOf, newFolder, removeFolders } from './fileconv';
-import { sharedStack, type SharedStack } from './running-stack';
+import { linesOf, newFolder } from './fileconv';
+import { sharedStackOfTests } from './running-stack';
 
-let stack: SharedStack;
-
-beforeAll(async () => {
-  stack = await sharedStack();
-});
-afterAll(removeFolders);
+const stack = sharedStackOfTests();
 
 const [program = ''] = snippetsOf('README.md', 'ts').filter((code) => code.includes('startBatch'));
 

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import {
@@ -9,7 +9,7 @@ import {
 } from '../../../test/support/account-service';
 import { endOfPng, formats, learn } from '../../../test/support/account-formats';
 import { until } from '../../../test/support/until';
-import { fileconv, filesBelow, linesOf, newFolder, parseJson, removeFolders, startProcess } from './fileconv';
+import { fileconv, filesBelow, linesOf, newFolder, parseJson, startProcess } from './fileconv';
 
 /** What commands make of a real account, before anything costs: formats, pairs and names as its pages tell them. */
 
@@ -29,28 +29,11 @@ token_env = "ACCOUNT_TOKEN"
   await writeFile(path.join(folder, 'dot.png'), 'a picture');
 });
 
-afterAll(async () => {
-  await service.close();
-  await removeFolders();
-});
+afterAll(() => service.close());
 
 const account = { ACCOUNT_TOKEN: accountToken, FILECONV_CONFIG: 'fileconv.toml' };
 
 const run = (...args: string[]) => fileconv(args, { cwd: folder, env: account });
-
-it.each([
-  ['a target that the service does not know', 'nosuch', 'The service knows no format nosuch.'],
-  ['a target for which is_match is false', 'docx', 'the service does not convert png to docx'],
-])('%s ends with 2, and nothing is uploaded', async (_what, to, message) => {
-  const ended = await run('convert', 'dot.png', '--to', to);
-  expect(ended.stderr).toContain(message);
-  expect(ended.code).toBe(2);
-  expect([service.count('upload/file'), service.count('convert/file')]).toEqual([0, 0]);
-});
-
-it('a misspelt target is told with the closest that there is', async () => {
-  expect((await run('convert', 'dot.png', '--to', 'wepb')).stderr).toContain('Did you mean webp?');
-});
 
 it('fileconv formats lists the names that --to takes, all of them', async () => {
   const listed = parseJson((await run('formats', '--json')).stdout) as { outputs: { format: string }[] };
@@ -69,24 +52,6 @@ it('fileconv formats lists the names that --to takes, all of them', async () => 
     expect([format, ended.stderr]).toEqual([format, expect.stringContaining('exists already')]);
   }
   expect(service.count('upload/file')).toBe(0);
-});
-
-it('the dry run of 10,000 files of 6 kinds asks once for each pair, and lists what cannot convert', async () => {
-  const kinds = ['png', 'jpg', 'gif', 'svg', 'md', 'docx'];
-  await mkdir(path.join(folder, 'many'));
-  for (let n = 0; n < 10_000; n += 1) {
-    writeFileSync(path.join(folder, 'many', `${n}.${kinds[n % kinds.length] ?? ''}`), 'x');
-  }
-  const before = service.questions();
-  const ended = await run('batch', 'run', 'many', '--to', 'webp', '--out', 'out', '--dry-run');
-  expect(service.questions() - before).toBe(6);
-  expect(linesOf(ended.stderr)).toEqual([
-    "warning: 1,666 files of format md can't be converted, and will fail without being uploaded (--unconvertible skip leaves them out): the service does not convert md to webp. See what it converts md to: fileconv formats md",
-    "warning: 1,666 files of format docx can't be converted, and will fail without being uploaded (--unconvertible skip leaves them out): the service does not convert docx to webp. See what it converts docx to: fileconv formats docx",
-  ]);
-  expect(ended.stdout).toContain('6,668 files to convert');
-  // The run's, of which two kinds would fail.
-  expect(ended.code).toBe(1);
 });
 
 it.each([['--dry-run'], ['--recursive']])(
@@ -120,15 +85,6 @@ describe('a batch of 4 files, one of which is_match is false for', () => {
   beforeAll(async () => {
     await mkdir(path.join(folder, 'mixed'));
     for (const name of ['a.png', 'b.md', 'c.jpg', 'd.gif']) await writeFile(path.join(folder, 'mixed', name), endOfPng);
-  });
-
-  it('is not asked about a result that is there already and skipped', async () => {
-    await mkdir(path.join(folder, 'there'));
-    await writeFile(path.join(folder, 'there', 'b.webp'), 'mine');
-    const before = service.questions();
-    const dry = await batch('run', 'mixed', '--to', 'webp', '--out', 'there', '--on-existing', 'skip', '--dry-run');
-    expect(parseJson(dry.stdout)).toMatchObject({ todo: 4, refused: [], warnings: { count: 0 } });
-    expect(service.questions() - before).toBe(3);
   });
 
   it('uploads and converts three; the fourth is a failed row with the code of a refusal, charge no, and no job', async () => {
@@ -216,14 +172,4 @@ it('a dry run needs no service: what could not be asked is said in one line', as
     expect.stringMatching(/^warning: The formats could not be checked beforehand: .*can't be reached/),
   ]);
   expect(ended.code).toBe(0);
-});
-
-it('service check passes, and every request says which client it comes from', async () => {
-  const ended = await run('service', 'check', '--app', 'account');
-  expect(linesOf(ended.stdout).filter((line) => line.startsWith('fail'))).toEqual([]);
-  expect(ended.code).toBe(0);
-  expect(linesOf(ended.stdout)).toContainEqual(
-    expect.stringMatching(/^pass +page: convert\/graph +convert\/graph tells/),
-  );
-  expect([...service.userAgents]).toContainEqual(expect.stringMatching(/^temporal-file-conversion\/\d/));
 });

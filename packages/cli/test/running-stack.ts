@@ -9,6 +9,7 @@ import { startRig, type ConversionRig, type RigOptions } from '../../../test/sup
 import { answerOutput, stubAppId, stubToken } from '../../../test/support/stub-service';
 import { testTemporalAddress } from '../../../test/support/temporal';
 import { until } from '../../../test/support/until';
+import { whileTesting } from '../../../test/support/while-testing';
 import {
   commandEnv,
   mainFile,
@@ -36,8 +37,8 @@ export interface RunningStack {
   stop(): Promise<void>;
 }
 
-/** Nothing is left behind by a test that dies; the long forms of tests take longer. */
-const longestMs = process.env['FILECONV_TEST_ITEMS'] === undefined ? 1_800_000 : 7_200_000;
+/** Nothing is left behind by a test that dies. */
+const longestMs = 1_800_000;
 
 /** Nobody stops it, or changes its environment. */
 export type SharedStack = Pick<RunningStack, 'record' | 'stateDir' | 'env'>;
@@ -61,6 +62,15 @@ export async function startStack(env: CommandOptions['env'] = {}): Promise<Runni
   };
 }
 
+/** Such a stack for all tests of the file, or of the `describe`, that calls this. */
+export function stackOfAllTests(env?: CommandOptions['env']): RunningStack {
+  return whileTesting(
+    () => startStack(env),
+    (stack) => stack.stop(),
+    { before: beforeAll, after: afterAll },
+  );
+}
+
 /**
  * The one stack of this run of jest, which the first file that asks for it starts and the end of the run stops. Its jobs poll: no callback ends
  * what a test holds.
@@ -78,6 +88,11 @@ export async function sharedStack(): Promise<SharedStack> {
     return /^\}$/m.test(text);
   });
   return { record: recordOf(parseJson(text)), stateDir, env: { FILECONV_STATE_DIR: stateDir } };
+}
+
+/** It is there in tests and hooks of the file that calls this. */
+export function sharedStackOfTests(): SharedStack {
+  return whileTesting(sharedStack, () => Promise.resolve(), { before: beforeAll, after: afterAll });
 }
 
 /** It outlives this process, one of jest's workers; global-teardown ends it. */
@@ -106,6 +121,15 @@ export async function startRigOfCommands(options?: RigOptions): Promise<Conversi
   await until('the worker polls', async () => (await aliveWorkers(rig.temporal, rig.taskQueue)).length > 0);
   rig.stub.on('convert/graph', (_seen, response) => answerOutput(response, { is_match: true, is_reversable: true }));
   return rig;
+}
+
+/** Such a rig for all tests of the file that calls this. */
+export function rigOfCommandsOfAllTests(options?: RigOptions): ConversionRig {
+  return whileTesting(
+    () => startRigOfCommands(options),
+    (rig) => rig.close(),
+    { before: beforeAll, after: afterAll },
+  );
 }
 
 /** What makes commands use the worker and the stub service of a rig, in which a test holds and releases what it likes. */

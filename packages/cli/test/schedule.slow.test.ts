@@ -1,23 +1,18 @@
 import { mkdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { until } from '../../../test/support/until';
-import { fileconv, fileconvProcess, filesBelow, newFolder, parseJson, removeFolders } from './fileconv';
-import { startStack, type RunningStack } from './running-stack';
+import { fileconv, fileconvProcess, filesBelow, newFolder, parseJson } from './fileconv';
+import { stackOfAllTests } from './running-stack';
 
 describe('fileconv schedule', () => {
-  let stack: RunningStack;
+  const stack = stackOfAllTests();
   let cwd: string;
 
   beforeAll(async () => {
-    stack = await startStack();
     cwd = await newFolder();
     await mkdir(path.join(cwd, 'in'));
     await writeFile(path.join(cwd, 'in', 'a.md'), '# A\n');
     await utimes(path.join(cwd, 'in', 'a.md'), new Date('2026-01-01'), new Date('2026-01-01'));
-  });
-  afterAll(async () => {
-    await stack.stop();
-    await removeFolders();
   });
 
   const schedule = (...args: string[]) => fileconv(['schedule', ...args], { cwd, env: stack.env });

@@ -1,12 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { execFileSync } from 'node:child_process';
-import { commandEnv, fileconv, newFolder, removeFolders, startFileconv } from './fileconv';
+import { commandEnv, fileconv, newFolder, startFileconv } from './fileconv';
 import { hasScript, onScreen } from './pseudo-terminal';
 
 /** What `fileconv service` prints for whoever points a client at it. */
-
-afterAll(removeFolders);
 
 const env = { FILECONV_SERVICE_PORT: '0' };
 const inShell = (lines: string): string =>

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { rules } from '../../conformance/src';
 import { startAlteringProxy } from '../../conformance/test/altering-proxy';
 import { type EmbeddedTarget, startEmbeddedTarget } from '../../conformance/test/embedded-target';
-import { fileconv, linesOf, newFolder, parseJson, removeFolders } from './fileconv';
+import { fileconv, linesOf, newFolder, parseJson } from './fileconv';
 
 /** `fileconv service check`, as its own process, against a service of the test's. */
 
@@ -16,10 +16,7 @@ beforeAll(async () => {
   folder = await newFolder();
 });
 
-afterAll(async () => {
-  await running.stop();
-  await removeFolders();
-});
+afterAll(() => running.stop());
 
 /** By the app profile `mine`. */
 function check(args: readonly string[] = [], { baseUrl = running.target.baseUrl, token = running.target.token } = {}) {
@@ -72,25 +69,23 @@ describe('against a service that keeps to the document', () => {
   });
 });
 
-describe('against a service that breaks a rule', () => {
-  it('ends with 1, names the rule, says what came instead, and never prints an echoed token', async () => {
-    const { token, baseUrl } = running.target;
-    const proxy = await startAlteringProxy(baseUrl, ({ json }) => {
-      const entity = json?.['entity'];
-      if (typeof entity === 'object' && entity !== null) Object.assign(entity, { type: `task of ${token}` });
-    });
-    try {
-      const ended = await check([], { baseUrl: proxy.url });
-      expect(ended.code).toBe(1);
-      const failed = linesOf(ended.stdout).filter((line) => line.startsWith('fail'));
-      expect(failed).toEqual([
-        expect.stringMatching(/^fail +document: Entity keys +type is task +.*"task of \[token\]"/),
-      ]);
-      expect(ended.stdout + ended.stderr).not.toContain(token);
-    } finally {
-      await proxy.close();
-    }
+it('against a service that breaks a rule ends with 1, names the rule, says what came instead, and never prints an echoed token', async () => {
+  const { token, baseUrl } = running.target;
+  const proxy = await startAlteringProxy(baseUrl, ({ json }) => {
+    const entity = json?.['entity'];
+    if (typeof entity === 'object' && entity !== null) Object.assign(entity, { type: `task of ${token}` });
   });
+  try {
+    const ended = await check([], { baseUrl: proxy.url });
+    expect(ended.code).toBe(1);
+    const failed = linesOf(ended.stdout).filter((line) => line.startsWith('fail'));
+    expect(failed).toEqual([
+      expect.stringMatching(/^fail +document: Entity keys +type is task +.*"task of \[token\]"/),
+    ]);
+    expect(ended.stdout + ended.stderr).not.toContain(token);
+  } finally {
+    await proxy.close();
+  }
 });
 
 it('masks an echoed token before it cuts the answer for a message, wherever the cut falls', async () => {

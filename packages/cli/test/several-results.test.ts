@@ -1,46 +1,38 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { ConversionRig } from '../../../test/support/conversion-worker';
-import { answerError, type StubService } from '../../../test/support/stub-service';
-import { fileconv, filesBelow, folderWith, removeFolders } from './fileconv';
-import { envOfRig, startRigOfCommands } from './running-stack';
+import { answerError } from '../../../test/support/stub-service';
+import { fileconv, filesBelow, folderWith } from './fileconv';
+import { envOfRig, rigOfCommandsOfAllTests } from './running-stack';
 
 /** `fileconv convert --to pdf,docx,html`, which is a batch. */
 
-let rig: ConversionRig;
-let stub: StubService;
+const rig = rigOfCommandsOfAllTests();
 let env: Record<string, string>;
-beforeAll(async () => {
-  rig = await startRigOfCommands();
-  ({ stub } = rig);
+beforeAll(() => {
   env = envOfRig(rig);
-});
-afterAll(async () => {
-  await rig.close();
-  await removeFolders();
 });
 
 const formatOf = (data: Record<string, unknown>) => (data['parameters'] as { output: string }).output;
 const submits = () =>
-  stub.requests.flatMap(({ path: endpoint, data }) => (endpoint === 'convert/file' ? [formatOf(data)] : []));
+  rig.stub.requests.flatMap(({ path: endpoint, data }) => (endpoint === 'convert/file' ? [formatOf(data)] : []));
 
 const folderWithReport = () => folderWith({ 'a.md': '# Report\n' });
 
 it('is one upload and three converts; when one fails it ends with 1 and two files, and typed again submits the third alone', async () => {
   const cwd = await folderWithReport();
-  stub.on('convert/file', (seen, response) => {
+  rig.stub.on('convert/file', (seen, response) => {
     if (formatOf(seen.data) === 'html') answerError(response, 400, 'INVALID_OUTPUT_FORMAT');
-    else stub.answerAsAlways(seen, response);
+    else rig.stub.answerAsAlways(seen, response);
   });
   const run = (...args: string[]) =>
     fileconv(['convert', 'a.md', '--to', 'pdf,docx,html', '--app', 'stub', ...args], { cwd, env });
   const ended = await run();
   expect(ended.code).toBe(1);
-  expect([stub.count('upload/file'), submits().sort()]).toEqual([1, ['docx', 'html', 'pdf']]);
+  expect([rig.stub.count('upload/file'), submits().sort()]).toEqual([1, ['docx', 'html', 'pdf']]);
   expect(await filesBelow(cwd)).toEqual(['a.docx', 'a.md', 'a.pdf']);
   expect(ended.stdout).toMatch(/^1 of 3 files failed\. 2 converted\.\n[^]* {2}1 {2}INVALID_OUTPUT_FORMAT: /);
 
-  stub.on('convert/file', (seen, response) => stub.answerAsAlways(seen, response));
+  rig.stub.on('convert/file', (seen, response) => rig.stub.answerAsAlways(seen, response));
   const again = await run();
   expect(again).toMatchObject({
     code: 0,
@@ -84,10 +76,10 @@ it('is the same as batch run; the formats of a manifest are in its rows', async 
   await writeFile(path.join(cwd, 'b.md'), '# Other\n');
   await writeFile(path.join(cwd, 'm.csv'), 'source,output\na.md,\nb.md,html\n');
   const run = (...args: string[]) => fileconv(['batch', 'run', ...args, '--app', 'stub'], { cwd, env });
-  const [uploads, before] = [stub.count('upload/file'), submits().length];
+  const [uploads, before] = [rig.stub.count('upload/file'), submits().length];
   const ended = await run('a.md', 'b.md', '--to', 'pdf,docx', '--json');
   expect(ended).toMatchObject({ code: 0 });
-  expect([stub.count('upload/file') - uploads, submits().length - before]).toEqual([2, 4]);
+  expect([rig.stub.count('upload/file') - uploads, submits().length - before]).toEqual([2, 4]);
   expect(await filesBelow(cwd)).toEqual(['a.docx', 'a.md', 'a.pdf', 'b.docx', 'b.md', 'b.pdf', 'm.csv']);
   expect(await run('--manifest', 'm.csv', '--to', 'pdf,docx')).toMatchObject({
     code: 2,

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { loadConfig } from '../src/config/load-config';
@@ -13,9 +13,8 @@ describe('the ports of a stack', () => {
     homeDir = await mkdtemp(path.join(tmpdir(), 'fileconv-ports-'));
   });
 
-  afterEach(async () => {
+  afterEach(() => {
     for (const ports of claimed.splice(0)) ports.release();
-    await rm(homeDir, { recursive: true, force: true });
   });
 
   /** In a folder of its own, unless one is named. */

@@ -1,24 +1,16 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { ConversionRig } from '../../../test/support/conversion-worker';
-import { fileconv, filesBelow, newFolder, parseJson, removeFolders } from './fileconv';
-import { envOfRig, startRigOfCommands } from './running-stack';
+import { fileconv, filesBelow, newFolder, parseJson } from './fileconv';
+import { envOfRig, rigOfCommandsOfAllTests } from './running-stack';
 
 /** What commands tell of a result that the worker's program does not let pass. */
 
-let rig: ConversionRig;
+const rig = rigOfCommandsOfAllTests({
+  checkCommand: { argv: ['sh', '-c', '! grep -q bad "$1" || ! echo "it is bad"', 'sh'] },
+});
 let env: Record<string, string>;
-beforeAll(async () => {
-  rig = await startRigOfCommands({
-    checkCommand: { argv: ['sh', '-c', '! grep -q bad "$1" || ! echo "it is bad"', 'sh'] },
-  });
-  env = envOfRig(rig);
-});
-afterAll(async () => {
-  await rig.close();
-  await removeFolders();
-});
 beforeEach(() => {
+  env = envOfRig(rig);
   rig.stub.output = Buffer.from('PK bad');
   rig.stub.requests.length = 0;
 });

@@ -1,11 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { fileconv, newFolder, removeFolders, type Ended } from './fileconv';
+import { fileconv, newFolder, type Ended } from './fileconv';
 import { needsTemporal } from './lines-of-commands';
 
 /** What the shell learns of each command when Temporal can't be reached. */
-
-afterAll(removeFolders);
 
 const address = '127.0.0.1:1';
 

@@ -10,15 +10,13 @@ describe('printable', () => {
   });
 });
 
-describe('columnsOf', () => {
-  it.each([
-    ['report.md', 9],
-    ['请求', 4],
-    ['🙂', 2],
-    ['é', 1],
-    ['', 0],
-  ])('%s takes %i columns', (text, columns) => expect(columnsOf(text)).toBe(columns));
-});
+it.each([
+  ['report.md', 9],
+  ['请求', 4],
+  ['🙂', 2],
+  ['é', 1],
+  ['', 0],
+])('columnsOf %s takes %i columns', (text, columns) => expect(columnsOf(text)).toBe(columns));
 
 describe('fit', () => {
   it('leaves a text that has room', () => expect(fit('report.md', 9)).toBe('report.md'));

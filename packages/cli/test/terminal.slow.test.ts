@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { eraseEcho } from '../src/output/output';
-import { newFolder, removeFolders } from './fileconv';
+import { newFolder } from './fileconv';
 import { columns, escape, hasScript, onScreen as showOnScreen, screenOf } from './pseudo-terminal';
 import { startStack, type RunningStack } from './running-stack';
 import { noisyPng } from './samples';
@@ -14,7 +14,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   if (hasScript) await stack.stop();
-  await removeFolders();
 });
 
 const onScreen = (args: string[], options: { cwd: string; env?: Record<string, string>; interrupt?: RegExp }) =>

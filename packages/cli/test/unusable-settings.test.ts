@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { fileconv, folderWith, linesOf, mainFile, newFolder, removeFolders, type CommandOptions } from './fileconv';
+import { fileconv, folderWith, linesOf, mainFile, newFolder, type CommandOptions } from './fileconv';
 import { testTemporalAddress } from '../../../test/support/temporal';
 
 /** What a process that serves is told in its settings and can't do: it ends with one line, which names the setting. */
@@ -12,7 +12,6 @@ let cwd: string;
 beforeAll(async () => {
   cwd = await newFolder();
 });
-afterAll(removeFolders);
 
 const run = (command: string, env: CommandOptions['env']) =>
   fileconv(command.split(' '), { cwd, env: { TEMPORAL_ADDRESS: testTemporalAddress(), ...env } });

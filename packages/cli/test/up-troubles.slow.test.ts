@@ -1,12 +1,11 @@
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { linesOf, newFolder, removeFolders, startProcess } from './fileconv';
+import { linesOf, newFolder, startProcess } from './fileconv';
 import { childrenOf } from './processes';
 
 /** What befalls the Temporal of a stack while it runs: `fileconv up` says so, with what to do. */
 
 const onLinux = process.platform === 'linux' ? it : it.skip;
-afterAll(removeFolders);
 
 onLinux('its database is damaged: it ends with one line that names the file and what to type', async () => {
   const cwd = await newFolder();

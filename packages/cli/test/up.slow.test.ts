@@ -5,14 +5,13 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../src/dev-server';
 import { readLiveStack } from '../src/stack/stack-record';
-import { fileconv, fileconvProcess, linesOf, newFolder, parseJson, removeFolders, startProcess } from './fileconv';
+import { fileconv, fileconvProcess, linesOf, newFolder, parseJson, startProcess } from './fileconv';
 import { childrenOf, isAlive, untilDead } from './processes';
 import { hasScript, openTerminal } from './pseudo-terminal';
 import { noisyPng } from './samples';
 import { until } from '../../../test/support/until';
 
 const onLinux = process.platform === 'linux' ? it : it.skip;
-afterAll(removeFolders);
 
 describe('fileconv up', () => {
   onLinux('prints where everything is, serves commands, refuses a second one, and leaves nothing behind', async () => {
@@ -75,23 +74,6 @@ describe('fileconv up', () => {
     const { code, stdout } = await up.ended;
     expect(code).toBe(0);
     expect(stdout).not.toContain('Temporal UI');
-  });
-
-  onLinux('starts Temporal again when it is killed, and continues converting', async () => {
-    const cwd = await newFolder();
-    await writeFile(path.join(cwd, 'a.png'), noisyPng(8));
-    const up = startProcess(['up'], { cwd });
-    const pid = up.child.pid ?? 0;
-    await up.until(/Ctrl-C stops everything/);
-    const before = childrenOf(pid).get('temporal') ?? 0;
-    process.kill(before, 'SIGKILL');
-    await up.until(/Temporal ended unasked; it is started again/);
-    await until('it is started again', () => (childrenOf(pid).get('temporal') ?? before) !== before);
-
-    const ended = await fileconv(['convert', 'a.png', '--to', 'webp'], { cwd });
-    expect(ended).toMatchObject({ code: 0, stderr: '' });
-    up.child.kill('SIGINT');
-    expect((await up.ended).code).toBe(0);
   });
 
   onLinux('ends with a line that says why, and with Temporal, when a part throws', async () => {
@@ -194,21 +176,6 @@ describe('fileconv up', () => {
     expect(ended).toMatchObject({ code: 130, stdout: '' });
     expect(linesOf(ended.stderr)).toEqual(['error: Interrupted while it started.']);
     expect([...parts.values()].filter(isAlive)).toEqual([]);
-  });
-
-  onLinux('leaves nothing but Temporal when it is killed itself, which the next one replaces', async () => {
-    const cwd = await newFolder();
-    const up = startProcess(['up'], { cwd });
-    await up.until(/Ctrl-C stops everything/);
-    const parts = childrenOf(up.child.pid ?? 0);
-    up.child.kill('SIGKILL');
-    await up.ended;
-
-    const next = startProcess(['up'], { cwd });
-    await next.until(/Ctrl-C stops everything/);
-    await untilDead(parts.get('temporal') ?? 0);
-    next.child.kill('SIGINT');
-    expect((await next.ended).code).toBe(0);
   });
 
   onLinux('leaves a Temporal that `down` ends, too', async () => {

@@ -5,21 +5,11 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../src/dev-server';
 import { testTemporalAddress } from '../../../test/support/temporal';
-import {
-  fileconv,
-  fileconvProcess,
-  filesBelow,
-  linesOf,
-  newFolder,
-  parseJson,
-  removeFolders,
-  startProcess,
-} from './fileconv';
+import { fileconv, fileconvProcess, filesBelow, linesOf, newFolder, parseJson, startProcess } from './fileconv';
 import { childrenOf, isAlive } from './processes';
 import { noisyPng } from './samples';
 
 const onLinux = process.platform === 'linux' ? it : it.skip;
-afterAll(removeFolders);
 
 async function folderWithPictures(...names: string[]): Promise<string> {
   const folder = await newFolder();

@@ -5,7 +5,7 @@ import { quickPolicies, startRig, type ConversionRig } from '../../../test/suppo
 import { answerError, answerRunning, stubAppId, stubToken } from '../../../test/support/stub-service';
 import { testTemporalAddress } from '../../../test/support/temporal';
 import { until } from '../../../test/support/until';
-import { fileconv, linesOf, newFolder, parseJson, removeFolders, startProcess, type RunningProcess } from './fileconv';
+import { fileconv, linesOf, newFolder, parseJson, startProcess, type RunningProcess } from './fileconv';
 
 /** Commands that wait say why nothing moves, and what to type. */
 
@@ -27,7 +27,6 @@ beforeEach(async () => {
 });
 
 afterEach(() => rig.close());
-afterAll(removeFolders);
 
 function profileOf(url: string): Record<string, string> {
   return {

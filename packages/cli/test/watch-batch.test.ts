@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { BatchFailedError } from '../../../src/client/batch-handle';
@@ -33,17 +33,15 @@ function timers(): number {
   return process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
 }
 
-describe('watching a batch', () => {
-  it('leaves no timer when the batch has ended, which would keep the command from ending', async () => {
-    const before = timers();
-    const { signal } = new AbortController();
+it('watching a batch leaves no timer when the batch has ended, which would keep the command from ending', async () => {
+  const before = timers();
+  const { signal } = new AbortController();
 
-    const result = await watchBatch({ output } as CommandContext, { stack, batch: endingBatch(), signal });
+  const result = await watchBatch({ output } as CommandContext, { stack, batch: endingBatch(), signal });
 
-    expect(result).toEqual({ status: 'completed' });
-    // Jest's own may have run out meanwhile.
-    expect(timers()).toBeLessThanOrEqual(before);
-  });
+  expect(result).toEqual({ status: 'completed' });
+  // Jest's own may have run out meanwhile.
+  expect(timers()).toBeLessThanOrEqual(before);
 });
 
 describe('a batch whose stack was stopped, while somebody else answers at its address', () => {
@@ -61,7 +59,6 @@ describe('a batch whose stack was stopped, while somebody else answers at its ad
     context = { output, config, env: {}, cwd, secrets: {} } as unknown as CommandContext;
     await mkdir(dir(), { recursive: true });
   });
-  afterEach(() => rm(cwd, { recursive: true, force: true }));
 
   const recordOf = (address: string) => ({
     pid: process.pid,

@@ -1,9 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { fileconvProcess, newFolder, parseJson, removeFolders } from './fileconv';
+import { fileconvProcess, newFolder, parseJson } from './fileconv';
 import { sharedStack } from './running-stack';
-
-afterAll(removeFolders);
 
 /** The command line on a machine without engines, as in the image of the worker. */
 const hide = `const Module = require('node:module');

@@ -5,7 +5,7 @@ import { aliveWorkers } from '../../../src/client/operations/task-queue-workers'
 import { makeCurrent } from '../../../test/support/deployment';
 import { testClient, testTemporalAddress } from '../../../test/support/temporal';
 import { until } from '../../../test/support/until';
-import { fileconv, newFolder, removeFolders, startProcess, type RunningProcess } from './fileconv';
+import { fileconv, newFolder, startProcess, type RunningProcess } from './fileconv';
 
 describe('a worker with a version', () => {
   const deploymentName = `test-${randomUUID()}`;
@@ -27,7 +27,6 @@ describe('a worker with a version', () => {
     worker?.child.kill('SIGTERM');
     await worker?.ended;
     await temporal.connection.close();
-    await removeFolders();
   });
 
   it('says how to give it new work, and gets none before; doctor says so', async () => {

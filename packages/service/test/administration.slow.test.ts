@@ -1,4 +1,4 @@
-import { readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { until } from '../../../test/support/until';
@@ -15,8 +15,6 @@ beforeEach(async () => {
   folder = await createDataDir();
   dataDir = path.join(folder, '.fileconv/service');
 });
-
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const fileconv = (...args: string[]) => runFileconv(args, { cwd: folder });
 
@@ -76,16 +74,14 @@ describe('fileconv service apps', () => {
   });
 });
 
-describe('fileconv service credits', () => {
-  it('shows, sets and adds the balance that the file only begins with', async () => {
-    await addApp('billing', '--vcredits', '5');
-    expect(await readCredits('billing')).toMatchObject({ vcredits: 5, reserved: 0, available: 5 });
-    expect((await fileconv('service', 'credits', 'add', 'billing', '7')).stdout).toMatch(/^billing +12 +0 +12$/m);
-    await fileconv('service', 'credits', 'set', 'billing', '0');
-    expect(await readCredits('billing')).toMatchObject({ vcredits: 0 });
-    await fileconv('service', 'credits', 'set', 'billing', 'unlimited');
-    expect(await readCredits('billing')).toMatchObject({ vcredits: null, available: null });
-  });
+it('fileconv service credits shows, sets and adds the balance that the file only begins with', async () => {
+  await addApp('billing', '--vcredits', '5');
+  expect(await readCredits('billing')).toMatchObject({ vcredits: 5, reserved: 0, available: 5 });
+  expect((await fileconv('service', 'credits', 'add', 'billing', '7')).stdout).toMatch(/^billing +12 +0 +12$/m);
+  await fileconv('service', 'credits', 'set', 'billing', '0');
+  expect(await readCredits('billing')).toMatchObject({ vcredits: 0 });
+  await fileconv('service', 'credits', 'set', 'billing', 'unlimited');
+  expect(await readCredits('billing')).toMatchObject({ vcredits: null, available: null });
 });
 
 describe('a running service', () => {

@@ -4,15 +4,7 @@ import { connect, createServer } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../cli/src/dev-server';
-import {
-  fileconv,
-  fileconvProcess,
-  linesOf,
-  newFolder,
-  permissionsHold,
-  removeFolders,
-  startProcess,
-} from '../../cli/test/fileconv';
+import { fileconv, fileconvProcess, linesOf, newFolder, permissionsHold, startProcess } from '../../cli/test/fileconv';
 
 /** A configuration that cannot be used: `fileconv service` names the key in one line, and never listens. */
 
@@ -124,8 +116,6 @@ const badConfigurations: BadConfiguration[] = [
     says: 'Something else listens on 127.0.0.1:PORT. End it, or give the service another port (FILECONV_SERVICE_PORT=0: any free one).',
   },
 ];
-
-afterAll(removeFolders);
 
 describe('fileconv service says in one line, and never listens:', () => {
   for (const {

@@ -1,10 +1,8 @@
 import { link, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { addFiles, cleanUp, folderUri, makeTree } from '../folder';
+import { addFiles, folderUri, makeTree } from '../folder';
 import { convertAll, messagesOf, plan, readItems, writeParts, writeResults, retry } from './planning';
-
-afterEach(cleanUp);
 
 describe('conflicts of files', () => {
   it('name both sources and what to type', async () => {

@@ -5,10 +5,8 @@ import { messagesOf } from '../../../src/batch/plan/findings';
 import { RunFileError } from '../../../src/batch/run-files';
 import { StorageError } from '../../../src/storage/errors';
 import { createLocalFiles } from '../../../src/storage/local-files';
-import { addFiles, cleanUp, folderUri, makeTree } from '../folder';
+import { addFiles, folderUri, makeTree } from '../folder';
 import { convertAll, listRuns, plan, readItems, runFolder, sha256, writeParts, writeResults, retry } from './planning';
-
-afterEach(cleanUp);
 
 const files = { 'in/a.md': 'a', 'in/b.md': 'bb', 'in/c.md': 'ccc' };
 

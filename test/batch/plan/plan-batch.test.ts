@@ -3,10 +3,8 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { summaryOf } from '../../../src/batch/plan/planned-batch';
 import { noTotals } from '../../../src/batch/model/state';
-import { cleanUp, folderUri, makeTree } from '../folder';
+import { folderUri, makeTree } from '../folder';
 import { convertAll, listRuns, messagesOf, plan, readItems, runFolder, writeResults } from './planning';
-
-afterEach(cleanUp);
 
 describe('a plan of folders', () => {
   it('is the manifest of a new run: a row for each file, and its result in the mirrored folder', async () => {

@@ -3,10 +3,8 @@ import { pathToFileURL } from 'node:url';
 import { createLocalFiles } from '../../../src/storage/local-files';
 import { Stores } from '../../../src/storage/stores';
 import { MemoryFiles } from '../../support/memory-files';
-import { addFiles, cleanUp, folderUri, makeTree } from '../folder';
+import { addFiles, folderUri, makeTree } from '../folder';
 import { messagesOf, plan, planManifest, readItems } from './planning';
-
-afterEach(cleanUp);
 
 describe('a plan of a manifest', () => {
   it('takes its rows as they are, relative to its folder, and fills in what they leave open', async () => {

@@ -4,12 +4,10 @@ import type { AskPair } from '../../../src/batch/plan/settle-row';
 import type { PlanBatchOptions } from '../../../src/batch/plan/plan-batch';
 import type { BatchItem } from '../../../src/batch/model/types';
 import type { BatchItemResult } from '../../../src/batch/model/state';
-import { addFiles, cleanUp, makeTree } from '../folder';
+import { addFiles, makeTree } from '../folder';
 import { convertAll, plan, readItems, sha256, writeParts, writeResults, retry } from './planning';
 
 /** What a plan makes of rows that an earlier run may have been charged for. */
-
-afterEach(cleanUp);
 
 const files = { 'in/a.md': 'a', 'in/b.md': 'bb' };
 const source = { bytes: 1, sha256: sha256('a') };

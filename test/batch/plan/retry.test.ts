@@ -1,10 +1,8 @@
 import { readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { summaryOf } from '../../../src/batch/plan/planned-batch';
-import { addFiles, cleanUp, folderUri, makeTree } from '../folder';
+import { addFiles, folderUri, makeTree } from '../folder';
 import { convertAll, listRuns, plan, readItems, retry, runFolder, sha256, writeParts, writeResults } from './planning';
-
-afterEach(cleanUp);
 
 const files = { 'in/a.md': 'a', 'in/b.md': 'bb', 'in/c.md': 'ccc' };
 

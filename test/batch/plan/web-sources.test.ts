@@ -4,8 +4,8 @@ import path from 'node:path';
 import { createHttpsFiles } from '../../../src/storage/https/index';
 import { createLocalFiles } from '../../../src/storage/local-files';
 import { Stores } from '../../../src/storage/stores';
-import { onCleanUp } from '../../storage/folder';
-import { addFiles, cleanUp, makeTree } from '../folder';
+import { cleanUp, onCleanUp } from '../../storage/folder';
+import { addFiles, makeTree } from '../folder';
 import { messagesOf, plan, readItems, sha256, writeResults, retry } from './planning';
 
 /** Batches of files of the web, whose hosts come and go. */

@@ -7,9 +7,7 @@ import type { FileStore, WalkedFile } from '../../../src/storage/file-store';
 import { createLocalFiles } from '../../../src/storage/local-files';
 import { withoutPrivileges } from '../../storage/folder';
 import { MemoryFiles } from '../../support/memory-files';
-import { cleanUp, collect, folderUri, inPieces, makeTree } from '../folder';
-
-afterEach(cleanUp);
+import { collect, folderUri, inPieces, makeTree } from '../folder';
 
 interface Options {
   stdin?: string | Buffer;

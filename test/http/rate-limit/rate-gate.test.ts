@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -113,7 +113,6 @@ it('sends nothing of a class that was blocked by a message, also after a new sta
     expect(retryAfterMs).toBeGreaterThan(7_190_000);
     await each.enter(endpoints.uploadFile, { maxWaitMs: 0 });
   }
-  await rm(folder, { recursive: true });
 });
 
 it('turns away whoever has waited too long', async () => {
@@ -203,7 +202,6 @@ describe('the memory of a RETRY-AFTER', () => {
   beforeEach(async () => {
     folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-rate-'));
   });
-  afterEach(() => rm(folder, { recursive: true }));
 
   it('makes a gate that starts again wait for the rest of it', async () => {
     const file = path.join(folder, 'state', 'app.json');

@@ -1,4 +1,4 @@
-import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdtemp, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { inspect } from 'node:util';
@@ -8,10 +8,6 @@ let folder: string;
 
 beforeEach(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), 'token-test-'));
-});
-
-afterEach(async () => {
-  await rm(folder, { recursive: true, force: true });
 });
 
 const inVariable = { name: 'main', token: { from: 'environment', variable: 'MAIN_TOKEN' } } as const;

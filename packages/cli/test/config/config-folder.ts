@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { ConfigError } from '../../src/config/errors';
@@ -13,10 +13,6 @@ export function useConfigFolder() {
 
   beforeEach(async () => {
     cwd = await mkdtemp(path.join(os.tmpdir(), 'config-test-'));
-  });
-
-  afterEach(async () => {
-    await rm(cwd, { recursive: true, force: true });
   });
 
   /** `toml` becomes the folder's fileconv.toml. */

@@ -28,14 +28,12 @@ describe('parseDurationMs', () => {
   });
 });
 
-describe('writtenDuration', () => {
-  it.each([
-    [604_800_000, '7 days'],
-    [3_600_000, '1 hour'],
-    [90_000, '90 seconds'],
-    [250, '250 milliseconds'],
-  ])('writes %i as people would', (ms, text) => {
-    expect(writtenDuration(ms)).toBe(text);
-    expect(parseDurationMs(text)).toBe(ms);
-  });
+it.each([
+  [604_800_000, '7 days'],
+  [3_600_000, '1 hour'],
+  [90_000, '90 seconds'],
+  [250, '250 milliseconds'],
+])('writtenDuration writes %i as people would', (ms, text) => {
+  expect(writtenDuration(ms)).toBe(text);
+  expect(parseDurationMs(text)).toBe(ms);
 });

@@ -229,19 +229,17 @@ describe('hosts that may be read', () => {
   );
 });
 
-describe('a plain http base URL', () => {
-  it.each([
-    ['http://api.example.com', 1],
-    ['http://127.evil.example.com', 1],
-    ['http://127.0.0.1:8080', 0],
-    ['http://localhost:8080', 0],
-    ['http://[::1]:8080', 0],
-    ['https://api.example.com', 0],
-  ])('%s leads to %i warnings', async (url, count) => {
-    const { warnings } = await load(mainApp.replace('https://api.example.com/', url));
-    expect(warnings).toHaveLength(count);
-    if (count > 0) expect(warnings[0]).toContain('fileconv.toml: apps.main.base_url is plain http');
-  });
+it.each([
+  ['http://api.example.com', 1],
+  ['http://127.evil.example.com', 1],
+  ['http://127.0.0.1:8080', 0],
+  ['http://localhost:8080', 0],
+  ['http://[::1]:8080', 0],
+  ['https://api.example.com', 0],
+])('a plain http base URL %s leads to %i warnings', async (url, count) => {
+  const { warnings } = await load(mainApp.replace('https://api.example.com/', url));
+  expect(warnings).toHaveLength(count);
+  if (count > 0) expect(warnings[0]).toContain('fileconv.toml: apps.main.base_url is plain http');
 });
 
 describe('describeConfig', () => {

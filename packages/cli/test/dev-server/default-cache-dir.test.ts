@@ -1,12 +1,10 @@
 import { defaultCacheDir } from '../../src/dev-server';
 
-describe('defaultCacheDir', () => {
-  it('is the user’s cache as each platform has it', () => {
-    expect(defaultCacheDir({}, '/home/me', 'linux')).toBe('/home/me/.cache/temporal-file-conversion');
-    expect(defaultCacheDir({}, '/Users/me', 'darwin')).toBe('/Users/me/Library/Caches/temporal-file-conversion');
-    expect(defaultCacheDir({ XDG_CACHE_HOME: '/x' }, '/home/me', 'linux')).toBe('/x/temporal-file-conversion');
-    expect(defaultCacheDir({ XDG_CACHE_HOME: 'x' }, '/home/me', 'linux')).toBe(
-      '/home/me/.cache/temporal-file-conversion',
-    );
-  });
+it('defaultCacheDir is the user’s cache as each platform has it', () => {
+  expect(defaultCacheDir({}, '/home/me', 'linux')).toBe('/home/me/.cache/temporal-file-conversion');
+  expect(defaultCacheDir({}, '/Users/me', 'darwin')).toBe('/Users/me/Library/Caches/temporal-file-conversion');
+  expect(defaultCacheDir({ XDG_CACHE_HOME: '/x' }, '/home/me', 'linux')).toBe('/x/temporal-file-conversion');
+  expect(defaultCacheDir({ XDG_CACHE_HOME: 'x' }, '/home/me', 'linux')).toBe(
+    '/home/me/.cache/temporal-file-conversion',
+  );
 });

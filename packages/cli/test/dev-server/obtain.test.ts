@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { obtainTemporalCli, type ObtainOptions } from '../../src/dev-server';
@@ -22,10 +22,7 @@ beforeEach(async () => {
   messages = [];
 });
 
-afterEach(async () => {
-  await vendor.stop();
-  await rm(folder, { recursive: true, force: true });
-});
+afterEach(() => vendor.stop());
 
 function options(changes: Partial<ObtainOptions> = {}): ObtainOptions {
   return {

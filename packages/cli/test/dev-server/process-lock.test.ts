@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { tryProcessLock } from '../../src/dev-server';
@@ -16,7 +16,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await child?.kill();
   child = undefined;
-  await rm(folder, { recursive: true, force: true });
 });
 
 const holdInChild = `

@@ -1,13 +1,11 @@
 import { readRetentionDays } from '../../src/dev-server/retention';
 import { testClient } from '../../../../test/support/temporal';
 
-describe('the Temporal server of a test run', () => {
-  it('keeps closed workflows for 30 days, where Temporal would for one', async () => {
-    const { workflowService, connection } = await testClient();
-    try {
-      expect(await readRetentionDays({ workflowService, namespace: 'default' })).toBe(30);
-    } finally {
-      await connection.close();
-    }
-  });
+it('the Temporal server of a test run keeps closed workflows for 30 days, where Temporal would for one', async () => {
+  const { workflowService, connection } = await testClient();
+  try {
+    expect(await readRetentionDays({ workflowService, namespace: 'default' })).toBe(30);
+  } finally {
+    await connection.close();
+  }
 });

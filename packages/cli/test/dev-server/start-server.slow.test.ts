@@ -31,10 +31,7 @@ beforeEach(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), 'server-test-'));
 });
 
-afterEach(async () => {
-  await Promise.all(started.splice(0).map((server) => server.stop()));
-  await rm(folder, { recursive: true, force: true });
-});
+afterEach(() => Promise.all(started.splice(0).map((server) => server.stop())));
 
 async function start(changes: Partial<StartOptions> = {}): Promise<RunningTemporalServer> {
   const server = await startTemporalServer({ cliPath, env: process.env, uiPort: false, ...changes });

@@ -3,9 +3,7 @@ import { symlink, truncate } from 'node:fs/promises';
 import path from 'node:path';
 import { boundLogs, maxLogBytes, openLogFile } from '../../src/observability/log-file';
 import { until } from '../../../../test/support/until';
-import { newFolder, removeFolders } from '../fileconv';
-
-afterAll(removeFolders);
+import { newFolder } from '../fileconv';
 
 it('a log is its owner’s alone, and appended to', async () => {
   const file = path.join(await newFolder(), 'worker.log');

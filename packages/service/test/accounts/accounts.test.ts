@@ -73,39 +73,35 @@ describe('vCredits', () => {
   });
 });
 
-describe('development', () => {
-  it('takes files with a registered hash, and converts nothing else that was there before', async () => {
-    await configure('[apps.test.prices]\n"*" = 0');
-    const early = await client.upload('dot.png', tinyPng);
-    const { output } = await client.post('convert/file', { connector: early, parameters: { output: 'webp' } });
-    await configure(
-      `[apps.test.prices]\n"*" = 0\n[apps.test.development]\nsha256 = ["${sha256(tinySvg).toUpperCase()}"]`,
-    );
-    const registered = await convertTo('png');
-    expect((await client.download(registered.output.connector ?? '')).bytes.length).toBeGreaterThan(0);
-    const late = await client.post('download/url', { connector: output.connector });
-    expect([late.status, late.error.code]).toEqual([403, 'ONLY_DEVELOPMENT_REQUEST']);
-    await configure('[apps.test.prices]\n"*" = 0');
-  });
+it('development takes files with a registered hash, and converts nothing else that was there before', async () => {
+  await configure('[apps.test.prices]\n"*" = 0');
+  const early = await client.upload('dot.png', tinyPng);
+  const { output } = await client.post('convert/file', { connector: early, parameters: { output: 'webp' } });
+  await configure(
+    `[apps.test.prices]\n"*" = 0\n[apps.test.development]\nsha256 = ["${sha256(tinySvg).toUpperCase()}"]`,
+  );
+  const registered = await convertTo('png');
+  expect((await client.download(registered.output.connector ?? '')).bytes.length).toBeGreaterThan(0);
+  const late = await client.post('download/url', { connector: output.connector });
+  expect([late.status, late.error.code]).toEqual([403, 'ONLY_DEVELOPMENT_REQUEST']);
+  await configure('[apps.test.prices]\n"*" = 0');
 });
 
-describe('callback domains', () => {
-  it.each([
-    ['https://example.com/x', undefined],
-    ['http://EXAMPLE.com:8080/', undefined],
-    ['https://a.b.hooks.example.org/', undefined],
-    ['https://hooks.example.org/', 'UNVERIFIED_DOMAIN_CALLBACK'],
-    ['https://sub.example.com/', 'UNVERIFIED_DOMAIN_CALLBACK'],
-    ['https://example.com.evil.test/', 'UNVERIFIED_DOMAIN_CALLBACK'],
-    ['https://example.com@evil.test/', 'UNVERIFIED_DOMAIN_CALLBACK'],
-    ['https://user:pw@example.com/', 'INVALID_CALLBACK'],
-    ['https://example.com:pw@evil.test/', 'UNVERIFIED_DOMAIN_CALLBACK'],
-    ['not a url', 'INVALID_CALLBACK'],
-  ])('decide whether %s may be called back (%s)', async (callback, code) => {
-    await configure('callback_domains = ["example.com", "*.hooks.example.org"]');
-    const { error } = await client.post('format/get', { callback, parameters: { format: 'pdf' } });
-    expect(error.code).toBe(code);
-  });
+it.each([
+  ['https://example.com/x', undefined],
+  ['http://EXAMPLE.com:8080/', undefined],
+  ['https://a.b.hooks.example.org/', undefined],
+  ['https://hooks.example.org/', 'UNVERIFIED_DOMAIN_CALLBACK'],
+  ['https://sub.example.com/', 'UNVERIFIED_DOMAIN_CALLBACK'],
+  ['https://example.com.evil.test/', 'UNVERIFIED_DOMAIN_CALLBACK'],
+  ['https://example.com@evil.test/', 'UNVERIFIED_DOMAIN_CALLBACK'],
+  ['https://user:pw@example.com/', 'INVALID_CALLBACK'],
+  ['https://example.com:pw@evil.test/', 'UNVERIFIED_DOMAIN_CALLBACK'],
+  ['not a url', 'INVALID_CALLBACK'],
+])('callback domains decide whether %s may be called back (%s)', async (callback, code) => {
+  await configure('callback_domains = ["example.com", "*.hooks.example.org"]');
+  const { error } = await client.post('format/get', { callback, parameters: { format: 'pdf' } });
+  expect(error.code).toBe(code);
 });
 
 describe('limits', () => {
@@ -137,20 +133,18 @@ it('the free app is nobody unless it is switched on', async () => {
   expect([status, error.code]).toEqual([403, 'INVALID_CREDENTIAL']);
 });
 
-describe('versions of the API', () => {
-  it('beside v1 are served when they are configured, and a link leads to its own', async () => {
-    const dataDir = await createDataDir();
-    await writeFile(path.join(dataDir, 'accounts.toml'), 'extra_api_versions = ["v2"]');
-    const other = await startTestService({ dataDir });
-    const latest = await other.client.post('../format/get', { include: ['entity'], parameters: { format: 'pdf' } });
-    expect(latest.body.entity?.['endpoint']).toBe('v2/format/get');
-    const upload = await other.client.post('../v2/upload/file', {}, { name: 'logo.svg', data: tinySvg });
-    const data = { connector: upload.output.connector, parameters: { output: 'png' } };
-    const converted = await other.client.post('../v2/convert/file', data);
-    const link = await other.client.post('../v2/download/url', { connector: converted.output.connector });
-    expect(link.output.url).toBe(`${other.client.url}/v2/download/url/get`);
-    await other.stop();
-  });
+it('versions of the API beside v1 are served when they are configured, and a link leads to its own', async () => {
+  const dataDir = await createDataDir();
+  await writeFile(path.join(dataDir, 'accounts.toml'), 'extra_api_versions = ["v2"]');
+  const other = await startTestService({ dataDir });
+  const latest = await other.client.post('../format/get', { include: ['entity'], parameters: { format: 'pdf' } });
+  expect(latest.body.entity?.['endpoint']).toBe('v2/format/get');
+  const upload = await other.client.post('../v2/upload/file', {}, { name: 'logo.svg', data: tinySvg });
+  const data = { connector: upload.output.connector, parameters: { output: 'png' } };
+  const converted = await other.client.post('../v2/convert/file', data);
+  const link = await other.client.post('../v2/download/url', { connector: converted.output.connector });
+  expect(link.output.url).toBe(`${other.client.url}/v2/download/url/get`);
+  await other.stop();
 });
 
 describe('the accounts file', () => {

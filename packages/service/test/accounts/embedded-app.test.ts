@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { ensureEmbeddedApp } from '../../src/administration';
@@ -13,8 +13,6 @@ let dataDir: string;
 beforeEach(async () => {
   dataDir = await createDataDir();
 });
-
-afterEach(() => rm(dataDir, { recursive: true, force: true }));
 
 describe('ensureEmbeddedApp', () => {
   it('makes an app whose token only its owner can read', async () => {

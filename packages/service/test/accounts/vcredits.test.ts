@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import fc from 'fast-check';
 import { openDatabase } from '../../src/shared/database';
@@ -81,7 +80,6 @@ describe('the ledger', () => {
       }),
       { numRuns: 25 },
     );
-    await rm(dataDir, { recursive: true });
   });
 
   it('lets a balance be made unlimited, and limited again, while conversions are under way', async () => {
@@ -101,28 +99,25 @@ describe('the ledger', () => {
     expect(store.ledger.balanceOf('app')).toEqual({ vcredits: 5, reserved: 0 });
     expect(store.findAnywhere(free.id)?.vcredits).toBe(0);
     store.close();
-    await rm(dataDir, { recursive: true });
   });
 });
 
-describe('a balance', () => {
-  it('is not overdrawn by conversions at the same time', async () => {
-    const testApp = createApp();
-    const { client, stop } = await startTestService(
-      { apps: [{ ...testApp.app, vcredits: 5, prices: { '*': 2 } }] },
-      testApp,
-    );
-    const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>';
-    const connector = await client.upload('a.svg', svg);
-    const answers = await Promise.all(
-      Array.from({ length: 10 }, () =>
-        client.post('convert/file', { connector, mode: 'async', include: ['entity'], parameters: { output: 'png' } }),
-      ),
-    );
-    const running = answers.filter(({ status }) => status === 200);
-    expect(running).toHaveLength(2);
-    expect(answers.filter(({ status }) => status === 403)).toHaveLength(8);
-    for (const { body } of running) await client.waitForTask(body.entity?.id ?? '');
-    await stop();
-  });
+it('a balance is not overdrawn by conversions at the same time', async () => {
+  const testApp = createApp();
+  const { client, stop } = await startTestService(
+    { apps: [{ ...testApp.app, vcredits: 5, prices: { '*': 2 } }] },
+    testApp,
+  );
+  const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>';
+  const connector = await client.upload('a.svg', svg);
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, () =>
+      client.post('convert/file', { connector, mode: 'async', include: ['entity'], parameters: { output: 'png' } }),
+    ),
+  );
+  const running = answers.filter(({ status }) => status === 200);
+  expect(running).toHaveLength(2);
+  expect(answers.filter(({ status }) => status === 403)).toHaveLength(8);
+  for (const { body } of running) await client.waitForTask(body.entity?.id ?? '');
+  await stop();
 });

@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -22,7 +21,6 @@ beforeEach(async () => {
 afterEach(async () => {
   killServices();
   for (const end of ends.splice(0)) await end();
-  await rm(dataDir, { recursive: true, force: true });
 });
 
 async function receiverOf(...options: Parameters<typeof startReceiver>): Promise<Receiver> {
@@ -117,34 +115,32 @@ it('a service that is closed cuts off a receiver that hangs, and delivers at its
   expect(await endedDelivery(dataDir, id)).toMatchObject({ state: 'delivered', attempts: 1 });
 });
 
-describe('sixty callbacks to a receiver that hangs', () => {
-  it('hold up neither conversions nor callbacks to other hosts, and are all delivered once it answers', async () => {
-    const held: ServerResponse[] = [];
-    let open = false;
-    const receiver = await receiverOf((response) => {
-      if (open) response.end();
-      else held.push(response);
-    });
-    const other = await receiverOf();
-    const { client, service } = await startTestService({ dataDir, callbacks: { timeoutMs: 600_000 } }, testApp);
-    ends.push(() => service.close());
-    const warm = await client.convert({ name: 'dot.png', data: tinyPng }, 'webp');
-    expect(warm.output.status).toBe('successful');
-    const ids: string[] = [];
-    for (let count = 0; count < 60; count += 1) ids.push(await ask(client, receiver.url));
-
-    for (let count = 0; count < 5; count += 1) await client.convertToBytes({ name: 'dot.png', data: tinyPng }, 'webp');
-    const elsewhere = await ask(client, other.url);
-    await other.count(1);
-    expect(idsIn(other)).toEqual(new Set([elsewhere]));
-    // A quarter of the attempts at a time, so that other hosts have theirs.
-    expect(receiver.received).toHaveLength(4);
-
-    open = true;
-    for (const response of held) response.end();
-    await receiver.count(60);
-    for (const id of ids) expect(await endedDelivery(dataDir, id)).toMatchObject({ state: 'delivered', attempts: 1 });
-    expect(receiver.received).toHaveLength(60);
-    expect(idsIn(receiver)).toEqual(new Set(ids));
+it('sixty callbacks to a receiver that hangs hold up neither conversions nor callbacks to other hosts, and are all delivered once it answers', async () => {
+  const held: ServerResponse[] = [];
+  let open = false;
+  const receiver = await receiverOf((response) => {
+    if (open) response.end();
+    else held.push(response);
   });
+  const other = await receiverOf();
+  const { client, service } = await startTestService({ dataDir, callbacks: { timeoutMs: 600_000 } }, testApp);
+  ends.push(() => service.close());
+  const warm = await client.convert({ name: 'dot.png', data: tinyPng }, 'webp');
+  expect(warm.output.status).toBe('successful');
+  const ids: string[] = [];
+  for (let count = 0; count < 60; count += 1) ids.push(await ask(client, receiver.url));
+
+  for (let count = 0; count < 5; count += 1) await client.convertToBytes({ name: 'dot.png', data: tinyPng }, 'webp');
+  const elsewhere = await ask(client, other.url);
+  await other.count(1);
+  expect(idsIn(other)).toEqual(new Set([elsewhere]));
+  // A quarter of the attempts at a time, so that other hosts have theirs.
+  expect(receiver.received).toHaveLength(4);
+
+  open = true;
+  for (const response of held) response.end();
+  await receiver.count(60);
+  for (const id of ids) expect(await endedDelivery(dataDir, id)).toMatchObject({ state: 'delivered', attempts: 1 });
+  expect(receiver.received).toHaveLength(60);
+  expect(idsIn(receiver)).toEqual(new Set(ids));
 });

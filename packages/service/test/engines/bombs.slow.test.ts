@@ -1,8 +1,9 @@
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import path from 'node:path';
 import { until } from '../../../../test/support/until';
 import { conversionProcess, processesBelow } from '../processes';
-import { startTestService, type TestClient, tinySvg } from '../support';
+import { startTestService, type TestClient, tinyPng, tinySvg } from '../support';
 import { docxBomb, entitySvg, hugePng, longGif, nestedUseSvg, svgWithImage } from './bombs';
 import { xlsx } from './xlsx';
 
@@ -75,85 +76,81 @@ describe('a bomb ends with FAILED_CONVERT, and another conversion continues besi
   });
 });
 
-describe('a conversion that needs more memory than it may', () => {
-  it('ends with FAILED_CONVERT, and the next one has all of it again', async () => {
-    const limits = { conversionConcurrency: 1, maxConversionMemoryBytes: 640 * 1024 * 1024 };
-    const { client: other, stop } = await startTestService(limits);
-    const native = `![x](${dataUri('image/png', hugePng(30_000))})`;
-    const inWebAssembly = 'word '.repeat(800_000);
-    for (const [name, data, output] of [
-      ['native.md', native, 'pdf'],
-      ['wasm.txt', inWebAssembly, 'docx'],
-    ] as const) {
-      const { error } = await other.convert({ name, data }, output);
-      expect(error.code).toBe('FAILED_CONVERT');
-      expect(error.message).toMatch(/needs more than the 640 MiB of memory/);
-      expect((await other.convert({ name: 'fine.md', data: '# fine' }, 'html')).output.status).toBe('successful');
-    }
-    await stop();
-  });
+it('a conversion that needs more memory than it may ends with FAILED_CONVERT, and the next one has all of it again', async () => {
+  const limits = { conversionConcurrency: 1, maxConversionMemoryBytes: 640 * 1024 * 1024 };
+  const { client: other, stop } = await startTestService(limits);
+  const native = `![x](${dataUri('image/png', hugePng(30_000))})`;
+  const inWebAssembly = 'word '.repeat(800_000);
+  for (const [name, data, output] of [
+    ['native.md', native, 'pdf'],
+    ['wasm.txt', inWebAssembly, 'docx'],
+  ] as const) {
+    const { error } = await other.convert({ name, data }, output);
+    expect(error.code).toBe('FAILED_CONVERT');
+    expect(error.message).toMatch(/needs more than the 640 MiB of memory/);
+    expect((await other.convert({ name: 'fine.md', data: '# fine' }, 'html')).output.status).toBe('successful');
+  }
+  await stop();
 });
 
-describe('an SVG whose groups multiply, in a document', () => {
-  it('is left out of it, with a warning', async () => {
-    const { client: other, stop } = await startTestService({ conversionConcurrency: 1 });
-    const data = `![x](${dataUri('image/svg+xml', Buffer.from(nestedUseSvg(8)))})\n`;
-    const { output, warning } = await other.convert({ name: 'image.md', data }, 'pdf');
-    expect(output.status).toBe('successful');
-    expect(warning['PDF_SIMPLIFIED']).toMatch(/nodes limit/);
-    await stop();
-  });
+it('an SVG whose groups multiply is left out of a document, with a warning', async () => {
+  const { client: other, stop } = await startTestService({ conversionConcurrency: 1 });
+  const data = `![x](${dataUri('image/svg+xml', Buffer.from(nestedUseSvg(8)))})\n`;
+  const { output, warning } = await other.convert({ name: 'image.md', data }, 'pdf');
+  expect(output.status).toBe('successful');
+  expect(warning['PDF_SIMPLIFIED']).toMatch(/nodes limit/);
+  await stop();
 });
 
-describe('a file that refers to others', () => {
-  it('makes no request and reads no file, whatever the format', async () => {
-    const { client, stop } = await startTestService({ conversionConcurrency: 1 });
-    let requests = 0;
-    const server = http.createServer((_request, response) => {
-      requests += 1;
-      response.end();
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/a.png`;
-    const drawn = async (data: string): Promise<Buffer> =>
-      (await client.convertToBytes({ name: 'a.svg', data }, 'png')).bytes;
-    const blank = await drawn(svgWithImage(''));
-    expect((await drawn(svgWithImage(url))).equals(blank)).toBe(true);
-
-    const text = (entity: string): string =>
-      `<?xml version="1.0"?><!DOCTYPE svg [<!ENTITY x ${entity}>]><svg xmlns="http://www.w3.org/2000/svg" width="99" height="30"><text y="20">&x;</text></svg>`;
-    const empty = await drawn(text('""'));
-    expect((await drawn(text('"root"'))).equals(empty)).toBe(false);
-    for (const entity of ['SYSTEM "file:///etc/passwd"', `SYSTEM "${url}"`]) {
-      const { output } = await client.convert({ name: 'a.svg', data: text(entity) }, 'png');
-      if (output.connector === undefined) continue;
-      expect((await client.download(output.connector)).bytes.equals(empty)).toBe(true);
-    }
-
-    const page = `<img src="${url}"><link rel="stylesheet" href="${url}"><script src="${url}"></script><iframe src="${url}"></iframe>`;
-    for (const output of ['pdf', 'html', 'docx', 'epub', 'md']) {
-      expect((await client.convert({ name: 'a.html', data: page }, output)).output.status).toBe('successful');
-    }
-    server.close();
-    expect(requests).toBe(0);
-    await stop();
+it('a file that refers to others makes no request and reads no file, whatever the format', async () => {
+  const { client, dataDir, stop } = await startTestService({ conversionConcurrency: 1 });
+  let requests = 0;
+  const server = http.createServer((_request, response) => {
+    requests += 1;
+    response.end();
   });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/a.png`;
+  const drawn = async (data: string): Promise<Buffer> =>
+    (await client.convertToBytes({ name: 'a.svg', data }, 'png')).bytes;
+  const blank = await drawn(svgWithImage(''));
+  const neighbour = await client.upload('red.png', tinyPng);
+  const file = path.join(dataDir, 'uploads', neighbour);
+  for (const href of [url, neighbour, file, `file://${file}`]) {
+    expect((await drawn(svgWithImage(href))).equals(blank)).toBe(true);
+  }
+
+  const text = (entity: string): string =>
+    `<?xml version="1.0"?><!DOCTYPE svg [<!ENTITY x ${entity}>]><svg xmlns="http://www.w3.org/2000/svg" width="99" height="30"><text y="20">&x;</text></svg>`;
+  const empty = await drawn(text('""'));
+  expect((await drawn(text('"root"'))).equals(empty)).toBe(false);
+  for (const entity of ['SYSTEM "file:///etc/passwd"', `SYSTEM "${url}"`]) {
+    const { output } = await client.convert({ name: 'a.svg', data: text(entity) }, 'png');
+    if (output.connector === undefined) continue;
+    expect((await client.download(output.connector)).bytes.equals(empty)).toBe(true);
+  }
+
+  const page = `<img src="${url}"><link rel="stylesheet" href="${url}"><script src="${url}"></script><iframe src="${url}"></iframe>`;
+  for (const output of ['pdf', 'html', 'docx', 'epub', 'md']) {
+    expect((await client.convert({ name: 'a.html', data: page }, output)).output.status).toBe('successful');
+  }
+  server.close();
+  expect(requests).toBe(0);
+  await stop();
 });
 
-describe('the processes of a service', () => {
-  it('are gone when it is closed, whatever they were doing', async () => {
-    const { client: busy, stop } = await startTestService({ conversionConcurrency: 2 });
-    const converting = () => processesBelow(process.pid, conversionProcess);
-    const before = converting();
-    await Promise.all(['a.svg', 'b.svg'].map((name) => busy.convert({ name, data: tinySvg }, 'png')));
-    expect(converting().length).toBeGreaterThan(before.length);
-    const connector = await busy.upload('slow.png', hugePng(11_000));
-    const id = await busy.startConversion(connector, 'avif');
-    await until('it is being converted', async () => {
-      const { output } = await busy.post('convert/status', { connector: id });
-      return output.status === 'pending';
-    });
-    await stop();
-    expect(converting()).toEqual(before);
+it('the processes of a service are gone when it is closed, whatever they were doing', async () => {
+  const { client: busy, stop } = await startTestService({ conversionConcurrency: 2 });
+  const converting = () => processesBelow(process.pid, conversionProcess);
+  const before = converting();
+  await Promise.all(['a.svg', 'b.svg'].map((name) => busy.convert({ name, data: tinySvg }, 'png')));
+  expect(converting().length).toBeGreaterThan(before.length);
+  const connector = await busy.upload('slow.png', hugePng(11_000));
+  const id = await busy.startConversion(connector, 'avif');
+  await until('it is being converted', async () => {
+    const { output } = await busy.post('convert/status', { connector: id });
+    return output.status === 'pending';
   });
+  await stop();
+  expect(converting()).toEqual(before);
 });

@@ -60,16 +60,6 @@ describe('without the programs of a machine', () => {
     },
   );
 
-  it('a Word document of twenty pages is all in its PDF', async () => {
-    const { bytes, warning } = await running.client.convertToBytes(
-      { name: 'a.docx', data: everything({ pages: 20 }) },
-      'pdf',
-    );
-    const text = await textIn(running.client, bytes, 'pdf');
-    expect([...shown, 'Customer499', 'Paragraph79'].filter((word) => !text.includes(word))).toEqual([]);
-    expect(warning).not.toHaveProperty('TEXT_LOST');
-  });
-
   it('the words of a Word document are counted that pandoc leaves out', async () => {
     const lost = para(
       `<w:r><w:pict><v:group><v:shape><v:textbox><w:txbxContent>${para('Grouped box')}</w:txbxContent></v:textbox></v:shape></v:group></w:pict></w:r>`,

@@ -74,19 +74,17 @@ it('fails, and says why, when its colours are CIELAB', async () => {
   );
 });
 
-describe('a TIFF of measured values', () => {
-  it.each([
-    ['floating point', greyTiff([-0.5, 0, 0.5], 3), '-0.5 to 0.5'],
-    ['32 bits', greyTiff([1_000, 2_000, 3_000], 1), '1000 to 3000'],
-  ])('of %s is shown from black to white', async (_kind, tiff, range) => {
-    const { data, warnings } = await convertImage(requestOf('tiff', 'png'), tiff);
-    const pixels = await sharp(data).greyscale().raw().toBuffer();
-    expect([pixels[0], pixels[2]]).toEqual([0, 255]);
-    expect(Math.abs((pixels[1] ?? 0) - 128)).toBeLessThan(2);
-    expect((await convertImage(requestOf('tiff', 'pdf'), tiff)).warnings).toEqual(warnings);
-    expect(warnings).toEqual({
-      VALUES_SCALED: `The picture holds measured values from ${range}, which are shown as black to white.`,
-    });
+it.each([
+  ['floating point', greyTiff([-0.5, 0, 0.5], 3), '-0.5 to 0.5'],
+  ['32 bits', greyTiff([1_000, 2_000, 3_000], 1), '1000 to 3000'],
+])('a TIFF of measured values (%s) is shown from black to white', async (_kind, tiff, range) => {
+  const { data, warnings } = await convertImage(requestOf('tiff', 'png'), tiff);
+  const pixels = await sharp(data).greyscale().raw().toBuffer();
+  expect([pixels[0], pixels[2]]).toEqual([0, 255]);
+  expect(Math.abs((pixels[1] ?? 0) - 128)).toBeLessThan(2);
+  expect((await convertImage(requestOf('tiff', 'pdf'), tiff)).warnings).toEqual(warnings);
+  expect(warnings).toEqual({
+    VALUES_SCALED: `The picture holds measured values from ${range}, which are shown as black to white.`,
   });
 });
 

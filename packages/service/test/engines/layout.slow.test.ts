@@ -73,29 +73,25 @@ describe('a table wider than a page', () => {
   });
 });
 
-describe('a word longer than a line', () => {
-  it('is broken, without a sign', async () => {
-    const iban = '1234567890'.repeat(30);
-    const { pages, warning } = await laidOut('a.html', `<p>${iban}</p><pre>${iban}</pre><ul><li>${iban}</li></ul>`);
-    expect(
-      pages
-        .join('')
-        .replace(/[\s\u200b]/g, '')
-        .split(iban).length,
-    ).toBe(4);
-    expect(warning).toEqual({});
-  });
+it('a word longer than a line is broken, without a sign', async () => {
+  const iban = '1234567890'.repeat(30);
+  const { pages, warning } = await laidOut('a.html', `<p>${iban}</p><pre>${iban}</pre><ul><li>${iban}</li></ul>`);
+  expect(
+    pages
+      .join('')
+      .replace(/[\s\u200b]/g, '')
+      .split(iban).length,
+  ).toBe(4);
+  expect(warning).toEqual({});
 });
 
-describe('letters that no font of the machine has', () => {
-  it('are counted and named, with what to install', async () => {
-    // The hieroglyphs of Anatolia are in no font that a machine has by chance.
-    const { warning } = await laidOut('a.html', '<p>Right, and \u{14400}\u{14401}\u{14400}.</p>');
-    expect(warning).toEqual({
-      GLYPHS_MISSING: expect.stringMatching(
-        /^No font of this machine has 3 character\(s\) .*: others \(\u{14400} \u{14401}\)\. Run: apt-get install fonts-/u,
-      ) as string,
-    });
+it('letters that no font of the machine has are counted and named, with what to install', async () => {
+  // The hieroglyphs of Anatolia are in no font that a machine has by chance.
+  const { warning } = await laidOut('a.html', '<p>Right, and \u{14400}\u{14401}\u{14400}.</p>');
+  expect(warning).toEqual({
+    GLYPHS_MISSING: expect.stringMatching(
+      /^No font of this machine has 3 character\(s\) .*: others \(\u{14400} \u{14401}\)\. Run: apt-get install fonts-/u,
+    ) as string,
   });
 });
 
@@ -128,10 +124,8 @@ it.each([
   expect((await laidOut('a.md', text)).warning).toEqual({});
 });
 
-describe('an ordinary document', () => {
-  it('is laid out without a warning', async () => {
-    const markdown = await readFile(path.resolve(__dirname, '../../../../docs/service/engines.md'), 'utf8');
-    const { warning } = await laidOut('a.md', markdown);
-    expect(warning).toEqual({});
-  });
+it('an ordinary document is laid out without a warning', async () => {
+  const markdown = await readFile(path.resolve(__dirname, '../../../../docs/service/engines.md'), 'utf8');
+  const { warning } = await laidOut('a.md', markdown);
+  expect(warning).toEqual({});
 });

@@ -39,19 +39,17 @@ describe('the block at the very beginning', () => {
   });
 });
 
-describe('HTML in Markdown', () => {
-  it.each(['txt', 'pdf', 'docx'])(
-    'that shows a film or another page is named where it is not in the %s',
-    async (output) => {
-      const data =
-        'A <video src="a.mp4"></video>\n\n<audio src="b.mp3"></audio>\n\n<iframe src="https://a.example/x"></iframe>\n\nB\n\n<iframe src="https://b.example/y"></iframe>\n';
-      expect((await client.convertToBytes({ name: 'a.md', data }, output)).warning).toEqual({
-        MEDIA_LOST: '2 film(s) or sound(s) of the document are not in the result.',
-        RESOURCE_NOT_FOUND: expect.stringMatching(/a\.example\/x[^]*b\.example\/y/) as string,
-      });
-    },
-  );
-});
+it.each(['txt', 'pdf', 'docx'])(
+  'HTML in Markdown that shows a film or another page is named where it is not in the %s',
+  async (output) => {
+    const data =
+      'A <video src="a.mp4"></video>\n\n<audio src="b.mp3"></audio>\n\n<iframe src="https://a.example/x"></iframe>\n\nB\n\n<iframe src="https://b.example/y"></iframe>\n';
+    expect((await client.convertToBytes({ name: 'a.md', data }, output)).warning).toEqual({
+      MEDIA_LOST: '2 film(s) or sound(s) of the document are not in the result.',
+      RESOURCE_NOT_FOUND: expect.stringMatching(/a\.example\/x[^]*b\.example\/y/) as string,
+    });
+  },
+);
 
 describe('Markdown', () => {
   it('has what GitHub has: footnotes, tasks, tables, strikethrough, bare links', async () => {

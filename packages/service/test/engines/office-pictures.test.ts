@@ -33,25 +33,23 @@ const both = '<a:blip r:embed="a"/><a:blip cstate="print" r:embed="b"></a:blip>'
 const jpeg = Buffer.from('ffd8ffe000104a464946ffd9', 'hex');
 const whole = { 'word/media/a.png': tinyPng, 'word/media/b.jpg': jpeg };
 
-describe('a Word document', () => {
-  it.each([
-    ['is whole', both, whole, {}],
-    ['has a picture that is linked and held', '<a:blip r:embed="a" r:link="o"/>', whole, {}],
-    [
-      'has a picture of another kind under the name of a PNG',
-      both,
-      { ...whole, 'word/media/a.png': Buffer.from('BM6') },
-      {},
-    ],
-    ['lacks a picture', both, { 'word/media/a.png': tinyPng }, lost('word/media/b\\.jpg')],
-    ['has half a picture', both, { ...whole, 'word/media/a.png': tinyPng.subarray(0, 40) }, lost('word/media/a\\.png')],
-    ['has half a photo', both, { ...whole, 'word/media/b.jpg': jpeg.subarray(0, 10) }, lost('word/media/b\\.jpg')],
-    ['has what is no picture', both, { ...whole, 'word/media/a.png': Buffer.from('gone') }, lost('word/media/a\\.png')],
-    ['has a picture that is linked', '<a:blip r:link="o"/>', whole, linked('https://pictures.example/a.png')],
-    ['has a picture that lies beside it', '<a:blip r:link="n"/>', whole, linked('file:next.png')],
-  ])('that %s', (_what, blips, media, warnings) => {
-    expect(describeBrokenPictures(word(blips, media))).toEqual(warnings);
-  });
+it.each([
+  ['is whole', both, whole, {}],
+  ['has a picture that is linked and held', '<a:blip r:embed="a" r:link="o"/>', whole, {}],
+  [
+    'has a picture of another kind under the name of a PNG',
+    both,
+    { ...whole, 'word/media/a.png': Buffer.from('BM6') },
+    {},
+  ],
+  ['lacks a picture', both, { 'word/media/a.png': tinyPng }, lost('word/media/b\\.jpg')],
+  ['has half a picture', both, { ...whole, 'word/media/a.png': tinyPng.subarray(0, 40) }, lost('word/media/a\\.png')],
+  ['has half a photo', both, { ...whole, 'word/media/b.jpg': jpeg.subarray(0, 10) }, lost('word/media/b\\.jpg')],
+  ['has what is no picture', both, { ...whole, 'word/media/a.png': Buffer.from('gone') }, lost('word/media/a\\.png')],
+  ['has a picture that is linked', '<a:blip r:link="o"/>', whole, linked('https://pictures.example/a.png')],
+  ['has a picture that lies beside it', '<a:blip r:link="n"/>', whole, linked('file:next.png')],
+])('a Word document that %s', (_what, blips, media, warnings) => {
+  expect(describeBrokenPictures(word(blips, media))).toEqual(warnings);
 });
 
 it.each([

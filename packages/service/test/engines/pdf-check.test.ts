@@ -35,16 +35,14 @@ describe('the text of a PDF', () => {
   });
 });
 
-describe('the pages of a PDF', () => {
-  it.each(['text', 'png'])(
-    'as %s have no comments on them and no files attached to them, which are counted',
-    async (writer) => {
-      const { data, warnings } = await convertPdf(requestOf('pdf', writer), commented('Known'));
-      if (writer === 'text') expect(Buffer.from(data).toString()).toBe('Known\n');
-      expect(warnings).toEqual({
-        COMMENTS_LOST: '2 comment(s) on pages of the PDF are not in the result.',
-        ATTACHMENTS_LOST: expect.stringMatching(/^2 file\(s\) attached to the PDF are not/) as string,
-      });
-    },
-  );
-});
+it.each(['text', 'png'])(
+  'the pages of a PDF as %s have no comments on them and no files attached to them, which are counted',
+  async (writer) => {
+    const { data, warnings } = await convertPdf(requestOf('pdf', writer), commented('Known'));
+    if (writer === 'text') expect(Buffer.from(data).toString()).toBe('Known\n');
+    expect(warnings).toEqual({
+      COMMENTS_LOST: '2 comment(s) on pages of the PDF are not in the result.',
+      ATTACHMENTS_LOST: expect.stringMatching(/^2 file\(s\) attached to the PDF are not/) as string,
+    });
+  },
+);

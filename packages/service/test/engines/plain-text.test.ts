@@ -31,12 +31,10 @@ describe('text in columns', () => {
   );
 });
 
-describe('ordinary text', () => {
-  it('keeps indents, and more than one blank', () => {
-    expect(blocksOf('    In.  Two')).toEqual([
-      { t: 'Para', c: [{ t: 'Str', c: '\u00a0\u00a0\u00a0\u00a0In.\u00a0' }, { t: 'Space' }, { t: 'Str', c: 'Two' }] },
-    ]);
-  });
+it('ordinary text keeps indents, and more than one blank', () => {
+  expect(blocksOf('    In.  Two')).toEqual([
+    { t: 'Para', c: [{ t: 'Str', c: '\u00a0\u00a0\u00a0\u00a0In.\u00a0' }, { t: 'Space' }, { t: 'Str', c: 'Two' }] },
+  ]);
 });
 
 describe('a form feed', () => {

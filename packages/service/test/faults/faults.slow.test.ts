@@ -216,21 +216,19 @@ describe('how often and whom', () => {
   });
 });
 
-describe('a fault of a callback', () => {
-  it('is decided for each callback of the app: lost, late, several times', () => {
-    const rules = rulesOf([
-      { kind: 'callback_lost', first: 1 },
-      { kind: 'callback_late', ms: 300, first: 2 },
-      { kind: 'callback_duplicate', copies: 3, app: 'mine' },
-      { kind: 'latency', ms: 5 },
-    ]);
-    expect([1, 2, 3].map(() => rules.ofCallback({ name: 'mine', appId }))).toEqual([
-      { lost: true, delayMs: 300, copies: 3 },
-      { lost: false, delayMs: 300, copies: 3 },
-      { lost: false, delayMs: 0, copies: 3 },
-    ]);
-    expect(rules.ofCallback({ name: 'other', appId: 'b' })).toEqual({ lost: false, delayMs: 0, copies: 1 });
-  });
+it('a fault of a callback is decided for each callback of the app: lost, late, several times', () => {
+  const rules = rulesOf([
+    { kind: 'callback_lost', first: 1 },
+    { kind: 'callback_late', ms: 300, first: 2 },
+    { kind: 'callback_duplicate', copies: 3, app: 'mine' },
+    { kind: 'latency', ms: 5 },
+  ]);
+  expect([1, 2, 3].map(() => rules.ofCallback({ name: 'mine', appId }))).toEqual([
+    { lost: true, delayMs: 300, copies: 3 },
+    { lost: false, delayMs: 300, copies: 3 },
+    { lost: false, delayMs: 0, copies: 3 },
+  ]);
+  expect(rules.ofCallback({ name: 'other', appId: 'b' })).toEqual({ lost: false, delayMs: 0, copies: 1 });
 });
 
 describe('faults.toml', () => {
@@ -298,7 +296,6 @@ describe('faults.toml', () => {
     );
     expect(message).toContain(`${file}: ${problem}`);
     expect(message).not.toContain('\n');
-    await rm(dataDir, { recursive: true });
   });
 
   it('is read when it changes, after the accounts: a fault may name an app that is new', async () => {

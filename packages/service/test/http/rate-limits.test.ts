@@ -130,18 +130,6 @@ describe('the service', () => {
     expect((await client.post('format/get', formats)).status).toBe(200);
   });
 
-  it('follows a limit that changes while it runs', async () => {
-    const limited = await limit('info = 1');
-    await limited.post('format/get', formats);
-    expect((await limited.post('format/get', formats)).status).toBe(429);
-    const { app, token } = limited;
-    const text = `[apps.limited]\napp_id = "${app.appId}"\ntoken_sha256 = "${String(app.tokenSha256)}"\nrate_limits.info = 3\n`;
-    await writeFile(path.join(running.dataDir, 'accounts.toml'), text);
-    expect(await running.service.reloadAccounts()).toBe(true);
-    const again = await new TestClient(client.url, { app, token }).post('format/get', formats);
-    expect([again.status, ...readHeaders(again.headers).slice(0, 2)]).toEqual([200, 3, 1]);
-  });
-
   it('counts whoever has no valid token by address, unknown paths included, and apps are not held up by that', async () => {
     await limit('', '[anonymous]\nwindow_seconds = 60\nrequests = 3');
     const statuses = [];

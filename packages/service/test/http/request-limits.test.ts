@@ -58,14 +58,15 @@ describe('the JSON of the field data', () => {
   });
 });
 
-describe('a form with more fields than max_form_fields', () => {
-  it.each(['task/response', 'upload/file'])('is refused by %s', async (endpoint) => {
+it.each(['task/response', 'upload/file'])(
+  'a form with more fields than max_form_fields is refused by %s',
+  async (endpoint) => {
     const form = new FormData();
     for (let count = 0; count < 6; count += 1) form.append('data', '{}');
     const { status, error } = await parseAnswer(await client.send(endpoint, { body: form }));
     expect([status, error]).toEqual([400, { code: 'INVALID_FIELD', message: 'The form has more than 5 fields.' }]);
-  });
-});
+  },
+);
 
 describe('a client whose body comes byte by byte', () => {
   it('is told so and loses the connection, whatever it asked', async () => {

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { chmod, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, readdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { lockDataDir, openDatabase } from '../../src/shared/database';
@@ -26,7 +26,6 @@ it('a new database can be opened by several processes at once', async () => {
     expect(await said()).toEqual(opening.map(() => 'opened'));
   }
   for (const { child } of opening) child.kill();
-  await rm(dataDir, { recursive: true });
 });
 
 it('a database is for its owner alone, with what SQLite puts beside it, also in a folder that others may look into', async () => {
@@ -37,7 +36,6 @@ it('a database is for its owner alone, with what SQLite puts beside it, also in 
   expect(names.sort()).toEqual(['service.db', 'service.db-shm', 'service.db-wal']);
   for (const name of names) expect((await stat(path.join(dataDir, name))).mode & 0o077).toBe(0);
   db.close();
-  await rm(dataDir, { recursive: true });
 });
 
 it('a lock that can not be taken says why, and blames another service only when there is one', async () => {
@@ -48,5 +46,4 @@ it('a lock that can not be taken says why, and blames another service only when 
   unlock();
   await writeFile(lock, 'no database '.repeat(100));
   expect(() => lockDataDir(lock, dataDir)).toThrow(`${lock}: the database cannot be used: file is not a database`);
-  await rm(dataDir, { recursive: true });
 });

@@ -3,16 +3,14 @@ import { createApp, createDataDir, startTestService, tinyPng } from '../support'
 
 /** Options of the service, and the limits that keep it up. */
 
-describe('the queue', () => {
-  it('works through more conversions than there are threads, in order', async () => {
-    const { client, logged, stop } = await startTestService({ conversionConcurrency: 1 });
-    const connector = await client.upload('dot.png', tinyPng);
-    const ids: string[] = [];
-    for (let count = 0; count < 12; count += 1) ids.push(await client.startConversion(connector, 'webp'));
-    for (const id of ids) await client.waitForTask(id);
-    expect(logged.map((line) => line.split(' ')[1])).toEqual(ids);
-    await stop();
-  });
+it('the queue works through more conversions than there are threads, in order', async () => {
+  const { client, logged, stop } = await startTestService({ conversionConcurrency: 1 });
+  const connector = await client.upload('dot.png', tinyPng);
+  const ids: string[] = [];
+  for (let count = 0; count < 12; count += 1) ids.push(await client.startConversion(connector, 'webp'));
+  for (const id of ids) await client.waitForTask(id);
+  expect(logged.map((line) => line.split(' ')[1])).toEqual(ids);
+  await stop();
 });
 
 describe('startConversionService', () => {

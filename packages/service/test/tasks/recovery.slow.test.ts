@@ -1,8 +1,9 @@
-import { readdir, rm, writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import Database from 'libsql';
 import { until } from '../../../../test/support/until';
 import { startConversionService } from '../../src';
+import { openAdministration } from '../../src/administration';
 import { hugePng } from '../engines/bombs';
 import { conversionProcess, isAlive, processesBelow } from '../processes';
 import { killServices, spawnService } from '../service-process';
@@ -17,62 +18,59 @@ beforeEach(async () => {
   dataDir = await createDataDir();
 });
 
-afterEach(async () => {
-  killServices();
-  await rm(dataDir, { recursive: true, force: true });
+afterEach(() => killServices());
+
+it('a service killed with kill -9 runs running and waiting conversions again, keeps the finished ones, charges each once, and leaves no partial output', async () => {
+  const apps = [{ ...testApp.app, vcredits: 100, prices: { '*': 3 } }];
+  const { url, kill } = await spawnService({ dataDir, apps, conversionConcurrency: 2 });
+  const before = new TestClient(url, testApp);
+  const finished = await before.convert({ name: 'dot.png', data: tinyPng }, 'webp');
+  const { bytes: webp } = await before.download(finished.output.connector ?? '');
+  const upload = await before.upload('long.md', longMarkdown(15));
+  const accepted: string[] = [];
+  for (const output of ['docx', 'odt', 'epub', 'html']) accepted.push(await before.startConversion(upload, output));
+  await until('it is being converted', async () => {
+    const { output } = await before.post('convert/status', { connector: accepted[0] });
+    return output.status === 'pending';
+  });
+  await kill();
+  await writeFile(
+    path.join(dataDir, 'outputs', `${accepted[0] ?? ''}.00000000-0000-4000-8000-000000000001.part`),
+    'half',
+  );
+  await writeFile(path.join(dataDir, 'uploads', '00000000-0000-4000-8000-000000000000'), 'uploaded, never recorded');
+
+  const { client, service, logged } = await startTestService({ dataDir, apps }, testApp);
+  expect(logged).toContainEqual(expect.stringMatching(/^4 conversion/));
+  for (const id of accepted) {
+    const { result } = await client.waitForTask(id);
+    expect(result.output).toMatchObject({ connector: id, status: 'successful' });
+  }
+  const administration = await openAdministration({ dataDir });
+  expect(administration.balanceOf(testApp.app.appId)).toEqual({ vcredits: 100 - 5 * 3, reserved: 0 });
+  administration.close();
+  expect(listZip((await client.download(accepted[0] ?? '')).bytes)).toContain('word/document.xml');
+  expect((await client.download(finished.output.connector ?? '')).bytes.equals(webp)).toBe(true);
+  expect((await readdir(path.join(dataDir, 'outputs'))).sort()).toEqual(
+    [finished.output.connector ?? '', ...accepted].sort(),
+  );
+  expect(await readdir(path.join(dataDir, 'uploads'))).toHaveLength(2);
+  await service.close();
 });
 
-describe('a service killed with kill -9', () => {
-  it('runs running and waiting conversions again, keeps the finished ones, and leaves no partial output', async () => {
-    const { url, kill } = await spawnService({ dataDir, apps: [testApp.app], conversionConcurrency: 2 });
-    const before = new TestClient(url, testApp);
-    const finished = await before.convert({ name: 'dot.png', data: tinyPng }, 'webp');
-    const { bytes: webp } = await before.download(finished.output.connector ?? '');
-    const upload = await before.upload('long.md', longMarkdown(15));
-    const accepted: string[] = [];
-    for (const output of ['docx', 'odt', 'epub', 'html']) accepted.push(await before.startConversion(upload, output));
-    await until('it is being converted', async () => {
-      const { output } = await before.post('convert/status', { connector: accepted[0] });
-      return output.status === 'pending';
-    });
-    await kill();
-    await writeFile(
-      path.join(dataDir, 'outputs', `${accepted[0] ?? ''}.00000000-0000-4000-8000-000000000001.part`),
-      'half',
-    );
-    await writeFile(path.join(dataDir, 'uploads', '00000000-0000-4000-8000-000000000000'), 'uploaded, never recorded');
-
-    const { client, service, logged } = await startTestService({ dataDir }, testApp);
-    expect(logged).toContainEqual(expect.stringMatching(/^4 conversion/));
-    for (const id of accepted) {
-      const { result } = await client.waitForTask(id);
-      expect(result.output).toMatchObject({ connector: id, status: 'successful' });
-    }
-    expect(listZip((await client.download(accepted[0] ?? '')).bytes)).toContain('word/document.xml');
-    expect((await client.download(finished.output.connector ?? '')).bytes.equals(webp)).toBe(true);
-    expect((await readdir(path.join(dataDir, 'outputs'))).sort()).toEqual(
-      [finished.output.connector ?? '', ...accepted].sort(),
-    );
-    expect(await readdir(path.join(dataDir, 'uploads'))).toHaveLength(2);
-    await service.close();
+it('the conversion of a service killed with kill -9 ends at once, instead of working on for nobody', async () => {
+  const { url, kill, pid: parent = 0 } = await spawnService({ dataDir, apps: [testApp.app] });
+  const client = new TestClient(url, testApp);
+  const connector = await client.upload('slow.png', hugePng(11_000));
+  await client.startConversion(connector, 'avif');
+  let pid = 0;
+  await until('it is being converted', () => {
+    [pid = 0] = processesBelow(parent, conversionProcess);
+    return pid !== 0;
   });
-});
-
-describe('the conversion of a service killed with kill -9', () => {
-  it('ends at once, instead of working on for nobody', async () => {
-    const { url, kill, pid: parent = 0 } = await spawnService({ dataDir, apps: [testApp.app] });
-    const client = new TestClient(url, testApp);
-    const connector = await client.upload('slow.png', hugePng(11_000));
-    await client.startConversion(connector, 'avif');
-    let pid = 0;
-    await until('it is being converted', () => {
-      [pid = 0] = processesBelow(parent, conversionProcess);
-      return pid !== 0;
-    });
-    expect(isAlive(pid)).toBe(true);
-    await kill();
-    await until('it is gone', () => !isAlive(pid));
-  });
+  expect(isAlive(pid)).toBe(true);
+  await kill();
+  await until('it is gone', () => !isAlive(pid));
 });
 
 /** Conversions that an engine works on. */
@@ -136,18 +134,16 @@ describe('one data folder', () => {
   });
 });
 
-describe('a conversion that keeps ending the service', () => {
-  it('is given up after ten attempts', async () => {
-    const first = await startTestService({ dataDir }, testApp);
-    const { output } = await first.client.convert({ name: 'dot.png', data: tinyPng }, 'webp');
-    await first.service.close();
-    const db = new Database(path.join(dataDir, 'service.db'));
-    db.prepare(`UPDATE tasks SET status = 'running', attempts = 10 WHERE id = ?`).run(output.connector);
-    db.close();
-    const second = await startTestService({ dataDir }, testApp);
-    const { result } = await second.client.waitForTask(output.connector ?? '');
-    expect(result.error.code).toBe('FAILED_CONVERT');
-    expect(result.error.message).toMatch(/10 times/);
-    await second.service.close();
-  });
+it('a conversion that keeps ending the service is given up after ten attempts', async () => {
+  const first = await startTestService({ dataDir }, testApp);
+  const { output } = await first.client.convert({ name: 'dot.png', data: tinyPng }, 'webp');
+  await first.service.close();
+  const db = new Database(path.join(dataDir, 'service.db'));
+  db.prepare(`UPDATE tasks SET status = 'running', attempts = 10 WHERE id = ?`).run(output.connector);
+  db.close();
+  const second = await startTestService({ dataDir }, testApp);
+  const { result } = await second.client.waitForTask(output.connector ?? '');
+  expect(result.error.code).toBe('FAILED_CONVERT');
+  expect(result.error.message).toMatch(/10 times/);
+  await second.service.close();
 });

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { openDatabase, type ServiceDatabase } from '../../src/shared/database';
 import { type NewTask, TaskStore } from '../../src/tasks/task-store';
@@ -15,10 +14,7 @@ beforeEach(async () => {
   store = new TaskStore(db);
 });
 
-afterEach(async () => {
-  store.close();
-  await rm(dataDir, { recursive: true, force: true });
-});
+afterEach(() => store.close());
 
 function newTask(app = 'mine'): NewTask {
   const id = randomUUID();

@@ -281,6 +281,9 @@ export function readableOpenText(file: Buffer): Buffer {
 /** With its data, which are no words. */
 const richPicture = /\{\\pict(?![a-z])(?:[^{}]|\{[^{}]*\})*\}/g;
 
+/** What stands before the paragraphs of a list where it is more than a number. */
+const plainNumber = /^[([]?\d+[.):\]]?$/;
+
 /** The parts of RTF that no reader passes on: the groups of headers, footers and comments. */
 function richTexts(rtf: string): OfficeTexts {
   const headers = groupsOf(rtf, /\{\\(?:header|footer)[lrf]?(?![a-z])/g);
@@ -289,6 +292,9 @@ function richTexts(rtf: string): OfficeTexts {
     headers: headers.map((each) => plainRichText(each.replace(richPicture, ''))).join('\n'),
     headerPictureCount: countOf(headers, /\{\\pict(?![a-z])/g),
     hidden: richTextOf(rtf, { isHidden: true }),
+    numbers: groupsOf(rtf, /\{\\listtext(?![a-z])/g)
+      .map((each) => plainRichText(each).trim())
+      .filter((number) => /\d/.test(number) && !plainNumber.test(number)),
     equations: (rtf.match(/\{\\moMath(?![a-z])/gi) ?? []).map(() => ''),
     commentCount: groupsOf(rtf, /\{\\\*\\annotation(?![a-z])/g).length,
   };

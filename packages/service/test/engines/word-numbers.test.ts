@@ -1,3 +1,4 @@
+import { officeTexts } from '../../src/engines/office-texts';
 import { wordNumbers } from '../../src/engines/word-numbers';
 import { docx, para } from './docx';
 
@@ -33,5 +34,10 @@ describe('numbers that Word makes', () => {
     const heading = (style: string, more = '') => para('text', `<w:pStyle w:val="${style}"/>${more}`);
     expect(numbersOf(heading('H1'), heading('H2'))).toEqual(['1.', '1.1']);
     expect(numbersOf(heading('H1', '<w:numPr><w:numId w:val="0"/></w:numPr>'))).toEqual([]);
+  });
+
+  it('of RTF are lost where pandoc makes plain ones of them, and are not where they are letters or signs', () => {
+    const rtf = String.raw`{\rtf1{\listtext\pard 1.\tab}a\par{\listtext\u167\'a7 2.\tab}b\par{\listtext 1.1\tab}c\par{\listtext b)}d{\listtext o\tab}e{\listtext\'b7}f}`;
+    expect(officeTexts('rtf', Buffer.from(rtf))?.numbers).toEqual(['§ 2.', '1.1']);
   });
 });

@@ -214,23 +214,26 @@ describe('fileconv doctor', () => {
     expect(found.says).toContain('wait 90 s');
   });
 
-  it('sends a signed callback to the public URL, and tells another key from a receiver that is not there', async () => {
-    const env = { ...healthy, ...key, FILECONV_CALLBACKS_PORT: '0' };
-    const receiver = startProcess(['callbacks', '--json'], { cwd, env });
-    const { url } = z.object({ url: z.string() }).parse(await receiver.untilJson());
-    const at = (publicUrl: string) => ({ ...key, FILECONV_CALLBACKS_PUBLIC_BASE_URL: publicUrl });
-    const good = await examine(at(url));
-    expect(good.findings.find(({ part }) => part === 'callbacks')).toMatchObject({ status: 'ok' });
-    const otherKey = await examine({ ...at(url), HOOK_KEY: 'another-key-0123456789-0123456789-0123' });
-    expect(otherKey).toMatchObject({ parts: ['callbacks'], says: expect.stringContaining('another key') as string });
-    const other = await examine(at(rig.stub.url));
-    expect(other).toMatchObject({ parts: ['callbacks'], says: expect.stringContaining('HTTP 404') as string });
-    receiver.child.kill('SIGTERM');
-    await receiver.ended;
-    const gone = await examine(at(url));
-    expect(gone.parts).toEqual(['callbacks']);
-    expect(gone.cure).toContain('fileconv callbacks');
-  });
+  it.each(['public', 'embedded'])(
+    'sends a signed callback to the %s URL, and tells another key from a receiver that is not there',
+    async (kind) => {
+      const env = { ...healthy, ...key, FILECONV_CALLBACKS_PORT: '0' };
+      const receiver = startProcess(['callbacks', '--json'], { cwd, env });
+      const { url } = z.object({ url: z.string() }).parse(await receiver.untilJson());
+      const at = (baseUrl: string) => ({ ...key, [`FILECONV_CALLBACKS_${kind.toUpperCase()}_BASE_URL`]: baseUrl });
+      const good = await examine(at(url));
+      expect(good.findings.find(({ part }) => part === 'callbacks')?.says).toBe(`${url} takes signed callbacks`);
+      const otherKey = await examine({ ...at(url), HOOK_KEY: 'another-key-0123456789-0123456789-0123' });
+      expect(otherKey).toMatchObject({ parts: ['callbacks'], says: expect.stringContaining('another key') as string });
+      const other = await examine(at(rig.stub.url));
+      expect(other).toMatchObject({ parts: ['callbacks'], says: expect.stringContaining('HTTP 404') as string });
+      receiver.child.kill('SIGTERM');
+      await receiver.ended;
+      const gone = await examine(at(url));
+      expect(gone.parts).toEqual(['callbacks']);
+      expect(gone.cure).toMatch(new RegExp(`fileconv callbacks.* callbacks\\.${kind}_base_url:`));
+    },
+  );
 
   it("names the receiver that can't reach Temporal, and the key that is not there", async () => {
     const receiver = createServer((_request, response) => response.writeHead(503).end()).listen(0, '127.0.0.1');

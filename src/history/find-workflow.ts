@@ -1,5 +1,12 @@
-import type { Client, WorkflowClient, WorkflowExecutionDescription, WorkflowHandle } from '@temporalio/client';
-import { WorkflowNotFoundError } from '@temporalio/common';
+import {
+  type Client,
+  isGrpcServiceError,
+  ServiceError,
+  WorkflowClient,
+  type WorkflowExecutionDescription,
+  type WorkflowHandle,
+} from '@temporalio/client';
+import { defaultPayloadConverter, type Payload, WorkflowNotFoundError } from '@temporalio/common';
 import { decodePayloads, withMessages } from './payloads';
 
 /** As the SDK's, and the failures of pending activities can be read also where they are encrypted. */
@@ -14,7 +21,7 @@ export async function describeWorkflow(
   return description;
 }
 
-/** Undefined when Temporal knows no such workflow; its latest run when `runId` is absent. */
+/** Undefined when Temporal knows no such workflow; its latest run when `runId` is absent. A memo that can't be read here is null. */
 export async function findWorkflow(
   client: Client,
   workflowId: string,
@@ -24,8 +31,23 @@ export async function findWorkflow(
     return await describeWorkflow(client.workflow.getHandle(workflowId, runId));
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
+    if (isOfServer(error)) throw error;
+    return withoutPayloads(client).getHandle(workflowId, runId).describe();
   }
+}
+
+/** For what the server knows by itself: each payload is null, whoever wrote it. The SDK otherwise reads no list in which one memo can't be read. */
+export function withoutPayloads({ connection, options: { namespace } }: Client): WorkflowClient {
+  const codec = {
+    encode: (payloads: Payload[]) => Promise.resolve(payloads),
+    decode: (payloads: Payload[]) => Promise.resolve(payloads.map(() => defaultPayloadConverter.toPayload(null))),
+  };
+  return new WorkflowClient({ connection, namespace, dataConverter: { payloadCodecs: [codec] } });
+}
+
+/** Not of what the server has answered, such as a payload that can't be read. */
+export function isOfServer(error: unknown): boolean {
+  return error instanceof ServiceError || isGrpcServiceError(error);
 }
 
 /** A reset and a continue-as-new keep it; a later workflow under the same id has another. */

@@ -3,6 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { Client } from '@temporalio/client';
+import type { Payload } from '@temporalio/common';
 import { z } from 'zod';
 import { until } from '../../../test/support/until';
 import { writeStackRecord } from '../src/stack/stack-record';
@@ -151,6 +153,23 @@ describe('fileconv doctor', () => {
     expect((await examine({ TEMPORAL_NAMESPACE: namespace })).says).toMatch(
       /ConversionApp .* has type Text, not Keyword/,
     );
+  });
+
+  it('says of jobs of a program with a codec of its own that they cannot be read, and looks at the rest all the same', async () => {
+    const namespace = await newNamespace(rig.temporal);
+    const encode = (payloads: Payload[]) =>
+      Promise.resolve(payloads.map((payload) => ({ ...payload, metadata: { encoding: Buffer.from('binary/own') } })));
+    const dataConverter = { payloadCodecs: [{ encode, decode: encode }] };
+    const client = new Client({ connection: rig.temporal.connection, namespace, dataConverter });
+    const job = { workflowId: 'own', taskQueue: 'own', staticSummary: 'a.md → pdf' };
+    await client.workflow.start('conversionJob', { ...job, args: [] });
+    await until('it is listed', async () => (await client.workflow.count("WorkflowType = 'conversionJob'")).count > 0);
+    const { findings } = await examine({ TEMPORAL_NAMESPACE: namespace });
+    expect(findings.find(({ part }) => part === 'encryption')).toMatchObject({
+      status: 'broken',
+      says: "the newest job can't be read: Unknown encoding: binary/own",
+    });
+    expect(findings.at(-1)?.part).toBe('disk');
   });
 
   it('says of workers on several hosts that their folders count as different', async () => {

@@ -1,8 +1,8 @@
 import {
-  type Client,
+  Client,
   isGrpcServiceError,
   ServiceError,
-  WorkflowClient,
+  type WorkflowClient,
   type WorkflowExecutionDescription,
   type WorkflowHandle,
 } from '@temporalio/client';
@@ -32,17 +32,21 @@ export async function findWorkflow(
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return undefined;
     if (isOfServer(error)) throw error;
-    return withoutPayloads(client).getHandle(workflowId, runId).describe();
+    return lenient(client).workflow.getHandle(workflowId, runId).describe();
   }
 }
 
-/** For what the server knows by itself: each payload is null, whoever wrote it. The SDK otherwise reads no list in which one memo can't be read. */
-export function withoutPayloads({ connection, options: { namespace } }: Client): WorkflowClient {
+/** Reads null where a payload can't be read here. The SDK otherwise reads no list, and no description, in which one can't. */
+export function lenient({ connection, options: { namespace, loadedDataConverter } }: Client): Client {
+  const read = async (payload: Payload) => {
+    const [value] = await decodePayloads(loadedDataConverter, [payload]).catch(() => [null]);
+    return defaultPayloadConverter.toPayload(value);
+  };
   const codec = {
     encode: (payloads: Payload[]) => Promise.resolve(payloads),
-    decode: (payloads: Payload[]) => Promise.resolve(payloads.map(() => defaultPayloadConverter.toPayload(null))),
+    decode: (payloads: Payload[]) => Promise.all(payloads.map(read)),
   };
-  return new WorkflowClient({ connection, namespace, dataConverter: { payloadCodecs: [codec] } });
+  return new Client({ connection, namespace, dataConverter: { payloadCodecs: [codec] } });
 }
 
 /** Not of what the server has answered, such as a payload that can't be read. */

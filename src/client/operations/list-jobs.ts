@@ -1,5 +1,5 @@
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
-import { findWorkflow, withoutPayloads } from '../../history/find-workflow';
+import { findWorkflow, lenient } from '../../history/find-workflow';
 import { decodePayloads } from '../../history/payloads';
 import { defined } from '../../job/defined';
 import { conversionJobType } from '../../job/names';
@@ -113,7 +113,7 @@ export async function listJobs(client: Client, filter: JobFilter, limit: number)
   const query = toJobQuery(filter, isListed);
   const { count } = await client.workflow.count(query);
   const found: WorkflowExecutionInfo[] = [];
-  for await (const info of withoutPayloads(client).list({ query, pageSize: Math.min(limit, 1_000) })) {
+  for await (const info of lenient(client).workflow.list({ query, pageSize: Math.min(limit, 1_000) })) {
     if (found.push(info) >= limit) break;
   }
   const jobs: ListedJob[] = [];

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isGrpcServiceError, ServiceError, type Client } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import type { AwaitedJob, AwaitJobsInput, AwaitJobsResult, SeenJob } from '../batch/model/activities';
+import { isOfServer } from '../history/find-workflow';
 import { defined } from '../job/defined';
 import { batchStep, type ActivityDependencies } from './activity-attempt';
 import { lookAtJob, unreadableJob } from './look-at-job';
@@ -72,7 +73,7 @@ async function lookAtAll(client: Client, jobs: readonly AwaitedJob[], signal: Ab
     const looks = jobs.slice(first, first + looksAtATime).map(async (job, index) => ({
       job: first + index,
       ...(await lookAtJob(client, job).catch((error: unknown) => {
-        if (error instanceof ServiceError || isGrpcServiceError(error)) throw error;
+        if (isOfServer(error)) throw error;
         return unreadableJob(job, error);
       })),
     }));

@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { findWorkflow, firstRunOf, readStartInput } from '../history/find-workflow';
+import { findWorkflow, firstRunOf, isOfServer, readStartInput } from '../history/find-workflow';
 import { isSameJob, outcomeOf } from '../recall/recall-job';
 import type { AwaitedJob, SeenJob } from '../batch/model/activities';
 import { defined } from '../job/defined';
@@ -15,16 +15,24 @@ export async function lookAtJob(client: Client, { workflowId, runId, expected }:
   const found = await findRun(client, workflowId, runId);
   if (!found) return {};
   const seen = { runId: found.runId };
+  // One that has ended is in nobody's way.
+  const isInNobodysWay = expected && !isOpen(found);
+  const ended = { ...seen, stands: { isOpen: false, isSame: false, source: '' } };
   if (found.type !== conversionJobType) {
-    // One that has ended is in nobody's way.
-    if (expected && !isOpen(found)) return { ...seen, stands: { isOpen: false, isSame: false, source: '' } };
+    if (isInNobodysWay) return ended;
     throw new Error(`it is a ${found.type}`);
   }
   if (expected) {
-    const input = (await readStartInput(client.workflow, found)) as ConversionJobInput;
-    const source = 'uri' in input.source ? input.source.uri : input.source.connector;
+    const input = await readStartInput(client.workflow, found).catch((error: unknown) => {
+      if (!isInNobodysWay || isOfServer(error)) throw error;
+      return undefined;
+    });
+    // The job that comes after it finds out that nobody knows what it did.
+    if (input === undefined && isInNobodysWay) return ended;
+    const job = input as ConversionJobInput;
+    const source = 'uri' in job.source ? job.source.uri : job.source.connector;
     const startedBy = found.parentExecution?.workflowId ?? undefined;
-    const stands = { isOpen: isOpen(found), isSame: isSameJob(expected, input), source };
+    const stands = { isOpen: isOpen(found), isSame: isSameJob(expected, job), source };
     return { ...seen, stands: { ...stands, ...defined({ startedBy }) } };
   }
   return isOpen(found) ? seen : { ...seen, outcome: await outcomeOf(client, found) };

@@ -13,7 +13,7 @@ import { z } from 'zod';
 import { parseTemplate } from '../batch/destinations/resolve';
 import { asFolder } from '../batch/uris';
 import type { BatchPlan, ConversionSweepInput, ConversionSweepResult, SourceMoves } from '../batch/model/types';
-import { describeWorkflow } from '../history/find-workflow';
+import { describeWorkflow, isOfServer, lenient } from '../history/find-workflow';
 import { defined } from '../job/defined';
 import { isOpen } from '../job/job-outcome';
 import { conversionSweepType, defaultTaskQueue } from '../job/names';
@@ -210,7 +210,7 @@ export class SweepSchedules {
   /** The sweep schedules that the server lists; a new one may be missing for a moment. */
   async list(): Promise<ListedSweepSchedule[]> {
     const listed: ListedSweepSchedule[] = [];
-    for await (const { scheduleId: name, action, memo, state, info } of this.client.schedule.list()) {
+    for await (const { scheduleId: name, action, memo, state, info } of lenient(this.client).schedule.list()) {
       if (action?.workflowType !== conversionSweepType) continue;
       const last = info.recentActions.at(-1);
       listed.push({
@@ -278,13 +278,15 @@ export class SweepSchedules {
       // The server keeps a sweep for as long as the namespace says.
       if (error instanceof WorkflowNotFoundError) return {};
       if (error instanceof WorkflowFailedError) return { lastFailure: endOf(error) };
-      throw error;
+      if (isOfServer(error)) throw error;
+      // It can't be read here: the schedule is listed all the same.
+      return {};
     }
   }
 
   /** Ignores schedules of other workflows. */
   private async find(name: string): Promise<{ handle: ScheduleHandle; description: ScheduleDescription }> {
-    const handle = this.client.schedule.getHandle(name);
+    const handle = lenient(this.client).schedule.getHandle(name);
     try {
       const description = await handle.describe();
       if (description.action.workflowType === conversionSweepType) return { handle, description };

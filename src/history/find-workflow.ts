@@ -1,5 +1,12 @@
-import type { Client, WorkflowClient, WorkflowExecutionDescription, WorkflowHandle } from '@temporalio/client';
-import { WorkflowNotFoundError } from '@temporalio/common';
+import {
+  Client,
+  isGrpcServiceError,
+  ServiceError,
+  type WorkflowClient,
+  type WorkflowExecutionDescription,
+  type WorkflowHandle,
+} from '@temporalio/client';
+import { defaultPayloadConverter, type Payload, WorkflowNotFoundError } from '@temporalio/common';
 import { decodePayloads, withMessages } from './payloads';
 
 /** As the SDK's, and the failures of pending activities can be read also where they are encrypted. */
@@ -14,7 +21,7 @@ export async function describeWorkflow(
   return description;
 }
 
-/** Undefined when Temporal knows no such workflow; its latest run when `runId` is absent. */
+/** Undefined when Temporal knows no such workflow; its latest run when `runId` is absent. A memo that can't be read here is null. */
 export async function findWorkflow(
   client: Client,
   workflowId: string,
@@ -24,8 +31,27 @@ export async function findWorkflow(
     return await describeWorkflow(client.workflow.getHandle(workflowId, runId));
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
+    if (isOfServer(error)) throw error;
+    return lenient(client).workflow.getHandle(workflowId, runId).describe();
   }
+}
+
+/** Reads null where a payload can't be read here. The SDK otherwise reads no list, and no description, in which one can't. */
+export function lenient({ connection, options: { namespace, loadedDataConverter } }: Client): Client {
+  const read = async (payload: Payload) => {
+    const [value] = await decodePayloads(loadedDataConverter, [payload]).catch(() => [null]);
+    return defaultPayloadConverter.toPayload(value);
+  };
+  const codec = {
+    encode: (payloads: Payload[]) => Promise.resolve(payloads),
+    decode: (payloads: Payload[]) => Promise.all(payloads.map(read)),
+  };
+  return new Client({ connection, namespace, dataConverter: { payloadCodecs: [codec] } });
+}
+
+/** Not of what the server has answered, such as a payload that can't be read. */
+export function isOfServer(error: unknown): boolean {
+  return error instanceof ServiceError || isGrpcServiceError(error);
 }
 
 /** A reset and a continue-as-new keep it; a later workflow under the same id has another. */

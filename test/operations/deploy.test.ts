@@ -153,11 +153,11 @@ describe('the compose file', () => {
     },
   );
 
-  it('tells the worker where its receiver and its service are', async () => {
+  it('tells worker and receiver where the receiver and the service are', async () => {
     const values = await configOf({ ...imageEnv, ...services['worker']?.environment });
     const receiver = await configOf({ ...imageEnv, ...services['callbacks']?.environment });
     const { host, port } = receiver.callbacks;
-    expect(values.callbacks.embeddedBaseUrl).toBe(`http://${host}:${port}`);
+    for (const { callbacks } of [values, receiver]) expect(callbacks.embeddedBaseUrl).toBe(`http://${host}:${port}`);
     expect(values.service).toEqual((await configOf(imageEnv)).service);
     expect(values.state.dir).toBe(receiver.state.dir);
     // Both listen on loopback, which containers share that share a network.

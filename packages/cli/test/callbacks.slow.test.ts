@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createCallbackUrl, parseCallbackKeys } from '../../../src/callbacks/callback-url';
 import { testTemporalAddress } from '../../../test/support/temporal';
+import { until } from '../../../test/support/until';
 import { fileconv, linesOf, startProcess } from './fileconv';
 
 const unreachable = { TEMPORAL_ADDRESS: '127.0.0.1:1', FILECONV_CALLBACKS_PORT: '0' };
@@ -37,6 +38,17 @@ describe('fileconv callbacks', () => {
     for (const secret of [key.trim(), callback.slice(-43), submission.nonce]) {
       expect(ended.stdout + ended.stderr).not.toContain(secret);
     }
+  });
+
+  it.each([
+    [{}, 1],
+    [{ FILECONV_CALLBACKS_EMBEDDED_BASE_URL: 'http://127.0.0.1:8466' }, 0],
+  ])('warns that nobody calls it only if no service is asked to: %j', async (env, warnings) => {
+    const running = startProcess(['callbacks'], { cwd: folder, env: { ...unreachable, ...env } });
+    await until('it listens', () => (running.stdout() + running.stderr()).includes('Callbacks are taken at'));
+    running.child.kill('SIGTERM');
+    const { stdout, stderr } = await running.ended;
+    expect(linesOf(stdout + stderr).filter((line) => line.includes('No service is asked'))).toHaveLength(warnings);
   });
 
   it('answers 503 while Temporal is down, and says so without the URL', async () => {

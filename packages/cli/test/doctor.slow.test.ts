@@ -3,6 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { Client } from '@temporalio/client';
+import type { Payload } from '@temporalio/common';
 import { z } from 'zod';
 import { until } from '../../../test/support/until';
 import { writeStackRecord } from '../src/stack/stack-record';
@@ -144,6 +146,23 @@ describe('fileconv doctor', () => {
     );
   });
 
+  it('says of jobs of a program with a codec of its own that they cannot be read, and looks at the rest all the same', async () => {
+    const namespace = await newNamespace(rig.temporal);
+    const encode = (payloads: Payload[]) =>
+      Promise.resolve(payloads.map((payload) => ({ ...payload, metadata: { encoding: Buffer.from('binary/own') } })));
+    const dataConverter = { payloadCodecs: [{ encode, decode: encode }] };
+    const client = new Client({ connection: rig.temporal.connection, namespace, dataConverter });
+    const job = { workflowId: 'own', taskQueue: 'own', staticSummary: 'a.md → pdf' };
+    await client.workflow.start('conversionJob', { ...job, args: [] });
+    await until('it is listed', async () => (await client.workflow.count("WorkflowType = 'conversionJob'")).count > 0);
+    const { findings } = await examine({ TEMPORAL_NAMESPACE: namespace });
+    expect(findings.find(({ part }) => part === 'encryption')).toMatchObject({
+      status: 'broken',
+      says: "the newest job can't be read: Unknown encoding: binary/own",
+    });
+    expect(findings.at(-1)?.part).toBe('disk');
+  });
+
   it('says of workers on several hosts that their folders count as different', async () => {
     const ending = new AbortController();
     const { namespace } = rig.temporal.options;
@@ -205,23 +224,26 @@ describe('fileconv doctor', () => {
     expect(found.says).toContain('wait 90 s');
   });
 
-  it('sends a signed callback to the public URL, and tells another key from a receiver that is not there', async () => {
-    const env = { ...healthy, ...key, FILECONV_CALLBACKS_PORT: '0' };
-    const receiver = startProcess(['callbacks', '--json'], { cwd, env });
-    const { url } = z.object({ url: z.string() }).parse(await receiver.untilJson());
-    const at = (publicUrl: string) => ({ ...key, FILECONV_CALLBACKS_PUBLIC_BASE_URL: publicUrl });
-    const good = await examine(at(url));
-    expect(good.findings.find(({ part }) => part === 'callbacks')).toMatchObject({ status: 'ok' });
-    const otherKey = await examine({ ...at(url), HOOK_KEY: 'another-key-0123456789-0123456789-0123' });
-    expect(otherKey).toMatchObject({ parts: ['callbacks'], says: expect.stringContaining('another key') as string });
-    const other = await examine(at(rig.stub.url));
-    expect(other).toMatchObject({ parts: ['callbacks'], says: expect.stringContaining('HTTP 404') as string });
-    receiver.child.kill('SIGTERM');
-    await receiver.ended;
-    const gone = await examine(at(url));
-    expect(gone.parts).toEqual(['callbacks']);
-    expect(gone.cure).toContain('fileconv callbacks');
-  });
+  it.each(['public', 'embedded'])(
+    'sends a signed callback to the %s URL, and tells another key from a receiver that is not there',
+    async (kind) => {
+      const env = { ...healthy, ...key, FILECONV_CALLBACKS_PORT: '0' };
+      const receiver = startProcess(['callbacks', '--json'], { cwd, env });
+      const { url } = z.object({ url: z.string() }).parse(await receiver.untilJson());
+      const at = (baseUrl: string) => ({ ...key, [`FILECONV_CALLBACKS_${kind.toUpperCase()}_BASE_URL`]: baseUrl });
+      const good = await examine(at(url));
+      expect(good.findings.find(({ part }) => part === 'callbacks')?.says).toBe(`${url} takes signed callbacks`);
+      const otherKey = await examine({ ...at(url), HOOK_KEY: 'another-key-0123456789-0123456789-0123' });
+      expect(otherKey).toMatchObject({ parts: ['callbacks'], says: expect.stringContaining('another key') as string });
+      const other = await examine(at(rig.stub.url));
+      expect(other).toMatchObject({ parts: ['callbacks'], says: expect.stringContaining('HTTP 404') as string });
+      receiver.child.kill('SIGTERM');
+      await receiver.ended;
+      const gone = await examine(at(url));
+      expect(gone.parts).toEqual(['callbacks']);
+      expect(gone.cure).toMatch(new RegExp(`fileconv callbacks.* callbacks\\.${kind}_base_url:`));
+    },
+  );
 
   it("names the receiver that can't reach Temporal, and the key that is not there", async () => {
     const receiver = createServer((_request, response) => response.writeHead(503).end()).listen(0, '127.0.0.1');

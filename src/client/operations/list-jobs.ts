@@ -1,5 +1,6 @@
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
-import { findWorkflow } from '../../history/find-workflow';
+import { findWorkflow, lenient } from '../../history/find-workflow';
+import { decodePayloads } from '../../history/payloads';
 import { defined } from '../../job/defined';
 import { conversionJobType } from '../../job/names';
 import { possiblyChargedTwiceCode, quoted, searchAttributes, type ListedStatus } from '../../job/search-attributes';
@@ -92,6 +93,8 @@ export interface JobList {
   query: string;
   /** Whether the namespace has all search attributes; without them, code and vCredits may be missing. */
   hasSearchAttributes: boolean;
+  /** Why the names in some of these jobs can't be read: other keys than those here, say. Their summary is that of the formats. */
+  unreadable?: string;
 }
 
 const describedAtATime = 20;
@@ -99,40 +102,50 @@ const describedAtATime = 20;
 /**
  * The newest jobs that match the filter. Without the search attributes, only these filters work: `status` except
  * `parked`, `batch` (of the jobs that it has started) and `since`.
- * @throws SearchAttributesMissingError
+ * @throws SearchAttributesMissingError; what keeps a payload from being read, if that is so for each of them
  */
 export async function listJobs(client: Client, filter: JobFilter, limit: number): Promise<JobList> {
   const isListed = await hasSearchAttributes(client);
   const query = toJobQuery(filter, isListed);
   const { count } = await client.workflow.count(query);
   const found: WorkflowExecutionInfo[] = [];
-  for await (const info of client.workflow.list({ query, pageSize: Math.min(limit, 1_000) })) {
+  for await (const info of lenient(client).workflow.list({ query, pageSize: Math.min(limit, 1_000) })) {
     if (found.push(info) >= limit) break;
   }
   const jobs: ListedJob[] = [];
+  const problems: Error[] = [];
   for (let first = 0; first < found.length; first += describedAtATime) {
     const page = found.slice(first, first + describedAtATime);
-    jobs.push(...(await Promise.all(page.map((info) => describeListed(client, info)))));
+    jobs.push(...(await Promise.all(page.map((info) => describeListed(client, info, problems)))));
   }
+  const [problem] = problems;
+  if (problem !== undefined && problems.length === jobs.length) throw problem;
   return {
     jobs,
     total: Math.max(count, jobs.length),
     query,
     hasSearchAttributes: isListed,
+    ...(problem !== undefined && { unreadable: problem.message }),
   };
 }
 
 /** Adds what visibility lacks from the job's own description. */
-async function describeListed(client: Client, info: WorkflowExecutionInfo): Promise<ListedJob> {
+async function describeListed(client: Client, info: WorkflowExecutionInfo, problems: Error[]): Promise<ListedJob> {
   const job = readListing(info);
   // Visibility may still list a deleted job.
   const description = await findWorkflow(client, job.workflowId, job.runId);
-  const summary = await description?.staticSummary();
+  const stored = description?.raw.executionConfig?.userMetadata?.summary;
+  const [summary] = await decodePayloads(client.options.loadedDataConverter, stored && [stored]).catch(
+    (error: unknown) => {
+      problems.push(error instanceof Error ? error : new Error(String(error)));
+      return [];
+    },
+  );
   const step = description && readPendingStep(description)?.step;
   return {
     ...job,
     ...(job.status === 'running' && { step: step ?? 'waiting' }),
-    ...(summary !== undefined && { summary }),
+    ...(typeof summary === 'string' && { summary }),
   };
 }
 

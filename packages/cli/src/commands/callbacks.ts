@@ -8,7 +8,7 @@ export async function callbacks(context: CommandContext): Promise<void> {
   const { config, output } = context;
   const signal = untilAskedToEnd(context);
   const { target } = await findTemporal(context);
-  const { port, publicBaseUrl } = config.values.callbacks;
+  const { port, publicBaseUrl, embeddedBaseUrl } = config.values.callbacks;
   const log = await openLog(context, { process: 'callbacks' });
   const receiver = await openReceiver(context, { target, port, log });
   const address = target.connection.address;
@@ -16,7 +16,7 @@ export async function callbacks(context: CommandContext): Promise<void> {
   else {
     const news = runningOutput(context, log);
     news.say(`Callbacks are taken at ${receiver.url} and signalled to ${address}. Ctrl-C ends it.`);
-    if (publicBaseUrl === undefined) {
+    if (publicBaseUrl === undefined && embeddedBaseUrl === undefined) {
       news.warn(
         'No service is asked to call back: set public_base_url in [callbacks] for the workers, with the same key.',
       );

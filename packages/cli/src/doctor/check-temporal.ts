@@ -132,8 +132,10 @@ async function checkEncryption(context: CommandContext, client: Client): Promise
       break;
     }
   } catch (error) {
-    if (!(error instanceof DecryptionError)) throw error;
-    return [broken(encryptionPart, `the newest job: ${error.problem}`, capitalised(error.cure))];
+    if (error instanceof DecryptionError)
+      return [broken(encryptionPart, `the newest job: ${error.problem}`, capitalised(error.cure))];
+    const cure = 'If its program has a data converter of its own, look at its jobs with that program';
+    return [broken(encryptionPart, `the newest job can't be read: ${reasonOf(error)}`, cure)];
   }
   const keys = await readEncryptionKeys(context);
   if (!keys) return [];

@@ -104,16 +104,18 @@ const callbacksPart = 'callbacks';
 const timeoutMs = 10_000;
 const nobody = { workflowId: 'fileconv-doctor', nonce: '00000000-0000-4000-8000-000000000000' };
 
-/** Sends a signed callback for a job that does not exist to the receiver's public URL: from this machine, not from the service's. */
+/** Sends a signed callback for a job that does not exist to where services reach the receiver: from this machine, not from theirs. */
 export async function checkCallbacks(context: CommandContext): Promise<PartFinding> {
   const { callbacks, state } = context.config.values;
-  if (callbacks.publicBaseUrl === undefined) {
+  const { publicBaseUrl, embeddedBaseUrl } = callbacks;
+  const url = publicBaseUrl ?? embeddedBaseUrl;
+  if (url === undefined) {
     const stack = await readLiveStack(state.dir);
     if (!stack?.callbacks) return ok(callbacksPart, 'not configured (callbacks.public_base_url): jobs poll');
     return checkHealth(stack.callbacks.url);
   }
-  const url = callbacks.publicBaseUrl;
-  const start = `Start the receiver (fileconv callbacks) behind ${url}, or correct callbacks.public_base_url: fileconv config show`;
+  const name = publicBaseUrl === undefined ? 'embedded_base_url' : 'public_base_url';
+  const start = `Start the receiver (fileconv callbacks) behind ${url}, or correct callbacks.${name}: fileconv config show`;
   let key: KeyObject | undefined;
   try {
     const given = (await callbackSettings(context))?.key;

@@ -38,7 +38,7 @@ export async function jobList(context: CommandContext, flags: JobFilter & { limi
     const list = await listJobs(client, filter, limit).catch(
       explaining(SearchAttributesMissingError, 'STATE_UNUSABLE', lack),
     );
-    const { jobs, total, hasSearchAttributes } = list;
+    const { jobs, total, hasSearchAttributes, unreadable } = list;
     if (output.json) {
       output.printJson(list);
       return;
@@ -51,6 +51,7 @@ export async function jobList(context: CommandContext, flags: JobFilter & { limi
       output.print(formatTable(head, jobs.map(jobRow)));
     }
     if (total > jobs.length) output.say(`${jobs.length} of ${total}; see more with --limit ${total}.`);
+    if (unreadable !== undefined) output.warn(`Names in some of these jobs can't be read here. ${unreadable}`);
     if (!hasSearchAttributes) {
       output.warn(
         'The namespace lacks search attributes: codes and vCredits may not be known. Run: fileconv namespace init',

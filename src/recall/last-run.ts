@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, WorkflowExecutionDescription, WorkflowExecutionInfo } from '@temporalio/client';
-import { findWorkflow, firstRunOf } from '../history/find-workflow';
+import { findWorkflow, firstRunOf, lenient } from '../history/find-workflow';
 import { hasStatus } from '../history/grpc';
 import { quoted } from '../job/search-attributes';
 
@@ -64,7 +64,7 @@ async function list(client: Client, questions: readonly Asked[]): Promise<void> 
     const ids = questions.map(({ workflowId }) => quoted(workflowId)).join(', ');
     const found = new Map<string, WorkflowExecutionInfo[]>();
     const query = `WorkflowId IN (${ids}) AND StartTime > ${quoted(since.toISOString())}`;
-    for await (const run of client.workflow.list({ query })) {
+    for await (const run of lenient(client).workflow.list({ query })) {
       found.set(run.workflowId, [...(found.get(run.workflowId) ?? []), run]);
     }
     for (const { workflowId, resolve } of questions) resolve(found.get(workflowId) ?? []);

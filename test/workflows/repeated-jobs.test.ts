@@ -197,7 +197,7 @@ it('jobs that look for later runs at once ask Temporal together, for whom lists 
   const jobs = await Promise.all([1, 2, 3, 4].map(async () => rig.client.start(await request())));
   await Promise.allSettled(jobs.map((job) => job.result()));
   const runs = await Promise.all(jobs.map((job) => inspectJob(rig.temporal, job.workflowId)));
-  const list = jest.spyOn(rig.temporal.workflow, 'list');
+  const list = jest.spyOn(rig.temporal.workflowService, 'listWorkflowExecutions');
   const found = await Promise.all(runs.map(({ workflowId, runId }) => lastRun(rig.temporal, workflowId, runId)));
   expect(found.map((run) => run?.runId)).toEqual(runs.map(({ runId }) => runId));
   expect(list.mock.calls.length).toBeLessThanOrEqual(2);

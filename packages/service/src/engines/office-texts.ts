@@ -5,7 +5,7 @@ import { withoutHiddenShapes, withoutHiddenTexts } from './hidden-elements';
 import { openNumbers } from './open-numbers';
 import { relationsOf } from './relations';
 import { mastersOf } from './slide-masters';
-import { wordNumbers } from './word-numbers';
+import { usualNumber, wordNumbers } from './word-numbers';
 import { hasWords } from './words';
 import { attributeOf, decodeXml } from './xml';
 import { withUsualNames } from './xml-names';
@@ -281,9 +281,6 @@ export function readableOpenText(file: Buffer): Buffer {
 /** With its data, which are no words. */
 const richPicture = /\{\\pict(?![a-z])(?:[^{}]|\{[^{}]*\})*\}/g;
 
-/** What stands before the paragraphs of a list where it is more than a number. */
-const plainNumber = /^[([]?\d+[.):\]]?$/;
-
 /** The parts of RTF that no reader passes on: the groups of headers, footers and comments. */
 function richTexts(rtf: string): OfficeTexts {
   const headers = groupsOf(rtf, /\{\\(?:header|footer)[lrf]?(?![a-z])/g);
@@ -294,7 +291,7 @@ function richTexts(rtf: string): OfficeTexts {
     hidden: richTextOf(rtf, { isHidden: true }),
     numbers: groupsOf(rtf, /\{\\listtext(?![a-z])/g)
       .map((each) => plainRichText(each).trim())
-      .filter((number) => /\d/.test(number) && !plainNumber.test(number)),
+      .filter((number) => /\d/.test(number) && !usualNumber.test(number.replace(/\d+/, '%1'))),
     equations: (rtf.match(/\{\\moMath(?![a-z])/gi) ?? []).map(() => ''),
     commentCount: groupsOf(rtf, /\{\\\*\\annotation(?![a-z])/g).length,
   };

@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import type { AwaitedJob, AwaitJobsInput, AwaitJobsResult, SeenJob } from '../batch/model/activities';
-import { isOfServer } from '../history/find-workflow';
+import { isOfServer } from '../history/grpc';
 import { defined } from '../job/defined';
 import { batchStep, type ActivityDependencies } from './activity-attempt';
 import { lookAtJob, unreadableJob } from './look-at-job';

@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
-import { findWorkflow, firstRunOf, isOfServer, readStartInput } from '../history/find-workflow';
+import { findWorkflow, firstRunOf, readStartInput } from '../history/find-workflow';
+import { isOfServer } from '../history/grpc';
 import { isSameJob, outcomeOf } from '../recall/recall-job';
 import type { AwaitedJob, SeenJob } from '../batch/model/activities';
 import { defined } from '../job/defined';

@@ -1,12 +1,11 @@
 import {
   Client,
-  isGrpcServiceError,
-  ServiceError,
   type WorkflowClient,
   type WorkflowExecutionDescription,
   type WorkflowHandle,
 } from '@temporalio/client';
 import { defaultPayloadConverter, type Payload, WorkflowNotFoundError } from '@temporalio/common';
+import { isOfServer } from './grpc';
 import { decodePayloads, withMessages } from './payloads';
 
 /** As the SDK's, and the failures of pending activities can be read also where they are encrypted. */
@@ -47,11 +46,6 @@ export function lenient({ connection, options: { namespace, loadedDataConverter 
     decode: (payloads: Payload[]) => Promise.all(payloads.map(read)),
   };
   return new Client({ connection, namespace, dataConverter: { payloadCodecs: [codec] } });
-}
-
-/** Not of what the server has answered, such as a payload that can't be read. */
-export function isOfServer(error: unknown): boolean {
-  return error instanceof ServiceError || isGrpcServiceError(error);
 }
 
 /** A reset and a continue-as-new keep it; a later workflow under the same id has another. */

@@ -1,4 +1,4 @@
-import { isGrpcServiceError, type Client } from '@temporalio/client';
+import { isGrpcServiceError, ServiceError, type Client } from '@temporalio/client';
 
 /** By their codes: the enum of gRPC statuses is in a package that we do not depend on. */
 const statuses = [
@@ -15,6 +15,11 @@ export function refusalOf(error: unknown): { status: GrpcStatus; reason: string 
   if (!isGrpcServiceError(refusal)) return undefined;
   const { code, details, message } = refusal;
   return { status: nameOf[code] ?? 'UNKNOWN', reason: details === '' ? message : details };
+}
+
+/** Not of what the server has answered, such as a payload that can't be read. */
+export function isOfServer(error: unknown): boolean {
+  return error instanceof ServiceError || isGrpcServiceError(error);
 }
 
 export function hasStatus(error: unknown, ...expected: GrpcStatus[]): boolean {

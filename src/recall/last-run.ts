@@ -18,7 +18,7 @@ export async function lastRun(
   const latest = await findWorkflow(client, workflowId);
   // The job that asks, of which a run that was reset is a part.
   const asking = latest?.status.name === 'RUNNING' ? firstRunOf(latest) : undefined;
-  for (const { runId, startTime } of await runsSince(client, { workflowId, since: last.startTime })) {
+  for (const { runId, startTime } of await runsSince(client, workflowId, last.startTime)) {
     if (runId === latest?.runId || startTime <= last.startTime) continue;
     const other = await findWorkflow(client, workflowId, runId);
     if (other && (asking === undefined || firstRunOf(other) !== asking)) last = other;
@@ -26,12 +26,9 @@ export async function lastRun(
   return last;
 }
 
-interface Question {
+interface Asked {
   workflowId: string;
   since: Date;
-}
-
-interface Asked extends Question {
   resolve: (runs: WorkflowExecutionInfo[]) => void;
   reject: (error: unknown) => void;
 }
@@ -41,11 +38,12 @@ const pauseMs = 200;
 const idsAtOnce = 100;
 const asked = new WeakMap<Client, Asked[]>();
 
-function runsSince(client: Client, question: Question): Promise<WorkflowExecutionInfo[]> {
+function runsSince(client: Client, workflowId: string, since: Date): Promise<WorkflowExecutionInfo[]> {
   return new Promise((resolve, reject) => {
+    const question = { workflowId, since, resolve, reject };
     const waiting = asked.get(client);
-    waiting?.push({ ...question, resolve, reject });
-    if (!waiting) void listAll(client, [{ ...question, resolve, reject }]);
+    if (waiting) waiting.push(question);
+    else void listAll(client, [question]);
   });
 }
 

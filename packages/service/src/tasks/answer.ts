@@ -57,9 +57,16 @@ function errorIn(result: string | null | undefined): AnsweredError | undefined {
 
 /** `YYYY-MM-DD HH:MM:SS`, in UTC. */
 export function formatTime(time: number): string {
-  const iso = new Date(time).toISOString();
-  return `${iso.slice(0, 10)} ${iso.slice(11, 19)}`;
+  const second = Math.floor(time / 1_000);
+  if (second !== last.second) {
+    const iso = new Date(time).toISOString();
+    last = { second, text: `${iso.slice(0, 10)} ${iso.slice(11, 19)}` };
+  }
+  return last.text;
 }
+
+/** The times of a task are often of one second. */
+let last = { second: NaN, text: '' };
 
 function itemsOf(task: AnsweredTask, include: readonly IncludeItem[], unfinished: () => string): string[] {
   const items: string[] = [];

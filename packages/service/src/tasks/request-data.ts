@@ -97,16 +97,18 @@ export function parametersOf(payload: string): Parameters {
   return z.object({ parameters: engineParameters }).parse(JSON.parse(payload)).parameters;
 }
 
+const [quote, backslash, openBracket, openBrace, closeBracket, closeBrace] = Buffer.from('"\\[{]}');
+
 /** Checked before parsing, because code that walks parsed JSON recurses for each level. */
 function requireShallow(json: string, maxDepth: number): void {
   let depth = 0;
   let inString = false;
   for (let at = 0; at < json.length; at += 1) {
-    const character = json[at];
-    if (character === '"') inString = !inString;
-    else if (inString) at += character === '\\' ? 1 : 0;
-    else if (character === '[' || character === '{') depth += 1;
-    else if (character === ']' || character === '}') depth -= 1;
+    const character = json.charCodeAt(at);
+    if (character === quote) inString = !inString;
+    else if (inString) at += character === backslash ? 1 : 0;
+    else if (character === openBracket || character === openBrace) depth += 1;
+    else if (character === closeBracket || character === closeBrace) depth -= 1;
     if (depth > maxDepth) {
       const message = `The field data is nested more than ${maxDepth} levels deep.`;
       throw new TaskError('INVALID_FIELD', { message });

@@ -47,8 +47,13 @@ async function sentBefore(
 }
 
 /** A service can't open what asks for a password: it would take the upload, and often the money, for nothing. */
-async function refuseProtected(files: Stores, { uri, size }: SourceFile, { signal }: ActivityAttempt): Promise<void> {
+async function refuseProtected(
+  files: Stores,
+  { uri, size, head: known = Buffer.of() }: SourceFile,
+  { signal }: ActivityAttempt,
+): Promise<void> {
   const readAt = async (start: number, length: number) => {
+    if (start + length <= known.length) return known.subarray(start, start + length);
     const { head, close } = await peek(files.read(uri, { start, signal }), (seen) => seen.length >= length);
     await close();
     return head.subarray(0, length);

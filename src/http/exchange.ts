@@ -65,6 +65,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   #body: Readable | undefined;
   #abortion: { reason: unknown } | undefined;
   #receivedBytes = 0;
+  #isComplete = false;
 
   constructor(
     private readonly request: ExchangeRequest,
@@ -123,8 +124,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
       read: () => controller.resume(),
       destroy: (error, done) => {
         this.#release();
-        // No effect once the response is complete; otherwise closes the connection.
-        controller.abort(error ?? new Error('the answer was not wanted'));
+        // Closes the connection.
+        if (!this.#isComplete) controller.abort(error ?? new Error('the answer was not wanted'));
         done(error);
       },
     });
@@ -145,6 +146,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    this.#isComplete = true;
     this.#release();
     this.#body?.push(null);
   }

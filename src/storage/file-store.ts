@@ -10,6 +10,8 @@ export interface SourceFile {
   readonly path?: string;
   /** Stays the same until the file is written to; absent if the store has no such value. */
   readonly stamp?: string;
+  /** Its beginning, if the store has read that anyway. */
+  readonly head?: Buffer;
   /** A new stream from the first byte; fails with SOURCE_CHANGED if the file is not the one that `openSource` saw. */
   open(): Readable;
 }

@@ -11,23 +11,37 @@ import { toPath } from './file-uri';
 /** Bytes per read; with chunks of this size an upload runs at the speed of the connection. */
 const chunkBytes = 512 * 1024;
 
+/** What tells most formats. */
+const headBytes = 4_096;
+
 export async function openLocalSource(uri: string): Promise<SourceFile> {
   const filePath = toPath(uri);
   try {
     const seen = await stat(filePath, { bigint: true });
     refuseUnusable(seen, uri);
-    // Only open() proves it: access() checks the real user, open() the effective one.
-    await (await open(filePath, 'r')).close();
+    const head = await readHead(filePath, Math.min(Number(seen.size), headBytes));
     return {
       uri,
       name: path.basename(filePath),
       size: Number(seen.size),
       path: filePath,
       stamp: fileStamp(seen),
+      head,
       open: () => new SourceStream({ uri, filePath, seen }),
     };
   } catch (error) {
     throw sourceFailure(error, uri);
+  }
+}
+
+/** Proves that it can be read as well: access() would check the real user, open() checks the effective one. */
+async function readHead(filePath: string, length: number): Promise<Buffer> {
+  const handle = await open(filePath, 'r');
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(length), 0, length, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await handle.close();
   }
 }
 

@@ -51,6 +51,8 @@ interface Place {
 interface Waiter<Permit> extends Place {
   /** Changes when lines are joined or split while the request waits. */
   line: WaitingLine<Permit>;
+  /** Ends the wait at its maximum; absent of a request that is let through at once. */
+  patience?: NodeJS.Timeout;
   /** Ends the wait; exactly one of the two is called, once. */
   readonly admit: (permit: Permit) => void;
   readonly leave: (reason: Error) => void;
@@ -117,11 +119,8 @@ export class WaitingLine<Permit> {
         reject(reason);
       };
       const onAbort = (): void => leave(signal?.reason as Error);
-      const patience = setTimeout(() => {
-        leave(waiter.line.#deferred(place, waiter.line.#estimateWaitMs(waiter)));
-      }, maxWaitMs);
       const settle = (): void => {
-        clearTimeout(patience);
+        clearTimeout(waiter.patience);
         signal?.removeEventListener('abort', onAbort);
       };
       const waiter: Waiter<Permit> = {
@@ -133,11 +132,15 @@ export class WaitingLine<Permit> {
           resolve(permit);
         },
       };
-      signal?.addEventListener('abort', onAbort);
       const queue = this.#queueOf(name);
       const behind = queue.findIndex((other) => isBefore(place, other));
       queue.splice(behind === -1 ? queue.length : behind, 0, waiter);
       this.advance();
+      if (!queue.includes(waiter)) return;
+      signal?.addEventListener('abort', onAbort);
+      waiter.patience = setTimeout(() => {
+        leave(waiter.line.#deferred(place, waiter.line.#estimateWaitMs(waiter)));
+      }, maxWaitMs);
     });
   }
 

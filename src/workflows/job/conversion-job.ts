@@ -48,8 +48,14 @@ export async function conversionJob(input: ConversionJobInput): Promise<Conversi
 class ConversionJob extends JobParts {
   private readonly upload = new SourceUpload(this);
 
-  async run(): Promise<ConversionJobResult> {
-    const recalled = this.input.recall && (await this.recall(this.input.recall));
+  run(): Promise<ConversionJobResult> {
+    const { recall } = this.input;
+    return recall || this.progress.charge.taskId !== undefined ? this.goOnFrom(recall) : this.convertFile();
+  }
+
+  /** After an earlier run, or a task that the job was told of. */
+  private async goOnFrom(recall: Recall | undefined): Promise<ConversionJobResult> {
+    const recalled = recall && (await this.recall(recall));
     if (recalled) return recalled;
     const { taskId } = this.progress.charge;
     if (taskId !== undefined) this.upload.notNeeded();

@@ -93,24 +93,22 @@ async function submitOnce(
   return proof;
 }
 
-async function submitConversion(job: JobParts, turn: SubmitTurn): Promise<ConvertFileResult> {
+function submitConversion(job: JobParts, turn: SubmitTurn): Promise<ConvertFileResult> {
   const { policies, progress, activities, park } = job;
   if (park.isParked) progress.step = 'submitting';
   else progress.enter('submitting');
   const options = { summary: progress.summary, deadlineMs: Math.max(turn.deadlineMs, policies.submitTimeoutMs) };
-  let accepted: ConvertFileResult;
-  try {
-    accepted = await park.run((parking) => activities.convertFile(requestOf(job, turn, parking), options));
-  } catch (error) {
-    accepted = acceptedBeforeLoss(error);
-  }
-  if (!accepted.skipped) {
+  const note = (accepted: ConvertFileResult) => {
+    if (accepted.skipped) return accepted;
     if (accepted.afterReset) progress.charge.foundOpen();
     progress.charge.accepted(accepted.report.taskId);
     progress.taskId = accepted.report.taskId;
     progress.requests += accepted.requests;
-  }
-  return accepted;
+    return accepted;
+  };
+  return park
+    .run((parking) => activities.convertFile(requestOf(job, turn, parking), options))
+    .then(note, (error: unknown) => note(acceptedBeforeLoss(error)));
 }
 
 function requestOf(

@@ -152,27 +152,25 @@ export class OrderedWaits {
    * Runs a step within its deadline, and again after each ordered wait that did not fit into it; once more if no worker
    * took it by then, since there is one now. `explain` maps the error that is thrown. Each promise in a workflow costs the SDK a stack trace, so the steps use few layers of them.
    */
-  async obey<T>(
+  obey<T>(
     deadlineMs: number,
     run: (deadlineMs: number, isAgain: boolean) => Promise<T>,
     explain: (error: unknown) => unknown = (error) => error,
   ): Promise<T> {
     const deadline = Date.now() + deadlineMs;
     const waitedBefore = this.waitedMs;
-    let leftMs = deadlineMs;
-    for (let isFirst = true; ; isFirst = false) {
-      try {
-        return await run(leftMs, !isFirst);
-      } catch (error) {
-        if (isFirst && wasNeverTaken(error)) continue;
+    const attempt = (leftMs: number, isAgain: boolean): Promise<T> =>
+      run(leftMs, isAgain).catch(async (error: unknown) => {
+        if (!isAgain && wasNeverTaken(error)) return attempt(leftMs, true);
         const order = readOrder(error);
         if (!order || this.waitedMs + order.waitMs > this.longestMs) throw explain(error);
         this.onWait?.(Date.now() + order.waitMs, order.message);
         await sleep(order.waitMs, { summary: 'the service wants a pause' });
         this.waitedMs += order.waitMs;
-        leftMs = Math.max(deadline + this.waitedMs - waitedBefore - Date.now(), Math.min(deadlineMs, leastLeftMs));
-      }
-    }
+        const restMs = deadline + this.waitedMs - waitedBefore - Date.now();
+        return attempt(Math.max(restMs, Math.min(deadlineMs, leastLeftMs)), true);
+      });
+    return attempt(deadlineMs, false);
   }
 }
 

@@ -60,16 +60,13 @@ interface RepeatedStep {
 }
 
 /** Runs a step that is safe to repeat; parks while it needs a person. `lost`: the service no longer has the task. */
-export async function runStep<T>(
+export function runStep<T>(
   { progress, park }: JobParts,
   { phase, deadlineCode, cleanUp = () => Promise.resolve('') }: RepeatedStep,
   run: (parking: Parking) => Promise<T>,
 ): Promise<T | { lost: JobFailure }> {
-  progress.enter(phase);
-  for (;;) {
-    try {
-      return await park.run(run);
-    } catch (error) {
+  const attempt = (): Promise<T | { lost: JobFailure }> =>
+    park.run(run).catch(async (error: unknown) => {
       if (isCancellation(error)) throw error;
       const failure = park.read(error, deadlineCode);
       progress.requests += failure.requests;
@@ -80,8 +77,10 @@ export async function runStep<T>(
       if (failure.reaction !== 'park') throw progress.failed(failure, await cleanUp());
       progress.lastFailure = failure;
       park.enter(failure);
-    }
-  }
+      return attempt();
+    });
+  progress.enter(phase);
+  return attempt();
 }
 
 /** Removes what an abandoned download left. Returns a note for the user when that failed, otherwise an empty string. */

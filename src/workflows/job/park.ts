@@ -82,10 +82,15 @@ export class Park {
   }
 
   /** Runs a step once or, while the job is parked, again at each word. A step that succeeds ends the park. */
-  async run<T>(step: (parking: Parking) => Promise<T>): Promise<T> {
+  run<T>(step: (parking: Parking) => Promise<T>): Promise<T> {
+    if (this.parked) return this.runParked(step);
+    this.heard = this.words;
+    return step(this.parking(false));
+  }
+
+  private async runParked<T>(step: (parking: Parking) => Promise<T>): Promise<T> {
     for (let asksAtOnce = this.isTold(); ; asksAtOnce = true) {
       this.heard = this.words;
-      if (!this.parked) return step(this.parking(asksAtOnce));
       const scope = new CancellationScope();
       const done = scope.run(() => step(this.parking(asksAtOnce)));
       const settled = done.then(

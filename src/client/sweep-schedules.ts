@@ -85,10 +85,13 @@ function mustBeTemplate(template: string, context: z.RefinementCtx): void {
 const { parameters, recursive, exclude, unconvertible } = planSchema.shape;
 const requestSchema = z.object({
   ...{ parameters, recursive, exclude, unconvertible },
-  times: z.union([
-    z.strictObject({ everyMs: z.int().min(minEveryMs).multipleOf(1000) }),
-    z.strictObject({ cron: nonEmptyText, timeZone: nonEmptyText.optional() }),
-  ]),
+  times: z.union(
+    [
+      z.strictObject({ everyMs: z.int().min(minEveryMs).multipleOf(1000) }),
+      z.strictObject({ cron: nonEmptyText, timeZone: nonEmptyText.optional() }),
+    ],
+    `must be { everyMs }, whole seconds and at least ${minEveryMs}, or { cron } with a timeZone or without`,
+  ),
   from: fileName,
   to: targetFormat,
   out: fileName,

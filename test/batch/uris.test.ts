@@ -25,6 +25,9 @@ it('no program brings credentials into a batch', () => {
   const sweep = { name: 'n', times: { everyMs: 60_000 }, from: 'in', to: 'pdf', out: 'out', batchFolder: 'runs' };
   for (const field of ['from', 'out', 'batchFolder'])
     expect(() => toSweepInput({ ...sweep, [field]: secret }, 'app')).toThrow(refused);
+  expect(() => toSweepInput({ ...sweep, times: { everyMs: '1 hour' as never } }, 'app')).toThrow(
+    'times: must be { everyMs }, whole seconds and at least 10000, or { cron }',
+  );
 });
 
 it('a container before the host of a store that is not ours is no secret, and a password is', () => {

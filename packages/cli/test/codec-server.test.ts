@@ -99,6 +99,11 @@ it('says which key is missing, to whoever asks and in its log', async () => {
     /^This payload was encrypted with the key before, .* add the line that begins with "before:"/,
   );
   expect(log).toEqual([message]);
+  // Beside a payload that it can decrypt, it says so in its log alone.
+  const [own] = writePayloads(await codec.encode([defaultPayloadConverter.toPayload('report.docx')])).payloads;
+  const page = { payloads: [...written.payloads, own] };
+  expect(await (await ask('/decode', page)).json()).toEqual({ payloads: [...written.payloads, ...plain.payloads] });
+  expect(log).toEqual([message, message]);
 });
 
 it.each([

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import cors from '@fastify/cors';
-import type { PayloadCodec } from '@temporalio/common';
+import type { Payload, PayloadCodec } from '@temporalio/common';
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import { DecryptionError, readPayloads, writePayloads } from 'temporal-file-conversion/encryption';
 import { byLoopbackNumber } from '../config/value-types';
@@ -79,10 +79,9 @@ export async function startCodecServer(options: CodecServerOptions): Promise<Cod
       const payloads = readPayloads(body);
       if (!payloads) return refuse(reply, 400, noPayloads);
       try {
-        return writePayloads(await codec[direction](payloads));
+        return writePayloads(await (direction === 'encode' ? codec.encode(payloads) : decode(payloads)));
       } catch (error) {
         if (!(error instanceof DecryptionError)) throw error;
-        log(error.message);
         return refuse(reply, 400, error.message);
       }
     });
@@ -99,6 +98,26 @@ export async function startCodecServer(options: CodecServerOptions): Promise<Cod
       clearTimeout(cut);
     },
   };
+
+  /** What can't be decrypted stays as it is beside what can. @throws DecryptionError where nothing can */
+  async function decode(payloads: Payload[]): Promise<Payload[]> {
+    const failures: DecryptionError[] = [];
+    const decoded = await Promise.all(
+      payloads.map(async (payload) => {
+        try {
+          return (await codec.decode([payload]))[0] ?? payload;
+        } catch (error) {
+          if (!(error instanceof DecryptionError)) throw error;
+          failures.push(error);
+          return payload;
+        }
+      }),
+    );
+    const [failure] = failures;
+    if (failure) log(failure.message);
+    if (failure && decoded.every((each, index) => each === payloads[index])) throw failure;
+    return decoded;
+  }
 }
 
 function refuse(reply: FastifyReply, status: number, message: string): FastifyReply {

@@ -58,7 +58,7 @@ function boundary(folder, refused, { leastUp = 1 } = {}) {
  * which tests of the sources lack, and Jest refuses it in what it has not transformed.
  */
 const loadedLate = [
-  '^(prom-client|standardwebhooks|undici|sharp|@hyzyla/pdfium)$',
+  '^(prom-client|standardwebhooks|undici|libsql|sharp|@hyzyla/pdfium)$',
   '^@temporalio/worker$',
   '^temporal-file-conversion/s3$',
   '^\\./(client|nexus/handlers|plan-batch|write-report)$',

@@ -278,10 +278,10 @@ const timeFormat: Intl.DateTimeFormatOptions = {
   second: '2-digit',
   timeZoneName: 'short',
 };
-/** Created on module load, since Node takes 20 ms to load its locale data. */
-const hereTime = new Intl.DateTimeFormat('en-GB', timeFormat);
+let hereTime: Intl.DateTimeFormat | undefined;
 
 function formatTime(ms: number, timeZone: string | undefined): string {
-  if (timeZone === undefined) return hereTime.format(ms);
+  // Node takes 20 ms to load its locale data, and most programs that load this show no page.
+  if (timeZone === undefined) return (hereTime ??= new Intl.DateTimeFormat('en-GB', timeFormat)).format(ms);
   return new Intl.DateTimeFormat('en-GB', { ...timeFormat, timeZone }).format(ms);
 }

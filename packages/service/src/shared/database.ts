@@ -1,5 +1,5 @@
 import { closeSync, openSync } from 'node:fs';
-import Database from 'libsql';
+import type Database from 'libsql';
 import { z } from 'zod';
 import { inspectError, messageOf } from './caught';
 
@@ -66,12 +66,15 @@ const busyPauseMs = 50;
 
 export type ServiceDatabase = InstanceType<typeof Database>;
 
+/** Most commands open no database. */
+const libsql = () => require('libsql') as typeof Database;
+
 /** Opens the database file, or creates it. */
 export function openDatabase(file: string): ServiceDatabase {
   let db: ServiceDatabase | undefined;
   try {
     makeForOwner(file);
-    db = new Database(file, { timeout: 5_000 });
+    db = new (libsql())(file, { timeout: 5_000 });
     useWriteAheadLog(db);
     // FULL: an accepted task survives a power cut too, at the price of one fsync a commit.
     db.pragma('synchronous = FULL');
@@ -120,12 +123,12 @@ const heldLocks = new Set<ServiceDatabase>();
  * Undefined when another has it.
  */
 export function tryLockFile(lockFile: string): (() => void) | undefined {
-  const db = new Database(lockFile);
+  const db = new (libsql())(lockFile);
   try {
     db.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     db.close();
-    if (error instanceof Database.SqliteError && error.code === 'SQLITE_BUSY') return undefined;
+    if (inspectError(error).code === 'SQLITE_BUSY') return undefined;
     throw error;
   }
   heldLocks.add(db);

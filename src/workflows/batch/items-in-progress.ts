@@ -228,7 +228,8 @@ export class ItemsInProgress {
 
   private async launch(entry: ItemInProgress, starting: StartingStep): Promise<void> {
     this.unconfirmed += 1;
-    const child = await this.startJob(entry, starting).finally(() => (this.unconfirmed -= 1));
+    const child = await this.startJob(entry, starting);
+    this.unconfirmed -= 1;
     if (!child) return;
     entry.runId = child.firstExecutionRunId;
     entry.step = { kind: 'started' };

@@ -4,6 +4,7 @@ import { plainRichText, richTextOf } from './rtf-text';
 import { withoutHiddenShapes, withoutHiddenTexts } from './hidden-elements';
 import { openNumbers } from './open-numbers';
 import { relationsOf } from './relations';
+import { withOpenSigns } from './sign-fonts';
 import { mastersOf } from './slide-masters';
 import { usualNumber, wordNumbers } from './word-numbers';
 import { hasWords } from './words';
@@ -264,8 +265,9 @@ export function readableOpenText(file: Buffer): Buffer {
   const xml = textOfPart(file, 'content.xml');
   const isHidden = /<text:variable-set\s[^<>]*text:display="none"[^<>]*>[^<]*<\/text:variable-set>/g;
   const values = valuesOfForms(xml);
-  const readable = withoutHiddenTexts(xml, textOfPart(file, 'styles.xml'))
-    .xml.replace(isHidden, '')
+  const styles = textOfPart(file, 'styles.xml');
+  const readable = withOpenSigns(withoutHiddenTexts(xml, styles).xml, styles)
+    .replace(isHidden, '')
     .replace(pictureBox, withoutBox)
     .replace(
       /<draw:control\s[^<>]*?draw:control="([^"]*)"[^<>]*?(?:\/>|>[^]*?<\/draw:control>)/g,

@@ -1,3 +1,5 @@
+import { readInFont } from './sign-fonts';
+
 /**
  * Letters of RTF that are written as bytes (`\'e0`): in the encoding of their font, of which pandoc's reader knows nothing. It drops what
  * stands behind a control word or a letter in Unicode (`\b0.`, `\u8217?s`) without a blank, and knows no pairs of these.
@@ -47,6 +49,9 @@ interface Group {
  */
 export function withUnicodeLetters(rtf: string): string {
   const fonts = new Map<number, string>();
+  /** Those whose letters are other signs. */
+  const signFonts = new Map<number, string>();
+  const signFont = () => signFonts.get(group.font === -1 ? usualFont : group.font);
   let document = usual;
   let usualFont = 0;
   let group: Group = { font: -1, skipped: 1, isFontTable: false };
@@ -78,7 +83,7 @@ export function withUnicodeLetters(rtf: string): string {
       // Text carries all of its own formats. Pandoc would read a style that is based on itself for ever.
       // And any style of letters (`\*\cs7\super`) for that of paragraphs of style 0, which those by LibreOffice are.
       if (name === 'sbasedon' || (name === 's' && value === '0')) return '';
-      if (name === 'u') return asText(String.fromCharCode(Number(value) & 0xffff));
+      if (name === 'u') return asText(readInFont(String.fromCharCode(Number(value) & 0xffff), signFont()));
       return name === 'ansicpg' && document !== usual ? '\\ansicpg1252 ' : `${text.trimEnd()} `;
     }
     if (text === '{' || text === '}') {
@@ -88,13 +93,16 @@ export function withUnicodeLetters(rtf: string): string {
       return text;
     }
     if (!text.startsWith("\\'")) {
-      if (toSkip === 0) return text;
+      const [, signs] = /^\s*(Symbol|Wingdings);/.exec(text) ?? [];
+      if (group.isFontTable && signs !== undefined) signFonts.set(group.font, signs);
+      if (toSkip === 0) return group.isFontTable || text.startsWith('\\') ? text : asText(readInFont(text, signFont()));
       return skip(text.startsWith('\\') ? [text] : text.replace(/^\n+/, '').split(''));
     }
     const left = skip(text.match(/.{4}/g) ?? []);
     const encoding = fonts.get(group.font === -1 ? usualFont : group.font) ?? document;
-    if (encoding === usual) return left;
     const bytes = Array.from(left.matchAll(/[\da-f]{2}/gi), ([hex]) => Number.parseInt(hex, 16));
+    if (signFont() !== undefined) return asText(readInFont(String.fromCharCode(...bytes), signFont()));
+    if (encoding === usual) return left;
     return asText(new TextDecoder(encoding).decode(Uint8Array.from(bytes)));
   });
 }

@@ -1,6 +1,6 @@
 import { withoutDeleted, withUnicodeLetters } from '../../src/engines/rtf-text';
 
-const fonts = String.raw`{\fonttbl{\f0\fnil\fcharset0 Arial;}{\f1\fcharset204 Arial;}{\f2\fcharset161 Arial;}{\f3\fcharset128 MS;}}`;
+const fonts = String.raw`{\fonttbl{\f0\fnil\fcharset0 Arial;}{\f1\fcharset204 Arial;}{\f2\fcharset161 Arial;}{\f3\fcharset128 MS;}{\f4\fcharset2 Symbol;}{\f5\fcharset2 Wingdings;}}`;
 
 /** What it makes of the text of a document. */
 function shown(text: string, { codePage = 1252 } = {}): string {
@@ -19,6 +19,7 @@ it.each([
   ['that stand for one, several of them', String.raw`\f1\uc2\u1055\'cf\'cf\'f0`, String.raw`\f1 \uc2 Пр`],
   ['that are signs, and stand for one', String.raw`\u8217?s \u8217 ?5 {\u8217}? \u-10179?\u-8704?x`, '’s ’5 {’}? 😀x'],
   ['behind a control word', String.raw`\b0.\u123?\f1\'cf`, String.raw`\b0 .\{\f1 П`],
+  ['of a font of signs', String.raw`\f4 a\'62\u-3997?\f0 a\f5\'fe\u-3842?`, String.raw`\f4 αβχ\f0 a\f5 🗹🗹`],
   ['behind a backslash', String.raw`\f1\\'cf`, String.raw`\f1 \\'cf`],
 ])('bytes %s', (_which, text, expected) => {
   expect(shown(text)).toBe(expected);

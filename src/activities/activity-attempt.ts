@@ -166,7 +166,10 @@ export async function runAttempt<T>(
     account = parking && askForAccount(refusals, attempt);
     const result = await work(attempt);
     if (account?.accepted()) void tellParked(context, app);
-    if (parking?.parked) await appNotices?.accepted({ app, reason: parking.parked.reason });
+    if (parking?.parked) {
+      // A submit needs an account and vCredits, whatever its job waited for last.
+      await appNotices?.accepted(app, step === 'submit' ? ['account', 'credits'] : [parking.parked.reason]);
+    }
     return result;
   } catch (error) {
     const limitedBy = endedByRateLimit(error);

@@ -34,10 +34,12 @@ export class AppNotices {
     });
   }
 
-  async accepted(job: { app: string; reason: ParkReason }): Promise<void> {
-    await this.#tell('accepted', job, async ({ client }, workflowId) => {
-      await client.workflow.getHandle(workflowId).signal(appAcceptedSignal);
-    });
+  async accepted(app: string, reasons: readonly ParkReason[]): Promise<void> {
+    for (const reason of reasons) {
+      await this.#tell('accepted', { app, reason }, async ({ client }, workflowId) => {
+        await client.workflow.getHandle(workflowId).signal(appAcceptedSignal);
+      });
+    }
   }
 
   /** What can't be told now fails no job: another one will be answered. */

@@ -161,6 +161,29 @@ it('an app whose jobs are parked is told once, however many they are, and its te
   await teller.terminate();
 });
 
+it('the tellers of all reasons for which a job was parked hear when it goes on', async () => {
+  await startTelling();
+  let code: string | undefined = 'INVALID_CREDENTIAL';
+  rig.stub.refuse = ({ path: endpoint }) => (endpoint === 'convert/file' ? code : undefined);
+  const policies = { ...quickPolicies, onRefusedAccount: 'park', retryMaximumInterval: '1 minute' } as const;
+  const destination = path.join(rig.folder, 'report.pdf');
+  const job = await rig.client.start({ source: await rig.source('report.md'), output: 'pdf', destination, policies });
+  await until('its account is told', () => listener.accepted.length === 1);
+  code = 'INSUFFICIENT_VCREDITS';
+  await tellReady(rig.temporal, { app });
+  await until('its vCredits are told', () => listener.accepted.length === 2);
+  code = undefined;
+  await tellReady(rig.temporal, { app });
+  await job.result();
+  for (const reason of ['account', 'credits']) {
+    const teller = rig.temporal.workflow.getHandle(`notice/app/${rig.taskQueue}/${app}/${reason}`);
+    const events = await rig.events(teller.workflowId);
+    const signals = events.flatMap((event) => event.workflowExecutionSignaledEventAttributes?.signalName ?? []);
+    expect(signals).toEqual(['appRefused', 'appAccepted']);
+    await teller.terminate();
+  }
+});
+
 it('a schedule is told as failed once for a reason, and a run of it that finds nothing new tells nothing', async () => {
   await startTelling();
   const [from, out] = [path.join(rig.folder, 'in'), path.join(rig.folder, 'out')];

@@ -163,6 +163,11 @@ it('a batch from bucket to bucket keeps its manifest, results and report there, 
   ]);
   const { Contents = [] } = await server.client.send(new ListObjectsV2Command({ Bucket: out }));
   const keys = Contents.map(({ Key = '' }) => Key).filter((key) => !key.includes('/parts/'));
+  expect(await fileconv(['open', 'year'], options)).toMatchObject({
+    code: 0,
+    stdout: `s3://${out}/${runs}report.html\n`,
+    stderr: 'A browser does not open what is in a store. Fetch it with a tool of that store.\n',
+  });
   const files = ['manifest.jsonl', 'receipt.csv', 'report.csv', 'report.html', 'report.json', 'results.jsonl'];
   expect(keys).toEqual(expect.arrayContaining(files.map((name) => runs + name)));
   expect(keys.filter((key) => key.startsWith('month='))).toEqual(names.map((name) => name.replace(/png$/, 'gif')));

@@ -10,7 +10,7 @@ it('tells a failure in terms of what was typed: paths in place of URIs, and the 
   };
   const [source, result] = [planned.input.location, planned.destination].map((each) => pathToFileURL(each).href);
   const message = `100% #1.md → pdf: Cannot write ${result ?? ''}: no space; read ${source ?? ''}.`;
-  expect(explainFailure({ code: 'SOME_CODE', message }, planned, '/home/user')).toEqual({
+  expect(explainFailure({ code: 'SOME_CODE', message }, planned, { cwd: '/home/user' })).toEqual({
     code: 'SOME_CODE',
     message: `${file} → pdf: Cannot write out/100% #1.pdf: no space; read ${file}.`,
   });

@@ -43,6 +43,23 @@ it('convert ends with 1, names the place and the reason, and converts again only
   expect(await filesBelow(cwd)).toEqual(['a.docx', 'a.docx.suspect', 'a.md']);
 });
 
+it('the place that is told is the one where the result is, also with a number and at the end of a pipe', async () => {
+  const cwd = await newFolder();
+  await writeFile(path.join(cwd, 'a.docx.suspect'), 'of somebody else');
+  await writeFile(path.join(cwd, 'a.md'), '# A\n');
+  const numbered = await fileconv(['convert', 'a.md', ...options], { cwd, env });
+  expect(numbered.stderr).toContain('stands at a.docx (1).suspect;');
+  const name = ['--name', path.basename(cwd)];
+  const batch = await fileconv(['batch', 'run', 'a.md', ...options, ...name, '--json'], { cwd, env });
+  expect(batch.stdout).toContain(`stands at ${path.join(cwd, 'a.docx (1).suspect')};`);
+
+  const pipe = ['convert', '-', '--from', 'md', ...options, '--out', '-'];
+  const piped = await fileconv(pipe, { cwd, env, input: '# A\n' });
+  expect(piped).toMatchObject({ code: 1, stdout: '' });
+  const place = /stands at (.*\.suspect);/.exec(piped.stderr)?.[1] ?? '';
+  expect(await readFile(path.resolve(cwd, place), 'utf8')).toBe('PK bad');
+});
+
 it('batch run and batch retry end with 1, and offer no retry; the configuration may say what is checked', async () => {
   const cwd = await newFolder();
   await writeFile(path.join(cwd, 'b.md'), '# B\n');

@@ -293,7 +293,9 @@ export class Tally {
 
 /** Why a row ended as it did, with its files as users know them. */
 export function messageOf({ item, result }: RunRow): string | undefined {
-  return result?.message && withShownPaths(result.message, [item.source, item.destination]);
+  // A suspect result begins like its destination.
+  const { message, output } = result ?? {};
+  return message && withShownPaths(message, [item.source, output?.uri ?? item.destination, item.destination]);
 }
 
 /** What the plan of a batch has left out unread. */

@@ -17,9 +17,13 @@ export async function openPage(context: CommandContext, name?: string): Promise<
     return report ?? (await pageOf(temporal, name));
   });
   output.result({ page }, page);
-  if (!output.json && !(await show(page, context.env))) {
-    output.say('No program of this machine opens it. Type the address into a browser.');
-  }
+  if (output.json || (await show(page, context.env))) return;
+  const isForBrowsers = isWebAddress(page) || page.startsWith('file:');
+  output.say(
+    isForBrowsers
+      ? 'No program of this machine opens it. Type the address into a browser.'
+      : 'A browser does not open what is in a store. Fetch it with a tool of that store.',
+  );
 }
 
 async function reportOf(context: CommandContext, temporal: StackInUse, name: string): Promise<string | undefined> {

@@ -80,7 +80,8 @@ export async function convertPiped(
   const settings = { ...flags, app, onExisting, signal, ...(isToStdout && { pipedFrom: result }) };
   const { exitCode, outcome } = await convertOne(context, { input, to, destination: kept ?? result }, settings);
   if (isToStdout && exitCode === exitCodes.ok) return deliver(context, folder, { result, signal });
-  if (hasEnded(outcome)) await folder.remove();
+  // A suspect result is in the folder, and paid for.
+  if (hasEnded(outcome) && !(isToStdout && outcome.status === 'suspect')) await folder.remove();
   return exitCode;
 }
 

@@ -118,7 +118,7 @@ async function runJob(
     if (!(error instanceof ConversionFailedError || error instanceof JobRunningError)) throw error;
     const suspect = error instanceof ConversionFailedError ? error.details?.output : undefined;
     const ended = suspect ? { status: 'suspect' as const, ...placed(suspect) } : { status: 'failed' as const };
-    return outcomeOf({ ...ended, error: explainFailure(error, planned, context.cwd) });
+    return outcomeOf({ ...ended, error: explainFailure(error, planned, { cwd: context.cwd, place: suspect?.uri }) });
   }
 }
 
@@ -136,17 +136,17 @@ function placed(output: OutputFile) {
   return { output: { ...output, path: pathOf(output.uri) } };
 }
 
-/** In terms of what was typed: paths instead of URIs, and the file as it was named. */
+/** In terms of what was typed: paths instead of URIs, and the file as it was named. `place`: of a result that is not at its destination. */
 export function explainFailure(
   { code, message }: { code: string; message: string },
   { input, to, destination }: PlannedResult,
-  cwd: string,
+  { cwd, place = toUri(destination) }: { cwd: string; place?: string | undefined },
 ): NonNullable<FileOutcome['error']> {
   const ownSummary = /^.*? → \S+: /u;
   const text = message
     .replace(ownSummary, '')
     .replaceAll(toUri(input.location), () => input.file)
-    .replaceAll(toUri(destination), () => pathFromHere(destination, cwd));
+    .replaceAll(place, () => pathFromHere(pathOf(place), cwd));
   return { code, message: `${input.file} → ${to}: ${text}` };
 }
 

@@ -58,11 +58,11 @@ interface StallNewsOptions {
   toldElsewhere?: readonly Stall['reason'][];
 }
 
-/** Says why nothing progresses, once for each reason, until it is closed. */
+/** Says why nothing progresses, once for each reason and for each step that fails, until it is closed. */
 export class StallNews {
   private movedAt = Date.now();
   private lookedAt = 0;
-  private readonly told: Set<Stall['reason']>;
+  private readonly told: Set<string>;
   private isAsking = false;
   private isClosed = false;
   private readonly timer = setInterval(() => void this.check(), checkEveryMs);
@@ -91,12 +91,16 @@ export class StallNews {
   }
 
   private tell({ who, stall }: { who: string; stall: Stall }): void {
-    if (this.told.has(stall.reason)) return;
-    this.told.add(stall.reason);
+    const { reason, waitsFor, because, until } = stall;
+    // It may be tried again for days, as where results can't be written.
+    const isFailing = reason === 'conversion' && because !== undefined && until !== undefined;
+    const what = isFailing ? waitsFor : reason;
+    if (this.told.has(what)) return;
+    this.told.add(what);
     const { output } = this.options;
     const text = stallText(who, stall);
     // A terminal shows the steps of a job anyway.
-    if (stall.reason !== 'conversion') output.warn(text);
+    if (isFailing || reason !== 'conversion') output.warn(text);
     else if (!output.isLive) output.say(text);
   }
 }

@@ -133,15 +133,15 @@ export function createStallReader(
   const unlessBroken = async <T>(read: () => Promise<T>): Promise<T | { stall: Stall }> => {
     // The server lists a worker for a minute after it died; whether a stack runs on this machine is known better here.
     holder = isLocal ? await readStackHolder(dir) : undefined;
-    const up = { why: 'Start it', command: 'fileconv up' };
     if (isLocal && !holder) {
-      return { stall: { reason: 'temporal', waitsFor: `a stack: none runs in ${dir}`, next: up } };
+      const next = { why: 'Start it', command: 'fileconv up' };
+      return { stall: { reason: 'temporal', waitsFor: `a stack: none runs in ${dir}`, next } };
     }
     try {
       return await client.withDeadline(Date.now() + answerWithinMs, read);
     } catch {
       const waitsFor = `Temporal, which does not answer at ${address}`;
-      const next = isLocal ? { ...up, why: 'Start the stack' } : { why: 'What is broken', command: 'fileconv doctor' };
+      const next = { why: 'What is broken', command: 'fileconv doctor' };
       return { stall: { reason: 'temporal', waitsFor, next } };
     }
   };

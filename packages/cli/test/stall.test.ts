@@ -1,8 +1,25 @@
+import { mkdtemp } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import type { Client } from '@temporalio/client';
+import type { CommandContext } from '../src/command-context';
 import type { Output } from '../src/output/output';
-import { type Stall, StallNews } from '../src/waiting/stall';
+import { writeStackHolder } from '../src/stack/stack-record';
+import { createStallReader, type Stall, StallNews } from '../src/waiting/stall';
 
-beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
+
+it('a Temporal that does not answer is not to be started again while its stack runs, which would be refused', async () => {
+  const dir = await mkdtemp(path.join(os.tmpdir(), 'fileconv-test-'));
+  const context = { config: { values: { state: { dir } } } } as unknown as CommandContext;
+  const client = { withDeadline: () => Promise.reject(new Error('no answer')) } as unknown as Client;
+  const reader = createStallReader(context, { client, address: '127.0.0.1:1', isLocal: true });
+  const up = { next: { command: 'fileconv up' } };
+  await expect(reader.batch('b')).resolves.toMatchObject({ stall: up });
+  await writeStackHolder(dir, { pid: process.pid, startedBy: 'up', since: new Date().toISOString() });
+  const doctor = { next: { command: 'fileconv doctor' } };
+  await expect(reader.batch('b')).resolves.toMatchObject({ stall: { reason: 'temporal', ...doctor } });
+});
 
 const ordinary: Stall = { reason: 'conversion', waitsFor: 'the service to finish the conversion' };
 const failing: Stall = {
@@ -14,6 +31,7 @@ const failing: Stall = {
 
 /** What is told within two minutes, of which each tenth of a minute has the next of the stalls. */
 async function tellAll(stalls: readonly Stall[], { isLive }: { isLive: boolean }): Promise<string[]> {
+  jest.useFakeTimers();
   const told: string[] = [];
   const output = {
     isLive,

@@ -97,6 +97,22 @@ it('down leaves a process alone that only has the number of a stack which was ki
   await startDetached();
 });
 
+it('down does not wait for ever for a stack that hangs: it says how to end it', async () => {
+  const { pid } = await startDetached();
+  process.kill(pid, 'SIGSTOP');
+  const env = {
+    FILECONV_WORKER_SHUTDOWN_GRACE_SECONDS: '1',
+    FILECONV_TIMEOUTS_HEADERS_SECONDS: '1',
+    FILECONV_POLICIES_SUBMIT_TIMEOUT: '1 second',
+  };
+  const ended = await fileconvProcess(['down'], { cwd, env });
+  process.kill(pid, 'SIGCONT');
+  expect(ended).toMatchObject({ code: 1, stdout: '' });
+  expect(linesOf(ended.stderr).at(-1)).toMatch(
+    new RegExp(`^error: Process ${pid} does not stop\\. .*: kill -9 ${pid}; fileconv down$`),
+  );
+});
+
 it('one that can’t start says why, once, and leaves nothing that runs', async () => {
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));

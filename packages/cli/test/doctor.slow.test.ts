@@ -265,6 +265,16 @@ describe('fileconv doctor', () => {
     expect(found.says).toContain('less than service.min_free_bytes');
   });
 
+  it('looks at the disk of the service too, which may be another one', async () => {
+    const dataDir = path.join(await newFolder(), 'files');
+    const least = { FILECONV_SERVICE_MIN_FREE_BYTES: String(Number.MAX_SAFE_INTEGER) };
+    const found = await examine({ ...least, FILECONV_SERVICE_DATA_DIR: dataDir });
+    expect(found.parts).toEqual(['disk', 'disk']);
+    const last = found.findings.at(-1);
+    expect(last?.says).toContain(dataDir);
+    expect(last?.cure).toContain('FILECONV_SERVICE_DATA_DIR');
+  });
+
   (permissionsHold ? it : it.skip)('names the state folder that cannot be written', async () => {
     const folder = path.join(cwd, 'sealed');
     await mkdir(folder);

@@ -1,3 +1,5 @@
+import http2 from 'node:http2';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { retriesThatEndQuietly } from '../src/stack/quiet-retries';
@@ -23,4 +25,34 @@ it('a request that is to be tried again when its connection is closed throws not
   await connection.close();
   await sleep(1_500);
   expect(uncaught).toEqual([]);
+});
+
+describe('at a server that takes requests and answers nothing, as behind a network that is gone', () => {
+  let server: http2.Http2Server;
+  let connection: Connection;
+
+  beforeEach(async () => {
+    server = http2.createServer().on('stream', (stream) => stream.on('error', () => undefined));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    connection = Connection.lazy({ address, interceptors: retriesThatEndQuietly({ answerWithinMs: 300 }) });
+  });
+
+  afterEach(async () => {
+    await connection.close();
+    server.close();
+  });
+
+  const deadlineExceeded = { code: 4 };
+
+  it('a request fails in the end, with all its retries', async () => {
+    await expect(connection.workflowService.getSystemInfo({})).rejects.toMatchObject(deadlineExceeded);
+  });
+
+  it('a request that has less time of its own gets no more', async () => {
+    const startedAt = Date.now();
+    const asked = connection.withDeadline(Date.now() + 50, () => connection.workflowService.getSystemInfo({}));
+    await expect(asked).rejects.toMatchObject(deadlineExceeded);
+    expect(Date.now() - startedAt).toBeLessThan(250);
+  });
 });

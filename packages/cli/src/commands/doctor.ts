@@ -20,7 +20,7 @@ export async function doctor(context: CommandContext, flags: { app?: string }): 
     ...(await Promise.all(asked.map((app) => checkService(context, app)))),
     await checkCallbacks(context),
     ...(asked.some((app) => isEmbedded(context, app)) ? await checkEngines(context) : []),
-    await checkDisk(context),
+    ...(await checkDisk(context)),
   ];
   const isOk = findings.every(({ status }) => status !== 'broken');
   output.result({ ok: isOk, findings }, findings.map((finding) => describe(context, finding)).join('\n'));

@@ -13,7 +13,7 @@ import { openForLog } from '../observability/log-file';
 import { bothTimes } from '../output/text';
 import { aborted, isAlive, untilAskedToEnd } from '../stack/asked-to-end';
 import { readLiveStack, readStackHolder, type StackRecord } from '../stack/stack-record';
-import { databaseOf, lockOf, logsOf, startStack } from '../stack/start-stack';
+import { databaseOf, lockOf, logsOf, startStack, stopLimitMs } from '../stack/start-stack';
 import { logNames } from './arguments';
 
 const lookMs = 100;
@@ -103,11 +103,18 @@ export async function down(context: CommandContext): Promise<void> {
   process.kill(holder.pid, 'SIGTERM');
   output.say(`Stopping process ${holder.pid}; jobs that are not finished continue with the next \`fileconv up\`.`);
   const asked = aborted(signal);
+  const latest = Date.now() + stopLimitMs(config.values);
   while (isAlive(holder.pid)) {
     if (signal.aborted) throw new CommandError('INTERRUPTED', [`Process ${holder.pid} is still stopping.`]);
+    if (Date.now() > latest) throw new CommandError('STACK_FAILED', [hangs(holder.pid)]);
     await Promise.race([asked, sleep(lookMs)]);
   }
   output.result({ stopped: true, pid: holder.pid }, 'Stopped.');
+}
+
+function hangs(pid: number): string {
+  const risk = 'a conversion that it is submitting may be charged twice';
+  return `Process ${pid} does not stop. If nothing moves in its logs (fileconv logs), end it; ${risk}: kill -9 ${pid}; fileconv down`;
 }
 
 export async function status({ output, config }: CommandContext): Promise<ExitCode> {

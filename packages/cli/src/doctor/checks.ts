@@ -182,11 +182,18 @@ export async function checkEngines(context: CommandContext): Promise<PartFinding
   ];
 }
 
-export async function checkDisk({ config }: CommandContext): Promise<PartFinding> {
+/** One finding for each folder that may be on a disk of its own. */
+export async function checkDisk({ config }: CommandContext): Promise<PartFinding[]> {
   const { state, service } = config.values;
+  const ofState = roomIn(state.dir, service, 'or keep the state elsewhere: FILECONV_STATE_DIR');
+  if (!path.relative(state.dir, service.dataDir).startsWith('..')) return [await ofState];
+  const another = "or keep the service's files elsewhere: FILECONV_SERVICE_DATA_DIR";
+  return Promise.all([ofState, roomIn(service.dataDir, service, another)]);
+}
+
+async function roomIn(dir: string, { minFreeBytes }: { minFreeBytes: number }, another: string): Promise<PartFinding> {
   const part = 'disk';
-  const folder = await nearestFolder(state.dir);
-  const another = 'or keep the state elsewhere: FILECONV_STATE_DIR';
+  const folder = await nearestFolder(dir);
   try {
     await access(folder, constants.W_OK);
   } catch (error) {
@@ -198,9 +205,9 @@ export async function checkDisk({ config }: CommandContext): Promise<PartFinding
   }
   const { bavail, bsize } = await statfs(folder);
   const freeBytes = bavail * bsize;
-  const says = `${fileSize(freeBytes)} free for ${state.dir}`;
-  if (freeBytes > service.minFreeBytes) return ok(part, says);
-  const least = fileSize(service.minFreeBytes);
+  const says = `${fileSize(freeBytes)} free for ${dir}`;
+  if (freeBytes > minFreeBytes) return ok(part, says);
+  const least = fileSize(minFreeBytes);
   return broken(part, `${says}, less than service.min_free_bytes (${least})`, `Make room, ${another}`);
 }
 

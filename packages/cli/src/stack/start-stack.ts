@@ -228,11 +228,19 @@ async function startWorkerOf(
   }
 }
 
+async function closeInTime(part: WorkerPart, config: Config): Promise<void> {
+  await Promise.race([part.close(), sleep(closeLimitMs(config), undefined, { ref: false })]).catch(() => undefined);
+}
+
 /** Grace time, plus the time of a submit that has begun, plus a margin: ended earlier, the worker could leave an unknown outcome. */
-async function closeInTime(part: WorkerPart, { worker, timeouts, policies }: Config): Promise<void> {
+function closeLimitMs({ worker, timeouts, policies }: Config): number {
   const submitMs = Math.max(timeouts.headersSeconds * 1_000, policies.submitTimeout);
-  const limitMs = worker.shutdownGraceSeconds * 1_000 + submitMs + stopMarginMs;
-  await Promise.race([part.close(), sleep(limitMs, undefined, { ref: false })]).catch(() => undefined);
+  return worker.shutdownGraceSeconds * 1_000 + submitMs + stopMarginMs;
+}
+
+/** A stack that takes longer to stop hangs: its other parts have the margin once more. */
+export function stopLimitMs(config: Config): number {
+  return closeLimitMs(config) + stopMarginMs;
 }
 
 /** What a part throws where nothing catches it, a worker that ends unasked, or a Temporal that can't be started again. */

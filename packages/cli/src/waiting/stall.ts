@@ -58,11 +58,11 @@ interface StallNewsOptions {
   toldElsewhere?: readonly Stall['reason'][];
 }
 
-/** Says why nothing progresses, once for each reason, until it is closed. */
+/** Says why nothing progresses, once for each reason and for each step that fails, until it is closed. */
 export class StallNews {
   private movedAt = Date.now();
   private lookedAt = 0;
-  private readonly told: Set<Stall['reason']>;
+  private readonly told: Set<string>;
   private isAsking = false;
   private isClosed = false;
   private readonly timer = setInterval(() => void this.check(), checkEveryMs);
@@ -91,12 +91,16 @@ export class StallNews {
   }
 
   private tell({ who, stall }: { who: string; stall: Stall }): void {
-    if (this.told.has(stall.reason)) return;
-    this.told.add(stall.reason);
+    const { reason, waitsFor, because, until } = stall;
+    // It may be tried again for days, as where results can't be written.
+    const isFailing = reason === 'conversion' && because !== undefined && until !== undefined;
+    const what = isFailing ? waitsFor : reason;
+    if (this.told.has(what)) return;
+    this.told.add(what);
     const { output } = this.options;
     const text = stallText(who, stall);
     // A terminal shows the steps of a job anyway.
-    if (stall.reason !== 'conversion') output.warn(text);
+    if (isFailing || reason !== 'conversion') output.warn(text);
     else if (!output.isLive) output.say(text);
   }
 }
@@ -129,15 +133,15 @@ export function createStallReader(
   const unlessBroken = async <T>(read: () => Promise<T>): Promise<T | { stall: Stall }> => {
     // The server lists a worker for a minute after it died; whether a stack runs on this machine is known better here.
     holder = isLocal ? await readStackHolder(dir) : undefined;
-    const up = { why: 'Start it', command: 'fileconv up' };
     if (isLocal && !holder) {
-      return { stall: { reason: 'temporal', waitsFor: `a stack: none runs in ${dir}`, next: up } };
+      const next = { why: 'Start it', command: 'fileconv up' };
+      return { stall: { reason: 'temporal', waitsFor: `a stack: none runs in ${dir}`, next } };
     }
     try {
       return await client.withDeadline(Date.now() + answerWithinMs, read);
     } catch {
       const waitsFor = `Temporal, which does not answer at ${address}`;
-      const next = isLocal ? { ...up, why: 'Start the stack' } : { why: 'What is broken', command: 'fileconv doctor' };
+      const next = { why: 'What is broken', command: 'fileconv doctor' };
       return { stall: { reason: 'temporal', waitsFor, next } };
     }
   };

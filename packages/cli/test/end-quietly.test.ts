@@ -31,12 +31,12 @@ describe('at a server that takes requests and answers nothing, as behind a netwo
   let server: http2.Http2Server;
   let connection: Connection;
 
-  beforeEach(async () => {
+  async function connect(options?: Parameters<typeof retriesThatEndQuietly>[0]): Promise<void> {
     server = http2.createServer().on('stream', (stream) => stream.on('error', () => undefined));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-    connection = Connection.lazy({ address, interceptors: retriesThatEndQuietly({ answerWithinMs: 300 }) });
-  });
+    connection = Connection.lazy({ address, interceptors: retriesThatEndQuietly(options) });
+  }
 
   afterEach(async () => {
     await connection.close();
@@ -46,13 +46,13 @@ describe('at a server that takes requests and answers nothing, as behind a netwo
   const deadlineExceeded = { code: 4 };
 
   it('a request fails in the end, with all its retries', async () => {
+    await connect({ answerWithinMs: 300 });
     await expect(connection.workflowService.getSystemInfo({})).rejects.toMatchObject(deadlineExceeded);
   });
 
-  it('a request that has less time of its own gets no more', async () => {
-    const startedAt = Date.now();
+  it('a request that has less time of its own gets no more: a minute would be too long for this test', async () => {
+    await connect();
     const asked = connection.withDeadline(Date.now() + 50, () => connection.workflowService.getSystemInfo({}));
     await expect(asked).rejects.toMatchObject(deadlineExceeded);
-    expect(Date.now() - startedAt).toBeLessThan(250);
   });
 });

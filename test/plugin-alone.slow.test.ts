@@ -227,10 +227,7 @@ describe('a host that forgot the workflows is told in one line', () => {
   });
 
   it('and not when it has them', async () => {
-    const own = await createWorker({
-      plugins: [createPlugin()],
-      workflowsPath: ownWorkflows,
-    });
+    const own = await createWorker({ plugins: [createPlugin()], workflowsPath: ownWorkflows });
     await own.runUntil(() => convert(own, rig.temporal));
     expect(warnings).toEqual([]);
   });

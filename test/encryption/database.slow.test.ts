@@ -42,12 +42,7 @@ beforeAll(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-database-'));
   const cliPath = await obtainTemporalCli({ env: process.env, cacheDir: defaultCacheDir(process.env, os.homedir()) });
   const dbFilename = path.join(folder, 'temporal.db');
-  server = await startTemporalServer({
-    cliPath,
-    env: process.env,
-    dbFilename,
-    uiPort: false,
-  });
+  server = await startTemporalServer({ cliPath, env: process.env, dbFilename, uiPort: false });
   const { address } = server;
   const connection = await Connection.connect({ address });
   const namespace = await newNamespace(new Client({ connection }));

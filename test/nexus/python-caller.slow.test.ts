@@ -76,9 +76,7 @@ if (!hasPython) console.warn('Skipped: there is no python3 on this machine.');
     const texts = { stdout: '', stderr: '' };
     child.stdout.on('data', (chunk: Buffer) => (texts.stdout += chunk.toString()));
     child.stderr.on('data', (chunk: Buffer) => (texts.stderr += chunk.toString()));
-    return {
-      ended: new Promise((resolve) => child.once('close', (code) => resolve({ code: code ?? -1, ...texts }))),
-    };
+    return { ended: new Promise((resolve) => child.once('close', (code) => resolve({ code: code ?? -1, ...texts }))) };
   }
 
   const runsOf = async (key: string) => (await handler.workflow.count(`WorkflowId = '${idOf(key)}'`)).count;

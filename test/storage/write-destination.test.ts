@@ -16,10 +16,7 @@ describe('writeDestination', () => {
   it('stores the bytes, makes missing folders, and tells size and SHA-256', async () => {
     const content = randomBytes(3_000_001);
     const body = Readable.from([content.subarray(0, 1), content.subarray(1, 2_000_000), content.subarray(2_000_000)]);
-    const stored = await write(uriOf(folder, 'a', 'b', 'out.pdf'), {
-      body,
-      expectedSize: content.length,
-    });
+    const stored = await write(uriOf(folder, 'a', 'b', 'out.pdf'), { body, expectedSize: content.length });
     expect(stored).toEqual({
       uri: uriOf(folder, 'a', 'b', 'out.pdf'),
       name: 'out.pdf',

@@ -188,9 +188,7 @@ export async function startAccountService(): Promise<AccountService> {
         if (source?.path !== 'convert/file') throw new Refused('MISMATCH_DEPENDENT_TASK');
         const isGood = source.result?.error['code'] === undefined;
         const open = source.status === 'hold' ? 'waiting' : 'pending';
-        finish(task, {
-          output: { status: source.status !== 'completed' ? open : isGood ? 'successful' : 'failed' },
-        });
+        finish(task, { output: { status: source.status !== 'completed' ? open : isGood ? 'successful' : 'failed' } });
         return;
       }
       case 'download/url': {
@@ -199,9 +197,7 @@ export async function startAccountService(): Promise<AccountService> {
         task.file = source.file;
         const { name, bytes } = source.file;
         const url = `${origin}/v1/download/url/get`;
-        finish(task, {
-          output: { connector: task.id, name, size: bytes.length, expires_at: time(inADay()), url },
-        });
+        finish(task, { output: { connector: task.id, name, size: bytes.length, expires_at: time(inADay()), url } });
         return;
       }
       case 'download/url/get':

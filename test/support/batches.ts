@@ -61,12 +61,7 @@ async function passedOverIn(folder: string): Promise<BatchTotals> {
 export async function planRun(
   root: string,
   count: number,
-  options: {
-    name?: string;
-    run?: string;
-    change?: (item: BatchItem) => BatchItem;
-    request?: Partial<RunRequest>;
-  } = {},
+  options: { name?: string; run?: string; change?: (item: BatchItem) => BatchItem; request?: Partial<RunRequest> } = {},
 ): Promise<Run> {
   const name = options.name ?? `batch-${randomUUID()}`;
   const folder = path.join(root, name, options.run ?? 'run-0001');

@@ -43,10 +43,7 @@ it('an accepted submit with 12,000 warnings is recorded with the first 50 of the
     });
   });
 
-  const { submits, result } = (await convert('warnings', 'fail')) as {
-    submits: number;
-    result: { warnings: object };
-  };
+  const { submits, result } = (await convert('warnings', 'fail')) as { submits: number; result: { warnings: object } };
 
   expect(submits).toBe(1);
   const warnings = Object.entries(result.warnings);

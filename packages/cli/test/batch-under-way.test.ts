@@ -24,10 +24,7 @@ beforeEach(async () => {
 });
 afterEach(() => rig.close());
 
-const env = () => ({
-  ...envOfRig(rig),
-  FILECONV_POLICIES_MAX_CHECK_INTERVAL: `${quickPolicies.maxCheckInterval} ms`,
-});
+const env = () => ({ ...envOfRig(rig), FILECONV_POLICIES_MAX_CHECK_INTERVAL: `${quickPolicies.maxCheckInterval} ms` });
 const batch = (cwd: string, ...args: string[]) => fileconv(['batch', ...args], { cwd, env: env() });
 const toGif = (name: string) => ['in', '--to', 'gif', '--out', 'out', '--name', name];
 
@@ -145,10 +142,7 @@ it('can be watched and left again: Ctrl-C ends the watching with 130, and the en
     'Detached from batch watched. It continues without this command. Come back: fileconv batch watch watched',
   );
 
-  const toTheEnd = startFileconv(['batch', 'watch', 'watched', '--json'], {
-    cwd,
-    env: env(),
-  });
+  const toTheEnd = startFileconv(['batch', 'watch', 'watched', '--json'], { cwd, env: env() });
   expect((await batch(cwd, 'window', 'watched', '4')).code).toBe(0);
   expect((await batch(cwd, 'resume', 'watched')).code).toBe(0);
   release();

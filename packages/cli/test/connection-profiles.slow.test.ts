@@ -85,11 +85,7 @@ it('a profile with a certificate reaches the server: commands and workers show i
   mutual.clients.length = 0;
   const worker = startProcess(['worker'], {
     cwd,
-    env: {
-      TEMPORAL_CONFIG_FILE: 'temporal.toml',
-      TEMPORAL_PROFILE: 'mutual',
-      FILECONV_WORKER_TASK_QUEUE: 'mutual',
-    },
+    env: { TEMPORAL_CONFIG_FILE: 'temporal.toml', TEMPORAL_PROFILE: 'mutual', FILECONV_WORKER_TASK_QUEUE: 'mutual' },
   });
   await worker.until(/Worker on task queue mutual/);
   worker.child.kill('SIGTERM');

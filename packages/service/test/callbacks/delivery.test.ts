@@ -90,11 +90,7 @@ describe('a completed conversion', () => {
 it('a task of another kind does not call back at a URL that was refused', async () => {
   const include = ['entity'];
   for (const callback of ['https://other.example/', 'nowhere', receiver.url.replace('//', '//user:pw@')]) {
-    const { body } = await running.client.post('format/get', {
-      callback,
-      include,
-      parameters: { format: 'pdf' },
-    });
+    const { body } = await running.client.post('format/get', { callback, include, parameters: { format: 'pdf' } });
     expect(body.code).toMatch(/CALLBACK/);
     expect(deliveryOf(running.dataDir, body.entity?.id ?? '')).toBeUndefined();
   }

@@ -173,9 +173,7 @@ describe('without the programs of a machine', () => {
     const cells = String.raw`\trowd\cellx9\intbl Outer\par\itap2 Inner\nestcell{\*\nesttableprops\trowd\cellx5\nestrow}\intbl\cell\row`;
     const rtf = String.raw`{\rtf1{\info{\title Kept}}${box}{\mmath{\*\moMath{\mr kinetic}}}${cells}\pard{\listtext 1.}Kept{\footnote \chftn Noted} \u8217?s\endash Dashed\par}`;
     const { warning } = await running.client.convertToBytes({ name: 'a.rtf', data: rtf }, 'txt');
-    expect(warning).toEqual({
-      TEXT_LOST: 'Not in the result: 3 word(s) (BOXED, KINETIC, OUTER) of the document.',
-    });
+    expect(warning).toEqual({ TEXT_LOST: 'Not in the result: 3 word(s) (BOXED, KINETIC, OUTER) of the document.' });
   });
 
   it.each([

@@ -20,13 +20,7 @@ afterEach(async () => {
 /** A service whose app has 10 vCredits, and these faults. */
 async function startFaulty(faults: FaultList, options: { testApp?: TestApp } = {}): Promise<Running> {
   const testApp = options.testApp ?? createApp();
-  const running = await startTestService(
-    {
-      apps: [{ ...testApp.app, vcredits: 10 }],
-      faults: { faults },
-    },
-    testApp,
-  );
+  const running = await startTestService({ apps: [{ ...testApp.app, vcredits: 10 }], faults: { faults } }, testApp);
   stops.push(running.stop);
   return running;
 }

@@ -25,15 +25,16 @@ function errorLines(ended: Ended): string[] {
 }
 
 describe('bad input is one clear line on stderr, an exit code, and nothing else:', () => {
-  for (const { title, prepare, args, env, exitCode, code, says, needsStack, skip } of badInputs) {
+  for (const { line, prepare, env, exitCode, code, says, needsStack, skip } of badInputs) {
     const reason = skip ? ` (skipped: ${skip})` : '';
-    (skip ? it.skip : it)(`${title}${reason}`, async () => {
+    (skip ? it.skip : it)(`${line}: ${says.source}${reason}`, async () => {
+      const args = line.split(' ');
       const folder = await folderWith(prepare);
       const before = await filesBelow(folder);
       // Without the stack's folder a command that looked for a stack would start one, and say so.
       const options = { cwd: folder, env: { ...(needsStack ? stack.env : {}), ...env?.(stack) } };
 
-      const isFirst = badInputs.find((other) => other.code === code)?.title === title;
+      const isFirst = badInputs.find((other) => other.code === code)?.says === says;
       const plain = await fileconv(args, options);
       // After it: beside it, it would join its job.
       const json = isFirst ? await fileconv([...args, '--json'], options) : undefined;

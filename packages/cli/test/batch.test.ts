@@ -3,7 +3,7 @@ import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { folderWithPictures, writePicture } from './batch-pictures';
-import { fileconv, linesOf, newFolder, parseJson, startFileconv } from './fileconv';
+import { fileconv, folderWith, linesOf, newFolder, parseJson, startFileconv } from './fileconv';
 import { hasScript, onScreen, screenOf } from './pseudo-terminal';
 import { sharedStackOfTests } from './running-stack';
 import { noisyPng } from './samples';
@@ -118,6 +118,28 @@ it('--runs names another folder for the runs, which a retry in any folder finds 
   expect(linesOf(retried.stdout)[0]).toBe(
     'All 3 files are done. 1 converted; 2 skipped: their results are there already.',
   );
+});
+
+describe('a manifest none of whose rows is good', () => {
+  async function runManifest(rows: string, ...flags: string[]) {
+    const cwd = await folderWith({ 'a.md': '# A\n', 'm.csv': `source,output,destination\n${rows}` });
+    return batch(cwd, 'run', 'm.csv', '--name', 'wrong', ...flags);
+  }
+
+  it('is a clear error, exit code 2, and no run', async () => {
+    const ended = await runManifest('a.md,html,\n"b.md,html,\n');
+    expect(ended).toMatchObject({ code: 2, stdout: '' });
+    const error = expect.stringMatching(/^error: m\.csv line 3: a quote .* never closed\./) as unknown;
+    expect(linesOf(ended.stderr)).toContainEqual(error);
+    expect(existsSync(path.join(stack.stateDir, 'batches/wrong/run-0001'))).toBe(false);
+  });
+
+  it('names every row that is wrong, not the first alone, and with --json in one document', async () => {
+    const ended = await runManifest('a.md,,\n,html,\nb.md,html,../x\n', '--json', '--dry-run');
+    expect([ended.code, linesOf(ended.stderr).length]).toEqual([2, 3]);
+    const message: unknown = expect.stringMatching(/line 2, column output.*\n.*line 3, column source.*\n.*line 4/);
+    expect(parseJson(ended.stdout)).toEqual({ error: { code: 'INPUT_UNUSABLE', message } });
+  });
 });
 
 describe('what can not be converted holds up nothing else', () => {

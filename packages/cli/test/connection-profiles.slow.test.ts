@@ -107,25 +107,17 @@ it('an API key is sent with every request, over TLS', async () => {
   expect(new Set(keyed.authorizations)).toEqual(new Set([`Bearer ${apiKey}`]));
 });
 
+const unusable = "^error: Temporal's own configuration can't be used: ";
+const mend = "; correct Temporal's configuration file temporal\\.toml";
 it.each([
   [
     'without the certificate that the server asks for',
     'bare',
     1,
-    /^error: Temporal can't be reached at 127\.0\.0\.1:\d+/,
+    "^error: Temporal can't be reached at 127\\.0\\.0\\.1:\\d+",
   ],
-  [
-    'whose certificate is not there',
-    'gone',
-    2,
-    /^error: Temporal's own configuration can't be used: \/.*gone\.pem: there is no such file; correct Temporal's configuration file temporal\.toml/,
-  ],
-  [
-    'that the file does not have',
-    'prod',
-    2,
-    /^error: Temporal's own configuration can't be used: Profile 'prod' not found.*; correct Temporal's configuration file temporal\.toml/,
-  ],
+  ['whose certificate is not there', 'gone', 2, `${unusable}/.*gone\\.pem: there is no such file${mend}`],
+  ['that the file does not have', 'prod', 2, `${unusable}Profile 'prod' not found.*${mend}`],
 ])('a profile %s is one line', async (_what, profile, code, problem) => {
   const ended = await withProfile(profile, 'job', 'list');
   expect(ended).toMatchObject({ code, stdout: '' });

@@ -116,37 +116,20 @@ it('fails with 1 and writes nothing to standard output when the conversion fails
   expect(await left()).toEqual([]);
 });
 
-const refusals: [string, string[], RegExp][] = [
-  ['no --from', ['-', '--to', 'pdf', '--out', '-'], /Say it: --from FORMAT/],
-  [
-    'an unknown --from',
-    ['-', '--from', 'foo', '--to', 'pdf', '--out', '-'],
-    /The input format foo is not known\. See: fileconv formats/,
-  ],
-  ['a pair that does not convert', ['-', '--from', 'png', '--to', 'docx', '--out', '-'], /png to docx/],
-  ['no --out', ['-', '--from', 'md', '--to', 'pdf'], /--out FILE, or --out -/],
-  ['a file beside standard input', ['-', 'a.md', '--from', 'md', '--to', 'pdf', '--out', '-'], /Name it alone/],
-  ['two files for standard output', ['a.md', 'b.md', '--to', 'pdf', '--out', '-'], /of one file, and 2 are named/],
-  ['an empty standard input', ['-', '--from', 'md', '--to', 'pdf', '--out', '-'], /standard input is empty/],
-  [
-    'a folder as the file of the result',
-    ['-', '--from', 'md', '--to', 'pdf', '--out', '.'],
-    /it is a folder\. Choose another/,
-  ],
-  [
-    'a folder for standard output',
-    ['.', '--to', 'pdf', '--out', '-'],
-    /^error: \. is a folder\. Name a file in it\.$/m,
-  ],
-  [
-    'a folder that is to be made',
-    ['-', '--from', 'md', '--to', 'pdf', '--out', 'new/'],
-    /is a folder.*new\/stdin\.pdf/,
-  ],
-];
-it.each(refusals)('refuses %s in one line, before anything is started', async (_what, args, message) => {
+it.each<[line: string, message: RegExp]>([
+  ['- --to pdf --out -', /Say it: --from FORMAT/],
+  ['- --from foo --to pdf --out -', /The input format foo is not known\. See: fileconv formats/],
+  ['- --from png --to docx --out -', /png to docx/],
+  ['- --from md --to pdf', /--out FILE, or --out -/],
+  ['- a.md --from md --to pdf --out -', /Name it alone/],
+  ['a.md b.md --to pdf --out -', /of one file, and 2 are named/],
+  ['- --from md --to pdf --out -', /standard input is empty/],
+  ['- --from md --to pdf --out .', /it is a folder\. Choose another/],
+  ['. --to pdf --out -', /^error: \. is a folder\. Name a file in it\.$/m],
+  ['- --from md --to pdf --out new/', /is a folder.*new\/stdin\.pdf/],
+])('refuses %s in one line, before anything is started', async (line, message) => {
   const cwd = await folderWith({ 'a.md': '# A', 'b.md': '# B' });
-  const ended = await piping(['convert', ...args], { input: '', cwd }).ended;
+  const ended = await piping(['convert', ...line.split(' ')], { input: '', cwd }).ended;
   expect(ended).toMatchObject({ code: 2, stdout: '' });
   expect(linesOf(ended.stderr)).toEqual([expect.stringMatching(message)]);
   expect(await left()).toEqual([]);

@@ -10,9 +10,10 @@ import { until } from '../../../test/support/until';
 import { writeStackRecord } from '../src/stack/stack-record';
 import { startRig, type ConversionRig } from '../../../test/support/conversion-worker';
 import { newNamespace } from '../../../test/support/namespace';
-import { answerError, answerJson, stubAppId, stubToken } from '../../../test/support/stub-service';
+import { answerError, answerJson, stubToken } from '../../../test/support/stub-service';
 import { testTemporalAddress } from '../../../test/support/temporal';
 import { fileconvProcess as fileconv, linesOf, newFolder, parseJson, permissionsHold, startProcess } from './fileconv';
+import { envOfRig } from './running-stack';
 
 const schema = z.object({
   ok: z.boolean(),
@@ -30,14 +31,7 @@ describe('fileconv doctor', () => {
     rig = await startRig();
     cwd = await newFolder();
     rig.stub.on('task/response', (_seen, response) => answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK'));
-    healthy = {
-      TEMPORAL_ADDRESS: testTemporalAddress(),
-      FILECONV_WORKER_TASK_QUEUE: rig.taskQueue,
-      FILECONV_DEFAULT_APP: 'billing',
-      FILECONV_APPS_BILLING_BASE_URL: rig.stub.url,
-      FILECONV_APPS_BILLING_APP_ID: stubAppId,
-      FILECONV_APPS_BILLING_TOKEN: stubToken,
-    };
+    healthy = envOfRig(rig, 'billing');
   });
   afterEach(() => rig.close());
 

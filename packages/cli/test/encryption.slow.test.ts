@@ -63,18 +63,7 @@ it('leaves no file, folder or name made of them in the database: of a job, a bat
   await writeFile(path.join(cwd, 'payroll', 'salary-gone.md'), '');
   const batch = await run('batch', 'run', 'payroll', '--to', 'html', '--out', 'payslips', '--json');
   expect(parseJson(batch.stdout)).toMatchObject({ counts: { succeeded: 1, failed: 1 } });
-  const created = await run(
-    'schedule',
-    'create',
-    '--every',
-    '1h',
-    '--from',
-    'payroll',
-    '--to',
-    'html',
-    '--out',
-    'takings',
-  );
+  const created = await run(...'schedule create --every 1h --from payroll --to html --out takings'.split(' '));
   expect(created).toMatchObject({ code: 0 });
   const files = (await readdir(path.join(cwd, '.fileconv'))).filter((name) => /^temporal\.db(-wal)?$/.test(name));
   const dump = Buffer.concat(await Promise.all(files.map((name) => readFile(path.join(cwd, '.fileconv', name)))));

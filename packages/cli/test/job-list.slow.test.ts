@@ -102,29 +102,20 @@ describe('fileconv job list', () => {
   });
 
   it.each([
-    [['--status', 'parked'], [ids.parked]],
-    [['--status', 'running'], [ids.running]],
-    [['--status', 'failed'], [ids.failed]],
-    [
-      ['--status', 'completed'],
-      [ids.twice, ids.completed],
-    ],
-    [['--status', 'cancelled'], []],
-    [['--code', 'INVALID_CONVERT_FORMAT'], [ids.failed]],
-    [['--code', 'POSSIBLY_CHARGED_TWICE'], [ids.twice]],
-    [['--batch', 'list', '--status', 'failed'], [ids.failed]],
-    [['--batch', "no'such"], []],
-    [
-      ['--since', '1h'],
-      [ids.parked, ids.running, ids.failed, ids.twice, ids.completed],
-    ],
-    [['--since', '2999-01-01'], []],
-    [
-      ['--limit', '2'],
-      [ids.parked, ids.running],
-    ],
-  ])('lists with %j what fits, and nothing else', async (args, expected) => {
-    expect(await listed(...args)).toEqual(expected);
+    ['--status parked', [ids.parked]],
+    ['--status running', [ids.running]],
+    ['--status failed', [ids.failed]],
+    ['--status completed', [ids.twice, ids.completed]],
+    ['--status cancelled', []],
+    ['--code INVALID_CONVERT_FORMAT', [ids.failed]],
+    ['--code POSSIBLY_CHARGED_TWICE', [ids.twice]],
+    ['--batch list --status failed', [ids.failed]],
+    ["--batch no'such", []],
+    ['--since 1h', [ids.parked, ids.running, ids.failed, ids.twice, ids.completed]],
+    ['--since 2999-01-01', []],
+    ['--limit 2', [ids.parked, ids.running]],
+  ])('lists with %s what fits, and nothing else', async (options, expected) => {
+    expect(await listed(...options.split(' '))).toEqual(expected);
   });
 
   it('says how many more there are', async () => {

@@ -46,23 +46,22 @@ const unreadable = [
 ] as const;
 
 it.each([
-  ['job list', 'TEMPORAL_CONFIG_FILE', "Temporal's own configuration can't be used: WHY; correct "],
-  ...unreadable,
-] as const)('%s says that the file of %s is a folder', async (command, variable, says) => {
-  const folder = path.join(cwd, 'a folder');
-  await mkdir(folder, { recursive: true });
-  const ended = await run(command, { [variable]: folder });
-  const line = `error: ${says.replace('PLACE', folder).replace('WHY', 'it is a folder')}`;
-  expect(linesOf(ended.stderr)).toEqual([expect.stringContaining(line)]);
-  expect(ended.code).toBe(2);
-});
-
-it.each(unreadable)('%s says that the file of %s is a pipe, and waits for nobody to write', async (...each) => {
-  const [command, variable, says] = each;
-  const pipe = path.join(cwd, 'a pipe');
-  if (!existsSync(pipe)) execFileSync('mkfifo', [pipe]);
-  const ended = await run(command, { [variable]: pipe });
-  const line = `error: ${says.replace('PLACE', pipe).replace('WHY', 'it is a pipe, a socket or a device')}`;
+  [
+    'job list',
+    'TEMPORAL_CONFIG_FILE',
+    "Temporal's own configuration can't be used: WHY; correct ",
+    'a folder',
+  ] as const,
+  ...unreadable.map((row) => [...row, 'a folder'] as const),
+  ...unreadable.map((row) => [...row, 'a pipe'] as const),
+])('%s says of %s that it is no file, and waits for nobody to write: %s (%s)', async (...each) => {
+  const [command, variable, says, kind] = each;
+  const place = path.join(cwd, kind);
+  if (kind === 'a folder') await mkdir(place, { recursive: true });
+  else if (!existsSync(place)) execFileSync('mkfifo', [place]);
+  const ended = await run(command, { [variable]: place });
+  const why = kind === 'a folder' ? 'it is a folder' : 'it is a pipe, a socket or a device';
+  const line = `error: ${says.replace('PLACE', place).replace('WHY', why)}`;
   expect(linesOf(ended.stderr)).toEqual([expect.stringContaining(line)]);
   expect(ended.code).toBe(2);
 });

@@ -66,17 +66,6 @@ describe('without a running stack, convert', () => {
     expect((await up.ended).code).toBe(0);
     expect(await filesBelow(cwd)).toEqual(['a.png', 'a.webp']);
   });
-
-  it('ends at once on Ctrl-C while the stack starts', async () => {
-    const cwd = await folderWithPictures('a.png');
-    const command = startProcess(['convert', 'a.png', '--to', 'webp'], { cwd });
-    await command.until(/starting one for this command/);
-    command.child.kill('SIGINT');
-    const ended = await command.ended;
-    expect(ended.code).toBe(130);
-    expect(linesOf(ended.stderr).slice(1)).toEqual(['error: Interrupted before any job was started.']);
-    expect(await filesBelow(cwd)).toEqual(['a.png']);
-  });
 });
 
 const onQueue = () => ({ FILECONV_WORKER_TASK_QUEUE: `cli-${randomUUID()}` });

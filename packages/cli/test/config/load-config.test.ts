@@ -23,30 +23,14 @@ it('takes true and false for "on" and "off"', async () => {
 });
 
 describe('precedence', () => {
+  const key = 'FILECONV_WORKER_MAX_CONCURRENT_ACTIVITIES';
+  const toml = '[worker]\nmax_concurrent_activities = 7';
   const sources: [string, string | undefined, Environment, number, string][] = [
     ['the default when nothing else is said', undefined, {}, 50, ''],
-    ['the file over the default', '[worker]\nmax_concurrent_activities = 7', {}, 7, 'fileconv.toml'],
-    [
-      'the environment over the default',
-      undefined,
-      { FILECONV_WORKER_MAX_CONCURRENT_ACTIVITIES: '9' },
-      9,
-      'FILECONV_WORKER_MAX_CONCURRENT_ACTIVITIES',
-    ],
-    [
-      'the environment over the file',
-      '[worker]\nmax_concurrent_activities = 7',
-      { FILECONV_WORKER_MAX_CONCURRENT_ACTIVITIES: '9' },
-      9,
-      'FILECONV_WORKER_MAX_CONCURRENT_ACTIVITIES',
-    ],
-    [
-      'the file when the variable is empty',
-      '[worker]\nmax_concurrent_activities = 7',
-      { FILECONV_WORKER_MAX_CONCURRENT_ACTIVITIES: '' },
-      7,
-      'fileconv.toml',
-    ],
+    ['the file over the default', toml, {}, 7, 'fileconv.toml'],
+    ['the environment over the default', undefined, { [key]: '9' }, 9, key],
+    ['the environment over the file', toml, { [key]: '9' }, 9, key],
+    ['the file when the variable is empty', toml, { [key]: '' }, 7, 'fileconv.toml'],
   ];
   it.each(sources)('takes %s', async (_title, toml, env, expected, where) => {
     const { values, origins } = await load(toml, env);

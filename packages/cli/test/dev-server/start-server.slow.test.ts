@@ -104,19 +104,6 @@ describe('a Temporal server with a database file', () => {
     });
   });
 
-  it('keeps workflows when it was killed with -9', async () => {
-    const dbFilename = path.join(folder, 'temporal.db');
-    const first = await start({ dbFilename });
-    await withClient(first.address, async ({ workflow }) => {
-      await workflow.start('conversionJob', { workflowId: 'kept', taskQueue: 'nobody', args: [] });
-    });
-    process.kill(first.pid, 'SIGKILL');
-    expect(await first.exited).toEqual({ code: null, signal: 'SIGKILL' });
-    const second = await start({ dbFilename });
-    const status = await withClient(second.address, ({ workflow }) => workflow.getHandle('kept').describe());
-    expect(status.status.name).toBe('RUNNING');
-  });
-
   it('ends the one that was left over by a process that was killed, and no other program of that id', async () => {
     const dbFilename = path.join(folder, 'temporal.db');
     const options = {

@@ -103,13 +103,6 @@ describe('a job that asked for a callback', () => {
     expect(polls).toBeGreaterThan(0);
   });
 
-  it('changes nothing when it comes late: the job is over, and 204 says so', async () => {
-    const { handle, task } = await startWaiting({ pollAfter: 100 });
-    task.finish();
-    await handle.result();
-    expect(await task.callBack()).toBe(204);
-  });
-
   it('has a new nonce for each submit, and one for an earlier submit changes nothing', async () => {
     let failed = false;
     const { tasks, run } = keepTasks(rig.stub);
@@ -161,23 +154,20 @@ describe('a job that asked for a callback', () => {
       expect(tasks).toHaveLength(1);
     });
 
-    it('leaves it to the policy when the callback names no task', async () => {
-      const { tasks } = breakFirst(() => ({ done: true }));
-      const result = await (await start({ pollAfter: 100 })).result();
-      expect(result).toMatchObject({ taskId: tasks[1]?.id, possiblyChargedTwice: true });
-    });
-
-    it('leaves it to the policy when the service does not know the task that the callback names', async () => {
-      const stranger = randomUUID();
-      const { tasks } = breakFirst(() => ({ entity: { id: stranger } }));
-      rig.stub.on('task/response', (seen, response) => {
-        const id = String(seen.data['connector']);
-        if (id === stranger) answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK');
-        else answerCompleted(response, id);
-      });
-      const result = await (await start({ pollAfter: 100 })).result();
-      expect(result).toMatchObject({ taskId: tasks[1]?.id, possiblyChargedTwice: true });
-    });
+    it.each(['no task', 'one that the service does not know'])(
+      'leaves it to the policy when it names %s',
+      async (what) => {
+        const stranger = randomUUID();
+        const { tasks } = breakFirst(() => (what === 'no task' ? { done: true } : { entity: { id: stranger } }));
+        rig.stub.on('task/response', (seen, response) => {
+          const id = String(seen.data['connector']);
+          if (id === stranger) answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK');
+          else answerCompleted(response, id);
+        });
+        const result = await (await start({ pollAfter: 100 })).result();
+        expect(result).toMatchObject({ taskId: tasks[1]?.id, possiblyChargedTwice: true });
+      },
+    );
   });
 
   it('holds neither the key nor the signature of a URL in its history, also when the service quotes them', async () => {

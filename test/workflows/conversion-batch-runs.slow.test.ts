@@ -110,19 +110,3 @@ it('reads on where its manifest has more rows than are read at a time, and tells
   expect(results.filter(({ status }) => status === 'succeeded').map(({ item }) => item)).toEqual([...open]);
   expect(rig.stub.count('convert/file')).toBe(4);
 });
-
-it('counts a job that was terminated by hand as failed, one that was cancelled as cancelled, and ends', async () => {
-  const held = rig.stub.hold();
-  const run = await planRun(rig.folder, 4, { request: { window: 3 } });
-  const handle = await startRun(rig.client, run.request);
-  await until('the window is full', () => rig.stub.count('convert/file') === 3);
-  await rig.temporal.workflow.getHandle(run.jobId(1)).terminate('by hand');
-  await rig.temporal.workflow.getHandle(run.jobId(2)).cancel();
-  held.letGo();
-  const { result, results } = await endBatch(handle, run);
-  expect(result).toMatchObject({ succeeded: 2, failed: 1, cancelled: 1, failures: { TERMINATED: 1 } });
-  expect(results.slice(0, 2)).toMatchObject([
-    { item: 1, status: 'failed', code: 'TERMINATED' },
-    { item: 2, status: 'cancelled', code: 'CANCELLED' },
-  ]);
-});

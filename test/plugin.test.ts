@@ -140,11 +140,10 @@ it('refuses a second plugin on one worker, whose apps the first would not know; 
   expect(() => one.configureWorker(options)).not.toThrow();
 });
 
-it('refuses to offer an app to Nexus callers that the worker does not have', () => {
+it('refuses to offer an app to Nexus callers that the worker does not have', () =>
   expect(() => createPlugin({ nexus: { apps: ['stub', 'payroll'] } })).toThrow(
     'nexus.apps names payroll, but apps has only: stub.',
-  );
-});
+  ));
 
 it('leaves the throttle of heartbeats, sticky queue and grace time of a host as they are; a conversion worker has its own', async () => {
   const hosts = await Promise.all([createHost([]), createHost([createPlugin()])]);
@@ -183,9 +182,7 @@ it('closes its connections with the last worker that uses it, and opens them aga
 
 it('lets a worker that is forced to end do so while a request is under way', async () => {
   let held: (() => void) | undefined;
-  rig.stub.on('upload/file', (seen, response) => {
-    held = () => rig.stub.answerAsAlways(seen, response);
-  });
+  rig.stub.on('upload/file', (seen, response) => void (held = () => rig.stub.answerAsAlways(seen, response)));
   const plugin = createPlugin();
   let running: Promise<void> = Promise.resolve();
   const forced: WorkerPlugin = {

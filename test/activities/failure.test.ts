@@ -128,9 +128,8 @@ describe('toFailure', () => {
     },
   );
 
-  it('lets the workflow submit again, and count it, when the answer to the submit is a task that the service failed', () => {
-    expect(verdict(toFailure(apiError('INTERNAL_SERVER_ERROR'), contextOf('submit')))).toBe('submitAgain');
-  });
+  it('lets the workflow submit again, and count it, when the answer to the submit is a task that the service failed', () =>
+    expect(verdict(toFailure(apiError('INTERNAL_SERVER_ERROR'), contextOf('submit')))).toBe('submitAgain'));
 
   it('never retries a submit after an error of any kind once its first byte may have been sent', () => {
     const failure = toFailure(new TypeError('a defect'), contextOf('submit', { sentUnrepeatable: true }));
@@ -287,9 +286,8 @@ describe('toFailure', () => {
     expect([failure('SOURCE_NOT_FOUND', false), failure('SIZE_MISMATCH', true)]).toEqual(['fail', 'retry']);
   });
 
-  it('tries an unknown app profile again: another worker may have it', () => {
-    expect(verdict(toFailure(new UnknownAppError('no such profile'), contextOf('upload')))).toBe('retry');
-  });
+  it('tries an unknown app profile again: another worker may have it', () =>
+    expect(verdict(toFailure(new UnknownAppError('no such profile'), contextOf('upload')))).toBe('retry'));
 
   it('keeps code, status and endpoint in the details, and the code as the type', () => {
     const failure = toFailure(

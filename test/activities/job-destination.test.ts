@@ -11,9 +11,7 @@ it.each([
   ['report', 'docx', 'report.docx'],
   ['notes.docx', 'txt-markdown', 'notes.txt'],
   ['.profile', 'pdf', '.profile.pdf'],
-])('names the result of %s in %s %s', (source, output, name) => {
-  expect(outputName(source, output)).toBe(name);
-});
+])('names the result of %s in %s %s', (source, output, name) => expect(outputName(source, output)).toBe(name));
 
 it('reads the result that is to be replaced only if its stamp is not the one that was seen', async () => {
   const file = path.join(await makeFolder(), 'a.pdf');

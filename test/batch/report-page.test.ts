@@ -21,9 +21,7 @@ it.each<[endings: Ending[], settings: PageSettings, verdict: string, text: strin
   [[], {}, 'good', 'The manifest was empty: there was nothing to convert.'],
 ])(
   'says in its first sentence whether the batch worked, and that nobody can miss a failure: %j %j',
-  async (endings, settings, ...said) => {
-    expect(verdictOf(await pageOf(endings, settings))).toEqual(said);
-  },
+  async (endings, settings, ...said) => expect(verdictOf(await pageOf(endings, settings))).toEqual(said),
 );
 
 describe('a hostile name or message', () => {

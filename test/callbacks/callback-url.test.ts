@@ -73,9 +73,7 @@ describe('the keys', () => {
 
   describe('in a file', () => {
     let folder: string;
-    beforeEach(async () => {
-      folder = await mkdtemp(path.join(tmpdir(), 'fileconv-key-'));
-    });
+    beforeEach(async () => (folder = await mkdtemp(path.join(tmpdir(), 'fileconv-key-'))));
 
     it('are made once, for their owner only, however many ask at the same time', async () => {
       const file = path.join(folder, 'state', 'callbacks.key');

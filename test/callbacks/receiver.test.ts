@@ -29,9 +29,7 @@ describe('the callback receiver', () => {
     temporal = () => Promise.resolve('accepted');
   });
 
-  afterEach(async () => {
-    await receiver.close();
-  });
+  afterEach(async () => await receiver.close());
 
   async function start(options: Partial<CallbackReceiverOptions> = {}): Promise<void> {
     receiver = await startCallbackReceiver({

@@ -40,9 +40,7 @@ it.each([
     'head -c 9000000 /dev/zero | tr "\\0" a >&2; exit 1',
     `is refused by sh: ${'a'.repeat(300)}`,
   ],
-])('tells %s', async (_what, script, told) => {
-  expect(await check(script)).toBe(told);
-});
+])('tells %s', async (_what, script, told) => expect(await check(script)).toBe(told));
 
 it('gives the program the path and nothing of the environment, which has tokens', async () => {
   process.env['CHECK_TOKEN'] = 'secret';

@@ -50,9 +50,8 @@ it('docs/errors.md explains every finding of a plan, and no other', () => {
   expect([...told].sort()).toEqual([...findingCodes].sort());
 });
 
-it('docs/batches.md explains every column of the report, in its order', () => {
-  expect(namesInFirstCells(sectionOf('docs/batches.md', '## Reports'))).toEqual([...csvColumns]);
-});
+it('docs/batches.md explains every column of the report, in its order', () =>
+  expect(namesInFirstCells(sectionOf('docs/batches.md', '## Reports'))).toEqual([...csvColumns]));
 
 it('docs/convert.md and docs/batches.md list the exit codes', () => {
   const codesIn = (page: string) =>

@@ -54,9 +54,8 @@ it('every page is linked from docs/README.md or from the index of its folder', (
   expect(linksOf('README.md').map(({ file }) => file)).toContain('docs/README.md');
 });
 
-it('the README is at most 12 kB, so that it is read', () => {
-  expect(Buffer.byteLength(textOf('README.md'))).toBeLessThanOrEqual(12_000);
-});
+it('the README is at most 12 kB, so that it is read', () =>
+  expect(Buffer.byteLength(textOf('README.md'))).toBeLessThanOrEqual(12_000));
 
 it('every page that messages and comments of the code point to exists', () => {
   const sources = ['src', 'scripts', 'bench', 'deploy', 'examples'].flatMap((folder) =>

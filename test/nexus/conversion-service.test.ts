@@ -54,9 +54,7 @@ const conversionsOf = ({ key }: ConvertInput) =>
 /** Holds every convert request unanswered until the test says. */
 function holdSubmits(): () => void {
   const held: (() => void)[] = [];
-  rig.stub.on('convert/file', (seen, response) => {
-    held.push(() => rig.stub.answerAsAlways(seen, response));
-  });
+  rig.stub.on('convert/file', (seen, response) => void held.push(() => rig.stub.answerAsAlways(seen, response)));
   return () => {
     rig.stub.asAlways('convert/file');
     for (const answer of held) answer();
@@ -292,9 +290,8 @@ describe('state and appReady', () => {
 
   it.each([{}, { key: 'a', workflowId: 'b' }, { key: 'a', speed: 'high' }])(
     'refuse a request for the state of %j',
-    async (target) => {
-      expect(await refusalOf('state', { app: 'invoices', ...target })).toMatchObject({ type: 'BAD_REQUEST' });
-    },
+    async (target) =>
+      expect(await refusalOf('state', { app: 'invoices', ...target })).toMatchObject({ type: 'BAD_REQUEST' }),
   );
 
   /** Jobs whose wait for vCredits is listed, and that don't ask by themselves. */

@@ -71,9 +71,7 @@ async function killDuringConversion({ child, ended }: ReturnType<typeof start>):
 describe('an agent whose tool is the Nexus operation', () => {
   let program: string;
 
-  beforeAll(async () => {
-    program = await compiledAgent();
-  }, 600_000);
+  beforeAll(async () => (program = await compiledAgent()), 600_000);
 
   const ask = (prompt: string, workflowId: string) => start(program, [rig.folder, prompt, workflowId]);
 

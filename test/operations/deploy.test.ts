@@ -171,9 +171,8 @@ describe('the systemd units', () => {
   const secrets = { CONVERSION_TOKEN: 'x', CALLBACK_KEY: 'x' };
   const valueOf = (text: string, key: string) => new RegExp(`^${key}=(.*)$`, 'm').exec(text)?.[1];
 
-  it('are one for each part', () => {
-    expect(units.sort()).toEqual(parts.map((part) => `fileconv-${part}.service`).sort());
-  });
+  it('are one for each part', () =>
+    expect(units.sort()).toEqual(parts.map((part) => `fileconv-${part}.service`).sort()));
 
   it.each(parts)('of the %s starts a command that there is, is hardened, and waits for its end', async (part) => {
     const text = textOf(`systemd/fileconv-${part}.service`);

@@ -69,9 +69,7 @@ it('a worker that is asked to end gives up its transfers after the grace time, s
   const health = `127.0.0.1:${await freePort()}`;
   const worker = await startWorker({ FILECONV_WORKER_HEALTH_ADDRESS: health });
   let answerSubmit = (): void => undefined;
-  rig.stub.on('convert/file', (seen, response) => {
-    answerSubmit = () => rig.stub.answerAsAlways(seen, response);
-  });
+  rig.stub.on('convert/file', (seen, response) => void (answerSubmit = () => rig.stub.answerAsAlways(seen, response)));
   const submitting = await startJob('submitting');
   await until('the submit is on its way', () => rig.stub.count('convert/file') === 1);
   const upload = holdNextUpload();

@@ -248,9 +248,8 @@ it('KEDA and the Worker Controller ask the queue, the namespace and the server o
 });
 
 describe('the worker for Temporal’s Worker Controller', () => {
-  it('has the pods of the other one', () => {
-    expect(podOf('WorkerDeployment', 'fileconv-worker', controlled)).toEqual(pods.worker);
-  });
+  it('has the pods of the other one', () =>
+    expect(podOf('WorkerDeployment', 'fileconv-worker', controlled)).toEqual(pods.worker));
 
   it('takes its version from the variables of the controller', async () => {
     const env = { TEMPORAL_DEPLOYMENT_NAME: 'fileconv/fileconv-worker', TEMPORAL_WORKER_BUILD_ID: 'v1-a1b2' };

@@ -128,9 +128,8 @@ const expected: Record<string, string[]> = {
   'What cost much': ['done'],
 };
 
-it('every query of the page is tried here', () => {
-  expect([...queries.keys()].sort()).toEqual(Object.keys(expected).sort());
-});
+it('every query of the page is tried here', () =>
+  expect([...queries.keys()].sort()).toEqual(Object.keys(expected).sort()));
 
 it.each(Object.entries(expected))('%s', async (name, names) => {
   const query = queries.get(name) ?? '';

@@ -59,9 +59,7 @@ it.each([
     false,
   ],
   ['a compound file of another program', compound({ Contents: Buffer.alloc(9) }), false],
-])('%s', async (_what, content, isIt) => {
-  expect((await look(content)).isIt).toBe(isIt);
-});
+])('%s', async (_what, content, isIt) => expect((await look(content)).isIt).toBe(isIt));
 
 it.each([
   ['certificates', '<< /Filter /Adobe.PubSec /V 4 /Recipients [<00>] >>', true],

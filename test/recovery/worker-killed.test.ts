@@ -271,9 +271,8 @@ describe('after kill -9 of the worker and the start of another one', () => {
     expect(jobOf('after-commit').stub.count('download/url/get')).toBe(2);
   });
 
-  it('an upload that was refused often before its worker was lost is sent again soon', async () => {
-    await expectWhole('refused-often', { submits: 1, charged: 'once' });
-  });
+  it('an upload that was refused often before its worker was lost is sent again soon', async () =>
+    await expectWhole('refused-often', { submits: 1, charged: 'once' }));
 
   it('a job that is parked for vCredits asks again, and converts once there are some', async () => {
     const { stub } = jobOf('parked');
@@ -281,17 +280,14 @@ describe('after kill -9 of the worker and the start of another one', () => {
     expect([stub.count('upload/file'), stub.conversions.size]).toEqual([1, 1]);
   });
 
-  it('a submit of which nothing was sent continues as if nothing had happened', async () => {
-    await expectWhole('before-fence', { submits: 1, charged: 'once' });
-  });
+  it('a submit of which nothing was sent continues as if nothing had happened', async () =>
+    await expectWhole('before-fence', { submits: 1, charged: 'once' }));
 
-  it('a submit that was refused with 429 and waits for its next attempt is not taken for sent', async () => {
-    await expectWhole('rate-limited', { submits: 2, charged: 'once' });
-  });
+  it('a submit that was refused with 429 and waits for its next attempt is not taken for sent', async () =>
+    await expectWhole('rate-limited', { submits: 2, charged: 'once' }));
 
-  it('a submit that was refused with 429 and has begun its next attempt is not taken for sent', async () => {
-    await expectWhole('before-second-fence', { submits: 2, charged: 'once' });
-  });
+  it('a submit that was refused with 429 and has begun its next attempt is not taken for sent', async () =>
+    await expectWhole('before-second-fence', { submits: 2, charged: 'once' }));
 
   it('a submit without an answer is sent again under policy resubmit, and result and UI say that it may be charged twice', async () => {
     await expectWhole('answerless-resubmit', { submits: 2, charged: 'possibly twice' });

@@ -15,9 +15,7 @@ import { until } from '../support/until';
 
 const server = s3ServerOfAllTests();
 let bucket: string;
-beforeAll(async () => {
-  bucket = await server.newBucket();
-});
+beforeAll(async () => (bucket = await server.newBucket()));
 afterEach(cleanUp);
 
 const small = () => Readable.from([Buffer.from('content')]);

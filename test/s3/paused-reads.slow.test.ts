@@ -46,9 +46,7 @@ describe('an object that is read with pauses', () => {
 
   beforeEach(() => put(content));
 
-  it('is whole', async () => {
-    expect((await readPausing(() => Promise.resolve())).equals(content)).toBe(true);
-  });
+  it('is whole', async () => expect((await readPausing(() => Promise.resolve())).equals(content)).toBe(true));
 
   it('is no mixture of two contents', async () => {
     const reading = readPausing(() => put(randomBytes(content.length)));

@@ -27,9 +27,7 @@ beforeAll(() => {
   Object.assign(process.env, server.env);
   store = createS3Files({ client: server.client });
 });
-beforeEach(async () => {
-  bucket = await server.newBucket();
-});
+beforeEach(async () => (bucket = await server.newBucket()));
 
 const large = randomBytes(12 * 1024 * 1024);
 const uriOf = (key: string) => `s3://${bucket}/${key}`;

@@ -8,9 +8,7 @@ import { failureOf, listFolder, makeFolder, sha256, uriOf } from './folder';
 import { contentThen, store, write } from './writing';
 
 let folder: string;
-beforeEach(async () => {
-  folder = await makeFolder();
-});
+beforeEach(async () => (folder = await makeFolder()));
 
 const withoutLinks = createLocalFiles({
   link: () => Promise.reject(Object.assign(new Error('link'), { code: 'ENOTSUP' })),

@@ -11,9 +11,7 @@ afterEach(cleanUp);
 async function serve(listener: RequestListener, options: HttpsFilesOptions = {}) {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onCleanUp(() => {
-    server.close().closeAllConnections();
-  });
+  onCleanUp(() => server.close().closeAllConnections());
   let connections = 0;
   server.on('connection', () => (connections += 1));
   const { port } = server.address() as AddressInfo;

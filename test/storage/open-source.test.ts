@@ -7,9 +7,7 @@ import { createLocalFiles } from '../../src/storage/local-files';
 import { failureOf, makeFolder, uriOf, withoutPrivileges } from './folder';
 
 let folder: string;
-beforeEach(async () => {
-  folder = await makeFolder();
-});
+beforeEach(async () => (folder = await makeFolder()));
 
 const store = createLocalFiles();
 

@@ -6,9 +6,7 @@ import { createLocalFiles } from '../../src/storage/local-files';
 import { cleanUp, failureOf, makeFolder, mountMemory, uriOf } from './folder';
 
 let folder: string;
-beforeEach(async () => {
-  folder = await makeFolder();
-});
+beforeEach(async () => (folder = await makeFolder()));
 afterEach(cleanUp);
 
 const store = createLocalFiles();
@@ -64,9 +62,8 @@ describe('prepareDestination', () => {
     }
   });
 
-  it('refuses a name that the file system cannot hold', async () => {
-    expect((await failureOf(prepare(uriOf(folder, 'x'.repeat(256))))).code).toBe('DESTINATION_NOT_WRITABLE');
-  });
+  it('refuses a name that the file system cannot hold', async () =>
+    expect((await failureOf(prepare(uriOf(folder, 'x'.repeat(256))))).code).toBe('DESTINATION_NOT_WRITABLE'));
 
   const isRoot = process.getuid?.() === 0;
   (isRoot ? it.skip : it)('refuses a folder that this user may not write to (not as root, who may)', async () => {

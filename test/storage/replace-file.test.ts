@@ -5,9 +5,7 @@ import { readOrCreateFile, replaceFile } from '../../src/storage/replace-file';
 
 let folder: string;
 
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'replace-file-'));
-});
+beforeEach(async () => (folder = await mkdtemp(path.join(tmpdir(), 'replace-file-'))));
 
 it('leaves the content of one of those who write at once, whole, and nothing beside it', async () => {
   const file = path.join(folder, 'state.json');

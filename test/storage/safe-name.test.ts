@@ -3,9 +3,7 @@ import { cutToBytes, makeSafeName, numberName } from '../../src/storage/file-nam
 describe('makeSafeName', () => {
   it.each(['report.pdf', 'März 2026 – Café.docx', '発注書.tar.gz', 'a', 'README', "it's (1) & more, ok.txt", 'x.part'])(
     'leaves %j as it is',
-    (name) => {
-      expect(makeSafeName(name)).toBe(name);
-    },
+    (name) => expect(makeSafeName(name)).toBe(name),
   );
 
   it.each([
@@ -30,9 +28,7 @@ describe('makeSafeName', () => {
     ['com1.tar.gz', '_com1.tar.gz'],
     ['console.txt', 'console.txt'],
     ['half \ud83d.txt', 'half \ufffd.txt'],
-  ])('makes %j into %j', (suggested, name) => {
-    expect(makeSafeName(suggested)).toBe(name);
-  });
+  ])('makes %j into %j', (suggested, name) => expect(makeSafeName(suggested)).toBe(name));
 
   it('cuts a name to 255 bytes, between characters, and keeps the extension', () => {
     const name = makeSafeName(`${'発'.repeat(200)}.docx`);

@@ -7,9 +7,7 @@ import { cleanUp, failureOf, listFolder, makeFolder, mountMemory, sha256, uriOf,
 import { contentThen, endless, write } from './writing';
 
 let folder: string;
-beforeEach(async () => {
-  folder = await makeFolder();
-});
+beforeEach(async () => (folder = await makeFolder()));
 afterEach(cleanUp);
 
 describe('writeDestination', () => {

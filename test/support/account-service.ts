@@ -81,9 +81,7 @@ export async function startAccountService(): Promise<AccountService> {
   /** One engine: conversions run one after the other. */
   let engine: Promise<void> = Promise.resolve();
 
-  const server = createServer((request, response) => {
-    void answer(request, response).catch(() => response.destroy());
-  });
+  const server = createServer((request, response) => void answer(request, response).catch(() => response.destroy()));
   server.on('clientError', (_error, socket) => {
     const body = JSON.stringify(refusal(new Refused('INVALID_FIELD')));
     const head = Object.entries({

@@ -215,9 +215,7 @@ describe('conversionJob', () => {
   });
 
   describe('when the destination exists', () => {
-    beforeEach(async () => {
-      await writeFile(path.join(rig.folder, 'taken.pdf'), 'old');
-    });
+    beforeEach(async () => await writeFile(path.join(rig.folder, 'taken.pdf'), 'old'));
 
     const taken = () => path.join(rig.folder, 'taken.pdf');
 

@@ -9,9 +9,7 @@ const dayMs = 24 * hourMs;
 
 let rig: SkippingRig;
 
-beforeEach(async () => {
-  rig = await startSkippingRig();
-});
+beforeEach(async () => (rig = await startSkippingRig()));
 
 afterEach(() => rig.close());
 

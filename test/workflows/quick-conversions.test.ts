@@ -36,9 +36,7 @@ function checkedAfterMs({ stub }: ConversionRig): number[] {
 describe('a conversion of formats that the worker knows to be quick', () => {
   let checksBefore: number;
   let submitsBefore: number;
-  beforeAll(async () => {
-    expect(await convert('first', { firstCheckAfter: 20 })).toMatchObject({ steps: fourSteps });
-  });
+  beforeAll(async () => expect(await convert('first', { firstCheckAfter: 20 })).toMatchObject({ steps: fourSteps }));
   beforeEach(() => {
     [checksBefore, submitsBefore] = [rig.stub.count('task/response'), rig.stub.count('convert/file')];
   });
@@ -54,9 +52,8 @@ describe('a conversion of formats that the worker knows to be quick', () => {
     expect([steps, checks()]).toEqual([threeSteps, 1]);
   });
 
-  it('is asked for in a step of its own when a policy tells when', async () => {
-    expect(await convert('told', { firstCheckAfter: 50 })).toMatchObject({ steps: fourSteps });
-  });
+  it('is asked for in a step of its own when a policy tells when', async () =>
+    expect(await convert('told', { firstCheckAfter: 50 })).toMatchObject({ steps: fourSteps }));
 
   it.each<[string, string[], (response: ServerResponse, id: string) => void]>([
     ['"not yet"', fourSteps, answerNotYet],
@@ -144,9 +141,7 @@ describe.each([
     });
   }
 
-  beforeAll(async () => {
-    callingBack = await startCallingBackRig(isHere ? { onWait: () => onWait() } : {});
-  });
+  beforeAll(async () => (callingBack = await startCallingBackRig(isHere ? { onWait: () => onWait() } : {})));
   beforeEach(() => {
     [answers, atSubmit, onWait] = [[], () => undefined, () => undefined];
     keepTasks(callingBack.stub, async (accepted) => {

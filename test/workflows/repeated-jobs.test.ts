@@ -275,9 +275,7 @@ describe('a job that somebody resets by hand', () => {
 
   it('to what came while it submitted is marked: that submit is sent a second time', async () => {
     const answers: (() => void)[] = [];
-    rig.stub.on('convert/file', (seen, response) => {
-      answers.push(() => rig.stub.answerAsAlways(seen, response));
-    });
+    rig.stub.on('convert/file', (seen, response) => void answers.push(() => rig.stub.answerAsAlways(seen, response)));
     const policies = { ...quickPolicies, onUnknownOutcome: 'fail' as const };
     const job = await rig.client.start({ ...(await request()), policies });
     await until('it submits', () => answers.length === 1);

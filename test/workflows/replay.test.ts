@@ -111,9 +111,7 @@ describe('a replay', () => {
 });
 
 describe('the histories', () => {
-  it('are those of every kind of path, and no others', () => {
-    expect(listHistories()).toEqual(names);
-  });
+  it('are those of every kind of path, and no others', () => expect(listHistories()).toEqual(names));
 
   it.each(names)('%s is of the path that its name says', (name) => {
     expect(stepsOf(readHistory(name))).toMatch(paths[name] ?? /^$/);

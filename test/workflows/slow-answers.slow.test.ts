@@ -20,9 +20,7 @@ function drip(response: ServerResponse): void {
 describe('a submit whose answer comes a byte at a time', () => {
   const rig = rigOfEachTest();
 
-  beforeEach(() => {
-    rig.stub.on('convert/file', (_seen, response) => drip(response));
-  });
+  beforeEach(() => rig.stub.on('convert/file', (_seen, response) => drip(response)));
 
   it('ends by submitTimeout, with an outcome that is unknown and the reason', async () => {
     const policies = { submitTimeout: '3 seconds', onUnknownOutcome: 'fail' } as const;
@@ -53,9 +51,7 @@ describe('a worker that serves two apps', () => {
   const rig = rigOfEachTest({ worker: false, app: 'slow' });
   let quick: StubService;
 
-  beforeEach(async () => {
-    quick = await startStubService();
-  });
+  beforeEach(async () => (quick = await startStubService()));
 
   afterEach(() => quick.close());
 
@@ -97,9 +93,7 @@ describe('with one slot', () => {
 
   it('a step that no worker has taken by its deadline is tried once one is free', async () => {
     const answers: (() => void)[] = [];
-    rig.stub.on('upload/file', (seen, response) => {
-      answers.push(() => rig.stub.answerAsAlways(seen, response));
-    });
+    rig.stub.on('upload/file', (seen, response) => void answers.push(() => rig.stub.answerAsAlways(seen, response)));
     const start = async (policies: ConversionPolicies = {}) =>
       rig.client.start(await rig.request({ destination: undefined, policies }));
     const first = await start();

@@ -11,9 +11,7 @@ import { until } from '../support/until';
 let folder: string;
 let rig: ConversionRig;
 
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'fileconv-tokens-'));
-});
+beforeEach(async () => (folder = await mkdtemp(path.join(tmpdir(), 'fileconv-tokens-'))));
 
 afterEach(() => rig.close());
 

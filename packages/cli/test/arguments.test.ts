@@ -39,9 +39,8 @@ it.each([
   expect(await parse(args)).toContain('It is given twice.');
 });
 
-it('formats may be named one by one', () => {
-  expect(formatNames('html,pdf', formatNames('pdf,docx'))).toEqual(['pdf', 'docx', 'html']);
-});
+it('formats may be named one by one', () =>
+  expect(formatNames('html,pdf', formatNames('pdf,docx'))).toEqual(['pdf', 'docx', 'html']));
 
 it.each(['1e3', '0x10', '0b11', '1.0', '+5', ' 5', '9007199254740991', '-1'])('%j is no whole number', async (text) => {
   expect(await parse(['service', 'credits', 'add', 'main', '--', text])).toContain(

@@ -11,9 +11,7 @@ const unreachable = { TEMPORAL_ADDRESS: '127.0.0.1:1', FILECONV_CALLBACKS_PORT: 
 describe('fileconv callbacks', () => {
   let folder: string;
 
-  beforeEach(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'fileconv-callbacks-'));
-  });
+  beforeEach(async () => (folder = await mkdtemp(path.join(tmpdir(), 'fileconv-callbacks-'))));
 
   it('makes its key, takes callbacks below the public path, and ends when it is asked to', async () => {
     const env = {

@@ -8,9 +8,7 @@ import { linesToInterrupt, needsNoTemporal, needsTemporal, notInterrupted } from
 const commands = [[], ['up'], ['convert'], ['formats'], ['worker'], ['service'], ['config'], ['config', 'show']];
 
 let folder: string;
-beforeAll(async () => {
-  folder = await newFolder();
-});
+beforeAll(async () => (folder = await newFolder()));
 
 describe('help', () => {
   it.each(commands)('`fileconv %s %s --help` explains the command', async (...command) => {

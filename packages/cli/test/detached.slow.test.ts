@@ -9,9 +9,7 @@ import { isAlive, untilDead } from './processes';
 /** A stack that nobody's terminal holds. */
 
 let cwd: string;
-beforeEach(async () => {
-  cwd = await newFolder();
-});
+beforeEach(async () => (cwd = await newFolder()));
 afterEach(() => fileconv(['down'], { cwd }));
 
 const recordSchema = z.object({ pid: z.int(), temporal: z.object({ address: z.string(), uiUrl: z.url() }) });

@@ -267,9 +267,7 @@ describe('fileconv job retry', () => {
 
   it('takes a job that was terminated while it submitted for one that may have been charged', async () => {
     let answer = (): void => undefined;
-    rig.stub.on('convert/file', (_seen, response) => {
-      answer = () => cut(response);
-    });
+    rig.stub.on('convert/file', (_seen, response) => void (answer = () => cut(response)));
     const handle = await start();
     await until('it is submitted', () => rig.stub.count('convert/file') === 1);
     await rig.temporal.workflow.getHandle(handle.workflowId).terminate('by hand');

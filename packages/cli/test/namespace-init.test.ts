@@ -16,9 +16,7 @@ describe('fileconv namespace init', () => {
   let cwd: string;
   let env: { TEMPORAL_ADDRESS: string; TEMPORAL_NAMESPACE: string };
 
-  beforeAll(async () => {
-    client = await testClient();
-  });
+  beforeAll(async () => (client = await testClient()));
   beforeEach(async () => {
     cwd = await newFolder();
     env = { TEMPORAL_ADDRESS: testTemporalAddress(), TEMPORAL_NAMESPACE: await newNamespace(client) };

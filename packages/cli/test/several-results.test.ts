@@ -8,9 +8,7 @@ import { envOfRig, rigOfCommandsOfAllTests } from './running-stack';
 
 const rig = rigOfCommandsOfAllTests();
 let env: Record<string, string>;
-beforeAll(() => {
-  env = envOfRig(rig);
-});
+beforeAll(() => void (env = envOfRig(rig)));
 
 const formatOf = (data: Record<string, unknown>) => (data['parameters'] as { output: string }).output;
 const submits = () =>

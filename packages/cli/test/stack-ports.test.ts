@@ -9,9 +9,7 @@ describe('the ports of a stack', () => {
   let homeDir: string;
   const claimed: StackPorts[] = [];
 
-  beforeEach(async () => {
-    homeDir = await mkdtemp(path.join(tmpdir(), 'fileconv-ports-'));
-  });
+  beforeEach(async () => (homeDir = await mkdtemp(path.join(tmpdir(), 'fileconv-ports-'))));
 
   afterEach(() => {
     for (const ports of claimed.splice(0)) ports.release();

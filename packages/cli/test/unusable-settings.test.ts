@@ -9,9 +9,7 @@ import { testTemporalAddress } from '../../../test/support/temporal';
 
 let cwd: string;
 
-beforeAll(async () => {
-  cwd = await newFolder();
-});
+beforeAll(async () => (cwd = await newFolder()));
 
 const run = (command: string, env: CommandOptions['env']) =>
   fileconv(command.split(' '), { cwd, env: { TEMPORAL_ADDRESS: testTemporalAddress(), ...env } });

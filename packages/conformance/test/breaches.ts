@@ -95,9 +95,7 @@ export const together: Record<string, Record<string, Alteration>> = {
     },
     'In messages, [NAME] is replaced by the name of the offending key, field or parameter': onError(
       'MISSING_REQUIRED_PARAMETER',
-      (answer) => {
-        errorOf(answer)['message'] = 'The parameter [NAME] is required.';
-      },
+      (answer) => void (errorOf(answer)['message'] = 'The parameter [NAME] is required.'),
     ),
     'error is an empty object when there is no error': (answer) => {
       if (answer.asked.path === 'v1/download/url' && isEmpty(errorOf(answer)))

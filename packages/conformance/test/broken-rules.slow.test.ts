@@ -9,9 +9,7 @@ import { type EmbeddedTarget, startEmbeddedTarget } from './embedded-target';
 
 let running: EmbeddedTarget;
 
-beforeAll(async () => {
-  running = await startEmbeddedTarget();
-});
+beforeAll(async () => (running = await startEmbeddedTarget()));
 
 afterAll(() => running.stop());
 
@@ -163,6 +161,5 @@ it.each<[string, Alteration, string[]]>([
   expect(failedIn(await runAltered(alter, [])).map(([, rule]) => rule)).toEqual(rules);
 });
 
-it('nothing is named when nothing is altered', async () => {
-  expect(failedIn(await runAltered(() => undefined, slow))).toEqual([]);
-});
+it('nothing is named when nothing is altered', async () =>
+  expect(failedIn(await runAltered(() => undefined, slow))).toEqual([]));

@@ -232,9 +232,7 @@ export function serviceOfAllTests(options: Partial<ConversionServiceOptions> = {
     if (!running) throw new Error('The service does not run yet.');
     return running;
   };
-  beforeAll(async () => {
-    running = await startTestService(options, testApp);
-  });
+  beforeAll(async () => (running = await startTestService(options, testApp)));
   afterAll(() => running?.stop());
   return {
     client: new TestClient(() => started().service.url, testApp),

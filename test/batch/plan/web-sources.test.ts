@@ -18,9 +18,7 @@ const files = new Stores({ file: createLocalFiles(), http: https });
 async function serve(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onCleanUp(() => {
-    server.close().closeAllConnections();
-  });
+  onCleanUp(() => server.close().closeAllConnections());
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/b.md`;
 }
 

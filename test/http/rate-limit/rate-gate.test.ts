@@ -199,9 +199,7 @@ it('a pause of one class that only a message tells is none of those that share i
 
 describe('the memory of a RETRY-AFTER', () => {
   let folder: string;
-  beforeEach(async () => {
-    folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-rate-'));
-  });
+  beforeEach(async () => (folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-rate-'))));
 
   it('makes a gate that starts again wait for the rest of it', async () => {
     const file = path.join(folder, 'state', 'app.json');

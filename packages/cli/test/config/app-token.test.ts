@@ -6,9 +6,7 @@ import { readAppToken } from '../../src/config/app-token';
 
 let folder: string;
 
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'token-test-'));
-});
+beforeEach(async () => (folder = await mkdtemp(path.join(os.tmpdir(), 'token-test-'))));
 
 const inVariable = { name: 'main', token: { from: 'environment', variable: 'MAIN_TOKEN' } } as const;
 
@@ -19,9 +17,8 @@ async function inFile(content: string, mode: number) {
 }
 
 describe('readAppToken', () => {
-  it('reads the variable and trims it', async () => {
-    expect(await readAppToken(inVariable, { MAIN_TOKEN: ' hush\n' })).toBe('hush');
-  });
+  it('reads the variable and trims it', async () =>
+    expect(await readAppToken(inVariable, { MAIN_TOKEN: ' hush\n' })).toBe('hush'));
 
   it('reads the file and says nothing when only its owner can', async () => {
     const warnings: string[] = [];

@@ -125,11 +125,10 @@ describe('the file', () => {
 });
 
 describe('variables', () => {
-  it('are named with the key when their value is no good', async () => {
+  it('are named with the key when their value is no good', async () =>
     expect(await problemsOf(undefined, { FILECONV_SERVICE_PORT: '80a' })).toEqual([
       'FILECONV_SERVICE_PORT (service.port) must be a whole number from 0 to 65535, not "80a"',
-    ]);
-  });
+    ]));
 
   it('that mean nothing are warned about, with the one that was meant', async () => {
     const { warnings } = await load(undefined, { FILECONV_SERVICE_PROT: '80', FILECONV_APPS_X_URL: 'u', OTHER: '1' });

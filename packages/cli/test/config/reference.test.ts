@@ -38,7 +38,5 @@ describe('an editor that knows fileconv.schema.json', () => {
     '[policies]\nupload_deadline = "10"',
     '[apps.a]\ntoken = "secret"',
     '[apps."a.b"]\napp_id = "1"',
-  ])('refuses %j', (toml) => {
-    expect(check(parse(toml))).toBe(false);
-  });
+  ])('refuses %j', (toml) => expect(check(parse(toml))).toBe(false));
 });

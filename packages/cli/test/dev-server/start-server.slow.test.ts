@@ -27,9 +27,7 @@ beforeAll(async () => {
   cliPath = await obtainTemporalCli({ env: process.env, cacheDir });
 });
 
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'server-test-'));
-});
+beforeEach(async () => (folder = await mkdtemp(path.join(os.tmpdir(), 'server-test-'))));
 
 afterEach(() => Promise.all(started.splice(0).map((server) => server.stop())));
 
@@ -241,9 +239,8 @@ exec ${cliPath} "$@"
     }
   });
 
-  it('fails when the binary cannot be started', async () => {
-    await expect(start({ cliPath: path.join(folder, 'none') })).rejects.toMatchObject({ code: 'START_FAILED' });
-  });
+  it('fails when the binary cannot be started', async () =>
+    await expect(start({ cliPath: path.join(folder, 'none') })).rejects.toMatchObject({ code: 'START_FAILED' }));
 
   /** A server that never answers; it writes its process id into a file. */
   async function sleepingServer(): Promise<string> {

@@ -3,9 +3,7 @@ import { startHealthEndpoint, type HealthEndpoint } from '../../src/observabilit
 describe('the health endpoint of a process', () => {
   let health: HealthEndpoint;
 
-  beforeEach(async () => {
-    health = await startHealthEndpoint({ section: 'worker', address: '127.0.0.1:0' });
-  });
+  beforeEach(async () => (health = await startHealthEndpoint({ section: 'worker', address: '127.0.0.1:0' })));
   afterEach(() => health.close());
 
   async function ask(path: string, method = 'GET') {

@@ -47,22 +47,17 @@ describe('an address', () => {
     await expect(judge(v4('93.184.215.14'), { url })).rejects.toThrow('which is not called');
   });
 
-  it('that is private refuses the public ones beside it', async () => {
-    await expect(judge(v4('93.184.215.14', '10.0.0.1'))).rejects.toThrow('10.0.0.1');
-  });
+  it('that is private refuses the public ones beside it', async () =>
+    await expect(judge(v4('93.184.215.14', '10.0.0.1'))).rejects.toThrow('10.0.0.1'));
 
-  it('is needed', async () => {
-    await expect(judge([])).rejects.toThrow('no address');
-  });
+  it('is needed', async () => await expect(judge([])).rejects.toThrow('no address'));
 });
 
 describe('the service', () => {
   const ends: (() => Promise<void>)[] = [];
   let receiver: Receiver;
 
-  beforeEach(async () => {
-    receiver = await startReceiver();
-  });
+  beforeEach(async () => (receiver = await startReceiver()));
 
   afterEach(async () => {
     for (const end of ends.splice(0)) await end();

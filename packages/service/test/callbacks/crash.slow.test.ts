@@ -14,9 +14,7 @@ const testApp = createCallbackApp();
 const ends: (() => Promise<void>)[] = [];
 let dataDir: string;
 
-beforeEach(async () => {
-  dataDir = await createDataDir();
-});
+beforeEach(async () => (dataDir = await createDataDir()));
 
 afterEach(async () => {
   killServices();

@@ -7,9 +7,7 @@ import { createCallbackApp, endedDelivery, type Receiver, startReceiver } from '
 let receiver: Receiver;
 let running: Awaited<ReturnType<typeof startTestService>> | undefined;
 
-beforeEach(async () => {
-  receiver = await startReceiver();
-});
+beforeEach(async () => (receiver = await startReceiver()));
 
 afterEach(async () => {
   await running?.stop();

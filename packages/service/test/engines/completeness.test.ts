@@ -266,11 +266,10 @@ describe('what a program does not print', () => {
     });
   });
 
-  it('is a file of another format within the document', async () => {
+  it('is a file of another format within the document', async () =>
     expect(await unprinted('docx', docx(`${para('Kept')}<w:altChunk r:id="a"/>`), 'Kept')).toEqual({
       INSERTED_FILES_LOST: expect.stringMatching(/^1 file\(s\)/) as string,
-    });
-  });
+    }));
 });
 
 describe('what a program does not keep in another office file', () => {

@@ -29,14 +29,11 @@ const here = confinements()
   .filter((each) => each !== none)
   .map((each) => [each.name, each] as const);
 
-it('reaches the network without any, so that what follows proves something', async () => {
-  expect(await connects(none)).toBe(true);
-});
+it('reaches the network without any, so that what follows proves something', async () =>
+  expect(await connects(none)).toBe(true));
 
 describe.each(here)('a conversion in %s', (name, confinement) => {
-  it('reaches no network', async () => {
-    expect(await connects(confinement)).toBe(false);
-  });
+  it('reaches no network', async () => expect(await connects(confinement)).toBe(false));
 
   it('writes to its own folder', () => {
     const script = `fs.writeFileSync(${JSON.stringify(path.join(folder, name))}, 'own'); console.log(fs.readFileSync(${JSON.stringify(path.join(folder, name))}, 'utf8'))`;

@@ -30,15 +30,11 @@ describe('the kind of a file', () => {
     ['tsv', Buffer.from('a\tb\r\n1\t2')],
     ['tsv', Buffer.from('\ufeffa\tb', 'utf16le')],
     ['txt', Buffer.from('for whom it may concern')],
-  ])('is told by its contents: %s', (kind, data) => {
-    expect(fileKindOf(data, 'xls')).toBe(kind);
-  });
+  ])('is told by its contents: %s', (kind, data) => expect(fileKindOf(data, 'xls')).toBe(kind));
 
   it.each([Buffer.from('# text'), Buffer.from('PK'), Buffer.alloc(0), Buffer.from('<html>', 'utf16le')])(
     'is nobody knows what otherwise',
-    (data) => {
-      expect(fileKindOf(data, 'md')).toBeUndefined();
-    },
+    (data) => expect(fileKindOf(data, 'md')).toBeUndefined(),
   );
 });
 
@@ -79,9 +75,7 @@ describe('a file with the extension of another format', () => {
     [tinyPng, ['pandoc', 'txt', 'plain-text', 'html5'], /^The file is named txt, but it is of the format png /],
   ] as [Buffer, [string, string, string, string], RegExp][])(
     'that its engine does not read fails with what it is: %#',
-    async (data, route, message) => {
-      await expect(read(data, route)).rejects.toThrow(message);
-    },
+    async (data, route, message) => await expect(read(data, route)).rejects.toThrow(message),
   );
 
   it('of a text is not looked for', async () => {

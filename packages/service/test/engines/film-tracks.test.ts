@@ -55,8 +55,7 @@ it('transparency is kept by webm, and told elsewhere', () => {
   expect(plan('webm', tracks).line).toContain('yuva420p');
 });
 
-it('a film without sound makes no sound, and says so', () => {
+it('a film without sound makes no sound, and says so', () =>
   expect(() => plan('mp3', streams.slice(0, 1))).toThrow(
     'The mkv file has no sound, so that no mp3 can be made of it.',
-  );
-});
+  ));

@@ -71,11 +71,10 @@ describe('the engines that may be used', () => {
     expect(engineFor(['typst', 'libreoffice'])).toBe('typst');
   });
 
-  it('are known by their names', () => {
+  it('are known by their names', () =>
     expect(() => new FormatCatalog({ engines: ['typst', 'pandok'] })).toThrow(
       /^There is no engine pandok; there are libreoffice, chromium, sharp, tesseract/,
-    );
-  });
+    ));
 });
 
 describe('a machine without programs', () => {
@@ -87,11 +86,10 @@ describe('a machine without programs', () => {
     expect(['doc', 'mp4', 'mp3', 'ppt'].filter((name) => listed.has(name))).toEqual([]);
   });
 
-  it('names the package of Debian that brings what a pair needs', () => {
+  it('names the package of Debian that brings what a pair needs', () =>
     expect(() => requireRoute(bare, row(bare, 'doc'), row(bare, 'pdf'))).toThrow(
       'There is no converter for doc to pdf here. Run: apt-get install --no-install-recommends libreoffice-writer-nogui',
-    );
-  });
+    ));
 });
 
 describe('parameters', () => {

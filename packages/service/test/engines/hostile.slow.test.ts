@@ -49,9 +49,7 @@ beforeAll(async () => {
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 });
 
-beforeEach(() => {
-  requests = [];
-});
+beforeEach(() => void (requests = []));
 
 afterAll(() => {
   server.close();

@@ -30,9 +30,7 @@ describe('the encoding of a text', () => {
     ['UTF-16 LE without one', Buffer.from(sentence, 'utf16le'), []],
     ['UTF-16 BE without one', utf16be(sentence), []],
     ['Windows-1252, with a warning', inWindows1252(sentence), guessed],
-  ])('is found: %s', (_title, bytes, warnings) => {
-    expect(read(bytes)).toEqual({ text: sentence, warnings });
-  });
+  ])('is found: %s', (_title, bytes, warnings) => expect(read(bytes)).toEqual({ text: sentence, warnings }));
 
   it('is told apart in a text of a few letters', () => {
     expect(read(Buffer.from('né', 'latin1'))).toEqual({ text: 'né', warnings: guessed });

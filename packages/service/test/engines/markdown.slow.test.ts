@@ -25,11 +25,10 @@ describe('rules of dashes', () => {
 });
 
 describe('the block at the very beginning', () => {
-  it('is metadata where it is YAML', async () => {
+  it('is metadata where it is YAML', async () =>
     expect(await converted('---\ntitle: T\ntags: [x]\n---\n\nBody')).toMatch(
       /<h1 class="title">T<\/h1> <\/header> <p>Body<\/p>/,
-    );
-  });
+    ));
 
   it.each([
     ['title: Quarterly: the numbers', 'title: Quarterly: the numbers'],

@@ -52,9 +52,8 @@ describe('a page', () => {
     expect(warning['HIDDEN_TEXT_LOST']).toMatch(/^Left out, because it is hidden: 2 word\(s\) \(GONE, AWAY\)\./);
   });
 
-  it('within Markdown does too', async () => {
-    expect((await converted('a.md', around('main'))).text).toBe('Company Thanks Account');
-  });
+  it('within Markdown does too', async () =>
+    expect((await converted('a.md', around('main'))).text).toBe('Company Thanks Account'));
 });
 
 describe('a book', () => {

@@ -20,9 +20,7 @@ it.each([
   ['that are signs, and stand for one', String.raw`\u8217?s \u8217 ?5 {\u8217}? \u-10179?\u-8704?x`, '’s ’5 {’}? 😀x'],
   ['behind a control word', String.raw`\b0.\u123?\f1\'cf`, String.raw`\b0 .\{\f1 П`],
   ['behind a backslash', String.raw`\f1\\'cf`, String.raw`\f1 \\'cf`],
-])('bytes %s', (_which, text, expected) => {
-  expect(shown(text)).toBe(expected);
-});
+])('bytes %s', (_which, text, expected) => expect(shown(text)).toBe(expected));
 
 it('bytes are in the encoding of the document where the font has none', () => {
   expect(shown(String.raw`\f0\'cf`, { codePage: 1251 })).toBe(String.raw`\f0 П`);
@@ -45,6 +43,4 @@ it.each([
     String.raw`{\deleted {\*\shppict{\pngblip }}}`,
   ],
   ['and no other', String.raw`{\revised New}{\strike Struck}`, String.raw`{\revised New}{\strike Struck}`],
-])('text that was deleted is left out: %s', (_which, text, expected) => {
-  expect(withoutDeleted(text)).toBe(expected);
-});
+])('text that was deleted is left out: %s', (_which, text, expected) => expect(withoutDeleted(text)).toBe(expected));

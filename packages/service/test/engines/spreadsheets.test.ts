@@ -242,9 +242,8 @@ describe('a spreadsheet that cannot be read as a whole', () => {
     );
   });
 
-  it('fails when it shows nothing, since all of it is hidden', async () => {
-    await expect(read(xlsx([{ state: 'hidden', rows: '' }]))).rejects.toThrow(/all of its sheets are hidden/);
-  });
+  it('fails when it shows nothing, since all of it is hidden', async () =>
+    await expect(read(xlsx([{ state: 'hidden', rows: '' }]))).rejects.toThrow(/all of its sheets are hidden/));
 
   it('fails when it has more cells than can be converted in time, however small the file', async () => {
     const far = (address: string, y: number) =>

@@ -308,11 +308,10 @@ describe('faults.toml', () => {
     expect(logged.filter((line) => line.includes('stay as they were'))).toEqual([]);
   });
 
-  it('that was named has to exist', async () => {
+  it('that was named has to exist', async () =>
     await expect(startTestService({ faultsFile: '/nowhere/faults.toml' })).rejects.toThrow(
       '/nowhere/faults.toml: there is no such faults file',
-    );
-  });
+    ));
 });
 
 it('the option faults is checked like the file', async () => {

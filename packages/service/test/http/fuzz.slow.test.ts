@@ -64,7 +64,7 @@ it('a request of whatever shape is answered in the shape of the document, and ne
   expect(seen.get('accepted')).toBeGreaterThan(0);
 });
 
-it('bytes that are no whole request take nothing down', async () => {
+it('bytes that are no whole request take nothing down', async () =>
   await fc.assert(
     fc.asyncProperty(rawBytes(known), async (bytes) => {
       const socket = createConnection({ port: running.service.port, host: '127.0.0.1' });
@@ -75,5 +75,4 @@ it('bytes that are no whole request take nothing down', async () => {
       await closed;
     }),
     { numRuns: Math.ceil(runs / 3) },
-  );
-});
+  ));

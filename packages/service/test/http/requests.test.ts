@@ -9,9 +9,8 @@ const { client } = running;
 const unknownConnector = '00000000-0000-4000-8000-000000000000';
 const field = () => JSON.stringify({ app: client.app.appId });
 
-it('a GET of a known path is told of POST', async () => {
-  expect((await fetch(`${client.url}/v1/convert/file?x=1`)).headers.get('allow')).toBe('POST');
-});
+it('a GET of a known path is told of POST', async () =>
+  expect((await fetch(`${client.url}/v1/convert/file?x=1`)).headers.get('allow')).toBe('POST'));
 
 describe('the field data', () => {
   it.each<[string, RequestInit, string, string]>([

@@ -14,9 +14,7 @@ import { createApp, createDataDir, listZip, longMarkdown, startTestService, Test
 let dataDir: string;
 const testApp = createApp();
 
-beforeEach(async () => {
-  dataDir = await createDataDir();
-});
+beforeEach(async () => (dataDir = await createDataDir()));
 
 afterEach(() => killServices());
 

@@ -5,7 +5,6 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { searchAttributes } from '../../src/job/search-attributes';
 import { rigOfAllTests } from '../support/conversion-worker';
-import { answerError } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 
 /** examples/go-client, which knows of the worker only the name of a workflow and of an app. */
@@ -44,7 +43,7 @@ if (!hasGo) console.warn('Skipped: there is no go on this machine.');
   });
 
   it('reads the error code of a job, what to do and what was charged', async () => {
-    rig.stub.on('convert/file', (_seen, response) => answerError(response, 400, 'INVALID_FORMAT'));
+    rig.stub.fail('convert/file', 400, 'INVALID_FORMAT');
     const { stdout, said } = await convert('refused.docx');
     expect(stdout).toBe('');
     expect(said).toEqual([

@@ -170,7 +170,7 @@ it('a rotation of keys lets jobs that began with the old key continue and end wi
   const dataConverter = createEncryptedDataConverter(`${nextKey}\n${oldKey}`);
   const { connection: ofRig, options } = rig.temporal;
   const temporal = new Client({ connection: ofRig, namespace: options.namespace, dataConverter });
-  rig.stub.on('convert/file', (seen, response) => answerRunning(response, String(seen.data['connector'])));
+  rig.stub.on('convert/file', (seen, response) => answerRunning(response, seen.connector));
   await rig.stopWorker();
   const plugin = new FileConversionPlugin({
     apps: { stub: { baseUrl: rig.stub.url, appId: stubAppId, token: stubToken } },

@@ -116,13 +116,12 @@ function answerByName({ stub }: ConversionRig): void {
     else if (kind === 'retrying' || (kind === 'flaky' && attempt === 1)) response.writeHead(502).end('<html>');
     else answerOutput(response, { connector: `${kind}-${randomUUID()}`, size: 1 });
   });
-  stub.on('convert/file', (seen, response) => {
-    const connector = String(seen.data['connector']);
+  stub.on('convert/file', ({ connector }, response) => {
     if (connector.startsWith('parked')) answerError(response, 403, 'INSUFFICIENT_VCREDITS');
     else answerRunning(response, connector);
   });
   stub.on('task/response', (seen, response) => {
-    const id = String(seen.data['connector']);
+    const id = seen.connector;
     if (id.startsWith('cancelled')) answerOutput(response, { entity: { id, status: 'running' }, result: {} });
     else stub.answerAsAlways(seen, response);
   });

@@ -12,7 +12,7 @@ import { planRun, startRun } from '../support/batches';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { newNamespace } from '../support/namespace';
 import { startNexusCaller, type NexusCaller } from '../support/nexus-caller';
-import { answerError, answerRunning } from '../support/stub-service';
+import { answerRunning } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';
 
@@ -62,7 +62,7 @@ function holdSubmits(): () => void {
 }
 
 function refuseSubmits(status: number, code: string): void {
-  rig.stub.on('convert/file', (_seen, response) => answerError(response, status, code));
+  rig.stub.fail('convert/file', status, code);
 }
 
 const phaseOf = async (input: ConvertInput) =>
@@ -156,7 +156,7 @@ describe('convert', () => {
   });
 
   it('cancels the job when the caller cancels', async () => {
-    rig.stub.on('task/response', (seen, response) => answerRunning(response, String(seen.data['connector'])));
+    rig.stub.on('task/response', (seen, response) => answerRunning(response, seen.connector));
     const input = await newJob();
     const call = await caller.start('convert', input);
     await until('it is converting', async () => (await phaseOf(input)) === 'converting');

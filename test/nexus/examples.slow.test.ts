@@ -10,7 +10,7 @@ import { environmentOutsideNpm } from '../package/installed-project';
 import { rigOfAllTests } from '../support/conversion-worker';
 import { newNamespace } from '../support/namespace';
 import { newEndpoint } from '../support/nexus-caller';
-import { answerError, answerRunning } from '../support/stub-service';
+import { answerRunning } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';
 
@@ -58,7 +58,7 @@ function start(program: string, args: readonly string[]) {
 /** Kills the process while the service converts; the conversion ends thereafter. */
 async function killDuringConversion({ child, ended }: ReturnType<typeof start>): Promise<void> {
   const before = rig.stub.count('task/response');
-  rig.stub.on('task/response', (seen, response) => answerRunning(response, String(seen.data['connector'])));
+  rig.stub.on('task/response', (seen, response) => answerRunning(response, seen.connector));
   await Promise.race([
     until('the conversion runs', () => rig.stub.count('task/response') > before + 1),
     ended.then(({ stderr }) => expect(stderr).toBe('not ended yet')),
@@ -92,7 +92,7 @@ describe('an agent whose tool is the Nexus operation', () => {
 
   it('tells the model the code of what fails, and what to do', async () => {
     await rig.source('refused.md');
-    rig.stub.on('convert/file', (_seen, response) => answerError(response, 400, 'INVALID_FORMAT'));
+    rig.stub.fail('convert/file', 400, 'INVALID_FORMAT');
     const { stdout } = await ask('Please turn refused.md to pdf', randomUUID()).ended;
     expect(stdout).toMatch(/Failed: INVALID_FORMAT: refused\.md → pdf: .*choose another format/);
   });
@@ -136,7 +136,7 @@ describe('a program without a workflow', () => {
   });
 
   it('is told what failed, and what to do', async () => {
-    rig.stub.on('convert/file', (_seen, response) => answerError(response, 400, 'INVALID_FORMAT'));
+    rig.stub.fail('convert/file', 400, 'INVALID_FORMAT');
     const { code, stderr } = await (await convert('bad.md', 'letters/2')).ended;
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^bad\.md → pdf: .*choose another format/)]);
   });

@@ -8,7 +8,7 @@ import { Client } from '@temporalio/client';
 import { newNamespace } from '../support/namespace';
 import { newEndpoint } from '../support/nexus-caller';
 import { hasPython, pythonFor } from '../support/python';
-import { answerError, answerRunning, startStubService, type StubService } from '../support/stub-service';
+import { answerRunning, startStubService, type StubService } from '../support/stub-service';
 import { testClient, testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';
 import { WorkerProcess } from '../support/worker-process';
@@ -106,7 +106,7 @@ if (!hasPython) console.warn('Skipped: there is no python3 on this machine.');
   });
 
   it('fails with the code and the advice of the job, which asked once', async () => {
-    stub.on('convert/file', (_seen, response) => answerError(response, 400, 'INVALID_FORMAT'));
+    stub.fail('convert/file', 400, 'INVALID_FORMAT');
     const before = stub.count('convert/file');
     const { code, stdout, stderr } = await (await callFor('failed')).ended;
     expect([code, stdout]).toEqual([1, '']);
@@ -115,7 +115,7 @@ if (!hasPython) console.warn('Skipped: there is no python3 on this machine.');
   });
 
   it('cancels the job when it is cancelled', async () => {
-    stub.on('task/response', (seen, response) => answerRunning(response, String(seen.data['connector'])));
+    stub.on('task/response', (seen, response) => answerRunning(response, seen.connector));
     const polls = stub.count('task/response');
     const { ended } = await callFor('cancelled');
     await until('the conversion runs', isPolling(polls));

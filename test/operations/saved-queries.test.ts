@@ -55,8 +55,7 @@ beforeAll(async () => {
     tasks.set(id, name);
     answerRunning(response, id);
   });
-  rig.stub.on('task/response', (seen, response) => {
-    const id = String(seen.data['connector']);
+  rig.stub.on('task/response', ({ connector: id }, response) => {
     const name = tasks.get(id) ?? '';
     if (name === 'old' || name === 'terminated') {
       answerRunning(response, id);

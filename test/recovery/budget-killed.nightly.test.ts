@@ -18,9 +18,7 @@ it('it is charged no more than its limit and what was in flight, and a higher li
   const source = path.join(folder, 'in');
   await mkdir(source);
   for (let file = 1; file <= files; file += 1) await writeFile(path.join(source, `${file}.md`), `# ${file}\n`);
-  stub.on('task/response', (seen, response) =>
-    answerCompleted(response, String(seen.data['connector']), { vcredits: price }),
-  );
+  stub.on('task/response', (seen, response) => answerCompleted(response, seen.connector, { vcredits: price }));
   const folders = { out: path.join(folder, 'out'), runs: path.join(folder, 'runs') };
   const request = { name: `batch-${randomUUID()}`, sources: [source], to: 'pdf', ...folders };
   // All kills may meet the submits of one file.

@@ -21,8 +21,7 @@ const freePortNobodyListensOn = 1;
 /** What each app's service does. */
 const services: Record<string, (stub: StubService) => void> = {
   happy: (stub) =>
-    stub.on('task/response', (seen, response) => {
-      const id = String(seen.data['connector']);
+    stub.on('task/response', ({ connector: id }, response) => {
       answerJson(response, 200, {
         result: {
           output: {
@@ -47,7 +46,7 @@ const services: Record<string, (stub: StubService) => void> = {
   unknown: (stub) => stub.on('convert/file', (_seen, response) => cut(response)),
   broken: (stub) =>
     stub.on('task/response', (seen, response) =>
-      answerCompleted(response, String(seen.data['connector']), {
+      answerCompleted(response, seen.connector, {
         error: { code: 'FAILED_CONVERT', message: `the file of ${token} is damaged` },
       }),
     ),

@@ -57,8 +57,7 @@ let uploadHasBegun = false;
 const scenes: Record<string, Scene> = {
   polling: {
     arrange: (stub) =>
-      stub.on('task/response', (seen, response) => {
-        const id = String(seen.data['connector']);
+      stub.on('task/response', ({ connector: id }, response) => {
         if (killed) answerCompleted(response, id);
         else answerNotYet(response, id);
       }),

@@ -69,8 +69,7 @@ export function keepTasks(stub: StubService, accepted: (task: StubTask) => void 
     await accepted(task);
     answerRunning(response, task.id);
   });
-  stub.on('task/response', (seen, response) => {
-    const id = String(seen.data['connector']);
+  stub.on('task/response', ({ connector: id }, response) => {
     if (finished.has(id)) answerCompleted(response, id);
     else answerNotYet(response, id);
   });

@@ -43,7 +43,7 @@ it.each([places[0], places[3]])(
   '$code for ever at $step ends at last; a retry later delivers it without another',
   async (place) => {
     const { step, code } = place;
-    rig.stub.on(step, (_seen, response) => answerError(response, 404, code));
+    rig.stub.fail(step, 404, code);
     const { workflowId, end } = await convert({ conversionDeadline: 2_500, downloadDeadline: 2_500 });
     if (!(end instanceof ConversionFailedError)) throw new Error('the job did not fail');
     const { taskId = '' } = end.details ?? {};
@@ -115,9 +115,7 @@ describe('in place of the bytes of a result', () => {
 });
 
 it('says by how long the pauses that the service ordered moved the deadlines of a job that gave up', async () => {
-  rig.stub.on('task/response', (_seen, response) =>
-    answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '1' }),
-  );
+  rig.stub.fail('task/response', 429, 'TOO_MANY_REQUESTS', { 'retry-after': '1' });
   const { end } = await convert({ conversionDeadline: 700, parkedDeadline: 1_500 });
   expect(end).toMatchObject({ code: 'CONVERSION_DEADLINE' });
   expect(String(end)).toContain('orders a wait of 1 s, which is longer than the deadlines allow');

@@ -12,8 +12,7 @@ const rig = rigOfEachTest();
 /** When all are accepted somebody puts files of his own where their results are to go; answers how to take them away. */
 async function occupy(desk: BatchDesk, ...names: string[]): Promise<() => Promise<void>> {
   await mkdir(path.dirname(desk.output('1.pdf')), { recursive: true });
-  rig.stub.on('task/response', async (seen, response) => {
-    const id = String(seen.data['connector']);
+  rig.stub.on('task/response', async ({ connector: id }, response) => {
     if (converted() < names.length) {
       answerNotYet(response, id);
       return;

@@ -145,8 +145,7 @@ describe('the receipts of all runs add up', () => {
     await mkdir(path.dirname(result), { recursive: true });
     const lost = new Set<string>();
     const isTaken = { now: true };
-    rig.stub.on('task/response', async (seen, response) => {
-      const id = String(seen.data['connector']);
+    rig.stub.on('task/response', async ({ connector: id }, response) => {
       if (isTaken.now) await writeFile(result, 'mine');
       if (lost.has(id)) answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK');
       else answerCompleted(response, id);

@@ -145,7 +145,7 @@ it('uploads in the next row what the first could not upload', async () => {
 
 it('shares an upload among rows that an earlier run of the batch could not convert', async () => {
   await put('a.md');
-  rig.stub.on('convert/file', (_seen, response) => answerError(response, 200, 'FAILED_CONVERT'));
+  rig.stub.fail('convert/file', 200, 'FAILED_CONVERT');
   const first = await rig.client.startBatch(inline(['pdf', 'docx']));
   expect(await first.result()).toMatchObject({ failed: 2 });
   rig.stub.asAlways('convert/file');

@@ -172,7 +172,7 @@ describe('a batch of inline items', () => {
     await mkdir(path.join(folder, 'out'));
     // Found when it is paid for.
     rig.stub.on('task/response', (seen, response) => {
-      const isSecond = rig.stub.conversions.get(String(seen.data['connector'])) === 'b.md';
+      const isSecond = rig.stub.conversions.get(seen.connector) === 'b.md';
       void (isSecond ? writeFile(path.join(folder, 'out/b.pdf'), 'in the way') : Promise.resolve()).then(() =>
         rig.stub.answerAsAlways(seen, response),
       );

@@ -159,8 +159,7 @@ describe('a job that asked for a callback', () => {
       async (what) => {
         const stranger = randomUUID();
         const { tasks } = breakFirst(() => (what === 'no task' ? { done: true } : { entity: { id: stranger } }));
-        rig.stub.on('task/response', (seen, response) => {
-          const id = String(seen.data['connector']);
+        rig.stub.on('task/response', ({ connector: id }, response) => {
           if (id === stranger) answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK');
           else answerCompleted(response, id);
         });

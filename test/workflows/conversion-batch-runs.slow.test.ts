@@ -50,8 +50,7 @@ describe('a batch that continues as a new run again and again', () => {
     expect((await runsOf(rig.temporal, run.name)).length).toBeGreaterThan(1);
     await rig.temporal.workflow.getHandle(run.jobId(1)).terminate();
     await rig.temporal.workflow.getHandle(run.jobId(2)).cancel();
-    rig.stub.on('task/response', (seen, response) => {
-      const id = String(seen.data['connector']);
+    rig.stub.on('task/response', ({ connector: id }, response) => {
       const error = { code: 'FAILED_CONVERT', message: 'damaged' };
       answerCompleted(response, id, rig.stub.conversions.get(id) === '3.md' ? { error } : {});
     });

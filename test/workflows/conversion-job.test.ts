@@ -69,7 +69,7 @@ describe('conversionJob', () => {
   });
 
   it('fails a connector that the service does not know, since there is nothing to upload', async () => {
-    rig.stub.on('convert/file', (_seen, response) => answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK'));
+    rig.stub.fail('convert/file', 404, 'NO_CONNECTOR_DEPENDENT_TASK');
     expect((await failureOf({ source: { connector: 'gone' } })).code).toBe('NO_CONNECTOR_DEPENDENT_TASK');
     expect(rig.stub.count('convert/file')).toBe(1);
   });
@@ -82,8 +82,7 @@ describe('conversionJob', () => {
 
   it('polls until the service has finished, however often it says running, and adds nothing to the history for it', async () => {
     let polls = 0;
-    rig.stub.on('task/response', (seen, response) => {
-      const id = String(seen.data['connector']);
+    rig.stub.on('task/response', ({ connector: id }, response) => {
       polls += 1;
       if (polls > 12) answerCompleted(response, id);
       else answerNotYet(response, id);
@@ -171,7 +170,7 @@ describe('conversionJob', () => {
   });
 
   it('fails with the app named when the credits deadline passes', async () => {
-    rig.stub.on('convert/file', (_seen, response) => answerError(response, 403, 'INSUFFICIENT_VCREDITS'));
+    rig.stub.fail('convert/file', 403, 'INSUFFICIENT_VCREDITS');
     const error = await failureOf({ policies: { parkedDeadline: 300 } });
     expect(error.code).toBe('INSUFFICIENT_VCREDITS');
     expect(error.message).toContain('app stub');

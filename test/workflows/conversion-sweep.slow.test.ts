@@ -123,7 +123,7 @@ describe('a sweep', () => {
     for (const file of ['a.md', 'b.md']) await put(file, `# ${file}\n`);
     const name = await schedule();
     expect(await sweep(name)).toMatchObject({ ...counts, succeeded: 2 });
-    rig.stub.on('task/response', (_seen, response) => answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK'));
+    rig.stub.fail('task/response', 404, 'NO_CONNECTOR_DEPENDENT_TASK');
     const requestsOf = () => rig.stub.requests.filter(({ path: asked }) => !asked.startsWith('convert/')).length;
     const requests = requestsOf();
     for (let day = 2; day <= 7; day += 1) {
@@ -234,12 +234,12 @@ describe('sweeps under policy resubmit', () => {
     await mkdir(path.join(rig.folder, 'out'), { recursive: true });
     const inTheWay = path.join(rig.folder, 'out', 'a.pdf');
     rig.stub.on('task/response', (seen, response) => {
-      void writeFile(inTheWay, '').then(() => answerCompleted(response, String(seen.data['connector'])));
+      void writeFile(inTheWay, '').then(() => answerCompleted(response, seen.connector));
     });
     const name = await schedule({ policies: { ...quickPolicies, onUnknownOutcome: 'resubmit' } });
     expect(await sweep(name)).toMatchObject({ ...counts, failed: 1 });
     await rm(inTheWay);
-    rig.stub.on('task/response', (_seen, response) => answerError(response, 404, 'FILE_NOT_EXISTS'));
+    rig.stub.fail('task/response', 404, 'FILE_NOT_EXISTS');
     expect(await sweep(name)).toMatchObject({ ...counts, failed: 1 });
     expect(await sweep(name)).toMatchObject({ ...counts, failed: 1, kept: 1 });
     expect(rig.stub.conversions.size).toBe(1);

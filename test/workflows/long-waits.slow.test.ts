@@ -34,9 +34,8 @@ async function eventsOf({ workflowId }: ConversionHandle): Promise<number> {
 
 it('a job that is told "not yet" 1,000 times over half a day and more has fewer than 100 events in its history', async () => {
   let polls = 0;
-  rig.stub.on('task/response', (seen, response) => {
+  rig.stub.on('task/response', ({ connector: id }, response) => {
     polls += 1;
-    const id = String(seen.data['connector']);
     if (polls > 1_000) answerCompleted(response, id);
     else answerNotYet(response, id);
   });

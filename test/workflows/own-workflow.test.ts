@@ -133,7 +133,7 @@ describe('a job of executeConversion', () => {
   it('fetches what the last one has paid for, if its workflow is run again', async () => {
     const input = await jobTo('again');
     const before = rig.stub.count('convert/file');
-    rig.stub.on('download/url', (_seen, response) => answerError(response, 500, 'INTERNAL_SERVER_ERROR'));
+    rig.stub.fail('download/url', 500, 'INTERNAL_SERVER_ERROR');
     await expect(convertOnce(input)).rejects.toThrow();
     rig.stub.asAlways('download/url');
     await expect(convertOnce(input)).resolves.toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });

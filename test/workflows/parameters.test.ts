@@ -4,7 +4,6 @@ import { lookAtJob } from '../../src/activities/look-at-job';
 import { defined } from '../../src/job/defined';
 import type { ConversionJobInput } from '../../src/job/types';
 import { installQuietRuntime, rigOfAllTests } from '../support/conversion-worker';
-import { answerError } from '../support/stub-service';
 import { until } from '../support/until';
 
 /** What a job sends beside its formats. */
@@ -33,7 +32,7 @@ it('is nothing in the input of a job without any, so that it is the same job as 
 });
 
 it('is in no log line, whether the job succeeds or fails', async () => {
-  rig.stub.on('convert/file', (_seen, response) => answerError(response, 403, 'INVALID_PARAMETER'));
+  rig.stub.fail('convert/file', 403, 'INVALID_PARAMETER');
   const failing = rig.client.convert(await request({ password: 'geheim-4711' }));
   await expect(failing).rejects.toMatchObject({ code: 'INVALID_PARAMETER' });
   rig.stub.asAlways('convert/file');

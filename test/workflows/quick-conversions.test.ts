@@ -64,9 +64,8 @@ describe('a conversion of formats that the worker knows to be quick', () => {
     ['nothing', fourSteps, () => undefined],
   ])('goes on in the usual step after %s, and counts each request', async (title, expected, answer) => {
     let asked = 0;
-    rig.stub.on('task/response', (seen, response) => {
+    rig.stub.on('task/response', ({ connector: id }, response) => {
       asked += 1;
-      const id = String(seen.data['connector']);
       if (asked === 1) answer(response, id);
       else answerCompleted(response, id);
     });
@@ -84,8 +83,7 @@ describe('a conversion of formats that the worker knows to be quick', () => {
   });
 
   it('fails with the error of its task', async () => {
-    rig.stub.on('task/response', (seen, response) => {
-      const id = String(seen.data['connector']);
+    rig.stub.on('task/response', ({ connector: id }, response) => {
       answerCompleted(response, id, { error: { code: 'INVALID_FILE', message: 'It is damaged.' } });
     });
     const { end } = await convert('failing', { maxResubmissions: 0 });

@@ -86,8 +86,7 @@ function playStates(occupy: (state: State) => Promise<void>) {
       cut(response);
     } else stub.answerAsAlways(seen, response);
   });
-  rig.stub.on('task/response', async (seen, response, stub) => {
-    const id = String(seen.data['connector']);
+  rig.stub.on('task/response', async ({ connector: id }, response, stub) => {
     const state = path.parse(stub.conversions.get(id) ?? '').name as State;
     if (state === 'failed') stub.conversions.delete(id);
     if (state === 'accepted' || state === 'lost') await occupy(state);
@@ -108,8 +107,7 @@ function playSuspect() {
 function playFair() {
   const lost = new Set([...rig.stub.conversions].flatMap(([id, file]) => (file === 'lost.md' ? [id] : [])));
   rig.stub.asAlways('convert/file', 'download/url', 'download/url/get');
-  rig.stub.on('task/response', (seen, response) => {
-    const id = String(seen.data['connector']);
+  rig.stub.on('task/response', ({ connector: id }, response) => {
     if (lost.has(id)) answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK');
     else answerCompleted(response, id);
   });

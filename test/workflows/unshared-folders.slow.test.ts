@@ -73,7 +73,7 @@ describe('a job that writes to a local folder, when another host takes its next 
   it('fetches its result on the host of its upload and nowhere else', async () => {
     rig.stub.on('task/response', (seen, response) => {
       moveTo('other');
-      answerCompleted(response, String(seen.data['connector']));
+      answerCompleted(response, seen.connector);
     });
     const job = await start();
     await untilItWaits(job);

@@ -8,7 +8,7 @@ import { createConversionWorker } from '../../src/worker';
 import { endBatch, planRun, runsOf, type Run, startRun } from '../support/batches';
 import { inThisThread, quickPolicies, rigOfAllTests } from '../support/conversion-worker';
 import { makeCurrent } from '../support/deployment';
-import { answerCompleted, answerError, answerNotYet, stubAppId, stubToken } from '../support/stub-service';
+import { answerCompleted, answerNotYet, stubAppId, stubToken } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 import { retryJob } from '../support/retry';
 import { until } from '../support/until';
@@ -38,14 +38,13 @@ let run: Run;
 beforeAll(async () => {
   connection = await NativeConnection.connect({ address: testTemporalAddress() });
   const { stub, temporal, client, folder } = rig;
-  stub.on('task/response', (seen, response) => {
-    const id = String(seen.data['connector']);
+  stub.on('task/response', ({ connector: id }, response) => {
     if (isHeld) answerNotYet(response, id);
     else answerCompleted(response, id);
   });
   await startWorker('1');
   await makeCurrent(temporal, deploymentName, '1');
-  stub.on('download/url', (_seen, response) => answerError(response, 403, 'FREE_PLAN_DISALLOWED'));
+  stub.fail('download/url', 403, 'FREE_PLAN_DISALLOWED');
   isHeld = false;
   lost = await startJob('lost.md', { parkedDeadline: '1 second' });
   await lost.result().catch(() => undefined);

@@ -19,7 +19,7 @@ beforeEach(async () => {
   release = () => (isHeld = false);
   rig.stub.on('task/response', (seen, response) => {
     if (!isHeld) rig.stub.answerAsAlways(seen, response);
-    else answerOutput(response, { entity: { id: seen.data['connector'], status: 'running' }, result: {} });
+    else answerOutput(response, { entity: { id: seen.connector, status: 'running' }, result: {} });
   });
 });
 afterEach(() => rig.close());

@@ -10,7 +10,7 @@ import { until } from '../../../test/support/until';
 import { writeStackRecord } from '../src/stack/stack-record';
 import { startRig, type ConversionRig } from '../../../test/support/conversion-worker';
 import { newNamespace } from '../../../test/support/namespace';
-import { answerError, answerJson, stubToken } from '../../../test/support/stub-service';
+import { answerJson, stubToken } from '../../../test/support/stub-service';
 import { testTemporalAddress } from '../../../test/support/temporal';
 import { fileconvProcess as fileconv, linesOf, newFolder, parseJson, permissionsHold, startProcess } from './fileconv';
 import { envOfRig } from './running-stack';
@@ -30,7 +30,7 @@ describe('fileconv doctor', () => {
   beforeEach(async () => {
     rig = await startRig();
     cwd = await newFolder();
-    rig.stub.on('task/response', (_seen, response) => answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK'));
+    rig.stub.fail('task/response', 404, 'NO_CONNECTOR_DEPENDENT_TASK');
     healthy = envOfRig(rig, 'billing');
   });
   afterEach(() => rig.close());
@@ -210,9 +210,7 @@ describe('fileconv doctor', () => {
   });
 
   it('names the service that turns requests away', async () => {
-    rig.stub.on('task/response', (_seen, response) =>
-      answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '90' }),
-    );
+    rig.stub.fail('task/response', 429, 'TOO_MANY_REQUESTS', { 'retry-after': '90' });
     const found = await examine({});
     expect(found.parts).toEqual(['service of app billing']);
     expect(found.says).toContain('wait 90 s');

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { ConversionHandle } from '../../../src/client/conversion-handle';
 import type { ConversionRequest } from '../../../src/client/job-request';
 import { quickPolicies, startRig, type ConversionRig } from '../../../test/support/conversion-worker';
-import { answerCompleted, answerError, cut } from '../../../test/support/stub-service';
+import { answerCompleted, cut } from '../../../test/support/stub-service';
 import { testTemporalAddress } from '../../../test/support/temporal';
 import { until } from '../../../test/support/until';
 import { fileconv, linesOf, newFolder, parseJson, startFileconv, type Ended } from './fileconv';
@@ -37,8 +37,7 @@ async function startAndFail(request: Partial<ConversionRequest> = {}): Promise<s
 const polled = () => until('it is asked after', () => rig.stub.count('task/response') > 0);
 const asAlways = (endpoint: string) =>
   rig.stub.on(endpoint, (seen, response) => rig.stub.answerAsAlways(seen, response));
-const refuse = (endpoint: string, code = 'FREE_PLAN_DISALLOWED', status = 403) =>
-  rig.stub.on(endpoint, (_seen, response) => answerError(response, status, code));
+const refuse = (endpoint: string, code = 'FREE_PLAN_DISALLOWED', status = 403) => rig.stub.fail(endpoint, status, code);
 
 /** What stands behind a name in the first part of `job show`. */
 function shown({ stdout }: Ended, name: string): string | undefined {
@@ -77,9 +76,7 @@ describe('fileconv job show', () => {
     ['a cost beyond all numbers', { vcredits: 2 ** 63 }, { status: 'completed' }],
     ['a code without end', { error: { code: 'A'.repeat(5_000), message: 'no' } }, { status: 'failed' }],
   ])('%s of the service does not stop a job for ever', async (_what, outcome, expected) => {
-    rig.stub.on('task/response', (seen, response) =>
-      answerCompleted(response, String(seen.data['connector']), outcome),
-    );
+    rig.stub.on('task/response', (seen, response) => answerCompleted(response, seen.connector, outcome));
     const handle = await start();
     await handle.result().catch(() => undefined);
     const { stdout } = await run('show', handle.workflowId, '--json');

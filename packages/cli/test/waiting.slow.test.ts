@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { ConversionHandle } from '../../../src/client/conversion-handle';
 import { quickPolicies, startRig, type ConversionRig } from '../../../test/support/conversion-worker';
-import { answerError, answerRunning } from '../../../test/support/stub-service';
+import { answerRunning } from '../../../test/support/stub-service';
 import { until } from '../../../test/support/until';
 import { fileconv, linesOf, newFolder, parseJson, startProcess, type RunningProcess } from './fileconv';
 import { envOfRig } from './running-stack';
@@ -31,9 +31,8 @@ async function start(): Promise<ConversionHandle> {
 
 const command = (...args: string[]): RunningProcess => startProcess(args, { cwd, env });
 const refuse = (endpoint: string, status: number, code: string, headers = {}) =>
-  rig.stub.on(endpoint, (_seen, response) => answerError(response, status, code, headers));
-const neverDone = () =>
-  rig.stub.on('task/response', (seen, response) => answerRunning(response, String(seen.data['connector'])));
+  rig.stub.fail(endpoint, status, code, headers);
+const neverDone = () => rig.stub.on('task/response', (seen, response) => answerRunning(response, seen.connector));
 
 async function interrupted(running: RunningProcess): Promise<string> {
   running.child.kill('SIGINT');

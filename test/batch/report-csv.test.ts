@@ -93,9 +93,7 @@ it.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '＝1+1', "=cmd|'/C calc'!A0"])
     const item: Partial<BatchItem> = { source: formula, destination: formula, output: formula, input: formula };
     const { rows } = await csvOf(await makeRun([ending], { items: { 1: item } }));
     const filled = ['code', 'message', 'workflowId', 'runId', 'source', 'destination', 'output', 'input', 'taskId'];
-    for (const column of [...filled, 'warnings']) {
-      expect(rows[0]?.[column]).toMatch(/^['\\]/);
-    }
+    for (const column of [...filled, 'warnings']) expect(rows[0]?.[column]).toMatch(/^['\\]/);
   },
 );
 

@@ -154,9 +154,7 @@ describe.each(parts)('the pods of the %s', (part) => {
         : [],
     );
     expect(selectors.length).toBeGreaterThan(0);
-    for (const selector of selectors) {
-      expect([labels, { matchLabels: labels }]).toContainEqual(selector);
-    }
+    for (const selector of selectors) expect([labels, { matchLabels: labels }]).toContainEqual(selector);
   });
 });
 

@@ -39,7 +39,6 @@ describe('the plugin, installed from its tarball into an empty project', () => {
   let project: InstalledProject;
 
   beforeAll(async () => (project = await installPlugin(tarballs.plugin)));
-
   afterAll(async () => await project.remove());
 
   it('holds the built code with its types and the workflow bundle, and no sources beside them', async () => {

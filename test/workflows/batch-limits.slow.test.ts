@@ -54,9 +54,7 @@ it.each([
       });
     }
     held.letGo();
-    for (const { handle, run } of waiting) {
-      expect((await endBatch(handle, run)).result).toMatchObject({ succeeded: 6 });
-    }
+    for (const { handle, run } of waiting) expect((await endBatch(handle, run)).result).toMatchObject({ succeeded: 6 });
   },
   120_000,
 );

@@ -10,7 +10,6 @@ const dayMs = 24 * hourMs;
 let rig: SkippingRig;
 
 beforeEach(async () => (rig = await startSkippingRig()));
-
 afterEach(() => rig.close());
 
 /** A service without vCredits until it has refused so often; answers how often it has. */

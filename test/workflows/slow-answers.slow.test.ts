@@ -52,7 +52,6 @@ describe('a worker that serves two apps', () => {
   let quick: StubService;
 
   beforeEach(async () => (quick = await startStubService()));
-
   afterEach(() => quick.close());
 
   it('converts for the one at once, though the submits of the other are never answered and more wait than there are slots', async () => {

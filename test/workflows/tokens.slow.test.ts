@@ -12,7 +12,6 @@ let folder: string;
 let rig: ConversionRig;
 
 beforeEach(async () => (folder = await mkdtemp(path.join(tmpdir(), 'fileconv-tokens-'))));
-
 afterEach(() => rig.close());
 
 function revoke(stub: StubService, ...tokens: string[]): void {

@@ -10,7 +10,6 @@ import { type EmbeddedTarget, startEmbeddedTarget } from './embedded-target';
 let running: EmbeddedTarget;
 
 beforeAll(async () => (running = await startEmbeddedTarget()));
-
 afterAll(() => running.stop());
 
 /** Rules that wait for something to expire; with them each run takes five seconds. */

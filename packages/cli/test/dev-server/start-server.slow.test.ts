@@ -28,7 +28,6 @@ beforeAll(async () => {
 });
 
 beforeEach(async () => (folder = await mkdtemp(path.join(os.tmpdir(), 'server-test-'))));
-
 afterEach(() => Promise.all(started.splice(0).map((server) => server.stop())));
 
 async function start(changes: Partial<StartOptions> = {}): Promise<RunningTemporalServer> {

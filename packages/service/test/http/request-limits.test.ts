@@ -52,9 +52,7 @@ describe('the JSON of the field data', () => {
       await client.post('upload/file', { later: tooMuch }, { name: 'a.txt', data: 'a' }),
     ];
     const message = 'The field data is invalid: it is larger than 512 KiB.';
-    for (const { status, error } of answers) {
-      expect([status, error]).toEqual([400, { code: 'INVALID_FIELD', message }]);
-    }
+    for (const { status, error } of answers) expect([status, error]).toEqual([400, { code: 'INVALID_FIELD', message }]);
   });
 });
 

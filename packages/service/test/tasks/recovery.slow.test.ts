@@ -15,7 +15,6 @@ let dataDir: string;
 const testApp = createApp();
 
 beforeEach(async () => (dataDir = await createDataDir()));
-
 afterEach(() => killServices());
 
 it('a service killed with kill -9 runs running and waiting conversions again, keeps the finished ones, charges each once, and leaves no partial output', async () => {

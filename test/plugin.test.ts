@@ -87,8 +87,7 @@ it("hands on a host's options as the same objects, but for activities and interc
   const { activities, interceptors, ...others } = createPlugin().configureWorker({ ...options });
   const { activities: hosts, interceptors: hostInterceptors, ...before } = options;
   expect(Object.keys(others).sort()).toEqual(Object.keys(before).sort());
-  const changed = Object.entries(before).filter(([name, value]) => others[name as keyof typeof others] !== value);
-  expect(changed).toEqual([]);
+  expect(Object.entries(before).filter(([name, value]) => others[name as keyof typeof others] !== value)).toEqual([]);
   const strange = Object.keys(activities ?? {}).filter((name) => !name.startsWith('conversion.'));
   expect(strange).toEqual(Object.keys(hosts ?? {}));
   expect(interceptors?.activity?.[0]).toBe(activityInterceptor);

@@ -118,8 +118,7 @@ it('is written whole by each of several commands that have watched the same batc
   const run = await makeRun(Array.from({ length: 2_000 }, () => ({ status: 'succeeded' as const })));
   const reports = await Promise.all(Array.from({ length: 6 }, () => reportOn(run)));
   expect(reports.map(({ counts }) => counts.succeeded)).toEqual(reports.map(() => 2_000));
-  const names = await readdir(run.folder);
-  expect(names.sort()).toEqual([
+  expect((await readdir(run.folder)).sort()).toEqual([
     'manifest.jsonl',
     'receipt.csv',
     'report.csv',

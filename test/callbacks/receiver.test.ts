@@ -122,8 +122,7 @@ describe('the callback receiver', () => {
       await post(newUrl());
       expect(await waiting).toBe(false);
       await post(newUrl({ nonce }));
-      const aborted = comes(randomUUID(), 60_000, AbortSignal.abort(new Error('the worker ends')));
-      await expect(aborted).rejects.toThrow();
+      await expect(comes(randomUUID(), 60_000, AbortSignal.abort(new Error('the worker ends')))).rejects.toThrow();
       expect(signals).toHaveLength(2);
     });
   });
@@ -292,8 +291,7 @@ describe('the callback receiver', () => {
     await start();
     const url = newUrl();
     temporal = () => Promise.reject(new Error(`failed at ${url} with ${keyText}`));
-    const statuses = await Promise.all([post(url), post(url), post(url)]);
-    expect(statuses).toEqual([503, 503, 503]);
+    expect(await Promise.all([post(url), post(url), post(url)])).toEqual([503, 503, 503]);
     expect(logged).toEqual(["Temporal did not accept a callback's signal (Error); answered with 503."]);
     temporal = () => Promise.resolve('accepted');
     expect(await post(url)).toBe(204);

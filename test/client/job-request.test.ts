@@ -3,8 +3,7 @@ import { InvalidRequestError, newWorkflowId, toJobInput } from '../../src/client
 
 describe('toJobInput', () => {
   it('resolves paths here, since the worker has another current folder', () => {
-    const input = toJobInput({ source: 'a b.md', output: 'pdf', destination: 'out/' }, 'embedded');
-    expect(input).toEqual({
+    expect(toJobInput({ source: 'a b.md', output: 'pdf', destination: 'out/' }, 'embedded')).toEqual({
       app: 'embedded',
       source: { uri: pathToFileURL(`${process.cwd()}/a b.md`).href },
       output: 'pdf',

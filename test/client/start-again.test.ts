@@ -29,8 +29,7 @@ async function leaveUnknown(): Promise<void> {
     stub.convert(seen);
     cut(response);
   });
-  const job = await start(keeping);
-  await expect(job.result()).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+  await expect((await start(keeping)).result()).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
   rig.stub.asAlways('convert/file');
 }
 

@@ -126,8 +126,7 @@ describe("the server's database", () => {
 
   it('holds no format either, but for the search attributes', async () => {
     expect(await placesOf(marks.unlisted)).toEqual([]);
-    const listed = await placesOf(`${marks.hidden}out`);
-    expect(listed).toContain('executions_visibility.search_attributes');
+    expect(await placesOf(`${marks.hidden}out`)).toContain('executions_visibility.search_attributes');
   });
 
   it('would show them to such a search: without encryption they are in histories, states and lists', async () => {

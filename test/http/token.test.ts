@@ -84,8 +84,7 @@ describe('a service that echoes the token', () => {
     const beginning = token.slice(0, 8);
     for (let length = 1900; length < 2600; length += 5) {
       const { baseUrl } = await serve((response) => response.writeHead(502).end(`${' '.repeat(length)}${token} not`));
-      const { message } = await failureOf(connectTo(baseUrl).taskResponse({ connector: 'c' }));
-      expect(message).not.toContain(beginning);
+      expect((await failureOf(connectTo(baseUrl).taskResponse({ connector: 'c' }))).message).not.toContain(beginning);
     }
   });
 
@@ -102,8 +101,7 @@ it('control characters of the service do not reach a message', async () => {
       result: { error: { code: 'FAILED_CONVERT', message: 'bad\r\n2026 INFO all is well\u001b[2J' } },
     }),
   );
-  const error = await failureOf(connectTo(baseUrl).downloadUrl({ connector: 'c' }));
-  expect(error.message).not.toMatch(/\p{Cc}/u);
+  expect((await failureOf(connectTo(baseUrl).downloadUrl({ connector: 'c' }))).message).not.toMatch(/\p{Cc}/u);
 });
 
 describe('a download link', () => {
@@ -171,8 +169,7 @@ describe('a download link', () => {
 
   it('that redirects for ever is given up', async () => {
     const { baseUrl, seen } = await serve((response) => response.writeHead(302, { location: '/again' }).end());
-    const error = await failureOf(connectTo(baseUrl).download({ ticket: { connector: 'c' } }));
-    expect(error.code).toBe('HTTP_302');
+    expect((await failureOf(connectTo(baseUrl).download({ ticket: { connector: 'c' } }))).code).toBe('HTTP_302');
     expect(seen).toHaveLength(6);
   });
 

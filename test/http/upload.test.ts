@@ -110,8 +110,7 @@ describe('uploadFile', () => {
   it('passes a failure of the source through unchanged', async () => {
     const { baseUrl } = await serve((response) => sendJson(response, receipt));
     const broken = new Error('disk on fire');
-    const upload = connectTo(baseUrl).uploadFile({ file: source([Buffer.from('a'), broken], 3) });
-    await expect(upload).rejects.toBe(broken);
+    await expect(connectTo(baseUrl).uploadFile({ file: source([Buffer.from('a'), broken], 3) })).rejects.toBe(broken);
   });
 
   it('fails when the service stops reading for stallMs', async () => {
@@ -126,8 +125,7 @@ describe('uploadFile', () => {
   it('fails when the source stops giving bytes for stallMs', async () => {
     const { baseUrl } = await serve((response) => sendJson(response, receipt));
     const file = { name: 'a', size: 9, open: () => new Readable({ read: () => undefined }) };
-    const error = await failureOf(connectTo(baseUrl, { stallMs: 50 }).uploadFile({ file }));
-    expect(error.code).toBe('REQUEST_TIMEOUT');
+    expect((await failureOf(connectTo(baseUrl, { stallMs: 50 }).uploadFile({ file }))).code).toBe('REQUEST_TIMEOUT');
   });
 
   it('fails when no answer comes within headersMs of the last byte', async () => {
@@ -163,8 +161,7 @@ describe('uploadFile', () => {
     const uploading = connectTo(baseUrl).uploadFile({ file, signal: stop.signal });
     await until('the upload is under way', () => connectionClosed !== undefined);
     stop.abort();
-    const error = await failureOf(uploading);
-    expect(error).toMatchObject({ code: 'REQUEST_ABORTED', mayHaveExecuted: true });
+    expect(await failureOf(uploading)).toMatchObject({ code: 'REQUEST_ABORTED', mayHaveExecuted: true });
     await connectionClosed;
     await until('the source is closed', () => opened.every(({ destroyed }) => destroyed));
     expect(opened).toHaveLength(1);

@@ -84,8 +84,7 @@ async function refusalOf(operation: Parameters<NexusCaller['refusal']>[0], input
 describe('convert', () => {
   it('gives a caller of another namespace the result, from a job that is listed and named like every other', async () => {
     const input = await newJob();
-    const result = (await caller.call('convert', input)) as ConversionJobResult;
-    expect(result.output?.sha256).toMatch(/^[0-9a-f]{64}$/);
+    expect(((await caller.call('convert', input)) as ConversionJobResult).output?.sha256).toMatch(/^[0-9a-f]{64}$/);
     const { source, output, destination, policies } = input;
     const usual = await rig.client.start({ source, output, destination, policies } as ConversionRequest);
     await usual.result().catch(() => undefined);
@@ -184,8 +183,7 @@ describe('convert', () => {
   });
 
   it('refuses an app that callers may not use, and names those that they may', async () => {
-    const refusal = await refusalOf('convert', { ...(await newJob()), app: 'payroll' });
-    expect(refusal).toEqual({
+    expect(await refusalOf('convert', { ...(await newJob()), app: 'payroll' })).toEqual({
       type: 'UNAUTHORIZED',
       message: expect.stringMatching(/payroll; they may use: invoices/) as string,
     });
@@ -327,8 +325,7 @@ describe('state and appReady', () => {
     const temporal = { address: testTemporalAddress(), namespace };
     const bare = await startRig({ app: 'invoices', nexus: { apps: ['invoices'] }, temporal });
     const callers = await startNexusCaller(rig.temporal, { taskQueue: bare.taskQueue, namespace });
-    const refusal = await callers.refusal('appReady', { app: 'invoices' });
-    expect(refusal.map(({ message }) => message)).toContainEqual(
+    expect((await callers.refusal('appReady', { app: 'invoices' })).map(({ message }) => message)).toContainEqual(
       expect.stringMatching(/the namespace has no search attributes .* fileconv namespace init/),
     );
     await callers.close();

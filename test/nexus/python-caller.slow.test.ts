@@ -121,7 +121,6 @@ if (!hasPython) console.warn('Skipped: there is no python3 on this machine.');
     await until('the conversion runs', isPolling(polls));
     await caller.workflow.getHandle('archive/cancelled').cancel();
     expect(await ended).toEqual({ code: 1, stdout: '', stderr: 'CANCELLED\n' });
-    const { status } = await handler.workflow.getHandle(idOf('cancelled')).describe();
-    expect(status.name).toBe('CANCELLED');
+    expect((await handler.workflow.getHandle(idOf('cancelled')).describe()).status.name).toBe('CANCELLED');
   });
 });

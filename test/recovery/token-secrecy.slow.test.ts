@@ -200,8 +200,7 @@ describe('the token of an app', () => {
 
   it('is in no log, no database and no other file, whether the stack runs or has ended', async () => {
     const state = path.join(folder.path, '.fileconv');
-    const files = await readdir(state, { recursive: true });
-    expect(files).toEqual(
+    expect(await readdir(state, { recursive: true })).toEqual(
       expect.arrayContaining([
         'temporal.db',
         'service/service.db',

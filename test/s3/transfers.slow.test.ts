@@ -170,8 +170,7 @@ describe.each(ways)('a name that is taken while a large body comes %s', (_way, e
   it('is tried again with the next name where it may have another', async () => {
     const failure = await failureOf(write({ ...arriving(), onExisting: 'rename' }));
     expect(failure).toMatchObject({ code: 'STORAGE_FAILED', retryable: true });
-    const renamed = await write({ expectedSize, onExisting: 'rename', attempt: 2 });
-    expect(renamed.uri).toBe(uriOf('a%20(1).pdf'));
+    expect((await write({ expectedSize, onExisting: 'rename', attempt: 2 })).uri).toBe(uriOf('a%20(1).pdf'));
     expect((await contentOf('a (1).pdf')).equals(large)).toBe(true);
     expect(await openUploads()).toEqual([]);
   });

@@ -111,8 +111,7 @@ describe('a file system without hard links', () => {
         await leavePlaceholder('job-1');
       }
       await leavePlaceholder('job-2');
-      const third = await write(uri, { attempt: 2, onExisting }, withoutLinks).catch((error: unknown) => error);
-      expect(third).toMatchObject(
+      expect(await write(uri, { attempt: 2, onExisting }, withoutLinks).catch((error: unknown) => error)).toMatchObject(
         { fail: { code: 'DESTINATION_EXISTS' }, skip: { skipped: true }, rename: { name: 'out (1).pdf' } }[onExisting],
       );
     },

@@ -14,8 +14,7 @@ describe('writeDestination', () => {
   it('stores the bytes, makes missing folders, and tells size and SHA-256', async () => {
     const content = randomBytes(3_000_001);
     const body = Readable.from([content.subarray(0, 1), content.subarray(1, 2_000_000), content.subarray(2_000_000)]);
-    const stored = await write(uriOf(folder, 'a', 'b', 'out.pdf'), { body, expectedSize: content.length });
-    expect(stored).toEqual({
+    expect(await write(uriOf(folder, 'a', 'b', 'out.pdf'), { body, expectedSize: content.length })).toEqual({
       uri: uriOf(folder, 'a', 'b', 'out.pdf'),
       name: 'out.pdf',
       bytes: content.length,
@@ -83,8 +82,7 @@ describe('writeDestination', () => {
   it('closes the body also when it cannot begin to write', async () => {
     await writeFile(path.join(folder, 'file'), 'x');
     const body = endless();
-    const error = await failureOf(write(uriOf(folder, 'file', 'out.pdf'), { body }));
-    expect(error.code).toBe('DESTINATION_NOT_WRITABLE');
+    expect((await failureOf(write(uriOf(folder, 'file', 'out.pdf'), { body }))).code).toBe('DESTINATION_NOT_WRITABLE');
     expect(body.destroyed).toBe(true);
   });
 

@@ -116,8 +116,7 @@ describe('a batch whose workflow was terminated', () => {
     await untilItFoundThem(desk.name);
     await rig.temporal.workflow.getHandle(desk.jobId('1.pdf')).cancel();
     rig.stub.asAlways('task/response');
-    const ended = await desk.end(again);
-    expect(ended.rows).toMatchObject({
+    expect((await desk.end(again)).rows).toMatchObject({
       '1.pdf': { status: 'cancelled', charge: 'yes' },
       '2.pdf': { status: 'succeeded' },
     });

@@ -65,8 +65,7 @@ it('is there, whole, when the batch has ended and nobody has watched it', async 
   expect(counts).toMatchObject({ items: 3, succeeded: 2, failed: 1 });
   expect(failures.map(({ code }) => code)).toEqual(['SOURCE_NOT_FOUND']);
   expect(links?.batch).toBe(`https://ui.example/temporal/namespaces/default/workflows/${run.name}`);
-  const { raw } = await rig.temporal.workflow.getHandle(run.name).describe();
-  expect(JSON.stringify(raw)).not.toContain('secret');
+  expect(JSON.stringify((await rig.temporal.workflow.getHandle(run.name).describe()).raw)).not.toContain('secret');
 });
 
 it('is shown, and not written again, by those who watch the batch, however many they are', async () => {
@@ -204,8 +203,7 @@ describe('the page of a batch that runs', () => {
     await handle.resume();
     await until('a page without it', async () => !(await textOf(run)).includes('It waits'));
     held.letGo();
-    const { result } = await endBatch(handle, run);
-    expect(result).toMatchObject({ succeeded: 3, failed: 2 });
+    expect((await endBatch(handle, run)).result).toMatchObject({ succeeded: 3, failed: 2 });
     expect(await textOf(run)).toContain('2 of 5 files failed.');
     expect(await textOf(run)).not.toMatch(/<script|http-equiv="refresh"/);
     // The window is no news.

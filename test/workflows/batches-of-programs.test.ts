@@ -60,8 +60,7 @@ describe('a batch of sources', () => {
 
     await put('b.md', 'changed');
     const again = await rig.client.startBatch(request());
-    const results = await collect(again.results());
-    expect(results.map(({ status, output }) => [status, output?.name]).sort()).toEqual([
+    expect((await collect(again.results())).map(({ status, output }) => [status, output?.name]).sort()).toEqual([
       ['skipped', 'a.pdf'],
       ['skipped', 'c.pdf'],
       ['succeeded', 'b.pdf'],
@@ -94,8 +93,7 @@ describe('a batch of sources', () => {
     const starts = [1, 2, 3].map(() => rig.client.startBatch(request(), { onRunning: 'attach' }));
     const batches = await Promise.all(starts);
     for (const batch of batches) expect(await endsOf(batch)).toEqual(['succeeded']);
-    const runs = (await readdir(path.join(folder, 'runs', name))).filter((each) => each.startsWith('run-'));
-    expect(runs).toHaveLength(1);
+    expect((await readdir(path.join(folder, 'runs', name))).filter((each) => each.startsWith('run-'))).toHaveLength(1);
     expect([...rig.stub.conversions.values()]).toHaveLength(1);
   });
 

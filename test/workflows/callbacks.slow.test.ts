@@ -144,8 +144,7 @@ describe('a job that asked for a callback', () => {
 
     it('follows the task that the callback names, and is not charged twice', async () => {
       const { tasks } = breakFirst(({ id }) => ({ result: { output: { connector: id } } }));
-      const result = await (await start()).result();
-      expect(result).toMatchObject({
+      expect(await (await start()).result()).toMatchObject({
         status: 'succeeded',
         taskId: tasks[0]?.id,
         possiblyChargedTwice: false,

@@ -110,8 +110,7 @@ describe('answers that are no answers of the service, after others', () => {
 
   it('fail an upload at the fifth in a row', async () => {
     rig.stub.on('upload/file', (_seen, response) => answerPage(response));
-    const job = await start({});
-    await expect(job.result()).rejects.toMatchObject({ code: 'UNREADABLE_RESPONSE' });
+    await expect((await start({})).result()).rejects.toMatchObject({ code: 'UNREADABLE_RESPONSE' });
     expect(rig.stub.count('upload/file')).toBe(5);
   });
 

@@ -43,8 +43,7 @@ describe('a submit', () => {
     };
     rig.stub.on('convert/file', (_seen, response) => answerJson(response, 200, odd));
     rig.stub.on('task/response', (_seen, response) => answerOutput(response, odd));
-    const failed = await convert({}, 'sync');
-    expect(failed).toMatchObject({ code: 'UNKNOWN_OUTPUT_STATUS', charge: 'yes', taskId: id });
+    expect(await convert({}, 'sync')).toMatchObject({ code: 'UNKNOWN_OUTPUT_STATUS', charge: 'yes', taskId: id });
     expect(converted()).toBe(1);
   });
 

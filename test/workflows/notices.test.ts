@@ -73,8 +73,7 @@ it('a batch that ends is told once, with its counts, and does not wait for a lis
 it('a batch whose plan is refused is told as failed', async () => {
   await startTelling();
   const request = await batchOf(0, { sources: [path.join(rig.folder, 'nowhere')] });
-  const batch = await rig.client.startBatch(request);
-  await expect(batch.result()).rejects.toThrow('nowhere');
+  await expect((await rig.client.startBatch(request)).result()).rejects.toThrow('nowhere');
   await until('it is told', () => listener.accepted.length > 0);
   expect(listener.accepted).toMatchObject([
     { type: 'batch.ended', data: { batch: request.name, status: 'failed', code: 'SOURCE_NOT_FOUND' } },

@@ -161,8 +161,7 @@ describe('a job of executeConversion', () => {
     await until('it is submitted', () => rig.stub.count('convert/file') > before);
     const second = convertOnce(input);
     const { uri } = input.source as { uri: string };
-    const attached = await rig.client.start({ ...input, source: uri });
-    expect(attached.isAttached).toBe(true);
+    expect((await rig.client.start({ ...input, source: uri })).isAttached).toBe(true);
     const other = convertOnce({ ...input, output: 'html' }).catch(
       (error: unknown) => (error as WorkflowFailedError).cause,
     );
@@ -201,8 +200,7 @@ it('a batch of inline items is a child whose result tells how each of them ended
   expect(result).toMatchObject({ status: 'completed', succeeded: 2 });
   const { itemResults = [] } = result;
   expect(itemResults.map(({ output }) => output?.name)).toEqual(['together-one.md.pdf', 'together-two.md.pdf']);
-  const ids = itemResults.map(({ workflowId = '' }) => workflowId.replace(/^.*\//, ''));
-  expect(ids).toEqual(
+  expect(itemResults.map(({ workflowId = '' }) => workflowId.replace(/^.*\//, ''))).toEqual(
     ['one', 'two'].map((name) => expect.stringMatching(`together-${name}.md.pdf-[0-9a-f]{16}$`) as unknown),
   );
 });

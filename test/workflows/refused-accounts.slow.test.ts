@@ -58,8 +58,7 @@ it.each([
   const handle = await desk.start();
   await untilRefused(handle);
   await handle.cancel({ inFlight });
-  const ended = await desk.end(handle);
-  expect(ended.result).toMatchObject({ status: 'cancelled', succeeded: 1, failed: 0, cancelled: 3 });
+  expect((await desk.end(handle)).result).toMatchObject({ status: 'cancelled', succeeded: 1, failed: 0, cancelled: 3 });
   account.mend();
   expect((await desk.run()).result).toMatchObject({ status: 'completed', failed: 0 });
   expect(rig.stub.conversions.size).toBe(4);

@@ -75,8 +75,7 @@ describe('a job whose earlier run was accepted as a task', () => {
       expect(await readdir(folder)).toEqual(['own.pdf']);
 
       await writeFile(path.join(folder, 'other.pdf'), 'another');
-      const other = await repeat('other.pdf').catch((error: unknown) => error);
-      expect(other).toMatchObject(
+      expect(await repeat('other.pdf').catch((error: unknown) => error)).toMatchObject(
         {
           fail: { code: 'DESTINATION_EXISTS' },
           skip: { status: 'skipped' },

@@ -37,8 +37,7 @@ describe('a submit whose answer comes a byte at a time', () => {
     // The grace time of this worker is a second.
     await rig.stopWorker();
     const events = await rig.events(workflowId);
-    const failures = events.map(({ activityTaskFailedEventAttributes: failed }) => failed?.failure);
-    expect(failures).toContainEqual(
+    expect(events.map(({ activityTaskFailedEventAttributes: failed }) => failed?.failure)).toContainEqual(
       expect.objectContaining({
         message: expect.stringContaining('the worker was shut down') as string,
         applicationFailureInfo: expect.objectContaining({ type: 'OUTCOME_UNKNOWN' }) as object,

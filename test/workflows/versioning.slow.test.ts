@@ -119,8 +119,7 @@ it('begins jobs on the new version', async () => {
 });
 
 it('lets a batch continue with the new version from one of its runs to the next, its new jobs too, and loses none', async () => {
-  const { result } = await endBatch(batch, run);
-  expect(result).toMatchObject({ status: 'completed', succeeded: batchItems });
+  expect((await endBatch(batch, run)).result).toMatchObject({ status: 'completed', succeeded: batchItems });
   const runs = await runsOf(rig.temporal, run.name);
   expect(await Promise.all(runs.map(({ runId }) => buildsOf(run.name, runId)))).toEqual([['1'], ['2']]);
   expect(await buildsOf(run.jobId(1))).toEqual(['1']);

@@ -238,8 +238,7 @@ it.each([
   const cwd = await folderWithPictures(1);
   await mkdir(path.join(cwd, 'out'));
   await writeFile(path.join(cwd, 'out/p001.gif'), 'mine');
-  const ended = await batch(cwd, 'run', ...toGif(`existing-${what}`), '--on-existing', what);
-  expect(ended.code).toBe(code);
+  expect((await batch(cwd, 'run', ...toGif(`existing-${what}`), '--on-existing', what)).code).toBe(code);
   expect((await readFile(path.join(cwd, 'out/p001.gif'), 'latin1')).slice(0, 4)).toBe(kept);
   expect(existsSync(path.join(cwd, 'out/p001 (1).gif'))).toBe(what === 'rename');
 });

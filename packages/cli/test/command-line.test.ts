@@ -114,8 +114,7 @@ describe('formats', () => {
   });
 
   it('says that there is no such format', async () => {
-    const ended = await fileconv(['formats', 'nonsense'], { cwd: folder });
-    expect(ended).toMatchObject({
+    expect(await fileconv(['formats', 'nonsense'], { cwd: folder })).toMatchObject({
       code: 2,
       stdout: '',
       stderr: 'error: The service knows no format nonsense. See: fileconv formats\n',

@@ -103,8 +103,7 @@ describe('names that other tools trip over', () => {
   it('may be links: the file behind is converted, and stays', async () => {
     const folder = await folderWith({ 'there/real.md': '# Real' });
     await symlink('there/real.md', path.join(folder, 'link.md'));
-    const ended = await convert(folder, 'link.md', '--to', 'html');
-    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    expect(await convert(folder, 'link.md', '--to', 'html')).toMatchObject({ code: 0, stderr: '' });
     expect(await filesBelow(folder)).toEqual(['link.html', 'link.md', 'there', 'there/real.md']);
     expect(await readFile(path.join(folder, 'there/real.md'), 'utf8')).toBe('# Real');
   });
@@ -150,8 +149,7 @@ describe('--on-existing', () => {
   it('comes from the configuration when nobody says it', async () => {
     const folder = await existing();
     await writeFile(path.join(folder, 'fileconv.toml'), '[policies]\non_existing = "skip"\n');
-    const ended = await convert(folder, 'a.md', '--to', 'html');
-    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    expect(await convert(folder, 'a.md', '--to', 'html')).toMatchObject({ code: 0, stderr: '' });
   });
 });
 

@@ -248,8 +248,7 @@ describe('the keys', () => {
     await writeFile(path.join(cwd, 'open.keys'), keys);
     await chmod(path.join(cwd, 'open.keys'), 0o644);
     const ended = await runWith({ FILECONV_ENCRYPTION_KEY_FILE: 'open.keys' }, 'doctor');
-    const warnings = linesOf(ended.stderr).filter((line) => line.includes('others can read the file'));
-    expect(warnings).toEqual([
+    expect(linesOf(ended.stderr).filter((line) => line.includes('others can read the file'))).toEqual([
       expect.stringMatching(/The encryption keys: others can read .*open\.keys; run: chmod 600/),
     ]);
   });

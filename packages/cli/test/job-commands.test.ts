@@ -220,8 +220,7 @@ describe('fileconv job retry', () => {
     asAlways('download/url');
     const ended = await run('retry', id, '--json');
     expect(parseJson(ended.stdout)).toMatchObject({ workflowId: id, from: 'converting', possiblyChargedTwice: false });
-    const result = await rig.client.get(id).result();
-    expect(result).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
+    expect(await rig.client.get(id).result()).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
     expect(await readFile(path.join(rig.folder, 'report.pdf'), 'utf8')).toBe('PK result');
     expect([rig.stub.count('upload/file'), rig.stub.count('convert/file')]).toEqual([1, 1]);
   });

@@ -31,12 +31,10 @@ it("the README's program of 25 lines converts a folder; run again, as a module o
   }
   await writeFile(path.join(cwd, 'invoices', 'empty.md'), '');
   const report = (number: number) => path.join(cwd, `.fileconv/batches/invoices/run-000${number}/report.html`);
-  const first = await run(cwd, 'cjs');
-  expect(first.slice(-3)).toEqual([
+  expect((await run(cwd, 'cjs')).slice(-3)).toEqual([
     '4 of 4',
     expect.stringMatching(/^1: .*empty/) as string,
     `3 converted, 0 done before: ${report(1)}`,
   ]);
-  const again = await run(cwd, 'mjs');
-  expect(again.at(-1)).toBe(`0 converted, 3 done before: ${report(2)}`);
+  expect((await run(cwd, 'mjs')).at(-1)).toBe(`0 converted, 3 done before: ${report(2)}`);
 });

@@ -78,8 +78,7 @@ it('against a service that breaks a rule ends with 1, names the rule, says what 
   try {
     const ended = await check([], { baseUrl: proxy.url });
     expect(ended.code).toBe(1);
-    const failed = linesOf(ended.stdout).filter((line) => line.startsWith('fail'));
-    expect(failed).toEqual([
+    expect(linesOf(ended.stdout).filter((line) => line.startsWith('fail'))).toEqual([
       expect.stringMatching(/^fail +document: Entity keys +type is task +.*"task of \[token\]"/),
     ]);
     expect(ended.stdout + ended.stderr).not.toContain(token);

@@ -72,8 +72,7 @@ it('what a command prints can be a configuration', () => {
 
 it('the null device is an empty configuration', async () => {
   const folder = await folderWith({ 'fileconv.toml': 'not = [valid' });
-  const ended = await fileconv(['config', 'show'], { cwd: folder, env: { FILECONV_CONFIG: '/dev/null' } });
-  expect(ended.code).toBe(0);
+  expect((await fileconv(['config', 'show'], { cwd: folder, env: { FILECONV_CONFIG: '/dev/null' } })).code).toBe(0);
 });
 
 it('the warning about a key file that others can read is given once, however many parts read the key', async () => {

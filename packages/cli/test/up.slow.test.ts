@@ -185,8 +185,7 @@ describe('fileconv up', () => {
     const temporal = childrenOf(up.child.pid ?? 0).get('temporal') ?? 0;
     up.child.kill('SIGKILL');
     await up.ended;
-    const down = await fileconv(['down'], { cwd });
-    expect(down).toMatchObject({
+    expect(await fileconv(['down'], { cwd })).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('The Temporal server of one that was killed is stopped.') as string,
     });

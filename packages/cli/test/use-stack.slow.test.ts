@@ -100,8 +100,7 @@ describe('with TEMPORAL_ADDRESS, convert', () => {
       taskQueue: env.FILECONV_WORKER_TASK_QUEUE,
     });
 
-    const ended = await fileconv(['convert', 'a.png', '--to', 'webp'], { cwd, env });
-    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    expect(await fileconv(['convert', 'a.png', '--to', 'webp'], { cwd, env })).toMatchObject({ code: 0, stderr: '' });
 
     worker.child.kill('SIGTERM');
     expect((await worker.ended).code).toBe(0);
@@ -121,8 +120,7 @@ describe('the embedded service, with TEMPORAL_ADDRESS', () => {
     const up = startProcess(['up'], { cwd, env: { ...rest, TEMPORAL_ADDRESS: address, FILECONV_SERVICE_PORT: port } });
     await up.until(/Ctrl-C stops everything/);
     const env = { ...rest, TEMPORAL_ADDRESS: address.replace('127.0.0.1', 'localhost') };
-    const ended = await fileconv(['convert', 'a.png', '--to', 'webp'], { cwd, env });
-    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    expect(await fileconv(['convert', 'a.png', '--to', 'webp'], { cwd, env })).toMatchObject({ code: 0, stderr: '' });
     const checked = await fileconv(['doctor', '--json'], { cwd, env });
     expect(checked.stdout).toContain(`http://127.0.0.1:${port} answers and accepts the token`);
     up.child.kill('SIGINT');

@@ -41,8 +41,7 @@ describe('a worker with a version', () => {
     const job = await client.start({ source: '/no/such/file.md', output: 'pdf' });
     await until('it polls', async () => (await aliveWorkers(temporal, deploymentName)).length > 0);
     expect((await job.describe()).historyLength).toBe(2);
-    const before = await fileconv(['doctor'], { cwd, env });
-    expect(before.stdout).toMatch(
+    expect((await fileconv(['doctor'], { cwd, env })).stdout).toMatch(
       /^broken +workers: .* wait for workers without a version, and only build 0\.2\.0 polls/m,
     );
 

@@ -102,8 +102,7 @@ describe('a running service', () => {
     expect((await convert()).body.entity?.['vcredits']).toBe(1);
     expect((await convert()).error.code).toBe('INSUFFICIENT_VCREDITS');
     await fileconv('service', 'credits', 'add', 'billing', '1');
-    const last = await convert();
-    expect(last.output.status).toBe('successful');
+    expect((await convert()).output.status).toBe('successful');
     expect(await readCredits(appId)).toMatchObject({ app: 'billing', vcredits: 0 });
 
     const tasks = await fileconv('service', 'tasks', 'list', '--app', 'billing', '--status', 'completed');

@@ -58,8 +58,7 @@ describe('conflicts of files', () => {
     await plan(cwd);
     await writeParts(cwd, []);
     await addFiles(cwd, { 'in/e.md': 'no more empty' });
-    const retried = await retry(cwd);
-    expect(retried).toMatchObject({ rows: 4, todo: 2, bad: 2, failures: { DESTINATION_TAKEN: 2 } });
+    expect(await retry(cwd)).toMatchObject({ rows: 4, todo: 2, bad: 2, failures: { DESTINATION_TAKEN: 2 } });
     expect((await readItems(cwd, 2)).map(({ refused }) => refused?.isUnclear)).toEqual([
       true,
       true,

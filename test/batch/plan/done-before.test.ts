@@ -44,8 +44,7 @@ describe('a batch that is planned again', () => {
       expect(await plan(cwd)).toMatchObject({ run: { number: run }, todo: 0, bad: 1, totals });
       await writeResults(cwd, await convertAll(cwd, { run }), run);
     }
-    const retried = await retry(cwd);
-    expect(retried).toMatchObject({ run: { number: 4 }, todo: 0, failures: { SOURCE_EMPTY: 1 } });
+    expect(await retry(cwd)).toMatchObject({ run: { number: 4 }, todo: 0, failures: { SOURCE_EMPTY: 1 } });
   });
 
   it('makes no run for a schedule while the same rows fail as in its last one', async () => {

@@ -95,8 +95,7 @@ describe('what is named', () => {
       'x[1].md': '',
       'x1.md': '',
     });
-    const { found } = await find(cwd, { sources: ['in/**/*.{md,rst}'] });
-    expect(found.map(({ shown, dir }) => [shown, dir])).toEqual([
+    expect((await find(cwd, { sources: ['in/**/*.{md,rst}'] })).found.map(({ shown, dir }) => [shown, dir])).toEqual([
       ['in/3.md', ''],
       ['in/a/1.md', 'a'],
     ]);

@@ -53,8 +53,7 @@ it('serves a lower priority number first, and equals in the order in which they 
 it('turns away at once whoever cannot wait that long, and says when to come back', async () => {
   const gate = new RateGate({ now: () => 0 });
   (await gate.enter(endpoint)).answered({ ...told(0, 60), throttled: true, retryAfterSeconds: 7 });
-  const { retryAfterMs } = await waitError(gate.enter(endpoint, { maxWaitMs: 5_000 }));
-  expect(retryAfterMs).toBe(7_000);
+  expect((await waitError(gate.enter(endpoint, { maxWaitMs: 5_000 }))).retryAfterMs).toBe(7_000);
 });
 
 describe('whoever is turned away', () => {
@@ -109,8 +108,7 @@ it('sends nothing of a class that was blocked by a message, also after a new sta
   const gate = new RateGate({ memory });
   gate.block(endpoint, 7_200);
   for (const each of [gate, new RateGate({ memory })]) {
-    const { retryAfterMs } = await waitError(each.enter(endpoint, { maxWaitMs: 5_000 }));
-    expect(retryAfterMs).toBeGreaterThan(7_190_000);
+    expect((await waitError(each.enter(endpoint, { maxWaitMs: 5_000 }))).retryAfterMs).toBeGreaterThan(7_190_000);
     await each.enter(endpoints.uploadFile, { maxWaitMs: 0 });
   }
 });
@@ -182,8 +180,7 @@ it('holds all classes back after a 429 as long as they may share its window, and
   const clock = { nowMs: 0 };
   const gate = new RateGate({ now: () => clock.nowMs });
   (await gate.enter(endpoint)).answered({ throttled: true, retryAfterSeconds: 7_200 });
-  const { retryAfterMs } = await waitError(gate.enter(endpoints.taskResponse, { maxWaitMs: 0 }));
-  expect(retryAfterMs).toBe(60_000);
+  expect((await waitError(gate.enter(endpoints.taskResponse, { maxWaitMs: 0 }))).retryAfterMs).toBe(60_000);
   clock.nowMs = 60_000;
   await gate.enter(endpoints.taskResponse, { maxWaitMs: 0 });
 });

@@ -77,8 +77,7 @@ describe('metrics addresses', () => {
   });
 
   it('may be of IPv6, with brackets', async () => {
-    const { values } = await load('[service]\nmetrics_address = "[::1]:9464"');
-    expect(values.service.metricsAddress).toBe('[::1]:9464');
+    expect((await load('[service]\nmetrics_address = "[::1]:9464"')).values.service.metricsAddress).toBe('[::1]:9464');
     expect(await problemsOf('[service]\nmetrics_address = "::1:9464"')).toHaveLength(1);
   });
 });
@@ -199,8 +198,7 @@ describe('a list of names', () => {
 describe('hosts that may be read', () => {
   it('are names, addresses and networks', async () => {
     const hosts = ['files.example', '10.0.0.0/8', '::1', 'fd00::/8', 'my_host'];
-    const { values } = await load(`[https]\nallowed_hosts = ${JSON.stringify(hosts)}`);
-    expect(values.https.allowedHosts).toEqual(hosts);
+    expect((await load(`[https]\nallowed_hosts = ${JSON.stringify(hosts)}`)).values.https.allowedHosts).toEqual(hosts);
   });
 
   it.each(['127.0.0.0/99', 'a b', 'https://127.0.0.1:9443/', '::1/129', '10.0.0.0/8/8', ''])(

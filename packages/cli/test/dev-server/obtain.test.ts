@@ -124,8 +124,7 @@ it('a cached binary that was cut short is noticed and replaced', async () => {
 
 describe('when nothing works', () => {
   it('one error names each thing tried with its reason, and the command that fixes it', async () => {
-    const outcome = obtainTemporalCli(options({ officialOrigin: 'http://127.0.0.1:1' }));
-    await expect(outcome).rejects.toMatchObject({
+    await expect(obtainTemporalCli(options({ officialOrigin: 'http://127.0.0.1:1' }))).rejects.toMatchObject({
       code: 'BINARY_UNAVAILABLE',
       message: [
         'The Temporal CLI could be neither found nor downloaded. Tried:',

@@ -100,15 +100,13 @@ it.each([
   ['not a url', 'INVALID_CALLBACK'],
 ])('callback domains decide whether %s may be called back (%s)', async (callback, code) => {
   await configure('callback_domains = ["example.com", "*.hooks.example.org"]');
-  const { error } = await client.post('format/get', { callback, parameters: { format: 'pdf' } });
-  expect(error.code).toBe(code);
+  expect((await client.post('format/get', { callback, parameters: { format: 'pdf' } })).error.code).toBe(code);
 });
 
 describe('limits', () => {
   it('of an app for uploads: size and extensions', async () => {
     await configure('[apps.test.limits]\nmax_upload_bytes = 2048\nallowed_extensions = ["TXT"]');
-    const big = await client.post('upload/file', {}, { name: 'a.txt', data: 'x'.repeat(2049) });
-    expect(big.error).toEqual({
+    expect((await client.post('upload/file', {}, { name: 'a.txt', data: 'x'.repeat(2049) })).error).toEqual({
       code: 'LIMIT_UPLOAD_SIZE',
       message: expect.stringMatching(/^The uploaded file is larger than 2 KB: the request has 2\.\d KB\.$/) as string,
     });

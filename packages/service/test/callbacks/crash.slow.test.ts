@@ -123,8 +123,7 @@ it('sixty callbacks to a receiver that hangs hold up neither conversions nor cal
   const other = await receiverOf();
   const { client, service } = await startTestService({ dataDir, callbacks: { timeoutMs: 600_000 } }, testApp);
   ends.push(() => service.close());
-  const warm = await client.convert({ name: 'dot.png', data: tinyPng }, 'webp');
-  expect(warm.output.status).toBe('successful');
+  expect((await client.convert({ name: 'dot.png', data: tinyPng }, 'webp')).output.status).toBe('successful');
   const ids: string[] = [];
   for (let count = 0; count < 60; count += 1) ids.push(await ask(client, receiver.url));
 

@@ -103,8 +103,7 @@ it('gives up after the last attempt, and says so in one line without path, query
   expect(await ended('hook/s3cret?key=s3cret')).toMatchObject({ state: 'failed', attempts: 4, problem: 'HTTP 500' });
   await sleep(300);
   expect(receiver.received).toHaveLength(4);
-  const lines = logged.filter((line) => line.includes('callback'));
-  expect(lines).toEqual([
+  expect(logged.filter((line) => line.includes('callback'))).toEqual([
     expect.stringMatching(
       /^callback of task \S{36} to http:\/\/127\.0\.0\.1:\d+ failed after 4 attempt\(s\): HTTP 500$/,
     ),

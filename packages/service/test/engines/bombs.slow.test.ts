@@ -68,8 +68,7 @@ describe('a bomb ends with FAILED_CONVERT, and another conversion continues besi
   it.each(bombs)('%s', async (_title, name, create, output, message) => {
     const connector = await client.upload(name, create());
     const exploding = client.post('convert/file', { connector, include: ['entity', 'result'], parameters: { output } });
-    const beside = await client.convert({ name: 'fine.svg', data: tinySvg }, 'png');
-    expect(beside.output.status).toBe('successful');
+    expect((await client.convert({ name: 'fine.svg', data: tinySvg }, 'png')).output.status).toBe('successful');
     const { status, body, error } = await exploding;
     expect([status, body.entity?.status, error.code]).toEqual([200, 'completed', 'FAILED_CONVERT']);
     expect(error.message).toMatch(message);

@@ -79,7 +79,6 @@ describe('a file with the extension of another format', () => {
   );
 
   it('of a text is not looked for', async () => {
-    const { warnings } = await read(Buffer.from('<html>'), ['pandoc', 'md', 'github-markdown', 'html5']);
-    expect(warnings).toEqual({});
+    expect((await read(Buffer.from('<html>'), ['pandoc', 'md', 'github-markdown', 'html5'])).warnings).toEqual({});
   });
 });

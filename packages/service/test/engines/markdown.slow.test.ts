@@ -17,8 +17,7 @@ describe('rules of dashes', () => {
   });
 
   it('make no tables of headings and paragraphs', async () => {
-    const html = await converted('# Talk\n\nIntro.\n\n---\n## Second slide\n\nText two.\n\n---\n\n- one\n');
-    expect(html).toMatch(
+    expect(await converted('# Talk\n\nIntro.\n\n---\n## Second slide\n\nText two.\n\n---\n\n- one\n')).toMatch(
       /<hr \/> <h2 id="second-slide">Second slide<\/h2> <p>Text two\.<\/p> <hr \/> <ul> <li>one<\/li>/,
     );
   });

@@ -50,8 +50,7 @@ describe('a PDF of pictures', () => {
 
   it('holds a JPEG bit by bit', async () => {
     const jpeg = await plain(red).jpeg().toBuffer();
-    const pdf = await converted('photo.jpg', jpeg, 'pdf');
-    expect(pdf.includes(jpeg.subarray(-200))).toBe(true);
+    expect((await converted('photo.jpg', jpeg, 'pdf')).includes(jpeg.subarray(-200))).toBe(true);
   });
 
   it('has the size of page and the margin that are asked for', async () => {
@@ -76,8 +75,7 @@ describe('pages of a PDF', () => {
 
   it('that are not there fail', async () => {
     const pdf = await converted('logo.svg', tinySvg, 'pdf');
-    const { error } = await client.convert({ name: 'logo.pdf', data: pdf }, 'png', { pages: '2-9' });
-    expect(error).toMatchObject({
+    expect((await client.convert({ name: 'logo.pdf', data: pdf }, 'png', { pages: '2-9' })).error).toMatchObject({
       code: 'FAILED_CONVERT',
       message: 'The PDF has 1 page(s), and none that is asked for.',
     });
@@ -101,16 +99,14 @@ describe('pages of a PDF', () => {
       tinySvg.replace('width="40" height="20"', 'width="8000" height="8000"'),
       'pdf',
     );
-    const { error } = await client.convert({ name: 'wide.pdf', data: pdf }, 'png', { dpi: 600 });
-    expect(error).toMatchObject({
+    expect((await client.convert({ name: 'wide.pdf', data: pdf }, 'png', { dpi: 600 })).error).toMatchObject({
       code: 'FAILED_CONVERT',
       message: expect.stringMatching(/more than 128 megapixels/) as string,
     });
   });
 
   it('of what is no PDF, or needs a password, fail with one clear line', async () => {
-    const { error } = await client.convert({ name: 'a.pdf', data: 'hello' }, 'png');
-    expect(error).toMatchObject({
+    expect((await client.convert({ name: 'a.pdf', data: 'hello' }, 'png')).error).toMatchObject({
       code: 'FAILED_CONVERT',
       message: expect.stringMatching(/^The file is not a PDF/) as string,
     });
@@ -177,8 +173,7 @@ describe('a PDF that is to become a PDF', () => {
 
 describe('parameters of a submit', () => {
   it('are refused where the conversion takes no such parameter, with those that it takes', async () => {
-    const { error } = await client.convert({ name: 'logo.svg', data: tinySvg }, 'png', { quality: 9 });
-    expect(error).toEqual({
+    expect((await client.convert({ name: 'logo.svg', data: tinySvg }, 'png', { quality: 9 })).error).toEqual({
       code: 'INVALID_PARAMETER',
       message: 'The parameter quality is invalid: svg to png takes width.',
     });

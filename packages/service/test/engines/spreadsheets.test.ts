@@ -296,8 +296,7 @@ describe('the service', () => {
       { name: 'a.xlsx', data },
       { name: 'a.html', data: html.bytes },
     ]) {
-      const { bytes } = await client.convertToBytes(input, 'pdf');
-      expect(bytes.subarray(0, 5).toString()).toBe('%PDF-');
+      expect((await client.convertToBytes(input, 'pdf')).bytes.subarray(0, 5).toString()).toBe('%PDF-');
     }
   });
 

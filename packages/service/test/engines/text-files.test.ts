@@ -7,8 +7,7 @@ const { client } = serviceOfAllTests({ conversionConcurrency: 1 });
 it('a warning about the encoding is in the result of a PDF, and of a task that is asked for later', async () => {
   const { output, warning } = await client.convert({ name: 'a.md', data: Buffer.from('Größe', 'latin1') }, 'pdf');
   expect(warning['ENCODING_GUESSED']).toMatch(/was read as Windows-1252\. If letters are wrong, save it in UTF-8/);
-  const { result } = await client.waitForTask(output.connector ?? '');
-  expect(result.warning).toEqual(warning);
+  expect((await client.waitForTask(output.connector ?? '')).result.warning).toEqual(warning);
 });
 
 it.each(['md', 'txt', 'csv', 'html', 'ipynb'])(

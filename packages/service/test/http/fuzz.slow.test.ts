@@ -28,8 +28,7 @@ beforeAll(async () => {
 afterAll(() => running.stop());
 
 afterEach(async () => {
-  const { error } = await running.client.post('convert/formats', { parameters: { sublist: 'inputs' } });
-  expect(error).toEqual({});
+  expect((await running.client.post('convert/formats', { parameters: { sublist: 'inputs' } })).error).toEqual({});
   expect(running.logged.filter((line) => line.includes(' failed: '))).toEqual([]);
 });
 

@@ -91,8 +91,7 @@ describe('expired files', () => {
     changeTasks('UPDATE tasks SET expires_at = ? WHERE id = ?', Date.now() - hourMs, first.upload);
     changeTasks(`UPDATE tasks SET status = 'running', expires_at = NULL WHERE id = ?`, first.output);
     const { client, service } = await start({ cleanupIntervalMs: 30 });
-    const { result } = await client.waitForTask(first.output);
-    expect(result.output.status).toBe('successful');
+    expect((await client.waitForTask(first.output)).result.output.status).toBe('successful');
     await until('it is gone', async () => !(await files('uploads')).includes(first.upload));
     await service.close();
   });
@@ -146,8 +145,7 @@ describe('old tasks', () => {
     const ask = async (connector: string) => (await client.post('task/response', { connector })).error.code;
     expect(await ask(first.upload)).toBe('NO_CONNECTOR_DEPENDENT_TASK');
     expect(await ask(first.output)).toBe('NO_CONNECTOR_DEPENDENT_TASK');
-    const { result } = await client.waitForTask(second.output);
-    expect(result.output.status).toBe('successful');
+    expect((await client.waitForTask(second.output)).result.output.status).toBe('successful');
     await service.close();
   });
 

@@ -40,8 +40,7 @@ it('a service killed with kill -9 runs running and waiting conversions again, ke
   const { client, service, logged } = await startTestService({ dataDir, apps }, testApp);
   expect(logged).toContainEqual(expect.stringMatching(/^4 conversion/));
   for (const id of accepted) {
-    const { result } = await client.waitForTask(id);
-    expect(result.output).toMatchObject({ connector: id, status: 'successful' });
+    expect((await client.waitForTask(id)).result.output).toMatchObject({ connector: id, status: 'successful' });
   }
   const administration = await openAdministration({ dataDir });
   expect(administration.balanceOf(testApp.app.appId)).toEqual({ vcredits: 100 - 5 * 3, reserved: 0 });
@@ -92,8 +91,7 @@ describe('a service that is closed', () => {
     const id = /conversion ([0-9a-f-]{36}) continues/.exec(error.message ?? '')?.[1] ?? '';
 
     const second = await startTestService({ dataDir }, testApp);
-    const { result } = await second.client.waitForTask(id);
-    expect(result.output.status).toBe('successful');
+    expect((await second.client.waitForTask(id)).result.output.status).toBe('successful');
     await second.service.close();
   });
 

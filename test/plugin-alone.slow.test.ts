@@ -133,8 +133,7 @@ it('a bundle is made with the converter of its plugin; a worker that encrypts sa
     const input = { app: 'stub', source: { uri: 'file:///none/secret.md' }, output: 'pdf', policies: quickPolicies };
     const job = await client.workflow.start('conversionJob', { workflowId: taskQueue, taskQueue, args: [input] });
     await worker.runUntil(() => job.result().catch(() => undefined));
-    const { events } = await job.fetchHistory();
-    return events?.at(-1)?.workflowExecutionFailedEventAttributes?.failure?.message;
+    return (await job.fetchHistory()).events?.at(-1)?.workflowExecutionFailedEventAttributes?.failure?.message;
   };
   expect(await fail(bundle)).toBe('Encoded failure');
   expect(warnings).toEqual([]);
@@ -158,8 +157,7 @@ it('with every payload in external storage, the history of a job is still read',
     retrieve: (_context, claims) =>
       Promise.resolve(claims.map(({ claimData }) => stored.get(claimData['key'] ?? '') ?? {})),
   };
-  const externalStorage = new ExternalStorage({ drivers: [driver], payloadSizeThreshold: 0 });
-  const dataConverter = { externalStorage };
+  const dataConverter = { externalStorage: new ExternalStorage({ drivers: [driver], payloadSizeThreshold: 0 }) };
   await using stub = await ownStub();
   const plugin = createPlugin({ dataConverter, apps: stub.apps });
   const client = new Client({ connection: rig.temporal.connection, plugins: [plugin] });

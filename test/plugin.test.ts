@@ -164,8 +164,7 @@ it('closes its connections with the last worker that uses it, and opens them aga
   const plugin = createPlugin();
   const convert = async ({ options: { taskQueue } }: Worker) => {
     const client = new FileConversionClient({ client: rig.temporal, taskQueue, app: 'stub' });
-    const source = await rig.source(`${randomUUID()}.md`);
-    return client.convert({ source, output: 'pdf', policies: quickPolicies });
+    return client.convert({ source: await rig.source(`${randomUUID()}.md`), output: 'pdf', policies: quickPolicies });
   };
   const [first, second] = await Promise.all([createHost([plugin]), createHost([plugin])]);
   await second.runUntil(async () => {

@@ -39,8 +39,7 @@ function createWorker(apps: number, slotCount: number | undefined) {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 it('an app alone takes what there is, but for a tenth of the slots', async () => {
-  const { takeAll } = createWorker(2, 100);
-  expect(await takeAll('slow', 200)).toHaveLength(90);
+  expect(await createWorker(2, 100).takeAll('slow', 200)).toHaveLength(90);
 });
 
 it('the others find slots then, up to their equal share', async () => {
@@ -80,8 +79,7 @@ it.each([
   ['a single app', 1, 10],
   ['a worker that does not tell how many it has', 2, undefined],
 ])('%s has all slots', async (_name, apps, slotCount) => {
-  const { takeAll } = createWorker(apps, slotCount);
-  expect(await takeAll('app', 50)).toHaveLength(50);
+  expect(await createWorker(apps, slotCount).takeAll('app', 50)).toHaveLength(50);
 });
 
 it('those that were turned away come back one after the other', async () => {

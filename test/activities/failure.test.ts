@@ -159,12 +159,10 @@ describe('toFailure', () => {
       expect(ask(overMinute)).toBe('fail');
       expect(ask({ ...overMinute, isEarlierTask: true })).toBe('taskLost');
       // Who shortens the pauses is answered as often in less time.
-      const pauses = { initialMs: 50, maximumMs: 200 };
-      expect(ask({ pauses, missing: { answers: 4, since: 59_800 } })).toBe('fail');
+      expect(ask({ pauses: { initialMs: 50, maximumMs: 200 }, missing: { answers: 4, since: 59_800 } })).toBe('fail');
     }
     // What is said of a link, or of a task that is not done, is never the end of the task.
-    const isEarlierTask = true;
-    const ever = { missing: { answers: 99, since: 0 }, isEarlierTask };
+    const ever = { missing: { answers: 99, since: 0 }, isEarlierTask: true };
     expect(verdictOf('NOT_READY_DEPENDENT_TASK', endpoints.downloadUrl, ever)).toBe('retry');
     expect(verdictOf('NO_CONNECTOR_DEPENDENT_TASK', endpoints.downloadUrlGet, ever)).toBe('retry');
     expect(verdictOf('DOWNLOAD_EXPIRED', endpoints.downloadUrlGet, ever)).toBe('taskLost');

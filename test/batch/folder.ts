@@ -19,8 +19,7 @@ export async function addFiles(folder: string, files: Record<string, string | Bu
 }
 
 export async function readJsonl(file: string): Promise<unknown[]> {
-  const text = await readFile(file, 'utf8');
-  return text
+  return (await readFile(file, 'utf8'))
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as unknown);

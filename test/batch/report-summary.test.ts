@@ -135,7 +135,6 @@ async function summaryOf(
   { planned, items }: { planned?: PlannedRows; items?: Record<number, Partial<BatchItem>> } = {},
 ): Promise<{ lines: string[]; folder: string }> {
   const run = await makeRun(endings, { ...(items && { items }) });
-  const state = { ...run.state, ...(planned && { planned }) };
-  const report = await reportOn({ ...run, state }, { batch });
+  const report = await reportOn({ ...run, state: { ...run.state, ...(planned && { planned }) } }, { batch });
   return { lines: summariseReport(report), folder: run.folder };
 }

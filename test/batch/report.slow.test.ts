@@ -110,8 +110,7 @@ it('leaves the report that was there as it was when the new one can not be finis
     code: 'RUN_DAMAGED',
     message: expect.stringMatching(/results\.jsonl line 2001 is damaged: it is no JSON/) as string,
   });
-  const after = await filesOf(run.folder);
-  expect({ ...after, 'results.jsonl': '' }).toEqual({ ...before, 'results.jsonl': '' });
+  expect({ ...(await filesOf(run.folder)), 'results.jsonl': '' }).toEqual({ ...before, 'results.jsonl': '' });
 });
 
 it('is written whole by each of several commands that have watched the same batch', async () => {

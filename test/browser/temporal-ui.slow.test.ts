@@ -164,8 +164,7 @@ const sevenDaysMs = 7 * 24 * 60 * 60 * 1_000;
     await page.goto(links?.jobs ?? '');
     await listed([1, 2].map((item) => ended.jobId(item)));
     const name = ended.jobId(2);
-    const failed = targets.find((target) => target?.includes(encodeURIComponent(name)));
-    await page.goto(failed ?? '');
+    await page.goto(targets.find((target) => target?.includes(encodeURIComponent(name))) ?? '');
     await page.getByRole('heading', { name }).waitFor();
   });
 

@@ -182,8 +182,7 @@ describe('the callback receiver', () => {
 
   it('refuses a forged callback before it reads the body', async () => {
     await start();
-    const { port } = new URL(receiver.url);
-    const socket = connect(Number(port), '127.0.0.1');
+    const socket = connect(Number(new URL(receiver.url).port), '127.0.0.1');
     socket.write('POST /a.b.c HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n{');
     const [answer] = (await once(socket, 'data')) as [Buffer];
     expect(answer.toString()).toMatch(/^HTTP\/1\.1 401 [^]*connection: close/);

@@ -30,8 +30,7 @@ if (!hasGo) console.warn('Skipped: there is no go on this machine.');
       (error: unknown) => error as { stdout: string; stderr: string },
     );
     // Its SDK logs that it uses the default logger.
-    const said = stderr.split('\n').filter((line) => line !== '' && !line.includes(' INFO '));
-    return { stdout, said };
+    return { stdout, said: stderr.split('\n').filter((line) => line !== '' && !line.includes(' INFO ')) };
   }
 
   it('starts a job by the name of the workflow, and gets the SHA-256 of the file', async () => {

@@ -36,8 +36,7 @@ export function proseOf(page: string): string {
 export function sectionOf(page: string, heading: string): string {
   const [, rest] = textOf(page).split(`\n${heading}\n`);
   if (rest === undefined) throw new Error(`${page} has no heading "${heading}"`);
-  const level = heading.split(' ')[0] ?? '#';
-  return rest.split(new RegExp(`^${level} `, 'm'))[0] ?? '';
+  return rest.split(new RegExp(`^${heading.split(' ')[0] ?? '#'} `, 'm'))[0] ?? '';
 }
 
 /** The words in backticks in the first cell of each row of a text's tables. */

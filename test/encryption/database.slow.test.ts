@@ -175,8 +175,7 @@ it('a rotation of keys lets jobs that began with the old key continue and end wi
     apps: { stub: { baseUrl: rig.stub.url, appId: stubAppId, token: stubToken } },
   });
   const connection = await NativeConnection.connect({ address: server.address });
-  const { taskQueue } = rig;
-  const worker = await createConversionWorker({ connection, plugin, taskQueue, dataConverter });
+  const worker = await createConversionWorker({ connection, plugin, taskQueue: rig.taskQueue, dataConverter });
   await worker.runUntil(async () => {
     await tellReady(temporal, { app: 'stub' });
     const job = new FileConversionClient({ client: temporal }).get(ids.parked);

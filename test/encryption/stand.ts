@@ -108,8 +108,7 @@ async function sweepOnce(rig: ConversionRig, mark: string, folder: string): Prom
 function answerByName({ stub }: ConversionRig): void {
   const attempts = new Map<string, number>();
   stub.on('upload/file', (seen, response) => {
-    const name = /filename="([^"]+)"/.exec(seen.body.toString('latin1'))?.[1] ?? '';
-    const kind = /-(\w+)\./.exec(name)?.[1] ?? 'fine';
+    const kind = /-(\w+)\./.exec(/filename="([^"]+)"/.exec(seen.body.toString('latin1'))?.[1] ?? '')?.[1] ?? 'fine';
     const attempt = (attempts.get(kind) ?? 0) + 1;
     attempts.set(kind, attempt);
     if (kind === 'refused') answerError(response, 400, 'NOT_VALID_EXTENSION');

@@ -45,8 +45,7 @@ describe('a service that echoes the token', () => {
   ];
 
   it.each(echoes)('%s does not get it into the error', async (_where, answer) => {
-    const { baseUrl } = await serve(answer);
-    const error = await failureOf(connectTo(baseUrl).taskResponse({ connector: 'c' }));
+    const error = await failureOf(connectTo((await serve(answer)).baseUrl).taskResponse({ connector: 'c' }));
     expect(inspect(error, { depth: 10, showHidden: true }) + JSON.stringify(error) + (error.stack ?? '')).not.toContain(
       token,
     );
@@ -141,8 +140,7 @@ describe('a download link', () => {
     const storage = await serve((response) => response.end(bytes));
     const service = await serve((response) => response.end('wrong'));
     const ticket = ticketFor(rewrite(`${storage.baseUrl}/bucket/result?signature=s`));
-    const { body } = await connectTo(service.baseUrl).download({ ticket });
-    expect(await readAll(body)).toEqual(bytes);
+    expect(await readAll((await connectTo(service.baseUrl).download({ ticket })).body)).toEqual(bytes);
     anonymous(storage.seen[0]);
     expect(storage.seen[0]?.url).toBe('/bucket/result?signature=s');
     expect(service.seen).toHaveLength(0);

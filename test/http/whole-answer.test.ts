@@ -50,8 +50,7 @@ describe('an answer that comes a byte at a time', () => {
   });
 
   it('to an upload ends in time', async () => {
-    const { baseUrl } = await dripping();
-    const error = await failureOf(connectTo(baseUrl, timeouts).uploadFile({ file: upload }));
+    const error = await failureOf(connectTo((await dripping()).baseUrl, timeouts).uploadFile({ file: upload }));
     expect(error).toMatchObject({ code: 'REQUEST_TIMEOUT', mayHaveExecuted: true });
   });
 

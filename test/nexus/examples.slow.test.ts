@@ -110,11 +110,9 @@ describe('a program without a workflow', () => {
 
   beforeAll(async () => {
     program = path.join(root, 'node_modules/.cache/standalone-nexus.js');
-    const entryPoints = [path.join(root, 'examples/standalone-nexus/start.ts')];
-    const tsconfig = path.join(root, 'tsconfig.check.json');
     await build({
-      entryPoints,
-      tsconfig,
+      entryPoints: [path.join(root, 'examples/standalone-nexus/start.ts')],
+      tsconfig: path.join(root, 'tsconfig.check.json'),
       outfile: program,
       bundle: true,
       platform: 'node',

@@ -71,8 +71,7 @@ function validate({ kind, ...rest }: Resource): void {
 }
 
 function podOf(kind: string, name: string, resources = base) {
-  const found = resources.find((each) => each.kind === kind && each.metadata.name === name);
-  const template = found?.spec?.template;
+  const template = resources.find((each) => each.kind === kind && each.metadata.name === name)?.spec?.template;
   if (!template) throw new Error(`There is no ${kind} ${name}.`);
   return { ...template.spec, labels: template.metadata.labels, container: template.spec.containers[0] };
 }

@@ -42,8 +42,7 @@ describe('the plugin, installed from its tarball into an empty project', () => {
   afterAll(async () => await project.remove());
 
   it('holds the built code with its types and the workflow bundle, and no sources beside them', async () => {
-    const { stdout } = await run('tar', ['-tzf', tarballs.plugin]);
-    const names = stdout
+    const names = (await run('tar', ['-tzf', tarballs.plugin])).stdout
       .trim()
       .split('\n')
       .map((name) => name.replace('package/', ''));
@@ -282,8 +281,7 @@ describe('the plugin, installed from its tarball into an empty project', () => {
         })();`,
       );
       const worker = startWorker('conversion-worker.js');
-      const client = new FileConversionClient({ client: temporal, taskQueue, app: 'stub' });
-      const result = await client.convert({
+      const result = await new FileConversionClient({ client: temporal, taskQueue, app: 'stub' }).convert({
         source: uriOf('invoice.docx'),
         output: 'pdf',
         destination: uriOf('alone/'),

@@ -27,8 +27,7 @@ it('it is charged no more than its limit and what was in flight, and a higher li
     client.startBatch({ ...request, window, maxVcredits, historyLimit: 100, policies });
 
   let worker = await startWorker();
-  const first = await start(limit);
-  const end = first.result();
+  const end = (await start(limit)).result();
   for (let killed = 0; killed < kills; killed += 1) {
     const before = stub.conversions.size;
     await Promise.race([end, until('some more are converted', () => stub.conversions.size > before + 2)]);

@@ -199,8 +199,7 @@ describe('after kill -9 of the worker and the start of another one', () => {
     await writeFile(sourceFile, source);
     const outFolder = path.join(folder, `out-${app}`);
     await mkdir(outFolder);
-    const client = new FileConversionClient({ client: temporal, taskQueue, app });
-    const handle = await client.start({
+    const handle = await new FileConversionClient({ client: temporal, taskQueue, app }).start({
       source: sourceFile,
       output: 'pdf',
       destination: path.join(outFolder, `${app}.pdf`),
@@ -229,8 +228,7 @@ describe('after kill -9 of the worker and the start of another one', () => {
     expect(result.status).toBe('succeeded');
     expect(result.possiblyChargedTwice).toBe(expected.charged === 'possibly twice');
     expect(await readdir(outFolder)).toEqual([`${app}.pdf`]);
-    const written = await readFile(path.join(outFolder, `${app}.pdf`));
-    expect(sha256(written)).toBe(sha256(stub.output));
+    expect(sha256(await readFile(path.join(outFolder, `${app}.pdf`)))).toBe(sha256(stub.output));
     expect(result.output).toMatchObject({ bytes: stub.output.length, sha256: sha256(stub.output) });
   }
 
@@ -310,7 +308,6 @@ describe('after kill -9 of the worker and the start of another one', () => {
   /** What the Temporal UI shows on the job's page. */
   async function currentDetails(app: string): Promise<string> {
     const workflow = temporal.workflow.getHandle(jobOf(app).handle.workflowId);
-    const metadata = await workflow.query<{ currentDetails: string }>('__temporal_workflow_metadata');
-    return metadata.currentDetails;
+    return (await workflow.query<{ currentDetails: string }>('__temporal_workflow_metadata')).currentDetails;
   }
 });

@@ -69,8 +69,7 @@ describe.each(['read', 'write'] as const)('%s', (step) => {
     ['no region', { ...noRegion, AWS_CONFIG_FILE: '/dev/null' }, '', /no region is set.*Set AWS_REGION/],
   ])('%s', async (_title, environment, region, words) => {
     withEnvironment({ ...server.env, ...environment });
-    const store = createS3Files({ endpoint: server.endpoint, region });
-    const failure = await failureOf(act(store, `s3://${bucket}/a.md`));
+    const failure = await failureOf(act(createS3Files({ endpoint: server.endpoint, region }), `s3://${bucket}/a.md`));
     expect(failure).toMatchObject({ code: forGood, retryable: false });
     expectClear(failure, words);
   });
@@ -158,8 +157,7 @@ it.each([
 ])('another server, which answers a listing with %s', async (_what, status, body, words) => {
   const { port } = await answering(status, () => body);
   const client = clientOf(`http://127.0.0.1:${port}`, 'AKID', s3Secret, { maxAttempts: 1 });
-  const listed = createS3Files({ client }).walk('s3://bucket/')[Symbol.asyncIterator]();
-  const failure = await failureOf(listed.next());
+  const failure = await failureOf(createS3Files({ client }).walk('s3://bucket/')[Symbol.asyncIterator]().next());
   expect(failure).toMatchObject({ code: 'STORAGE_FAILED' });
   expectClear(failure, words);
 });

@@ -49,8 +49,7 @@ function write(options: Partial<WriteDestinationOptions> = {}, through = store) 
 }
 
 async function contentOf(key: string): Promise<Buffer> {
-  const { Body } = await server.client.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
-  return buffer(Body as Readable);
+  return buffer((await server.client.send(new GetObjectCommand({ Bucket: bucket, Key: key }))).Body as Readable);
 }
 
 async function put(key: string, content: string | Buffer): Promise<void> {
@@ -244,8 +243,7 @@ describe('what was begun and is not finished', () => {
 
   it('is aborted by a signal, also in the middle of a part', async () => {
     const aborting = new AbortController();
-    const body = thenAwait(() => new Promise(() => undefined));
-    const writing = write({ body, signal: aborting.signal });
+    const writing = write({ body: thenAwait(() => new Promise(() => undefined)), signal: aborting.signal });
     await until('an upload is open', async () => (await openUploads()).length > 0);
     aborting.abort(broken);
     await expect(writing).rejects.toBe(broken);

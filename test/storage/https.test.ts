@@ -119,8 +119,7 @@ describe('what is refused', () => {
         response.once('close', () => clearInterval(timer));
       }
     });
-    const source = await store.openSource(`${url}/a.md`);
-    const failure = await failureOf(text(source.open()));
+    const failure = await failureOf(text((await store.openSource(`${url}/a.md`)).open()));
     expect(failure).toMatchObject({ code: 'STORAGE_FAILED', retryable: true });
     expect(failure.message).toMatch(/it comes too slowly: \d+ bytes in \d s\.$/);
   });

@@ -19,8 +19,7 @@ describe('prepareDestination', () => {
   it('refuses a path beside which no temporary file would fit, before anything is sent for it', async () => {
     const ofBytes = (bytes: number) => {
       const names = Array.from({ length: 19 }, () => 'd'.repeat(199));
-      const rest = bytes - path.join(folder, ...names).length - 1;
-      return uriOf(folder, ...names, 'x'.repeat(rest));
+      return uriOf(folder, ...names, 'x'.repeat(bytes - path.join(folder, ...names).length - 1));
     };
     expect(await prepare(ofBytes(4_063))).toMatchObject({ kind: 'write' });
     const refused = await failureOf(prepare(ofBytes(4_064)));

@@ -117,8 +117,7 @@ export function sumOf({ succeeded, failed, skipped, cancelled, inFlight, waiting
 
 /** Starts the batch, waits for its end and checks that everything was counted. */
 export async function runBatch(client: FileConversionClient, run: Run) {
-  const handle = await startRun(client, run.request);
-  return endBatch(handle, run);
+  return endBatch(await startRun(client, run.request), run);
 }
 
 export async function endBatch(handle: BatchHandle, run: Run) {

@@ -84,8 +84,7 @@ export function keepTasks(stub: StubService, accepted: (task: StubTask) => void 
       finish: () => void finished.add(id),
       async callBack(body = { entity: { id, type: 'task', status: 'completed' } }) {
         if (callbackUrl === undefined) throw new Error('no callback was asked for');
-        const response = await fetch(callbackUrl, { method: 'POST', body: JSON.stringify(body) });
-        return response.status;
+        return (await fetch(callbackUrl, { method: 'POST', body: JSON.stringify(body) })).status;
       },
     };
     tasks.push(task);

@@ -9,6 +9,5 @@ export interface HostActivities {
 }
 
 export async function hostWorkflow(): Promise<string> {
-  const { beatUntilTold } = proxyActivities<HostActivities>({ startToCloseTimeout: '5 minutes' });
-  return beatUntilTold();
+  return proxyActivities<HostActivities>({ startToCloseTimeout: '5 minutes' }).beatUntilTold();
 }

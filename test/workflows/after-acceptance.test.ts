@@ -16,8 +16,7 @@ const destination = () => path.join(rig.folder, 'out', 'report.pdf');
 
 async function convert(policies: ConversionPolicies = {}) {
   const handle = await rig.client.start(await rig.request({ policies }));
-  const end = await handle.result().catch((error: unknown) => error);
-  return { workflowId: handle.workflowId, end };
+  return { workflowId: handle.workflowId, end: await handle.result().catch((error: unknown) => error) };
 }
 
 /** As `fileconv job retry` does. */

@@ -108,14 +108,12 @@ it('takes 60 MB of warnings, of which each row keeps some', async () => {
   rig = await startRig();
   const warning = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`warning-${n}`, 'x'.repeat(20_000)]));
   rig.stub.on('task/response', ({ connector: id }, response) => {
-    const output = { connector: id, status: 'successful', duration: 1 };
     answerOutput(response, {
       entity: { id, type: 'task', status: 'completed' },
-      result: { output, error: {}, warning },
+      result: { output: { connector: id, status: 'successful', duration: 1 }, error: {}, warning },
     });
   });
-  const run = await planRun(rig.folder, 60);
-  const { result, results } = await runBatch(rig.client, run);
+  const { result, results } = await runBatch(rig.client, await planRun(rig.folder, 60));
   expect(result).toMatchObject({ succeeded: 60 });
   expect(results.every(({ warnings }) => Object.keys(warnings ?? {}).length > 0)).toBe(true);
 });

@@ -162,8 +162,7 @@ describe('the receipts of all runs add up', () => {
   it('when the job of a row finds that another one has done its work', async () => {
     const desk = new BatchDesk(rig);
     await desk.put('1.md');
-    const { result } = await desk.run();
-    await rm(new URL('..', result.folder), { recursive: true });
+    await rm(new URL('..', (await desk.run()).result.folder), { recursive: true });
     expect(await receiptOf(await desk.run())).toEqual({ ...none, notCharged: { files: 1 } });
     expect(rig.stub.count('convert/file')).toBe(1);
   });
@@ -301,8 +300,7 @@ describe('the page of a batch that runs', () => {
 
   it('is written so many times and no more, however often the batch continues as new', async () => {
     const run = await planRun(rig.folder, 12, { request: { window: 1, historyLimit: 20 } });
-    const handle = await startRun(rig.client, run.request, {}, { page: page({ everyMs: 1, written: 57 }) });
-    await endBatch(handle, run);
+    await endBatch(await startRun(rig.client, run.request, {}, { page: page({ everyMs: 1, written: 57 }) }), run);
     expect((await runsOf(rig.temporal, run.name)).length).toBeGreaterThan(2);
     expect(await pagesOf(run)).toBe(3 + 1);
   });

@@ -19,8 +19,7 @@ async function batchOf(files: number, limits: { historyLimit?: number; window?: 
   const out = path.join(rig.folder, 'out');
   await mkdir(out, { recursive: true });
   const names = Array.from({ length: files }, (_, index) => `${index + 1}.md`);
-  const sources = await Promise.all(names.map((name) => rig.source(name)));
-  const items = sources.map((source, index) => ({
+  const items = (await Promise.all(names.map((name) => rig.source(name)))).map((source, index) => ({
     source,
     output: 'pdf',
     destination: path.join(out, `${index + 1}.pdf`),

@@ -116,8 +116,7 @@ it('cancels the rows that wait for an upload, and claims nothing about their cha
   await until('the file is uploaded', () => sent.length === 1);
   await batch.cancel();
   await until('the job is told', async () => {
-    const events = await rig.events(name);
-    return events.some((event) => event.externalWorkflowExecutionCancelRequestedEventAttributes);
+    return (await rig.events(name)).some((event) => event.externalWorkflowExecutionCancelRequestedEventAttributes);
   });
   sent[0]?.();
   const { status, itemResults } = await batch.result();

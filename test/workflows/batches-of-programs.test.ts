@@ -90,8 +90,7 @@ describe('a batch of sources', () => {
 
   it('is one batch with one run for programs that start it at the same moment and attach', async () => {
     await put('a.md');
-    const starts = [1, 2, 3].map(() => rig.client.startBatch(request(), { onRunning: 'attach' }));
-    const batches = await Promise.all(starts);
+    const batches = await Promise.all([1, 2, 3].map(() => rig.client.startBatch(request(), { onRunning: 'attach' })));
     for (const batch of batches) expect(await endsOf(batch)).toEqual(['succeeded']);
     expect((await readdir(path.join(folder, 'runs', name))).filter((each) => each.startsWith('run-'))).toHaveLength(1);
     expect([...rig.stub.conversions.values()]).toHaveLength(1);
@@ -112,8 +111,7 @@ describe('a batch of sources', () => {
 
   it('does not attach to a workflow of another kind that has its name', async () => {
     await put('a.md');
-    const other = { workflowId: name, taskQueue: `none-${name}` };
-    const workflow = await rig.temporal.workflow.start('other', other);
+    const workflow = await rig.temporal.workflow.start('other', { workflowId: name, taskQueue: `none-${name}` });
     await expect(rig.client.startBatch(request(), { onRunning: 'attach' })).rejects.toThrow(
       `${name} is that of a running other`,
     );

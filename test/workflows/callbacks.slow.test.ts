@@ -196,8 +196,7 @@ function nonceOf(url: string | undefined): string {
 
 /** Whether the job's activity waits for its next attempt for longer than this. */
 async function pausesFor(handle: ConversionHandle, milliseconds: number): Promise<boolean> {
-  const { raw } = await handle.describe();
-  const next = Number(raw.pendingActivities?.[0]?.scheduledTime?.seconds ?? 0) * 1_000;
+  const next = Number((await handle.describe()).raw.pendingActivities?.[0]?.scheduledTime?.seconds ?? 0) * 1_000;
   return next - Date.now() > milliseconds;
 }
 

@@ -24,8 +24,7 @@ it('a batch of more items than one part of its results holds writes several', as
 
 describe('a batch that continues as a new run again and again', () => {
   it('loses nothing, converts nothing twice, and carries slow jobs from run to run', async () => {
-    const slow = [2, 9, 31];
-    const hold = holdItems(slow);
+    const hold = holdItems([2, 9, 31]);
     const run = await planRun(rig.folder, 60, { request: { window: 8, historyLimit: 40 } });
     const handle = await startRun(rig.client, run.request);
     await until('all but the slow ones have ended', async () => (await handle.state()).succeeded === 57);

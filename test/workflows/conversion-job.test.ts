@@ -13,8 +13,7 @@ describe('conversionJob', () => {
   const rig = rigOfEachTest();
 
   async function failureOf(overrides: Partial<ConversionRequest> = {}): Promise<ConversionFailedError> {
-    const job = rig.client.convert(await rig.request(overrides));
-    const error: unknown = await job.then(
+    const error: unknown = await rig.client.convert(await rig.request(overrides)).then(
       () => undefined,
       (reason: unknown) => reason,
     );

@@ -24,8 +24,7 @@ describe('a sweep', () => {
     expect(await sweep(name)).toMatchObject({ status: 'completed', ...counts, skipped: 2 });
     expect(await runsOf(name)).toEqual(['run-0001']);
 
-    const touched = await put('a.md', '# A\n');
-    await utimes(touched, new Date('2026-01-01'), new Date('2026-01-01'));
+    await utimes(await put('a.md', '# A\n'), new Date('2026-01-01'), new Date('2026-01-01'));
     expect(await sweep(name)).toMatchObject({ ...counts, skipped: 2 });
     expect(rig.stub.count('convert/file')).toBe(2);
 
@@ -110,8 +109,7 @@ describe('a sweep', () => {
     await put('a.md', '# A\n');
     const name = await schedule();
     const hold = rig.stub.hold();
-    const byHand = await planRun(rig.folder, 1, { name });
-    const batch = await startRun(rig.client, byHand.request);
+    const batch = await startRun(rig.client, (await planRun(rig.folder, 1, { name })).request);
     expect(await sweep(name)).toEqual({ status: 'batchRunning' });
     expect(await readdir(rig.folder)).not.toContain('batches');
     hold.letGo();
@@ -186,8 +184,7 @@ describe('a file that cannot be converted', () => {
 
   it('is never uploaded when the service says beforehand that it does not convert it, and tells why', async () => {
     rig.stub.on('convert/graph', (_seen, response) => answerOutput(response, { is_match: false }));
-    const name = await schedule({ unconvertible: 'skip' });
-    const { planned, ...swept } = await sweep(name);
+    const { planned, ...swept } = await sweep(await schedule({ unconvertible: 'skip' }));
     expect(swept).toMatchObject({ ...counts, skipped: 1, unconvertible: 1 });
     expect(planned?.warnings).toEqual([
       expect.stringMatching(
@@ -253,6 +250,5 @@ async function detailsOfNewest(name: string): Promise<string> {
 
 /** The folders of a batch's runs. */
 async function runsOf(name: string): Promise<string[]> {
-  const names = await readdir(path.join(rig.folder, 'batches', name));
-  return names.filter((each) => each.startsWith('run-')).sort();
+  return (await readdir(path.join(rig.folder, 'batches', name))).filter((each) => each.startsWith('run-')).sort();
 }

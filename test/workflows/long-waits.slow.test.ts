@@ -27,8 +27,7 @@ function refuseUntil(refusals: number): () => number {
 }
 
 async function eventsOf({ workflowId }: ConversionHandle): Promise<number> {
-  const { events } = await rig.environment.client.workflow.getHandle(workflowId).fetchHistory();
-  return events?.length ?? 0;
+  return (await rig.environment.client.workflow.getHandle(workflowId).fetchHistory()).events?.length ?? 0;
 }
 
 it('a job that is told "not yet" 1,000 times over half a day and more has fewer than 100 events in its history', async () => {

@@ -19,8 +19,7 @@ async function start(request: Partial<ConversionRequest> = {}): Promise<Conversi
 }
 
 async function attemptsOf({ workflowId }: ConversionHandle): Promise<number[]> {
-  const events = await rig.events(workflowId);
-  return events.flatMap((event) => event.activityTaskStartedEventAttributes?.attempt ?? []);
+  return (await rig.events(workflowId)).flatMap((event) => event.activityTaskStartedEventAttributes?.attempt ?? []);
 }
 
 it('a job reads from the store and writes to it', async () => {

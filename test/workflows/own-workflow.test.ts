@@ -85,8 +85,7 @@ async function knowsTheWord(workflowId: string): Promise<boolean> {
 }
 
 async function isParked(job: ConversionHandle): Promise<boolean> {
-  const state = await job.state().catch(() => undefined);
-  return state?.phase === 'parked';
+  return (await job.state().catch(() => undefined))?.phase === 'parked';
 }
 
 it('a child that was started with the options for it is listed and named as every other job', async () => {

@@ -109,8 +109,7 @@ it('how quick its formats are is not learned from a task whose submit was cut of
 
 it('how quick its formats are is not learned from a task of an earlier run, which may long be over', async () => {
   const earlier = { charge: 'yes' as const, taskId: 'task-of-before' };
-  const request = await rig.request({ output: 'html', destination: undefined, earlier });
-  await rig.client.convert(request);
+  await rig.client.convert(await rig.request({ output: 'html', destination: undefined, earlier }));
   expect(await convert('new', {}, rig, 'html')).toMatchObject({ steps: fourSteps });
 });
 

@@ -105,8 +105,7 @@ it('a batch that stops for its failures does not wait for the account', async ()
   refuseAfter(rig, 0);
   const run = await planRefused(rig, 5, { window: 3, stopAfter: { failures: 1 } });
   // Found missing only after the others were refused.
-  const gone = fileURLToPath(run.items[1]?.source ?? '');
-  await rm(gone);
+  await rm(fileURLToPath(run.items[1]?.source ?? ''));
   const { result, results } = await runBatch(rig.client, run);
   expect(result).toMatchObject({ status: 'stopped', failed: 1, cancelled: 4, failures: { SOURCE_NOT_FOUND: 1 } });
   expect(results.filter(({ workflowId }) => workflowId).map(({ charge }) => charge)).toEqual(['no', 'no', 'no']);

@@ -52,8 +52,7 @@ const [head = [], ...body] = table;
 function cellsOf(title: string): Record<State, string> {
   const column = head.indexOf(title);
   return fromStates((state) => {
-    const row = body.find(([name]) => name === states[state]);
-    const said = row?.[column] ?? '';
+    const said = body.find(([name]) => name === states[state])?.[column] ?? '';
     return meanings[said] ?? `no meaning: ${said}`;
   });
 }

@@ -98,8 +98,7 @@ describe('with one slot', () => {
     await until('it holds the only slot', () => answers.length === 1);
     const second = await start({ uploadDeadline: 4_000 });
     await until('the deadline of the other has passed', async () => {
-      const events = await rig.events(second.workflowId);
-      return events.some((event) => event.activityTaskTimedOutEventAttributes);
+      return (await rig.events(second.workflowId)).some((event) => event.activityTaskTimedOutEventAttributes);
     });
     answers[0]?.();
     await until('its upload is tried', () => answers.length === 2);

@@ -11,11 +11,10 @@ it('of a job are its source, its destination and its app', () => {
 });
 
 it('of a job say what is out of the ordinary', () => {
-  const source = { connector: '91f6240d', name: 'a' };
   expect(
     jobDetails({
       app: 'x',
-      source,
+      source: { connector: '91f6240d', name: 'a' },
       output: 'pdf',
       input: 'txt-markdown',
       parameters: { dpi: 300, pages: '1-3' },

@@ -152,8 +152,7 @@ describe('a worker that is given no program', () => {
   const poor = rigOfEachTest();
 
   it('fails a job that asks for one before it sends anything', async () => {
-    const request = await poor.request({ policies: { check: 'command' } });
-    await expect(poor.client.convert(request)).rejects.toMatchObject({
+    await expect(poor.client.convert(await poor.request({ policies: { check: 'command' } }))).rejects.toMatchObject({
       code: 'CHECK_UNAVAILABLE',
       message: expect.stringContaining('worker.check_command') as string,
     });

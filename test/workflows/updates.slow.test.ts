@@ -37,8 +37,7 @@ describe('a batch', () => {
 
   it('answers an Update with its state afterwards', async () => {
     rig.stub.hold();
-    const { request } = await planRun(rig.folder, 4, { request: { window: 2 } });
-    const batch = await startRun(rig.client, request);
+    const batch = await startRun(rig.client, (await planRun(rig.folder, 4, { request: { window: 2 } })).request);
     expect(await batch.pause()).toMatchObject({ status: 'paused', items: 4 });
     expect(await batch.setWindow(7)).toMatchObject({ status: 'paused', window: 7 });
     expect(await batch.resume()).toMatchObject({ status: 'running' });

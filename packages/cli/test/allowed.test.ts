@@ -146,8 +146,7 @@ it('nor is one whose links would carry logs and files elsewhere: it is not even 
 
 it('a state folder that was made here is known again, also once it has moved; a copy of it is not', async () => {
   const { cwd, run } = await cloned({});
-  const make = ['service', 'apps', 'add', 'billing'];
-  expect((await run(make)).code).toBe(0);
+  expect((await run(['service', 'apps', 'add', 'billing'])).code).toBe(0);
   expect((await stat(path.join(cwd, '.fileconv'))).mode & 0o777).toBe(0o700);
   expect((await run(['service', 'apps', 'list'])).stdout).toContain('billing');
   await rename(path.join(cwd, '.fileconv'), path.join(cwd, 'moved'));

@@ -58,8 +58,7 @@ describe('bad input is one clear line on stderr, an exit code, and nothing else:
 });
 
 it('says what there is when nothing is asked for', async () => {
-  const folder = await newFolder();
-  const ended = await fileconv([], { cwd: folder });
+  const ended = await fileconv([], { cwd: await newFolder() });
   expect(ended.code).toBe(2);
   expect(linesOf(ended.stderr)).toEqual(['error: no command was named. See: fileconv --help']);
   expect(ended.stdout).toContain('Usage: fileconv');

@@ -69,10 +69,9 @@ describe('batch run --dry-run', () => {
     };
     const { source, taskId, options } = delivered;
     const outcome = { status: 'suspect', code: 'RESULT_SUSPECT', charge: 'yes' };
-    const unresolved = { charge: 'yes', taskId, source, options, suspect: true, outcome };
     const ledger = [
       { run: 1, vcredits: 9 },
-      { ...row, status: 'suspect', unresolved },
+      { ...row, status: 'suspect', unresolved: { charge: 'yes', taskId, source, options, suspect: true, outcome } },
     ];
     await writeFile(file, ledger.map((each) => `${JSON.stringify(each)}\n`).join(''));
     const suspect = await run('--dry-run');

@@ -81,8 +81,7 @@ describe('formats', () => {
 
   it('lists the engines with --engines: what is here, and what to run for the others', async () => {
     const env = { FILECONV_SERVICE_ENGINES: 'typst,sharp' };
-    const ended = await fileconv(['formats', '--engines'], { cwd: folder, env });
-    const lines = linesOf(ended.stdout);
+    const lines = linesOf((await fileconv(['formats', '--engines'], { cwd: folder, env })).stdout);
     expect(lines[0]).toMatch(/^ENGINE +HERE +PAIRS +WOULD ADD$/);
     expect(lines.slice(1).map((line) => line.split(' ')[0])).toEqual(['typst', 'sharp']);
     expect(lines[2]).toMatch(/^sharp +sharp \d+\.\d+\.\d+.* \d+ +- +pictures/);

@@ -94,8 +94,7 @@ describe('names that other tools trip over', () => {
   });
 
   it('may begin with a dash after --', async () => {
-    const folder = await folderWith({ '-x.md': '# X', '--json': 'x' });
-    const ended = await convert(folder, '--to', 'html', '--', '-x.md');
+    const ended = await convert(await folderWith({ '-x.md': '# X', '--json': 'x' }), '--to', 'html', '--', '-x.md');
     expect(ended).toMatchObject({ code: 0, stderr: '' });
     expect(ended.stdout).toMatch(/^-x\.md → -x\.html \(/);
   });

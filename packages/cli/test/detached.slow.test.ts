@@ -92,8 +92,7 @@ it('down leaves a process alone that only has the number of a stack which was ki
 it('one that can’t start says why, once, and leaves nothing that runs', async () => {
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
-  const { port } = taken.address() as AddressInfo;
-  const env = { FILECONV_WORKER_HEALTH_ADDRESS: `127.0.0.1:${port}` };
+  const env = { FILECONV_WORKER_HEALTH_ADDRESS: `127.0.0.1:${(taken.address() as AddressInfo).port}` };
   const ended = await fileconvProcess(['up', '--detach'], { cwd, env });
   taken.close();
   expect(ended).toMatchObject({ code: 1, stdout: '' });

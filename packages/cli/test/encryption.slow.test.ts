@@ -210,8 +210,7 @@ describe('the codec server', () => {
       (): string => "The codec server's token: the file",
     ],
   ])('says what is wrong %s', async (_what, env, problem) => {
-    const port = new URL(stack.codec.url).port;
-    const ended = await runWith({ FILECONV_CODEC_PORT: port, ...env }, 'codec-server');
+    const ended = await runWith({ FILECONV_CODEC_PORT: new URL(stack.codec.url).port, ...env }, 'codec-server');
     expect(ended.code).not.toBe(0);
     expect(linesOf(ended.stderr)).toEqual([expect.stringContaining(problem())]);
   });

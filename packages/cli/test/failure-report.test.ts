@@ -5,8 +5,7 @@ import { createOutput } from '../src/output/output';
 function reported(error: unknown): [text: string, exitCode: number] {
   let text = '';
   const stream = { write: (piece: unknown) => Boolean((text += String(piece))) };
-  const exitCode = reportFailure(createOutput({ json: false, stdout: stream, stderr: stream, env: {} }), error);
-  return [text, exitCode];
+  return [text, reportFailure(createOutput({ json: false, stdout: stream, stderr: stream, env: {} }), error)];
 }
 
 it('a Temporal that goes away is one line with its reason and what to type', () => {

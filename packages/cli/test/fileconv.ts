@@ -197,8 +197,7 @@ export async function folderWith(files: Readonly<Record<string, string | Buffer>
 
 /** Every file below a folder, without the state of a stack. */
 export async function filesBelow(folder: string): Promise<string[]> {
-  const names = await readdir(folder, { recursive: true });
-  return names.filter((name) => !name.startsWith('.fileconv')).sort();
+  return (await readdir(folder, { recursive: true })).filter((name) => !name.startsWith('.fileconv')).sort();
 }
 
 export function parseJson(text: string): unknown {

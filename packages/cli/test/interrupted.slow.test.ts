@@ -55,8 +55,7 @@ onTerminal('Ctrl-C on a terminal of 60 columns', () => {
     await until('the command is there', () => hasReplacedShell(child));
     const wasOver = child.exitCode !== null;
     if (!wasOver) child.stdin.write('\u0003');
-    const code = await ended;
-    return { raw, code, wasOver };
+    return { raw, code: await ended, wasOver };
   }
 });
 

@@ -51,11 +51,10 @@ describe('fileconv job show', () => {
     const { temporal } = rig;
     const { namespace } = temporal.options;
     const taskQueue = { name: `failing ${cwd}` };
-    const input = { app: 'billing', source: { uri: 'file:///in/a.md' }, output: 'pdf' };
     const job = await temporal.workflow.start('conversionJob', {
       workflowId: cwd,
       taskQueue: taskQueue.name,
-      args: [input],
+      args: [{ app: 'billing', source: { uri: 'file:///in/a.md' }, output: 'pdf' }],
     });
     for (let attempt = 1; attempt <= 2; attempt += 1) {
       const { taskToken } = await temporal.withDeadline(Date.now() + 20_000, () =>
@@ -163,8 +162,7 @@ describe('fileconv job show', () => {
 
 describe('fileconv job watch', () => {
   it('waits for the job and ends as convert would: 0 with the file, 1 with the error', async () => {
-    const handle = await start();
-    const good = await run('watch', handle.workflowId);
+    const good = await run('watch', (await start()).workflowId);
     expect(good).toMatchObject({ code: 0 });
     expect(good.stdout).toBe(`report.md → pdf: ${path.join(rig.folder, 'report.pdf')} (9 B)\n`);
     refuse('upload/file');

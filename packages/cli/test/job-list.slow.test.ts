@@ -140,8 +140,7 @@ describe('fileconv job list', () => {
       expect.stringMatching(`^${workflowId} +waiting +report\\.md → pdf`),
     ]);
     expect(linesOf(running.stderr)).toEqual([expect.stringMatching(/^warning: .*Run: fileconv namespace init$/)]);
-    const failed = await listIn('--status', 'failed', '--json');
-    expect(listSchema.parse(parseJson(failed.stdout)).jobs).toEqual([
+    expect(listSchema.parse(parseJson((await listIn('--status', 'failed', '--json')).stdout)).jobs).toEqual([
       expect.objectContaining({ workflowId: 'mine/2' }),
     ]);
 

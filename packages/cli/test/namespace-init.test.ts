@@ -61,8 +61,7 @@ describe('fileconv namespace init', () => {
     expect(linesOf(refused.stderr).at(-1)).toBe(
       `warning: Closed workflows are not kept for 30 days: Request unauthorized. Somebody who may can type: ${command.replace(env.TEMPORAL_ADDRESS, proxy.address)}`,
     );
-    const ended = await fileconv(['namespace', 'init'], { cwd, env });
-    expect(linesOf(ended.stderr).at(-1)).toBe(
+    expect(linesOf((await fileconv(['namespace', 'init'], { cwd, env })).stderr).at(-1)).toBe(
       `From now on, namespace ${namespace} keeps closed workflows for 30 days.`,
     );
     expect((await doctor())[1]).toBe(`ok       namespace: ${namespace}`);

@@ -47,8 +47,7 @@ export async function onScreen(
     typed = true;
     child.stdin.write('\u0003');
   });
-  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
-  return { raw, code };
+  return { raw, code: await new Promise<number | null>((resolve) => child.once('close', resolve)) };
 }
 
 /** What stands on the screen after all this was written; understands no more than our own output needs. */

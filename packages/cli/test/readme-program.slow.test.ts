@@ -17,8 +17,7 @@ async function run(cwd: string, kind: 'cjs' | 'mjs'): Promise<string[]> {
   const { outputText } = ts.transpileModule(program, { compilerOptions: { module, target: ts.ScriptTarget.ES2022 } });
   await writeFile(path.join(cwd, `archive.${kind}`), outputText);
   const env = { ...process.env, TEMPORAL_ADDRESS: stack.record.temporal.address };
-  const { stdout } = await promisify(execFile)(process.execPath, [`archive.${kind}`], { cwd, env });
-  return linesOf(stdout);
+  return linesOf((await promisify(execFile)(process.execPath, [`archive.${kind}`], { cwd, env })).stdout);
 }
 
 it("the README's program of 25 lines converts a folder; run again, as a module of the other kind, it converts nothing", async () => {

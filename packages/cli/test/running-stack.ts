@@ -49,9 +49,8 @@ export async function startStack(env: CommandOptions['env'] = {}): Promise<Runni
   const stateDir = path.join(cwd, 'state');
   const own = { FILECONV_STATE_DIR: stateDir };
   const up = startProcess(['up', '--json'], { cwd, env: { ...own, ...env }, timeoutMs: longestMs });
-  const record = recordOf(await up.untilJson());
   return {
-    record,
+    record: recordOf(await up.untilJson()),
     up,
     stateDir,
     env: own,

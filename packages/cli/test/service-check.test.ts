@@ -114,8 +114,7 @@ describe('what keeps it from checking', () => {
   it('is something else that listens there', async () => {
     const server = createServer((_request, response) => response.end('<html>'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const ended = await check([], { baseUrl: url });
+    const ended = await check([], { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
     server.close();
     expect(ended.code).toBe(1);
     expect(ended.stderr).toContain('not the answer of such a service');

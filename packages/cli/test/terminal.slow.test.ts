@@ -44,9 +44,8 @@ onTerminal('convert on a terminal', () => {
   });
 
   it('says on Ctrl-C what becomes of several files', async () => {
-    const cwd = await folderWithPictures();
     const { raw, code } = await onScreen(['convert', ...files, '--to', 'gif'], {
-      cwd,
+      cwd: await folderWithPictures(),
       env: slowly,
       interrupt: /2 in flight/,
     });

@@ -48,8 +48,7 @@ describe('fileconv up', () => {
   });
 
   it('prints one JSON document with --json', async () => {
-    const cwd = await newFolder();
-    const up = startProcess(['up', '--json'], { cwd });
+    const up = startProcess(['up', '--json'], { cwd: await newFolder() });
     await up.untilJson();
     up.child.kill('SIGTERM');
     const ended = await up.ended;
@@ -166,8 +165,7 @@ describe('fileconv up', () => {
   });
 
   onLinux('stops what it has started when it is interrupted while it starts', async () => {
-    const cwd = await newFolder();
-    const up = startProcess(['up'], { cwd });
+    const up = startProcess(['up'], { cwd: await newFolder() });
     const pid = up.child.pid ?? 0;
     while (childrenOf(pid).size === 0) await sleep(10);
     const parts = childrenOf(pid);

@@ -126,8 +126,7 @@ it('a service that does not answer: first the question about formats, then the u
   silent('format/get', 'upload/file');
   await writeFile(path.join(cwd, 'a.md'), '# A\n');
   const args = ['convert', 'a.md', '--to', 'pdf'];
-  const impatient = { ...env, FILECONV_TIMEOUTS_HEADERS_SECONDS: '1' };
-  const running = startProcess(args, { cwd, env: impatient });
+  const running = startProcess(args, { cwd, env: { ...env, FILECONV_TIMEOUTS_HEADERS_SECONDS: '1' } });
   const doctor = `fileconv doctor --app ${app}`;
   await running.until(
     new RegExp(`warning: The conversion service of app ${app} does not answer the question about formats .*${doctor}`),

@@ -131,8 +131,7 @@ describe('a running service', () => {
     const [, appId = ''] = /App ID +(\S+)/.exec(running.stdout()) ?? [];
     const token = (await readFile(path.join(dataDir, 'embedded-app.token'), 'utf8')).trim();
     const client = new TestClient(url, { app: { name: 'embedded', appId, tokenSha256: '' }, token });
-    const data = { callback: receiver.url, include: ['entity'], parameters: { format: 'pdf' } };
-    await client.post('format/get', data);
+    await client.post('format/get', { callback: receiver.url, include: ['entity'], parameters: { format: 'pdf' } });
     await receiver.count(2);
     running.child.kill('SIGTERM');
     expect((await running.ended).code).toBe(0);

@@ -128,10 +128,9 @@ describe('a batch that is planned again', () => {
     }
     const cwdOfRetry = await makeTree(files);
     await plan(cwdOfRetry);
-    const failed = await convertAll(cwdOfRetry, { fail: ['b.md'] });
     await writeResults(
       cwdOfRetry,
-      failed.map((each) => ({ ...each, warnings })),
+      (await convertAll(cwdOfRetry, { fail: ['b.md'] })).map((each) => ({ ...each, warnings })),
     );
     await retry(cwdOfRetry);
     expect((await readItems(cwdOfRetry, 2)).map(({ done }) => done?.warnings)).toEqual([warnings, undefined, warnings]);
@@ -278,8 +277,7 @@ describe('results that a killed worker left', () => {
     const cwd = await makeTree(files);
     await plan(cwd);
     const results = await convertAll(cwd);
-    const failed = results.map(({ item }) => ({ item, status: 'failed' as const }));
-    await writeParts(cwd, [...failed, ...results]);
+    await writeParts(cwd, [...results.map(({ item }) => ({ item, status: 'failed' as const })), ...results]);
     expect(await plan(cwd)).toMatchObject({ done: 3 });
   });
 

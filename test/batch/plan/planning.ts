@@ -52,8 +52,7 @@ export async function readItems(cwd: string, run = 1): Promise<BatchItem[]> {
 
 /** The folders of the batch's runs. */
 export async function listRuns(cwd: string): Promise<string[]> {
-  const names = await readdir(path.join(cwd, '.batch')).catch(() => []);
-  return names.filter((name) => name.startsWith('run-'));
+  return (await readdir(path.join(cwd, '.batch')).catch(() => [])).filter((name) => name.startsWith('run-'));
 }
 
 export function runFolder(cwd: string, run: number): string {

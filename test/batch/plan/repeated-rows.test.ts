@@ -111,8 +111,7 @@ describe.each(['run', 'retry'] as const)('batch %s', (command) => {
     });
     expect(await itemOf(free, 'a.md')).toMatchObject({ refused: refusal });
     expect(await itemOf(free, 'c.txt')).not.toHaveProperty('refused');
-    const charged = await endedWith(accepted);
-    expect(await again(charged, { ask })).toMatchObject({ done: 1, todo: 1, refused: [] });
+    expect(await again(await endedWith(accepted), { ask })).toMatchObject({ done: 1, todo: 1, refused: [] });
   });
 
   it('leaves the mark with a row that is converted again, and with one that is done', async () => {

@@ -116,8 +116,7 @@ describe('a retry', () => {
     await plan(cwd);
     await utimes(path.join(cwd, 'in/a.md'), 1, 1);
     expect((await retry(cwd, { dryRun: true })).run).toBeUndefined();
-    const signal = AbortSignal.abort(new Error('stopped'));
-    await expect(retry(cwd, { signal })).rejects.toThrow('stopped');
+    await expect(retry(cwd, { signal: AbortSignal.abort(new Error('stopped')) })).rejects.toThrow('stopped');
     expect(await listRuns(cwd)).toEqual(['run-0001']);
   });
 });

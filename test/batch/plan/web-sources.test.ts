@@ -47,8 +47,7 @@ async function convertAll(cwd: string, contents: readonly string[], run = 1): Pr
 
 it('one host that does not answer stops no other file, and its file is tried by a job', async () => {
   const cwd = await makeTree({ 'a.md': 'a' });
-  const what = { sources: ['a.md', 'http://127.0.0.1:1/b.md'], to: 'pdf' };
-  const planned = await plan(cwd, { files, what });
+  const planned = await plan(cwd, { files, what: { sources: ['a.md', 'http://127.0.0.1:1/b.md'], to: 'pdf' } });
   expect(planned).toMatchObject({ rows: 2, todo: 2, problems: { count: 0 } });
   expect(messagesOf(planned.warnings)).toEqual([
     expect.stringMatching(
@@ -98,7 +97,6 @@ it('other content of the same length is seen also where a server tells no versio
 });
 
 it('the web is no place for results', async () => {
-  const cwd = await makeTree({ 'in/a.md': 'a' });
-  const planned = await plan(cwd, { files, out: 'https://example.com/out/' });
+  const planned = await plan(await makeTree({ 'in/a.md': 'a' }), { files, out: 'https://example.com/out/' });
   expect(messagesOf(planned.problems)).toEqual(['The web can only be read. Name a folder elsewhere with --out.']);
 });

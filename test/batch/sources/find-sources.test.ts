@@ -69,8 +69,7 @@ describe('what is named', () => {
   });
 
   it('is looked into one folder deep unless recursive, and a folder without files is told of', async () => {
-    const cwd = await makeTree({ 'in/a/1.md': '1' });
-    const { shown, warnings } = await find(cwd, { sources: ['in'] });
+    const { shown, warnings } = await find(await makeTree({ 'in/a/1.md': '1' }), { sources: ['in'] });
     expect(shown).toEqual([]);
     expect(warnings).toEqual(['in holds no files to convert. To look into its folders too, add --recursive.']);
   });
@@ -279,15 +278,13 @@ describe('a list of files', () => {
 
   it('leaves out a name that is not UTF-8 with a warning, and takes the others', async () => {
     const list = Buffer.concat([Buffer.from('a.md\n'), Buffer.from('\xe4.md\n', 'latin1'), Buffer.from('b.md\n')]);
-    const cwd = await makeTree({ list });
-    const { shown, refused, unread } = await find(cwd, { sources: [], filesFrom: 'list' });
+    const { shown, refused, unread } = await find(await makeTree({ list }), { sources: [], filesFrom: 'list' });
     expect([shown, refused]).toEqual([['a.md', 'b.md'], []]);
     expect(unread).toEqual(['list line 2 (ä.md) is not UTF-8. It is left out: rename the file.']);
   });
 
   it('with what is no path is refused with its line', async () => {
-    const list = Buffer.from(`a.md\n${'x'.repeat(20_000)}\n`);
-    const cwd = await makeTree({ list });
+    const cwd = await makeTree({ list: Buffer.from(`a.md\n${'x'.repeat(20_000)}\n`) });
     const { shown, refused } = await find(cwd, { sources: [], filesFrom: 'list' });
     expect(shown).toEqual(['a.md']);
     expect(refused).toEqual(['list line 2 is longer than a path can be. Write one path a line.']);

@@ -103,8 +103,7 @@ describe('whoever is turned away', () => {
 });
 
 it('sends nothing of a class that was blocked by a message, also after a new start', async () => {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-rate-'));
-  const memory = createRateMemory(path.join(folder, 'app.json'));
+  const memory = createRateMemory(path.join(await mkdtemp(path.join(os.tmpdir(), 'fileconv-rate-')), 'app.json'));
   const gate = new RateGate({ memory });
   gate.block(endpoint, 7_200);
   for (const each of [gate, new RateGate({ memory })]) {

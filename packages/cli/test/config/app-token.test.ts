@@ -22,8 +22,7 @@ describe('readAppToken', () => {
 
   it('reads the file and says nothing when only its owner can', async () => {
     const warnings: string[] = [];
-    const app = await inFile('hush\n', 0o600);
-    expect(await readAppToken(app, {}, (message) => warnings.push(message))).toBe('hush');
+    expect(await readAppToken(await inFile('hush\n', 0o600), {}, (message) => warnings.push(message))).toBe('hush');
     expect(warnings).toEqual([]);
   });
 

@@ -156,8 +156,7 @@ describe('variables', () => {
   });
 
   it('change the app of the file whose name they spell, underscore or hyphen', async () => {
-    const toml = mainApp.replace('apps.main', 'apps.My_App');
-    const { values } = await load(toml, { FILECONV_APPS_MY_APP_APP_ID: 'a3' });
+    const { values } = await load(mainApp.replace('apps.main', 'apps.My_App'), { FILECONV_APPS_MY_APP_APP_ID: 'a3' });
     expect(values.apps['My_App']?.appId).toBe('a3');
     expect(Object.keys(values.apps)).toEqual(['My_App']);
   });

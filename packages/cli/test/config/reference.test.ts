@@ -14,8 +14,7 @@ it('fileconv.schema.json and docs/configuration.md say what the schema of the co
 });
 
 describe('an editor that knows fileconv.schema.json', () => {
-  const ajv = new Ajv({ validateFormats: false });
-  const check = ajv.compile(JSON.parse(readFileSync(schemaFile, 'utf8')) as object);
+  const check = new Ajv({ validateFormats: false }).compile(JSON.parse(readFileSync(schemaFile, 'utf8')) as object);
 
   it.each([
     'default_app = "a"\n[apps.a]\nbase_url = "https://a.example"\napp_id = "1"\ntoken_env = "T"',

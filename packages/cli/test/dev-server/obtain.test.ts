@@ -41,8 +41,7 @@ const cached = () => path.join(cacheDir, `temporal-1.9.1-${process.platform}-${p
 describe('TEMPORAL_CLI_PATH', () => {
   it('comes first', async () => {
     const own = await writeFakeCli(path.join(folder, 'own/temporal'));
-    const onPath = await writeFakeCli(path.join(folder, 'bin/temporal'));
-    const env = { TEMPORAL_CLI_PATH: own, PATH: path.dirname(onPath) };
+    const env = { TEMPORAL_CLI_PATH: own, PATH: path.dirname(await writeFakeCli(path.join(folder, 'bin/temporal'))) };
     expect(await obtainTemporalCli(options({ env }))).toBe(own);
     expect(vendor.requests).toEqual([]);
   });
@@ -80,8 +79,7 @@ describe('TEMPORAL_CLI_PATH', () => {
 
 describe('temporal on PATH', () => {
   it('comes before the cache and the network', async () => {
-    const onPath = await writeFakeCli(path.join(folder, 'bin/temporal'));
-    const env = { PATH: `${barePath}:${path.dirname(onPath)}` };
+    const env = { PATH: `${barePath}:${path.dirname(await writeFakeCli(path.join(folder, 'bin/temporal')))}` };
     expect(await obtainTemporalCli(options({ env }))).toBe('temporal');
     expect(vendor.requests).toEqual([]);
     expect(messages).toEqual([]);
@@ -89,8 +87,7 @@ describe('temporal on PATH', () => {
 
   it('is passed over when it is too old', async () => {
     const onPath = await writeFakeCli(path.join(folder, 'bin/temporal'), versionAnswer.replace('1.32', '1.20'));
-    const env = { PATH: `${path.dirname(onPath)}:${barePath}` };
-    expect(await obtainTemporalCli(options({ env }))).toBe(cached());
+    expect(await obtainTemporalCli(options({ env: { PATH: `${path.dirname(onPath)}:${barePath}` } }))).toBe(cached());
   });
 });
 

@@ -85,8 +85,7 @@ describe('a Temporal server with a database file', () => {
     await first.stop();
     expect(isAlive(first.pid)).toBe(false);
 
-    const second = await start({ dbFilename });
-    await withClient(second.address, async ({ workflow, connection }) => {
+    await withClient((await start({ dbFilename })).address, async ({ workflow, connection }) => {
       expect((await workflow.getHandle('kept').describe()).status.name).toBe('RUNNING');
       const { namespaceInfo } = await connection.workflowService.describeNamespace({ namespace: 'invoices' });
       expect(namespaceInfo?.name).toBe('invoices');
@@ -232,8 +231,7 @@ exec ${cliPath} "$@"
     await writeFile(impostor, script, { mode: 0o755 });
     const [port, uiPort] = [await freePort(), await freePort()];
     for (const ports of [{}, { port, uiPort }]) {
-      const server = await start({ cliPath: impostor, ...ports });
-      expect(isAlive(server.pid)).toBe(true);
+      expect(isAlive((await start({ cliPath: impostor, ...ports })).pid)).toBe(true);
       await rm(path.join(folder, 'tried'), { recursive: true });
     }
   });
@@ -251,8 +249,7 @@ exec ${cliPath} "$@"
   }
 
   it('is ended again when it does not answer in time', async () => {
-    const sleeper = await sleepingServer();
-    await expect(start({ cliPath: sleeper, timeoutMs: 500 })).rejects.toThrow(
+    await expect(start({ cliPath: await sleepingServer(), timeoutMs: 500 })).rejects.toThrow(
       /did not answer on 127\.0\.0\.1:\d+ in 0\.5 s:\n {2}waiting for godot$/,
     );
     expect(isAlive(Number(await readFile(path.join(folder, 'pid'), 'utf8')))).toBe(false);

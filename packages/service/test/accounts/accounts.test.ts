@@ -49,9 +49,8 @@ describe('vCredits', () => {
     await configure('vcredits = 10\n[apps.test.prices]\n"svg to png" = 3\n"svg to *" = 2\n"*" = 7');
     expect((await convertTo('png')).body.entity?.['vcredits']).toBe(3);
     expect((await convertTo('webp')).body.entity?.['vcredits']).toBe(2);
-    const connector = await client.upload('cut.svg', '<svg xmlns="http://www.w3.org/2000/svg"><rect');
     const failed = await client.post('convert/file', {
-      connector,
+      connector: await client.upload('cut.svg', '<svg xmlns="http://www.w3.org/2000/svg"><rect'),
       include: ['entity', 'result'],
       parameters: { output: 'png' },
     });
@@ -80,8 +79,7 @@ it('development takes files with a registered hash, and converts nothing else th
   await configure(
     `[apps.test.prices]\n"*" = 0\n[apps.test.development]\nsha256 = ["${sha256(tinySvg).toUpperCase()}"]`,
   );
-  const registered = await convertTo('png');
-  expect((await client.download(registered.output.connector ?? '')).bytes.length).toBeGreaterThan(0);
+  expect((await client.download((await convertTo('png')).output.connector ?? '')).bytes.length).toBeGreaterThan(0);
   const late = await client.post('download/url', { connector: output.connector });
   expect([late.status, late.error.code]).toEqual([403, 'ONLY_DEVELOPMENT_REQUEST']);
   await configure('[apps.test.prices]\n"*" = 0');

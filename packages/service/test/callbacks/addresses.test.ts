@@ -72,8 +72,7 @@ describe('the service', () => {
     const running = await startTestService(options, testApp);
     ends.push(running.stop);
     const data = { callback: url, include: ['entity'], parameters: { format: 'pdf' } };
-    const { body } = await running.client.post('format/get', data);
-    return { ...running, id: body.entity?.id ?? '' };
+    return { ...running, id: (await running.client.post('format/get', data)).body.entity?.id ?? '' };
   }
 
   it('does not call loopback by default, though its address is verified', async () => {

@@ -24,8 +24,7 @@ async function startConversion(
   file = { name: 'dot.png', data: tinyPng as string | Buffer },
 ) {
   const connector = await running.client.upload(file.name, file.data);
-  const callback = `${receiver.url}done?key=s3cret`;
-  return running.client.startConversion(connector, 'webp', { callback, ...data });
+  return running.client.startConversion(connector, 'webp', { callback: `${receiver.url}done?key=s3cret`, ...data });
 }
 
 /** What `task/response` gives of a task, to the letter. */
@@ -78,8 +77,7 @@ describe('a completed conversion', () => {
   });
 
   it('never sends a token, and keeps the query of the URL out of the log', async () => {
-    const id = await startConversion({ include: everything });
-    await endedDelivery(running.dataDir, id);
+    await endedDelivery(running.dataDir, await startConversion({ include: everything }));
     const sent = JSON.stringify(receiver.received);
     expect(receiver.received[0]?.headers.authorization).toBeUndefined();
     expect(sent).not.toContain(running.client.token);

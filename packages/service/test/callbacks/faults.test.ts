@@ -17,9 +17,8 @@ afterEach(async () => {
 async function convertWith(faults: NonNullable<NonNullable<Parameters<typeof startTestService>[0]>['faults']>) {
   running = await startTestService({ faults }, createCallbackApp());
   const { client, dataDir } = running;
-  const connector = await client.upload('dot.png', tinyPng);
   const { output } = await client.post('convert/file', {
-    connector,
+    connector: await client.upload('dot.png', tinyPng),
     callback: receiver.url,
     parameters: { output: 'webp' },
   });

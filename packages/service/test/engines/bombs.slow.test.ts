@@ -144,11 +144,9 @@ it('the processes of a service are gone when it is closed, whatever they were do
   const before = converting();
   await Promise.all(['a.svg', 'b.svg'].map((name) => busy.convert({ name, data: tinySvg }, 'png')));
   expect(converting().length).toBeGreaterThan(before.length);
-  const connector = await busy.upload('slow.png', hugePng(11_000));
-  const id = await busy.startConversion(connector, 'avif');
+  const id = await busy.startConversion(await busy.upload('slow.png', hugePng(11_000)), 'avif');
   await until('it is being converted', async () => {
-    const { output } = await busy.post('convert/status', { connector: id });
-    return output.status === 'pending';
+    return (await busy.post('convert/status', { connector: id })).output.status === 'pending';
   });
   await stop();
   expect(converting()).toEqual(before);

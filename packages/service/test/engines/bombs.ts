@@ -35,9 +35,8 @@ export function hugePng(side: number, { rows = side }: { rows?: number } = {}): 
   // One bit a pixel, grey.
   header[8] = 1;
   const data = deflateSync(Buffer.alloc(rows * (1 + Math.ceil(side / 8))));
-  const signature = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
   return Buffer.concat([
-    signature,
+    Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
     pngChunk('IHDR', header),
     pngChunk('IDAT', data),
     pngChunk('IEND', Buffer.alloc(0)),

@@ -49,8 +49,7 @@ describe('without the programs of a machine', () => {
   it.each(['txt', 'html', 'md', 'rst', 'tex', 'odt', 'epub', 'pdf'])(
     'a Word document with one of everything is all in its %s, or warned of',
     async (format) => {
-      const data = everything();
-      const { bytes, warning } = await running.client.convertToBytes({ name: 'a.docx', data }, format);
+      const { bytes, warning } = await running.client.convertToBytes({ name: 'a.docx', data: everything() }, format);
       const text = await textIn(running.client, bytes, format);
       expect(shown.filter((word) => !text.includes(word))).toEqual([]);
       expect(warning['HEADERS_LOST']).toMatch(/2 word\(s\) \(HEADEDCONFIDENTIAL, FOOTEDPAGE\)/);
@@ -131,8 +130,7 @@ describe('without the programs of a machine', () => {
   it('what was deleted of an RTF document while its changes were tracked is in no result', async () => {
     const rtf = String.raw`{\rtf1\ansi{\fonttbl{\f0 Times;}}Kept {\deleted\revauthdel1 OLD100}{\revised NEW200} \deleted OLD300\deleted0 end\par}`;
     for (const format of ['md', 'txt', 'html']) {
-      const { bytes } = await running.client.convertToBytes({ name: 'a.rtf', data: rtf }, format);
-      const text = bytes.toString('utf8');
+      const text = (await running.client.convertToBytes({ name: 'a.rtf', data: rtf }, format)).bytes.toString('utf8');
       expect([format, text.includes('Kept NEW200 end'), text.includes('OLD')]).toEqual([format, true, false]);
     }
   });

@@ -42,8 +42,7 @@ describe('what a program does not print', () => {
     async (reader) => {
       const sheet = xlsx([{ rows: `<row r="1">${inline('A1', 'Rated ###')}<c r="B1"><v>1234567.5</v></c></row>` }]);
       const data = reader === 'xlsx' ? sheet : Buffer.from('of an old program');
-      const line = reader === 'xlsx' ? 'Rated ### ### ###' : '### ###';
-      expect(await unprinted(reader, data, line)).toEqual({
+      expect(await unprinted(reader, data, reader === 'xlsx' ? 'Rated ### ### ###' : '### ###')).toEqual({
         CELLS_TOO_NARROW: expect.stringMatching(/^2 cell\(s\) show ### in place of a number or a date/) as string,
       });
     },
@@ -153,9 +152,8 @@ describe('what a program does not print', () => {
     const away = shape('Away').replace('<p:cNvPr ', '<p:cNvPr hidden="1" ');
     const group = (attributes: string, shapes: string) =>
       `<p:grpSp><p:nvGrpSpPr><p:cNvPr id="9" name=""${attributes}/></p:nvGrpSpPr>${shapes}</p:grpSp>`;
-    const drawn = group('', shape('Also') + away) + group(' hidden="1"', shape('Grouped') + away);
     const shapes = pptx([
-      { shapes: ['Kept'], drawn },
+      { shapes: ['Kept'], drawn: group('', shape('Also') + away) + group(' hidden="1"', shape('Grouped') + away) },
       { shapes: ['Unseen'], isHidden: true },
     ]);
     expect(await unprinted('pptx', shapes, 'Kept Also')).toEqual({
@@ -251,8 +249,7 @@ describe('what a program does not print', () => {
 
   it.each(['Symbol', 'Wingdings', 'Wingdings 2', 'Webdings'])('is no word in signs of the font %s', async (font) => {
     const signs = run('abg', `<w:rFonts w:ascii="${font}" w:hAnsi="${font}"/>`);
-    const words = run('Lost', '<w:rFonts w:ascii="Arial"/>');
-    expect(await unprinted('docx', docx(para(signs + words)), 'αβγ')).toEqual({
+    expect(await unprinted('docx', docx(para(signs + run('Lost', '<w:rFonts w:ascii="Arial"/>'))), 'αβγ')).toEqual({
       TEXT_LOST: 'Not on the pages of the PDF: 1 word(s) (LOST) of the document.',
     });
   });
@@ -276,12 +273,10 @@ describe('what a program does not keep in another office file', () => {
 
   it('are words of a document, of its headers and its equations', async () => {
     const file = docx(para(run('Kept') + equation('kinetic')), { header1: para('Headed') });
-    const none = odf({ kind: 'text', body: '<text:p>Kept</text:p>' });
-    const lost = await unkept('docx', file, 'odt', none);
+    const lost = await unkept('docx', file, 'odt', odf({ kind: 'text', body: '<text:p>Kept</text:p>' }));
     expect(lost['TEXT_LOST']).toContain(isHere(programs.math) ? '(KINETIC, HEADED)' : '(HEADED)');
     const art = '<w:r><w:pict><v:shape><v:textpath string="Kept"/></v:shape></w:pict></w:r>';
-    const code = '<w:r><w:instrText>PAGE</w:instrText></w:r>';
-    const written = docx(para(run('Hea') + code + run('ded') + art));
+    const written = docx(para(run('Hea') + '<w:r><w:instrText>PAGE</w:instrText></w:r>' + run('ded') + art));
     expect(await unkept('docx', docx(para('Kept'), { header1: para('Headed') }), 'docx', written)).toEqual({});
     const all = odf({ kind: 'text', body: '<text:p>Kept</text:p><text:p>Headed</text:p>', more: mathObject });
     expect((await unkept('docx', file, 'odt', all))['TEXT_LOST']).toBeUndefined();
@@ -338,9 +333,8 @@ describe('what is not read of slides', () => {
     });
 
   it('is where their links lead', async () => {
-    const links = ['https://example.com/?a=1&amp;b=2', 'mailto:a@example.com'];
     const slides = pptx([
-      { shapes: ['Kept'], links },
+      { shapes: ['Kept'], links: ['https://example.com/?a=1&amp;b=2', 'mailto:a@example.com'] },
       { shapes: ['Unseen'], isHidden: true, links: ['https://no.example'] },
     ]);
     const { LINKS_LOST: lost } = await unread(slides, 'Kept');

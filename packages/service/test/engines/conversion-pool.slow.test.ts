@@ -23,8 +23,7 @@ async function withPool(use: (pool: TestPool) => Promise<void>): Promise<void> {
   const inFolder = (name: string) => path.join(folder, name);
   for (const [name, content] of Object.entries(contents)) writeFileSync(inFolder(`a.${name}`), content);
   const conversions = inFolder('conversions');
-  const limits = { maxMemoryBytes: 2 ** 31, maxWrittenBytes: 2 ** 31 };
-  const pool = new ConversionPool({ ...limits, folder: conversions });
+  const pool = new ConversionPool({ ...{ maxMemoryBytes: 2 ** 31, maxWrittenBytes: 2 ** 31 }, folder: conversions });
   const catalog = new FormatCatalog();
   let results = 0;
   const convert: TestPool['convert'] = async (from, to) => {

@@ -14,8 +14,7 @@ const { streams } = tracksSchema.parse({
 });
 
 function plan(outputFormat: string, tracks = streams) {
-  const request = { inputFormat: 'mkv', outputFormat } as EngineRequest;
-  const { parameters, lost, ...others } = planTracks(request, tracks);
+  const { parameters, lost, ...others } = planTracks({ inputFormat: 'mkv', outputFormat } as EngineRequest, tracks);
   const maps = parameters.flatMap((each, at) => (each === '-map' ? [parameters[at + 1]?.slice(2)] : [])).join('');
   return { line: parameters.join(' '), maps, lost: lost.map(trackName), ...others };
 }

@@ -27,8 +27,7 @@ describe('the format table', () => {
 
   it('reads an extension as its plain format, not as a variant', () => {
     const read = ['md', 'txt', 'html', 'JPEG', 'tif', 'xml', 'json', 'tex', 'pdf'].map((name) => {
-      const format = all.ofExtension(name);
-      return format?.name;
+      return all.ofExtension(name)?.name;
     });
     expect(read).toEqual(['md', 'txt', 'html', 'jpg', 'tiff', 'xml-docbook', 'json-csl', 'tex', 'pdf']);
     expect(all.ofExtension('')).toBeUndefined();

@@ -86,8 +86,7 @@ describe('the lines of a text', () => {
   });
 
   it('may be followed by NUL bytes that a crash has left in place of text, which is told with their count', () => {
-    const cut = Buffer.concat([Buffer.from('half a line'), Buffer.alloc(4_096)]);
-    const { text, warnings } = readInputText(cut, 'md');
+    const { text, warnings } = readInputText(Buffer.concat([Buffer.from('half a line'), Buffer.alloc(4_096)]), 'md');
     expect(text).toBe('half a line');
     expect(warnings['TEXT_DAMAGED']).toMatch(/^The text ends with 4096 NUL bytes, as a crash /);
     const within = Buffer.concat([Buffer.from('half a letter: Gr\xc3', 'latin1'), Buffer.alloc(2)]);

@@ -60,8 +60,7 @@ describe('Markdown', () => {
   });
 
   it('has nothing that GitHub does not have: formulas of dollars, tables of blanks, definitions, lists in brackets', async () => {
-    const source = 'Cost $5 and $10.\n\n a    b\n---- ----\n 1    2\n\nH~2~O 2^10^ @user\n\none\ntwo';
-    const html = await converted(source);
+    const html = await converted('Cost $5 and $10.\n\n a    b\n---- ----\n 1    2\n\nH~2~O 2^10^ @user\n\none\ntwo');
     expect(html).toContain('Cost $5 and $10.');
     expect(html).not.toMatch(/<table|<sup|citation|<br/);
     expect(html).toContain('<p>one two</p>');
@@ -99,8 +98,7 @@ describe('Markdown', () => {
   );
 
   it('of pandoc is read and written under a name of its own', async () => {
-    const source = ' a    b\n---- ----\n 1    2\n\n$x^2$ H~2~O';
-    expect(await converted(source, 'html', { input: 'md-pandoc' })).toMatch(
+    expect(await converted(' a    b\n---- ----\n 1    2\n\n$x^2$ H~2~O', 'html', { input: 'md-pandoc' })).toMatch(
       /<td[^>]*>1<\/td>[^]*<msup>[^]*<sub>2<\/sub>/,
     );
     expect(await converted('# A {#b}', 'md-pandoc', { input: 'md-pandoc' })).toBe('# A {#b}');

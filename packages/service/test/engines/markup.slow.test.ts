@@ -213,8 +213,7 @@ it('lists of RTF have their numbers behind other text, and behind lists within t
     String.raw`{\listtext\pard\plain\f0 ${number}\tab}\pard\plain\ls1\ilvl${of}\fi-360 {\f0 {\*\bkmkstart b}${text}}\par `;
   const items = item('1.', '0', 'one') + item('2.', '0', 'two') + String.raw`\pard\plain Between\par `;
   const more = item('3.', '0', 'three') + item('a.', '1', 'within') + item('4.', '0', 'four') + item('v.', '0', '5');
-  const rtf = String.raw`{\rtf1{\fonttbl{\f0 Arial;}}${list}${items}${more}}`;
-  const { text, warning } = await converted('a.rtf', rtf);
+  const { text, warning } = await converted('a.rtf', String.raw`{\rtf1{\fonttbl{\f0 Arial;}}${list}${items}${more}}`);
   expect(text).toBe('1. one 2. two Between 3. three a. within 4. four 5. 5');
   expect(warning).toEqual({});
 });

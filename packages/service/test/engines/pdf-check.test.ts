@@ -12,8 +12,7 @@ describe('a PDF that is read back', () => {
     }));
 
   it('has all words behind signs of which it does not say what letters they show', async () => {
-    const pdf = unknownLetters(5, ' and the end');
-    expect(await checkPdf(pdf, { text: 'and the end', isSet: true })).toEqual({});
+    expect(await checkPdf(unknownLetters(5, ' and the end'), { text: 'and the end', isSet: true })).toEqual({});
   });
 });
 

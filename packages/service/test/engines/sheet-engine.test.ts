@@ -31,8 +31,7 @@ describe.each(formats)('a CSV file that becomes %s', (format) => {
   });
 
   it('has numbers where they read the same as numbers, and texts elsewhere', async () => {
-    const { bytes } = await convert(values, 'csv', format);
-    const sheet = read(bytes, { dense: true }).Sheets['people'];
+    const sheet = read((await convert(values, 'csv', format)).bytes, { dense: true }).Sheets['people'];
     expect(sheet?.['!data']?.[1]?.map(({ t }) => t)).toEqual(['s', 's', 'n', 'n', 's']);
   });
 

@@ -16,8 +16,7 @@ async function read(file: Buffer, writer = 'docx') {
 }
 
 async function rowsOf(rows: string, source?: Parameters<typeof xlsx>[1]): Promise<string[][]> {
-  const { tables } = await read(xlsx([{ rows }], source));
-  return tables[0] ?? [];
+  return (await read(xlsx([{ rows }], source))).tables[0] ?? [];
 }
 
 describe('the texts of a spreadsheet', () => {
@@ -130,8 +129,7 @@ describe('a workbook', () => {
     const after =
       '<mergeCells><mergeCell ref="A1:B1"/></mergeCells><hyperlinks><hyperlink ref="A2" r:id="l1"/></hyperlinks>';
     const links = [relation('l1', 'hyperlink', `${link}" TargetMode="External`)];
-    const more = { 'xl/worksheets/_rels/sheet1.xml.rels': relationsOf(links) };
-    const file = xlsx([{ rows, after }], { more });
+    const file = xlsx([{ rows, after }], { more: { 'xl/worksheets/_rels/sheet1.xml.rels': relationsOf(links) } });
     const { tables, json } = await read(file);
     expect(tables).toEqual([
       [
@@ -236,8 +234,7 @@ describe('a spreadsheet that cannot be read as a whole', () => {
 
   it('names the sheet whose part is missing, rather than counting the cells of others', async () => {
     const rows = `<row r="1">${inline('A1', 'a')}</row>`;
-    const file = xlsx([{ rows }, { name: 'Costs', rows: '', part: undefined }]);
-    await expect(read(file)).rejects.toThrow(
+    await expect(read(xlsx([{ rows }, { name: 'Costs', rows: '', part: undefined }]))).rejects.toThrow(
       /lists the sheet Costs, but the part with its cells is missing or empty\. Open it/,
     );
   });
@@ -288,8 +285,7 @@ describe('the service', () => {
     ['as the first rows', 'A1:B2', `<row r="1">${inline('A1', 'a1')}</row>${row(3)}`],
     ['in a single column', 'A1:A2', `<row r="1">${inline('A1', 'a1')}</row><row r="3">${inline('A3', 'a3')}</row>`],
   ])('typesets merged cells that cover whole rows %s', async (_title, ref, merged) => {
-    const after = `<mergeCells><mergeCell ref="${ref}"/></mergeCells>`;
-    const data = xlsx([{ rows: merged, after }]);
+    const data = xlsx([{ rows: merged, after: `<mergeCells><mergeCell ref="${ref}"/></mergeCells>` }]);
     const html = await client.convertToBytes({ name: 'a.xlsx', data }, 'html');
     expect(html.bytes.toString('utf8')).toMatch(/ rowspan="[23]"/);
     for (const input of [

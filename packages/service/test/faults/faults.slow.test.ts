@@ -171,8 +171,7 @@ describe('a fault of a request', () => {
 
   it('meets no request that admission refuses', async () => {
     const { client } = await startFaulty([{ kind: 'error', when: 'before', first: 1 }]);
-    const stranger = new TestClient(client.url, createApp());
-    expect((await askFormat(stranger)).status).toBe(403);
+    expect((await askFormat(new TestClient(client.url, createApp()))).status).toBe(403);
     expect(await statuses(client, 2)).toEqual([500, 200]);
   });
 });
@@ -283,8 +282,7 @@ describe('faults.toml', () => {
     const dataDir = await createDataDir();
     const file = path.join(dataDir, 'faults.toml');
     await writeFile(file, text);
-    const started = startTestService({ dataDir });
-    const message = await started.then(
+    const message = await startTestService({ dataDir }).then(
       () => 'the service started',
       (reason: unknown) => (reason as Error).message,
     );

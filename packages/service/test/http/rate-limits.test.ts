@@ -62,8 +62,7 @@ describe('a rate limiter', () => {
 
 describe('the service', () => {
   const testApp = createApp();
-  const other = createApp('other');
-  const running = serviceOfAllTests({ apps: [other.app, testApp.app] }, testApp);
+  const running = serviceOfAllTests({ apps: [createApp('other').app, testApp.app] }, testApp);
   const { client } = running;
 
   /** The file has no app of its own: what it says of limits holds for apps of the file only. */

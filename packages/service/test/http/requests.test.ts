@@ -177,8 +177,7 @@ describe('formats', () => {
   it('are described by name, alias and variant, with or without a connector, which plays no role', async () => {
     const get = async (format: string, more = {}) =>
       (await client.post('format/get', { parameters: { format }, ...more })).output;
-    const names = ['jpeg', 'JPG', 'tif', 'htm', 'markdown-gfm', 'text'];
-    const found = await Promise.all(names.map((name) => get(name)));
+    const found = await Promise.all(['jpeg', 'JPG', 'tif', 'htm', 'markdown-gfm', 'text'].map((name) => get(name)));
     expect(found.map(({ format }) => format)).toEqual(['jpg', 'jpg', 'tiff', 'html', 'md-gfm', 'txt']);
     const gfm = { format: 'md-gfm', extension: 'md', type: 'gfm', name: 'Markdown (GitHub)' };
     expect(await get('md-gfm', { connector: unknownConnector })).toMatchObject(gfm);

@@ -38,9 +38,8 @@ function createWorker(apps: number, slotCount: number | undefined) {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-it('an app alone takes what there is, but for a tenth of the slots', async () => {
-  expect(await createWorker(2, 100).takeAll('slow', 200)).toHaveLength(90);
-});
+it('an app alone takes what there is, but for a tenth of the slots', async () =>
+  expect(await createWorker(2, 100).takeAll('slow', 200)).toHaveLength(90));
 
 it('the others find slots then, up to their equal share', async () => {
   const { takeAll } = createWorker(2, 100);

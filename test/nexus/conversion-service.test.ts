@@ -182,12 +182,11 @@ describe('convert', () => {
     expect(refusal.message).toContain(`${field}: `);
   });
 
-  it('refuses an app that callers may not use, and names those that they may', async () => {
+  it('refuses an app that callers may not use, and names those that they may', async () =>
     expect(await refusalOf('convert', { ...(await newJob()), app: 'payroll' })).toEqual({
       type: 'UNAUTHORIZED',
       message: expect.stringMatching(/payroll; they may use: invoices/) as string,
-    });
-  });
+    }));
 });
 
 describe('convertBatch', () => {

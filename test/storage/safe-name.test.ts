@@ -37,9 +37,8 @@ describe('makeSafeName', () => {
     expect(name).toMatch(/^発+\.docx$/);
   });
 
-  it('cuts an extension that is longer than any real one', () => {
-    expect(Buffer.byteLength(makeSafeName(`a.${'x'.repeat(400)}`))).toBe(255);
-  });
+  it('cuts an extension that is longer than any real one', () =>
+    expect(Buffer.byteLength(makeSafeName(`a.${'x'.repeat(400)}`))).toBe(255));
 });
 
 it('numberName puts the number before the extension and stays within 255 bytes', () => {

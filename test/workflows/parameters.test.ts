@@ -26,9 +26,8 @@ it('goes to the service beside the output', async () => {
   expect(submitted()).toEqual({ output: 'pdf', dpi: 300, page_size: 'a5', flatten: true });
 });
 
-it('is nothing in the input of a job without any, so that it is the same job as before', async () => {
-  expect((await rig.client.jobStart(await request({}))).args[0]).not.toHaveProperty('parameters');
-});
+it('is nothing in the input of a job without any, so that it is the same job as before', async () =>
+  expect((await rig.client.jobStart(await request({}))).args[0]).not.toHaveProperty('parameters'));
 
 it('is in no log line, whether the job succeeds or fails', async () => {
   rig.stub.fail('convert/file', 403, 'INVALID_PARAMETER');

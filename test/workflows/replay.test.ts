@@ -129,7 +129,5 @@ describe('the histories', () => {
     }
   });
 
-  it('are small', () => {
-    expect(names.filter((name) => historyText(name).length > 64 * 1024)).toEqual([]);
-  });
+  it('are small', () => expect(names.filter((name) => historyText(name).length > 64 * 1024)).toEqual([]));
 });

@@ -10,7 +10,7 @@ it('of a job are its source, its destination and its app', () => {
   );
 });
 
-it('of a job say what is out of the ordinary', () => {
+it('of a job say what is out of the ordinary', () =>
   expect(
     jobDetails({
       app: 'x',
@@ -27,8 +27,7 @@ it('of a job say what is out of the ordinary', () => {
       '- **App**: `x`',
       '- **Mode**: the answer to the submit is the result',
     ].join('\n'),
-  );
-});
+  ));
 
 it('show a name with backticks word for word', () => {
   const job = { app: 'x', source: { uri: 'file:///in/a`b``c.md' }, output: 'pdf' };

@@ -112,13 +112,12 @@ describe('formats', () => {
     expect(await fileconv(args, { cwd: folder })).toMatchObject({ code: 2, stderr: `error: ${says}\n` });
   });
 
-  it('says that there is no such format', async () => {
+  it('says that there is no such format', async () =>
     expect(await fileconv(['formats', 'nonsense'], { cwd: folder })).toMatchObject({
       code: 2,
       stdout: '',
       stderr: 'error: The service knows no format nonsense. See: fileconv formats\n',
-    });
-  });
+    }));
 
   it('prints one JSON document with --json', async () => {
     const [all, ofDocx] = await Promise.all([

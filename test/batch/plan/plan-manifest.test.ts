@@ -136,9 +136,8 @@ describe('a plan of a manifest', () => {
     });
   });
 
-  it('that does not exist is a problem', async () => {
+  it('that does not exist is a problem', async () =>
     expect(messagesOf((await planManifest(await makeTree(), 'm.csv')).problems)).toEqual([
       'm.csv does not exist. Check the name and the folder.',
-    ]);
-  });
+    ]));
 });

@@ -106,11 +106,10 @@ describe('the file', () => {
       'app "main" has no token: set token_env or token_file in [apps.main], or FILECONV_APPS_MAIN_TOKEN',
     ]));
 
-  it('is told all its problems at once, a line each', async () => {
+  it('is told all its problems at once, a line each', async () =>
     expect(await problemsOf('[service]\nport = -1\nhots = "x"\n[worker]\ntask_queue = 3')).toEqual([
       './fileconv.toml: worker.task_queue must be a text that is not empty, not 3',
       './fileconv.toml: service.port must be a whole number from 0 to 65535, not -1',
       './fileconv.toml: unknown key service.hots; did you mean "host"?',
-    ]);
-  });
+    ]));
 });

@@ -78,7 +78,6 @@ describe('a file with the extension of another format', () => {
     async (data, route, message) => await expect(read(data, route)).rejects.toThrow(message),
   );
 
-  it('of a text is not looked for', async () => {
-    expect((await read(Buffer.from('<html>'), ['pandoc', 'md', 'github-markdown', 'html5'])).warnings).toEqual({});
-  });
+  it('of a text is not looked for', async () =>
+    expect((await read(Buffer.from('<html>'), ['pandoc', 'md', 'github-markdown', 'html5'])).warnings).toEqual({}));
 });

@@ -16,11 +16,10 @@ describe('rules of dashes', () => {
     expect(text).toMatch(/Minutes Before\. -+ Date: 12 March Decision: PAY After\./);
   });
 
-  it('make no tables of headings and paragraphs', async () => {
+  it('make no tables of headings and paragraphs', async () =>
     expect(await converted('# Talk\n\nIntro.\n\n---\n## Second slide\n\nText two.\n\n---\n\n- one\n')).toMatch(
       /<hr \/> <h2 id="second-slide">Second slide<\/h2> <p>Text two\.<\/p> <hr \/> <ul> <li>one<\/li>/,
-    );
-  });
+    ));
 });
 
 describe('the block at the very beginning', () => {

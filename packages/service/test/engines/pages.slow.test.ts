@@ -105,12 +105,11 @@ describe('pages of a PDF', () => {
     });
   });
 
-  it('of what is no PDF, or needs a password, fail with one clear line', async () => {
+  it('of what is no PDF, or needs a password, fail with one clear line', async () =>
     expect((await client.convert({ name: 'a.pdf', data: 'hello' }, 'png')).error).toMatchObject({
       code: 'FAILED_CONVERT',
       message: expect.stringMatching(/^The file is not a PDF/) as string,
-    });
-  });
+    }));
 });
 
 describe('what was filled into a form, typed or stamped on a page', () => {

@@ -11,9 +11,8 @@ describe('a PDF that is read back', () => {
       TEXT_LOST: 'Not on the pages of the PDF: 2 word(s) (BELOW, CLIPPED) of the document.',
     }));
 
-  it('has all words behind signs of which it does not say what letters they show', async () => {
-    expect(await checkPdf(unknownLetters(5, ' and the end'), { text: 'and the end', isSet: true })).toEqual({});
-  });
+  it('has all words behind signs of which it does not say what letters they show', async () =>
+    expect(await checkPdf(unknownLetters(5, ' and the end'), { text: 'and the end', isSet: true })).toEqual({}));
 });
 
 describe('the text of a PDF', () => {

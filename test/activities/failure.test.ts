@@ -23,15 +23,14 @@ function contextOf(step: FailureContext['step'], overrides: Partial<FailureConte
   return { step, app: 'acme', attempt: 1, requests: 1, ...overrides };
 }
 
-function apiError(code: string, overrides: Partial<ConstructorParameters<typeof ConversionApiError>[0]> = {}) {
-  return new ConversionApiError({
+const apiError = (code: string, overrides: Partial<ConstructorParameters<typeof ConversionApiError>[0]> = {}) =>
+  new ConversionApiError({
     code,
     message: `${code} happened.`,
     endpoint: endpoints.convertFile,
     mayHaveExecuted: false,
     ...overrides,
   });
-}
 
 /** What the workflow and the server make of a failure: `retry`, or the job's reaction. */
 function verdict(failure: Error): string {

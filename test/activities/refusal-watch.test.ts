@@ -11,9 +11,8 @@ beforeEach(() => {
   end(ask());
 });
 
-function ask(options: { readyAt?: number; isParked?: boolean; anyway?: boolean } = {}): Probe {
-  return watch.ask({ key, isParked: true, ...options });
-}
+const ask = (options: { readyAt?: number; isParked?: boolean; anyway?: boolean } = {}): Probe =>
+  watch.ask({ key, isParked: true, ...options });
 
 function end(probe: Probe): void {
   probe.refused(refusal);

@@ -36,16 +36,14 @@ function row(item: number, done = false): BatchItem {
   };
 }
 
-async function writeManifest(rows: readonly BatchItem[]): Promise<void> {
+const writeManifest = async (rows: readonly BatchItem[]): Promise<void> =>
   await writeFile(path.join(root, runFiles.manifest), rows.map((each) => `${JSON.stringify(each)}\n`).join(''));
-}
 
-async function merged(): Promise<BatchItemResult[]> {
-  return (await readFile(path.join(root, runFiles.results), 'utf8'))
+const merged = async (): Promise<BatchItemResult[]> =>
+  (await readFile(path.join(root, runFiles.results), 'utf8'))
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line) as BatchItemResult);
-}
 
 const succeeded = (item: number): BatchItemResult => ({ item, status: 'succeeded' });
 

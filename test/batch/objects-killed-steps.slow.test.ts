@@ -103,11 +103,8 @@ const hot = {
 };
 type Activity = keyof typeof inputs | 'conversion.moveSources';
 
-function inputAt({ uri }: Place, activity: Activity): never {
-  return JSON.parse(
-    JSON.stringify({ ...inputs, 'conversion.moveSources': hot }[activity]).replaceAll('PLACE/', uri),
-  ) as never;
-}
+const inputAt = ({ uri }: Place, activity: Activity): never =>
+  JSON.parse(JSON.stringify({ ...inputs, 'conversion.moveSources': hot }[activity]).replaceAll('PLACE/', uri)) as never;
 
 // Of attempts that are killed.
 const logger = new DefaultLogger('ERROR');

@@ -331,9 +331,7 @@ function linesOf(rows: readonly object[]): string {
   return rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 }
 
-function tagsOf(page: string): string[] {
-  return page.match(/<[a-z][^>]*>/gi) ?? [];
-}
+const tagsOf = (page: string): string[] => page.match(/<[a-z][^>]*>/gi) ?? [];
 
 function textOf(markup: string): string {
   return markup

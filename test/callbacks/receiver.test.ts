@@ -55,9 +55,8 @@ describe('the callback receiver', () => {
     return { isThere: () => isThere, accept: () => accept?.() };
   }
 
-  function newUrl({ nonce = randomUUID(), key = keys.current, base = receiver.url, id = workflowId } = {}) {
-    return createCallbackUrl(base, { workflowId: id, nonce }, key);
-  }
+  const newUrl = ({ nonce = randomUUID(), key = keys.current, base = receiver.url, id = workflowId } = {}) =>
+    createCallbackUrl(base, { workflowId: id, nonce }, key);
 
   async function post(url: string, body: string | Buffer = '{}', headers = {}): Promise<number> {
     const response = await fetch(url, { method: 'POST', body, headers });

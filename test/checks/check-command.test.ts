@@ -12,9 +12,8 @@ beforeEach(async () => {
   await writeFile(path.join(folder, 'result.pdf'), 'content');
 });
 
-function check(script: string, { limitMs = 60_000, signal = new AbortController().signal } = {}) {
-  return problemByCommand(path.join(folder, 'result.pdf'), { argv: ['sh', '-c', script, 'sh'], limitMs }, signal);
-}
+const check = (script: string, { limitMs = 60_000, signal = new AbortController().signal } = {}) =>
+  problemByCommand(path.join(folder, 'result.pdf'), { argv: ['sh', '-c', script, 'sh'], limitMs }, signal);
 
 it.each([
   ['nothing of a file that is good, whatever the program prints', 'echo noise >&2; exit 0', undefined],

@@ -15,9 +15,8 @@ import { until } from '../support/until';
 
 const rig = rigOfAllTests();
 
-async function start(options: StartOptions, on: Pick<ConversionRig, 'client' | 'source'> = rig) {
-  return on.client.start({ source: await on.source('report.md'), output: 'pdf', policies: quickPolicies }, options);
-}
+const start = async (options: StartOptions, on: Pick<ConversionRig, 'client' | 'source'> = rig) =>
+  on.client.start({ source: await on.source('report.md'), output: 'pdf', policies: quickPolicies }, options);
 
 it('many starts with one id are one job, whose result all of them get', async () => {
   const workflowId = `invoice/${randomUUID()}`;

@@ -18,14 +18,13 @@ function linksOf(page: string): Link[] {
 }
 
 /** As GitHub makes them: lower case, without punctuation, hyphens for blanks. */
-function anchorsOf(page: string): string[] {
-  return [...proseOf(page).matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+const anchorsOf = (page: string): string[] =>
+  [...proseOf(page).matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
     title
       .toLowerCase()
       .replace(/[^\p{L}\p{N} _-]/gu, '')
       .replaceAll(' ', '-'),
   );
-}
 
 it.each([...pages, ...decisions])('%s links only to files and headings that exist', (page) => {
   const broken = linksOf(page).filter(({ file, anchor }) => {

@@ -19,21 +19,19 @@ afterEach(closeAll);
 
 const receipt = { result: { output: { connector: 'up', name: 'a.png', size: 3, expires_at: '2026-03-01 12:00:00' } } };
 
-function source(chunks: (Buffer | Error)[], size: number, name = 'a.png'): UploadSource {
-  return {
-    name,
-    size,
-    open: () =>
-      Readable.from(
-        (function* () {
-          for (const chunk of chunks) {
-            if (chunk instanceof Error) throw chunk;
-            yield chunk;
-          }
-        })(),
-      ),
-  };
-}
+const source = (chunks: (Buffer | Error)[], size: number, name = 'a.png'): UploadSource => ({
+  name,
+  size,
+  open: () =>
+    Readable.from(
+      (function* () {
+        for (const chunk of chunks) {
+          if (chunk instanceof Error) throw chunk;
+          yield chunk;
+        }
+      })(),
+    ),
+});
 
 describe('uploadFile', () => {
   it('sends the field data and then the file, with a content length', async () => {

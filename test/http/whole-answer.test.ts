@@ -24,9 +24,7 @@ async function drip(
 
 const long = JSON.stringify({ result: { output: { connector: 'c', filler: 'x'.repeat(200) } } });
 
-function dripping(status = 200) {
-  return serve((response) => void drip(response, long, { status }));
-}
+const dripping = (status = 200) => serve((response) => void drip(response, long, { status }));
 
 const upload = { name: 'a.md', size: 1, open: () => oneByte() };
 

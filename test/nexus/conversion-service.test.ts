@@ -61,9 +61,7 @@ function holdSubmits(): () => void {
   };
 }
 
-function refuseSubmits(status: number, code: string): void {
-  rig.stub.fail('convert/file', status, code);
-}
+const refuseSubmits = (status: number, code: string): void => rig.stub.fail('convert/file', status, code);
 
 const phaseOf = async (input: ConvertInput) =>
   (

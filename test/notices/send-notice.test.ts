@@ -22,12 +22,11 @@ const send = (settings: NotifySettings = {}, of: Partial<Notice> = {}) =>
     new AbortController().signal,
   );
 
-async function failureOf(sending: Promise<void>): Promise<Error> {
-  return sending.then(
+const failureOf = async (sending: Promise<void>): Promise<Error> =>
+  sending.then(
     () => new Error('it was sent'),
     (error: unknown) => error as Error,
   );
-}
 
 it('tells what happened in JSON with a text for people, signed so that one changed byte is refused', async () => {
   await send({ secret: noticeSecret });

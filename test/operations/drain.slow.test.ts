@@ -32,8 +32,8 @@ async function startWorker(env: Record<string, string> = {}): Promise<RunningPro
   return worker;
 }
 
-async function startJob(name: string): Promise<ConversionHandle> {
-  return rig.client.start(
+const startJob = async (name: string): Promise<ConversionHandle> =>
+  rig.client.start(
     {
       source: await rig.source(`${name}.md`),
       output: 'pdf',
@@ -42,7 +42,6 @@ async function startJob(name: string): Promise<ConversionHandle> {
     },
     { workflowId: `drain-${randomUUID()}/${name}` },
   );
-}
 
 /** The next upload stays where it is until its worker gives it up, and `abandoned` says that it has. */
 function holdNextUpload(): { begun: Promise<void>; abandoned: Promise<void> } {

@@ -128,6 +128,4 @@ it('no line holds the token, an Authorization header, the callback key, or anyth
   expect(text).toContain('not known to this service');
 });
 
-function parseLine(line: string): Line {
-  return lineSchema.parse(JSON.parse(line));
-}
+const parseLine = (line: string): Line => lineSchema.parse(JSON.parse(line));

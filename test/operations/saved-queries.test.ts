@@ -97,9 +97,8 @@ async function start(name: string): Promise<void> {
   });
 }
 
-async function listed(count: number): Promise<void> {
+const listed = async (count: number): Promise<void> =>
   await until('it is listed', async () => (await find("ConversionApp = 'billing'")).length === count);
-}
 
 /** Names of the jobs of this test that a query finds. */
 async function find(query: string): Promise<string[]> {

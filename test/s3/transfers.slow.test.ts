@@ -48,9 +48,8 @@ function write(options: Partial<WriteDestinationOptions> = {}, through = store) 
   });
 }
 
-async function contentOf(key: string): Promise<Buffer> {
-  return buffer((await server.client.send(new GetObjectCommand({ Bucket: bucket, Key: key }))).Body as Readable);
-}
+const contentOf = async (key: string): Promise<Buffer> =>
+  buffer((await server.client.send(new GetObjectCommand({ Bucket: bucket, Key: key }))).Body as Readable);
 
 async function put(key: string, content: string | Buffer): Promise<void> {
   await server.client.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: content }));

@@ -11,9 +11,8 @@ afterEach(cleanUp);
 
 const store = createLocalFiles();
 
-function prepare(uri: string, onExisting: OnExisting = 'fail') {
-  return store.prepareDestination({ uri, suggestedName: 'out.pdf', onExisting });
-}
+const prepare = (uri: string, onExisting: OnExisting = 'fail') =>
+  store.prepareDestination({ uri, suggestedName: 'out.pdf', onExisting });
 
 describe('prepareDestination', () => {
   it('refuses a path beside which no temporary file would fit, before anything is sent for it', async () => {

@@ -46,9 +46,8 @@ export async function startCallingBackRig({
 }
 
 /** One for each test of the file, or of the `describe`, that calls this. */
-export function callingBackRigOfEachTest(): CallingBackRig {
-  return whileTesting(startCallingBackRig, (rig) => rig.close(), { before: beforeEach, after: afterEach });
-}
+export const callingBackRigOfEachTest = (): CallingBackRig =>
+  whileTesting(startCallingBackRig, (rig) => rig.close(), { before: beforeEach, after: afterEach });
 
 /** A task of the stub service: it runs until `finish`, and its callback is sent by hand. */
 export interface StubTask {

@@ -8,6 +8,5 @@ export interface HostActivities {
   beatUntilTold(): Promise<string>;
 }
 
-export async function hostWorkflow(): Promise<string> {
-  return proxyActivities<HostActivities>({ startToCloseTimeout: '5 minutes' }).beatUntilTold();
-}
+export const hostWorkflow = async (): Promise<string> =>
+  proxyActivities<HostActivities>({ startToCloseTimeout: '5 minutes' }).beatUntilTold();

@@ -8,13 +8,12 @@ import { until } from './until';
 import { whileTesting } from './while-testing';
 
 /** With another app for each test: batches of a test that failed may still wait. */
-export function refusedRigOfEachTest(): ConversionRig {
-  return whileTesting(
+export const refusedRigOfEachTest = (): ConversionRig =>
+  whileTesting(
     () => startRig({ app: `refused-${randomUUID()}` }),
     (rig) => rig.close(),
     { before: beforeEach, after: afterEach },
   );
-}
 
 /** Parked jobs ask by themselves no sooner than a test ends. */
 export const patient = { ...quickPolicies, retryMaximumInterval: '1 hour' } as const;

@@ -20,9 +20,7 @@ async function convert(policies: ConversionPolicies = {}) {
 }
 
 /** As `fileconv job retry` does. */
-async function retry(workflowId: string) {
-  return (await retryJob(rig.temporal, workflowId)).result();
-}
+const retry = async (workflowId: string) => (await retryJob(rig.temporal, workflowId)).result();
 
 /** `reactions.slow.test.ts` has the other codes at each of them, and `failure.test.ts` how many answers over how long end a job. */
 const places = [

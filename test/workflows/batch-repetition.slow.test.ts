@@ -74,12 +74,11 @@ it('a job that another batch has started is waited for, and what it costs is tol
   expect(converted()).toBe(1);
 });
 
-async function untilItFoundThem(name: string): Promise<void> {
+const untilItFoundThem = async (name: string): Promise<void> =>
   await until('it found them', async () => {
     const { raw } = await rig.temporal.workflow.getHandle(name).describe();
     return (raw.pendingActivities ?? []).some(({ activityType }) => activityType?.name === 'conversion.awaitJobs');
   });
-}
 
 describe('a batch whose workflow was terminated', () => {
   it('is continued with: what its jobs did counts, though rows have other numbers now and nothing tells how they ended', async () => {

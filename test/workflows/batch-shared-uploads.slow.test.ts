@@ -41,9 +41,8 @@ function inline(formats: string[], file = 'a.md') {
   return { name, items, policies: quickPolicies };
 }
 
-async function resultsOf(batch: BatchHandle): Promise<BatchItemResult[]> {
-  return (await collect(batch.results())).sort((one, other) => one.item - other.item);
-}
+const resultsOf = async (batch: BatchHandle): Promise<BatchItemResult[]> =>
+  (await collect(batch.results())).sort((one, other) => one.item - other.item);
 
 /** Answers the first submit for the format with the error. */
 function refuseFirst(format: string, code: KnownErrorCode) {

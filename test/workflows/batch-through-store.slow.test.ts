@@ -37,8 +37,8 @@ const bucketGone = (uri: string) =>
 const below = (part: string) =>
   [...files.files.keys()].filter((uri) => uri.startsWith(folder + part)).map((uri) => uri.slice(folder.length));
 
-function plan(options: Partial<PlanBatchOptions> = {}): Promise<PlannedBatch> {
-  return planBatch({
+const plan = (options: Partial<PlanBatchOptions> = {}): Promise<PlannedBatch> =>
+  planBatch({
     files,
     what: { sources: [`${folder}in/`], recursive: true, to: 'pdf' },
     cwd: 'file:///nowhere/',
@@ -46,7 +46,6 @@ function plan(options: Partial<PlanBatchOptions> = {}): Promise<PlannedBatch> {
     folder: `${folder}runs/`,
     ...options,
   });
-}
 
 async function start({ run: planned, rows, problems, totals }: PlannedBatch): Promise<BatchHandle> {
   if (!planned) throw new Error(JSON.stringify(problems));

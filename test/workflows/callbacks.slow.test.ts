@@ -11,9 +11,8 @@ describe('a job that asked for a callback', () => {
   const rig = callingBackRigOfEachTest();
 
   /** Nothing but a callback ends its wait within a test, unless the test says so. */
-  async function start(policies: ConversionPolicies = {}): Promise<ConversionHandle> {
-    return rig.client.start(await rig.request({ policies: { pollAfter: '10 minutes', ...policies } }));
-  }
+  const start = async (policies: ConversionPolicies = {}): Promise<ConversionHandle> =>
+    rig.client.start(await rig.request({ policies: { pollAfter: '10 minutes', ...policies } }));
 
   async function startWaiting(policies: ConversionPolicies = {}) {
     const kept = keepTasks(rig.stub);
@@ -190,9 +189,7 @@ describe('a job that asked for a callback', () => {
   });
 });
 
-function nonceOf(url: string | undefined): string {
-  return url?.split('.').at(-2) ?? '';
-}
+const nonceOf = (url: string | undefined): string => url?.split('.').at(-2) ?? '';
 
 /** Whether the job's activity waits for its next attempt for longer than this. */
 async function pausesFor(handle: ConversionHandle, milliseconds: number): Promise<boolean> {
@@ -200,6 +197,4 @@ async function pausesFor(handle: ConversionHandle, milliseconds: number): Promis
   return next - Date.now() > milliseconds;
 }
 
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
-}
+const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));

@@ -138,8 +138,8 @@ it('asks once more just before the deadline of the conversion, instead of giving
   expect(polls.at(-1)).toBeGreaterThan(6_400);
 });
 
-function clockAhead(aheadMs: number): DateConstructor {
-  return class extends RightDate {
+const clockAhead = (aheadMs: number): DateConstructor =>
+  class extends RightDate {
     static override now(): number {
       return RightDate.now() + aheadMs;
     }
@@ -148,7 +148,6 @@ function clockAhead(aheadMs: number): DateConstructor {
       super(value ?? RightDate.now() + aheadMs);
     }
   } as DateConstructor;
-}
 
 it.each([
   ['ahead', 3_600_000],

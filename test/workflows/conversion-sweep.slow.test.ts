@@ -244,11 +244,9 @@ describe('sweeps under policy resubmit', () => {
 });
 
 /** What the workflow tells in the UI. */
-async function detailsOfNewest(name: string): Promise<string> {
-  return rig.details((await sweepsOf(name)).at(-1)?.workflowId ?? '');
-}
+const detailsOfNewest = async (name: string): Promise<string> =>
+  rig.details((await sweepsOf(name)).at(-1)?.workflowId ?? '');
 
 /** The folders of a batch's runs. */
-async function runsOf(name: string): Promise<string[]> {
-  return (await readdir(path.join(rig.folder, 'batches', name))).filter((each) => each.startsWith('run-')).sort();
-}
+const runsOf = async (name: string): Promise<string[]> =>
+  (await readdir(path.join(rig.folder, 'batches', name))).filter((each) => each.startsWith('run-')).sort();

@@ -26,9 +26,8 @@ function refuseUntil(refusals: number): () => number {
   return () => refused;
 }
 
-async function eventsOf({ workflowId }: ConversionHandle): Promise<number> {
-  return (await rig.environment.client.workflow.getHandle(workflowId).fetchHistory()).events?.length ?? 0;
-}
+const eventsOf = async ({ workflowId }: ConversionHandle): Promise<number> =>
+  (await rig.environment.client.workflow.getHandle(workflowId).fetchHistory()).events?.length ?? 0;
 
 it('a job that is told "not yet" 1,000 times over half a day and more has fewer than 100 events in its history', async () => {
   let polls = 0;

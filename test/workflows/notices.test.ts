@@ -42,11 +42,10 @@ async function batchOf(files: number, change: Partial<BatchRequest> = {}): Promi
 const heard = (type: string): Word[] => listener.accepted.filter((word) => word.type === type);
 
 /** The workflows that were started to tell of a batch. */
-async function tellersOf(name: string): Promise<string[]> {
-  return (await rig.events(name)).flatMap(({ startChildWorkflowExecutionInitiatedEventAttributes: started }) =>
+const tellersOf = async (name: string): Promise<string[]> =>
+  (await rig.events(name)).flatMap(({ startChildWorkflowExecutionInitiatedEventAttributes: started }) =>
     started?.workflowType?.name === 'conversionNotice' ? (started.workflowId ?? []) : [],
   );
-}
 
 it('a batch that ends is told once, with its counts, and does not wait for a listener that refuses at first', async () => {
   await startTelling();

@@ -18,9 +18,8 @@ async function start(request: Partial<ConversionRequest> = {}): Promise<Conversi
   return rig.client.start(await rig.request({ ...places, ...request }));
 }
 
-async function attemptsOf({ workflowId }: ConversionHandle): Promise<number[]> {
-  return (await rig.events(workflowId)).flatMap((event) => event.activityTaskStartedEventAttributes?.attempt ?? []);
-}
+const attemptsOf = async ({ workflowId }: ConversionHandle): Promise<number[]> =>
+  (await rig.events(workflowId)).flatMap((event) => event.activityTaskStartedEventAttributes?.attempt ?? []);
 
 it('a job reads from the store and writes to it', async () => {
   const result = await (await start()).result();

@@ -84,9 +84,8 @@ async function knowsTheWord(workflowId: string): Promise<boolean> {
   return inputs.some(({ data }) => /"readyAt":\d/.test(Buffer.from(data ?? []).toString()));
 }
 
-async function isParked(job: ConversionHandle): Promise<boolean> {
-  return (await job.state().catch(() => undefined))?.phase === 'parked';
-}
+const isParked = async (job: ConversionHandle): Promise<boolean> =>
+  (await job.state().catch(() => undefined))?.phase === 'parked';
 
 it('a child that was started with the options for it is listed and named as every other job', async () => {
   rig.stub.asAlways('convert/file');
@@ -111,15 +110,13 @@ it('a child that was started with the options for it is listed and named as ever
 });
 
 describe('a job of executeConversion', () => {
-  async function jobTo(name: string): Promise<ConversionJobInput> {
-    return {
-      app,
-      source: { uri: pathToFileURL(await rig.source(`${name}.md`, `# ${name}\n`)).href },
-      output: 'pdf',
-      destination: pathToFileURL(path.join(rig.folder, `${name}.pdf`)).href,
-      policies: { ...quickPolicies, downloadDeadline: 500 },
-    };
-  }
+  const jobTo = async (name: string): Promise<ConversionJobInput> => ({
+    app,
+    source: { uri: pathToFileURL(await rig.source(`${name}.md`, `# ${name}\n`)).href },
+    output: 'pdf',
+    destination: pathToFileURL(path.join(rig.folder, `${name}.pdf`)).href,
+    policies: { ...quickPolicies, downloadDeadline: 500 },
+  });
 
   function convertOnce(
     input: ConversionJobInput,

@@ -130,13 +130,12 @@ describe.each([
   const end = () => task.finish();
 
   /** The service says "not yet" to the first question, and that it is completed to the next. */
-  function endAfterQuestion(then: () => unknown) {
+  const endAfterQuestion = (then: () => unknown) =>
     callingBack.stub.first('task/response', (response) => {
       answerNotYet(response, task.id);
       end();
       then();
     });
-  }
 
   beforeAll(async () => (callingBack = await startCallingBackRig(isHere ? { onWait: () => onWait() } : {})));
   beforeEach(() => {

@@ -21,9 +21,8 @@ async function listedBy(query: string): Promise<string[]> {
   return ids;
 }
 
-async function untilListed(query: string, handle: ConversionHandle): Promise<void> {
+const untilListed = async (query: string, handle: ConversionHandle): Promise<void> =>
   await until(query, async () => (await listedBy(query)).includes(handle.workflowId));
-}
 
 async function upserts({ workflowId }: ConversionHandle): Promise<number> {
   const events = await rig.events(workflowId);

@@ -29,12 +29,11 @@ async function convert(check: ResultCheck, { onExisting = 'fail', again = false 
   return rig.client.convert(asked, again ? { again: true } : {});
 }
 
-async function failureOf(...asked: Parameters<typeof convert>): Promise<ConversionFailedError> {
-  return convert(...asked).then(
+const failureOf = async (...asked: Parameters<typeof convert>): Promise<ConversionFailedError> =>
+  convert(...asked).then(
     () => Promise.reject(new Error('the job did not fail')),
     (error: unknown) => error as ConversionFailedError,
   );
-}
 
 it('gives a result its name when the program of the worker has found it good, in the steps of any job', async () => {
   rig.stub.output = good;

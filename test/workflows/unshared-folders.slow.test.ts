@@ -33,17 +33,15 @@ beforeEach(async () => {
   }
 });
 
-async function start(request: Partial<ConversionRequest> = {}, { client } = rig): Promise<ConversionHandle> {
-  return client.start(await rig.request({ destination: `${out}/`, ...request }));
-}
+const start = async (request: Partial<ConversionRequest> = {}, { client } = rig): Promise<ConversionHandle> =>
+  client.start(await rig.request({ destination: `${out}/`, ...request }));
 
 /** The worker that takes the step after this request is on another host. */
-function moveAt(endpoint: string, { stub } = rig): void {
+const moveAt = (endpoint: string, { stub } = rig): void =>
   stub.on(endpoint, (seen, response) => {
     moveTo('other');
     stub.answerAsAlways(seen, response);
   });
-}
 
 async function untilItWaits(job: ConversionHandle): Promise<void> {
   const waiting = () => inspectJob(rig.temporal, job.workflowId).then((found) => found.waiting);

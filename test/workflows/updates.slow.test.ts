@@ -9,9 +9,8 @@ import { until } from '../support/until';
 
 const rig = rigOfEachTest();
 
-async function eventsOf(workflowId: string): Promise<number> {
-  return (await rig.temporal.workflow.getHandle(workflowId).describe()).historyLength;
-}
+const eventsOf = async (workflowId: string): Promise<number> =>
+  (await rig.temporal.workflow.getHandle(workflowId).describe()).historyLength;
 
 describe('a batch', () => {
   it('refuses what it cannot do, names the limit, and writes nothing of it into its history', async () => {

@@ -92,12 +92,11 @@ async function startJob(name: string, policies: ConversionPolicies = {}): Promis
 }
 
 /** A job that is still to be started converts not yet. */
-async function converts(job: ConversionHandle): Promise<boolean> {
-  return job.state().then(
+const converts = async (job: ConversionHandle): Promise<boolean> =>
+  job.state().then(
     ({ phase }) => phase === 'converting',
     () => false,
   );
-}
 
 /** Build ids of the workers that ran the workflow's tasks, each once. */
 async function buildsOf(workflowId: string, runId?: string): Promise<string[]> {

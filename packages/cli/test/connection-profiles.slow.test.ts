@@ -75,9 +75,8 @@ afterAll(async () => {
 
 const inFolder = (name: string) => path.join(cwd, name);
 
-function withProfile(profile: string, ...args: string[]): Promise<Ended> {
-  return fileconv(args, { cwd, env: { TEMPORAL_CONFIG_FILE: 'temporal.toml', TEMPORAL_PROFILE: profile } });
-}
+const withProfile = (profile: string, ...args: string[]): Promise<Ended> =>
+  fileconv(args, { cwd, env: { TEMPORAL_CONFIG_FILE: 'temporal.toml', TEMPORAL_PROFILE: profile } });
 
 it('a profile with a certificate reaches the server: commands and workers show it', async () => {
   expect(await withProfile('mutual', 'job', 'list', '--status', 'failed')).toMatchObject({ code: 0 });
@@ -151,14 +150,12 @@ async function makeCertificates(): Promise<void> {
   }
 }
 
-function serverOptions() {
-  return {
-    key: readFileSync(inFolder('server.key')),
-    cert: readFileSync(inFolder('server.pem')),
-    ca: readFileSync(inFolder('ca.pem')),
-    ALPNProtocols: ['h2'],
-  };
-}
+const serverOptions = () => ({
+  key: readFileSync(inFolder('server.key')),
+  cert: readFileSync(inFolder('server.pem')),
+  ca: readFileSync(inFolder('ca.pem')),
+  ALPNProtocols: ['h2'],
+});
 
 /** Takes the encryption off and passes the bytes on. */
 async function startMutualFront(): Promise<Front> {

@@ -23,13 +23,10 @@ const left = () => readdir(path.join(stack.stateDir, 'pipes')).catch(() => []);
 const toStdout = ['convert', '-', '--from', 'md', '--to', 'html', '--out', '-'];
 
 /** With a title: a page without one is titled by the name of its file. */
-function page(name: string): string {
-  return `---\ntitle: ${name}\n---\n\n# ${name}\n`;
-}
+const page = (name: string): string => `---\ntitle: ${name}\n---\n\n# ${name}\n`;
 
-function piping(args: readonly string[], { input, cwd, env }: { input: string; cwd: string; env?: object }) {
-  return startFileconv(args, { input, cwd, env: { ...stack.env, ...env } });
-}
+const piping = (args: readonly string[], { input, cwd, env }: { input: string; cwd: string; env?: object }) =>
+  startFileconv(args, { input, cwd, env: { ...stack.env, ...env } });
 
 it('writes to standard output, byte for byte, what it would write to a file, and leaves nothing behind', async () => {
   const cwd = await folderWith({ 'a.md': page('Same') });

@@ -39,13 +39,9 @@ afterAll(async () => {
   await up.ended;
 });
 
-function run(...args: string[]): Promise<Ended> {
-  return fileconv(args, { cwd });
-}
+const run = (...args: string[]): Promise<Ended> => fileconv(args, { cwd });
 
-function runWith(env: Record<string, string>, ...args: string[]): Promise<Ended> {
-  return fileconv(args, { cwd, env });
-}
+const runWith = (env: Record<string, string>, ...args: string[]): Promise<Ended> => fileconv(args, { cwd, env });
 
 it('converts with keys in a file; commands show what Temporal has in cipher', async () => {
   expect(workflowId).toMatch(/^[0-9a-f]{16}$/);

@@ -40,11 +40,10 @@ const asAlways = (endpoint: string) =>
 const refuse = (endpoint: string, code = 'FREE_PLAN_DISALLOWED', status = 403) => rig.stub.fail(endpoint, status, code);
 
 /** What stands behind a name in the first part of `job show`. */
-function shown({ stdout }: Ended, name: string): string | undefined {
-  return linesOf(stdout)
+const shown = ({ stdout }: Ended, name: string): string | undefined =>
+  linesOf(stdout)
     .find((line) => line.startsWith(`${name} `))
     ?.slice(14);
-}
 
 describe('fileconv job show', () => {
   it('tells that the workflow task fails, and why, and blames no worker that is gone', async () => {

@@ -62,13 +62,12 @@ export async function startStack(env: CommandOptions['env'] = {}): Promise<Runni
 }
 
 /** Such a stack for all tests of the file, or of the `describe`, that calls this. */
-export function stackOfAllTests(env?: CommandOptions['env']): RunningStack {
-  return whileTesting(
+export const stackOfAllTests = (env?: CommandOptions['env']): RunningStack =>
+  whileTesting(
     () => startStack(env),
     (stack) => stack.stop(),
     { before: beforeAll, after: afterAll },
   );
-}
 
 /**
  * The one stack of this run of jest, which the first file that asks for it starts and the end of the run stops. Its jobs poll: no callback ends
@@ -90,9 +89,8 @@ export async function sharedStack(): Promise<SharedStack> {
 }
 
 /** It is there in tests and hooks of the file that calls this. */
-export function sharedStackOfTests(): SharedStack {
-  return whileTesting(sharedStack, () => Promise.resolve(), { before: beforeAll, after: afterAll });
-}
+export const sharedStackOfTests = (): SharedStack =>
+  whileTesting(sharedStack, () => Promise.resolve(), { before: beforeAll, after: afterAll });
 
 /** It outlives this process, one of jest's workers; global-teardown ends it. */
 function startShared(cwd: string, env: Record<string, string>, said: string): void {
@@ -123,13 +121,12 @@ export async function startRigOfCommands(options?: RigOptions): Promise<Conversi
 }
 
 /** Such a rig for all tests of the file that calls this. */
-export function rigOfCommandsOfAllTests(options?: RigOptions): ConversionRig {
-  return whileTesting(
+export const rigOfCommandsOfAllTests = (options?: RigOptions): ConversionRig =>
+  whileTesting(
     () => startRigOfCommands(options),
     (rig) => rig.close(),
     { before: beforeAll, after: afterAll },
   );
-}
 
 /** What makes commands use the worker and the stub service of a rig, in which a test holds and releases what it likes. */
 export function envOfRig({ stub, taskQueue }: ConversionRig, app = 'stub'): Record<string, string> {

@@ -13,9 +13,8 @@ const inShell = (lines: string): string =>
     encoding: 'utf8',
   }).trim();
 
-async function tokenIn(folder: string): Promise<string> {
-  return (await readFile(path.join(folder, '.fileconv/service/embedded-app.token'), 'utf8')).trim();
-}
+const tokenIn = async (folder: string): Promise<string> =>
+  (await readFile(path.join(folder, '.fileconv/service/embedded-app.token'), 'utf8')).trim();
 
 it('gives lines to paste, which read the token where the output is no terminal, and so does apps add', async () => {
   const folder = await newFolder();

@@ -29,9 +29,7 @@ function endingBatch(): BatchHandle {
   return batch as unknown as BatchHandle;
 }
 
-function timers(): number {
-  return process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
-}
+const timers = (): number => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
 
 it('watching a batch leaves no timer when the batch has ended, which would keep the command from ending', async () => {
   const before = timers();

@@ -29,9 +29,8 @@ async function runAltered(alter: Alteration, needed: readonly (Capability | unde
   }
 }
 
-function failedIn(outcomes: readonly Outcome[]): string[][] {
-  return outcomes.filter(({ status }) => status === 'fail').map(({ section, rule }) => [section, rule]);
-}
+const failedIn = (outcomes: readonly Outcome[]): string[][] =>
+  outcomes.filter(({ status }) => status === 'fail').map(({ section, rule }) => [section, rule]);
 
 it.each(Object.entries(together))('breaches %s, each by its name', async (_what, breaches) => {
   const broken = Object.keys(breaches);

@@ -190,9 +190,7 @@ export async function parseAnswer(response: Response): Promise<Answer> {
   };
 }
 
-export async function createDataDir(): Promise<string> {
-  return mkdtemp(path.join(tmpdir(), 'fileconv-service-'));
-}
+export const createDataDir = async (): Promise<string> => mkdtemp(path.join(tmpdir(), 'fileconv-service-'));
 
 /** Starts a service on a new folder; `stop` closes it and removes the folder. */
 export async function startTestService(
@@ -267,6 +265,4 @@ export function longMarkdown(kilobytes: number): string {
 }
 
 /** The names in a zip archive. */
-export function listZip(bytes: Buffer): string[] {
-  return entriesOf(bytes).map(({ name }) => name);
-}
+export const listZip = (bytes: Buffer): string[] => entriesOf(bytes).map(({ name }) => name);

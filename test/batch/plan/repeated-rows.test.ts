@@ -23,9 +23,8 @@ async function endedWith(first: Partial<BatchItemResult>, write = writeResults):
   return cwd;
 }
 
-function withFirst([first, ...others]: BatchItemResult[], change: Partial<BatchItemResult>): BatchItemResult[] {
-  return first ? [{ ...first, ...change }, ...others] : [];
-}
+const withFirst = ([first, ...others]: BatchItemResult[], change: Partial<BatchItemResult>): BatchItemResult[] =>
+  first ? [{ ...first, ...change }, ...others] : [];
 
 const itemOf = async (cwd: string, name: string, run = 2): Promise<BatchItem | undefined> =>
   (await readItems(cwd, run)).find((item) => item.source.endsWith(`/${name}`));

@@ -6,9 +6,8 @@ import { convertAll, listRuns, plan, readItems, retry, runFolder, sha256, writeP
 
 const files = { 'in/a.md': 'a', 'in/b.md': 'bb', 'in/c.md': 'ccc' };
 
-async function todoOf(cwd: string, run: number): Promise<[item: number, isReplaced: true | undefined][]> {
-  return (await readItems(cwd, run)).filter(({ done }) => !done).map(({ item, replaces }) => [item, replaces && true]);
-}
+const todoOf = async (cwd: string, run: number): Promise<[item: number, isReplaced: true | undefined][]> =>
+  (await readItems(cwd, run)).filter(({ done }) => !done).map(({ item, replaces }) => [item, replaces && true]);
 
 describe('a retry', () => {
   it('runs what failed again under the same numbers, and nothing that succeeded, even if its files changed', async () => {

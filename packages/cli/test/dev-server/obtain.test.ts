@@ -24,15 +24,13 @@ beforeEach(async () => {
 
 afterEach(() => vendor.stop());
 
-function options(changes: Partial<ObtainOptions> = {}): ObtainOptions {
-  return {
-    env: { PATH: barePath },
-    cacheDir,
-    officialOrigin: vendor.origin,
-    onProgress: (message) => messages.push(message),
-    ...changes,
-  };
-}
+const options = (changes: Partial<ObtainOptions> = {}): ObtainOptions => ({
+  env: { PATH: barePath },
+  cacheDir,
+  officialOrigin: vendor.origin,
+  onProgress: (message) => messages.push(message),
+  ...changes,
+});
 
 const whereIs = (tool: string) => execFileSync('sh', ['-c', `command -v ${tool}`], { encoding: 'utf8' }).trim();
 

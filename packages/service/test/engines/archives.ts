@@ -46,13 +46,11 @@ export function zip(entries: readonly ZipEntry[]): Buffer {
 const packaged = 'http://schemas.openxmlformats.org/package/2006';
 export const office = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 
-export function relation(id: string, type: string, target: string): string {
-  return `<Relationship Id="${id}" Type="${office}/${type}" Target="${target}"/>`;
-}
+export const relation = (id: string, type: string, target: string): string =>
+  `<Relationship Id="${id}" Type="${office}/${type}" Target="${target}"/>`;
 
-export function relationsOf(relations: readonly string[]): string {
-  return `<Relationships xmlns="${packaged}/relationships">${relations.join('')}</Relationships>`;
-}
+export const relationsOf = (relations: readonly string[]): string =>
+  `<Relationships xmlns="${packaged}/relationships">${relations.join('')}</Relationships>`;
 
 interface Part {
   /** Below that of its kind (`worksheet`), or whole. */

@@ -23,9 +23,8 @@ export function entitySvg(): string {
   return `<?xml version="1.0"?><!DOCTYPE svg [<!ENTITY e0 "laugh">${entities}]>${svgOpen} width="9" height="9"><text>&e10;</text></svg>`;
 }
 
-export function svgWithImage(source: string): string {
-  return `${svgOpen} width="9" height="9"><image width="9" height="9" xlink:href="${source}"/></svg>`;
-}
+export const svgWithImage = (source: string): string =>
+  `${svgOpen} width="9" height="9"><image width="9" height="9" xlink:href="${source}"/></svg>`;
 
 /** A valid header that promises so many pixels, and data for all of them when they are all black. */
 export function hugePng(side: number, { rows = side }: { rows?: number } = {}): Buffer {

@@ -12,9 +12,8 @@ import { inline, xlsx } from './xlsx';
 
 /** What the pages of a program do not show of an office file: pages written by hand in place of the program's. */
 
-async function unprinted(reader: string, file: Buffer, line: string) {
-  return describeUnprinted(requestOf(reader, 'pdf'), file, printed(line));
-}
+const unprinted = async (reader: string, file: Buffer, line: string) =>
+  describeUnprinted(requestOf(reader, 'pdf'), file, printed(line));
 
 const equation = (text: string) => `<m:oMath><m:r><m:t>${text}</m:t></m:r></m:oMath>`;
 const mathObject = {

@@ -26,9 +26,8 @@ async function killTheOneThat(client: TestClient, connector: string): Promise<nu
   return pid ?? 0;
 }
 
-async function submit(client: TestClient, file = slow, output = 'avif'): Promise<string> {
-  return client.startConversion(await client.upload(file.name, file.data), output);
-}
+const submit = async (client: TestClient, file = slow, output = 'avif'): Promise<string> =>
+  client.startConversion(await client.upload(file.name, file.data), output);
 
 describe('a conversion process that something kills', () => {
   it('in the middle of a conversion, ten times: each time the file is converted', async () => {

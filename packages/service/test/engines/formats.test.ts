@@ -3,9 +3,8 @@ import { formatRows } from '../../src/engines/formats-table';
 
 const all = new FormatCatalog({ isHere: () => true });
 
-function without(...packages: string[]): FormatCatalog {
-  return new FormatCatalog({ isHere: (need) => 'npm' in need && !packages.includes(need.npm) });
-}
+const without = (...packages: string[]): FormatCatalog =>
+  new FormatCatalog({ isHere: (need) => 'npm' in need && !packages.includes(need.npm) });
 
 function row(catalog: FormatCatalog, name: string) {
   const found = catalog.find(name);

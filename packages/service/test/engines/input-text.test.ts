@@ -10,16 +10,13 @@ function read(bytes: Buffer | string, inputFormat = 'txt') {
   return { text, warnings: Object.keys(warnings) };
 }
 
-function utf16be(text: string): Buffer {
-  return Buffer.from(text, 'utf16le').swap16();
-}
+const utf16be = (text: string): Buffer => Buffer.from(text, 'utf16le').swap16();
 
 /** The letters of the sentence above that Windows-1252 has elsewhere than Unicode. */
 const windows1252: Readonly<Record<string, number>> = { '€': 0x80, '–': 0x96, '„': 0x84, '“': 0x93, Œ: 0x8c };
 
-function inWindows1252(text: string): Buffer {
-  return Buffer.from(Array.from(text, (letter) => windows1252[letter] ?? letter.charCodeAt(0)));
-}
+const inWindows1252 = (text: string): Buffer =>
+  Buffer.from(Array.from(text, (letter) => windows1252[letter] ?? letter.charCodeAt(0)));
 
 describe('the encoding of a text', () => {
   it.each([

@@ -9,9 +9,8 @@ const { client } = serviceOfAllTests({ conversionConcurrency: 1 });
 const red = { r: 255, g: 0, b: 0 };
 const blue = { r: 0, g: 0, b: 255 };
 
-function plain(background: { r: number; g: number; b: number }, width = 200, height = 100) {
-  return sharp({ create: { width, height, channels: 3, background } });
-}
+const plain = (background: { r: number; g: number; b: number }, width = 200, height = 100) =>
+  sharp({ create: { width, height, channels: 3, background } });
 
 async function twoPages(): Promise<Buffer> {
   const pages = await Promise.all([red, blue].map((color) => plain(color).png().toBuffer()));
@@ -30,13 +29,11 @@ async function colorOf(picture: Buffer, page = 0): Promise<number[]> {
 }
 
 /** Within what JPEG and antialiasing change. */
-function near([r, g, b]: number[], wanted: { r: number; g: number; b: number }): boolean {
-  return [(r ?? 0) - wanted.r, (g ?? 0) - wanted.g, (b ?? 0) - wanted.b].every((off) => Math.abs(off) < 12);
-}
+const near = ([r, g, b]: number[], wanted: { r: number; g: number; b: number }): boolean =>
+  [(r ?? 0) - wanted.r, (g ?? 0) - wanted.g, (b ?? 0) - wanted.b].every((off) => Math.abs(off) < 12);
 
-async function converted(name: string, data: string | Buffer, output: string, parameters = {}): Promise<Buffer> {
-  return (await client.convertToBytes({ name, data }, output, parameters)).bytes;
-}
+const converted = async (name: string, data: string | Buffer, output: string, parameters = {}): Promise<Buffer> =>
+  (await client.convertToBytes({ name, data }, output, parameters)).bytes;
 
 describe('a PDF of pictures', () => {
   it('has a page for each, as large as the picture, and each comes back as it was', async () => {

@@ -7,9 +7,8 @@ interface Block {
   c: unknown;
 }
 
-function blocksOf(text: string, writer = 'docx'): Block[] {
-  return (JSON.parse(plainTextDocument(text, writer)) as { blocks: Block[] }).blocks;
-}
+const blocksOf = (text: string, writer = 'docx'): Block[] =>
+  (JSON.parse(plainTextDocument(text, writer)) as { blocks: Block[] }).blocks;
 
 const columns =
   'NAME            DEPT        HOURS\nSMITH J         SALES          40\n    TOTAL                    47.5\n';

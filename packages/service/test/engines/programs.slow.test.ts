@@ -17,13 +17,10 @@ import { xlsx } from './xlsx';
 
 const { client } = serviceOfAllTests({ conversionConcurrency: 1, engines: engineNames });
 
-async function converted(name: string, data: string | Buffer, output: string, parameters = {}): Promise<Buffer> {
-  return (await client.convertToBytes({ name, data }, output, parameters)).bytes;
-}
+const converted = async (name: string, data: string | Buffer, output: string, parameters = {}): Promise<Buffer> =>
+  (await client.convertToBytes({ name, data }, output, parameters)).bytes;
 
-async function textOf(pdf: Buffer): Promise<string> {
-  return (await converted('printed.pdf', pdf, 'txt')).toString();
-}
+const textOf = async (pdf: Buffer): Promise<string> => (await converted('printed.pdf', pdf, 'txt')).toString();
 
 const report = '# Numbers\n\nWords of the report.\n\n| city | people |\n|---|---|\n| Ulm | 126329 |\n';
 
@@ -185,9 +182,8 @@ withPrograms(['tesseract'], () => {
   const words =
     'The quick brown fox jumps over the lazy dog. Payment is due within thirty days of receipt of this invoice.';
 
-  async function scan(): Promise<Buffer> {
-    return converted('page.pdf', await converted('page.md', words, 'pdf'), 'png', { dpi: 200 });
-  }
+  const scan = async (): Promise<Buffer> =>
+    converted('page.pdf', await converted('page.md', words, 'pdf'), 'png', { dpi: 200 });
 
   it('names the ticked boxes of a form, which its text does not show', async () => {
     const { warning } = await client.convertToBytes({ name: 'form.pdf', data: filledForm() }, 'txt');

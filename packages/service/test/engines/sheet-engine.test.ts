@@ -210,6 +210,5 @@ function ods(rows: string, objects: readonly ZipEntry[] = []): Buffer {
   ]);
 }
 
-function odsRow(text: string, attributes = ''): string {
-  return `<table:table-row ${attributes}><table:table-cell office:value-type="string"><text:p>${text}</text:p></table:table-cell></table:table-row>`;
-}
+const odsRow = (text: string, attributes = ''): string =>
+  `<table:table-row ${attributes}><table:table-cell office:value-type="string"><text:p>${text}</text:p></table:table-cell></table:table-row>`;

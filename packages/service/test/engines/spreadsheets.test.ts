@@ -15,9 +15,8 @@ async function read(file: Buffer, writer = 'docx') {
   return { tables: cellsOf(json), json, warnings };
 }
 
-async function rowsOf(rows: string, source?: Parameters<typeof xlsx>[1]): Promise<string[][]> {
-  return (await read(xlsx([{ rows }], source))).tables[0] ?? [];
-}
+const rowsOf = async (rows: string, source?: Parameters<typeof xlsx>[1]): Promise<string[][]> =>
+  (await read(xlsx([{ rows }], source))).tables[0] ?? [];
 
 describe('the texts of a spreadsheet', () => {
   const strings = '<si><t>first</t></si><si><r><t>sec</t></r><r><rPr><b/></rPr><t>ond</t></r></si>';

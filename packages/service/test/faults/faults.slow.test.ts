@@ -317,13 +317,10 @@ it('the option faults is checked like the file', async () => {
   await expect(startTestService({ faults })).rejects.toThrow('the option faults: faults.0.ms: must be more than 0');
 });
 
-function rulesOf(faults: FaultList): FaultRules {
-  return new FaultRules(faultsSchema.parse({ faults }));
-}
+const rulesOf = (faults: FaultList): FaultRules => new FaultRules(faultsSchema.parse({ faults }));
 
-function ask(rules: FaultRules, request: Partial<Parameters<FaultRules['ofRequest']>[0]> = {}) {
-  return rules.ofRequest({ app: { name: 'mine', appId }, endpoint: 'v1/format/get', rateClass: 'info', ...request });
-}
+const ask = (rules: FaultRules, request: Partial<Parameters<FaultRules['ofRequest']>[0]> = {}) =>
+  rules.ofRequest({ app: { name: 'mine', appId }, endpoint: 'v1/format/get', rateClass: 'info', ...request });
 
 async function openDownload(client: TestClient, connector: string | undefined): Promise<Response> {
   const { output } = await client.post('download/url', { connector });

@@ -175,11 +175,9 @@ describe('the manifest', () => {
   it('is read on from any item, and rows that are done are passed over', async () => {
     await writeManifest([row(1), row(2, true), row(3), row(4, true), row(5), row(6, true)]);
     const first = await readBatchItems(files, { folder, from: { byte: 0, item: 0 }, limit: 2 });
-    expect(first.isEnd).toBe(false);
-    expect(first.items.map(({ item }) => item.item)).toEqual([1, 3]);
+    expect([first.isEnd, first.items.map(({ item }) => item.item)]).toEqual([false, [1, 3]]);
     const rest = await readBatchItems(files, { folder, from: first.next, limit: 2 });
-    expect(rest.items.map(({ item }) => item.item)).toEqual([5]);
-    expect(rest.isEnd).toBe(true);
+    expect([rest.items.map(({ item }) => item.item), rest.isEnd]).toEqual([[5], true]);
     // A run that ended behind its first item continues with the third.
     const [one] = first.items;
     const again = await readBatchItems(files, { folder, from: { byte: one?.next ?? 0, item: 1 }, limit: 9 });

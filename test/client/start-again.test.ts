@@ -67,8 +67,7 @@ it('one that runs with other parameters has the destination: another is refused,
   rig.stub.asAlways('task/response');
   // Whichever ends first.
   expect((await renamed.result()).output?.name).toBe('report (1).pdf');
-  expect((await job.result()).output?.name).toBe('report.pdf');
-  expect(rig.stub.conversions.size).toBe(2);
+  expect([(await job.result()).output?.name, rig.stub.conversions.size]).toEqual(['report.pdf', 2]);
 });
 
 it('one that runs has uploaded what the file no longer holds: the start is refused', async () => {

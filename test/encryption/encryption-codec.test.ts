@@ -97,8 +97,7 @@ describe('EncryptionCodec', () => {
   it('says without keys that encryption is off here, and changes nothing', async () => {
     const off = new EncryptionCodec(undefined);
     const payload = payloadOf('report.docx');
-    expect(await off.encode([payload])).toEqual([payload]);
-    expect(await off.decode([payload])).toEqual([payload]);
+    expect([await off.encode([payload]), await off.decode([payload])]).toEqual([[payload], [payload]]);
     const error = await errorOf(async () => off.decode(await codec.encode([payload])));
     expect(error.message).toBe(
       'This payload was encrypted with the key new, and encryption is off here; set encryption.key_file or key_env to the keys of the other processes.',
@@ -120,8 +119,7 @@ it('no data converter is made of a variable that is not set: it would encrypt no
 describe('parseEncryptionKeys', () => {
   it('takes the first key as the current one, on lines or apart by spaces', () => {
     const keys = parseEncryptionKeys(`\n 2026-11:${key}  2026-05:${oldKey}\n`);
-    expect(keys.current.id).toBe('2026-11');
-    expect([...keys.byId.keys()]).toEqual(['2026-11', '2026-05']);
+    expect([keys.current.id, [...keys.byId.keys()]]).toEqual(['2026-11', ['2026-11', '2026-05']]);
     expect(inspect(keys, { depth: 9 })).not.toContain(key);
   });
 

@@ -49,9 +49,7 @@ describe('uploadFile', () => {
     expect(request?.headers['content-length']).toBe(String(request?.body.length));
     expect(request?.headers['transfer-encoding']).toBeUndefined();
     const form = await readForm(request);
-    expect(form.keys).toEqual(['data', 'file']);
-    expect(form.data).toEqual({ app: appId });
-    expect(form.fileName).toBe('a.png');
+    expect([form.keys, form.data, form.fileName]).toEqual([['data', 'file'], { app: appId }, 'a.png']);
     expect(form.fileBytes?.equals(content)).toBe(true);
   });
 

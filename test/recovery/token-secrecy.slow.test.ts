@@ -214,9 +214,7 @@ describe('the token of an app', () => {
       ...(await traces.findInFolder(folder.path, own)),
       ...(await embeddedTraces.findInFolder(folder.path, own)),
     ];
-    expect(await search()).toEqual([]);
-    expect(await stack.interrupt()).toBe(0);
-    expect(await search()).toEqual([]);
+    expect([await search(), await stack.interrupt(), await search()]).toEqual([[], 0, []]);
     expect(traces.find(stack.output) ?? embeddedTraces.find(stack.output)).toBeUndefined();
   });
 });

@@ -161,16 +161,14 @@ describe.each(ways)('a name that is taken while a large body comes %s', (_way, e
   it('is DESTINATION_EXISTS or skipped, by policy, and no upload stays open', async () => {
     expect(await failureOf(write(arriving()))).toMatchObject({ code: 'DESTINATION_EXISTS', retryable: false });
     expect(await write({ ...arriving(), onExisting: 'skip' })).toMatchObject({ skipped: true, bytes: 5 });
-    expect((await contentOf('a.pdf')).toString()).toBe('rival');
-    expect(await openUploads()).toEqual([]);
+    expect([(await contentOf('a.pdf')).toString(), await openUploads()]).toEqual(['rival', []]);
   });
 
   it('is tried again with the next name where it may have another', async () => {
     const failure = await failureOf(write({ ...arriving(), onExisting: 'rename' }));
     expect(failure).toMatchObject({ code: 'STORAGE_FAILED', retryable: true });
     expect((await write({ expectedSize, onExisting: 'rename', attempt: 2 })).uri).toBe(uriOf('a%20(1).pdf'));
-    expect((await contentOf('a (1).pdf')).equals(large)).toBe(true);
-    expect(await openUploads()).toEqual([]);
+    expect([(await contentOf('a (1).pdf')).equals(large), await openUploads()]).toEqual([true, []]);
   });
 
   it('is replaced where it may be', async () => {
@@ -223,8 +221,7 @@ describe('what was begun and is not finished', () => {
       ['a signal', () => aborted(broken)],
     ])('is aborted after %s', async (_title, options) => {
       await expect(write({ expectedSize, ...options() })).rejects.toBe(broken);
-      expect(await openUploads()).toEqual([]);
-      expect((await store.look(uriOf('a.pdf'))).kind).toBe('none');
+      expect([await openUploads(), (await store.look(uriOf('a.pdf'))).kind]).toEqual([[], 'none']);
     });
 
     it('fails soon, and in its own words alone, when the server goes away in the middle', async () => {
@@ -305,8 +302,7 @@ describe('what was begun and is not finished', () => {
     await write({ attempt: 2, onExisting: 'overwrite' });
     wake();
     expect(await failureOf(first)).toMatchObject({ retryable: true });
-    expect((await contentOf('a.pdf')).equals(large)).toBe(true);
-    expect(await openUploads()).toEqual([]);
+    expect([(await contentOf('a.pdf')).equals(large), await openUploads()]).toEqual([true, []]);
   });
 });
 
@@ -343,6 +339,5 @@ it('a walk goes through all pages, and asks for none of a folder that it does no
   };
   expect([(await found(() => true)).length, pages]).toEqual([2_103, 3]);
   pages = 0;
-  expect(await found((relative) => relative !== 'skipped')).toEqual(kept.map(uriOf));
-  expect(pages).toBe(2);
+  expect([await found((relative) => relative !== 'skipped'), pages]).toEqual([kept.map(uriOf), 2]);
 });

@@ -26,8 +26,7 @@ describe('an existing destination', () => {
     const body = contentThen(async () => void (during = await read('out.pdf')));
     await write(uri, { onExisting: 'overwrite', body });
     expect(during).toBe('old content');
-    expect(await read('out.pdf')).toBe('new content');
-    expect(await listFolder(folder)).toEqual(['out.pdf']);
+    expect([await read('out.pdf'), await listFolder(folder)]).toEqual(['new content', ['out.pdf']]);
   });
 
   it('gets a neighbour with the next free number with policy rename', async () => {
@@ -47,8 +46,7 @@ describe('an existing destination', () => {
   it('that is a folder cannot be overwritten', async () => {
     await mkdir(path.join(folder, 'out.pdf'));
     const error = await failureOf(write(uriOf(folder, 'out.pdf'), { onExisting: 'overwrite' }));
-    expect(error.code).toBe('DESTINATION_IS_DIRECTORY');
-    expect(await listFolder(folder)).toEqual(['out.pdf']);
+    expect([error.code, await listFolder(folder)]).toEqual(['DESTINATION_IS_DIRECTORY', ['out.pdf']]);
   });
 
   it('that is a symbolic link is replaced itself; what it leads to is not touched', async () => {

@@ -96,8 +96,7 @@ describe('writeDestination', () => {
     const files = createLocalFiles({ freeBytes: () => Promise.resolve(10) });
     const body = Readable.from([Buffer.from('new content')]);
     const error = await failureOf(write(uriOf(folder, 'out.pdf'), { body, expectedSize: 11 }, files));
-    expect(error.code).toBe('DESTINATION_FULL');
-    expect(body.destroyed).toBe(true);
+    expect([error.code, body.destroyed]).toEqual(['DESTINATION_FULL', true]);
     expect(await listFolder(folder)).toEqual([]);
     expect(await write(uriOf(folder, 'out.pdf'), {}, files)).toMatchObject({ bytes: 11 });
   });

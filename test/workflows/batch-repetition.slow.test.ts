@@ -52,8 +52,7 @@ it('an accepted conversion whose result was not delivered is fetched also after 
   expect(Object.values(ended.rows).map(({ charge }) => charge)).toEqual(['yes', 'yes', 'yes', 'yes']);
   rig.stub.asAlways('task/response');
   expect((await desk.run()).result).toMatchObject({ succeeded: 4, possiblyChargedTwice: 0 });
-  expect(converted()).toBe(4);
-  expect(await desk.problems()).toEqual([]);
+  expect([converted(), await desk.problems()]).toEqual([4, []]);
 });
 
 it('a job that another batch has started is waited for, and what it costs is told there alone', async () => {
@@ -119,8 +118,7 @@ describe('a batch whose workflow was terminated', () => {
       '1.pdf': { status: 'cancelled', charge: 'yes' },
       '2.pdf': { status: 'succeeded' },
     });
-    expect(converted()).toBe(2);
-    expect(await desk.problems()).toEqual([]);
+    expect([converted(), await desk.problems()]).toEqual([2, []]);
   });
 
   it('keeps what may have been charged when its policy is fail', async () => {
@@ -235,7 +233,6 @@ describe('a result that somebody edits while its new version is made', () => {
     rig.stub.asAlways(endpoint);
     await rm(desk.output('1.pdf'));
     expect((await desk.retry()).result).toMatchObject({ succeeded: 1, possiblyChargedTwice: 0 });
-    expect(await readFile(desk.output('1.pdf'))).toEqual(rig.stub.output);
-    expect(converted()).toBe(2);
+    expect([await readFile(desk.output('1.pdf')), converted()]).toEqual([rig.stub.output, 2]);
   });
 });

@@ -36,8 +36,7 @@ it.each([
   const failure: unknown = await job.result().catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(ConversionFailedError);
   expect(failure).toMatchObject({ code });
-  expect(await attemptsOf(job)).toEqual([1]);
-  expect(rig.stub.requests).toEqual([]);
+  expect([await attemptsOf(job), rig.stub.requests]).toEqual([[1], []]);
 });
 
 it.each([

@@ -213,8 +213,7 @@ it('a job that was terminated behind its accepted submit is fetched by a retry, 
 
   const again = await retryJob(rig.temporal, job.workflowId);
   expect(await again.result()).toMatchObject({ status: 'succeeded', taskId });
-  expect(rig.stub.count('convert/file')).toBe(1);
-  expect(await readdir(folder)).toEqual(['report.pdf']);
+  expect([rig.stub.count('convert/file'), await readdir(folder)]).toEqual([1, ['report.pdf']]);
 });
 
 describe('a job that somebody resets by hand', () => {

@@ -121,10 +121,8 @@ function fromStates<T>(value: (state: State) => T): Record<State, T> {
   return Object.fromEntries(names.map((state) => [state, value(state)])) as Record<State, T>;
 }
 
-it('are the rows and columns of the table in the documentation', () => {
-  expect(body.map(([name]) => name)).toEqual(Object.values(states));
-  expect(head.slice(1)).toEqual(Object.keys(columns));
-});
+it('are the rows and columns of the table in the documentation', () =>
+  expect([body.map(([name]) => name), head.slice(1)]).toEqual([Object.values(states), Object.keys(columns)]));
 
 describe.each(Object.entries(columns))('%s', (title, { policy, otherContent, ...options }) => {
   const cells = cellsOf(title);

@@ -71,8 +71,7 @@ it('delivers a suspect result beside its destination, which stays as it was, and
 
   rig.stub.output = good;
   await (await retryJob(rig.temporal, workflowId, { again: true })).result();
-  expect(await readFile(out('report.docx'))).toEqual(good);
-  expect(rig.stub.count('convert/file')).toBe(2);
+  expect([await readFile(out('report.docx')), rig.stub.count('convert/file')]).toEqual([good, 2]);
 });
 
 it('is done when somebody has found it good, and given it its name', async () => {
@@ -126,8 +125,7 @@ it('tells a batch of each: the row, the counts, the report, the ledger and the r
   await rm(desk.output('a.pdf'));
   await desk.put('a.md', '# changed\n');
   expect((await desk.run()).rows['a.pdf']).toMatchObject({ status: 'succeeded' });
-  expect(rig.stub.count('convert/file')).toBe(2);
-  expect(await desk.problems()).toEqual([]);
+  expect([rig.stub.count('convert/file'), await desk.problems()]).toEqual([2, []]);
 });
 
 it('is no news to a schedule that told of it before', async () => {

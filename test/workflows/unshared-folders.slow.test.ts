@@ -54,8 +54,7 @@ async function untilItWaits(job: ConversionHandle): Promise<void> {
 
 async function expectInPlace(job: ConversionHandle, { stub } = rig): Promise<void> {
   expect(await job.result()).toMatchObject({ status: 'succeeded', charge: 'yes', possiblyChargedTwice: false });
-  expect(stub.conversions.size).toBe(1);
-  expect(await readdir(out)).toEqual(['report.pdf']);
+  expect([stub.conversions.size, await readdir(out)]).toEqual([1, ['report.pdf']]);
 }
 
 describe('a job that writes to a local folder, when another host takes its next step', () => {
@@ -75,8 +74,7 @@ describe('a job that writes to a local folder, when another host takes its next 
     });
     const job = await start();
     await untilItWaits(job);
-    expect(rig.stub.count('download/url')).toBe(0);
-    expect(await readdir(out)).toEqual([]);
+    expect([rig.stub.count('download/url'), await readdir(out)]).toEqual([0, []]);
     moveTo('first');
     await expectInPlace(job);
   });

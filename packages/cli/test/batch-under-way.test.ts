@@ -67,8 +67,7 @@ it('starts nothing while it is paused, tells where it stands, and continues with
   expect(parseJson((await batch(cwd, 'status', 'pausing', '--json')).stdout)).toMatchObject({ window: 3 });
   expect(parseJson((await batch(cwd, 'resume', 'pausing', '--json')).stdout)).toMatchObject({ batch: 'pausing' });
   const ended = await command.ended;
-  expect(ended.code).toBe(0);
-  expect(linesOf(ended.stdout)[0]).toBe('All 4 files are converted.');
+  expect([ended.code, linesOf(ended.stdout)[0]]).toEqual([0, 'All 4 files are converted.']);
   const late = await batch(cwd, 'pause', 'pausing');
   expect(late).toMatchObject({ code: 2, stdout: '' });
   expect(late.stderr).toBe('error: Batch pausing has ended. See: fileconv batch report pausing\n');

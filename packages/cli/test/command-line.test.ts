@@ -59,8 +59,7 @@ describe('formats', () => {
     expect(lines).toContainEqual(expect.stringMatching(/^docx +yes +yes +\S/));
     expect(lines).toContainEqual(expect.stringMatching(/^pdf +yes +yes +\S/));
     expect(lines).toContainEqual(expect.stringMatching(/^md-gfm +yes +yes +\S/));
-    expect(lines.filter((line) => line.endsWith(' '))).toEqual([]);
-    expect(await filesBelow(folder)).toEqual([]);
+    expect([lines.filter((line) => line.endsWith(' ')), await filesBelow(folder)]).toEqual([[], []]);
   });
 
   it('lists what one format converts to', async () => {

@@ -37,8 +37,7 @@ it('writes to standard output, byte for byte, what it would write to a file, and
   expect(fromStdin.stderr).toMatch(/^standard input is converted \([\d.]+ kB, [\d.]+ s\)\n$/);
   const fromFile = await fileconv(['convert', 'a.md', '--to', 'html', '--out', '-'], { cwd, env: stack.env });
   expect(fromFile).toMatchObject({ code: 0, stdout: file });
-  expect(await left()).toEqual([]);
-  expect(await filesBelow(cwd)).toEqual(['a.html', 'a.md']);
+  expect([await left(), await filesBelow(cwd)]).toEqual([[], ['a.html', 'a.md']]);
 });
 
 it('writes the result of standard input to the file that --out names, which --on-existing protects', async () => {
@@ -128,8 +127,7 @@ it.each<[line: string, message: RegExp]>([
   const cwd = await folderWith({ 'a.md': '# A', 'b.md': '# B' });
   const ended = await piping(['convert', ...line.split(' ')], { input: '', cwd }).ended;
   expect(ended).toMatchObject({ code: 2, stdout: '' });
-  expect(linesOf(ended.stderr)).toEqual([expect.stringMatching(message)]);
-  expect(await left()).toEqual([]);
+  expect([linesOf(ended.stderr), await left()]).toEqual([[expect.stringMatching(message)], []]);
 });
 
 it('refuses --json with --out -, as a JSON document', async () => {

@@ -86,8 +86,7 @@ describe('fileconv job show', () => {
     const handle = await start();
     const { taskId, requests } = await handle.result();
     const ended = await run('show', handle.workflowId);
-    expect(ended.code).toBe(0);
-    expect(shown(ended, 'Job')).toBe(`${handle.workflowId} (report.md → pdf)`);
+    expect([ended.code, shown(ended, 'Job')]).toEqual([0, `${handle.workflowId} (report.md → pdf)`]);
     expect(shown(ended, 'State')).toMatch(/^completed since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/);
     expect(shown(ended, 'Output')).toMatch(/report\.pdf \(9 B, sha256 [0-9a-f]{64}\)$/);
     expect(shown(ended, 'Task')).toBe(taskId);
@@ -298,7 +297,6 @@ describe('fileconv job retry', () => {
     await writeFile(result, 'edited by hand');
     await run('retry', workflowId, '--again');
     await expect(rig.client.get(workflowId).result()).rejects.toMatchObject({ code: 'DESTINATION_EXISTS' });
-    expect(rig.stub.count('convert/file')).toBe(2);
-    expect(await readFile(result, 'utf8')).toBe('edited by hand');
+    expect([rig.stub.count('convert/file'), await readFile(result, 'utf8')]).toEqual([2, 'edited by hand']);
   });
 });

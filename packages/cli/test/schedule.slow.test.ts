@@ -110,8 +110,7 @@ describe('fileconv schedule', () => {
   it('says in lists which files the last sweep has not converted, and why', async () => {
     for (const name of ['one.md', 'one.txt', 'two.md']) await put(`odd/${name}`, '# One\n');
     const asked = ['--every', '1h', '--settled', '1s', '--name', 'odd', '--from', 'odd', '--out', 'odd out'];
-    expect((await create(...asked)).code).toBe(0);
-    expect((await schedule('trigger', 'odd')).code).toBe(0);
+    expect([(await create(...asked)).code, (await schedule('trigger', 'odd')).code]).toEqual([0, 0]);
     const told =
       /The last sweep of schedule odd has not converted all: 2 files not converted\. See: fileconv batch status odd\n {2}.*would both become/;
     await until('the list tells of it', async () => told.test((await schedule('list')).stdout));
@@ -145,8 +144,7 @@ describe('fileconv schedule', () => {
   it('tells what a retry leaves out apart from what stays because its name is taken', async () => {
     await put('twice/bad.md', '');
     const created = await create('--every', '1h', '--name', 'twice', '--from', 'twice', '--when-failed', 'move:stays');
-    expect(created.code).toBe(0);
-    expect((await schedule('trigger', 'twice')).code).toBe(0);
+    expect([created.code, (await schedule('trigger', 'twice')).code]).toEqual([0, 0]);
     const status = () => fileconv(['batch', 'status', 'twice'], { cwd, env: stack.env });
     await until('the sweep has ended', async () => (await status()).stdout.startsWith('Batch twice: completed.'));
     await put('twice/bad.md', '# Good\n');

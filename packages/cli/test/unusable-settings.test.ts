@@ -60,8 +60,7 @@ it.each([
   const ended = await run(command, { [variable]: place });
   const why = kind === 'a folder' ? 'it is a folder' : 'it is a pipe, a socket or a device';
   const line = `error: ${says.replace('PLACE', place).replace('WHY', why)}`;
-  expect(linesOf(ended.stderr)).toEqual([expect.stringContaining(line)]);
-  expect(ended.code).toBe(2);
+  expect([linesOf(ended.stderr), ended.code]).toEqual([[expect.stringContaining(line)], 2]);
 });
 
 it('what a command prints can be a configuration', () => {

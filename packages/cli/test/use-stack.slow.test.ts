@@ -33,8 +33,7 @@ describe('without a running stack, convert', () => {
       stderr: `No stack runs in ${cwd}/.fileconv: starting one for this command (\`fileconv up\` keeps one).\n`,
     });
     expect(ended.stdout).toMatch(/^a\.png → a\.webp \(/);
-    expect(isAlive(pid)).toBe(false);
-    expect(await filesBelow(cwd)).toEqual(['a.png', 'a.webp']);
+    expect([isAlive(pid), await filesBelow(cwd)]).toEqual([false, ['a.png', 'a.webp']]);
   });
 
   it('takes its turn when another one works in the same folder', async () => {
@@ -63,8 +62,7 @@ describe('without a running stack, convert', () => {
     const up = startProcess(['up'], { cwd, env: { FILECONV_WORKER_BUILD_ID: '0.2.0' } });
     while (!existsSync(path.join(cwd, 'a.webp'))) await sleep(50);
     up.child.kill('SIGINT');
-    expect((await up.ended).code).toBe(0);
-    expect(await filesBelow(cwd)).toEqual(['a.png', 'a.webp']);
+    expect([(await up.ended).code, await filesBelow(cwd)]).toEqual([0, ['a.png', 'a.webp']]);
   });
 });
 
@@ -187,8 +185,7 @@ describe('a worker', () => {
     const worker = startProcess(['worker'], { cwd, env });
     await worker.until(/Ctrl-C drains it/);
     worker.child.kill('SIGINT');
-    expect((await worker.ended).code).toBe(0);
-    expect(existsSync(path.join(cwd, '.fileconv'))).toBe(false);
+    expect([(await worker.ended).code, existsSync(path.join(cwd, '.fileconv'))]).toEqual([0, false]);
   });
 });
 

@@ -123,8 +123,7 @@ describe('what is left out', () => {
     });
     const options = { skipped: ['in/out'] };
     const { shown, warnings } = await find(cwd, { sources: ['in'], recursive: true }, options);
-    expect(shown).toEqual(['in/a.md', 'in/run-0002/no-batch.md']);
-    expect(warnings).toEqual([]);
+    expect([shown, warnings]).toEqual([['in/a.md', 'in/run-0002/no-batch.md'], []]);
     expect((await find(cwd, { sources: ['in/.*'] }, options)).shown).toEqual(['in/.hidden.md']);
     expect((await find(cwd, { sources: ['in/out'] }, options)).shown).toEqual(['in/out/a.pdf']);
   });
@@ -236,8 +235,7 @@ describe('what is left out', () => {
     await chmod(path.join(cwd, 'in/closed'), 0o000);
     const { shown, warnings, unread } = await withoutPrivileges(() => find(cwd, { sources: ['in'], recursive: true }));
     await chmod(path.join(cwd, 'in/closed'), 0o755);
-    expect(shown).toEqual(['in/a.md']);
-    expect(warnings).toEqual([]);
+    expect([shown, warnings]).toEqual([['in/a.md'], []]);
     expect(unread).toEqual([
       'in/broken.md is a symbolic link that leads nowhere. It is left out.',
       'in/null.md is a pipe, a socket or a device. It is left out.',

@@ -145,8 +145,7 @@ describe('a Temporal server with a database file', () => {
         await endLeftOverServer(dbFilename);
         await server.exited;
       }
-      expect(await readdir(folder)).toEqual([name]);
-      expect((await stat(dbFilename)).mode & 0o777).toBe(0o600);
+      expect([await readdir(folder), (await stat(dbFilename)).mode & 0o777]).toEqual([[name], 0o600]);
     },
   );
 
@@ -201,8 +200,7 @@ describe('a Temporal server', () => {
     const asked = await start();
     await asked.stop();
     await asked.stop();
-    expect(await asked.exited).toEqual({ code: null, signal: 'SIGKILL' });
-    expect(isAlive(asked.pid)).toBe(false);
+    expect([await asked.exited, isAlive(asked.pid)]).toEqual([{ code: null, signal: 'SIGKILL' }, false]);
   });
 
   it.each(['port', 'uiPort'] as const)('is not even started when the %s that was asked for is taken', async (name) => {

@@ -60,7 +60,6 @@ describe('the health endpoint of a process', () => {
 
   it('answers HEAD, and no other method and no other path', async () => {
     expect(await ask('/healthz', 'HEAD')).toEqual({ status: 200, text: '' });
-    expect((await ask('/readyz', 'POST')).status).toBe(405);
-    expect((await ask('/metrics')).status).toBe(404);
+    expect([(await ask('/readyz', 'POST')).status, (await ask('/metrics')).status]).toEqual([405, 404]);
   });
 });

@@ -39,8 +39,7 @@ describe('a completed conversion', () => {
     const id = await startConversion({ include: everything });
     const [callback] = await receiver.count(1);
     expect(await endedDelivery(running.dataDir, id)).toMatchObject({ state: 'delivered', attempts: 1, problem: null });
-    expect(callback?.method).toBe('POST');
-    expect(callback?.path).toBe('/done?key=s3cret');
+    expect([callback?.method, callback?.path]).toEqual(['POST', '/done?key=s3cret']);
     expect(callback?.headers['content-type']).toBe('application/json');
     expect(callback?.body).toBe(await monitored(id, everything));
     expect(JSON.parse(callback?.body ?? '')).toMatchObject({

@@ -136,8 +136,7 @@ describe('a fault of a request', () => {
       expect(answer.headers.get('x-ratelimit-remaining')).toBe('0');
       expect(await answer.json()).toMatchObject({ result: { error: { code: 'TOO_MANY_REQUESTS' } } });
     }
-    expect(await book(running)).toEqual(untouched);
-    expect((await convertRaw(running.client)).status).toBe(200);
+    expect([await book(running), (await convertRaw(running.client)).status]).toEqual([untouched, 200]);
   });
 
   it.each([
@@ -230,8 +229,7 @@ describe('faults.toml', () => {
   it('is off without a file, and on with one, said in one line at the start', async () => {
     const dataDir = await createDataDir();
     const off = await startTestService({ dataDir });
-    expect((await askFormat(off.client)).status).toBe(200);
-    expect(off.logged).toEqual([]);
+    expect([(await askFormat(off.client)).status, off.logged]).toEqual([200, []]);
     await off.service.close();
     await writeFile(path.join(dataDir, 'faults.toml'), `${error}first = 1\n`);
     const on = await startTestService({ dataDir });
@@ -248,19 +246,15 @@ describe('faults.toml', () => {
     const { client, service, dataDir, logged } = running;
     const file = path.join(dataDir, 'faults.toml');
     await writeFile(file, `${error}first = 2\n`);
-    expect(await service.reloadFaults()).toBe(true);
-    expect(await statuses(client, 1)).toEqual([500]);
-    expect(await service.reloadFaults()).toBe(true);
-    expect(await statuses(client, 2)).toEqual([500, 200]);
+    expect([await service.reloadFaults(), await statuses(client, 1)]).toEqual([true, [500]]);
+    expect([await service.reloadFaults(), await statuses(client, 2)]).toEqual([true, [500, 200]]);
     await writeFile(file, `${error}first = 0\n`);
     expect(await service.reloadFaults()).toBe(false);
     expect(logged.at(-1)).toBe(`the faults stay as they were: ${file}: faults.0.first: must be 1 or more`);
     await writeFile(file, error);
-    expect(await service.reloadFaults()).toBe(true);
-    expect(await statuses(client, 3)).toEqual([500, 500, 500]);
+    expect([await service.reloadFaults(), await statuses(client, 3)]).toEqual([true, [500, 500, 500]]);
     await rm(file);
-    expect(await service.reloadFaults()).toBe(true);
-    expect(logged.at(-1)).toBe('faults are off');
+    expect([await service.reloadFaults(), logged.at(-1)]).toEqual([true, 'faults are off']);
     expect(await statuses(client, 1)).toEqual([200]);
   });
 

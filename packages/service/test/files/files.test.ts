@@ -83,8 +83,7 @@ describe('upload/file', () => {
     if (data !== undefined) form.set('data', data === 'ok' ? JSON.stringify({ app: client.app.appId }) : data);
     form.set(fileField, new Blob([toBytes(tinyPng)]), 'dot.png');
     const { status, error } = await parseAnswer(await client.send('upload/file', { body: form }));
-    expect([status, error.code]).toEqual([400, code]);
-    expect(await uploads()).toEqual(before);
+    expect([[status, error.code], await uploads()]).toEqual([[400, code], before]);
   });
 
   it('refuses a field that has no name', async () => {

@@ -73,8 +73,7 @@ describe('expired files', () => {
     changeTasks('UPDATE tasks SET expires_at = ? WHERE id = ?', Date.now() - hourMs, upload);
     // A file is gone a moment before its room is counted as free.
     await until('they are gone', () => logged.includes('cleaned up: 1 file(s), 0 old task(s)'));
-    expect(await files('uploads')).toEqual([]);
-    expect((await client.post('upload/file', {}, next)).error).toEqual({});
+    expect([await files('uploads'), (await client.post('upload/file', {}, next)).error]).toEqual([[], {}]);
     await service.close();
   });
 
@@ -197,8 +196,7 @@ describe('what somebody else has put there', () => {
       await expect(start()).rejects.toThrow(
         `${dataDir} is no data folder of this service: it has files in ${name}, and no service.db.`,
       );
-      expect(await readdir(dataDir)).toEqual([name]);
-      expect(existsSync(mine)).toBe(true);
+      expect([await readdir(dataDir), existsSync(mine)]).toEqual([[name], true]);
     },
   );
 

@@ -122,8 +122,7 @@ it('beside a plugin that brings activities and a Nexus service of its own', asyn
 it('a bundle is made with the converter of its plugin; a worker that encrypts says so where a bundle leaves failures plain', async () => {
   const dataConverter = createEncryptedDataConverter(`k:${randomBytes(32).toString('base64')}`);
   const plugins = [createPlugin({ dataConverter })];
-  const logger = new DefaultLogger('ERROR');
-  const bundle = await bundleWorkflowCode({ workflowsPath: ownWorkflows, logger, plugins });
+  const bundle = await bundleWorkflowCode({ workflowsPath: ownWorkflows, logger: new DefaultLogger('ERROR'), plugins });
   const { connection: ofClient, options } = rig.temporal;
   const client = new Client({ connection: ofClient, namespace: options.namespace, dataConverter });
   const fail = async (workflowBundle: { code: string }) => {

@@ -46,9 +46,8 @@ it('of a batch that worked has nothing to do in it', async () => {
 });
 
 it('names the five most frequent codes, and counts the rest', async () => {
-  const codes = ['A', 'B', 'C', 'D', 'E', 'F', 'G'];
   const { lines } = await summaryOf(
-    codes.flatMap((code, index) => Array.from({ length: 7 - index }, () => failed(code))),
+    ['A', 'B', 'C', 'D', 'E', 'F', 'G'].flatMap((code, index) => Array.from({ length: 7 - index }, () => failed(code))),
   );
   expect(lines.filter((line) => /^ +\d+ {2}\w:/.test(line)).map((line) => line.trim().slice(0, 4))).toEqual([
     '7  A',

@@ -25,10 +25,9 @@ if (!hasGo) console.warn('Skipped: there is no go on this machine.');
 
   async function convert(name: string) {
     const uris = [await rig.source(name), path.join(rig.folder, `${name}.pdf`)].map((file) => pathToFileURL(file).href);
-    const env = { ...process.env, TEMPORAL_ADDRESS: testTemporalAddress(), FILECONV_WORKER_TASK_QUEUE: rig.taskQueue };
-    const { stdout, stderr } = await run(program, ['letters', ...uris], { env }).catch(
-      (error: unknown) => error as { stdout: string; stderr: string },
-    );
+    const { stdout, stderr } = await run(program, ['letters', ...uris], {
+      env: { ...process.env, TEMPORAL_ADDRESS: testTemporalAddress(), FILECONV_WORKER_TASK_QUEUE: rig.taskQueue },
+    }).catch((error: unknown) => error as { stdout: string; stderr: string });
     // Its SDK logs that it uses the default logger.
     return { stdout, said: stderr.split('\n').filter((line) => line !== '' && !line.includes(' INFO ')) };
   }

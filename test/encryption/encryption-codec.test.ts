@@ -27,10 +27,9 @@ describe('EncryptionCodec', () => {
 
   it('gives back what it was given, whatever the payload is', async () => {
     const payloads = ['résumé.docx', { a: [1] }, undefined, new Uint8Array([0, 255]), ''].map(payloadOf);
-    const decoded = await codec.decode(await codec.encode(payloads));
-    expect(decoded.map((each) => defaultPayloadConverter.fromPayload(each))).toEqual(
-      payloads.map((each) => defaultPayloadConverter.fromPayload(each)),
-    );
+    expect(
+      (await codec.decode(await codec.encode(payloads))).map((each) => defaultPayloadConverter.fromPayload(each)),
+    ).toEqual(payloads.map((each) => defaultPayloadConverter.fromPayload(each)));
   });
 
   it("writes the encoding and the key's id of Temporal's samples, and nonce, ciphertext and tag in their order", async () => {
@@ -98,8 +97,7 @@ describe('EncryptionCodec', () => {
     const off = new EncryptionCodec(undefined);
     const payload = payloadOf('report.docx');
     expect([await off.encode([payload]), await off.decode([payload])]).toEqual([[payload], [payload]]);
-    const error = await errorOf(async () => off.decode(await codec.encode([payload])));
-    expect(error.message).toBe(
+    expect((await errorOf(async () => off.decode(await codec.encode([payload])))).message).toBe(
       'This payload was encrypted with the key new, and encryption is off here; set encryption.key_file or key_env to the keys of the other processes.',
     );
   });

@@ -155,7 +155,6 @@ async function compiledAgent(): Promise<string> {
     await writeFile(complete, '');
   }
   const types = path.join(root, 'node_modules/@types');
-  const compiler = path.join(root, 'node_modules/typescript/bin/tsc');
-  await run(process.execPath, [compiler, '-p', folder, '--typeRoots', types]);
+  await run(process.execPath, [path.join(root, 'node_modules/typescript/bin/tsc'), '-p', folder, '--typeRoots', types]);
   return path.join(folder, 'app/start.js');
 }

@@ -81,8 +81,7 @@ beforeAll(async () => {
     return states.every(({ phase }) => phase === 'parked');
   });
   await cancelled.cancel();
-  const results = [cancelled, ...ending].map((each) => each.result());
-  await Promise.allSettled(results);
+  await Promise.allSettled([cancelled, ...ending].map((each) => each.result()));
   ids.push(...[parked, cancelled, ...ending].map(({ workflowId }) => workflowId));
   // Somebody who guesses.
   await fetch(`${stack.serviceUrl}/v1/convert/file`, { method: 'POST' });

@@ -46,8 +46,7 @@ describe('fileconv up', () => {
     await mkdir(outFolder(app), { recursive: true });
     const destination = path.join(outFolder(app), `${app}.${job.output}`);
     return stack.withClient(async (client) => {
-      const handle = await client.start({ app, source, output: job.output, destination, policies: quickPolicies });
-      return handle.workflowId;
+      return (await client.start({ app, source, output: job.output, destination, policies: quickPolicies })).workflowId;
     });
   }
 

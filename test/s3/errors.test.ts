@@ -106,8 +106,7 @@ describe.each(['read', 'write'] as const)('%s', (step) => {
     ],
   ])('a server that %s', async (_title, portOf, words) => {
     const requestHandler = { connectionTimeout: 1_000, socketTimeout: 200 };
-    const endpoint = `http://127.0.0.1:${await portOf()}`;
-    const client = clientOf(endpoint, 'AKID', s3Secret, { maxAttempts: 1, requestHandler });
+    const client = clientOf(`http://127.0.0.1:${await portOf()}`, 'AKID', s3Secret, { maxAttempts: 1, requestHandler });
     const failure = await failureOf(act(createS3Files({ client }), `s3://${bucket}/a.md`));
     expect(failure).toMatchObject({ code: 'STORAGE_FAILED', retryable: true });
     expectClear(failure, words);
@@ -241,8 +240,7 @@ it('a bucket that goes away in the middle of a write is said, and so is one that
     })(),
   );
   const uri = `s3://${leaving}/b.md`;
-  const writing = store.writeDestination({ uri, jobKey: 'job', attempt: 1, body, onExisting: 'fail' });
-  const failure = await failureOf(writing);
+  const failure = await failureOf(store.writeDestination({ uri, jobKey: 'job', attempt: 1, body, onExisting: 'fail' }));
   expect(failure).toMatchObject({ code: 'DESTINATION_NOT_WRITABLE', retryable: false });
   expectClear(failure, /no such bucket/);
   expect(await failureOf(buffer(source.open()))).toMatchObject({ code: 'SOURCE_NOT_FOUND' });

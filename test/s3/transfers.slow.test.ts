@@ -95,8 +95,7 @@ const ways = [
 
 it.each(ways)('a large body becomes one object, with its SHA-256: %s', async (_way, expectedSize) => {
   let mostOpen = 0;
-  const body = thenAwait(async () => (mostOpen = (await openUploads()).length));
-  const stored = await write({ body, expectedSize });
+  const stored = await write({ body: thenAwait(async () => (mostOpen = (await openUploads()).length)), expectedSize });
   const sha256 = createHash('sha256').update(large).digest('hex');
   expect(stored).toEqual({ uri: uriOf('a.pdf'), name: 'a.pdf', bytes: large.length, sha256, skipped: false });
   expect((await contentOf('a.pdf')).equals(large)).toBe(true);

@@ -23,8 +23,7 @@ describe('an existing destination', () => {
   it('is replaced in one step with policy overwrite', async () => {
     const { uri, read } = await withExisting();
     let during: string | undefined;
-    const body = contentThen(async () => void (during = await read('out.pdf')));
-    await write(uri, { onExisting: 'overwrite', body });
+    await write(uri, { onExisting: 'overwrite', body: contentThen(async () => void (during = await read('out.pdf'))) });
     expect(during).toBe('old content');
     expect([await read('out.pdf'), await listFolder(folder)]).toEqual(['new content', ['out.pdf']]);
   });

@@ -156,8 +156,7 @@ describe('a move by copy', () => {
     memory.files.set(uri, Buffer.from('content'));
     const found = await memory.look(uri);
     const stamp = found.kind === 'file' ? found.stamp : '';
-    const move = () => moveByCopy({ uri, to, stamp }, memory, () => Promise.resolve(remove(memory)));
-    return { memory, move };
+    return { memory, move: () => moveByCopy({ uri, to, stamp }, memory, () => Promise.resolve(remove(memory))) };
   }
   const names = ({ files }: MemoryFiles) => [...files.keys()].sort();
 

@@ -131,8 +131,7 @@ describe('a batch whose workflow was terminated', () => {
     await rig.temporal.workflow.getHandle(desk.name).terminate('by hand');
     rig.stub.asAlways('convert/file', 'task/response');
     await until('no job runs', async () => {
-      const { status } = await rig.temporal.workflow.getHandle(desk.jobId('1.pdf')).describe();
-      return status.name !== 'RUNNING';
+      return (await rig.temporal.workflow.getHandle(desk.jobId('1.pdf')).describe()).status.name !== 'RUNNING';
     });
     const before = converted();
     const again = await desk.run();

@@ -72,8 +72,7 @@ it('uploads each file of several formats once, and nothing when it is done', asy
 it('groups rows that do not follow one another', async () => {
   for (const file of ['a.md', 'b.md']) await put(file);
   const manifest = path.join(folder, 'rows.csv');
-  const lines = ['source,output', 'in/a.md,pdf', 'in/b.md,pdf', 'in/a.md,html', 'in/b.md,html'];
-  await writeFile(manifest, lines.join('\n'));
+  await writeFile(manifest, ['source,output', 'in/a.md,pdf', 'in/b.md,pdf', 'in/a.md,html', 'in/b.md,html'].join('\n'));
   const { out, runs, policies } = request([]);
   const rows = { name, manifest, out, runs, policies };
   await expect(rig.client.startBatch({ ...rows, to: ['pdf', 'docx'] })).rejects.toThrow(InvalidRequestError);

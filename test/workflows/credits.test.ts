@@ -235,6 +235,5 @@ async function untilBeaten(job: ConversionHandle): Promise<void> {
 
 /** How often the job's activities were asked to end. */
 async function cancelRequests(job: ConversionHandle): Promise<number> {
-  const events = await rig.events(job.workflowId);
-  return events.filter((event) => event.activityTaskCancelRequestedEventAttributes).length;
+  return (await rig.events(job.workflowId)).filter((event) => event.activityTaskCancelRequestedEventAttributes).length;
 }

@@ -122,8 +122,7 @@ describe('a job of executeConversion', () => {
     input: ConversionJobInput,
     { workflowId = `once-${randomUUID()}`, jobId }: { workflowId?: string; jobId?: string } = {},
   ): Promise<unknown> {
-    const { taskQueue } = rig;
-    return rig.temporal.workflow.execute('convertOnce', { workflowId, taskQueue, args: [input, jobId] });
+    return rig.temporal.workflow.execute('convertOnce', { workflowId, taskQueue: rig.taskQueue, args: [input, jobId] });
   }
 
   it('fetches what the last one has paid for, if its workflow is run again', async () => {

@@ -42,8 +42,7 @@ it('is in no log line, whether the job succeeds or fails', async () => {
 
 it('makes another conversion of a file: a job with other ones is not taken for the same', async () => {
   const destination = path.join(rig.folder, 'report.pdf');
-  const start = await rig.client.jobStart({ ...(await request({ dpi: 300, pages: '1' })), destination });
-  const { workflowId, args } = start;
+  const { workflowId, args } = await rig.client.jobStart({ ...(await request({ dpi: 300, pages: '1' })), destination });
   await (
     await rig.client.start({ ...(await request({ dpi: 300, pages: '1' })), destination }, { workflowId })
   ).result();

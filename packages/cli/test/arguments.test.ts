@@ -52,6 +52,5 @@ it.each(['1e3', '0x10', '0b11', '1.0', '+5', ' 5', '9007199254740991', '-1'])('%
 it('a day begins at midnight in UTC, where the times of the tables are', () => {
   const before = new Date().toISOString().slice(0, 10);
   const today = pointInTime('today').toISOString();
-  const after = new Date().toISOString().slice(0, 10);
-  expect([`${before}T00:00:00.000Z`, `${after}T00:00:00.000Z`]).toContain(today);
+  expect([`${before}T00:00:00.000Z`, `${new Date().toISOString().slice(0, 10)}T00:00:00.000Z`]).toContain(today);
 });

@@ -81,8 +81,7 @@ describe('a disk that is full', () => {
   it('is waited out for as long as a job may park, and then one clear line and exit code 1 without a part of the file', async () => {
     if (!isMounted) return;
     const args = ['convert', 'big.png', '--to', 'tiff', '--out', 'small'];
-    const env = { ...stack.env, FILECONV_POLICIES_PARKED_DEADLINE: '3s' };
-    const ended = await fileconv(args, { cwd: folder, env });
+    const ended = await fileconv(args, { cwd: folder, env: { ...stack.env, FILECONV_POLICIES_PARKED_DEADLINE: '3s' } });
     expect(linesOf(ended.stderr).filter((line) => line.startsWith('error:'))).toEqual([
       expect.stringMatching(/^error: big\.png → tiff: .*Make room/),
     ]);

@@ -38,8 +38,7 @@ onTerminal('convert on a terminal', () => {
     expect(raw).toMatch(/ \d s {2}long .*….*long \.png → gif {2}(uploading|converting)/);
     const shown = raw.split(/[\r\n]+/).filter((line) => / → gif {2}/.test(line));
     const sgr = new RegExp(`${escape}\\[[\\d;]*[A-Za-z]`, 'g');
-    const widths = shown.map((line) => line.replace(eraseEcho, '').replace(sgr, '').length);
-    expect(Math.max(...widths)).toBeLessThan(columns);
+    expect(Math.max(...shown.map((line) => line.replace(eraseEcho, '').replace(sgr, '').length))).toBeLessThan(columns);
     expect(screenOf(raw)).toEqual([expect.stringMatching(/ → .* \(/)]);
   });
 

@@ -74,8 +74,7 @@ describe('with TEMPORAL_ADDRESS, convert', () => {
   it('starts a worker and a service of its own when nobody polls the task queue', async () => {
     const cwd = await folderWithPictures('a.png');
     const env = external();
-    const ended = await fileconv(['convert', 'a.png', '--to', 'webp'], { cwd, env });
-    expect(ended).toMatchObject({
+    expect(await fileconv(['convert', 'a.png', '--to', 'webp'], { cwd, env })).toMatchObject({
       code: 0,
       stderr: `No worker polls task queue ${env.FILECONV_WORKER_TASK_QUEUE}: starting a service and a worker for this command.\n`,
     });

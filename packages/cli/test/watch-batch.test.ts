@@ -74,8 +74,7 @@ describe('a batch whose stack was stopped, while somebody else answers at its ad
   it('tells a command whose stack is started again elsewhere to begin anew, whatever is said at the old place', async () => {
     await writeStackRecord(dir(), recordOf(testTemporalAddress()));
     const batch = batchThat(() => Promise.resolve({ status: 'completed' }));
-    const watching = watchBatch(context, { stack: stackAt('127.0.0.1:1'), batch, signal });
-    await expect(watching).rejects.toThrow(
+    await expect(watchBatch(context, { stack: stackAt('127.0.0.1:1'), batch, signal })).rejects.toThrow(
       `was started again at another address (${testTemporalAddress()}). The same command again waits for the rest there.`,
     );
   });

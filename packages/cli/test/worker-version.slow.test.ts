@@ -31,10 +31,9 @@ describe('a worker with a version', () => {
 
   it('says how to give it new work, and gets none before; doctor says so', async () => {
     worker = startProcess(['worker'], { cwd, env: { ...env, FILECONV_WORKER_BUILD_ID: '0.2.0' } });
-    const address = testTemporalAddress();
     await worker.until(
       new RegExp(
-        `set-current-version --deployment-name ${deploymentName} --build-id 0.2.0 --address ${address} --namespace`,
+        `set-current-version --deployment-name ${deploymentName} --build-id 0.2.0 --address ${testTemporalAddress()} --namespace`,
       ),
     );
     const client = new FileConversionClient({ client: temporal, taskQueue: deploymentName });

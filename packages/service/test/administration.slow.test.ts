@@ -21,8 +21,7 @@ const fileconv = (...args: string[]) => runFileconv(args, { cwd: folder });
 const newAppSchema = z.object({ name: z.string(), appId: z.string(), token: z.string() });
 
 async function addApp(name: string, ...options: string[]) {
-  const { stdout } = await fileconv('service', 'apps', 'add', name, '--json', ...options);
-  return newAppSchema.parse(JSON.parse(stdout));
+  return newAppSchema.parse(JSON.parse((await fileconv('service', 'apps', 'add', name, '--json', ...options)).stdout));
 }
 
 const readCredits = async (app: string): Promise<unknown> =>

@@ -200,8 +200,7 @@ describe('a CSV manifest', () => {
   });
 
   it('tells all that is wrong with a row in one text', async () => {
-    const { bad } = await read('source,output\n,?\n,pdf\n');
-    expect(bad).toEqual([
+    expect((await read('source,output\n,?\n,pdf\n')).bad).toEqual([
       'm.csv line 2, column source: it is empty. Name the file to convert. m.csv line 2, column output: "?" is not the name of a format. See: fileconv formats',
       'm.csv line 3, column source: it is empty. Name the file to convert.',
     ]);

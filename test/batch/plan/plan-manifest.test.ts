@@ -28,8 +28,7 @@ describe('a plan of a manifest', () => {
       'm.csv': `source,output,destination\na,pdf,../../etc/x\nb,pdf,${elsewhere}/b.pdf\nc,pdf,x/../../c.pdf\nd,pdf,https://host/d.pdf\ne,pdf,${'x'.repeat(256)}\nf,pdf,"a\tb"\n`,
     });
     const out = path.join(cwd, 'out');
-    const { problems } = await planManifest(cwd, 'm.csv');
-    expect(messagesOf(problems)).toEqual([
+    expect(messagesOf((await planManifest(cwd, 'm.csv')).problems)).toEqual([
       `m.csv line 2, column destination: ../../etc/x is outside of ${out}. Name a file in there, or leave out --out.`,
       `m.csv line 3, column destination: ${elsewhere}/b.pdf is outside of ${out}. Name a file in there, or leave out --out.`,
       `m.csv line 4, column destination: x/../../c.pdf is outside of ${out}. Name a file in there, or leave out --out.`,
@@ -40,8 +39,7 @@ describe('a plan of a manifest', () => {
     await addFiles(cwd, {
       'n.csv': `source,output,destination\na,pdf,../../etc/x\nb,pdf,${elsewhere}/b.pdf\nc,pdf,file://host/c.pdf\ngs://in/d,pdf,d.pdf\ne,pdf,gs://out/e.pdf\n`,
     });
-    const free = await planManifest(cwd, 'n.csv', { out: null });
-    expect(messagesOf(free.problems)).toEqual([
+    expect(messagesOf((await planManifest(cwd, 'n.csv', { out: null })).problems)).toEqual([
       `n.csv line 2, column destination: ../../etc/x is outside of ${cwd}. Name a file in there, or an absolute path.`,
       'n.csv line 3, column source: b does not exist.',
       'n.csv line 4, column destination: file://host/c.pdf is no file. Name a path, or a URI such as file:///srv/report.md.',

@@ -103,15 +103,13 @@ describe('the service', () => {
   });
 
   it('waits no longer for a name than for an answer', async () => {
-    const resolveHost = () => new Promise<never>(() => undefined);
-    const callbacks = { resolveHost, timeoutMs: 100, maxAttempts: 1 };
+    const callbacks = { resolveHost: () => new Promise<never>(() => undefined), timeoutMs: 100, maxAttempts: 1 };
     const { id, dataDir } = await callBack('http://slow.test/', { callbacks }, createCallbackApp(['slow.test']));
     expect(await endedDelivery(dataDir, id)).toMatchObject({ state: 'failed', problem: 'no answer within 100 ms' });
   });
 
   it('resolves names with the system unless told otherwise', async () => {
-    const url = `http://localhost:${receiver.port}/`;
-    const { id, dataDir } = await callBack(url, {}, createCallbackApp(['localhost']));
+    const { id, dataDir } = await callBack(`http://localhost:${receiver.port}/`, {}, createCallbackApp(['localhost']));
     expect(await endedDelivery(dataDir, id)).toMatchObject({ state: 'delivered' });
   });
 

@@ -186,11 +186,10 @@ describe('what a program does not print', () => {
       HIDDEN_TEXT_LOST: hidden('2 word(s) (SECRETINNER, PRICE)'),
     });
     expect(textOfPart(readableOpenText(hiddenText), 'content.xml').replace(/<[^<>]*>/g, '')).toBe('KeptOpen too');
-    const rows = `<row r="1">${inline('A1', 'Kept')}${inline('B1', 'Covered')}${inline('C1', 'Column')}</row><row r="2" hidden="1">${inline('A2', 'Row')}</row>`;
     const sheet = {
       name: 'Shown',
       before: '<cols><col min="3" max="3" hidden="1"/></cols>',
-      rows,
+      rows: `<row r="1">${inline('A1', 'Kept')}${inline('B1', 'Covered')}${inline('C1', 'Column')}</row><row r="2" hidden="1">${inline('A2', 'Row')}</row>`,
       after: '<mergeCells><mergeCell ref="A1:B1"/></mergeCells>',
     };
     const book = xlsx([sheet, { name: 'Away', state: 'hidden', rows: `<row r="1">${inline('A1', 'Unseen')}</row>` }]);

@@ -52,10 +52,9 @@ withPackages(new Map([['bubblewrap', strongest.name === 'bubblewrap']]), () => {
 async function connects(confinement: Confinement): Promise<boolean> {
   const server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
   const { stdout } = run(
     confinement,
-    `require('net').connect(${port}, '127.0.0.1').on('connect', () => { console.log('connected'); process.exit(); }).on('error', () => process.exit())`,
+    `require('net').connect(${(server.address() as AddressInfo).port}, '127.0.0.1').on('connect', () => { console.log('connected'); process.exit(); }).on('error', () => process.exit())`,
   );
   server.close();
   return stdout.includes('connected');

@@ -243,10 +243,9 @@ withPrograms(['tesseract'], () => {
   });
 
   it('names the package of a language that is not here', async () => {
-    const { error } = await client.convert({ name: 'scan.png', data: await scan() }, 'txt', { ocr_language: 'tlh' });
-    expect(error.message).toBe(
-      'Tesseract has no data for the language tlh here. Run: apt-get install tesseract-ocr-tlh',
-    );
+    expect(
+      (await client.convert({ name: 'scan.png', data: await scan() }, 'txt', { ocr_language: 'tlh' })).error.message,
+    ).toBe('Tesseract has no data for the language tlh here. Run: apt-get install tesseract-ocr-tlh');
   });
 });
 

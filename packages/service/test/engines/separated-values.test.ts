@@ -50,8 +50,7 @@ describe('the separator of a CSV file', () => {
 
 describe('the values of a CSV file', () => {
   it('are in quotes with separators, line ends and quotes', () => {
-    const source = 'a;b\n"one; ""two"" three";"first\nsecond"\n';
-    expect(read(source).cells[1]).toEqual(['one; "two" three', 'first\nsecond']);
+    expect(read('a;b\n"one; ""two"" three";"first\nsecond"\n').cells[1]).toEqual(['one; "two" three', 'first\nsecond']);
   });
 
   it('may have quotes within them, blanks around their quotes, and empty lines between them', () =>

@@ -232,10 +232,9 @@ describe('a spreadsheet that cannot be read as a whole', () => {
   });
 
   it('names the sheet whose part is missing, rather than counting the cells of others', async () => {
-    const rows = `<row r="1">${inline('A1', 'a')}</row>`;
-    await expect(read(xlsx([{ rows }, { name: 'Costs', rows: '', part: undefined }]))).rejects.toThrow(
-      /lists the sheet Costs, but the part with its cells is missing or empty\. Open it/,
-    );
+    await expect(
+      read(xlsx([{ rows: `<row r="1">${inline('A1', 'a')}</row>` }, { name: 'Costs', rows: '', part: undefined }])),
+    ).rejects.toThrow(/lists the sheet Costs, but the part with its cells is missing or empty\. Open it/);
   });
 
   it('fails when it shows nothing, since all of it is hidden', async () =>

@@ -4,8 +4,7 @@ import { lostWords } from '../../src/engines/words';
 
 describe('words of a text that its pages lack', () => {
   it('are not those that a page splits within a row of a table, with or without a hyphen', () => {
-    const first = 'Name Docu\r\nmen\r\nother com-\n1';
-    expect(lostWords('documented complete', first, 'Name ted\r\nplete\r\n2')).toEqual([]);
+    expect(lostWords('documented complete', 'Name Docu\r\nmen\r\nother com-\n1', 'Name ted\r\nplete\r\n2')).toEqual([]);
     expect(lostWords('documented complete', 'Name Docu\r\n1', 'other')).toEqual(['DOCUMENTED', 'COMPLETE']);
   });
 

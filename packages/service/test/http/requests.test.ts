@@ -151,8 +151,7 @@ describe('the answer', () => {
 
   it('of mode async without the entity warns that nothing tells the ID, and what to send', async () => {
     const connector = await client.upload('report.md', '# Later');
-    const data = { connector, mode: 'async', parameters: { output: 'html' } };
-    const { warning } = await client.post('convert/file', data);
+    const { warning } = await client.post('convert/file', { connector, mode: 'async', parameters: { output: 'html' } });
     expect(warning['ENTITY_NOT_INCLUDED']).toContain('include: ["entity", "result"]');
   });
 });

@@ -48,8 +48,7 @@ async function prepareFiles() {
 describe('expired files', () => {
   it('are removed at the start, and the others stay', async () => {
     const { first, second } = await prepareFiles();
-    const past = Date.now() - hourMs;
-    changeTasks('UPDATE tasks SET expires_at = ? WHERE id IN (?, ?)', past, first.upload, first.output);
+    changeTasks('UPDATE tasks SET expires_at = ? WHERE id IN (?, ?)', Date.now() - hourMs, first.upload, first.output);
     const { client, service, logged } = await start();
     expect([await files('uploads'), await files('outputs')]).toEqual([[second.upload], [second.output]]);
     expect(logged).toEqual(['cleaned up: 2 file(s), 0 old task(s)']);

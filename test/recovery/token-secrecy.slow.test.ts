@@ -3,8 +3,9 @@ import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import Database from 'libsql';
+import type { Ended } from '../../packages/cli/test/fileconv';
 import { SecretTraces } from '../support/secret-traces';
-import { StackFolder, type CommandOutcome, type StackProcess } from '../support/stack-process';
+import { StackFolder, type StackProcess } from '../support/stack-process';
 import { answerCompleted, answerJson, cut, startStubService, type StubService } from '../support/stub-service';
 
 /**
@@ -70,11 +71,11 @@ describe('the token of an app', () => {
   let stack: StackProcess;
   let embeddedTraces: SecretTraces;
   const stubs: StubService[] = [];
-  const commands: (CommandOutcome & { command: string })[] = [];
+  const commands: (Ended & { command: string })[] = [];
   const workflowIds: string[] = [];
   const failures: unknown[] = [];
 
-  async function run(command: string, env: Record<string, string> = {}): Promise<CommandOutcome> {
+  async function run(command: string, env: Record<string, string> = {}): Promise<Ended> {
     const outcome = await folder.run(command.split(' '), env);
     commands.push({ command, ...outcome });
     return outcome;
@@ -144,9 +145,9 @@ describe('the token of an app', () => {
 
   it('is what the jobs were run with, and they ended in every way', async () => {
     const exitCodes = Object.fromEntries(
-      commands.flatMap(({ command, exitCode }) => {
+      commands.flatMap(({ command, code }) => {
         const [, app] = /--app (\w+) --out out\/(?!.*json)/.exec(command) ?? [];
-        return app === undefined ? [] : [[app, exitCode]];
+        return app === undefined ? [] : [[app, code]];
       }),
     );
     expect(exitCodes).toEqual({

@@ -5,7 +5,8 @@ import { createOutput } from '../src/output/output';
 function reported(error: unknown): [text: string, exitCode: number] {
   let text = '';
   const stream = { write: (piece: unknown) => Boolean((text += String(piece))) };
-  return [text, reportFailure(createOutput({ json: false, stdout: stream, stderr: stream, env: {} }), error)];
+  const exitCode = reportFailure(createOutput({ json: false, stdout: stream, stderr: stream, env: {} }), error);
+  return [text, exitCode];
 }
 
 it('a Temporal that goes away is one line with its reason and what to type', () => {

@@ -55,7 +55,8 @@ onTerminal('Ctrl-C on a terminal of 60 columns', () => {
     await until('the command is there', () => hasReplacedShell(child));
     const wasOver = child.exitCode !== null;
     if (!wasOver) child.stdin.write('\u0003');
-    return { raw, code: await ended, wasOver };
+    const code = await ended;
+    return { raw, code, wasOver };
   }
 });
 

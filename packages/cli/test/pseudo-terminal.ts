@@ -47,7 +47,8 @@ export async function onScreen(
     typed = true;
     child.stdin.write('\u0003');
   });
-  return { raw, code: await new Promise<number | null>((resolve) => child.once('close', resolve)) };
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  return { raw, code };
 }
 
 /** What stands on the screen after all this was written; understands no more than our own output needs. */

@@ -27,9 +27,11 @@ const recordSchema = z.object({
   taskQueue: z.string(),
 });
 
+export type StackRecord = z.infer<typeof recordSchema>;
+
 /** A `fileconv up` that commands find by `env`. */
 export interface RunningStack {
-  record: z.infer<typeof recordSchema>;
+  record: StackRecord;
   up: RunningProcess;
   stateDir: string;
   /** What makes a command in any folder use this stack. */
@@ -106,7 +108,7 @@ function startShared(cwd: string, env: Record<string, string>, said: string): vo
   closeSync(stderr);
 }
 
-function recordOf(said: unknown): RunningStack['record'] {
+export function recordOf(said: unknown): StackRecord {
   const { data, error } = recordSchema.safeParse(said);
   if (error) throw new Error(`fileconv up started no stack: ${JSON.stringify(said)}`, { cause: error });
   return data;

@@ -93,8 +93,7 @@ it('a worker that is asked to end gives up its transfers after the grace time, s
   );
   expect(rig.stub.count('convert/file')).toBe(3);
   expect(await readFile(path.join(rig.folder, 'uploading.pdf'))).toEqual(rig.stub.output);
-  next.child.kill('SIGTERM');
-  expect(await next.ended).toMatchObject({ code: 0 });
+  expect(await next.end('SIGTERM')).toMatchObject({ code: 0 });
 });
 
 it('a second signal ends a worker at once', async () => {
@@ -106,7 +105,6 @@ it('a second signal ends a worker at once', async () => {
   await upload.begun;
   worker.child.kill('SIGTERM');
   await until('it drains', async () => (await fetch(`http://${health}/readyz`)).status === 503);
-  worker.child.kill('SIGTERM');
-  expect(await worker.ended).toMatchObject({ code: null, signal: 'SIGTERM' });
+  expect(await worker.end('SIGTERM')).toMatchObject({ code: null, signal: 'SIGTERM' });
   await rig.temporal.workflow.getHandle(job.workflowId).terminate();
 });

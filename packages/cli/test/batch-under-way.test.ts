@@ -130,12 +130,10 @@ it('that somebody terminates ends each command that asks for it with 3 and what 
 
 it('can be watched and left again: Ctrl-C ends the watching with 130, and the end of the batch with its exit code', async () => {
   const { cwd, command } = await pausedBatch('watched');
-  command.interrupt();
-  expect((await command.ended).code).toBe(130);
+  expect((await command.end()).code).toBe(130);
   const watching = startFileconv(['batch', 'watch', 'watched'], { cwd, env: env() });
   await watching.until(/Watching batch watched\./);
-  watching.interrupt();
-  const left = await watching.ended;
+  const left = await watching.end();
   expect(left).toMatchObject({ code: 130, stdout: '' });
   expect(linesOf(left.stderr).at(-1)).toBe(
     'Detached from batch watched. It continues without this command. Come back: fileconv batch watch watched',

@@ -297,8 +297,7 @@ describe('exit codes', () => {
     const cwd = await folderWithPictures(1);
     const command = startFileconv(['batch', 'run', ...toGif('early')], { cwd });
     await command.until(/starting one for this command/);
-    command.interrupt();
-    const ended = await command.ended;
+    const ended = await command.end();
     expect(ended).toMatchObject({ code: 130, stdout: '' });
     expect(linesOf(ended.stderr).at(-1)).toBe('error: Interrupted before any job was started.');
     expect(existsSync(path.join(cwd, '.fileconv/batches/early/run-0001'))).toBe(false);

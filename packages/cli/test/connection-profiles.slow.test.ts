@@ -87,8 +87,7 @@ it('a profile with a certificate reaches the server: commands and workers show i
     env: { TEMPORAL_CONFIG_FILE: 'temporal.toml', TEMPORAL_PROFILE: 'mutual', FILECONV_WORKER_TASK_QUEUE: 'mutual' },
   });
   await worker.until(/Worker on task queue mutual/);
-  worker.child.kill('SIGTERM');
-  await worker.ended;
+  await worker.end('SIGTERM');
   expect(mutual.clients).toContain('fileconv-client');
 });
 

@@ -59,8 +59,7 @@ it('serves commands, is told by status, logs and open, and ends with down', asyn
   await follower.until(/Temporal UI/);
   expect(await fileconv(['down', '--json'], { cwd })).toMatchObject({ code: 0 });
   await follower.until(/^Stopping; /m);
-  follower.child.kill('SIGINT');
-  expect(await follower.ended).toMatchObject({ code: 0 });
+  expect(await follower.end()).toMatchObject({ code: 0 });
   await untilDead(pid);
   expect(await status()).toEqual({ code: 1, told: { running: false } });
 });
@@ -83,8 +82,7 @@ it('down leaves a process alone that only has the number of a stack which was ki
     `No stack runs in ${cwd}/.fileconv.\n`,
   );
   expect(isAlive(other)).toBe(true);
-  stranger.child.kill('SIGINT');
-  await stranger.ended;
+  await stranger.end();
   // The next one ends the Temporal that was left over.
   await startDetached();
 });

@@ -229,8 +229,7 @@ describe('fileconv doctor', () => {
       expect(otherKey).toMatchObject({ parts: ['callbacks'], says: expect.stringContaining('another key') as string });
       const other = await examine(at(rig.stub.url));
       expect(other).toMatchObject({ parts: ['callbacks'], says: expect.stringContaining('HTTP 404') as string });
-      receiver.child.kill('SIGTERM');
-      await receiver.ended;
+      await receiver.end('SIGTERM');
       const gone = await examine(at(url));
       expect(gone.parts).toEqual(['callbacks']);
       expect(gone.cure).toMatch(new RegExp(`fileconv callbacks.* callbacks\\.${kind}_base_url:`));

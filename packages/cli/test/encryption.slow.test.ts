@@ -34,10 +34,7 @@ beforeAll(async () => {
   ({ workflowId } = z.object({ workflowId: z.string() }).parse(parseJson(converted.stdout)));
 });
 
-afterAll(async () => {
-  up.child.kill('SIGTERM');
-  await up.ended;
-});
+afterAll(async () => await up.end('SIGTERM'));
 
 const run = (...args: string[]): Promise<Ended> => fileconv(args, { cwd });
 
@@ -127,15 +124,13 @@ it('a worker without the key waits for it, and says so without a stack; the job 
   await writeFile(path.join(cwd, 'more-cuts.md'), '# Cuts\n');
   const converting = startProcess(['convert', 'more-cuts.md', '--to', 'html'], { cwd, env });
   await blind.until(/key 2026-11, which is not among the keys here \(other\)/);
-  blind.child.kill('SIGTERM');
-  const { stderr, stdout } = await blind.ended;
+  const { stderr, stdout } = await blind.end('SIGTERM');
   expect(stdout + stderr).not.toMatch(/encryption-codec\.[jt]s/);
   const [, key = 'no key'] = (await readFile(path.join(cwd, 'other.keys'), 'utf8')).trim().split(':');
   expect(stdout + stderr).not.toContain(key);
   const seeing = startProcess(['worker'], { cwd, env });
   expect(await converting.ended).toMatchObject({ code: 0 });
-  seeing.child.kill('SIGTERM');
-  await seeing.ended;
+  await seeing.end('SIGTERM');
 });
 
 describe('the codec server', () => {
@@ -184,8 +179,7 @@ describe('the codec server', () => {
       });
     expect((await ask('https://temporal.example.com')).status).toBe(200);
     expect((await ask(stack.temporal.uiUrl)).status).toBe(403);
-    server.child.kill('SIGTERM');
-    expect(await server.ended).toMatchObject({ code: 0, stderr: '' });
+    expect(await server.end('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
   });
 
   it.each([

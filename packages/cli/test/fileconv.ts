@@ -41,6 +41,8 @@ export interface RunningCommand {
   untilJson(): Promise<unknown>;
   /** Asks it to end: Ctrl-C by default. */
   interrupt(signal?: NodeJS.Signals): void;
+  /** Asks it to, and tells how it has ended. */
+  end(signal?: NodeJS.Signals): Promise<Ended>;
 }
 
 /** One that runs as a process of its own. */
@@ -159,6 +161,10 @@ function watched(
       return parseJson(texts.stdout);
     },
     interrupt: (signal = 'SIGINT') => interrupt(signal),
+    end(signal = 'SIGINT') {
+      interrupt(signal);
+      return inTime;
+    },
   };
 }
 

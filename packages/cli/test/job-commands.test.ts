@@ -177,8 +177,7 @@ describe('fileconv job watch', () => {
       env: { TEMPORAL_ADDRESS: testTemporalAddress() },
     });
     await watching.until(/waiting\./);
-    watching.interrupt();
-    const ended = await watching.ended;
+    const ended = await watching.end();
     expect(ended.code).toBe(130);
     expect(ended.stderr).toContain(`Come back: fileconv job watch ${handle.workflowId}`);
     asAlways('task/response');

@@ -159,8 +159,7 @@ it('a command that joined a batch converts what has come since, and tells of all
     expect([code, service.count('convert/file') - before]).toEqual([1, 30]);
   } finally {
     release();
-    stack.child.kill('SIGINT');
-    await stack.ended;
+    await stack.end();
   }
 });
 

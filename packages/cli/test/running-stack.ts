@@ -57,8 +57,7 @@ export async function startStack(env: CommandOptions['env'] = {}): Promise<Runni
     stateDir,
     env: own,
     async stop() {
-      up.interrupt();
-      await up.ended;
+      await up.end();
     },
   };
 }

@@ -52,8 +52,7 @@ describe('without a running stack, convert', () => {
     const env = { FILECONV_POLICIES_FIRST_CHECK_AFTER: '8 seconds', FILECONV_CALLBACKS_EMBEDDED: 'off' };
     const command = startProcess(['convert', 'a.png', '--to', 'webp', '--json'], { cwd, env });
     await untilJobRuns(cwd);
-    command.child.kill('SIGINT');
-    const ended = await command.ended;
+    const ended = await command.end();
     expect(ended.code).toBe(130);
     expect(parseJson(ended.stdout)).toMatchObject({ file: 'a.png', status: 'unfinished' });
     expect((await filesBelow(cwd)).filter((name) => !name.startsWith('.'))).toEqual(['a.png']);
@@ -61,8 +60,7 @@ describe('without a running stack, convert', () => {
     // A version is for workers side by side: nobody makes that of a stack's only worker the current one.
     const up = startProcess(['up'], { cwd, env: { FILECONV_WORKER_BUILD_ID: '0.2.0' } });
     while (!existsSync(path.join(cwd, 'a.webp'))) await sleep(50);
-    up.child.kill('SIGINT');
-    expect([(await up.ended).code, await filesBelow(cwd)]).toEqual([0, ['a.png', 'a.webp']]);
+    expect([(await up.end()).code, await filesBelow(cwd)]).toEqual([0, ['a.png', 'a.webp']]);
   });
 });
 
@@ -99,10 +97,8 @@ describe('with TEMPORAL_ADDRESS, convert', () => {
 
     expect(await fileconv(['convert', 'a.png', '--to', 'webp'], { cwd, env })).toMatchObject({ code: 0, stderr: '' });
 
-    worker.child.kill('SIGTERM');
-    expect((await worker.ended).code).toBe(0);
-    service.child.kill('SIGTERM');
-    const { code, stderr } = await service.ended;
+    expect((await worker.end('SIGTERM')).code).toBe(0);
+    const { code, stderr } = await service.end('SIGTERM');
     expect(code).toBe(0);
     // Its log and nothing else.
     expect(linesOf(stderr).filter((line) => !line.startsWith('{"level":"info"'))).toEqual([]);
@@ -120,8 +116,7 @@ describe('the embedded service, with TEMPORAL_ADDRESS', () => {
     expect(await fileconv(['convert', 'a.png', '--to', 'webp'], { cwd, env })).toMatchObject({ code: 0, stderr: '' });
     const checked = await fileconv(['doctor', '--json'], { cwd, env });
     expect(checked.stdout).toContain(`http://127.0.0.1:${port} answers and accepts the token`);
-    up.child.kill('SIGINT');
-    await up.ended;
+    await up.end();
   });
 
   it('is asked nothing when none of this folder runs: at its usual port may be somebody else', async () => {
@@ -183,8 +178,7 @@ describe('a worker', () => {
     };
     const worker = startProcess(['worker'], { cwd, env });
     await worker.until(/Ctrl-C drains it/);
-    worker.child.kill('SIGINT');
-    expect([(await worker.ended).code, existsSync(path.join(cwd, '.fileconv'))]).toEqual([0, false]);
+    expect([(await worker.end()).code, existsSync(path.join(cwd, '.fileconv'))]).toEqual([0, false]);
   });
 });
 

@@ -35,8 +35,7 @@ const refuse = (endpoint: string, status: number, code: string, headers = {}) =>
 const neverDone = () => rig.stub.on('task/response', (seen, response) => answerRunning(response, seen.connector));
 
 async function interrupted(running: RunningProcess): Promise<string> {
-  running.child.kill('SIGINT');
-  const { code, stderr } = await running.ended;
+  const { code, stderr } = await running.end();
   expect(code).toBe(130);
   return stderr;
 }

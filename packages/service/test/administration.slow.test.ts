@@ -117,8 +117,7 @@ describe('a running service', () => {
     await until('the new plan holds', async () => (await client.post('format/get')).status === 403);
     expect((await client.post('format/get')).error.code).toBe('FREE_PLAN_DISALLOWED');
 
-    running.child.kill('SIGTERM');
-    expect((await running.ended).code).toBe(0);
+    expect((await running.end('SIGTERM')).code).toBe(0);
   });
 
   it('calls back programs on this machine for its own app, again after a failure', async () => {
@@ -132,8 +131,7 @@ describe('a running service', () => {
     const client = new TestClient(url, { app: { name: 'embedded', appId, tokenSha256: '' }, token });
     await client.post('format/get', { callback: receiver.url, include: ['entity'], parameters: { format: 'pdf' } });
     await receiver.count(2);
-    running.child.kill('SIGTERM');
-    expect((await running.ended).code).toBe(0);
+    expect((await running.end('SIGTERM')).code).toBe(0);
     await receiver.close();
   });
 });

@@ -132,8 +132,7 @@ describe('fileconv service says in one line, and never listens:', () => {
     const command = startProcess(['service'], { cwd: folder, env: { FILECONV_SERVICE_PORT: String(port) } });
     await command.until(/Token file/);
     expect(await answers(port)).toBe(true);
-    command.child.kill('SIGTERM');
-    expect((await command.ended).code).toBe(0);
+    expect((await command.end('SIGTERM')).code).toBe(0);
   });
 });
 

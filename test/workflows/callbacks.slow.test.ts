@@ -102,6 +102,13 @@ describe('a job that asked for a callback', () => {
     expect(polls).toBeGreaterThan(0);
   });
 
+  it('changes nothing when it comes late: the job is over, and 204 says so', async () => {
+    const { handle, task } = await startWaiting({ pollAfter: 100 });
+    task.finish();
+    await handle.result();
+    expect(await task.callBack()).toBe(204);
+  });
+
   it('has a new nonce for each submit, and one for an earlier submit changes nothing', async () => {
     let failed = false;
     const { tasks, run } = keepTasks(rig.stub);

@@ -29,6 +29,9 @@ it('serves commands, is told by status, logs and open, and ends with down', asyn
   expect(await status()).toEqual({ code: 1, told: { running: false } });
   const { pid, temporal } = await startDetached();
   expect(await status()).toMatchObject({ code: 0, told: { running: true, pid, temporal } });
+  const second = await fileconvProcess(['up', '--detach'], { cwd });
+  const refusal = expect.stringMatching(new RegExp(`^error: Process ${pid} has run the stack`)) as string;
+  expect([second.code, second.stdout, linesOf(second.stderr)]).toEqual([1, '', [refusal]]);
   await writeFile(path.join(cwd, 'a.md'), '# A\n');
   const converted = await fileconv(['convert', 'a.md', '--to', 'html', '--json'], { cwd });
   const { workflowId } = z.object({ workflowId: z.string() }).parse(parseJson(converted.stdout));

@@ -82,8 +82,7 @@ describe('warnings of the service', () => {
     const many = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`W${n}`, 'x'.repeat(5_000)]));
     const { serviceWarnings } = await reportOn(await makeRun([{ status: 'succeeded', warnings: many }]));
     const told = Object.entries(serviceWarnings.items[0]?.warnings ?? {});
-    expect(told).toHaveLength(11);
-    expect(told.at(-1)).toEqual(['…', '30 more']);
+    expect([told.length, told.at(-1)]).toEqual([11, ['…', '30 more']]);
     expect(JSON.stringify(serviceWarnings).length).toBeLessThan(10_000);
   });
 });

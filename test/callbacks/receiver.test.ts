@@ -108,8 +108,7 @@ describe('the callback receiver', () => {
       await start();
       const nonce = randomUUID();
       await post(newUrl({ nonce }), JSON.stringify({ entity: { id: taskId } }));
-      expect(await comes(nonce, 60_000)).toBe(true);
-      expect(signals).toHaveLength(1);
+      expect([await comes(nonce, 60_000), signals.length]).toEqual([true, 1]);
     });
 
     it('signals what comes for other submits, and after the wait', async () => {
@@ -148,8 +147,7 @@ describe('the callback receiver', () => {
     ];
     it.each(left)('but none %s', async (_where, body) => {
       await start();
-      expect(await post(newUrl(), body)).toBe(204);
-      expect(signals).toHaveLength(1);
+      expect([await post(newUrl(), body), signals.length]).toEqual([204, 1]);
       expect(signals[0]?.arrival).not.toHaveProperty('taskId');
     });
   });
@@ -254,8 +252,7 @@ describe('the callback receiver', () => {
     const answers = Array.from({ length: 100 }, () => post(url));
     await until('all have arrived', () => inFlight() === 100);
     held.accept();
-    expect(new Set(await Promise.all(answers))).toEqual(new Set([204]));
-    expect(signals).toHaveLength(1);
+    expect([new Set(await Promise.all(answers)), signals.length]).toEqual([new Set([204]), 1]);
   });
 
   it('signals again for a duplicate that names the task when the first did not', async () => {
@@ -357,8 +354,7 @@ describe('the callback receiver', () => {
     // A new connection is not taken.
     expect(await post(newUrl()).catch(() => 503)).toBe(503);
     held.accept();
-    expect(await answer).toBe(204);
-    expect(signals).toHaveLength(1);
+    expect([await answer, signals.length]).toEqual([204, 1]);
     await closed;
   });
 });

@@ -249,8 +249,7 @@ describe('after kill -9 of the worker and the start of another one', () => {
     await expectWhole('uploading', { submits: 1, charged: 'once' });
     const { stub, source } = jobOf('uploading');
     const uploads = stub.requests.filter((seen) => seen.path === 'upload/file');
-    expect(uploads).toHaveLength(1);
-    expect(uploads[0]?.body.includes(source)).toBe(true);
+    expect([uploads.length, uploads[0]?.body.includes(source)]).toEqual([1, true]);
   });
 
   it('a download that was streaming is fetched again, and its temporary file is gone', async () => {

@@ -74,8 +74,7 @@ describe('on a terminal', () => {
     const output = createOutput({ json: false, stdout: stream(), stderr, env: { NO_COLOR: '1' } });
     output.live(Array.from({ length: 9 }, (_, index) => `${index} ${'x'.repeat(40)}`));
     const lines = stderr.text().replace(eraseEcho, '').trimEnd().split('\n');
-    expect(lines).toHaveLength(4);
-    expect(Math.max(...lines.map((line) => line.length))).toBe(19);
+    expect([lines.length, Math.max(...lines.map((line) => line.length))]).toEqual([4, 19]);
   });
 
   it('colours what goes there', () => {

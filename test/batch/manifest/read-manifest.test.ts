@@ -199,12 +199,11 @@ describe('a CSV manifest', () => {
     expect(produced).toBeLessThan(50);
   });
 
-  it('tells all that is wrong with a row in one text', async () => {
+  it('tells all that is wrong with a row in one text', async () =>
     expect((await read('source,output\n,?\n,pdf\n')).bad).toEqual([
       'm.csv line 2, column source: it is empty. Name the file to convert. m.csv line 2, column output: "?" is not the name of a format. See: fileconv formats',
       'm.csv line 3, column source: it is empty. Name the file to convert.',
-    ]);
-  });
+    ]));
 });
 
 describe('a JSON Lines manifest', () => {
@@ -237,8 +236,7 @@ describe('a JSON Lines manifest', () => {
       `{"source":"${'x'.repeat(70_000)}","output":"pdf"}`,
       '{"source":"\\u0000","output":"pdf"}',
     );
-    expect(rows).toHaveLength(1);
-    expect(messages).toEqual([]);
+    expect([rows.length, messages]).toEqual([1, []]);
     expect(bad).toEqual([
       expect.stringMatching(/^m\.jsonl line 2 is not JSON: .*\. Write one object a line\.$/),
       'm.jsonl line 3 is not an object. Write one object a line, for example {"source":"a.md","output":"pdf"}',

@@ -95,8 +95,7 @@ describe('the vendor’s archive', () => {
     const arch = process.arch === 'arm64' ? 'arm64' : 'amd64';
     expect(vendor.requests).toEqual([`/cli/archive/v1.9.1?platform=${process.platform}&arch=${arch}`, '/moved.tar.gz']);
     expect(await obtainTemporalCli(options())).toBe(cached());
-    expect(vendor.requests).toHaveLength(2);
-    expect(messages).toHaveLength(1);
+    expect([vendor.requests.length, messages.length]).toEqual([2, 1]);
     expect(await readdir(cacheDir)).toEqual([path.basename(cached())]);
   });
 

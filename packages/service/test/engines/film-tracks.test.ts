@@ -43,10 +43,8 @@ it('pictures get an even size and the colours that every player shows', () => {
   expect(plan('gif', streams.slice(0, 1)).line).toBe('-map 0:0');
 });
 
-it('sound of more than two channels is told where the target has two', () => {
-  expect(plan('wma').mixedDown).toHaveLength(1);
-  expect(plan('m4a').mixedDown).toHaveLength(0);
-});
+it('sound of more than two channels is told where the target has two', () =>
+  expect([plan('wma').mixedDown.length, plan('m4a').mixedDown.length]).toEqual([1, 0]));
 
 it('transparency is kept by webm, and told elsewhere', () => {
   const tracks = streams.map((track) => (track.index === 0 ? { ...track, pix_fmt: 'yuva420p' } : track));

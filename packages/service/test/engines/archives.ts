@@ -9,12 +9,13 @@ export interface ZipEntry {
   crc: number;
 }
 
-export function zipEntry(name: string, data: string | Buffer): ZipEntry {
+export function zipEntry(name: string, data: string | Buffer, { isStored = false } = {}): ZipEntry {
   const bytes = Buffer.from(data);
-  return { name, deflated: deflateRawSync(bytes), size: bytes.length, crc: crc32(bytes) };
+  return { name, deflated: isStored ? bytes : deflateRawSync(bytes), size: bytes.length, crc: crc32(bytes) };
 }
 
-export function zip(entries: readonly ZipEntry[]): Buffer {
+/** `flags` and `method`: what it says of each, whether that is so or not. */
+export function zip(entries: readonly ZipEntry[], { flags = 0, method = 8 } = {}): Buffer {
   const files: Buffer[] = [];
   const directory: Buffer[] = [];
   let offset = 0;
@@ -22,11 +23,12 @@ export function zip(entries: readonly ZipEntry[]): Buffer {
     // What the local and the central header have in common: versions, flags, method, time, CRC, sizes, lengths.
     const common = Buffer.alloc(26);
     common.writeUInt16LE(20, 0);
-    common.writeUInt16LE(8, 4);
+    common.writeUInt16LE(flags, 2);
+    common.writeUInt16LE(method, 4);
     common.writeUInt32LE(crc, 10);
     common.writeUInt32LE(deflated.length, 14);
     common.writeUInt32LE(Math.min(size, 0xfffffffe), 18);
-    common.writeUInt16LE(name.length, 22);
+    common.writeUInt16LE(Buffer.byteLength(name), 22);
     const file = Buffer.concat([Buffer.from('PK\x03\x04'), common, Buffer.from(name), deflated]);
     const tail = Buffer.alloc(14);
     tail.writeUInt32LE(offset, 10);

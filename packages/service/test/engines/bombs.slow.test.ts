@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { until } from '../../../../test/support/until';
 import { conversionProcess, processesBelow } from '../processes';
-import { startTestService, type TestClient, tinyPng, tinySvg } from '../support';
+import { serviceOfAllTests, startTestService, tinyPng, tinySvg } from '../support';
 import { docxBomb, entitySvg, hugePng, longGif, nestedUseSvg, svgWithImage } from './bombs';
 import { xlsx } from './xlsx';
 
@@ -11,13 +11,10 @@ import { xlsx } from './xlsx';
 
 const conversionTimeoutMs = 3_000;
 
-let running: Awaited<ReturnType<typeof startTestService>>;
-let client: TestClient;
+const limits = { conversionTimeoutMs, conversionConcurrency: 2, maxConversionMemoryBytes: 640 * 1024 * 1024 };
+const { client } = serviceOfAllTests(limits);
 
 beforeAll(async () => {
-  const limits = { conversionTimeoutMs, conversionConcurrency: 2, maxConversionMemoryBytes: 640 * 1024 * 1024 };
-  running = await startTestService(limits);
-  client = running.client;
   // Both processes load the engines, so that nothing within a time limit waits for that.
   const warm = async () => {
     await client.convert({ name: 'warm.svg', data: tinySvg }, 'png');
@@ -25,8 +22,6 @@ beforeAll(async () => {
   };
   await Promise.all([warm(), warm()]);
 });
-
-afterAll(() => running.stop());
 
 const overTime = /longer than 3 s and was ended/;
 const dataUri = (type: string, data: Buffer): string => `data:${type};base64,${data.toString('base64')}`;

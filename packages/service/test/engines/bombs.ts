@@ -42,7 +42,7 @@ export function hugePng(side: number, { rows = side }: { rows?: number } = {}): 
   ]);
 }
 
-function pngChunk(type: string, data: Buffer): Buffer {
+export function pngChunk(type: string, data: Buffer): Buffer {
   const named = Buffer.concat([Buffer.from(type, 'latin1'), data]);
   const framed = Buffer.alloc(named.length + 8);
   framed.writeUInt32BE(data.length, 0);

@@ -3,25 +3,15 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { tracksSchema } from '../../src/engines/film-tracks';
-import { startTestService, type TestClient } from '../support';
+import { serviceOfAllTests } from '../support';
 import { withPrograms } from './with-packages';
 
 /** FFmpeg leaves out what it does not hold and says nothing of it; we do. */
 
 withPrograms(['ffmpeg'], () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'film-'));
-  let running: Awaited<ReturnType<typeof startTestService>>;
-  let client: TestClient;
-
-  beforeAll(async () => {
-    running = await startTestService({ conversionConcurrency: 1, engines: ['ffmpeg'] });
-    client = running.client;
-  });
-
-  afterAll(async () => {
-    await running.stop();
-    rmSync(folder, { recursive: true });
-  });
+  const { client } = serviceOfAllTests({ conversionConcurrency: 1, engines: ['ffmpeg'] });
+  afterAll(() => rmSync(folder, { recursive: true }));
 
   const pictures = (size = '64x48') => ['-f', 'lavfi', '-i', `testsrc=size=${size}:rate=5:duration=1`];
   const sound = (source = 'sine=duration=1') => ['-f', 'lavfi', '-i', source];

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { request as send } from 'undici';
 import { lookUpErrorCode } from '../../../../src/contract/error-codes';
 import { isObject, Reply } from '../../../conformance/src/reply';
-import { startTestService, tinyPng } from '../support';
+import { serviceOfAllTests, tinyPng } from '../support';
 import { type Known, rawBytes, type RawRequest, rawRequests } from './arbitrary-requests';
 
 /** Whatever is sent, the service answers in the document's words, fails in nothing, and continues serving. */
@@ -12,11 +12,10 @@ import { type Known, rawBytes, type RawRequest, rawRequests } from './arbitrary-
 /** `npm run fuzz` looks longer. */
 const runs = Number(process.env['FUZZ_RUNS'] ?? 200);
 
-let running: Awaited<ReturnType<typeof startTestService>>;
+const running = serviceOfAllTests();
 let known: Known;
 
 beforeAll(async () => {
-  running = await startTestService();
   const { client } = running;
   const upload = await client.upload('dot.png', tinyPng);
   const { output } = await client.post('convert/file', { connector: upload, parameters: { output: 'webp' } });
@@ -24,8 +23,6 @@ beforeAll(async () => {
   const link = (await client.post('download/url', { connector: converted })).output.connector ?? '';
   known = { appId: client.app.appId, token: client.token, connectors: [upload, converted, link] };
 });
-
-afterAll(() => running.stop());
 
 afterEach(async () => {
   expect((await running.client.post('convert/formats', { parameters: { sublist: 'inputs' } })).error).toEqual({});

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -11,11 +11,6 @@ import { withPackages } from './with-packages';
 const folder = mkdtempSync(path.join(tmpdir(), 'confined-'));
 const beside = path.join(tmpdir(), `beside-${path.basename(folder)}`);
 writeFileSync(beside, 'a file of the server');
-
-afterAll(() => {
-  rmSync(folder, { recursive: true });
-  rmSync(beside);
-});
 
 function run({ wrap }: Confinement, script: string): { status: number | null; stdout: string } {
   const [program = '', ...parameters] = wrap([process.execPath, '-e', script], folder);

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, watch, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, watch, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -41,7 +41,6 @@ async function withPool(use: (pool: TestPool) => Promise<void>): Promise<void> {
     await use({ convert, conversions });
   } finally {
     await pool.close();
-    rmSync(folder, { recursive: true });
   }
 }
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { EngineRequest } from '../../src/engines/conversion';
@@ -40,7 +40,6 @@ describe('the kind of a file', () => {
 
 describe('a file with the extension of another format', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'kinds-'));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   async function read(data: Buffer, [engineName, inputFormat, reader, writer]: [string, string, string, string]) {
     const inputPath = path.join(folder, `input.${inputFormat}`);

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { tracksSchema } from '../../src/engines/film-tracks';
@@ -11,7 +11,6 @@ import { withPrograms } from './with-packages';
 withPrograms(['ffmpeg'], () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'film-'));
   const { client } = serviceOfAllTests({ conversionConcurrency: 1, engines: ['ffmpeg'] });
-  afterAll(() => rmSync(folder, { recursive: true }));
 
   const pictures = (size = '64x48') => ['-f', 'lavfi', '-i', `testsrc=size=${size}:rate=5:duration=1`];
   const sound = (source = 'sine=duration=1') => ['-f', 'lavfi', '-i', source];

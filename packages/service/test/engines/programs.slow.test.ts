@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import sharp from 'sharp';
@@ -138,7 +138,6 @@ withPrograms(['writer', 'calc', 'impress', 'math'], () => {
 
 withPrograms(['ffmpeg'], () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'film-'));
-  afterAll(() => rmSync(folder, { recursive: true }));
 
   function made(name: string, ...inputs: string[]): Buffer {
     const file = path.join(folder, name);

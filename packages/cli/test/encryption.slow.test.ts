@@ -5,8 +5,7 @@ import { Client, Connection } from '@temporalio/client';
 import { chromium } from 'playwright-core';
 import { z } from 'zod';
 import { findBrowser } from '../../../test/support/browser';
-import type { Ended, RunningProcess } from './fileconv';
-import { fileconv, linesOf, newFolder, parseJson, startProcess } from './fileconv';
+import { type Ended, type RunningProcess, fileconv, linesOf, newFolder, parseJson, startProcess } from './fileconv';
 
 /** Encryption as an operator has it: by configuration, in every process of `fileconv up` and in every command. */
 

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { BatchFailedError } from '../../../src/client/batch-handle';
+import { BatchFailedError, type BatchHandle } from '../../../src/client/batch-handle';
 import type { BatchState } from '../../../src/batch/model/state';
 import { progressText } from '../../../src/batch/model/progress';
 import { testTemporalAddress } from '../../../test/support/temporal';
@@ -10,7 +10,6 @@ import type { CommandContext } from '../src/command-context';
 import { loadConfig } from '../src/config/load-config';
 import type { StackInUse } from '../src/stack/open-temporal';
 import { removeStackRecord, writeStackRecord } from '../src/stack/stack-record';
-import type { BatchHandle } from '../../../src/client/batch-handle';
 
 const output = { isLive: false, live: () => undefined, say: () => undefined } as unknown as CommandContext['output'];
 const stack = { untilClosed: (run: () => Promise<unknown>) => run() } as unknown as StackInUse;

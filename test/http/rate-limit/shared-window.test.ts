@@ -1,5 +1,4 @@
-import { type Endpoint, endpoints } from '../../../src/contract/endpoints';
-import { classOfEndpoint } from '../../../src/contract/endpoints';
+import { type Endpoint, endpoints, classOfEndpoint } from '../../../src/contract/endpoints';
 import { RateGate, RateLimitWaitError } from '../../../src/http/rate-limit/rate-gate';
 import { SimulatedService } from './simulated-service';
 

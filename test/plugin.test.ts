@@ -87,8 +87,7 @@ it("hands on a host's options as the same objects, but for activities and interc
   const { activities, interceptors, ...others } = createPlugin().configureWorker({ ...options });
   const { activities: hosts, interceptors: hostInterceptors, ...before } = options;
   expect(Object.keys(others).sort()).toEqual(Object.keys(before).sort());
-  const changed = Object.entries(before).filter(([name, value]) => others[name as keyof typeof others] !== value);
-  expect(changed).toEqual([]);
+  expect(Object.entries(before).filter(([name, value]) => others[name as keyof typeof others] !== value)).toEqual([]);
   const strange = Object.keys(activities ?? {}).filter((name) => !name.startsWith('conversion.'));
   expect(strange).toEqual(Object.keys(hosts ?? {}));
   expect(interceptors?.activity?.[0]).toBe(activityInterceptor);
@@ -140,11 +139,10 @@ it('refuses a second plugin on one worker, whose apps the first would not know; 
   expect(() => one.configureWorker(options)).not.toThrow();
 });
 
-it('refuses to offer an app to Nexus callers that the worker does not have', () => {
+it('refuses to offer an app to Nexus callers that the worker does not have', () =>
   expect(() => createPlugin({ nexus: { apps: ['stub', 'payroll'] } })).toThrow(
     'nexus.apps names payroll, but apps has only: stub.',
-  );
-});
+  ));
 
 it('leaves the throttle of heartbeats, sticky queue and grace time of a host as they are; a conversion worker has its own', async () => {
   const hosts = await Promise.all([createHost([]), createHost([createPlugin()])]);
@@ -166,8 +164,7 @@ it('closes its connections with the last worker that uses it, and opens them aga
   const plugin = createPlugin();
   const convert = async ({ options: { taskQueue } }: Worker) => {
     const client = new FileConversionClient({ client: rig.temporal, taskQueue, app: 'stub' });
-    const source = await rig.source(`${randomUUID()}.md`);
-    return client.convert({ source, output: 'pdf', policies: quickPolicies });
+    return client.convert({ source: await rig.source(`${randomUUID()}.md`), output: 'pdf', policies: quickPolicies });
   };
   const [first, second] = await Promise.all([createHost([plugin]), createHost([plugin])]);
   await second.runUntil(async () => {
@@ -183,9 +180,7 @@ it('closes its connections with the last worker that uses it, and opens them aga
 
 it('lets a worker that is forced to end do so while a request is under way', async () => {
   let held: (() => void) | undefined;
-  rig.stub.on('upload/file', (seen, response) => {
-    held = () => rig.stub.answerAsAlways(seen, response);
-  });
+  rig.stub.on('upload/file', (seen, response) => void (held = () => rig.stub.answerAsAlways(seen, response)));
   const plugin = createPlugin();
   let running: Promise<void> = Promise.resolve();
   const forced: WorkerPlugin = {

@@ -23,15 +23,14 @@ function contextOf(step: FailureContext['step'], overrides: Partial<FailureConte
   return { step, app: 'acme', attempt: 1, requests: 1, ...overrides };
 }
 
-function apiError(code: string, overrides: Partial<ConstructorParameters<typeof ConversionApiError>[0]> = {}) {
-  return new ConversionApiError({
+const apiError = (code: string, overrides: Partial<ConstructorParameters<typeof ConversionApiError>[0]> = {}) =>
+  new ConversionApiError({
     code,
     message: `${code} happened.`,
     endpoint: endpoints.convertFile,
     mayHaveExecuted: false,
     ...overrides,
   });
-}
 
 /** What the workflow and the server make of a failure: `retry`, or the job's reaction. */
 function verdict(failure: Error): string {
@@ -128,9 +127,8 @@ describe('toFailure', () => {
     },
   );
 
-  it('lets the workflow submit again, and count it, when the answer to the submit is a task that the service failed', () => {
-    expect(verdict(toFailure(apiError('INTERNAL_SERVER_ERROR'), contextOf('submit')))).toBe('submitAgain');
-  });
+  it('lets the workflow submit again, and count it, when the answer to the submit is a task that the service failed', () =>
+    expect(verdict(toFailure(apiError('INTERNAL_SERVER_ERROR'), contextOf('submit')))).toBe('submitAgain'));
 
   it('never retries a submit after an error of any kind once its first byte may have been sent', () => {
     const failure = toFailure(new TypeError('a defect'), contextOf('submit', { sentUnrepeatable: true }));
@@ -157,15 +155,12 @@ describe('toFailure', () => {
       expect(ask({ missing: { answers: 3, since: 0 } })).toBe('retry');
       expect(ask({ missing: { answers: 40, since: 1 } })).toBe('retry');
       // The first run keeps its task for a later one; that one may conclude that it is lost.
-      expect(ask(overMinute)).toBe('fail');
-      expect(ask({ ...overMinute, isEarlierTask: true })).toBe('taskLost');
+      expect([ask(overMinute), ask({ ...overMinute, isEarlierTask: true })]).toEqual(['fail', 'taskLost']);
       // Who shortens the pauses is answered as often in less time.
-      const pauses = { initialMs: 50, maximumMs: 200 };
-      expect(ask({ pauses, missing: { answers: 4, since: 59_800 } })).toBe('fail');
+      expect(ask({ pauses: { initialMs: 50, maximumMs: 200 }, missing: { answers: 4, since: 59_800 } })).toBe('fail');
     }
     // What is said of a link, or of a task that is not done, is never the end of the task.
-    const isEarlierTask = true;
-    const ever = { missing: { answers: 99, since: 0 }, isEarlierTask };
+    const ever = { missing: { answers: 99, since: 0 }, isEarlierTask: true };
     expect(verdictOf('NOT_READY_DEPENDENT_TASK', endpoints.downloadUrl, ever)).toBe('retry');
     expect(verdictOf('NO_CONNECTOR_DEPENDENT_TASK', endpoints.downloadUrlGet, ever)).toBe('retry');
     expect(verdictOf('DOWNLOAD_EXPIRED', endpoints.downloadUrlGet, ever)).toBe('taskLost');
@@ -287,9 +282,8 @@ describe('toFailure', () => {
     expect([failure('SOURCE_NOT_FOUND', false), failure('SIZE_MISMATCH', true)]).toEqual(['fail', 'retry']);
   });
 
-  it('tries an unknown app profile again: another worker may have it', () => {
-    expect(verdict(toFailure(new UnknownAppError('no such profile'), contextOf('upload')))).toBe('retry');
-  });
+  it('tries an unknown app profile again: another worker may have it', () =>
+    expect(verdict(toFailure(new UnknownAppError('no such profile'), contextOf('upload')))).toBe('retry'));
 
   it('keeps code, status and endpoint in the details, and the code as the type', () => {
     const failure = toFailure(

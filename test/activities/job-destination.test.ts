@@ -11,9 +11,7 @@ it.each([
   ['report', 'docx', 'report.docx'],
   ['notes.docx', 'txt-markdown', 'notes.txt'],
   ['.profile', 'pdf', '.profile.pdf'],
-])('names the result of %s in %s %s', (source, output, name) => {
-  expect(outputName(source, output)).toBe(name);
-});
+])('names the result of %s in %s %s', (source, output, name) => expect(outputName(source, output)).toBe(name));
 
 it('reads the result that is to be replaced only if its stamp is not the one that was seen', async () => {
   const file = path.join(await makeFolder(), 'a.pdf');
@@ -34,8 +32,7 @@ it('reads the result that is to be replaced only if its stamp is not the one tha
       },
       { step: 'upload', app: 'embedded', attempt: 1, requests: 0 },
     );
-  const seen = await files.look(uriOf(file));
-  const { stamp } = seen as { stamp: string };
+  const { stamp } = (await files.look(uriOf(file))) as { stamp: string };
   expect(await planWith(stamp)).toMatchObject({ onExisting: 'overwrite', replacedStamp: stamp });
   expect(reads).toBe(0);
   expect(await planWith('another')).toMatchObject({ onExisting: 'overwrite', replacedStamp: stamp });

@@ -8,10 +8,9 @@ import { until } from '../support/until';
 const rig = rigOfAllTests();
 
 it('tells whether a job runs and does what is expected, and how one that is waited for has ended', async () => {
-  rig.stub.on('task/response', (seen, response) => answerRunning(response, String(seen.data['connector'])));
+  rig.stub.on('task/response', (seen, response) => answerRunning(response, seen.connector));
   const source = await rig.source('a.md');
-  const destination = path.join(rig.folder, 'a.pdf');
-  const request = { source, output: 'pdf', destination, policies: quickPolicies };
+  const request = { source, output: 'pdf', destination: path.join(rig.folder, 'a.pdf'), policies: quickPolicies };
   const job = await rig.client.start(request);
   const { workflowId } = job;
   const expected = toJobInput(request, 'stub');

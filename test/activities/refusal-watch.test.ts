@@ -11,9 +11,8 @@ beforeEach(() => {
   end(ask());
 });
 
-function ask(options: { readyAt?: number; isParked?: boolean; anyway?: boolean } = {}): Probe {
-  return watch.ask({ key, isParked: true, ...options });
-}
+const ask = (options: { readyAt?: number; isParked?: boolean; anyway?: boolean } = {}): Probe =>
+  watch.ask({ key, isParked: true, ...options });
 
 function end(probe: Probe): void {
   probe.refused(refusal);
@@ -48,8 +47,7 @@ it('parked jobs are told of an accepted job where they would ask much later', ()
 });
 
 it('requests that were under way together are refused without a longer pause for each', () => {
-  const underWay = Array.from({ length: 10 }, () => ask({ readyAt: now }));
-  underWay.forEach(end);
+  Array.from({ length: 10 }, () => ask({ readyAt: now })).forEach(end);
   now += minute;
   end(ask({ readyAt: now - 1 }));
   now += minute - 1;

@@ -36,17 +36,14 @@ function row(item: number, done = false): BatchItem {
   };
 }
 
-async function writeManifest(rows: readonly BatchItem[]): Promise<void> {
+const writeManifest = async (rows: readonly BatchItem[]): Promise<void> =>
   await writeFile(path.join(root, runFiles.manifest), rows.map((each) => `${JSON.stringify(each)}\n`).join(''));
-}
 
-async function merged(): Promise<BatchItemResult[]> {
-  const text = await readFile(path.join(root, runFiles.results), 'utf8');
-  return text
+const merged = async (): Promise<BatchItemResult[]> =>
+  (await readFile(path.join(root, runFiles.results), 'utf8'))
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line) as BatchItemResult);
-}
 
 const succeeded = (item: number): BatchItemResult => ({ item, status: 'succeeded' });
 
@@ -153,8 +150,7 @@ describe('the merged results', () => {
       const lines = Array.from({ length: 200 }, (_, index) => {
         return `${JSON.stringify({ item: part * 200 + index + 1, status: 'failed', code: 'X', message })}\n`;
       });
-      const name = `${String(part + 1).padStart(6, '0')}.jsonl`;
-      await writeFile(path.join(root, runFiles.parts, name), lines.join(''));
+      await writeFile(path.join(root, runFiles.parts, `${String(part + 1).padStart(6, '0')}.jsonl`), lines.join(''));
     }
     const [counts] = (await once(
       new Worker(
@@ -178,13 +174,10 @@ describe('the merged results', () => {
 describe('the manifest', () => {
   it('is read on from any item, and rows that are done are passed over', async () => {
     await writeManifest([row(1), row(2, true), row(3), row(4, true), row(5), row(6, true)]);
-    const start = { byte: 0, item: 0 };
-    const first = await readBatchItems(files, { folder, from: start, limit: 2 });
-    expect(first.isEnd).toBe(false);
-    expect(first.items.map(({ item }) => item.item)).toEqual([1, 3]);
+    const first = await readBatchItems(files, { folder, from: { byte: 0, item: 0 }, limit: 2 });
+    expect([first.isEnd, first.items.map(({ item }) => item.item)]).toEqual([false, [1, 3]]);
     const rest = await readBatchItems(files, { folder, from: first.next, limit: 2 });
-    expect(rest.items.map(({ item }) => item.item)).toEqual([5]);
-    expect(rest.isEnd).toBe(true);
+    expect([rest.items.map(({ item }) => item.item), rest.isEnd]).toEqual([[5], true]);
     // A run that ended behind its first item continues with the third.
     const [one] = first.items;
     const again = await readBatchItems(files, { folder, from: { byte: one?.next ?? 0, item: 1 }, limit: 9 });

@@ -18,18 +18,14 @@ export async function addFiles(folder: string, files: Record<string, string | Bu
   }
 }
 
-export async function readJsonl(file: string): Promise<unknown[]> {
-  const text = await readFile(file, 'utf8');
-  return text
+export const readJsonl = async (file: string): Promise<unknown[]> =>
+  (await readFile(file, 'utf8'))
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as unknown);
-}
 
 /** The URI of a folder, which ends with a slash. */
-export function folderUri(...segments: string[]): string {
-  return pathToFileURL(`${path.join(...segments)}/`).href;
-}
+export const folderUri = (...segments: string[]): string => pathToFileURL(`${path.join(...segments)}/`).href;
 
 /** A stream in pieces of a given size. */
 export async function* inPieces(content: string | Buffer, size = Infinity): AsyncGenerator<Buffer> {

@@ -89,11 +89,7 @@ it('many that fail at once get their reasons without taking them from each other
   const lines = (of: (row: { item: number; name: string }) => object) =>
     failing.map((row) => `${JSON.stringify({ item: row.item, ...of(row) })}\n`).join('');
   await addFiles(root, {
-    'runs/run-0001/manifest.jsonl': lines(({ name }) => ({
-      source: from + name,
-      output: 'pdf',
-      destination: name,
-    })),
+    'runs/run-0001/manifest.jsonl': lines(({ name }) => ({ source: from + name, output: 'pdf', destination: name })),
     'runs/run-0001/results.jsonl': lines(() => failedResult),
   });
   const writing = { jobKey: 'move', attempt: 1 };

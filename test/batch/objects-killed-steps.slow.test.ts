@@ -103,11 +103,8 @@ const hot = {
 };
 type Activity = keyof typeof inputs | 'conversion.moveSources';
 
-function inputAt({ uri }: Place, activity: Activity): never {
-  return JSON.parse(
-    JSON.stringify({ ...inputs, 'conversion.moveSources': hot }[activity]).replaceAll('PLACE/', uri),
-  ) as never;
-}
+const inputAt = ({ uri }: Place, activity: Activity): never =>
+  JSON.parse(JSON.stringify({ ...inputs, 'conversion.moveSources': hot }[activity]).replaceAll('PLACE/', uri)) as never;
 
 // Of attempts that are killed.
 const logger = new DefaultLogger('ERROR');
@@ -192,11 +189,10 @@ describe.each([
     ]),
     'runs/run-0001/results.jsonl': lines([results[0], { ...failed, source: content }]),
   };
-  const reason =
-    'bad.md was not converted to pdf.\n\nFAILED_CONVERT: It is damaged.\n\nTo try again: fileconv batch retry hot\nName: bad.md\n';
   const after: Contents = {
     ...{ 'done/a.md': 'an earlier one', 'done/a (1).md': 'a', 'failed/deep/bad.md': 'a' },
-    'failed/deep/bad.md.reason.txt': reason,
+    'failed/deep/bad.md.reason.txt':
+      'bad.md was not converted to pdf.\n\nFAILED_CONVERT: It is damaged.\n\nTo try again: fileconv batch retry hot\nName: bad.md\n',
   };
   const movable = (contents: Contents) => Object.entries(contents).filter(([name]) => !name.startsWith('runs/'));
 

@@ -68,8 +68,7 @@ describe('the runs of a batch that has had many', () => {
 
     expect(await removeOldRuns(files, folderUri(batchFolder))).toBe(3);
     const left = (await readdir(batchFolder)).filter((name) => name.startsWith('run-')).sort();
-    expect([left[0], left.length]).toEqual(['run-0004', 40]);
-    expect(await plan()).toEqual(before);
+    expect([[left[0], left.length], await plan()]).toEqual([['run-0004', 40], before]);
     expect(await removeOldRuns(files, folderUri(batchFolder))).toBe(0);
   });
 

@@ -65,8 +65,7 @@ it('names files in a message as users know them', async () => {
 it('begins with a byte order mark, without which Excel misreads names that are not ASCII', async () => {
   const run = await makeRun([{ status: 'succeeded' }], { items: { 1: { source: 'file:///in/M%C3%BCller.docx' } } });
   const { text, rows } = await csvOf(run);
-  expect(text.startsWith('\ufeffitem,status,')).toBe(true);
-  expect(rows[0]?.['source']).toBe('/in/Müller.docx');
+  expect([text.startsWith('\ufeffitem,status,'), rows[0]?.['source']]).toEqual([true, '/in/Müller.docx']);
 });
 
 it('quotes commas, quotes and what a name has of line breaks is spelt out, so that a row is a line', async () => {
@@ -77,8 +76,7 @@ it('quotes commas, quotes and what a name has of line breaks is spelt out, so th
       items: { 1: { source } },
     }),
   );
-  expect(rows).toHaveLength(2);
-  expect(rows[0]?.['source']).toBe('/in/a,"b"\\x0ac\\x0d.docx');
+  expect([rows.length, rows[0]?.['source']]).toEqual([2, '/in/a,"b"\\x0ac\\x0d.docx']);
   expect(rows[0]?.['message']).toBe('first line\\x0asecond, "quoted"');
 });
 
@@ -93,9 +91,7 @@ it.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '＝1+1', "=cmd|'/C calc'!A0"])
     const item: Partial<BatchItem> = { source: formula, destination: formula, output: formula, input: formula };
     const { rows } = await csvOf(await makeRun([ending], { items: { 1: item } }));
     const filled = ['code', 'message', 'workflowId', 'runId', 'source', 'destination', 'output', 'input', 'taskId'];
-    for (const column of [...filled, 'warnings']) {
-      expect(rows[0]?.[column]).toMatch(/^['\\]/);
-    }
+    for (const column of [...filled, 'warnings']) expect(rows[0]?.[column]).toMatch(/^['\\]/);
   },
 );
 
@@ -112,8 +108,7 @@ it('tells of a skipped row what the run before had made of it', async () => {
     source: { bytes: 7, sha256: 'c'.repeat(64) },
     output: { uri: 'file:///data/out/before.pdf', name: 'before.pdf', bytes: 9, sha256: 'd'.repeat(64) },
   };
-  const { rows } = await csvOf(await makeRun([{ status: 'skipped' }], { items: { 1: { done } } }));
-  expect(rows[0]).toMatchObject({
+  expect((await csvOf(await makeRun([{ status: 'skipped' }], { items: { 1: { done } } }))).rows[0]).toMatchObject({
     destination: '/data/out/before.pdf',
     sourceBytes: '7',
     outputBytes: '9',

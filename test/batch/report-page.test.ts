@@ -21,9 +21,7 @@ it.each<[endings: Ending[], settings: PageSettings, verdict: string, text: strin
   [[], {}, 'good', 'The manifest was empty: there was nothing to convert.'],
 ])(
   'says in its first sentence whether the batch worked, and that nobody can miss a failure: %j %j',
-  async (endings, settings, ...said) => {
-    expect(verdictOf(await pageOf(endings, settings))).toEqual(said);
-  },
+  async (endings, settings, ...said) => expect(verdictOf(await pageOf(endings, settings))).toEqual(said),
 );
 
 describe('a hostile name or message', () => {
@@ -63,8 +61,7 @@ it('needs nothing but itself: no source, no import, no style attribute that the 
   const page = await pageOf([{ status: 'succeeded' }, failed('EMPTY_FILE')]);
   expect(tagsOf(page).filter((tag) => /\s(src|style|srcset|data|background)=/.test(tag))).toEqual([]);
   expect(styles).not.toMatch(/url\(|@import/);
-  const links = tagsOf(page).filter((tag) => tag.startsWith('<link'));
-  expect(links).toEqual([]);
+  expect(tagsOf(page).filter((tag) => tag.startsWith('<link'))).toEqual([]);
 });
 
 it('puts each group of failures under its heading with its advice and its jobs', async () => {
@@ -121,8 +118,7 @@ it('names what was skipped, those first that the service does not convert, and s
   const refused = { code: 'NO_CONVERTER_INPUT_TO_OUTPUT', message: 'zip can not become pdf.' };
   const endings = [{ status: 'skipped' as const }, { status: 'skipped' as const, ...refused }];
   const items = { 2: { refused: { ...refused, isSkipped: true as const } } };
-  const text = textOf(await pageOf([...endings, { status: 'succeeded' }], { items }));
-  expect(text).toMatch(
+  expect(textOf(await pageOf([...endings, { status: 'succeeded' }], { items }))).toMatch(
     /2 files skipped .*invoice-00002\.docx → pdf .*zip can not become pdf\..*invoice-00001\.docx → pdf/,
   );
   const many = textOf(await pageOf(Array.from({ length: 130 }, () => ({ status: 'skipped' as const }))));
@@ -335,9 +331,7 @@ function linesOf(rows: readonly object[]): string {
   return rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 }
 
-function tagsOf(page: string): string[] {
-  return page.match(/<[a-z][^>]*>/gi) ?? [];
-}
+const tagsOf = (page: string): string[] => page.match(/<[a-z][^>]*>/gi) ?? [];
 
 function textOf(markup: string): string {
   return markup

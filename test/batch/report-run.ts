@@ -24,9 +24,8 @@ export function failed(code: string, more: Partial<Ending> = {}): Ending {
 }
 
 /** Writes the report of a made run, of the batch `november` unless it is called otherwise. */
-export function reportOn(run: MadeRun, options: Partial<WriteReportOptions> = {}): Promise<BatchReport> {
-  return writeBatchReport(createLocalFiles(), { batch: 'november', folder: run.uri, state: run.state, ...options });
-}
+export const reportOn = (run: MadeRun, options: Partial<WriteReportOptions> = {}): Promise<BatchReport> =>
+  writeBatchReport(createLocalFiles(), { batch: 'november', folder: run.uri, state: run.state, ...options });
 
 export function itemOf(item: number, fields: Partial<BatchItem> = {}): BatchItem {
   const name = `invoice-${String(item).padStart(5, '0')}`;

@@ -46,9 +46,8 @@ it('of a batch that worked has nothing to do in it', async () => {
 });
 
 it('names the five most frequent codes, and counts the rest', async () => {
-  const codes = ['A', 'B', 'C', 'D', 'E', 'F', 'G'];
   const { lines } = await summaryOf(
-    codes.flatMap((code, index) => Array.from({ length: 7 - index }, () => failed(code))),
+    ['A', 'B', 'C', 'D', 'E', 'F', 'G'].flatMap((code, index) => Array.from({ length: 7 - index }, () => failed(code))),
   );
   expect(lines.filter((line) => /^ +\d+ {2}\w:/.test(line)).map((line) => line.trim().slice(0, 4))).toEqual([
     '7  A',
@@ -135,7 +134,6 @@ async function summaryOf(
   { planned, items }: { planned?: PlannedRows; items?: Record<number, Partial<BatchItem>> } = {},
 ): Promise<{ lines: string[]; folder: string }> {
   const run = await makeRun(endings, { ...(items && { items }) });
-  const state = { ...run.state, ...(planned && { planned }) };
-  const report = await reportOn({ ...run, state }, { batch });
+  const report = await reportOn({ ...run, state: { ...run.state, ...(planned && { planned }) } }, { batch });
   return { lines: summariseReport(report), folder: run.folder };
 }

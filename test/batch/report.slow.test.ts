@@ -82,8 +82,7 @@ describe('warnings of the service', () => {
     const many = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`W${n}`, 'x'.repeat(5_000)]));
     const { serviceWarnings } = await reportOn(await makeRun([{ status: 'succeeded', warnings: many }]));
     const told = Object.entries(serviceWarnings.items[0]?.warnings ?? {});
-    expect(told).toHaveLength(11);
-    expect(told.at(-1)).toEqual(['…', '30 more']);
+    expect([told.length, told.at(-1)]).toEqual([11, ['…', '30 more']]);
     expect(JSON.stringify(serviceWarnings).length).toBeLessThan(10_000);
   });
 });
@@ -110,16 +109,14 @@ it('leaves the report that was there as it was when the new one can not be finis
     code: 'RUN_DAMAGED',
     message: expect.stringMatching(/results\.jsonl line 2001 is damaged: it is no JSON/) as string,
   });
-  const after = await filesOf(run.folder);
-  expect({ ...after, 'results.jsonl': '' }).toEqual({ ...before, 'results.jsonl': '' });
+  expect({ ...(await filesOf(run.folder)), 'results.jsonl': '' }).toEqual({ ...before, 'results.jsonl': '' });
 });
 
 it('is written whole by each of several commands that have watched the same batch', async () => {
   const run = await makeRun(Array.from({ length: 2_000 }, () => ({ status: 'succeeded' as const })));
   const reports = await Promise.all(Array.from({ length: 6 }, () => reportOn(run)));
   expect(reports.map(({ counts }) => counts.succeeded)).toEqual(reports.map(() => 2_000));
-  const names = await readdir(run.folder);
-  expect(names.sort()).toEqual([
+  expect((await readdir(run.folder)).sort()).toEqual([
     'manifest.jsonl',
     'receipt.csv',
     'report.csv',
@@ -208,8 +205,7 @@ it('takes no more memory for 100,000 rows, all of which failed, than a small hea
     ['--max-old-space-size=40', path.join(__dirname, 'report-memory.mjs'), folder],
     { encoding: 'utf8', timeout: 280_000 },
   );
-  expect(child.stderr).toBe('');
-  expect(JSON.parse(child.stdout)).toEqual({ items: rows, failed: rows, listed: 1_000 });
+  expect([child.stderr, JSON.parse(child.stdout)]).toEqual(['', { items: rows, failed: rows, listed: 1_000 }]);
 });
 
 it('is written again by the next attempt when a worker was killed in the middle, which leaves nothing behind', async () => {

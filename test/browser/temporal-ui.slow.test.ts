@@ -164,8 +164,7 @@ const sevenDaysMs = 7 * 24 * 60 * 60 * 1_000;
     await page.goto(links?.jobs ?? '');
     await listed([1, 2].map((item) => ended.jobId(item)));
     const name = ended.jobId(2);
-    const failed = targets.find((target) => target?.includes(encodeURIComponent(name)));
-    await page.goto(failed ?? '');
+    await page.goto(targets.find((target) => target?.includes(encodeURIComponent(name))) ?? '');
     await page.getByRole('heading', { name }).waitFor();
   });
 
@@ -216,7 +215,7 @@ function answerByName(stub: StubService): void {
     answerOutput(response, { connector, size: 1 });
   });
   stub.on('convert/file', (seen, response) => {
-    const name = names.get(String(seen.data['connector'])) ?? '';
+    const name = names.get(seen.connector) ?? '';
     if (parked.includes(name)) {
       answerError(response, 403, 'INSUFFICIENT_VCREDITS');
       return;
@@ -225,8 +224,7 @@ function answerByName(stub: StubService): void {
     names.set(id, name);
     answerRunning(response, id);
   });
-  stub.on('task/response', (seen, response) => {
-    const id = String(seen.data['connector']);
+  stub.on('task/response', ({ connector: id }, response) => {
     const name = names.get(id);
     if (name === 'thick.odt' || name === '3.md')
       answerOutput(response, { entity: { id, status: 'running' }, result: {} });

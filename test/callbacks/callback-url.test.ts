@@ -73,15 +73,12 @@ describe('the keys', () => {
 
   describe('in a file', () => {
     let folder: string;
-    beforeEach(async () => {
-      folder = await mkdtemp(path.join(tmpdir(), 'fileconv-key-'));
-    });
+    beforeEach(async () => (folder = await mkdtemp(path.join(tmpdir(), 'fileconv-key-'))));
 
     it('are made once, for their owner only, however many ask at the same time', async () => {
       const file = path.join(folder, 'state', 'callbacks.key');
       const texts = await Promise.all(Array.from({ length: 20 }, () => ensureCallbackKeyFile(file)));
-      expect(new Set(texts).size).toBe(1);
-      expect((await stat(file)).mode & 0o777).toBe(0o600);
+      expect([new Set(texts).size, (await stat(file)).mode & 0o777]).toEqual([1, 0o600]);
       expect(await readFile(file, 'utf8')).toBe(texts[0]);
       expect(() => parseCallbackKeys(texts[0] ?? '')).not.toThrow();
     });

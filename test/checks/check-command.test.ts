@@ -12,9 +12,8 @@ beforeEach(async () => {
   await writeFile(path.join(folder, 'result.pdf'), 'content');
 });
 
-function check(script: string, { limitMs = 60_000, signal = new AbortController().signal } = {}) {
-  return problemByCommand(path.join(folder, 'result.pdf'), { argv: ['sh', '-c', script, 'sh'], limitMs }, signal);
-}
+const check = (script: string, { limitMs = 60_000, signal = new AbortController().signal } = {}) =>
+  problemByCommand(path.join(folder, 'result.pdf'), { argv: ['sh', '-c', script, 'sh'], limitMs }, signal);
 
 it.each([
   ['nothing of a file that is good, whatever the program prints', 'echo noise >&2; exit 0', undefined],
@@ -40,9 +39,7 @@ it.each([
     'head -c 9000000 /dev/zero | tr "\\0" a >&2; exit 1',
     `is refused by sh: ${'a'.repeat(300)}`,
   ],
-])('tells %s', async (_what, script, told) => {
-  expect(await check(script)).toBe(told);
-});
+])('tells %s', async (_what, script, told) => expect(await check(script)).toBe(told));
 
 it('gives the program the path and nothing of the environment, which has tokens', async () => {
   process.env['CHECK_TOKEN'] = 'secret';

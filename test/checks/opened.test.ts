@@ -6,9 +6,7 @@ import { problemOfOpened } from '../../src/checks/opened';
 import { pdfOf, zipOf } from '../support/made-results';
 
 let folder = '';
-beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'fileconv-test-'));
-});
+beforeAll(async () => (folder = await mkdtemp(path.join(tmpdir(), 'fileconv-test-'))));
 
 let files = 0;
 async function problemOf(output: string, bytes: Buffer): Promise<string | undefined> {
@@ -39,13 +37,10 @@ describe('a PDF', () => {
     ],
     ['no end', pdfOf(['Hello']).subarray(0, 300), 'is not whole: the end of the pdf file is missing'],
     ['nothing but a beginning and an end', Buffer.from('%PDF-1.4\n%%EOF\n'), expect.stringMatching(/^does not open: /)],
-  ])('with %s', async (_what, bytes, told) => {
-    expect(await problemOf('pdf', bytes)).toEqual(told);
-  });
+  ])('with %s', async (_what, bytes, told) => expect(await problemOf('pdf', bytes)).toEqual(told));
 
-  it('that asks for a password', async () => {
-    expect(await problemOf('pdf', await sample('locked-r6.pdf'))).toBe('opens only with a password');
-  });
+  it('that asks for a password', async () =>
+    expect(await problemOf('pdf', await sample('locked-r6.pdf'))).toBe('opens only with a password'));
 });
 
 describe.each(['avif', 'gif', 'jpeg', 'png', 'tiff', 'webp'] as const)('a picture in %s', (format) => {
@@ -96,9 +91,8 @@ it('a TIFF may have pages of several sizes, and each is decoded', async () => {
   expect(await problemOf('tiff', whole.subarray(0, whole.length - 500))).toMatch(/^can't be decoded: /);
 });
 
-it('a film in AVIF is believed', async () => {
-  expect(await problemOf('avif', Buffer.from('\0\0\0\x1cftypavis'.padEnd(500, '\0')))).toBeUndefined();
-});
+it('a film in AVIF is believed', async () =>
+  expect(await problemOf('avif', Buffer.from('\0\0\0\x1cftypavis'.padEnd(500, '\0')))).toBeUndefined());
 
 it('a picture that is larger than the memory should be is believed by its beginning', async () => {
   const large = await sharp({ create: { width: 12_000, height: 12_000, channels: 3, background: 'red' } })

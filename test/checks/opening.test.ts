@@ -1,15 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { Opening } from '../../src/checks/opening';
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'fileconv-opening-'));
 const opening = new Opening();
-afterAll(() => {
-  opening.close();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => opening.close());
 
 it('ends a look that nobody waits for any more, and keeps no other job waiting', async () => {
   // Whoever reads it waits for a writer.

@@ -15,9 +15,8 @@ const opening = {
 
 const { signal: ongoing } = new AbortController();
 
-function problemOf(isLastLook: boolean): Promise<string | undefined> {
-  return look(new ResultChecks(undefined, opening), ongoing, isLastLook);
-}
+const problemOf = (isLastLook: boolean): Promise<string | undefined> =>
+  look(new ResultChecks(undefined, opening), ongoing, isLastLook);
 
 function look(checks: ResultChecks, signal: AbortSignal, isLastLook = false): Promise<string | undefined> {
   const body = Readable.from([Buffer.from('%PDF-1.4')]);

@@ -5,7 +5,6 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { searchAttributes } from '../../src/job/search-attributes';
 import { rigOfAllTests } from '../support/conversion-worker';
-import { answerError } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 
 /** examples/go-client, which knows of the worker only the name of a workflow and of an app. */
@@ -26,17 +25,11 @@ if (!hasGo) console.warn('Skipped: there is no go on this machine.');
 
   async function convert(name: string) {
     const uris = [await rig.source(name), path.join(rig.folder, `${name}.pdf`)].map((file) => pathToFileURL(file).href);
-    const env = {
-      ...process.env,
-      TEMPORAL_ADDRESS: testTemporalAddress(),
-      FILECONV_WORKER_TASK_QUEUE: rig.taskQueue,
-    };
-    const { stdout, stderr } = await run(program, ['letters', ...uris], { env }).catch(
-      (error: unknown) => error as { stdout: string; stderr: string },
-    );
+    const { stdout, stderr } = await run(program, ['letters', ...uris], {
+      env: { ...process.env, TEMPORAL_ADDRESS: testTemporalAddress(), FILECONV_WORKER_TASK_QUEUE: rig.taskQueue },
+    }).catch((error: unknown) => error as { stdout: string; stderr: string });
     // Its SDK logs that it uses the default logger.
-    const said = stderr.split('\n').filter((line) => line !== '' && !line.includes(' INFO '));
-    return { stdout, said };
+    return { stdout, said: stderr.split('\n').filter((line) => line !== '' && !line.includes(' INFO ')) };
   }
 
   it('starts a job by the name of the workflow, and gets the SHA-256 of the file', async () => {
@@ -48,7 +41,7 @@ if (!hasGo) console.warn('Skipped: there is no go on this machine.');
   });
 
   it('reads the error code of a job, what to do and what was charged', async () => {
-    rig.stub.on('convert/file', (_seen, response) => answerError(response, 400, 'INVALID_FORMAT'));
+    rig.stub.fail('convert/file', 400, 'INVALID_FORMAT');
     const { stdout, said } = await convert('refused.docx');
     expect(stdout).toBe('');
     expect(said).toEqual([

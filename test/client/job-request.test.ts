@@ -2,15 +2,13 @@ import { pathToFileURL } from 'node:url';
 import { InvalidRequestError, newWorkflowId, toJobInput } from '../../src/client/job-request';
 
 describe('toJobInput', () => {
-  it('resolves paths here, since the worker has another current folder', () => {
-    const input = toJobInput({ source: 'a b.md', output: 'pdf', destination: 'out/' }, 'embedded');
-    expect(input).toEqual({
+  it('resolves paths here, since the worker has another current folder', () =>
+    expect(toJobInput({ source: 'a b.md', output: 'pdf', destination: 'out/' }, 'embedded')).toEqual({
       app: 'embedded',
       source: { uri: pathToFileURL(`${process.cwd()}/a b.md`).href },
       output: 'pdf',
       destination: `${pathToFileURL(`${process.cwd()}/out`).href}/`,
-    });
-  });
+    }));
 
   it('leaves URIs and connectors as they are', () => {
     const source = { connector: 'c-1' };

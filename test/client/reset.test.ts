@@ -9,8 +9,7 @@ import { until } from '../support/until';
 const rig = rigOfEachTest();
 
 async function requested(name: string) {
-  const source = await rig.source(name);
-  return { source, output: 'pdf', destination: path.join(rig.folder, `${name}.pdf`) };
+  return { source: await rig.source(name), output: 'pdf', destination: path.join(rig.folder, `${name}.pdf`) };
 }
 
 const isPolled = () => until('its task is polled', () => rig.stub.count('task/response') > 0);
@@ -40,10 +39,8 @@ it('a handle to a batch does, too', async () => {
 it('one that is terminated is told as such, though another is started under its name', async () => {
   const held = rig.stub.hold();
   const name = randomUUID();
-  const items = [await requested('report.md')];
-  const request = { name, items, policies: quickPolicies };
-  const batch = await rig.client.startBatch(request);
-  const ended = expect(batch.result()).rejects.toMatchObject({ code: 'TERMINATED' });
+  const request = { name, items: [await requested('report.md')], policies: quickPolicies };
+  const ended = expect((await rig.client.startBatch(request)).result()).rejects.toMatchObject({ code: 'TERMINATED' });
   await isPolled();
   await rig.temporal.workflow.getHandle(name).terminate();
   await rig.client.startBatch(request);

@@ -23,8 +23,7 @@ it('a question that the server does not answer says nothing of the namespace: jo
     const client = new Client({ connection: proxied });
     const conversions = new FileConversionClient({ client, taskQueue: 'nobody-polls', app: 'asked-again' });
     await expect(hasSearchAttributes(client)).rejects.toThrow();
-    const request = { source: '/nowhere/report.md', output: 'pdf' };
-    const job = await conversions.start(request);
+    const job = await conversions.start({ source: '/nowhere/report.md', output: 'pdf' });
     expect((await job.describe()).typedSearchAttributes.get(searchAttributes.app)).toBe('asked-again');
     await temporal.workflow.getHandle(job.workflowId).terminate();
     delete refused['CountWorkflowExecutions'];

@@ -10,7 +10,7 @@ const rig = rigOfEachTest();
 it('one that Temporal runs again, by a retry policy, goes on with the task of the run before', async () => {
   const source = await rig.source('report.md');
   const destination = path.join(rig.folder, 'report.pdf');
-  rig.stub.on('task/response', (seen, response) => answerNotYet(response, String(seen.data['connector'])));
+  rig.stub.on('task/response', (seen, response) => answerNotYet(response, seen.connector));
   const { args, ...named } = await rig.client.jobStart({ source, output: 'pdf', destination, policies: quickPolicies });
   // As often as it takes: on a busy machine the second run, too, may reach its limit, and the rule is the same for each.
   const retry = { initialInterval: 100, backoffCoefficient: 1 };

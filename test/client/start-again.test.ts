@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { JobStartOptions } from '../../src/client/file-conversion-client';
 import type { ConversionRequest } from '../../src/client/job-request';
 import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
-import { answerError, cut } from '../support/stub-service';
+import { cut } from '../support/stub-service';
 import { until } from '../support/until';
 
 /** What `start` does about the last job of a destination: see docs/repetition.md. */
@@ -29,14 +29,13 @@ async function leaveUnknown(): Promise<void> {
     stub.convert(seen);
     cut(response);
   });
-  const job = await start(keeping);
-  await expect(job.result()).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+  await expect((await start(keeping)).result()).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
   rig.stub.asAlways('convert/file');
 }
 
 /** A job whose task the service has accepted, and tells nothing of. */
 async function leaveAccepted() {
-  rig.stub.on('task/response', (_seen, response) => answerError(response, 500, 'INTERNAL_SERVER_ERROR'));
+  rig.stub.fail('task/response', 500, 'INTERNAL_SERVER_ERROR');
   const job = await start();
   await until('it is asked after', () => rig.stub.count('task/response') > 0);
   return job;
@@ -68,8 +67,7 @@ it('one that runs with other parameters has the destination: another is refused,
   rig.stub.asAlways('task/response');
   // Whichever ends first.
   expect((await renamed.result()).output?.name).toBe('report (1).pdf');
-  expect((await job.result()).output?.name).toBe('report.pdf');
-  expect(rig.stub.conversions.size).toBe(2);
+  expect([(await job.result()).output?.name, rig.stub.conversions.size]).toEqual(['report.pdf', 2]);
 });
 
 it('one that runs has uploaded what the file no longer holds: the start is refused', async () => {
@@ -91,7 +89,7 @@ it('an unknown outcome is kept under the policy fail, with the command that conv
 });
 
 it('what was refused is converted; what was delivered is done, fetched when it is gone, and converted when that is said', async () => {
-  rig.stub.on('convert/file', (_seen, response) => answerError(response, 403, 'FREE_PLAN_DISALLOWED'));
+  rig.stub.fail('convert/file', 403, 'FREE_PLAN_DISALLOWED');
   await expect((await start()).result()).rejects.toMatchObject({ code: 'FREE_PLAN_DISALLOWED' });
   rig.stub.asAlways('convert/file');
   expect(await finish()).toEqual({ ...converted, conversions: 1 });

@@ -15,25 +15,21 @@ import { until } from '../support/until';
 
 const rig = rigOfAllTests();
 
-async function start(options: StartOptions, on: Pick<ConversionRig, 'client' | 'source'> = rig) {
-  const source = await on.source('report.md');
-  return on.client.start({ source, output: 'pdf', policies: quickPolicies }, options);
-}
+const start = async (options: StartOptions, on: Pick<ConversionRig, 'client' | 'source'> = rig) =>
+  on.client.start({ source: await on.source('report.md'), output: 'pdf', policies: quickPolicies }, options);
 
 it('many starts with one id are one job, whose result all of them get', async () => {
   const workflowId = `invoice/${randomUUID()}`;
   const before = conversionsOf(rig.stub).length;
   const jobs = await Promise.all(Array.from({ length: 20 }, () => start({ workflowId })));
-  const results = await Promise.all(jobs.map((job) => job.result()));
-  expect(new Set(results.map(({ taskId }) => taskId)).size).toBe(1);
+  expect(new Set((await Promise.all(jobs.map((job) => job.result()))).map(({ taskId }) => taskId)).size).toBe(1);
   expect(conversionsOf(rig.stub).length - before).toBe(1);
 });
 
 it('a start that attaches refuses the id of another kind of workflow', async () => {
   const { request, name } = await planRun(rig.folder, 0);
   const batch = await startRun(rig.client, request, { startDelay: '1 hour' });
-  const attach = { workflowId: name };
-  await expect(start(attach)).rejects.toThrow(`${name} is that of a running conversionBatch`);
+  await expect(start({ workflowId: name })).rejects.toThrow(`${name} is that of a running conversionBatch`);
   const job = await start({ workflowId: `job-${randomUUID()}`, startDelay: '1 hour' });
   const batchOfThatName = startRun(rig.client, { ...request, name: job.workflowId }, { onRunning: 'attach' });
   await expect(batchOfThatName).rejects.toThrow(`${job.workflowId} is that of a running conversionJob`);
@@ -105,8 +101,7 @@ it.each<[object, RegExp]>([
 
 it('in a namespace that lacks one of the attributes, jobs end and are not listed, and tags are refused until it is registered', async () => {
   const namespace = await newNamespace(rig.temporal);
-  const { connection } = rig.temporal;
-  const client = new Client({ connection, namespace });
+  const client = new Client({ connection: rig.temporal.connection, namespace });
   const before = searchAttributeNames.filter((name) => name !== searchAttributes.tags.name);
   const [keyword, int] = [2, 3];
   const types = before.map((name) => [name, name === 'ConversionVCredits' ? int : keyword]);
@@ -123,8 +118,7 @@ it('in a namespace that lacks one of the attributes, jobs end and are not listed
     await expect(start({ tags: ['march'] }, old)).rejects.toThrow(/ConversionTags.*fileconv namespace init/);
 
     expect((await registerSearchAttributes(client)).added).toEqual(['ConversionTags']);
-    const { taskQueue } = old;
-    const newer = new FileConversionClient({ client, taskQueue, app: 'old' });
+    const newer = new FileConversionClient({ client, taskQueue: old.taskQueue, app: 'old' });
     const tagged = await start({ tags: ['march'] }, { ...old, client: newer });
     await tagged.result();
     expect((await tagged.describe()).typedSearchAttributes.get(searchAttributes.tags)).toEqual(['march']);

@@ -10,12 +10,8 @@ const [running, shuttingDown] = [1, 2];
 
 let client: Client;
 let taskQueue: string;
-beforeAll(async () => {
-  client = await testClient();
-});
-beforeEach(() => {
-  taskQueue = `test-${randomUUID()}`;
-});
+beforeAll(async () => (client = await testClient()));
+beforeEach(() => void (taskQueue = `test-${randomUUID()}`));
 afterAll(async () => {
   await Promise.all(polls);
   await client.connection.close();

@@ -24,8 +24,7 @@ async function convertBoth(
   onUnknownOutcome: 'resubmit' | 'fail',
   [single, ofBatch]: [string, string],
 ) {
-  const policies = { ...quickPolicies, onUnknownOutcome };
-  const options = { output: 'pdf', onExisting: 'overwrite', policies } as const;
+  const options = { output: 'pdf', onExisting: 'overwrite', policies: { ...quickPolicies, onUnknownOutcome } } as const;
   const job = rig.client.convert({ source, destination: single, ...options }, { tags: [tag] });
   const { output, ...ofItems } = options;
   const request = { name: `batch-${randomUUID()}`, items: [{ source, output, destination: ofBatch }], ...ofItems };

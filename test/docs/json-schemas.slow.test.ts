@@ -74,9 +74,7 @@ it.each([
   ],
   ['StateInput', { app: 'a', key: 'k' }],
   ['AppReadyInput', { app: 'a' }],
-])('takes as %s what the service takes: %j', (type, value) => {
-  expect(problemsOf(type, value)).toEqual([]);
-});
+])('takes as %s what the service takes: %j', (type, value) => expect(problemsOf(type, value)).toEqual([]));
 
 it.each([
   ['ConversionJobInput', { ...job, output: undefined }],
@@ -86,6 +84,4 @@ it.each([
   ['ConvertInput', job],
   ['StateInput', { key: 'k' }],
   ['ConversionJobResult', { status: 'failed' }],
-])('refuses as %s: %j', (type, value) => {
-  expect(problemsOf(type, JSON.parse(JSON.stringify(value)))).not.toEqual([]);
-});
+])('refuses as %s: %j', (type, value) => expect(problemsOf(type, JSON.parse(JSON.stringify(value)))).not.toEqual([]));

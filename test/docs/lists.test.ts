@@ -50,9 +50,8 @@ it('docs/errors.md explains every finding of a plan, and no other', () => {
   expect([...told].sort()).toEqual([...findingCodes].sort());
 });
 
-it('docs/batches.md explains every column of the report, in its order', () => {
-  expect(namesInFirstCells(sectionOf('docs/batches.md', '## Reports'))).toEqual([...csvColumns]);
-});
+it('docs/batches.md explains every column of the report, in its order', () =>
+  expect(namesInFirstCells(sectionOf('docs/batches.md', '## Reports'))).toEqual([...csvColumns]));
 
 it('docs/convert.md and docs/batches.md list the exit codes', () => {
   const codesIn = (page: string) =>
@@ -120,7 +119,6 @@ it('the map in docs/internals.md names every folder of the code and the tests', 
   const named = [...foldersIn('src'), ...foldersIn('docs'), ...foldersIn('scripts'), ...foldersIn('examples')];
   expect(areas.length).toBeGreaterThan(15);
   const own = foldersIn('test').filter(({ name }) => !existsSync(path.join(root, 'src', name)));
-  const missing = [...named, ...own].map(({ name }) => name).filter((name) => !map.includes(`${name}/`));
-  expect(missing).toEqual([]);
+  expect([...named, ...own].map(({ name }) => name).filter((name) => !map.includes(`${name}/`))).toEqual([]);
   expect(areas.filter(([, name = '']) => !map.includes(`${name}/`))).toEqual([]);
 });

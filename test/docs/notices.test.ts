@@ -9,9 +9,7 @@ import { noticeSecret } from '../support/listener';
 import { root, snippetsOf } from './pages';
 
 let cwd: string;
-beforeAll(async () => {
-  cwd = await mkdtemp(path.join(tmpdir(), 'fileconv-test-'));
-});
+beforeAll(async () => (cwd = await mkdtemp(path.join(tmpdir(), 'fileconv-test-'))));
 
 it('the ten lines of the README read what was signed, and throw at one changed byte', async () => {
   const [lines = ''] = snippetsOf('README.md', 'ts').filter((code) => code.includes('standardwebhooks'));

@@ -18,14 +18,13 @@ function linksOf(page: string): Link[] {
 }
 
 /** As GitHub makes them: lower case, without punctuation, hyphens for blanks. */
-function anchorsOf(page: string): string[] {
-  return [...proseOf(page).matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+const anchorsOf = (page: string): string[] =>
+  [...proseOf(page).matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
     title
       .toLowerCase()
       .replace(/[^\p{L}\p{N} _-]/gu, '')
       .replaceAll(' ', '-'),
   );
-}
 
 it.each([...pages, ...decisions])('%s links only to files and headings that exist', (page) => {
   const broken = linksOf(page).filter(({ file, anchor }) => {
@@ -54,9 +53,8 @@ it('every page is linked from docs/README.md or from the index of its folder', (
   expect(linksOf('README.md').map(({ file }) => file)).toContain('docs/README.md');
 });
 
-it('the README is at most 12 kB, so that it is read', () => {
-  expect(Buffer.byteLength(textOf('README.md'))).toBeLessThanOrEqual(12_000);
-});
+it('the README is at most 12 kB, so that it is read', () =>
+  expect(Buffer.byteLength(textOf('README.md'))).toBeLessThanOrEqual(12_000));
 
 it('every page that messages and comments of the code point to exists', () => {
   const sources = ['src', 'scripts', 'bench', 'deploy', 'examples'].flatMap((folder) =>

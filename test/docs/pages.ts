@@ -16,28 +16,22 @@ export const pages = [
 
 export const decisions = readdirSync(path.join(root, 'docs/decisions')).map((name) => `docs/decisions/${name}`);
 
-export function textOf(page: string): string {
-  return readFileSync(path.join(root, page), 'utf8');
-}
+export const textOf = (page: string): string => readFileSync(path.join(root, page), 'utf8');
 
 /** The contents of a page's code blocks in one language. */
-export function snippetsOf(page: string, language: string): string[] {
-  return [...textOf(page).matchAll(/^```(\w*)\n(.*?)^```$/gms)]
+export const snippetsOf = (page: string, language: string): string[] =>
+  [...textOf(page).matchAll(/^```(\w*)\n(.*?)^```$/gms)]
     .filter((match) => match[1] === language)
     .map((match) => match[2] ?? '');
-}
 
 /** What a page says outside of code blocks. */
-export function proseOf(page: string): string {
-  return textOf(page).replace(/^```.*?^```$/gms, '');
-}
+export const proseOf = (page: string): string => textOf(page).replace(/^```.*?^```$/gms, '');
 
 /** The part of a page below a heading, up to the next one of the same level. */
 export function sectionOf(page: string, heading: string): string {
   const [, rest] = textOf(page).split(`\n${heading}\n`);
   if (rest === undefined) throw new Error(`${page} has no heading "${heading}"`);
-  const level = heading.split(' ')[0] ?? '#';
-  return rest.split(new RegExp(`^${level} `, 'm'))[0] ?? '';
+  return rest.split(new RegExp(`^${heading.split(' ')[0] ?? '#'} `, 'm'))[0] ?? '';
 }
 
 /** The words in backticks in the first cell of each row of a text's tables. */

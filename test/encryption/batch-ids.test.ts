@@ -39,11 +39,10 @@ it.each([
   await open(isEncrypted);
   for (const kind of ['items', 'plan'] as const) {
     const workflowId = `${path.basename(rig.folder)}-${randomUUID()}`;
-    const args = [{ app: rig.app, policies: quickPolicies, historyLimit: 5, ...input[kind] }];
     const handle = await rig.temporal.workflow.start(conversionBatchType, {
       workflowId,
       taskQueue: rig.taskQueue,
-      args,
+      args: [{ app: rig.app, policies: quickPolicies, historyLimit: 5, ...input[kind] }],
     });
     expect(await handle.result()).toMatchObject({ status: 'completed', succeeded: 1 });
     const { events } = await rig.temporal.workflow

@@ -42,12 +42,7 @@ beforeAll(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-database-'));
   const cliPath = await obtainTemporalCli({ env: process.env, cacheDir: defaultCacheDir(process.env, os.homedir()) });
   const dbFilename = path.join(folder, 'temporal.db');
-  server = await startTemporalServer({
-    cliPath,
-    env: process.env,
-    dbFilename,
-    uiPort: false,
-  });
+  server = await startTemporalServer({ cliPath, env: process.env, dbFilename, uiPort: false });
   const { address } = server;
   const connection = await Connection.connect({ address });
   const namespace = await newNamespace(new Client({ connection }));
@@ -131,8 +126,7 @@ describe("the server's database", () => {
 
   it('holds no format either, but for the search attributes', async () => {
     expect(await placesOf(marks.unlisted)).toEqual([]);
-    const listed = await placesOf(`${marks.hidden}out`);
-    expect(listed).toContain('executions_visibility.search_attributes');
+    expect(await placesOf(`${marks.hidden}out`)).toContain('executions_visibility.search_attributes');
   });
 
   it('would show them to such a search: without encryption they are in histories, states and lists', async () => {
@@ -175,14 +169,13 @@ it('a rotation of keys lets jobs that began with the old key continue and end wi
   const dataConverter = createEncryptedDataConverter(`${nextKey}\n${oldKey}`);
   const { connection: ofRig, options } = rig.temporal;
   const temporal = new Client({ connection: ofRig, namespace: options.namespace, dataConverter });
-  rig.stub.on('convert/file', (seen, response) => answerRunning(response, String(seen.data['connector'])));
+  rig.stub.on('convert/file', (seen, response) => answerRunning(response, seen.connector));
   await rig.stopWorker();
   const plugin = new FileConversionPlugin({
     apps: { stub: { baseUrl: rig.stub.url, appId: stubAppId, token: stubToken } },
   });
   const connection = await NativeConnection.connect({ address: server.address });
-  const { taskQueue } = rig;
-  const worker = await createConversionWorker({ connection, plugin, taskQueue, dataConverter });
+  const worker = await createConversionWorker({ connection, plugin, taskQueue: rig.taskQueue, dataConverter });
   await worker.runUntil(async () => {
     await tellReady(temporal, { app: 'stub' });
     const job = new FileConversionClient({ client: temporal }).get(ids.parked);

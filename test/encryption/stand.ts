@@ -108,21 +108,19 @@ async function sweepOnce(rig: ConversionRig, mark: string, folder: string): Prom
 function answerByName({ stub }: ConversionRig): void {
   const attempts = new Map<string, number>();
   stub.on('upload/file', (seen, response) => {
-    const name = /filename="([^"]+)"/.exec(seen.body.toString('latin1'))?.[1] ?? '';
-    const kind = /-(\w+)\./.exec(name)?.[1] ?? 'fine';
+    const kind = /-(\w+)\./.exec(/filename="([^"]+)"/.exec(seen.body.toString('latin1'))?.[1] ?? '')?.[1] ?? 'fine';
     const attempt = (attempts.get(kind) ?? 0) + 1;
     attempts.set(kind, attempt);
     if (kind === 'refused') answerError(response, 400, 'NOT_VALID_EXTENSION');
     else if (kind === 'retrying' || (kind === 'flaky' && attempt === 1)) response.writeHead(502).end('<html>');
     else answerOutput(response, { connector: `${kind}-${randomUUID()}`, size: 1 });
   });
-  stub.on('convert/file', (seen, response) => {
-    const connector = String(seen.data['connector']);
+  stub.on('convert/file', ({ connector }, response) => {
     if (connector.startsWith('parked')) answerError(response, 403, 'INSUFFICIENT_VCREDITS');
     else answerRunning(response, connector);
   });
   stub.on('task/response', (seen, response) => {
-    const id = String(seen.data['connector']);
+    const id = seen.connector;
     if (id.startsWith('cancelled')) answerOutput(response, { entity: { id, status: 'running' }, result: {} });
     else stub.answerAsAlways(seen, response);
   });

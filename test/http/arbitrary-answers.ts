@@ -9,13 +9,11 @@ const anything = fc.oneof(
   fc.constantFrom(null, [], {}, '', '0', 0, -1, 1e308, '1.5', '__proto__', 'constructor'),
 );
 
-function mostly<T>(usual: fc.Arbitrary<T>): fc.Arbitrary<unknown> {
-  return fc.oneof({ weight: 4, arbitrary: usual }, { weight: 1, arbitrary: anything });
-}
+const mostly = <T>(usual: fc.Arbitrary<T>): fc.Arbitrary<unknown> =>
+  fc.oneof({ weight: 4, arbitrary: usual }, { weight: 1, arbitrary: anything });
 
-function partOf(keys: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<Record<string, unknown>> {
-  return fc.record(keys, { requiredKeys: [] });
-}
+const partOf = (keys: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<Record<string, unknown>> =>
+  fc.record(keys, { requiredKeys: [] });
 
 const code = fc.oneof(
   fc.constantFrom(...Object.keys(errorCodes)),

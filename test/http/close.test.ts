@@ -29,8 +29,7 @@ it('close does not wait for the connection of a request that was aborted', async
 });
 
 it('a request after close fails, and says that nothing was sent', async () => {
-  const { baseUrl } = await serve((response) => sendJson(response, running));
-  const api = connectTo(baseUrl);
+  const api = connectTo((await serve((response) => sendJson(response, running))).baseUrl);
   await api.close();
   const error = await failureOf(api.convertFile({ connector: 'c', output: 'pdf' }));
   expect(error).toMatchObject({ code: 'REQUEST_ABORTED', mayHaveExecuted: false });

@@ -63,8 +63,7 @@ describe('download', () => {
     ['JSON that is none', '{"result": {"error": ', 'application/json'],
     ['HTML', '<table>', 'text/html'],
   ])('takes %s for the converted file', async (_what, content, type) => {
-    const { baseUrl } = await serving(content, type);
-    const { body } = await connectTo(baseUrl).download({ ticket });
+    const { body } = await connectTo((await serving(content, type)).baseUrl).download({ ticket });
     expect((await readAll(body)).toString()).toBe(content);
   });
 
@@ -188,8 +187,7 @@ describe('download', () => {
         request.resume();
         response.writeHead(200, { 'content-type': type }).write('x'.repeat(100_000));
       });
-      const { body } = await connectTo(baseUrl).download({ ticket });
-      body.destroy();
+      (await connectTo(baseUrl).download({ ticket })).body.destroy();
       await connectionClosed;
     },
   );

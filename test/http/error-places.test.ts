@@ -29,8 +29,7 @@ describe('an error of the request is thrown', () => {
 
   it('says what failed, where, and what the service said', async () => {
     const { baseUrl } = await serve((response) => sendJson(response, { result: { error } }, 404));
-    const failure = await failureOf(connectTo(baseUrl).downloadUrl({ connector: 'c' }));
-    expect(failure.message).toBe(
+    expect((await failureOf(connectTo(baseUrl).downloadUrl({ connector: 'c' }))).message).toBe(
       'v1/download/url: the service answered NO_CONNECTOR_DEPENDENT_TASK (HTTP 404): The connector does not belong to any other task.',
     );
   });

@@ -2,9 +2,8 @@ import { closeAll, connectTo, failureOf, readForm, sendJson, serve } from './loo
 
 afterEach(closeAll);
 
-function answering(output: unknown, error: unknown = {}) {
-  return serve((response) => sendJson(response, { result: { output, error, warning: {} } }));
-}
+const answering = (output: unknown, error: unknown = {}) =>
+  serve((response) => sendJson(response, { result: { output, error, warning: {} } }));
 
 it('formats lists names and descriptions alike', async () => {
   const { baseUrl, seen } = await answering({ formats: ['pdf', { format: 'docx', extension: 'docx', new_key: 1 }] });

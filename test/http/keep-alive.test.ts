@@ -10,12 +10,11 @@ async function serveCounting(onRequest: (number: number, answer: () => void, soc
   const connections = new Set<Socket>();
   let requests = 0;
   const baseUrl = await serveRaw(
-    (request, response) => {
+    (request, response) =>
       request.resume().on('end', () => {
         requests += 1;
         onRequest(requests, () => sendJson(response, running), request.socket);
-      });
-    },
+      }),
     (server) => server.on('connection', (socket) => connections.add(socket)),
   );
   return { baseUrl, connections, count: () => requests };

@@ -121,6 +121,5 @@ export async function readForm(request: SeenRequest | undefined): Promise<Form> 
 }
 
 /** Resolves when a connection is gone, however it went. */
-export function closing(socket: net.Socket): Promise<void> {
-  return new Promise((resolve) => socket.once('close', () => resolve()));
-}
+export const closing = (socket: net.Socket): Promise<void> =>
+  new Promise((resolve) => socket.once('close', () => resolve()));

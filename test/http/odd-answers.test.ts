@@ -5,13 +5,12 @@ import { closeAll, connectTo, failureOf, sendJson, serve, serveTcp } from './loo
 
 afterEach(closeAll);
 
-function wire(head: readonly string[], body: string): Promise<string> {
-  return serveTcp((socket) =>
+const wire = (head: readonly string[], body: string): Promise<string> =>
+  serveTcp((socket) =>
     socket.once('data', () =>
       socket.end(`${head.join('\r\n')}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`),
     ),
   );
-}
 
 const completed = JSON.stringify({
   result: {

@@ -60,9 +60,7 @@ it.each([
   ['\xff\xd8\xff in Latin-1', 'txt'],
   ['anything', 'a-format-of-tomorrow'],
   [page, undefined],
-])('%j may be a result in %s', (start, output) => {
-  expect(problem(start, output)).toBeUndefined();
-});
+])('%j may be a result in %s', (start, output) => expect(problem(start, output)).toBeUndefined());
 
 it.each([
   [page, 'pdf', undefined, 'a web page came in place of the pdf file'],
@@ -99,9 +97,8 @@ it.each([
   expect(problem(start, output, contentType)).toContain(reason);
 });
 
-it('a text of the announced size may begin with an element, whatever its type', () => {
-  expect(problem('<p align="center">', 'md', 'text/html', true)).toBeUndefined();
-});
+it('a text of the announced size may begin with an element, whatever its type', () =>
+  expect(problem('<p align="center">', 'md', 'text/html', true)).toBeUndefined());
 
 describe('the end of a body', () => {
   const told = (start: string, end: string, { output = 'pdf', isSized = false } = {}) => {
@@ -137,9 +134,7 @@ describe('the end of a body', () => {
     // HTML leaves its end to whoever reads it.
     ['<!doctype html>', 'to its end', { output: 'html' }],
     [`${entry('mimetype')}application/vnd.oasis.opendocument.text-template`, directory('mimetype'), { output: 'odt' }],
-  ])('%j ... %j is taken', (start, end, expected) => {
-    expect(told(start, end, expected)).toBeUndefined();
-  });
+  ])('%j ... %j is taken', (start, end, expected) => expect(told(start, end, expected)).toBeUndefined());
 
   it.each([
     ['RIFF\x09\0\0\0WEBP', 'VP8 ', { output: 'webp' }, 'the end of the webp file is missing'],
@@ -167,7 +162,5 @@ describe('the end of a body', () => {
     [entry('a.xml'), 'cut', { output: 'docx' }, 'the end of the docx file is missing'],
     [entry('a.xml'), directory('xl/workbook.xml'), { output: 'docx' }, 'no docx file: it holds xl/workbook'],
     [entry('a.xml'), directory('word/document.xml'), { output: 'xlsx', isSized: true }, 'no xlsx file'],
-  ])('%j ... %j is none', (start, end, expected, reason) => {
-    expect(told(start, end, expected)).toContain(reason);
-  });
+  ])('%j ... %j is none', (start, end, expected, reason) => expect(told(start, end, expected)).toContain(reason));
 });

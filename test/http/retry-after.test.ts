@@ -18,14 +18,11 @@ describe('parseRetryAfter', () => {
 
   it.each(['Sun, 01 Mar 2026 12:01:30 GMT', 'Sunday, 01-Mar-26 12:01:30 GMT', 'Sun Mar  1 12:01:30 2026'])(
     'takes %j for the time until then, rounded up',
-    (header) => {
-      expect(parseRetryAfter(header, now + 500)).toBe(90);
-    },
+    (header) => expect(parseRetryAfter(header, now + 500)).toBe(90),
   );
 
-  it('asks for no wait when the date has passed', () => {
-    expect(parseRetryAfter('Sun, 01 Mar 2026 11:59:00 GMT', now)).toBe(0);
-  });
+  it('asks for no wait when the date has passed', () =>
+    expect(parseRetryAfter('Sun, 01 Mar 2026 11:59:00 GMT', now)).toBe(0));
 
   it.each(['99999999999', '2678401', 'Sun, 01 Mar 2099 12:00:00 GMT'])('takes %j for 31 days, no more', (header) => {
     expect(parseRetryAfter(header, now)).toBe(31 * 86_400);
@@ -33,9 +30,7 @@ describe('parseRetryAfter', () => {
 
   it.each([[undefined], [''], ['-5'], ['soon'], ['1e3'], ['NaN'], ['Infinity'], ['2026-03-01']])(
     'ignores %j',
-    (header) => {
-      expect(parseRetryAfter(header, now)).toBeUndefined();
-    },
+    (header) => expect(parseRetryAfter(header, now)).toBeUndefined(),
   );
 });
 
@@ -70,15 +65,11 @@ describe('FREE_APP_LIMITED', () => {
     ['Try again after 1 hour', 3600],
     ['Please wait 0.5 Hours.', 1800],
     ['24hours', 24 * 3600],
-  ])('takes the hours out of %j', (message, seconds) => {
-    expect(parseHours(message)).toBe(seconds);
-  });
+  ])('takes the hours out of %j', (message, seconds) => expect(parseHours(message)).toBe(seconds));
 
   it.each(['', 'Try again tomorrow.', 'retry in 0 hours', 'retry in -3 hours', 'retry in 9999 hours', '3 minutes'])(
     'finds no hours in %j',
-    (message) => {
-      expect(parseHours(message)).toBeUndefined();
-    },
+    (message) => expect(parseHours(message)).toBeUndefined(),
   );
 
   const refuse = (headers: Record<string, string>) =>

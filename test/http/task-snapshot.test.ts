@@ -138,8 +138,7 @@ describe('convertFile', () => {
         result: { output: { connector: 't', status: 'successful', duration: 2 }, error: {}, warning: {} },
       }),
     );
-    const snapshot = await connectTo(baseUrl).convertFile({ connector: 'c', output: 'pdf', mode: 'sync' });
-    expect(snapshot).toMatchObject({
+    expect(await connectTo(baseUrl).convertFile({ connector: 'c', output: 'pdf', mode: 'sync' })).toMatchObject({
       status: 'completed',
       outputStatus: 'successful',
       vcredits: 1,
@@ -166,8 +165,7 @@ describe('convertFile', () => {
     const { baseUrl } = await serve((response) =>
       sendJson(response, { result: { output: { entity: { id: 'other', status: 'completed' }, result } } }),
     );
-    const failure = await failureOf(connectTo(baseUrl).taskResponse({ connector: 't' }));
-    expect(failure).toMatchObject({
+    expect(await failureOf(connectTo(baseUrl).taskResponse({ connector: 't' }))).toMatchObject({
       code: 'UNREADABLE_RESPONSE',
       message: expect.stringContaining('about another task') as string,
     });

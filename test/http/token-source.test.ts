@@ -47,8 +47,7 @@ describe('a token in a file', () => {
     expect(reads.count).toBe(1);
     await write('other-token\n');
     expect([await textOf(source), await textOf(source)]).toEqual(['other-token', 'other-token']);
-    expect(reads.count).toBe(2);
-    expect(told).toEqual(['changed']);
+    expect([reads.count, told]).toEqual([2, ['changed']]);
   });
 
   it('that another file replaces is read again, however old that one is', async () => {
@@ -83,8 +82,7 @@ describe('a token in a file', () => {
     const { version } = await source.current();
     expect(await source.refused(version)).toBe(false);
     await writeFile(file, 'other-');
-    expect(await textOf(source)).toBe('first-token');
-    expect(await source.refused(version)).toBe(true);
+    expect([await textOf(source), await source.refused(version)]).toEqual(['first-token', true]);
     expect(reads.count).toBe(2);
     await write('other-token');
     expect(await textOf(source)).toBe('other-token');
@@ -97,8 +95,7 @@ describe('a token in a file', () => {
     await write('wrong-token');
     expect(await source.refused(version)).toBe(true);
     await write('other-token');
-    expect(await source.refused(version + 1)).toBe(true);
-    expect(await textOf(source)).toBe('other-token');
+    expect([await source.refused(version + 1), await textOf(source)]).toEqual([true, 'other-token']);
   });
 
   it('that was never there is an error that does not hold what is in the file', async () => {
@@ -120,8 +117,7 @@ describe('a token of a function', () => {
     const { version } = await source.current();
     const refusals = await Promise.all(Array.from({ length: 100 }, () => source.refused(version)));
     expect([calls, new Set(refusals)]).toEqual([2, new Set([false])]);
-    expect(await source.refused(version)).toBe(false);
-    expect(calls).toBe(2);
+    expect([await source.refused(version), calls]).toEqual([false, 2]);
 
     token = 'other-token';
     await new Promise((resolve) => setTimeout(resolve, 1_100));
@@ -129,8 +125,7 @@ describe('a token of a function', () => {
     expect(calls).toBe(3);
     expect(await source.current()).toEqual({ text: 'other-token', version: version + 1 });
     // A late refusal of the old token says nothing about the new one.
-    expect(await source.refused(version)).toBe(true);
-    expect(calls).toBe(3);
+    expect([await source.refused(version), calls]).toEqual([true, 3]);
   });
 
   it('stays in use when the function fails, and only a first one that fails is an error', async () => {
@@ -140,8 +135,7 @@ describe('a token of a function', () => {
     answer = () => {
       throw new Error('the vault is sealed');
     };
-    expect(await source.refused(version)).toBe(false);
-    expect(await textOf(source)).toBe('first-token');
+    expect([await source.refused(version), await textOf(source)]).toEqual([false, 'first-token']);
     await expect(new RereadToken({ read: () => answer() }).current()).rejects.toThrow(
       "the token can't be read: the vault is sealed",
     );
@@ -150,12 +144,10 @@ describe('a token of a function', () => {
   it('that is another one at each call is asked for once after a refusal, however many of its tokens are refused', async () => {
     let calls = 0;
     const source = new RereadToken({ read: () => `token-${(calls += 1)}` });
-    const first = await source.current();
-    expect(await source.refused(first.version)).toBe(true);
+    expect(await source.refused((await source.current()).version)).toBe(true);
     const second = await source.current();
     await new Promise((resolve) => setTimeout(resolve, 1_100));
-    expect(await source.refused(second.version)).toBe(false);
-    expect(calls).toBe(2);
+    expect([await source.refused(second.version), calls]).toEqual([false, 2]);
   });
 
   it('that is no text is an error that says so', async () => {

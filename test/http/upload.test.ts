@@ -19,21 +19,19 @@ afterEach(closeAll);
 
 const receipt = { result: { output: { connector: 'up', name: 'a.png', size: 3, expires_at: '2026-03-01 12:00:00' } } };
 
-function source(chunks: (Buffer | Error)[], size: number, name = 'a.png'): UploadSource {
-  return {
-    name,
-    size,
-    open: () =>
-      Readable.from(
-        (function* () {
-          for (const chunk of chunks) {
-            if (chunk instanceof Error) throw chunk;
-            yield chunk;
-          }
-        })(),
-      ),
-  };
-}
+const source = (chunks: (Buffer | Error)[], size: number, name = 'a.png'): UploadSource => ({
+  name,
+  size,
+  open: () =>
+    Readable.from(
+      (function* () {
+        for (const chunk of chunks) {
+          if (chunk instanceof Error) throw chunk;
+          yield chunk;
+        }
+      })(),
+    ),
+});
 
 describe('uploadFile', () => {
   it('sends the field data and then the file, with a content length', async () => {
@@ -51,9 +49,7 @@ describe('uploadFile', () => {
     expect(request?.headers['content-length']).toBe(String(request?.body.length));
     expect(request?.headers['transfer-encoding']).toBeUndefined();
     const form = await readForm(request);
-    expect(form.keys).toEqual(['data', 'file']);
-    expect(form.data).toEqual({ app: appId });
-    expect(form.fileName).toBe('a.png');
+    expect([form.keys, form.data, form.fileName]).toEqual([['data', 'file'], { app: appId }, 'a.png']);
     expect(form.fileBytes?.equals(content)).toBe(true);
   });
 
@@ -110,8 +106,7 @@ describe('uploadFile', () => {
   it('passes a failure of the source through unchanged', async () => {
     const { baseUrl } = await serve((response) => sendJson(response, receipt));
     const broken = new Error('disk on fire');
-    const upload = connectTo(baseUrl).uploadFile({ file: source([Buffer.from('a'), broken], 3) });
-    await expect(upload).rejects.toBe(broken);
+    await expect(connectTo(baseUrl).uploadFile({ file: source([Buffer.from('a'), broken], 3) })).rejects.toBe(broken);
   });
 
   it('fails when the service stops reading for stallMs', async () => {
@@ -126,8 +121,7 @@ describe('uploadFile', () => {
   it('fails when the source stops giving bytes for stallMs', async () => {
     const { baseUrl } = await serve((response) => sendJson(response, receipt));
     const file = { name: 'a', size: 9, open: () => new Readable({ read: () => undefined }) };
-    const error = await failureOf(connectTo(baseUrl, { stallMs: 50 }).uploadFile({ file }));
-    expect(error.code).toBe('REQUEST_TIMEOUT');
+    expect((await failureOf(connectTo(baseUrl, { stallMs: 50 }).uploadFile({ file }))).code).toBe('REQUEST_TIMEOUT');
   });
 
   it('fails when no answer comes within headersMs of the last byte', async () => {
@@ -163,8 +157,7 @@ describe('uploadFile', () => {
     const uploading = connectTo(baseUrl).uploadFile({ file, signal: stop.signal });
     await until('the upload is under way', () => connectionClosed !== undefined);
     stop.abort();
-    const error = await failureOf(uploading);
-    expect(error).toMatchObject({ code: 'REQUEST_ABORTED', mayHaveExecuted: true });
+    expect(await failureOf(uploading)).toMatchObject({ code: 'REQUEST_ABORTED', mayHaveExecuted: true });
     await connectionClosed;
     await until('the source is closed', () => opened.every(({ destroyed }) => destroyed));
     expect(opened).toHaveLength(1);

@@ -24,9 +24,7 @@ async function drip(
 
 const long = JSON.stringify({ result: { output: { connector: 'c', filler: 'x'.repeat(200) } } });
 
-function dripping(status = 200) {
-  return serve((response) => void drip(response, long, { status }));
-}
+const dripping = (status = 200) => serve((response) => void drip(response, long, { status }));
 
 const upload = { name: 'a.md', size: 1, open: () => oneByte() };
 
@@ -50,8 +48,7 @@ describe('an answer that comes a byte at a time', () => {
   });
 
   it('to an upload ends in time', async () => {
-    const { baseUrl } = await dripping();
-    const error = await failureOf(connectTo(baseUrl, timeouts).uploadFile({ file: upload }));
+    const error = await failureOf(connectTo((await dripping()).baseUrl, timeouts).uploadFile({ file: upload }));
     expect(error).toMatchObject({ code: 'REQUEST_TIMEOUT', mayHaveExecuted: true });
   });
 

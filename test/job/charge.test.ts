@@ -35,9 +35,8 @@ describe('the repetition of a job', () => {
     expect(decideRepetition(earlier, asked)).toEqual(convertMarked);
   });
 
-  it('marks nothing when nothing was charged before, however it is asked for', () => {
-    expect(decideRepetition(unpaid, { onUnknownOutcome: 'fail', isSameContent: false, again: true })).toEqual(convert);
-  });
+  it('marks nothing when nothing was charged before, however it is asked for', () =>
+    expect(decideRepetition(unpaid, { onUnknownOutcome: 'fail', isSameContent: false, again: true })).toEqual(convert));
 
   it.each([
     ['the same content', { isSameContent: true }, done],

@@ -63,9 +63,7 @@ const table: Record<Reach, readonly string[]> = {
 };
 
 describe.each(Object.entries(table))('%s addresses', (reach, addresses) => {
-  it.each(addresses)('%s', (address) => {
-    expect(reachOf(address)).toBe(reach);
-  });
+  it.each(addresses)('%s', (address) => expect(reachOf(address)).toBe(reach));
 
   it('are the same to sources of the web, to notices and to callbacks', async () => {
     const agent = createPublicAgent({ allowedHosts: [], section: 'https', stallMs: 1_000 });
@@ -88,13 +86,9 @@ describe.each(Object.entries(table))('%s addresses', (reach, addresses) => {
 it.each([
   ...['localhost', 'LocalHost', 'localhost.', 'a.localhost', 'my-app.localhost', '127.0.0.1', '127.8.8.8'],
   ...['::1', '[::1]', '[::ffff:127.0.0.1]'],
-])('%s is this machine, as a name or an address', (host) => {
-  expect(isLoopback(host)).toBe(true);
-});
+])('%s is this machine, as a name or an address', (host) => expect(isLoopback(host)).toBe(true));
 
 it.each([
   ...['', 'localhost.example', 'evil-localhost', '127.0.0.1.example', '127.0.0.256', '128.0.0.1', '0.0.0.0', '[::]'],
   ...['localhost:80', 'a b.localhost', '10.0.0.1'],
-])('%s is not', (host) => {
-  expect(isLoopback(host)).toBe(false);
-});
+])('%s is not', (host) => expect(isLoopback(host)).toBe(false));

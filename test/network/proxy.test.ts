@@ -105,8 +105,7 @@ describe('with a proxy in the environment', () => {
   });
 
   it('reads sources and S3 through it, and still no address that is not public', async () => {
-    const files = createHttpsFiles({ plainHttp: true });
-    await files.look('http://files.invalid/a.md');
+    await createHttpsFiles({ plainHttp: true }).look('http://files.invalid/a.md');
     const s3 = createS3Files({ endpoint: 'http://objects.invalid', region: 'eu-north-1' });
     process.env['AWS_ACCESS_KEY_ID'] = process.env['AWS_SECRET_ACCESS_KEY'] = 'x';
     await s3.look('s3://bucket/a.md').catch(() => undefined);

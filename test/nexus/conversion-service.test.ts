@@ -12,7 +12,7 @@ import { planRun, startRun } from '../support/batches';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { newNamespace } from '../support/namespace';
 import { startNexusCaller, type NexusCaller } from '../support/nexus-caller';
-import { answerError, answerRunning } from '../support/stub-service';
+import { answerRunning } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';
 
@@ -54,18 +54,14 @@ const conversionsOf = ({ key }: ConvertInput) =>
 /** Holds every convert request unanswered until the test says. */
 function holdSubmits(): () => void {
   const held: (() => void)[] = [];
-  rig.stub.on('convert/file', (seen, response) => {
-    held.push(() => rig.stub.answerAsAlways(seen, response));
-  });
+  rig.stub.on('convert/file', (seen, response) => void held.push(() => rig.stub.answerAsAlways(seen, response)));
   return () => {
     rig.stub.asAlways('convert/file');
     for (const answer of held) answer();
   };
 }
 
-function refuseSubmits(status: number, code: string): void {
-  rig.stub.on('convert/file', (_seen, response) => answerError(response, status, code));
-}
+const refuseSubmits = (status: number, code: string): void => rig.stub.fail('convert/file', status, code);
 
 const phaseOf = async (input: ConvertInput) =>
   (
@@ -86,8 +82,7 @@ async function refusalOf(operation: Parameters<NexusCaller['refusal']>[0], input
 describe('convert', () => {
   it('gives a caller of another namespace the result, from a job that is listed and named like every other', async () => {
     const input = await newJob();
-    const result = (await caller.call('convert', input)) as ConversionJobResult;
-    expect(result.output?.sha256).toMatch(/^[0-9a-f]{64}$/);
+    expect(((await caller.call('convert', input)) as ConversionJobResult).output?.sha256).toMatch(/^[0-9a-f]{64}$/);
     const { source, output, destination, policies } = input;
     const usual = await rig.client.start({ source, output, destination, policies } as ConversionRequest);
     await usual.result().catch(() => undefined);
@@ -158,7 +153,7 @@ describe('convert', () => {
   });
 
   it('cancels the job when the caller cancels', async () => {
-    rig.stub.on('task/response', (seen, response) => answerRunning(response, String(seen.data['connector'])));
+    rig.stub.on('task/response', (seen, response) => answerRunning(response, seen.connector));
     const input = await newJob();
     const call = await caller.start('convert', input);
     await until('it is converting', async () => (await phaseOf(input)) === 'converting');
@@ -185,13 +180,11 @@ describe('convert', () => {
     expect(refusal.message).toContain(`${field}: `);
   });
 
-  it('refuses an app that callers may not use, and names those that they may', async () => {
-    const refusal = await refusalOf('convert', { ...(await newJob()), app: 'payroll' });
-    expect(refusal).toEqual({
+  it('refuses an app that callers may not use, and names those that they may', async () =>
+    expect(await refusalOf('convert', { ...(await newJob()), app: 'payroll' })).toEqual({
       type: 'UNAUTHORIZED',
       message: expect.stringMatching(/payroll; they may use: invoices/) as string,
-    });
-  });
+    }));
 });
 
 describe('convertBatch', () => {
@@ -292,9 +285,8 @@ describe('state and appReady', () => {
 
   it.each([{}, { key: 'a', workflowId: 'b' }, { key: 'a', speed: 'high' }])(
     'refuse a request for the state of %j',
-    async (target) => {
-      expect(await refusalOf('state', { app: 'invoices', ...target })).toMatchObject({ type: 'BAD_REQUEST' });
-    },
+    async (target) =>
+      expect(await refusalOf('state', { app: 'invoices', ...target })).toMatchObject({ type: 'BAD_REQUEST' }),
   );
 
   /** Jobs whose wait for vCredits is listed, and that don't ask by themselves. */
@@ -330,8 +322,7 @@ describe('state and appReady', () => {
     const temporal = { address: testTemporalAddress(), namespace };
     const bare = await startRig({ app: 'invoices', nexus: { apps: ['invoices'] }, temporal });
     const callers = await startNexusCaller(rig.temporal, { taskQueue: bare.taskQueue, namespace });
-    const refusal = await callers.refusal('appReady', { app: 'invoices' });
-    expect(refusal.map(({ message }) => message)).toContainEqual(
+    expect((await callers.refusal('appReady', { app: 'invoices' })).map(({ message }) => message)).toContainEqual(
       expect.stringMatching(/the namespace has no search attributes .* fileconv namespace init/),
     );
     await callers.close();

@@ -10,7 +10,7 @@ import { environmentOutsideNpm } from '../package/installed-project';
 import { rigOfAllTests } from '../support/conversion-worker';
 import { newNamespace } from '../support/namespace';
 import { newEndpoint } from '../support/nexus-caller';
-import { answerError, answerRunning } from '../support/stub-service';
+import { answerRunning } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';
 
@@ -58,7 +58,7 @@ function start(program: string, args: readonly string[]) {
 /** Kills the process while the service converts; the conversion ends thereafter. */
 async function killDuringConversion({ child, ended }: ReturnType<typeof start>): Promise<void> {
   const before = rig.stub.count('task/response');
-  rig.stub.on('task/response', (seen, response) => answerRunning(response, String(seen.data['connector'])));
+  rig.stub.on('task/response', (seen, response) => answerRunning(response, seen.connector));
   await Promise.race([
     until('the conversion runs', () => rig.stub.count('task/response') > before + 1),
     ended.then(({ stderr }) => expect(stderr).toBe('not ended yet')),
@@ -71,9 +71,7 @@ async function killDuringConversion({ child, ended }: ReturnType<typeof start>):
 describe('an agent whose tool is the Nexus operation', () => {
   let program: string;
 
-  beforeAll(async () => {
-    program = await compiledAgent();
-  }, 600_000);
+  beforeAll(async () => (program = await compiledAgent()), 600_000);
 
   const ask = (prompt: string, workflowId: string) => start(program, [rig.folder, prompt, workflowId]);
 
@@ -94,7 +92,7 @@ describe('an agent whose tool is the Nexus operation', () => {
 
   it('tells the model the code of what fails, and what to do', async () => {
     await rig.source('refused.md');
-    rig.stub.on('convert/file', (_seen, response) => answerError(response, 400, 'INVALID_FORMAT'));
+    rig.stub.fail('convert/file', 400, 'INVALID_FORMAT');
     const { stdout } = await ask('Please turn refused.md to pdf', randomUUID()).ended;
     expect(stdout).toMatch(/Failed: INVALID_FORMAT: refused\.md → pdf: .*choose another format/);
   });
@@ -112,11 +110,9 @@ describe('a program without a workflow', () => {
 
   beforeAll(async () => {
     program = path.join(root, 'node_modules/.cache/standalone-nexus.js');
-    const entryPoints = [path.join(root, 'examples/standalone-nexus/start.ts')];
-    const tsconfig = path.join(root, 'tsconfig.check.json');
     await build({
-      entryPoints,
-      tsconfig,
+      entryPoints: [path.join(root, 'examples/standalone-nexus/start.ts')],
+      tsconfig: path.join(root, 'tsconfig.check.json'),
       outfile: program,
       bundle: true,
       platform: 'node',
@@ -138,7 +134,7 @@ describe('a program without a workflow', () => {
   });
 
   it('is told what failed, and what to do', async () => {
-    rig.stub.on('convert/file', (_seen, response) => answerError(response, 400, 'INVALID_FORMAT'));
+    rig.stub.fail('convert/file', 400, 'INVALID_FORMAT');
     const { code, stderr } = await (await convert('bad.md', 'letters/2')).ended;
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^bad\.md → pdf: .*choose another format/)]);
   });
@@ -159,7 +155,6 @@ async function compiledAgent(): Promise<string> {
     await writeFile(complete, '');
   }
   const types = path.join(root, 'node_modules/@types');
-  const compiler = path.join(root, 'node_modules/typescript/bin/tsc');
-  await run(process.execPath, [compiler, '-p', folder, '--typeRoots', types]);
+  await run(process.execPath, [path.join(root, 'node_modules/typescript/bin/tsc'), '-p', folder, '--typeRoots', types]);
   return path.join(folder, 'app/start.js');
 }

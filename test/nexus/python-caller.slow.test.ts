@@ -8,7 +8,7 @@ import { Client } from '@temporalio/client';
 import { newNamespace } from '../support/namespace';
 import { newEndpoint } from '../support/nexus-caller';
 import { hasPython, pythonFor } from '../support/python';
-import { answerError, answerRunning, startStubService, type StubService } from '../support/stub-service';
+import { answerRunning, startStubService, type StubService } from '../support/stub-service';
 import { testClient, testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';
 import { WorkerProcess } from '../support/worker-process';
@@ -76,9 +76,7 @@ if (!hasPython) console.warn('Skipped: there is no python3 on this machine.');
     const texts = { stdout: '', stderr: '' };
     child.stdout.on('data', (chunk: Buffer) => (texts.stdout += chunk.toString()));
     child.stderr.on('data', (chunk: Buffer) => (texts.stderr += chunk.toString()));
-    return {
-      ended: new Promise((resolve) => child.once('close', (code) => resolve({ code: code ?? -1, ...texts }))),
-    };
+    return { ended: new Promise((resolve) => child.once('close', (code) => resolve({ code: code ?? -1, ...texts }))) };
   }
 
   const runsOf = async (key: string) => (await handler.workflow.count(`WorkflowId = '${idOf(key)}'`)).count;
@@ -108,7 +106,7 @@ if (!hasPython) console.warn('Skipped: there is no python3 on this machine.');
   });
 
   it('fails with the code and the advice of the job, which asked once', async () => {
-    stub.on('convert/file', (_seen, response) => answerError(response, 400, 'INVALID_FORMAT'));
+    stub.fail('convert/file', 400, 'INVALID_FORMAT');
     const before = stub.count('convert/file');
     const { code, stdout, stderr } = await (await callFor('failed')).ended;
     expect([code, stdout]).toEqual([1, '']);
@@ -117,13 +115,12 @@ if (!hasPython) console.warn('Skipped: there is no python3 on this machine.');
   });
 
   it('cancels the job when it is cancelled', async () => {
-    stub.on('task/response', (seen, response) => answerRunning(response, String(seen.data['connector'])));
+    stub.on('task/response', (seen, response) => answerRunning(response, seen.connector));
     const polls = stub.count('task/response');
     const { ended } = await callFor('cancelled');
     await until('the conversion runs', isPolling(polls));
     await caller.workflow.getHandle('archive/cancelled').cancel();
     expect(await ended).toEqual({ code: 1, stdout: '', stderr: 'CANCELLED\n' });
-    const { status } = await handler.workflow.getHandle(idOf('cancelled')).describe();
-    expect(status.name).toBe('CANCELLED');
+    expect((await handler.workflow.getHandle(idOf('cancelled')).describe()).status.name).toBe('CANCELLED');
   });
 });

@@ -12,9 +12,7 @@ const notice: Notice = {
 };
 
 let listener: Listener;
-beforeEach(async () => {
-  listener = await startListener();
-});
+beforeEach(async () => (listener = await startListener()));
 afterEach(() => listener.close());
 
 const send = (settings: NotifySettings = {}, of: Partial<Notice> = {}) =>
@@ -24,12 +22,11 @@ const send = (settings: NotifySettings = {}, of: Partial<Notice> = {}) =>
     new AbortController().signal,
   );
 
-async function failureOf(sending: Promise<void>): Promise<Error> {
-  return sending.then(
+const failureOf = async (sending: Promise<void>): Promise<Error> =>
+  sending.then(
     () => new Error('it was sent'),
     (error: unknown) => error as Error,
   );
-}
 
 it('tells what happened in JSON with a text for people, signed so that one changed byte is refused', async () => {
   await send({ secret: noticeSecret });
@@ -116,6 +113,4 @@ it.each([
   [{ url: 'https://user:password@listener.example/' }, 'notify.url must be an http or https URL'],
   [{ url: 'https://listener.example/', secret: 'whsec_c2hvcnQ=' }, 'notify.secret must be whsec_'],
   [{ url: 'https://listener.example/', events: ['batch.begun' as 'batch.ended'] }, 'notify.events names batch.begun'],
-])('%j is refused before the worker starts', (settings, message) => {
-  expect(() => eventsOf(settings)).toThrow(message);
-});
+])('%j is refused before the worker starts', (settings, message) => expect(() => eventsOf(settings)).toThrow(message));

@@ -32,8 +32,8 @@ async function startWorker(env: Record<string, string> = {}): Promise<RunningPro
   return worker;
 }
 
-async function startJob(name: string): Promise<ConversionHandle> {
-  return rig.client.start(
+const startJob = async (name: string): Promise<ConversionHandle> =>
+  rig.client.start(
     {
       source: await rig.source(`${name}.md`),
       output: 'pdf',
@@ -42,7 +42,6 @@ async function startJob(name: string): Promise<ConversionHandle> {
     },
     { workflowId: `drain-${randomUUID()}/${name}` },
   );
-}
 
 /** The next upload stays where it is until its worker gives it up, and `abandoned` says that it has. */
 function holdNextUpload(): { begun: Promise<void>; abandoned: Promise<void> } {
@@ -69,9 +68,7 @@ it('a worker that is asked to end gives up its transfers after the grace time, s
   const health = `127.0.0.1:${await freePort()}`;
   const worker = await startWorker({ FILECONV_WORKER_HEALTH_ADDRESS: health });
   let answerSubmit = (): void => undefined;
-  rig.stub.on('convert/file', (seen, response) => {
-    answerSubmit = () => rig.stub.answerAsAlways(seen, response);
-  });
+  rig.stub.on('convert/file', (seen, response) => void (answerSubmit = () => rig.stub.answerAsAlways(seen, response)));
   const submitting = await startJob('submitting');
   await until('the submit is on its way', () => rig.stub.count('convert/file') === 1);
   const upload = holdNextUpload();
@@ -96,8 +93,7 @@ it('a worker that is asked to end gives up its transfers after the grace time, s
   );
   expect(rig.stub.count('convert/file')).toBe(3);
   expect(await readFile(path.join(rig.folder, 'uploading.pdf'))).toEqual(rig.stub.output);
-  next.child.kill('SIGTERM');
-  expect(await next.ended).toMatchObject({ code: 0 });
+  expect(await next.end('SIGTERM')).toMatchObject({ code: 0 });
 });
 
 it('a second signal ends a worker at once', async () => {
@@ -109,7 +105,6 @@ it('a second signal ends a worker at once', async () => {
   await upload.begun;
   worker.child.kill('SIGTERM');
   await until('it drains', async () => (await fetch(`http://${health}/readyz`)).status === 503);
-  worker.child.kill('SIGTERM');
-  expect(await worker.ended).toMatchObject({ code: null, signal: 'SIGTERM' });
+  expect(await worker.end('SIGTERM')).toMatchObject({ code: null, signal: 'SIGTERM' });
   await rig.temporal.workflow.getHandle(job.workflowId).terminate();
 });

@@ -71,8 +71,7 @@ function validate({ kind, ...rest }: Resource): void {
 }
 
 function podOf(kind: string, name: string, resources = base) {
-  const found = resources.find((each) => each.kind === kind && each.metadata.name === name);
-  const template = found?.spec?.template;
+  const template = resources.find((each) => each.kind === kind && each.metadata.name === name)?.spec?.template;
   if (!template) throw new Error(`There is no ${kind} ${name}.`);
   return { ...template.spec, labels: template.metadata.labels, container: template.spec.containers[0] };
 }
@@ -154,9 +153,7 @@ describe.each(parts)('the pods of the %s', (part) => {
         : [],
     );
     expect(selectors.length).toBeGreaterThan(0);
-    for (const selector of selectors) {
-      expect([labels, { matchLabels: labels }]).toContainEqual(selector);
-    }
+    for (const selector of selectors) expect([labels, { matchLabels: labels }]).toContainEqual(selector);
   });
 });
 
@@ -248,9 +245,8 @@ it('KEDA and the Worker Controller ask the queue, the namespace and the server o
 });
 
 describe('the worker for Temporal’s Worker Controller', () => {
-  it('has the pods of the other one', () => {
-    expect(podOf('WorkerDeployment', 'fileconv-worker', controlled)).toEqual(pods.worker);
-  });
+  it('has the pods of the other one', () =>
+    expect(podOf('WorkerDeployment', 'fileconv-worker', controlled)).toEqual(pods.worker));
 
   it('takes its version from the variables of the controller', async () => {
     const env = { TEMPORAL_DEPLOYMENT_NAME: 'fileconv/fileconv-worker', TEMPORAL_WORKER_BUILD_ID: 'v1-a1b2' };

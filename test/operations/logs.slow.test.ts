@@ -47,8 +47,7 @@ beforeAll(async () => {
   // Somebody who guesses.
   await fetch(`${stack.callbacksUrl}/am9i.nonce.${'x'.repeat(43)}`, { method: 'POST' });
   await worker.drain();
-  receiver.child.kill('SIGTERM');
-  await receiver.ended;
+  await receiver.end('SIGTERM');
   workerText = await readFile(worker.logFile, 'utf8');
   workerLines = linesOf(workerText).map(parseLine);
   receiverLines = linesOf(receiver.stderr()).map(parseLine);
@@ -128,6 +127,4 @@ it('no line holds the token, an Authorization header, the callback key, or anyth
   expect(text).toContain('not known to this service');
 });
 
-function parseLine(line: string): Line {
-  return lineSchema.parse(JSON.parse(line));
-}
+const parseLine = (line: string): Line => lineSchema.parse(JSON.parse(line));

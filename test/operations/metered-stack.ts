@@ -124,13 +124,7 @@ export async function startMeteredStack({ logLevel = 'info' } = {}): Promise<Met
       // A worker that has learnt of missing vCredits asks for none of the same formats.
       const output = ['poor', 'short'].includes(kind) ? 'docx' : 'pdf';
       const waits = { pollAfter: 200, unknownOutcomeWait: 200, submitTimeout: '5 seconds' };
-      return client.start({
-        app,
-        source,
-        output,
-        destination,
-        policies: { ...quickPolicies, ...waits, ...policies },
-      });
+      return client.start({ app, source, output, destination, policies: { ...quickPolicies, ...waits, ...policies } });
     },
     async close() {
       await worker.kill();

@@ -55,8 +55,7 @@ beforeAll(async () => {
     tasks.set(id, name);
     answerRunning(response, id);
   });
-  rig.stub.on('task/response', (seen, response) => {
-    const id = String(seen.data['connector']);
+  rig.stub.on('task/response', ({ connector: id }, response) => {
     const name = tasks.get(id) ?? '';
     if (name === 'old' || name === 'terminated') {
       answerRunning(response, id);
@@ -98,9 +97,8 @@ async function start(name: string): Promise<void> {
   });
 }
 
-async function listed(count: number): Promise<void> {
+const listed = async (count: number): Promise<void> =>
   await until('it is listed', async () => (await find("ConversionApp = 'billing'")).length === count);
-}
 
 /** Names of the jobs of this test that a query finds. */
 async function find(query: string): Promise<string[]> {
@@ -128,13 +126,11 @@ const expected: Record<string, string[]> = {
   'What cost much': ['done'],
 };
 
-it('every query of the page is tried here', () => {
-  expect([...queries.keys()].sort()).toEqual(Object.keys(expected).sort());
-});
+it('every query of the page is tried here', () =>
+  expect([...queries.keys()].sort()).toEqual(Object.keys(expected).sort()));
 
 it.each(Object.entries(expected))('%s', async (name, names) => {
   const query = queries.get(name) ?? '';
   // A time of the page stands for one that lies between the jobs here.
-  const withTime = query.replace(/'\d{4}-\d\d-\d\dT[\d:]+Z'/, `'${afterFirst.toISOString()}'`);
-  expect(await find(withTime)).toEqual(names);
+  expect(await find(query.replace(/'\d{4}-\d\d-\d\dT[\d:]+Z'/, `'${afterFirst.toISOString()}'`))).toEqual(names);
 });

@@ -37,11 +37,9 @@ export async function packAll(folder: string): Promise<Tarballs> {
 export async function installPlugin(tarball: string): Promise<InstalledProject> {
   const folder = await mkdtemp(path.join(tmpdir(), 'fileconv-package-'));
   const env = environmentOutsideNpm();
-  const temporal = ['activity', 'client', 'common', 'plugin', 'proto', 'worker', 'workflow'];
-  const versions = temporal.map(async (name): Promise<[string, string]> => [
-    `@temporalio/${name}`,
-    await installedVersion(`@temporalio/${name}`),
-  ]);
+  const versions = ['activity', 'client', 'common', 'plugin', 'proto', 'worker', 'workflow'].map(
+    async (name): Promise<[string, string]> => [`@temporalio/${name}`, await installedVersion(`@temporalio/${name}`)],
+  );
   const dependencies = {
     ...Object.fromEntries(await Promise.all(versions)),
     'temporal-file-conversion': `file:${tarball}`,

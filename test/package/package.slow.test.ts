@@ -38,17 +38,11 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 describe('the plugin, installed from its tarball into an empty project', () => {
   let project: InstalledProject;
 
-  beforeAll(async () => {
-    project = await installPlugin(tarballs.plugin);
-  });
-
-  afterAll(async () => {
-    await project.remove();
-  });
+  beforeAll(async () => (project = await installPlugin(tarballs.plugin)));
+  afterAll(async () => await project.remove());
 
   it('holds the built code with its types and the workflow bundle, and no sources beside them', async () => {
-    const { stdout } = await run('tar', ['-tzf', tarballs.plugin]);
-    const names = stdout
+    const names = (await run('tar', ['-tzf', tarballs.plugin])).stdout
       .trim()
       .split('\n')
       .map((name) => name.replace('package/', ''));
@@ -263,8 +257,7 @@ describe('the plugin, installed from its tarball into an empty project', () => {
         args: [{ invoice: uriOf('invoice.docx'), archive: uriOf('archive/') }],
         workflowExecutionTimeout: '90 seconds',
       });
-      const sha256 = await Promise.race([archived, died]);
-      expect(sha256).toMatch(/^[0-9a-f]{64}$/);
+      expect(await Promise.race([archived, died])).toMatch(/^[0-9a-f]{64}$/);
       expect(await readFile(path.join(project.folder, 'files/archive/invoice.pdf'), 'utf8')).toBe('PK result');
       const job = await temporal.workflow.getHandle(`${workflowId}/pdf`).describe();
       expect(job).toMatchObject({ type: 'conversionJob', parentExecution: { workflowId } });
@@ -288,8 +281,7 @@ describe('the plugin, installed from its tarball into an empty project', () => {
         })();`,
       );
       const worker = startWorker('conversion-worker.js');
-      const client = new FileConversionClient({ client: temporal, taskQueue, app: 'stub' });
-      const result = await client.convert({
+      const result = await new FileConversionClient({ client: temporal, taskQueue, app: 'stub' }).convert({
         source: uriOf('invoice.docx'),
         output: 'pdf',
         destination: uriOf('alone/'),
@@ -316,8 +308,7 @@ describe('the command line, installed from its tarball alone', () => {
   it('tells its version, and holds nothing that only a clone needs', async () => {
     const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
     expect((await run(bin, ['--version'])).stdout.trim()).toBe(version);
-    const { stdout } = await run('tar', ['-tzf', tarballs.cli]);
-    expect(stdout).not.toMatch(/quickstart|tsbuildinfo|\.ts\.map|\/src\//);
+    expect((await run('tar', ['-tzf', tarballs.cli])).stdout).not.toMatch(/quickstart|tsbuildinfo|\.ts\.map|\/src\//);
   });
 
   it('converts in an empty folder, with a service and a Temporal server of its own', async () => {

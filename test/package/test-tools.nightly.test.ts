@@ -48,8 +48,7 @@ async function install(tool: string): Promise<InstalledProject> {
   const project = await installPlugin(plugin);
   await project.run('npm', ['install', '--no-audit', '--no-fund', tool]);
   await writeFile(path.join(folder, 'source.md'), '# a');
-  const { env } = project;
-  Object.assign(env, { ADDRESS: testTemporalAddress(), SERVICE: stub.url, FOLDER: folder });
+  Object.assign(project.env, { ADDRESS: testTemporalAddress(), SERVICE: stub.url, FOLDER: folder });
   return project;
 }
 

@@ -14,8 +14,7 @@ async function look(content: Buffer): Promise<{ isIt: boolean; reads: number; by
     bytes += length;
     return Promise.resolve(content.subarray(start, start + length));
   };
-  const isIt = await isProtected({ size: content.length, readAt });
-  return { isIt, reads, bytes };
+  return { isIt: await isProtected({ size: content.length, readAt }), reads, bytes };
 }
 
 // Written by LibreOffice (doc, xls, odt, ods), msoffcrypto-tool (docx, xlsx) and qpdf (pdf, of revisions 2 to 6, with tables and with
@@ -59,9 +58,7 @@ it.each([
     false,
   ],
   ['a compound file of another program', compound({ Contents: Buffer.alloc(9) }), false],
-])('%s', async (_what, content, isIt) => {
-  expect((await look(content)).isIt).toBe(isIt);
-});
+])('%s', async (_what, content, isIt) => expect((await look(content)).isIt).toBe(isIt));
 
 it.each([
   ['certificates', '<< /Filter /Adobe.PubSec /V 4 /Recipients [<00>] >>', true],

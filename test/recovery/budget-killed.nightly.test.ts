@@ -18,9 +18,7 @@ it('it is charged no more than its limit and what was in flight, and a higher li
   const source = path.join(folder, 'in');
   await mkdir(source);
   for (let file = 1; file <= files; file += 1) await writeFile(path.join(source, `${file}.md`), `# ${file}\n`);
-  stub.on('task/response', (seen, response) =>
-    answerCompleted(response, String(seen.data['connector']), { vcredits: price }),
-  );
+  stub.on('task/response', (seen, response) => answerCompleted(response, seen.connector, { vcredits: price }));
   const folders = { out: path.join(folder, 'out'), runs: path.join(folder, 'runs') };
   const request = { name: `batch-${randomUUID()}`, sources: [source], to: 'pdf', ...folders };
   // All kills may meet the submits of one file.
@@ -29,8 +27,7 @@ it('it is charged no more than its limit and what was in flight, and a higher li
     client.startBatch({ ...request, window, maxVcredits, historyLimit: 100, policies });
 
   let worker = await startWorker();
-  const first = await start(limit);
-  const end = first.result();
+  const end = (await start(limit)).result();
   for (let killed = 0; killed < kills; killed += 1) {
     const before = stub.conversions.size;
     await Promise.race([end, until('some more are converted', () => stub.conversions.size > before + 2)]);
@@ -38,8 +35,7 @@ it('it is charged no more than its limit and what was in flight, and a higher li
     worker = await startWorker();
   }
   const result = await end;
-  expect(result.failures).toEqual({});
-  expect(result.status).toBe('budget');
+  expect([result.failures, result.status]).toEqual([{}, 'budget']);
   const inFlight = window * price;
   expect(stub.conversions.size * price).toBeLessThan(limit + inFlight);
   expect(result.cancelled).toBe(files - result.succeeded);

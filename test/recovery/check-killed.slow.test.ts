@@ -58,8 +58,7 @@ it.each([
     },
   );
   expect(ended).toMatchObject({ name, ...(quality === 'bad' && { code: 'RESULT_SUSPECT' }) });
-  expect(await readdir(out())).toEqual([name]);
-  expect(stub.count('convert/file')).toBe(1);
+  expect([await readdir(out()), stub.count('convert/file')]).toEqual([[name], 1]);
   // What was left is swept, and nothing more is left.
   expect(await leftBehind()).toEqual([]);
 });

@@ -46,9 +46,7 @@ describe('fileconv up', () => {
     await mkdir(outFolder(app), { recursive: true });
     const destination = path.join(outFolder(app), `${app}.${job.output}`);
     return stack.withClient(async (client) => {
-      const { output } = job;
-      const handle = await client.start({ app, source, output, destination, policies: quickPolicies });
-      return handle.workflowId;
+      return (await client.start({ app, source, output: job.output, destination, policies: quickPolicies })).workflowId;
     });
   }
 
@@ -103,20 +101,17 @@ describe('fileconv up', () => {
     const after = await folder.up();
     for (const app of ['uploading', 'downloading'] as const) {
       expect(await resultOf(after, ids[app])).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
-      expect(stubOf(app).count('convert/file')).toBe(1);
-      expect(await readdir(outFolder(app))).toEqual([`${app}.pdf`]);
+      expect([stubOf(app).count('convert/file'), await readdir(outFolder(app))]).toEqual([1, [`${app}.pdf`]]);
       expect(sha256(await readFile(path.join(outFolder(app), `${app}.pdf`)))).toBe(sha256(stubOf(app).output));
     }
     expect(await resultOf(after, ids.answerless)).toMatchObject({ status: 'succeeded', possiblyChargedTwice: true });
     expect(answerless.count('convert/file')).toBe(2);
 
     expect(await resultOf(after, ids.embedded)).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
-    expect(embeddedConversions()).toBe(1);
-    expect(await readdir(outFolder('embedded'))).toEqual(['embedded.docx']);
+    expect([embeddedConversions(), await readdir(outFolder('embedded'))]).toEqual([1, ['embedded.docx']]);
     expect(listZip(await readFile(path.join(outFolder('embedded'), 'embedded.docx')))).toContain('word/document.xml');
 
-    expect(await after.interrupt()).toBe(0);
-    expect(await folder.roles()).toEqual([]);
+    expect([await after.interrupt(), await folder.roles()]).toEqual([0, []]);
     expect(existsSync(path.join(folder.path, '.fileconv', 'stack.json'))).toBe(false);
   });
 
@@ -131,8 +126,7 @@ describe('fileconv up', () => {
     expect(stack.output).toContain('Temporal ended unasked; it is started again');
     held.letGo();
     expect(await resultOf(stack, id)).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
-    expect(uploading.count('convert/file')).toBe(1);
-    expect(await stack.interrupt()).toBe(0);
+    expect([uploading.count('convert/file'), await stack.interrupt()]).toEqual([1, 0]);
     expect(await folder.roles()).toEqual([]);
   });
 
@@ -142,8 +136,7 @@ describe('fileconv up', () => {
     const second = await folder.up();
     const id = await startJob(second, 'embedded', { name: 'a.md', contents: '# A', output: 'html' });
     expect(await resultOf(second, id)).toMatchObject({ status: 'succeeded' });
-    expect(await folder.roles()).toEqual([...stackRoles]);
-    expect(await second.interrupt()).toBe(0);
+    expect([await folder.roles(), await second.interrupt()]).toEqual([[...stackRoles], 0]);
     expect(await folder.roles()).toEqual([]);
   });
 });

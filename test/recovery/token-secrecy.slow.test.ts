@@ -3,8 +3,9 @@ import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import Database from 'libsql';
+import type { Ended } from '../../packages/cli/test/fileconv';
 import { SecretTraces } from '../support/secret-traces';
-import { StackFolder, type CommandOutcome, type StackProcess } from '../support/stack-process';
+import { StackFolder, type StackProcess } from '../support/stack-process';
 import { answerCompleted, answerJson, cut, startStubService, type StubService } from '../support/stub-service';
 
 /**
@@ -21,8 +22,7 @@ const freePortNobodyListensOn = 1;
 /** What each app's service does. */
 const services: Record<string, (stub: StubService) => void> = {
   happy: (stub) =>
-    stub.on('task/response', (seen, response) => {
-      const id = String(seen.data['connector']);
+    stub.on('task/response', ({ connector: id }, response) => {
       answerJson(response, 200, {
         result: {
           output: {
@@ -47,7 +47,7 @@ const services: Record<string, (stub: StubService) => void> = {
   unknown: (stub) => stub.on('convert/file', (_seen, response) => cut(response)),
   broken: (stub) =>
     stub.on('task/response', (seen, response) =>
-      answerCompleted(response, String(seen.data['connector']), {
+      answerCompleted(response, seen.connector, {
         error: { code: 'FAILED_CONVERT', message: `the file of ${token} is damaged` },
       }),
     ),
@@ -71,11 +71,11 @@ describe('the token of an app', () => {
   let stack: StackProcess;
   let embeddedTraces: SecretTraces;
   const stubs: StubService[] = [];
-  const commands: (CommandOutcome & { command: string })[] = [];
+  const commands: (Ended & { command: string })[] = [];
   const workflowIds: string[] = [];
   const failures: unknown[] = [];
 
-  async function run(command: string, env: Record<string, string> = {}): Promise<CommandOutcome> {
+  async function run(command: string, env: Record<string, string> = {}): Promise<Ended> {
     const outcome = await folder.run(command.split(' '), env);
     commands.push({ command, ...outcome });
     return outcome;
@@ -145,9 +145,9 @@ describe('the token of an app', () => {
 
   it('is what the jobs were run with, and they ended in every way', async () => {
     const exitCodes = Object.fromEntries(
-      commands.flatMap(({ command, exitCode }) => {
+      commands.flatMap(({ command, code }) => {
         const [, app] = /--app (\w+) --out out\/(?!.*json)/.exec(command) ?? [];
-        return app === undefined ? [] : [[app, exitCode]];
+        return app === undefined ? [] : [[app, code]];
       }),
     );
     expect(exitCodes).toEqual({
@@ -201,8 +201,7 @@ describe('the token of an app', () => {
 
   it('is in no log, no database and no other file, whether the stack runs or has ended', async () => {
     const state = path.join(folder.path, '.fileconv');
-    const files = await readdir(state, { recursive: true });
-    expect(files).toEqual(
+    expect(await readdir(state, { recursive: true })).toEqual(
       expect.arrayContaining([
         'temporal.db',
         'service/service.db',
@@ -216,9 +215,7 @@ describe('the token of an app', () => {
       ...(await traces.findInFolder(folder.path, own)),
       ...(await embeddedTraces.findInFolder(folder.path, own)),
     ];
-    expect(await search()).toEqual([]);
-    expect(await stack.interrupt()).toBe(0);
-    expect(await search()).toEqual([]);
+    expect([await search(), await stack.interrupt(), await search()]).toEqual([[], 0, []]);
     expect(traces.find(stack.output) ?? embeddedTraces.find(stack.output)).toBeUndefined();
   });
 });

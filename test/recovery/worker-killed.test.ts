@@ -57,8 +57,7 @@ let uploadHasBegun = false;
 const scenes: Record<string, Scene> = {
   polling: {
     arrange: (stub) =>
-      stub.on('task/response', (seen, response) => {
-        const id = String(seen.data['connector']);
+      stub.on('task/response', ({ connector: id }, response) => {
         if (killed) answerCompleted(response, id);
         else answerNotYet(response, id);
       }),
@@ -200,8 +199,7 @@ describe('after kill -9 of the worker and the start of another one', () => {
     await writeFile(sourceFile, source);
     const outFolder = path.join(folder, `out-${app}`);
     await mkdir(outFolder);
-    const client = new FileConversionClient({ client: temporal, taskQueue, app });
-    const handle = await client.start({
+    const handle = await new FileConversionClient({ client: temporal, taskQueue, app }).start({
       source: sourceFile,
       output: 'pdf',
       destination: path.join(outFolder, `${app}.pdf`),
@@ -230,8 +228,7 @@ describe('after kill -9 of the worker and the start of another one', () => {
     expect(result.status).toBe('succeeded');
     expect(result.possiblyChargedTwice).toBe(expected.charged === 'possibly twice');
     expect(await readdir(outFolder)).toEqual([`${app}.pdf`]);
-    const written = await readFile(path.join(outFolder, `${app}.pdf`));
-    expect(sha256(written)).toBe(sha256(stub.output));
+    expect(sha256(await readFile(path.join(outFolder, `${app}.pdf`)))).toBe(sha256(stub.output));
     expect(result.output).toMatchObject({ bytes: stub.output.length, sha256: sha256(stub.output) });
   }
 
@@ -252,8 +249,7 @@ describe('after kill -9 of the worker and the start of another one', () => {
     await expectWhole('uploading', { submits: 1, charged: 'once' });
     const { stub, source } = jobOf('uploading');
     const uploads = stub.requests.filter((seen) => seen.path === 'upload/file');
-    expect(uploads).toHaveLength(1);
-    expect(uploads[0]?.body.includes(source)).toBe(true);
+    expect([uploads.length, uploads[0]?.body.includes(source)]).toEqual([1, true]);
   });
 
   it('a download that was streaming is fetched again, and its temporary file is gone', async () => {
@@ -271,9 +267,8 @@ describe('after kill -9 of the worker and the start of another one', () => {
     expect(jobOf('after-commit').stub.count('download/url/get')).toBe(2);
   });
 
-  it('an upload that was refused often before its worker was lost is sent again soon', async () => {
-    await expectWhole('refused-often', { submits: 1, charged: 'once' });
-  });
+  it('an upload that was refused often before its worker was lost is sent again soon', async () =>
+    await expectWhole('refused-often', { submits: 1, charged: 'once' }));
 
   it('a job that is parked for vCredits asks again, and converts once there are some', async () => {
     const { stub } = jobOf('parked');
@@ -281,17 +276,14 @@ describe('after kill -9 of the worker and the start of another one', () => {
     expect([stub.count('upload/file'), stub.conversions.size]).toEqual([1, 1]);
   });
 
-  it('a submit of which nothing was sent continues as if nothing had happened', async () => {
-    await expectWhole('before-fence', { submits: 1, charged: 'once' });
-  });
+  it('a submit of which nothing was sent continues as if nothing had happened', async () =>
+    await expectWhole('before-fence', { submits: 1, charged: 'once' }));
 
-  it('a submit that was refused with 429 and waits for its next attempt is not taken for sent', async () => {
-    await expectWhole('rate-limited', { submits: 2, charged: 'once' });
-  });
+  it('a submit that was refused with 429 and waits for its next attempt is not taken for sent', async () =>
+    await expectWhole('rate-limited', { submits: 2, charged: 'once' }));
 
-  it('a submit that was refused with 429 and has begun its next attempt is not taken for sent', async () => {
-    await expectWhole('before-second-fence', { submits: 2, charged: 'once' });
-  });
+  it('a submit that was refused with 429 and has begun its next attempt is not taken for sent', async () =>
+    await expectWhole('before-second-fence', { submits: 2, charged: 'once' }));
 
   it('a submit without an answer is sent again under policy resubmit, and result and UI say that it may be charged twice', async () => {
     await expectWhole('answerless-resubmit', { submits: 2, charged: 'possibly twice' });
@@ -308,14 +300,12 @@ describe('after kill -9 of the worker and the start of another one', () => {
     expect(error.message).toContain('fileconv job retry ');
     expect(await currentDetails('answerless-fail')).toContain('not known whether the conversion runs');
     const { stub, folder: outFolder } = jobOf('answerless-fail');
-    expect(stub.count('convert/file')).toBe(1);
-    expect(await readdir(outFolder)).toEqual([]);
+    expect([stub.count('convert/file'), await readdir(outFolder)]).toEqual([1, []]);
   });
 
   /** What the Temporal UI shows on the job's page. */
   async function currentDetails(app: string): Promise<string> {
     const workflow = temporal.workflow.getHandle(jobOf(app).handle.workflowId);
-    const metadata = await workflow.query<{ currentDetails: string }>('__temporal_workflow_metadata');
-    return metadata.currentDetails;
+    return (await workflow.query<{ currentDetails: string }>('__temporal_workflow_metadata')).currentDetails;
   }
 });

@@ -36,6 +36,4 @@ async function objects(): Promise<FileStoreUnderTest> {
   };
 }
 
-it.each(fileStoreContract)('$title', async ({ check }) => {
-  await check(await objects());
-});
+it.each(fileStoreContract)('$title', async ({ check }) => await check(await objects()));

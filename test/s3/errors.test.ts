@@ -15,9 +15,7 @@ import { until } from '../support/until';
 
 const server = s3ServerOfAllTests();
 let bucket: string;
-beforeAll(async () => {
-  bucket = await server.newBucket();
-});
+beforeAll(async () => (bucket = await server.newBucket()));
 afterEach(cleanUp);
 
 const small = () => Readable.from([Buffer.from('content')]);
@@ -71,8 +69,7 @@ describe.each(['read', 'write'] as const)('%s', (step) => {
     ['no region', { ...noRegion, AWS_CONFIG_FILE: '/dev/null' }, '', /no region is set.*Set AWS_REGION/],
   ])('%s', async (_title, environment, region, words) => {
     withEnvironment({ ...server.env, ...environment });
-    const store = createS3Files({ endpoint: server.endpoint, region });
-    const failure = await failureOf(act(store, `s3://${bucket}/a.md`));
+    const failure = await failureOf(act(createS3Files({ endpoint: server.endpoint, region }), `s3://${bucket}/a.md`));
     expect(failure).toMatchObject({ code: forGood, retryable: false });
     expectClear(failure, words);
   });
@@ -109,8 +106,7 @@ describe.each(['read', 'write'] as const)('%s', (step) => {
     ],
   ])('a server that %s', async (_title, portOf, words) => {
     const requestHandler = { connectionTimeout: 1_000, socketTimeout: 200 };
-    const endpoint = `http://127.0.0.1:${await portOf()}`;
-    const client = clientOf(endpoint, 'AKID', s3Secret, { maxAttempts: 1, requestHandler });
+    const client = clientOf(`http://127.0.0.1:${await portOf()}`, 'AKID', s3Secret, { maxAttempts: 1, requestHandler });
     const failure = await failureOf(act(createS3Files({ client }), `s3://${bucket}/a.md`));
     expect(failure).toMatchObject({ code: 'STORAGE_FAILED', retryable: true });
     expectClear(failure, words);
@@ -160,8 +156,7 @@ it.each([
 ])('another server, which answers a listing with %s', async (_what, status, body, words) => {
   const { port } = await answering(status, () => body);
   const client = clientOf(`http://127.0.0.1:${port}`, 'AKID', s3Secret, { maxAttempts: 1 });
-  const listed = createS3Files({ client }).walk('s3://bucket/')[Symbol.asyncIterator]();
-  const failure = await failureOf(listed.next());
+  const failure = await failureOf(createS3Files({ client }).walk('s3://bucket/')[Symbol.asyncIterator]().next());
   expect(failure).toMatchObject({ code: 'STORAGE_FAILED' });
   expectClear(failure, words);
 });
@@ -245,8 +240,7 @@ it('a bucket that goes away in the middle of a write is said, and so is one that
     })(),
   );
   const uri = `s3://${leaving}/b.md`;
-  const writing = store.writeDestination({ uri, jobKey: 'job', attempt: 1, body, onExisting: 'fail' });
-  const failure = await failureOf(writing);
+  const failure = await failureOf(store.writeDestination({ uri, jobKey: 'job', attempt: 1, body, onExisting: 'fail' }));
   expect(failure).toMatchObject({ code: 'DESTINATION_NOT_WRITABLE', retryable: false });
   expectClear(failure, /no such bucket/);
   expect(await failureOf(buffer(source.open()))).toMatchObject({ code: 'SOURCE_NOT_FOUND' });

@@ -46,13 +46,10 @@ describe('an object that is read with pauses', () => {
 
   beforeEach(() => put(content));
 
-  it('is whole', async () => {
-    expect((await readPausing(() => Promise.resolve())).equals(content)).toBe(true);
-  });
+  it('is whole', async () => expect((await readPausing(() => Promise.resolve())).equals(content)).toBe(true));
 
   it('is no mixture of two contents', async () => {
-    const reading = readPausing(() => put(randomBytes(content.length)));
-    const outcome = await reading.catch((error: unknown) => error);
+    const outcome = await readPausing(() => put(randomBytes(content.length))).catch((error: unknown) => error);
     // Before the other content is there, the connection may be cut and another one made, which brings the old one to its end.
     if (Buffer.isBuffer(outcome)) expect(outcome.equals(content)).toBe(true);
     else expect(outcome).toMatchObject({ code: 'SOURCE_CHANGED', retryable: true });

@@ -27,9 +27,7 @@ beforeAll(() => {
   Object.assign(process.env, server.env);
   store = createS3Files({ client: server.client });
 });
-beforeEach(async () => {
-  bucket = await server.newBucket();
-});
+beforeEach(async () => (bucket = await server.newBucket()));
 
 const large = randomBytes(12 * 1024 * 1024);
 const uriOf = (key: string) => `s3://${bucket}/${key}`;
@@ -50,10 +48,8 @@ function write(options: Partial<WriteDestinationOptions> = {}, through = store) 
   });
 }
 
-async function contentOf(key: string): Promise<Buffer> {
-  const { Body } = await server.client.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
-  return buffer(Body as Readable);
-}
+const contentOf = async (key: string): Promise<Buffer> =>
+  buffer((await server.client.send(new GetObjectCommand({ Bucket: bucket, Key: key }))).Body as Readable);
 
 async function put(key: string, content: string | Buffer): Promise<void> {
   await server.client.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: content }));
@@ -99,8 +95,7 @@ const ways = [
 
 it.each(ways)('a large body becomes one object, with its SHA-256: %s', async (_way, expectedSize) => {
   let mostOpen = 0;
-  const body = thenAwait(async () => (mostOpen = (await openUploads()).length));
-  const stored = await write({ body, expectedSize });
+  const stored = await write({ body: thenAwait(async () => (mostOpen = (await openUploads()).length)), expectedSize });
   const sha256 = createHash('sha256').update(large).digest('hex');
   expect(stored).toEqual({ uri: uriOf('a.pdf'), name: 'a.pdf', bytes: large.length, sha256, skipped: false });
   expect((await contentOf('a.pdf')).equals(large)).toBe(true);
@@ -165,17 +160,14 @@ describe.each(ways)('a name that is taken while a large body comes %s', (_way, e
   it('is DESTINATION_EXISTS or skipped, by policy, and no upload stays open', async () => {
     expect(await failureOf(write(arriving()))).toMatchObject({ code: 'DESTINATION_EXISTS', retryable: false });
     expect(await write({ ...arriving(), onExisting: 'skip' })).toMatchObject({ skipped: true, bytes: 5 });
-    expect((await contentOf('a.pdf')).toString()).toBe('rival');
-    expect(await openUploads()).toEqual([]);
+    expect([(await contentOf('a.pdf')).toString(), await openUploads()]).toEqual(['rival', []]);
   });
 
   it('is tried again with the next name where it may have another', async () => {
     const failure = await failureOf(write({ ...arriving(), onExisting: 'rename' }));
     expect(failure).toMatchObject({ code: 'STORAGE_FAILED', retryable: true });
-    const renamed = await write({ expectedSize, onExisting: 'rename', attempt: 2 });
-    expect(renamed.uri).toBe(uriOf('a%20(1).pdf'));
-    expect((await contentOf('a (1).pdf')).equals(large)).toBe(true);
-    expect(await openUploads()).toEqual([]);
+    expect((await write({ expectedSize, onExisting: 'rename', attempt: 2 })).uri).toBe(uriOf('a%20(1).pdf'));
+    expect([(await contentOf('a (1).pdf')).equals(large), await openUploads()]).toEqual([true, []]);
   });
 
   it('is replaced where it may be', async () => {
@@ -228,8 +220,7 @@ describe('what was begun and is not finished', () => {
       ['a signal', () => aborted(broken)],
     ])('is aborted after %s', async (_title, options) => {
       await expect(write({ expectedSize, ...options() })).rejects.toBe(broken);
-      expect(await openUploads()).toEqual([]);
-      expect((await store.look(uriOf('a.pdf'))).kind).toBe('none');
+      expect([await openUploads(), (await store.look(uriOf('a.pdf'))).kind]).toEqual([[], 'none']);
     });
 
     it('fails soon, and in its own words alone, when the server goes away in the middle', async () => {
@@ -247,8 +238,7 @@ describe('what was begun and is not finished', () => {
 
   it('is aborted by a signal, also in the middle of a part', async () => {
     const aborting = new AbortController();
-    const body = thenAwait(() => new Promise(() => undefined));
-    const writing = write({ body, signal: aborting.signal });
+    const writing = write({ body: thenAwait(() => new Promise(() => undefined)), signal: aborting.signal });
     await until('an upload is open', async () => (await openUploads()).length > 0);
     aborting.abort(broken);
     await expect(writing).rejects.toBe(broken);
@@ -311,8 +301,7 @@ describe('what was begun and is not finished', () => {
     await write({ attempt: 2, onExisting: 'overwrite' });
     wake();
     expect(await failureOf(first)).toMatchObject({ retryable: true });
-    expect((await contentOf('a.pdf')).equals(large)).toBe(true);
-    expect(await openUploads()).toEqual([]);
+    expect([(await contentOf('a.pdf')).equals(large), await openUploads()]).toEqual([true, []]);
   });
 });
 
@@ -349,6 +338,5 @@ it('a walk goes through all pages, and asks for none of a folder that it does no
   };
   expect([(await found(() => true)).length, pages]).toEqual([2_103, 3]);
   pages = 0;
-  expect(await found((relative) => relative !== 'skipped')).toEqual(kept.map(uriOf));
-  expect(pages).toBe(2);
+  expect([await found((relative) => relative !== 'skipped'), pages]).toEqual([kept.map(uriOf), 2]);
 });

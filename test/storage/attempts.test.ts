@@ -5,9 +5,7 @@ import { cleanUp, failureOf, listFolder, makeFolder, uriOf } from './folder';
 import { begun, endless, store, write } from './writing';
 
 let folder: string;
-beforeEach(async () => {
-  folder = await makeFolder();
-});
+beforeEach(async () => (folder = await makeFolder()));
 afterEach(cleanUp);
 
 describe('attempts of one job', () => {
@@ -105,9 +103,8 @@ describe('discardPartial', () => {
     }
   });
 
-  it('has nothing to do where there is no folder', async () => {
-    await store.discardPartial({ uri: uriOf(folder, 'none', 'out.pdf'), jobKey: 'job-1' });
-  });
+  it('has nothing to do where there is no folder', async () =>
+    await store.discardPartial({ uri: uriOf(folder, 'none', 'out.pdf'), jobKey: 'job-1' }));
 });
 
 it('a sweep removes what nobody has written to for a day, of any job, and nothing else', async () => {

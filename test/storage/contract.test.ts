@@ -46,9 +46,7 @@ describe.each([
   ['files of this machine, without hard links', () => localFiles(withoutLinks)],
   ['a store of one’s own', () => memoryFiles()],
 ])('%s', (_name, make) => {
-  it.each(fileStoreContract)('$title', async ({ check }) => {
-    await check(await make());
-  });
+  it.each(fileStoreContract)('$title', async ({ check }) => await check(await make()));
 });
 
 class PlainErrors extends MemoryFiles {

@@ -8,9 +8,7 @@ import { failureOf, listFolder, makeFolder, sha256, uriOf } from './folder';
 import { contentThen, store, write } from './writing';
 
 let folder: string;
-beforeEach(async () => {
-  folder = await makeFolder();
-});
+beforeEach(async () => (folder = await makeFolder()));
 
 const withoutLinks = createLocalFiles({
   link: () => Promise.reject(Object.assign(new Error('link'), { code: 'ENOTSUP' })),
@@ -25,11 +23,9 @@ describe('an existing destination', () => {
   it('is replaced in one step with policy overwrite', async () => {
     const { uri, read } = await withExisting();
     let during: string | undefined;
-    const body = contentThen(async () => void (during = await read('out.pdf')));
-    await write(uri, { onExisting: 'overwrite', body });
+    await write(uri, { onExisting: 'overwrite', body: contentThen(async () => void (during = await read('out.pdf'))) });
     expect(during).toBe('old content');
-    expect(await read('out.pdf')).toBe('new content');
-    expect(await listFolder(folder)).toEqual(['out.pdf']);
+    expect([await read('out.pdf'), await listFolder(folder)]).toEqual(['new content', ['out.pdf']]);
   });
 
   it('gets a neighbour with the next free number with policy rename', async () => {
@@ -49,8 +45,7 @@ describe('an existing destination', () => {
   it('that is a folder cannot be overwritten', async () => {
     await mkdir(path.join(folder, 'out.pdf'));
     const error = await failureOf(write(uriOf(folder, 'out.pdf'), { onExisting: 'overwrite' }));
-    expect(error.code).toBe('DESTINATION_IS_DIRECTORY');
-    expect(await listFolder(folder)).toEqual(['out.pdf']);
+    expect([error.code, await listFolder(folder)]).toEqual(['DESTINATION_IS_DIRECTORY', ['out.pdf']]);
   });
 
   it('that is a symbolic link is replaced itself; what it leads to is not touched', async () => {
@@ -113,13 +108,8 @@ describe('a file system without hard links', () => {
         await leavePlaceholder('job-1');
       }
       await leavePlaceholder('job-2');
-      const third = await write(uri, { attempt: 2, onExisting }, withoutLinks).catch((error: unknown) => error);
-      expect(third).toMatchObject(
-        {
-          fail: { code: 'DESTINATION_EXISTS' },
-          skip: { skipped: true },
-          rename: { name: 'out (1).pdf' },
-        }[onExisting],
+      expect(await write(uri, { attempt: 2, onExisting }, withoutLinks).catch((error: unknown) => error)).toMatchObject(
+        { fail: { code: 'DESTINATION_EXISTS' }, skip: { skipped: true }, rename: { name: 'out (1).pdf' } }[onExisting],
       );
     },
   );

@@ -18,22 +18,14 @@ export function onCleanUp(cleanup: () => void): void {
 }
 
 /** A new folder, which is removed with that of the run. */
-export function makeFolder(): Promise<string> {
-  return mkdtemp(path.join(os.tmpdir(), 'fileconv-storage-'));
-}
+export const makeFolder = (): Promise<string> => mkdtemp(path.join(os.tmpdir(), 'fileconv-storage-'));
 
-export function uriOf(...segments: string[]): string {
-  return pathToFileURL(path.join(...segments)).href;
-}
+export const uriOf = (...segments: string[]): string => pathToFileURL(path.join(...segments)).href;
 
-export function sha256(content: string | Buffer): string {
-  return createHash('sha256').update(content).digest('hex');
-}
+export const sha256 = (content: string | Buffer): string => createHash('sha256').update(content).digest('hex');
 
 /** Everything in a folder, hidden files too. */
-export async function listFolder(folder: string): Promise<string[]> {
-  return (await readdir(folder)).sort();
-}
+export const listFolder = async (folder: string): Promise<string[]> => (await readdir(folder)).sort();
 
 export async function failureOf(call: Promise<unknown>): Promise<StorageError> {
   const outcome = await call.then(

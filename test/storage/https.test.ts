@@ -11,9 +11,7 @@ afterEach(cleanUp);
 async function serve(listener: RequestListener, options: HttpsFilesOptions = {}) {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onCleanUp(() => {
-    server.close().closeAllConnections();
-  });
+  onCleanUp(() => server.close().closeAllConnections());
   let connections = 0;
   server.on('connection', () => (connections += 1));
   const { port } = server.address() as AddressInfo;
@@ -121,8 +119,7 @@ describe('what is refused', () => {
         response.once('close', () => clearInterval(timer));
       }
     });
-    const source = await store.openSource(`${url}/a.md`);
-    const failure = await failureOf(text(source.open()));
+    const failure = await failureOf(text((await store.openSource(`${url}/a.md`)).open()));
     expect(failure).toMatchObject({ code: 'STORAGE_FAILED', retryable: true });
     expect(failure.message).toMatch(/it comes too slowly: \d+ bytes in \d s\.$/);
   });

@@ -42,8 +42,7 @@ it('a look tells a file from a folder, what is neither and nothing, through link
 
 it('a read fails with the code of what is wrong', async () => {
   const folder = await makeTree('a.md', 'b/c.md');
-  const reading = buffer(store.read(uriOf(folder, 'b')));
-  await expect(reading).rejects.toMatchObject({ code: 'SOURCE_IS_DIRECTORY' });
+  await expect(buffer(store.read(uriOf(folder, 'b')))).rejects.toMatchObject({ code: 'SOURCE_IS_DIRECTORY' });
   const signal = AbortSignal.abort(new Error('stopped'));
   await expect(buffer(store.read(uriOf(folder, 'a.md'), { signal }))).rejects.toThrow('stopped');
 });

@@ -117,8 +117,7 @@ describe('a local file', () => {
     const { folder, move } = await folders();
     await mkdir(path.join(folder, 'done'));
     await link(path.join(folder, 'in', 'a.md'), path.join(folder, 'done', 'a.md'));
-    expect(await move('done/a.md')).toBe('taken');
-    expect(await move('done/a (1).md')).toBe('moved');
+    expect([await move('done/a.md'), await move('done/a (1).md')]).toEqual(['taken', 'moved']);
     expect(await listFolder(path.join(folder, 'done'))).toEqual(['a (1).md', 'a.md']);
   });
 });
@@ -157,8 +156,7 @@ describe('a move by copy', () => {
     memory.files.set(uri, Buffer.from('content'));
     const found = await memory.look(uri);
     const stamp = found.kind === 'file' ? found.stamp : '';
-    const move = () => moveByCopy({ uri, to, stamp }, memory, () => Promise.resolve(remove(memory)));
-    return { memory, move };
+    return { memory, move: () => moveByCopy({ uri, to, stamp }, memory, () => Promise.resolve(remove(memory))) };
   }
   const names = ({ files }: MemoryFiles) => [...files.keys()].sort();
 
@@ -167,22 +165,18 @@ describe('a move by copy', () => {
       (all) => all.files.get(to)?.toString() === 'content' && all.files.delete(uri),
     );
     memory.files.set(to, Buffer.from('content'));
-    expect(await move()).toBe('moved');
-    expect(names(memory)).toEqual([to]);
+    expect([await move(), names(memory)]).toEqual(['moved', [to]]);
   });
 
   it('keeps the copy of a file that is gone when it is to be removed: an answer was lost, or another attempt was faster', async () => {
     const { memory, move } = await copying((all) => !all.files.delete(uri));
-    expect(await move()).toBe('moved');
-    expect(names(memory)).toEqual([to]);
+    expect([await move(), names(memory)]).toEqual(['moved', [to]]);
   });
 
   it('leaves no copy of a file that has changed meanwhile, nor of one whose name is taken', async () => {
     const { memory, move } = await copying(() => false);
-    expect(await move()).toBe('changed');
-    expect(names(memory)).toEqual([uri]);
+    expect([await move(), names(memory)]).toEqual(['changed', [uri]]);
     memory.files.set(to, Buffer.from('other'));
-    expect(await move()).toBe('taken');
-    expect(memory.files.get(to)?.toString()).toBe('other');
+    expect([await move(), memory.files.get(to)?.toString()]).toEqual(['taken', 'other']);
   });
 });

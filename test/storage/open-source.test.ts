@@ -7,9 +7,7 @@ import { createLocalFiles } from '../../src/storage/local-files';
 import { failureOf, makeFolder, uriOf, withoutPrivileges } from './folder';
 
 let folder: string;
-beforeEach(async () => {
-  folder = await makeFolder();
-});
+beforeEach(async () => (folder = await makeFolder()));
 
 const store = createLocalFiles();
 
@@ -108,8 +106,7 @@ describe('a source that is not what it was', () => {
     await utimes(filePath, longAgo, longAgo);
     const source = await store.openSource(uriOf(filePath));
     await change(filePath);
-    const error = await failureOf(buffer(source.open()));
-    expect(error).toMatchObject({ code: 'SOURCE_CHANGED', retryable: true });
+    expect(await failureOf(buffer(source.open()))).toMatchObject({ code: 'SOURCE_CHANGED', retryable: true });
   });
 
   it('fails at its end when it was written to while it was read', async () => {

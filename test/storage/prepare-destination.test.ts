@@ -6,23 +6,19 @@ import { createLocalFiles } from '../../src/storage/local-files';
 import { cleanUp, failureOf, makeFolder, mountMemory, uriOf } from './folder';
 
 let folder: string;
-beforeEach(async () => {
-  folder = await makeFolder();
-});
+beforeEach(async () => (folder = await makeFolder()));
 afterEach(cleanUp);
 
 const store = createLocalFiles();
 
-function prepare(uri: string, onExisting: OnExisting = 'fail') {
-  return store.prepareDestination({ uri, suggestedName: 'out.pdf', onExisting });
-}
+const prepare = (uri: string, onExisting: OnExisting = 'fail') =>
+  store.prepareDestination({ uri, suggestedName: 'out.pdf', onExisting });
 
 describe('prepareDestination', () => {
   it('refuses a path beside which no temporary file would fit, before anything is sent for it', async () => {
     const ofBytes = (bytes: number) => {
       const names = Array.from({ length: 19 }, () => 'd'.repeat(199));
-      const rest = bytes - path.join(folder, ...names).length - 1;
-      return uriOf(folder, ...names, 'x'.repeat(rest));
+      return uriOf(folder, ...names, 'x'.repeat(bytes - path.join(folder, ...names).length - 1));
     };
     expect(await prepare(ofBytes(4_063))).toMatchObject({ kind: 'write' });
     const refused = await failureOf(prepare(ofBytes(4_064)));
@@ -64,9 +60,8 @@ describe('prepareDestination', () => {
     }
   });
 
-  it('refuses a name that the file system cannot hold', async () => {
-    expect((await failureOf(prepare(uriOf(folder, 'x'.repeat(256))))).code).toBe('DESTINATION_NOT_WRITABLE');
-  });
+  it('refuses a name that the file system cannot hold', async () =>
+    expect((await failureOf(prepare(uriOf(folder, 'x'.repeat(256))))).code).toBe('DESTINATION_NOT_WRITABLE'));
 
   const isRoot = process.getuid?.() === 0;
   (isRoot ? it.skip : it)('refuses a folder that this user may not write to (not as root, who may)', async () => {

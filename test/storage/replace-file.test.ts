@@ -5,9 +5,7 @@ import { readOrCreateFile, replaceFile } from '../../src/storage/replace-file';
 
 let folder: string;
 
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'replace-file-'));
-});
+beforeEach(async () => (folder = await mkdtemp(path.join(tmpdir(), 'replace-file-'))));
 
 it('leaves the content of one of those who write at once, whole, and nothing beside it', async () => {
   const file = path.join(folder, 'state.json');
@@ -36,8 +34,7 @@ it('leaves nothing behind when the file cannot be replaced', async () => {
 it('of several that would create a file the first does, for all of them and for its owner only', async () => {
   const file = path.join(folder, 'key');
   const read = await Promise.all(['a', 'b', 'c', 'd'].map((content) => readOrCreateFile(file, () => content)));
-  expect(new Set(read).size).toBe(1);
-  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect([new Set(read).size, (await stat(file)).mode & 0o777]).toEqual([1, 0o600]);
   expect(await readdir(folder)).toEqual(['key']);
 
   await writeFile(file, 'another');

@@ -3,9 +3,7 @@ import { cutToBytes, makeSafeName, numberName } from '../../src/storage/file-nam
 describe('makeSafeName', () => {
   it.each(['report.pdf', 'März 2026 – Café.docx', '発注書.tar.gz', 'a', 'README', "it's (1) & more, ok.txt", 'x.part'])(
     'leaves %j as it is',
-    (name) => {
-      expect(makeSafeName(name)).toBe(name);
-    },
+    (name) => expect(makeSafeName(name)).toBe(name),
   );
 
   it.each([
@@ -30,9 +28,7 @@ describe('makeSafeName', () => {
     ['com1.tar.gz', '_com1.tar.gz'],
     ['console.txt', 'console.txt'],
     ['half \ud83d.txt', 'half \ufffd.txt'],
-  ])('makes %j into %j', (suggested, name) => {
-    expect(makeSafeName(suggested)).toBe(name);
-  });
+  ])('makes %j into %j', (suggested, name) => expect(makeSafeName(suggested)).toBe(name));
 
   it('cuts a name to 255 bytes, between characters, and keeps the extension', () => {
     const name = makeSafeName(`${'発'.repeat(200)}.docx`);
@@ -41,23 +37,18 @@ describe('makeSafeName', () => {
     expect(name).toMatch(/^発+\.docx$/);
   });
 
-  it('cuts an extension that is longer than any real one', () => {
-    const name = makeSafeName(`a.${'x'.repeat(400)}`);
-    expect(Buffer.byteLength(name)).toBe(255);
-  });
+  it('cuts an extension that is longer than any real one', () =>
+    expect(Buffer.byteLength(makeSafeName(`a.${'x'.repeat(400)}`))).toBe(255));
 });
 
 it('numberName puts the number before the extension and stays within 255 bytes', () => {
-  expect(numberName('report.pdf', 2)).toBe('report (2).pdf');
-  expect(numberName('README', 1)).toBe('README (1)');
+  expect([numberName('report.pdf', 2), numberName('README', 1)]).toEqual(['report (2).pdf', 'README (1)']);
   const long = numberName(`${'x'.repeat(251)}.pdf`, 12);
   expect(Buffer.byteLength(long)).toBe(255);
   expect(long).toMatch(/x \(12\)\.pdf$/);
 });
 
 it('cutToBytes never splits a character', () => {
-  expect(cutToBytes('aé日😀', 3)).toBe('aé');
-  expect(cutToBytes('aé日😀', 5)).toBe('aé');
-  expect(cutToBytes('aé日😀', 6)).toBe('aé日');
+  expect([cutToBytes('aé日😀', 3), cutToBytes('aé日😀', 5), cutToBytes('aé日😀', 6)]).toEqual(['aé', 'aé', 'aé日']);
   expect(cutToBytes('aé日😀', 10)).toBe('aé日😀');
 });

@@ -51,6 +51,5 @@ it('a store that is a function is made once, when its first URI comes', () => {
   expect(made).toBe(1);
 });
 
-it('a scheme that no URI can have is refused when the worker starts', () => {
-  expect(() => new Stores({ 's3:': new MemoryFiles() })).toThrow(/"s3:" is no scheme/);
-});
+it('a scheme that no URI can have is refused when the worker starts', () =>
+  expect(() => new Stores({ 's3:': new MemoryFiles() })).toThrow(/"s3:" is no scheme/));

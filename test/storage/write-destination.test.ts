@@ -7,20 +7,14 @@ import { cleanUp, failureOf, listFolder, makeFolder, mountMemory, sha256, uriOf,
 import { contentThen, endless, write } from './writing';
 
 let folder: string;
-beforeEach(async () => {
-  folder = await makeFolder();
-});
+beforeEach(async () => (folder = await makeFolder()));
 afterEach(cleanUp);
 
 describe('writeDestination', () => {
   it('stores the bytes, makes missing folders, and tells size and SHA-256', async () => {
     const content = randomBytes(3_000_001);
     const body = Readable.from([content.subarray(0, 1), content.subarray(1, 2_000_000), content.subarray(2_000_000)]);
-    const stored = await write(uriOf(folder, 'a', 'b', 'out.pdf'), {
-      body,
-      expectedSize: content.length,
-    });
-    expect(stored).toEqual({
+    expect(await write(uriOf(folder, 'a', 'b', 'out.pdf'), { body, expectedSize: content.length })).toEqual({
       uri: uriOf(folder, 'a', 'b', 'out.pdf'),
       name: 'out.pdf',
       bytes: content.length,
@@ -88,8 +82,7 @@ describe('writeDestination', () => {
   it('closes the body also when it cannot begin to write', async () => {
     await writeFile(path.join(folder, 'file'), 'x');
     const body = endless();
-    const error = await failureOf(write(uriOf(folder, 'file', 'out.pdf'), { body }));
-    expect(error.code).toBe('DESTINATION_NOT_WRITABLE');
+    expect((await failureOf(write(uriOf(folder, 'file', 'out.pdf'), { body }))).code).toBe('DESTINATION_NOT_WRITABLE');
     expect(body.destroyed).toBe(true);
   });
 
@@ -103,8 +96,7 @@ describe('writeDestination', () => {
     const files = createLocalFiles({ freeBytes: () => Promise.resolve(10) });
     const body = Readable.from([Buffer.from('new content')]);
     const error = await failureOf(write(uriOf(folder, 'out.pdf'), { body, expectedSize: 11 }, files));
-    expect(error.code).toBe('DESTINATION_FULL');
-    expect(body.destroyed).toBe(true);
+    expect([error.code, body.destroyed]).toEqual(['DESTINATION_FULL', true]);
     expect(await listFolder(folder)).toEqual([]);
     expect(await write(uriOf(folder, 'out.pdf'), {}, files)).toMatchObject({ bytes: 11 });
   });

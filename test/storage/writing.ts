@@ -7,12 +7,12 @@ import { listFolder, onCleanUp } from './folder';
 
 export const store = createLocalFiles();
 
-export function write(
+export const write = (
   uri: string,
   options: Partial<WriteDestinationOptions> = {},
   files: FileStore = store,
-): Promise<StoredFile> {
-  return files.writeDestination({
+): Promise<StoredFile> =>
+  files.writeDestination({
     uri,
     jobKey: 'job-1',
     attempt: 1,
@@ -20,17 +20,15 @@ export function write(
     onExisting: 'fail',
     ...options,
   });
-}
 
 /** A body that does something between its last byte and its end. */
-export function contentThen(act: () => unknown): Readable {
-  return Readable.from(
+export const contentThen = (act: () => unknown): Readable =>
+  Readable.from(
     (async function* () {
       yield Buffer.from('new content');
       await act();
     })(),
   );
-}
 
 /** A body that never ends by itself. */
 export function endless(): Readable {

@@ -81,9 +81,7 @@ export async function startAccountService(): Promise<AccountService> {
   /** One engine: conversions run one after the other. */
   let engine: Promise<void> = Promise.resolve();
 
-  const server = createServer((request, response) => {
-    void answer(request, response).catch(() => response.destroy());
-  });
+  const server = createServer((request, response) => void answer(request, response).catch(() => response.destroy()));
   server.on('clientError', (_error, socket) => {
     const body = JSON.stringify(refusal(new Refused('INVALID_FIELD')));
     const head = Object.entries({
@@ -188,9 +186,7 @@ export async function startAccountService(): Promise<AccountService> {
         if (source?.path !== 'convert/file') throw new Refused('MISMATCH_DEPENDENT_TASK');
         const isGood = source.result?.error['code'] === undefined;
         const open = source.status === 'hold' ? 'waiting' : 'pending';
-        finish(task, {
-          output: { status: source.status !== 'completed' ? open : isGood ? 'successful' : 'failed' },
-        });
+        finish(task, { output: { status: source.status !== 'completed' ? open : isGood ? 'successful' : 'failed' } });
         return;
       }
       case 'download/url': {
@@ -199,9 +195,7 @@ export async function startAccountService(): Promise<AccountService> {
         task.file = source.file;
         const { name, bytes } = source.file;
         const url = `${origin}/v1/download/url/get`;
-        finish(task, {
-          output: { connector: task.id, name, size: bytes.length, expires_at: time(inADay()), url },
-        });
+        finish(task, { output: { connector: task.id, name, size: bytes.length, expires_at: time(inADay()), url } });
         return;
       }
       case 'download/url/get':

@@ -15,9 +15,7 @@ import { chargeProblems, conversionsOf } from './invariant';
 
 const files = createLocalFiles();
 
-function folderUri(...segments: string[]): string {
-  return pathToFileURL(`${path.join(...segments)}/`).href;
-}
+const folderUri = (...segments: string[]): string => pathToFileURL(`${path.join(...segments)}/`).href;
 
 /** One batch as a person works with it: the same folder planned, run and tried again. */
 export class BatchDesk {

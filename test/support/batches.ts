@@ -61,12 +61,7 @@ async function passedOverIn(folder: string): Promise<BatchTotals> {
 export async function planRun(
   root: string,
   count: number,
-  options: {
-    name?: string;
-    run?: string;
-    change?: (item: BatchItem) => BatchItem;
-    request?: Partial<RunRequest>;
-  } = {},
+  options: { name?: string; run?: string; change?: (item: BatchItem) => BatchItem; request?: Partial<RunRequest> } = {},
 ): Promise<Run> {
   const name = options.name ?? `batch-${randomUUID()}`;
   const folder = path.join(root, name, options.run ?? 'run-0001');
@@ -116,15 +111,12 @@ function expectAddsUp(counts: BatchCounts, results: readonly BatchItemResult[], 
 }
 
 /** What a query must never contradict. */
-export function sumOf({ succeeded, failed, skipped, cancelled, inFlight, waiting }: BatchCounts): number {
-  return succeeded + failed + skipped + cancelled + inFlight + waiting;
-}
+export const sumOf = ({ succeeded, failed, skipped, cancelled, inFlight, waiting }: BatchCounts): number =>
+  succeeded + failed + skipped + cancelled + inFlight + waiting;
 
 /** Starts the batch, waits for its end and checks that everything was counted. */
-export async function runBatch(client: FileConversionClient, run: Run) {
-  const handle = await startRun(client, run.request);
-  return endBatch(handle, run);
-}
+export const runBatch = async (client: FileConversionClient, run: Run) =>
+  endBatch(await startRun(client, run.request), run);
 
 export async function endBatch(handle: BatchHandle, run: Run) {
   const result = await handle.result();
@@ -133,9 +125,8 @@ export async function endBatch(handle: BatchHandle, run: Run) {
   return { result, results };
 }
 
-export async function partsOf(run: Run): Promise<string[]> {
-  return (await readdir(path.join(run.folder, runFiles.parts))).sort();
-}
+export const partsOf = async (run: Run): Promise<string[]> =>
+  (await readdir(path.join(run.folder, runFiles.parts))).sort();
 
 /** Runs of the batch's workflow, first to last, with the events of each. */
 export async function runsOf(temporal: Client, name: string): Promise<{ runId: string; events: number }[]> {

@@ -1,7 +1,5 @@
 import { readdir } from 'node:fs/promises';
 
 /** Names of the temporary files of downloads in a folder, which may not be there yet. */
-export async function begunDownloads(folder: string): Promise<string[]> {
-  const names = await readdir(folder).catch(() => []);
-  return names.filter((name) => /\.\d+\.part$/.test(name));
-}
+export const begunDownloads = async (folder: string): Promise<string[]> =>
+  (await readdir(folder).catch(() => [])).filter((name) => /\.\d+\.part$/.test(name));

@@ -46,9 +46,8 @@ export async function startCallingBackRig({
 }
 
 /** One for each test of the file, or of the `describe`, that calls this. */
-export function callingBackRigOfEachTest(): CallingBackRig {
-  return whileTesting(startCallingBackRig, (rig) => rig.close(), { before: beforeEach, after: afterEach });
-}
+export const callingBackRigOfEachTest = (): CallingBackRig =>
+  whileTesting(startCallingBackRig, (rig) => rig.close(), { before: beforeEach, after: afterEach });
 
 /** A task of the stub service: it runs until `finish`, and its callback is sent by hand. */
 export interface StubTask {
@@ -69,8 +68,7 @@ export function keepTasks(stub: StubService, accepted: (task: StubTask) => void 
     await accepted(task);
     answerRunning(response, task.id);
   });
-  stub.on('task/response', (seen, response) => {
-    const id = String(seen.data['connector']);
+  stub.on('task/response', ({ connector: id }, response) => {
     if (finished.has(id)) answerCompleted(response, id);
     else answerNotYet(response, id);
   });
@@ -85,8 +83,7 @@ export function keepTasks(stub: StubService, accepted: (task: StubTask) => void 
       finish: () => void finished.add(id),
       async callBack(body = { entity: { id, type: 'task', status: 'completed' } }) {
         if (callbackUrl === undefined) throw new Error('no callback was asked for');
-        const response = await fetch(callbackUrl, { method: 'POST', body: JSON.stringify(body) });
-        return response.status;
+        return (await fetch(callbackUrl, { method: 'POST', body: JSON.stringify(body) })).status;
       },
     };
     tasks.push(task);

@@ -168,22 +168,20 @@ export async function startRig(options: RigOptions = {}): Promise<ConversionRig>
 }
 
 /** A rig of its own for each test of the file, or of the `describe`, that calls this. */
-export function rigOfEachTest(options?: RigOptions): ConversionRig {
-  return whileTesting(
+export const rigOfEachTest = (options?: RigOptions): ConversionRig =>
+  whileTesting(
     () => startRig(options),
     (rig) => rig.close(),
     { before: beforeEach, after: afterEach },
   );
-}
 
 /** One rig for all of them. */
-export function rigOfAllTests(options?: RigOptions): ConversionRig {
-  return whileTesting(
+export const rigOfAllTests = (options?: RigOptions): ConversionRig =>
+  whileTesting(
     () => startRig(options),
     (rig) => rig.close(),
     { before: beforeAll, after: afterAll },
   );
-}
 
 /** Creates a worker whose workflows run in this thread; the lines of a stack that jest shows stay those of the sources. */
 export async function inThisThread(create: () => Promise<Worker>): Promise<Worker> {

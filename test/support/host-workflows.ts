@@ -8,7 +8,5 @@ export interface HostActivities {
   beatUntilTold(): Promise<string>;
 }
 
-export async function hostWorkflow(): Promise<string> {
-  const { beatUntilTold } = proxyActivities<HostActivities>({ startToCloseTimeout: '5 minutes' });
-  return beatUntilTold();
-}
+export const hostWorkflow = async (): Promise<string> =>
+  proxyActivities<HostActivities>({ startToCloseTimeout: '5 minutes' }).beatUntilTold();

@@ -24,9 +24,8 @@ export interface Conversion {
   file: string;
 }
 
-export function conversionsOf(stub: StubService): Conversion[] {
-  return [...stub.conversions].map(([taskId, file]) => ({ taskId, file }));
-}
+export const conversionsOf = (stub: StubService): Conversion[] =>
+  [...stub.conversions].map(([taskId, file]) => ({ taskId, file }));
 
 /**
  * Everything that contradicts the invariant, a line each.

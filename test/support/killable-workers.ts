@@ -56,11 +56,9 @@ async function killableWorkers(): Promise<KillableWorkers> {
 }
 
 /** Those of each test of the file, or of the `describe`, that calls this. */
-export function workersOfEachTest(): KillableWorkers {
-  return whileTesting(killableWorkers, (workers) => workers.close(), { before: beforeEach, after: afterEach });
-}
+export const workersOfEachTest = (): KillableWorkers =>
+  whileTesting(killableWorkers, (workers) => workers.close(), { before: beforeEach, after: afterEach });
 
 /** The same ones for all of them. */
-export function workersOfAllTests(): KillableWorkers {
-  return whileTesting(killableWorkers, (workers) => workers.close(), { before: beforeAll, after: afterAll });
-}
+export const workersOfAllTests = (): KillableWorkers =>
+  whileTesting(killableWorkers, (workers) => workers.close(), { before: beforeAll, after: afterAll });

@@ -46,9 +46,8 @@ export async function startListener(): Promise<Listener> {
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
   const listener: Listener = {
-    url: `http://127.0.0.1:${port}/hooks/T0?key=of-the-url`,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks/T0?key=of-the-url`,
     heard: [],
     accepted: [],
     answers: [],

@@ -1,4 +1,4 @@
-import { crc32, deflateRawSync } from 'node:zlib';
+import { zip, zipEntry } from '../../packages/service/test/engines/archives';
 
 /** A PDF with a line of text on each page; of an empty line, a blank one. */
 export function pdfOf(pages: readonly string[]): Buffer {
@@ -25,37 +25,11 @@ export function pdfOf(pages: readonly string[]): Buffer {
   return Buffer.from(text + table + trailer);
 }
 
-/** A zip with these entries. `flags` and `method`: what it says of each, whether that is so or not. */
+/** A zip with these entries; as `zip`, which it is told of `flags` and `method`. */
 export function zipOf(
   entries: Readonly<Record<string, string | Buffer>>,
-  { isStored = false, flags = 0, method }: { isStored?: boolean; flags?: number; method?: number } = {},
+  { isStored = false, flags, method }: { isStored?: boolean; flags?: number; method?: number } = {},
 ): Buffer {
-  const parts: Buffer[] = [];
-  const directory: Buffer[] = [];
-  let at = 0;
-  for (const [name, text] of Object.entries(entries)) {
-    const content = Buffer.from(text);
-    const packed = isStored ? content : deflateRawSync(content);
-    const common = Buffer.alloc(26);
-    common.writeUInt16LE(20, 0);
-    common.writeUInt16LE(flags, 2);
-    common.writeUInt16LE(method ?? (isStored ? 0 : 8), 4);
-    common.writeUInt32LE(crc32(content), 10);
-    common.writeUInt32LE(packed.length, 14);
-    common.writeUInt32LE(content.length, 18);
-    common.writeUInt16LE(Buffer.byteLength(name), 22);
-    const place = Buffer.alloc(14);
-    place.writeUInt32LE(at, 10);
-    const part = Buffer.concat([Buffer.from('PK\x03\x04'), common, Buffer.from(name), packed]);
-    directory.push(Buffer.concat([Buffer.from('PK\x01\x02\x14\0'), common, place, Buffer.from(name)]));
-    parts.push(part);
-    at += part.length;
-  }
-  const end = Buffer.alloc(22);
-  end.write('PK\x05\x06', 'latin1');
-  end.writeUInt16LE(directory.length, 8);
-  end.writeUInt16LE(directory.length, 10);
-  end.writeUInt32LE(Buffer.concat(directory).length, 12);
-  end.writeUInt32LE(at, 16);
-  return Buffer.concat([...parts, ...directory, end]);
+  const files = Object.entries(entries).map(([name, data]) => zipEntry(name, data, { isStored }));
+  return zip(files, { flags: flags ?? 0, method: method ?? (isStored ? 0 : 8) });
 }

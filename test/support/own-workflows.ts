@@ -7,22 +7,19 @@ import { conversionBatch, conversionChildOptions, conversionJob, executeConversi
 
 export * from '../../src/workflows';
 
-export async function convertListed(input: ConversionJobInput, workflowId: string): Promise<ConversionJobResult> {
-  return executeChild(conversionJob, { ...conversionChildOptions(input), workflowId });
-}
+export const convertListed = async (input: ConversionJobInput, workflowId: string): Promise<ConversionJobResult> =>
+  executeChild(conversionJob, { ...conversionChildOptions(input), workflowId });
 
 export async function convertTogether(input: ConversionBatchInput, workflowId: string): Promise<ConversionBatchResult> {
   return executeChild(conversionBatch, { args: [input], workflowId });
 }
 
-export async function convertOnce(input: ConversionJobInput, jobId?: string): Promise<ConversionJobResult> {
-  return executeConversion(input, { ...(jobId !== undefined && { workflowId: jobId }) });
-}
+export const convertOnce = async (input: ConversionJobInput, jobId?: string): Promise<ConversionJobResult> =>
+  executeConversion(input, { ...(jobId !== undefined && { workflowId: jobId }) });
 
 /** As one does who knows of no options. */
-export async function convertUnlisted(input: ConversionJobInput, workflowId: string): Promise<ConversionJobResult> {
-  return executeChild(conversionJob, { args: [input], workflowId });
-}
+export const convertUnlisted = async (input: ConversionJobInput, workflowId: string): Promise<ConversionJobResult> =>
+  executeChild(conversionJob, { args: [input], workflowId });
 
 export async function convertLater(wait: string, input: ConversionJobInput): Promise<ConversionJobResult> {
   await sleep(wait);

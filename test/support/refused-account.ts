@@ -1,9 +1,19 @@
+import { randomUUID } from 'node:crypto';
 import type { BatchHandle } from '../../src/client/batch-handle';
 import { tellReady } from '../../src/client/operations/tell-app';
 import type { BatchState } from '../../src/batch/model/state';
 import { planRun, type RunRequest } from './batches';
-import { quickPolicies, type ConversionRig } from './conversion-worker';
+import { quickPolicies, startRig, type ConversionRig } from './conversion-worker';
 import { until } from './until';
+import { whileTesting } from './while-testing';
+
+/** With another app for each test: batches of a test that failed may still wait. */
+export const refusedRigOfEachTest = (): ConversionRig =>
+  whileTesting(
+    () => startRig({ app: `refused-${randomUUID()}` }),
+    (rig) => rig.close(),
+    { before: beforeEach, after: afterEach },
+  );
 
 /** Parked jobs ask by themselves no sooner than a test ends. */
 export const patient = { ...quickPolicies, retryMaximumInterval: '1 hour' } as const;

@@ -80,9 +80,8 @@ export async function startS3Server(): Promise<S3Server> {
 }
 
 /** One for all tests of the file, or of the `describe`, that calls this. */
-export function s3ServerOfAllTests(): S3Server {
-  return whileTesting(startS3Server, (server) => server.stop(), { before: beforeAll, after: afterAll });
-}
+export const s3ServerOfAllTests = (): S3Server =>
+  whileTesting(startS3Server, (server) => server.stop(), { before: beforeAll, after: afterAll });
 
 export function clientOf(endpoint: string, accessKey: string, secret: string, more: S3ClientConfig = {}): S3Client {
   return new S3Client({

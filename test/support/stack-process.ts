@@ -1,34 +1,19 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
+import { startProcess, type Ended, type RunningProcess } from '../../packages/cli/test/fileconv';
+import { recordOf, type StackRecord } from '../../packages/cli/test/running-stack';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { stubAppId, stubToken } from './stub-service';
 import { until } from './until';
 
-const builtMain = path.resolve(__dirname, '../../packages/cli/dist/main.js');
 const run = promisify(execFile);
 
 export const stackRoles = ['up', 'temporal'] as const;
 export type StackRole = (typeof stackRoles)[number];
-
-/** What `fileconv up --json` prints. */
-export interface StackRecord {
-  pid: number;
-  temporal: { address: string; namespace: string };
-  service: { url: string };
-  taskQueue: string;
-}
-
-/** How a command of `fileconv` ended. */
-export interface CommandOutcome {
-  exitCode: number | null;
-  stdout: string;
-  stderr: string;
-}
 
 /** A folder in which `fileconv` (`npm run build`) runs, and whatever processes it has started there. */
 export class StackFolder {
@@ -51,44 +36,19 @@ export class StackFolder {
 
   /** Resolves when everything runs. */
   async up(): Promise<StackProcess> {
-    const child = this.spawn(['up', '--json']);
-    let output = '';
-    let errors = '';
-    const record = new Promise<StackRecord>((resolve, reject) => {
-      child.stdout?.on('data', (chunk: Buffer) => {
-        output += chunk.toString();
-        if (!output.endsWith('}\n')) return;
-        const printed = JSON.parse(output) as StackRecord | { error: { message: string } };
-        if ('error' in printed) reject(new Error(printed.error.message));
-        else resolve(printed);
-      });
-      child.stderr?.on('data', (chunk: Buffer) => (errors += chunk.toString()));
-      child.once('exit', (code) => reject(new Error(`\`fileconv up\` ended (${code ?? 'by a signal'}): ${errors}`)));
-    });
-    return new StackProcess(child, await record, () => output + errors);
+    const child = this.#start(['up', '--json'], {}, 1_800_000);
+    return new StackProcess(child, recordOf(await child.untilJson()));
   }
 
-  /** Runs a command to its end. */
-  async run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<CommandOutcome> {
-    const child = this.spawn(args, env);
-    let stdout = '';
-    let stderr = '';
-    child.stdout?.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
-    child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
-    const [exitCode] = (await once(child, 'close')) as [number | null];
-    return { exitCode, stdout, stderr };
+  /** Runs a command to its end, and tells all that it has written. */
+  async run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
+    const command = this.#start(args, env);
+    return { ...(await command.ended), stderr: command.stderr() };
   }
 
-  /** Starts a command and does not wait for it. */
-  spawn(args: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProcess {
-    const { ...inherited } = process.env;
-    // It would be used instead of a Temporal of the stack's own.
-    delete inherited['TEMPORAL_ADDRESS'];
-    return spawn(process.execPath, [builtMain, ...args, '--config', path.join(this.path, 'fileconv.toml')], {
-      cwd: this.path,
-      env: { ...inherited, ...this.env, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+  #start(args: readonly string[], env: Readonly<Record<string, string>>, timeoutMs = 280_000): RunningProcess {
+    const config = ['--config', path.join(this.path, 'fileconv.toml')];
+    return startProcess([...args, ...config], { cwd: this.path, env: { ...this.env, ...env }, timeoutMs });
   }
 
   /** The processes of this folder's stack that are alive. */
@@ -128,22 +88,19 @@ export class StackFolder {
 /** A `fileconv up` that runs. */
 export class StackProcess {
   constructor(
-    private readonly child: ChildProcess,
+    private readonly child: RunningProcess,
     readonly record: StackRecord,
-    private readonly printed: () => string,
   ) {}
 
   /** What it has printed so far. */
   get output(): string {
-    return this.printed();
+    return this.child.stdout() + this.child.stderr();
   }
 
   /** Ctrl-C; resolves with the exit code. */
   async interrupt(): Promise<number | null> {
-    const exited = once(this.child, 'exit') as Promise<[number | null]>;
-    this.child.kill('SIGINT');
-    const [exitCode] = await exited;
-    return exitCode;
+    this.child.interrupt();
+    return (await this.child.ended).code;
   }
 
   /** Uses a client of this stack for as long as `use` takes. */

@@ -7,6 +7,8 @@ import { promisify } from 'node:util';
 export interface SeenRequest {
   path: string;
   data: Record<string, unknown>;
+  /** Of its data. */
+  connector: string;
   body: Buffer;
   token: string;
   /** Milliseconds since the epoch. */
@@ -47,6 +49,8 @@ export interface StubService {
   answerAsAlways(request: SeenRequest, response: ServerResponse): void;
   /** An endpoint's first answers; those behind them are as always. */
   first(endpoint: string, ...answers: ((response: ServerResponse, request: SeenRequest) => void)[]): void;
+  /** Every request to an endpoint is answered with this error. */
+  fail(endpoint: string, status: number, code: string, headers?: Record<string, string>): void;
   /** Every task ends so. */
   complete(outcome: Outcome): void;
   /** Takes back what tests have made of these endpoints. */
@@ -117,6 +121,7 @@ export async function startStubService(port = 0): Promise<StubService> {
         if (next) next(response, seen);
         else stub.answerAsAlways(seen, response);
       }),
+    fail: (endpoint, ...error) => stub.on(endpoint, (_seen, response) => answerError(response, ...error)),
     complete: (outcome) =>
       stub.on('task/response', (seen, response) => answerCompleted(response, String(seen.data['connector']), outcome)),
     asAlways: (...endpoints) => {
@@ -174,7 +179,8 @@ async function readRequest(request: IncomingMessage, arrival: Arrival | undefine
   const body = Buffer.concat(chunks);
   const json = /name="data"[^{]*?\r\n\r\n(\{.*?\})\r\n--/s.exec(body.toString('latin1'))?.[1] ?? '{}';
   const token = (request.headers.authorization ?? '').replace(/^Bearer /, '');
-  return { path: endpointOf(request), data: JSON.parse(json) as Record<string, unknown>, body, token, at };
+  const data = JSON.parse(json) as Record<string, unknown>;
+  return { path: endpointOf(request), data, connector: String(data['connector']), body, token, at };
 }
 
 function endpointOf(request: IncomingMessage): string {

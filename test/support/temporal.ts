@@ -8,11 +8,7 @@ export function testTemporalAddress(): string {
 }
 
 /** A client connection to the server of this run. The test closes it. */
-async function testConnection(): Promise<Connection> {
-  return await Connection.connect({ address: testTemporalAddress() });
-}
+const testConnection = async (): Promise<Connection> => await Connection.connect({ address: testTemporalAddress() });
 
 /** A client to the server of this run. The test closes `client.connection`. */
-export async function testClient(): Promise<Client> {
-  return new Client({ connection: await testConnection() });
-}
+export const testClient = async (): Promise<Client> => new Client({ connection: await testConnection() });

@@ -6,9 +6,7 @@ export function whileTesting<Started extends object>(
 ): Started {
   let started: Started | undefined;
   // Some servers are built when they are started for the first time.
-  before(async () => {
-    started = await start();
-  }, 900_000);
+  before(async () => void (started = await start()), 900_000);
   after(() => started && end(started));
   return new Proxy({} as Started, {
     get(_none, name) {

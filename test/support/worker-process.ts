@@ -53,9 +53,7 @@ const asMachine =
   'host=$1; shift; until [ "$1" = -- ]; do mount -t tmpfs tmpfs "$1" || exit 1; shift; done; shift; hostname "$host" && exec "$@"';
 
 /** Whether this user may make mounts and host names for a process. */
-export function canBeMachines(): boolean {
-  return spawnSync('unshare', ['--mount', '--uts', 'true']).status === 0;
-}
+export const canBeMachines = (): boolean => spawnSync('unshare', ['--mount', '--uts', 'true']).status === 0;
 
 /** A worker in a process of its own (`npm run build`), so that it can be killed. */
 export class WorkerProcess {

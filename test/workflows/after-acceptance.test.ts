@@ -16,14 +16,11 @@ const destination = () => path.join(rig.folder, 'out', 'report.pdf');
 
 async function convert(policies: ConversionPolicies = {}) {
   const handle = await rig.client.start(await rig.request({ policies }));
-  const end = await handle.result().catch((error: unknown) => error);
-  return { workflowId: handle.workflowId, end };
+  return { workflowId: handle.workflowId, end: await handle.result().catch((error: unknown) => error) };
 }
 
 /** As `fileconv job retry` does. */
-async function retry(workflowId: string) {
-  return (await retryJob(rig.temporal, workflowId)).result();
-}
+const retry = async (workflowId: string) => (await retryJob(rig.temporal, workflowId)).result();
 
 /** `reactions.slow.test.ts` has the other codes at each of them, and `failure.test.ts` how many answers over how long end a job. */
 const places = [
@@ -43,7 +40,7 @@ it.each([places[0], places[3]])(
   '$code for ever at $step ends at last; a retry later delivers it without another',
   async (place) => {
     const { step, code } = place;
-    rig.stub.on(step, (_seen, response) => answerError(response, 404, code));
+    rig.stub.fail(step, 404, code);
     const { workflowId, end } = await convert({ conversionDeadline: 2_500, downloadDeadline: 2_500 });
     if (!(end instanceof ConversionFailedError)) throw new Error('the job did not fail');
     const { taskId = '' } = end.details ?? {};
@@ -115,9 +112,7 @@ describe('in place of the bytes of a result', () => {
 });
 
 it('says by how long the pauses that the service ordered moved the deadlines of a job that gave up', async () => {
-  rig.stub.on('task/response', (_seen, response) =>
-    answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '1' }),
-  );
+  rig.stub.fail('task/response', 429, 'TOO_MANY_REQUESTS', { 'retry-after': '1' });
   const { end } = await convert({ conversionDeadline: 700, parkedDeadline: 1_500 });
   expect(end).toMatchObject({ code: 'CONVERSION_DEADLINE' });
   expect(String(end)).toContain('orders a wait of 1 s, which is longer than the deadlines allow');

@@ -11,9 +11,7 @@ import { presentation } from '../protection/made-files';
 const rig = rigOfEachTest();
 let desk: BatchDesk;
 
-beforeEach(() => {
-  desk = new BatchDesk(rig);
-});
+beforeEach(() => void (desk = new BatchDesk(rig)));
 
 const textOf = ({ folder = '' }: ConversionBatchResult, name: string) => readFile(new URL(name, folder), 'utf8');
 
@@ -60,9 +58,7 @@ it('a row whose file asks for a password fails before anything is sent, with wha
 
 it('a task of an earlier run is fetched when the row in its way is gone, and not lost', async () => {
   await desk.put('a.md');
-  rig.stub.on('download/url', (_seen, response) => {
-    response.destroy();
-  });
+  rig.stub.on('download/url', (_seen, response) => void response.destroy());
   const first = await desk.start();
   while (rig.stub.count('download/url') === 0) await new Promise((resolve) => setTimeout(resolve, 50));
   await first.cancel();
@@ -73,6 +69,5 @@ it('a task of an earlier run is fetched when the row in its way is gone, and not
   expect((await desk.run()).result).toMatchObject({ succeeded: 1, failures: { DESTINATION_TAKEN: 2 } });
   await rm(other);
   expect((await desk.run()).result).toMatchObject({ succeeded: 1, skipped: 1, failed: 0 });
-  expect(rig.stub.conversions.size).toBe(2);
-  expect(await desk.problems()).toEqual([]);
+  expect([rig.stub.conversions.size, await desk.problems()]).toEqual([2, []]);
 });

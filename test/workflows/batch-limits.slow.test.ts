@@ -7,7 +7,7 @@ import { readListing } from '../../src/client/operations/list-jobs';
 import { maxWindow } from '../../src/batch/model/types';
 import { endBatch, planRun, runBatch, type Run, startRun } from '../support/batches';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
-import { answerError, answerOutput } from '../support/stub-service';
+import { answerOutput } from '../support/stub-service';
 import { until } from '../support/until';
 
 /** Batches at the limits of a worker, and of what Temporal takes. */
@@ -54,18 +54,14 @@ it.each([
       });
     }
     held.letGo();
-    for (const { handle, run } of waiting) {
-      expect((await endBatch(handle, run)).result).toMatchObject({ succeeded: 6 });
-    }
+    for (const { handle, run } of waiting) expect((await endBatch(handle, run)).result).toMatchObject({ succeeded: 6 });
   },
   120_000,
 );
 
 it('continues as new with as many jobs in flight as can be, whose paths are as long as they can be', async () => {
   rig = await startRig();
-  rig.stub.on('upload/file', (_seen, response) =>
-    answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '3600' }),
-  );
+  rig.stub.fail('upload/file', 429, 'TOO_MANY_REQUESTS', { 'retry-after': '3600' });
   // What a fifth of them take tells what all do.
   const jobs = maxWindow / 5;
   // Percent-encoded, each of these characters is nine.
@@ -111,16 +107,13 @@ async function carriedInFlight(workflowId: string): Promise<string> {
 it('takes 60 MB of warnings, of which each row keeps some', async () => {
   rig = await startRig();
   const warning = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`warning-${n}`, 'x'.repeat(20_000)]));
-  rig.stub.on('task/response', (seen, response) => {
-    const id = String(seen.data['connector']);
-    const output = { connector: id, status: 'successful', duration: 1 };
+  rig.stub.on('task/response', ({ connector: id }, response) => {
     answerOutput(response, {
       entity: { id, type: 'task', status: 'completed' },
-      result: { output, error: {}, warning },
+      result: { output: { connector: id, status: 'successful', duration: 1 }, error: {}, warning },
     });
   });
-  const run = await planRun(rig.folder, 60);
-  const { result, results } = await runBatch(rig.client, run);
+  const { result, results } = await runBatch(rig.client, await planRun(rig.folder, 60));
   expect(result).toMatchObject({ succeeded: 60 });
   expect(results.every(({ warnings }) => Object.keys(warnings ?? {}).length > 0)).toBe(true);
 });

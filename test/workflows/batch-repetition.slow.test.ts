@@ -12,8 +12,7 @@ const rig = rigOfEachTest();
 /** When all are accepted somebody puts files of his own where their results are to go; answers how to take them away. */
 async function occupy(desk: BatchDesk, ...names: string[]): Promise<() => Promise<void>> {
   await mkdir(path.dirname(desk.output('1.pdf')), { recursive: true });
-  rig.stub.on('task/response', async (seen, response) => {
-    const id = String(seen.data['connector']);
+  rig.stub.on('task/response', async ({ connector: id }, response) => {
     if (converted() < names.length) {
       answerNotYet(response, id);
       return;
@@ -53,8 +52,7 @@ it('an accepted conversion whose result was not delivered is fetched also after 
   expect(Object.values(ended.rows).map(({ charge }) => charge)).toEqual(['yes', 'yes', 'yes', 'yes']);
   rig.stub.asAlways('task/response');
   expect((await desk.run()).result).toMatchObject({ succeeded: 4, possiblyChargedTwice: 0 });
-  expect(converted()).toBe(4);
-  expect(await desk.problems()).toEqual([]);
+  expect([converted(), await desk.problems()]).toEqual([4, []]);
 });
 
 it('a job that another batch has started is waited for, and what it costs is told there alone', async () => {
@@ -75,12 +73,11 @@ it('a job that another batch has started is waited for, and what it costs is tol
   expect(converted()).toBe(1);
 });
 
-async function untilItFoundThem(name: string): Promise<void> {
+const untilItFoundThem = async (name: string): Promise<void> =>
   await until('it found them', async () => {
     const { raw } = await rig.temporal.workflow.getHandle(name).describe();
     return (raw.pendingActivities ?? []).some(({ activityType }) => activityType?.name === 'conversion.awaitJobs');
   });
-}
 
 describe('a batch whose workflow was terminated', () => {
   it('is continued with: what its jobs did counts, though rows have other numbers now and nothing tells how they ended', async () => {
@@ -117,13 +114,11 @@ describe('a batch whose workflow was terminated', () => {
     await untilItFoundThem(desk.name);
     await rig.temporal.workflow.getHandle(desk.jobId('1.pdf')).cancel();
     rig.stub.asAlways('task/response');
-    const ended = await desk.end(again);
-    expect(ended.rows).toMatchObject({
+    expect((await desk.end(again)).rows).toMatchObject({
       '1.pdf': { status: 'cancelled', charge: 'yes' },
       '2.pdf': { status: 'succeeded' },
     });
-    expect(converted()).toBe(2);
-    expect(await desk.problems()).toEqual([]);
+    expect([converted(), await desk.problems()]).toEqual([2, []]);
   });
 
   it('keeps what may have been charged when its policy is fail', async () => {
@@ -136,8 +131,7 @@ describe('a batch whose workflow was terminated', () => {
     await rig.temporal.workflow.getHandle(desk.name).terminate('by hand');
     rig.stub.asAlways('convert/file', 'task/response');
     await until('no job runs', async () => {
-      const { status } = await rig.temporal.workflow.getHandle(desk.jobId('1.pdf')).describe();
-      return status.name !== 'RUNNING';
+      return (await rig.temporal.workflow.getHandle(desk.jobId('1.pdf')).describe()).status.name !== 'RUNNING';
     });
     const before = converted();
     const again = await desk.run();
@@ -238,7 +232,6 @@ describe('a result that somebody edits while its new version is made', () => {
     rig.stub.asAlways(endpoint);
     await rm(desk.output('1.pdf'));
     expect((await desk.retry()).result).toMatchObject({ succeeded: 1, possiblyChargedTwice: 0 });
-    expect(await readFile(desk.output('1.pdf'))).toEqual(rig.stub.output);
-    expect(converted()).toBe(2);
+    expect([await readFile(desk.output('1.pdf')), converted()]).toEqual([rig.stub.output, 2]);
   });
 });

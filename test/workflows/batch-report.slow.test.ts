@@ -65,8 +65,7 @@ it('is there, whole, when the batch has ended and nobody has watched it', async 
   expect(counts).toMatchObject({ items: 3, succeeded: 2, failed: 1 });
   expect(failures.map(({ code }) => code)).toEqual(['SOURCE_NOT_FOUND']);
   expect(links?.batch).toBe(`https://ui.example/temporal/namespaces/default/workflows/${run.name}`);
-  const { raw } = await rig.temporal.workflow.getHandle(run.name).describe();
-  expect(JSON.stringify(raw)).not.toContain('secret');
+  expect(JSON.stringify((await rig.temporal.workflow.getHandle(run.name).describe()).raw)).not.toContain('secret');
 });
 
 it('is shown, and not written again, by those who watch the batch, however many they are', async () => {
@@ -145,8 +144,7 @@ describe('the receipts of all runs add up', () => {
     await mkdir(path.dirname(result), { recursive: true });
     const lost = new Set<string>();
     const isTaken = { now: true };
-    rig.stub.on('task/response', async (seen, response) => {
-      const id = String(seen.data['connector']);
+    rig.stub.on('task/response', async ({ connector: id }, response) => {
       if (isTaken.now) await writeFile(result, 'mine');
       if (lost.has(id)) answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK');
       else answerCompleted(response, id);
@@ -164,8 +162,7 @@ describe('the receipts of all runs add up', () => {
   it('when the job of a row finds that another one has done its work', async () => {
     const desk = new BatchDesk(rig);
     await desk.put('1.md');
-    const { result } = await desk.run();
-    await rm(new URL('..', result.folder), { recursive: true });
+    await rm(new URL('..', (await desk.run()).result.folder), { recursive: true });
     expect(await receiptOf(await desk.run())).toEqual({ ...none, notCharged: { files: 1 } });
     expect(rig.stub.count('convert/file')).toBe(1);
   });
@@ -205,8 +202,7 @@ describe('the page of a batch that runs', () => {
     await handle.resume();
     await until('a page without it', async () => !(await textOf(run)).includes('It waits'));
     held.letGo();
-    const { result } = await endBatch(handle, run);
-    expect(result).toMatchObject({ succeeded: 3, failed: 2 });
+    expect((await endBatch(handle, run)).result).toMatchObject({ succeeded: 3, failed: 2 });
     expect(await textOf(run)).toContain('2 of 5 files failed.');
     expect(await textOf(run)).not.toMatch(/<script|http-equiv="refresh"/);
     // The window is no news.
@@ -304,8 +300,7 @@ describe('the page of a batch that runs', () => {
 
   it('is written so many times and no more, however often the batch continues as new', async () => {
     const run = await planRun(rig.folder, 12, { request: { window: 1, historyLimit: 20 } });
-    const handle = await startRun(rig.client, run.request, {}, { page: page({ everyMs: 1, written: 57 }) });
-    await endBatch(handle, run);
+    await endBatch(await startRun(rig.client, run.request, {}, { page: page({ everyMs: 1, written: 57 }) }), run);
     expect((await runsOf(rig.temporal, run.name)).length).toBeGreaterThan(2);
     expect(await pagesOf(run)).toBe(3 + 1);
   });

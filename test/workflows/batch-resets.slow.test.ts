@@ -19,8 +19,7 @@ async function batchOf(files: number, limits: { historyLimit?: number; window?: 
   const out = path.join(rig.folder, 'out');
   await mkdir(out, { recursive: true });
   const names = Array.from({ length: files }, (_, index) => `${index + 1}.md`);
-  const sources = await Promise.all(names.map((name) => rig.source(name)));
-  const items = sources.map((source, index) => ({
+  const items = (await Promise.all(names.map((name) => rig.source(name)))).map((source, index) => ({
     source,
     output: 'pdf',
     destination: path.join(out, `${index + 1}.pdf`),
@@ -29,19 +28,17 @@ async function batchOf(files: number, limits: { historyLimit?: number; window?: 
 }
 
 /** A submit whose answer is not in the history yet would be sent again. */
-async function untilPolled(workflowId: string, runId?: string): Promise<void> {
+const untilPolled = async (workflowId: string, runId?: string): Promise<void> =>
   await until('its task is polled', async () => {
     const { raw } = await rig.temporal.workflow.getHandle(workflowId, runId).describe();
     return (raw.pendingActivities ?? []).some(({ activityType }) => activityType?.name === activityNames.checkTask);
   });
-}
 
 const idOf = (file: number) =>
   jobIdOf({ source: { uri: '' }, destination: pathToFileURL(path.join(rig.folder, 'out', `${file}.pdf`)).href });
 
-async function isOver(file: number): Promise<boolean> {
-  return (await rig.temporal.workflow.getHandle(idOf(file)).describe()).status.name !== 'RUNNING';
-}
+const isOver = async (file: number): Promise<boolean> =>
+  (await rig.temporal.workflow.getHandle(idOf(file)).describe()).status.name !== 'RUNNING';
 
 /** The history of a batch that was reset can be replayed, as a worker does that takes it over. */
 async function replays(workflowId: string): Promise<void> {

@@ -3,8 +3,7 @@ import { mkdir, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { errorCodes, type KnownErrorCode } from '../../src/contract/error-codes';
 import type { BatchItemResult } from '../../src/batch/model/state';
-import type { BatchHandle, InlineItem } from '../../src/client/index';
-import { InvalidRequestError } from '../../src/client/index';
+import { type BatchHandle, type InlineItem, InvalidRequestError } from '../../src/client/index';
 import { collect } from '../batch/folder';
 import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { answerError } from '../support/stub-service';
@@ -41,9 +40,8 @@ function inline(formats: string[], file = 'a.md') {
   return { name, items, policies: quickPolicies };
 }
 
-async function resultsOf(batch: BatchHandle): Promise<BatchItemResult[]> {
-  return (await collect(batch.results())).sort((one, other) => one.item - other.item);
-}
+const resultsOf = async (batch: BatchHandle): Promise<BatchItemResult[]> =>
+  (await collect(batch.results())).sort((one, other) => one.item - other.item);
 
 /** Answers the first submit for the format with the error. */
 function refuseFirst(format: string, code: KnownErrorCode) {
@@ -73,8 +71,7 @@ it('uploads each file of several formats once, and nothing when it is done', asy
 it('groups rows that do not follow one another', async () => {
   for (const file of ['a.md', 'b.md']) await put(file);
   const manifest = path.join(folder, 'rows.csv');
-  const lines = ['source,output', 'in/a.md,pdf', 'in/b.md,pdf', 'in/a.md,html', 'in/b.md,html'];
-  await writeFile(manifest, lines.join('\n'));
+  await writeFile(manifest, ['source,output', 'in/a.md,pdf', 'in/b.md,pdf', 'in/a.md,html', 'in/b.md,html'].join('\n'));
   const { out, runs, policies } = request([]);
   const rows = { name, manifest, out, runs, policies };
   await expect(rig.client.startBatch({ ...rows, to: ['pdf', 'docx'] })).rejects.toThrow(InvalidRequestError);
@@ -116,8 +113,7 @@ it('cancels the rows that wait for an upload, and claims nothing about their cha
   await until('the file is uploaded', () => sent.length === 1);
   await batch.cancel();
   await until('the job is told', async () => {
-    const events = await rig.events(name);
-    return events.some((event) => event.externalWorkflowExecutionCancelRequestedEventAttributes);
+    return (await rig.events(name)).some((event) => event.externalWorkflowExecutionCancelRequestedEventAttributes);
   });
   sent[0]?.();
   const { status, itemResults } = await batch.result();
@@ -145,7 +141,7 @@ it('uploads in the next row what the first could not upload', async () => {
 
 it('shares an upload among rows that an earlier run of the batch could not convert', async () => {
   await put('a.md');
-  rig.stub.on('convert/file', (_seen, response) => answerError(response, 200, 'FAILED_CONVERT'));
+  rig.stub.fail('convert/file', 200, 'FAILED_CONVERT');
   const first = await rig.client.startBatch(inline(['pdf', 'docx']));
   expect(await first.result()).toMatchObject({ failed: 2 });
   rig.stub.asAlways('convert/file');

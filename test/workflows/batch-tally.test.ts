@@ -27,9 +27,7 @@ it('items that were not tried are no evidence', () => {
   expect(tally.exceeds({ failures: 1, percent: 1 })).toBe(false);
 });
 
-it('a batch without a limit never stops', () => {
-  expect(tallyOf({ failed: 1_000 }).exceeds(undefined)).toBe(false);
-});
+it('a batch without a limit never stops', () => expect(tallyOf({ failed: 1_000 }).exceeds(undefined)).toBe(false));
 
 it('a submit that may have been charged counts like the dearest conversion, or like one vCredit while no price is known, once over all runs', () => {
   const tally = new BatchTally(new BatchTally().carry());

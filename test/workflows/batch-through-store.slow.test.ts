@@ -37,8 +37,8 @@ const bucketGone = (uri: string) =>
 const below = (part: string) =>
   [...files.files.keys()].filter((uri) => uri.startsWith(folder + part)).map((uri) => uri.slice(folder.length));
 
-function plan(options: Partial<PlanBatchOptions> = {}): Promise<PlannedBatch> {
-  return planBatch({
+const plan = (options: Partial<PlanBatchOptions> = {}): Promise<PlannedBatch> =>
+  planBatch({
     files,
     what: { sources: [`${folder}in/`], recursive: true, to: 'pdf' },
     cwd: 'file:///nowhere/',
@@ -46,7 +46,6 @@ function plan(options: Partial<PlanBatchOptions> = {}): Promise<PlannedBatch> {
     folder: `${folder}runs/`,
     ...options,
   });
-}
 
 async function start({ run: planned, rows, problems, totals }: PlannedBatch): Promise<BatchHandle> {
   if (!planned) throw new Error(JSON.stringify(problems));
@@ -88,8 +87,7 @@ it('patterns and manifests name files of the store; what a run does not know of 
   };
   const pattern = { sources: [`${folder}in/**/*.md`], to: 'pdf' };
   expect(await sourcesOf(await plan({ what: pattern }))).toEqual(['in/a.md', 'in/deep/b.md']);
-  const one = await plan({ what: { sources: [`${folder}in`], to: 'pdf' } });
-  expect(await sourcesOf(one)).toEqual(['in/a.md']);
+  expect(await sourcesOf(await plan({ what: { sources: [`${folder}in`], to: 'pdf' } }))).toEqual(['in/a.md']);
   const manifest = await plan({ what: { manifest: `${folder}list.csv`, name: 'list.csv', folder } });
   expect(manifest.problems.listed).toEqual([]);
   expect(manifest.warnings.listed.map(({ message }) => message)).toEqual([

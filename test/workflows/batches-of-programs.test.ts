@@ -60,8 +60,7 @@ describe('a batch of sources', () => {
 
     await put('b.md', 'changed');
     const again = await rig.client.startBatch(request());
-    const results = await collect(again.results());
-    expect(results.map(({ status, output }) => [status, output?.name]).sort()).toEqual([
+    expect((await collect(again.results())).map(({ status, output }) => [status, output?.name]).sort()).toEqual([
       ['skipped', 'a.pdf'],
       ['skipped', 'c.pdf'],
       ['succeeded', 'b.pdf'],
@@ -91,11 +90,9 @@ describe('a batch of sources', () => {
 
   it('is one batch with one run for programs that start it at the same moment and attach', async () => {
     await put('a.md');
-    const starts = [1, 2, 3].map(() => rig.client.startBatch(request(), { onRunning: 'attach' }));
-    const batches = await Promise.all(starts);
+    const batches = await Promise.all([1, 2, 3].map(() => rig.client.startBatch(request(), { onRunning: 'attach' })));
     for (const batch of batches) expect(await endsOf(batch)).toEqual(['succeeded']);
-    const runs = (await readdir(path.join(folder, 'runs', name))).filter((each) => each.startsWith('run-'));
-    expect(runs).toHaveLength(1);
+    expect((await readdir(path.join(folder, 'runs', name))).filter((each) => each.startsWith('run-'))).toHaveLength(1);
     expect([...rig.stub.conversions.values()]).toHaveLength(1);
   });
 
@@ -114,8 +111,7 @@ describe('a batch of sources', () => {
 
   it('does not attach to a workflow of another kind that has its name', async () => {
     await put('a.md');
-    const other = { workflowId: name, taskQueue: `none-${name}` };
-    const workflow = await rig.temporal.workflow.start('other', other);
+    const workflow = await rig.temporal.workflow.start('other', { workflowId: name, taskQueue: `none-${name}` });
     await expect(rig.client.startBatch(request(), { onRunning: 'attach' })).rejects.toThrow(
       `${name} is that of a running other`,
     );
@@ -172,7 +168,7 @@ describe('a batch of inline items', () => {
     await mkdir(path.join(folder, 'out'));
     // Found when it is paid for.
     rig.stub.on('task/response', (seen, response) => {
-      const isSecond = rig.stub.conversions.get(String(seen.data['connector'])) === 'b.md';
+      const isSecond = rig.stub.conversions.get(seen.connector) === 'b.md';
       void (isSecond ? writeFile(path.join(folder, 'out/b.pdf'), 'in the way') : Promise.resolve()).then(() =>
         rig.stub.answerAsAlways(seen, response),
       );

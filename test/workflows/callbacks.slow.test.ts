@@ -11,9 +11,8 @@ describe('a job that asked for a callback', () => {
   const rig = callingBackRigOfEachTest();
 
   /** Nothing but a callback ends its wait within a test, unless the test says so. */
-  async function start(policies: ConversionPolicies = {}): Promise<ConversionHandle> {
-    return rig.client.start(await rig.request({ policies: { pollAfter: '10 minutes', ...policies } }));
-  }
+  const start = async (policies: ConversionPolicies = {}): Promise<ConversionHandle> =>
+    rig.client.start(await rig.request({ policies: { pollAfter: '10 minutes', ...policies } }));
 
   async function startWaiting(policies: ConversionPolicies = {}) {
     const kept = keepTasks(rig.stub);
@@ -31,8 +30,7 @@ describe('a job that asked for a callback', () => {
     task.finish();
     expect(await task.callBack()).toBe(204);
     expect(await handle.result()).toMatchObject({ status: 'succeeded', taskId: task.id, requests: 5 });
-    expect(rig.stub.count('task/response')).toBe(1);
-    expect(rig.stub.requests).toHaveLength(5);
+    expect([rig.stub.count('task/response'), rig.stub.requests.length]).toEqual([1, 5]);
   });
 
   it('is told nothing by the body: a task that is not finished is polled on', async () => {
@@ -151,8 +149,7 @@ describe('a job that asked for a callback', () => {
 
     it('follows the task that the callback names, and is not charged twice', async () => {
       const { tasks } = breakFirst(({ id }) => ({ result: { output: { connector: id } } }));
-      const result = await (await start()).result();
-      expect(result).toMatchObject({
+      expect(await (await start()).result()).toMatchObject({
         status: 'succeeded',
         taskId: tasks[0]?.id,
         possiblyChargedTwice: false,
@@ -161,23 +158,19 @@ describe('a job that asked for a callback', () => {
       expect(tasks).toHaveLength(1);
     });
 
-    it('leaves it to the policy when the callback names no task', async () => {
-      const { tasks } = breakFirst(() => ({ done: true }));
-      const result = await (await start({ pollAfter: 100 })).result();
-      expect(result).toMatchObject({ taskId: tasks[1]?.id, possiblyChargedTwice: true });
-    });
-
-    it('leaves it to the policy when the service does not know the task that the callback names', async () => {
-      const stranger = randomUUID();
-      const { tasks } = breakFirst(() => ({ entity: { id: stranger } }));
-      rig.stub.on('task/response', (seen, response) => {
-        const id = String(seen.data['connector']);
-        if (id === stranger) answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK');
-        else answerCompleted(response, id);
-      });
-      const result = await (await start({ pollAfter: 100 })).result();
-      expect(result).toMatchObject({ taskId: tasks[1]?.id, possiblyChargedTwice: true });
-    });
+    it.each(['no task', 'one that the service does not know'])(
+      'leaves it to the policy when it names %s',
+      async (what) => {
+        const stranger = randomUUID();
+        const { tasks } = breakFirst(() => (what === 'no task' ? { done: true } : { entity: { id: stranger } }));
+        rig.stub.on('task/response', ({ connector: id }, response) => {
+          if (id === stranger) answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK');
+          else answerCompleted(response, id);
+        });
+        const result = await (await start({ pollAfter: 100 })).result();
+        expect(result).toMatchObject({ taskId: tasks[1]?.id, possiblyChargedTwice: true });
+      },
+    );
   });
 
   it('holds neither the key nor the signature of a URL in its history, also when the service quotes them', async () => {
@@ -202,17 +195,12 @@ describe('a job that asked for a callback', () => {
   });
 });
 
-function nonceOf(url: string | undefined): string {
-  return url?.split('.').at(-2) ?? '';
-}
+const nonceOf = (url: string | undefined): string => url?.split('.').at(-2) ?? '';
 
 /** Whether the job's activity waits for its next attempt for longer than this. */
 async function pausesFor(handle: ConversionHandle, milliseconds: number): Promise<boolean> {
-  const { raw } = await handle.describe();
-  const next = Number(raw.pendingActivities?.[0]?.scheduledTime?.seconds ?? 0) * 1_000;
+  const next = Number((await handle.describe()).raw.pendingActivities?.[0]?.scheduledTime?.seconds ?? 0) * 1_000;
   return next - Date.now() > milliseconds;
 }
 
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
-}
+const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));

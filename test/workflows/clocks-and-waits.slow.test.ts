@@ -59,9 +59,7 @@ it.each(['upload/file', 'convert/file', 'task/response', 'download/url'])(
 );
 
 it('a wait that the service orders beyond the credits deadline fails the job, and the message tells of the wait', async () => {
-  rig.stub.on('convert/file', (_seen, response) =>
-    answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '7200' }),
-  );
+  rig.stub.fail('convert/file', 429, 'TOO_MANY_REQUESTS', { 'retry-after': '7200' });
   const job = await start({ submitDeadline: '1 hour', parkedDeadline: '1 hour' });
   const failure: unknown = await job.result().catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(ConversionFailedError);
@@ -71,7 +69,7 @@ it('a wait that the service orders beyond the credits deadline fails the job, an
 
 describe('a parked job', () => {
   async function eventsOfPark(clockAheadMs: number): Promise<number> {
-    rig.stub.on('convert/file', (_seen, response) => answerError(response, 403, 'INSUFFICIENT_VCREDITS'));
+    rig.stub.fail('convert/file', 403, 'INSUFFICIENT_VCREDITS');
     const now = Date.now.bind(Date);
     jest.spyOn(Date, 'now').mockImplementation(() => now() + clockAheadMs);
     const job = await start({ parkedDeadline: '4 seconds', submitTimeout: '5 seconds' });
@@ -99,9 +97,8 @@ describe('answers that are no answers of the service, after others', () => {
       else if (uploads % 3 === 0) cut(response);
       else answerPage(response);
     });
-    rig.stub.on('task/response', (seen, response) => {
+    rig.stub.on('task/response', ({ connector: id }, response) => {
       polls += 1;
-      const id = String(seen.data['connector']);
       if (polls <= 6) answerRunning(response, id);
       else if (polls <= 14) answerPage(response);
       else answerCompleted(response, id);
@@ -113,8 +110,7 @@ describe('answers that are no answers of the service, after others', () => {
 
   it('fail an upload at the fifth in a row', async () => {
     rig.stub.on('upload/file', (_seen, response) => answerPage(response));
-    const job = await start({});
-    await expect(job.result()).rejects.toMatchObject({ code: 'UNREADABLE_RESPONSE' });
+    await expect((await start({})).result()).rejects.toMatchObject({ code: 'UNREADABLE_RESPONSE' });
     expect(rig.stub.count('upload/file')).toBe(5);
   });
 
@@ -142,8 +138,8 @@ it('asks once more just before the deadline of the conversion, instead of giving
   expect(polls.at(-1)).toBeGreaterThan(6_400);
 });
 
-function clockAhead(aheadMs: number): DateConstructor {
-  return class extends RightDate {
+const clockAhead = (aheadMs: number): DateConstructor =>
+  class extends RightDate {
     static override now(): number {
       return RightDate.now() + aheadMs;
     }
@@ -152,7 +148,6 @@ function clockAhead(aheadMs: number): DateConstructor {
       super(value ?? RightDate.now() + aheadMs);
     }
   } as DateConstructor;
-}
 
 it.each([
   ['ahead', 3_600_000],
@@ -162,7 +157,7 @@ it.each([
   const startedMs = performance.now();
   rig.stub.on('task/response', (seen, response) => {
     const isEarly = performance.now() - startedMs < 6_000 || rig.stub.count('task/response') < 3;
-    if (isEarly) answerNotYet(response, String(seen.data['connector']));
+    if (isEarly) answerNotYet(response, seen.connector);
     else rig.stub.answerAsAlways(seen, response);
   });
   const source = await rig.source('report.md');

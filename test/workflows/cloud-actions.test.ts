@@ -10,9 +10,7 @@ const rows = [...page.matchAll(/^\| .* \| `([\w-]+)` \| (\d+) \| (\d+) \|$/gm)].
   ([, history = '', actions, activities]) => ({ history, actions: Number(actions), activities: Number(activities) }),
 );
 
-const attempts = z.looseObject({
-  activityTaskStartedEventAttributes: z.looseObject({ attempt: z.int().default(1) }),
-});
+const attempts = z.looseObject({ activityTaskStartedEventAttributes: z.looseObject({ attempt: z.int().default(1) }) });
 
 /** As https://docs.temporal.io/cloud/actions counts them. */
 function actionsOf({ events }: RecordedHistory): { actions: number; activities: number } {

@@ -11,12 +11,11 @@ const rig = rigOfEachTest();
 const id = 'task-1';
 
 /** Runs a job; answers its result, or its failure. */
-async function convert(policies: ConversionPolicies = {}, mode?: 'sync') {
-  return rig.client.convert(await rig.request({ policies, ...(mode && { mode }) })).catch((error: unknown) => {
+const convert = async (policies: ConversionPolicies = {}, mode?: 'sync') =>
+  rig.client.convert(await rig.request({ policies, ...(mode && { mode }) })).catch((error: unknown) => {
     if (!(error instanceof ConversionFailedError)) throw error;
     return { status: 'failed', code: error.code, ...error.details };
   });
-}
 
 const converted = () => rig.stub.count('convert/file');
 
@@ -43,8 +42,7 @@ describe('a submit', () => {
     };
     rig.stub.on('convert/file', (_seen, response) => answerJson(response, 200, odd));
     rig.stub.on('task/response', (_seen, response) => answerOutput(response, odd));
-    const failed = await convert({}, 'sync');
-    expect(failed).toMatchObject({ code: 'UNKNOWN_OUTPUT_STATUS', charge: 'yes', taskId: id });
+    expect(await convert({}, 'sync')).toMatchObject({ code: 'UNKNOWN_OUTPUT_STATUS', charge: 'yes', taskId: id });
     expect(converted()).toBe(1);
   });
 

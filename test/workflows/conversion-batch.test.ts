@@ -31,27 +31,6 @@ it('converts every item of the manifest once, and tells what each cost', async (
   expect(await readFile(run.output(8), 'utf8')).toBe('PK result');
 });
 
-it('fails exactly the bad items, and counts their codes', async () => {
-  const missing = new Set([3, 7]);
-  const empty = new Set([5]);
-  const run = await planRun(rig.folder, 8, {
-    change: (row) => {
-      if (missing.has(row.item)) return { ...row, source: `${row.source}.gone` };
-      return empty.has(row.item) ? { ...row, source: row.source.replace(/\d+\.md$/, 'empty.md') } : row;
-    },
-  });
-  await writeFile(path.join(rig.folder, 'sources', 'empty.md'), '');
-  const { result, results } = await runBatch(rig.client, run);
-  expect(result).toMatchObject({ succeeded: 5, failed: 3, failures: { SOURCE_NOT_FOUND: 2, SOURCE_EMPTY: 1 } });
-  const failed = results.filter(({ status }) => status === 'failed');
-  expect(failed.map(({ item, code }) => [item, code])).toEqual([
-    [3, 'SOURCE_NOT_FOUND'],
-    [5, 'SOURCE_EMPTY'],
-    [7, 'SOURCE_NOT_FOUND'],
-  ]);
-  expect(failed[0]?.message).toContain('3.md.gone');
-});
-
 it('never has more jobs in flight than the window, which can be changed while it runs', async () => {
   const held = rig.stub.hold();
   const run = await planRun(rig.folder, 8, { request: { window: 2 } });
@@ -126,15 +105,6 @@ describe('a cancelled batch', () => {
     await rig.temporal.workflow.getHandle(run.name).cancel();
     expect((await endBatch(handle, run)).result).toMatchObject({ status: 'cancelled', cancelled: 3 });
   });
-});
-
-it('starts no more jobs after so many failures', async () => {
-  const run = await planRun(rig.folder, 7, {
-    change: (row) => (row.item <= 5 ? { ...row, source: `${row.source}.gone` } : row),
-    request: { window: 1, stopAfter: { failures: 3 } },
-  });
-  const { result } = await runBatch(rig.client, run);
-  expect(result).toMatchObject({ status: 'stopped', failed: 3, succeeded: 0, cancelled: 4 });
 });
 
 it('starts no more jobs once its runs have cost so many vCredits, and goes on with a higher limit', async () => {

@@ -24,8 +24,7 @@ describe('a sweep', () => {
     expect(await sweep(name)).toMatchObject({ status: 'completed', ...counts, skipped: 2 });
     expect(await runsOf(name)).toEqual(['run-0001']);
 
-    const touched = await put('a.md', '# A\n');
-    await utimes(touched, new Date('2026-01-01'), new Date('2026-01-01'));
+    await utimes(await put('a.md', '# A\n'), new Date('2026-01-01'), new Date('2026-01-01'));
     expect(await sweep(name)).toMatchObject({ ...counts, skipped: 2 });
     expect(rig.stub.count('convert/file')).toBe(2);
 
@@ -110,8 +109,7 @@ describe('a sweep', () => {
     await put('a.md', '# A\n');
     const name = await schedule();
     const hold = rig.stub.hold();
-    const byHand = await planRun(rig.folder, 1, { name });
-    const batch = await startRun(rig.client, byHand.request);
+    const batch = await startRun(rig.client, (await planRun(rig.folder, 1, { name })).request);
     expect(await sweep(name)).toEqual({ status: 'batchRunning' });
     expect(await readdir(rig.folder)).not.toContain('batches');
     hold.letGo();
@@ -123,7 +121,7 @@ describe('a sweep', () => {
     for (const file of ['a.md', 'b.md']) await put(file, `# ${file}\n`);
     const name = await schedule();
     expect(await sweep(name)).toMatchObject({ ...counts, succeeded: 2 });
-    rig.stub.on('task/response', (_seen, response) => answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK'));
+    rig.stub.fail('task/response', 404, 'NO_CONNECTOR_DEPENDENT_TASK');
     const requestsOf = () => rig.stub.requests.filter(({ path: asked }) => !asked.startsWith('convert/')).length;
     const requests = requestsOf();
     for (let day = 2; day <= 7; day += 1) {
@@ -186,8 +184,7 @@ describe('a file that cannot be converted', () => {
 
   it('is never uploaded when the service says beforehand that it does not convert it, and tells why', async () => {
     rig.stub.on('convert/graph', (_seen, response) => answerOutput(response, { is_match: false }));
-    const name = await schedule({ unconvertible: 'skip' });
-    const { planned, ...swept } = await sweep(name);
+    const { planned, ...swept } = await sweep(await schedule({ unconvertible: 'skip' }));
     expect(swept).toMatchObject({ ...counts, skipped: 1, unconvertible: 1 });
     expect(planned?.warnings).toEqual([
       expect.stringMatching(
@@ -234,12 +231,12 @@ describe('sweeps under policy resubmit', () => {
     await mkdir(path.join(rig.folder, 'out'), { recursive: true });
     const inTheWay = path.join(rig.folder, 'out', 'a.pdf');
     rig.stub.on('task/response', (seen, response) => {
-      void writeFile(inTheWay, '').then(() => answerCompleted(response, String(seen.data['connector'])));
+      void writeFile(inTheWay, '').then(() => answerCompleted(response, seen.connector));
     });
     const name = await schedule({ policies: { ...quickPolicies, onUnknownOutcome: 'resubmit' } });
     expect(await sweep(name)).toMatchObject({ ...counts, failed: 1 });
     await rm(inTheWay);
-    rig.stub.on('task/response', (_seen, response) => answerError(response, 404, 'FILE_NOT_EXISTS'));
+    rig.stub.fail('task/response', 404, 'FILE_NOT_EXISTS');
     expect(await sweep(name)).toMatchObject({ ...counts, failed: 1 });
     expect(await sweep(name)).toMatchObject({ ...counts, failed: 1, kept: 1 });
     expect(rig.stub.conversions.size).toBe(1);
@@ -247,12 +244,9 @@ describe('sweeps under policy resubmit', () => {
 });
 
 /** What the workflow tells in the UI. */
-async function detailsOfNewest(name: string): Promise<string> {
-  return rig.details((await sweepsOf(name)).at(-1)?.workflowId ?? '');
-}
+const detailsOfNewest = async (name: string): Promise<string> =>
+  rig.details((await sweepsOf(name)).at(-1)?.workflowId ?? '');
 
 /** The folders of a batch's runs. */
-async function runsOf(name: string): Promise<string[]> {
-  const names = await readdir(path.join(rig.folder, 'batches', name));
-  return names.filter((each) => each.startsWith('run-')).sort();
-}
+const runsOf = async (name: string): Promise<string[]> =>
+  (await readdir(path.join(rig.folder, 'batches', name))).filter((each) => each.startsWith('run-')).sort();

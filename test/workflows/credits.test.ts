@@ -141,7 +141,7 @@ it('whose uploads expire while they wait, all continue at word that there are cr
     answerOutput(response, { connector, size: 1 });
   });
   rig.stub.on('convert/file', (seen, response) => {
-    if (!uploads.has(String(seen.data['connector']))) answerError(response, 404, 'FILE_NOT_EXISTS');
+    if (!uploads.has(seen.connector)) answerError(response, 404, 'FILE_NOT_EXISTS');
     else if (account.balance === 0) answerError(response, 403, 'INSUFFICIENT_VCREDITS');
     else {
       account.balance -= 1;
@@ -235,6 +235,5 @@ async function untilBeaten(job: ConversionHandle): Promise<void> {
 
 /** How often the job's activities were asked to end. */
 async function cancelRequests(job: ConversionHandle): Promise<number> {
-  const events = await rig.events(job.workflowId);
-  return events.filter((event) => event.activityTaskCancelRequestedEventAttributes).length;
+  return (await rig.events(job.workflowId)).filter((event) => event.activityTaskCancelRequestedEventAttributes).length;
 }

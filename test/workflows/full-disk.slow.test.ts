@@ -46,8 +46,7 @@ describe('a job', () => {
     expect(await job.state()).toMatchObject({ phase: 'parked', parkedFor: 'room' });
     expect(await rig.details(job.workflowId)).toContain('`DESTINATION_FULL`: Cannot write ');
     await until('it has looked again', async () => {
-      const { raw } = await job.describe();
-      return (raw.pendingActivities?.[0]?.attempt ?? 0) > 3;
+      return ((await job.describe()).raw.pendingActivities?.[0]?.attempt ?? 0) > 3;
     });
     expect(rig.stub.count('convert/file')).toBe(0);
     budgets.set(out, 1_000);
@@ -69,8 +68,7 @@ describe('a job', () => {
     const job = await rig.client.start({ source, output: 'pdf', destination: `${out}/`, policies: quickPolicies });
     await until('it says so', async () => (await rig.details(job.workflowId)).includes('No room at '));
     await until('it has looked again', async () => {
-      const { raw } = await job.describe();
-      return (raw.pendingActivities?.[0]?.attempt ?? 0) > 3;
+      return ((await job.describe()).raw.pendingActivities?.[0]?.attempt ?? 0) > 3;
     });
     expect(await job.state()).toMatchObject({ phase: 'parked', parkedFor: 'room' });
     expect(await begunDownloads(out)).toEqual([]);

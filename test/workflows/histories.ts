@@ -23,28 +23,20 @@ const updateSchema = z.looseObject({
 /** A committed history, as the Temporal UI and its command line write them. */
 export type RecordedHistory = z.infer<typeof historySchema>;
 
-export function listHistories(): string[] {
-  return readdirSync(folder)
+export const listHistories = (): string[] =>
+  readdirSync(folder)
     .map((file) => path.parse(file).name)
     .sort();
-}
 
-export function historyText(name: string): string {
-  return readFileSync(path.join(folder, `${name}.json`), 'utf8');
-}
+export const historyText = (name: string): string => readFileSync(path.join(folder, `${name}.json`), 'utf8');
 
-export function readHistory(name: string): RecordedHistory {
-  return historySchema.parse(JSON.parse(historyText(name)));
-}
+export const readHistory = (name: string): RecordedHistory => historySchema.parse(JSON.parse(historyText(name)));
 
-export function workflowIdOf({ events }: RecordedHistory): string {
-  return startedSchema.parse(events[0]).workflowExecutionStartedEventAttributes.workflowId;
-}
+export const workflowIdOf = ({ events }: RecordedHistory): string =>
+  startedSchema.parse(events[0]).workflowExecutionStartedEventAttributes.workflowId;
 
 /** What the workflow did and was told, in order and in words: activities, `child`, `timer`, `cancel` (of an activity), signals and Updates, and its end. */
-export function stepsOf({ events }: RecordedHistory): string {
-  return events.flatMap(stepOf).join(' ');
-}
+export const stepsOf = ({ events }: RecordedHistory): string => events.flatMap(stepOf).join(' ');
 
 function stepOf(event: RecordedHistory['events'][number]): string[] {
   switch (event.eventType) {

@@ -25,12 +25,7 @@ describe('a job that nobody could do', () => {
     const error = await failureOf({
       app: 'elsewhere',
       // One attempt at once, one just before the deadline, and none under way when it passes.
-      policies: {
-        ...quickPolicies,
-        uploadDeadline: 4_000,
-        retryInitialInterval: 90_000,
-        retryMaximumInterval: 90_000,
-      },
+      policies: { ...quickPolicies, uploadDeadline: 4_000, retryInitialInterval: 90_000, retryMaximumInterval: 90_000 },
     });
     expect(error.code).toBe('UPLOAD_DEADLINE');
     expect(error.message).toContain('stub');

@@ -9,10 +9,7 @@ const dayMs = 24 * hourMs;
 
 let rig: SkippingRig;
 
-beforeEach(async () => {
-  rig = await startSkippingRig();
-});
-
+beforeEach(async () => (rig = await startSkippingRig()));
 afterEach(() => rig.close());
 
 /** A service without vCredits until it has refused so often; answers how often it has. */
@@ -29,16 +26,13 @@ function refuseUntil(refusals: number): () => number {
   return () => refused;
 }
 
-async function eventsOf({ workflowId }: ConversionHandle): Promise<number> {
-  const { events } = await rig.environment.client.workflow.getHandle(workflowId).fetchHistory();
-  return events?.length ?? 0;
-}
+const eventsOf = async ({ workflowId }: ConversionHandle): Promise<number> =>
+  (await rig.environment.client.workflow.getHandle(workflowId).fetchHistory()).events?.length ?? 0;
 
 it('a job that is told "not yet" 1,000 times over half a day and more has fewer than 100 events in its history', async () => {
   let polls = 0;
-  rig.stub.on('task/response', (seen, response) => {
+  rig.stub.on('task/response', ({ connector: id }, response) => {
     polls += 1;
-    const id = String(seen.data['connector']);
     if (polls > 1_000) answerCompleted(response, id);
     else answerNotYet(response, id);
   });

@@ -42,11 +42,10 @@ async function batchOf(files: number, change: Partial<BatchRequest> = {}): Promi
 const heard = (type: string): Word[] => listener.accepted.filter((word) => word.type === type);
 
 /** The workflows that were started to tell of a batch. */
-async function tellersOf(name: string): Promise<string[]> {
-  return (await rig.events(name)).flatMap(({ startChildWorkflowExecutionInitiatedEventAttributes: started }) =>
+const tellersOf = async (name: string): Promise<string[]> =>
+  (await rig.events(name)).flatMap(({ startChildWorkflowExecutionInitiatedEventAttributes: started }) =>
     started?.workflowType?.name === 'conversionNotice' ? (started.workflowId ?? []) : [],
   );
-}
 
 it('a batch that ends is told once, with its counts, and does not wait for a listener that refuses at first', async () => {
   await startTelling();
@@ -73,8 +72,7 @@ it('a batch that ends is told once, with its counts, and does not wait for a lis
 it('a batch whose plan is refused is told as failed', async () => {
   await startTelling();
   const request = await batchOf(0, { sources: [path.join(rig.folder, 'nowhere')] });
-  const batch = await rig.client.startBatch(request);
-  await expect(batch.result()).rejects.toThrow('nowhere');
+  await expect((await rig.client.startBatch(request)).result()).rejects.toThrow('nowhere');
   await until('it is told', () => listener.accepted.length > 0);
   expect(listener.accepted).toMatchObject([
     { type: 'batch.ended', data: { batch: request.name, status: 'failed', code: 'SOURCE_NOT_FOUND' } },

@@ -84,10 +84,8 @@ async function knowsTheWord(workflowId: string): Promise<boolean> {
   return inputs.some(({ data }) => /"readyAt":\d/.test(Buffer.from(data ?? []).toString()));
 }
 
-async function isParked(job: ConversionHandle): Promise<boolean> {
-  const state = await job.state().catch(() => undefined);
-  return state?.phase === 'parked';
-}
+const isParked = async (job: ConversionHandle): Promise<boolean> =>
+  (await job.state().catch(() => undefined))?.phase === 'parked';
 
 it('a child that was started with the options for it is listed and named as every other job', async () => {
   rig.stub.asAlways('convert/file');
@@ -112,28 +110,25 @@ it('a child that was started with the options for it is listed and named as ever
 });
 
 describe('a job of executeConversion', () => {
-  async function jobTo(name: string): Promise<ConversionJobInput> {
-    return {
-      app,
-      source: { uri: pathToFileURL(await rig.source(`${name}.md`, `# ${name}\n`)).href },
-      output: 'pdf',
-      destination: pathToFileURL(path.join(rig.folder, `${name}.pdf`)).href,
-      policies: { ...quickPolicies, downloadDeadline: 500 },
-    };
-  }
+  const jobTo = async (name: string): Promise<ConversionJobInput> => ({
+    app,
+    source: { uri: pathToFileURL(await rig.source(`${name}.md`, `# ${name}\n`)).href },
+    output: 'pdf',
+    destination: pathToFileURL(path.join(rig.folder, `${name}.pdf`)).href,
+    policies: { ...quickPolicies, downloadDeadline: 500 },
+  });
 
   function convertOnce(
     input: ConversionJobInput,
     { workflowId = `once-${randomUUID()}`, jobId }: { workflowId?: string; jobId?: string } = {},
   ): Promise<unknown> {
-    const { taskQueue } = rig;
-    return rig.temporal.workflow.execute('convertOnce', { workflowId, taskQueue, args: [input, jobId] });
+    return rig.temporal.workflow.execute('convertOnce', { workflowId, taskQueue: rig.taskQueue, args: [input, jobId] });
   }
 
   it('fetches what the last one has paid for, if its workflow is run again', async () => {
     const input = await jobTo('again');
     const before = rig.stub.count('convert/file');
-    rig.stub.on('download/url', (_seen, response) => answerError(response, 500, 'INTERNAL_SERVER_ERROR'));
+    rig.stub.fail('download/url', 500, 'INTERNAL_SERVER_ERROR');
     await expect(convertOnce(input)).rejects.toThrow();
     rig.stub.asAlways('download/url');
     await expect(convertOnce(input)).resolves.toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
@@ -161,8 +156,7 @@ describe('a job of executeConversion', () => {
     await until('it is submitted', () => rig.stub.count('convert/file') > before);
     const second = convertOnce(input);
     const { uri } = input.source as { uri: string };
-    const attached = await rig.client.start({ ...input, source: uri });
-    expect(attached.isAttached).toBe(true);
+    expect((await rig.client.start({ ...input, source: uri })).isAttached).toBe(true);
     const other = convertOnce({ ...input, output: 'html' }).catch(
       (error: unknown) => (error as WorkflowFailedError).cause,
     );
@@ -201,8 +195,7 @@ it('a batch of inline items is a child whose result tells how each of them ended
   expect(result).toMatchObject({ status: 'completed', succeeded: 2 });
   const { itemResults = [] } = result;
   expect(itemResults.map(({ output }) => output?.name)).toEqual(['together-one.md.pdf', 'together-two.md.pdf']);
-  const ids = itemResults.map(({ workflowId = '' }) => workflowId.replace(/^.*\//, ''));
-  expect(ids).toEqual(
+  expect(itemResults.map(({ workflowId = '' }) => workflowId.replace(/^.*\//, ''))).toEqual(
     ['one', 'two'].map((name) => expect.stringMatching(`together-${name}.md.pdf-[0-9a-f]{16}$`) as unknown),
   );
 });

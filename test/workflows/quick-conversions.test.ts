@@ -36,9 +36,7 @@ function checkedAfterMs({ stub }: ConversionRig): number[] {
 describe('a conversion of formats that the worker knows to be quick', () => {
   let checksBefore: number;
   let submitsBefore: number;
-  beforeAll(async () => {
-    expect(await convert('first', { firstCheckAfter: 20 })).toMatchObject({ steps: fourSteps });
-  });
+  beforeAll(async () => expect(await convert('first', { firstCheckAfter: 20 })).toMatchObject({ steps: fourSteps }));
   beforeEach(() => {
     [checksBefore, submitsBefore] = [rig.stub.count('task/response'), rig.stub.count('convert/file')];
   });
@@ -54,9 +52,8 @@ describe('a conversion of formats that the worker knows to be quick', () => {
     expect([steps, checks()]).toEqual([threeSteps, 1]);
   });
 
-  it('is asked for in a step of its own when a policy tells when', async () => {
-    expect(await convert('told', { firstCheckAfter: 50 })).toMatchObject({ steps: fourSteps });
-  });
+  it('is asked for in a step of its own when a policy tells when', async () =>
+    expect(await convert('told', { firstCheckAfter: 50 })).toMatchObject({ steps: fourSteps }));
 
   it.each<[string, string[], (response: ServerResponse, id: string) => void]>([
     ['"not yet"', fourSteps, answerNotYet],
@@ -67,9 +64,8 @@ describe('a conversion of formats that the worker knows to be quick', () => {
     ['nothing', fourSteps, () => undefined],
   ])('goes on in the usual step after %s, and counts each request', async (title, expected, answer) => {
     let asked = 0;
-    rig.stub.on('task/response', (seen, response) => {
+    rig.stub.on('task/response', ({ connector: id }, response) => {
       asked += 1;
-      const id = String(seen.data['connector']);
       if (asked === 1) answer(response, id);
       else answerCompleted(response, id);
     });
@@ -87,8 +83,7 @@ describe('a conversion of formats that the worker knows to be quick', () => {
   });
 
   it('fails with the error of its task', async () => {
-    rig.stub.on('task/response', (seen, response) => {
-      const id = String(seen.data['connector']);
+    rig.stub.on('task/response', ({ connector: id }, response) => {
       answerCompleted(response, id, { error: { code: 'INVALID_FILE', message: 'It is damaged.' } });
     });
     const { end } = await convert('failing', { maxResubmissions: 0 });
@@ -114,8 +109,7 @@ it('how quick its formats are is not learned from a task whose submit was cut of
 
 it('how quick its formats are is not learned from a task of an earlier run, which may long be over', async () => {
   const earlier = { charge: 'yes' as const, taskId: 'task-of-before' };
-  const request = await rig.request({ output: 'html', destination: undefined, earlier });
-  await rig.client.convert(request);
+  await rig.client.convert(await rig.request({ output: 'html', destination: undefined, earlier }));
   expect(await convert('new', {}, rig, 'html')).toMatchObject({ steps: fourSteps });
 });
 
@@ -136,17 +130,14 @@ describe.each([
   const end = () => task.finish();
 
   /** The service says "not yet" to the first question, and that it is completed to the next. */
-  function endAfterQuestion(then: () => unknown) {
+  const endAfterQuestion = (then: () => unknown) =>
     callingBack.stub.first('task/response', (response) => {
       answerNotYet(response, task.id);
       end();
       then();
     });
-  }
 
-  beforeAll(async () => {
-    callingBack = await startCallingBackRig(isHere ? { onWait: () => onWait() } : {});
-  });
+  beforeAll(async () => (callingBack = await startCallingBackRig(isHere ? { onWait: () => onWait() } : {})));
   beforeEach(() => {
     [answers, atSubmit, onWait] = [[], () => undefined, () => undefined];
     keepTasks(callingBack.stub, async (accepted) => {

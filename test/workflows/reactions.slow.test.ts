@@ -44,7 +44,7 @@ async function runJob(code: string, at: Place, refused: Refused = {}): Promise<O
   const place = at === 'task' ? 'task/response' : at;
   rig.stub.on(place, (seen, response) => {
     if (rig.stub.count(place) > times) rig.stub.answerAsAlways(seen, response);
-    else if (at === 'task') answerCompleted(response, String(seen.data['connector']), { error });
+    else if (at === 'task') answerCompleted(response, seen.connector, { error });
     else {
       const status = lookUpErrorCode(code)?.httpStatus ?? 418;
       answerJson(response, status, { result: { output: {}, error, warning: {} } }, headers);

@@ -1,26 +1,22 @@
-import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { tellReady } from '../../src/client/operations/tell-app';
 import { BatchDesk } from '../support/batch-desk';
 import { endBatch, planRun, runBatch, runsOf, startRun } from '../support/batches';
-import { startRig, type ConversionRig } from '../support/conversion-worker';
-import { patient, planRefused, refuseAfter, sayReady, untilRefused } from '../support/refused-account';
+import {
+  patient,
+  planRefused,
+  refuseAfter,
+  refusedRigOfEachTest,
+  sayReady,
+  untilRefused,
+} from '../support/refused-account';
 import { until } from '../support/until';
 
 /** FILECONV_TEST_ITEMS=1000 is the long form. */
 const unattended = Number(process.env['FILECONV_TEST_ITEMS'] ?? 80);
 
-let rig: ConversionRig;
-/** Another one for each test: batches of a test that failed may still wait. */
-let app: string;
-
-beforeEach(async () => {
-  app = `refused-${randomUUID()}`;
-  rig = await startRig({ app });
-});
-
-afterEach(() => rig.close());
+const rig = refusedRigOfEachTest();
 
 it('an account that is refused twice costs a batch a minute, and no file', async () => {
   let left = 2;
@@ -37,9 +33,9 @@ it('one word tells the jobs of every batch of the app, and no other', async () =
   const account = refuseAfter(rig, 0);
   const runs = [await planRefused(rig, 1), await planRefused(rig, 2)];
   const handles = await Promise.all(runs.map(({ request }) => startRun(rig.client, request)));
-  const listed = `WorkflowType = 'conversionBatch' AND ConversionApp = '${app}' AND ConversionStatus = 'needsAttention'`;
+  const listed = `WorkflowType = 'conversionBatch' AND ConversionApp = '${rig.app}' AND ConversionStatus = 'needsAttention'`;
   await until('both are listed', async () => (await rig.temporal.workflow.count(listed)).count === 2);
-  const parked = `ConversionApp = '${app}' AND ConversionStatus = 'parked' AND ExecutionStatus = 'Running'`;
+  const parked = `ConversionApp = '${rig.app}' AND ConversionStatus = 'parked' AND ExecutionStatus = 'Running'`;
   await until('their jobs are', async () => (await rig.temporal.workflow.count(parked)).count === 3);
   account.mend();
   await tellReady(rig.temporal, { app: 'elsewhere' });
@@ -47,7 +43,7 @@ it('one word tells the jobs of every batch of the app, and no other', async () =
     { needsAttention: { jobs: 1 } },
     { needsAttention: { jobs: 2 } },
   ]);
-  await tellReady(rig.temporal, { app });
+  await tellReady(rig.temporal, { app: rig.app });
   const results = await Promise.all(handles.map((handle) => handle.result()));
   expect(results.map(({ succeeded }) => succeeded)).toEqual([1, 2]);
 });
@@ -62,12 +58,10 @@ it.each([
   const handle = await desk.start();
   await untilRefused(handle);
   await handle.cancel({ inFlight });
-  const ended = await desk.end(handle);
-  expect(ended.result).toMatchObject({ status: 'cancelled', succeeded: 1, failed: 0, cancelled: 3 });
+  expect((await desk.end(handle)).result).toMatchObject({ status: 'cancelled', succeeded: 1, failed: 0, cancelled: 3 });
   account.mend();
   expect((await desk.run()).result).toMatchObject({ status: 'completed', failed: 0 });
-  expect(rig.stub.conversions.size).toBe(4);
-  expect(await desk.problems()).toEqual([]);
+  expect([rig.stub.conversions.size, await desk.problems()]).toEqual([4, []]);
 });
 
 it('parked jobs survive a new run of the batch, which starts no others', async () => {
@@ -81,7 +75,7 @@ it('parked jobs survive a new run of the batch, which starts no others', async (
   });
   expect(await untilRefused(handle)).toMatchObject({
     failed: 0,
-    needsAttention: { code: 'INVALID_CREDENTIAL', jobs: 2, app },
+    needsAttention: { code: 'INVALID_CREDENTIAL', jobs: 2, app: rig.app },
   });
   account.mend();
   await sayReady(rig, handle);
@@ -110,8 +104,7 @@ it('a batch that stops for its failures does not wait for the account', async ()
   refuseAfter(rig, 0);
   const run = await planRefused(rig, 5, { window: 3, stopAfter: { failures: 1 } });
   // Found missing only after the others were refused.
-  const gone = fileURLToPath(run.items[1]?.source ?? '');
-  await rm(gone);
+  await rm(fileURLToPath(run.items[1]?.source ?? ''));
   const { result, results } = await runBatch(rig.client, run);
   expect(result).toMatchObject({ status: 'stopped', failed: 1, cancelled: 4, failures: { SOURCE_NOT_FOUND: 1 } });
   expect(results.filter(({ workflowId }) => workflowId).map(({ charge }) => charge)).toEqual(['no', 'no', 'no']);

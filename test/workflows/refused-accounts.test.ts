@@ -1,22 +1,19 @@
-import { randomUUID } from 'node:crypto';
 import { endBatch, runBatch, startRun, sumOf } from '../support/batches';
-import { startRig, type ConversionRig } from '../support/conversion-worker';
-import { patient, planRefused, refuseAfter, sayReady, untilListed, untilRefused } from '../support/refused-account';
+import {
+  patient,
+  planRefused,
+  refuseAfter,
+  refusedRigOfEachTest,
+  sayReady,
+  untilListed,
+  untilRefused,
+} from '../support/refused-account';
 import { answerError } from '../support/stub-service';
 import { until } from '../support/until';
 
 /** Jobs and batches whose account the service refuses from one moment to the next, and takes again later. */
 
-let rig: ConversionRig;
-/** Another one for each test: batches of a test that failed may still wait. */
-let app: string;
-
-beforeEach(async () => {
-  app = `refused-${randomUUID()}`;
-  rig = await startRig({ app });
-});
-
-afterEach(() => rig.close());
+const rig = refusedRigOfEachTest();
 
 it('a refused account halts the batch: at most a window of requests is refused, none of its files fails, and all continue at a word', async () => {
   const account = refuseAfter(rig, 2);
@@ -27,11 +24,11 @@ it('a refused account halts the batch: at most a window of requests is refused, 
     status: 'running',
     succeeded: 2,
     failed: 0,
-    needsAttention: { code: 'INVALID_CREDENTIAL', app },
+    needsAttention: { code: 'INVALID_CREDENTIAL', app: rig.app },
   });
   expect(sumOf(state)).toBe(8);
   expect(state.needsAttention?.message).toMatch(/INVALID_CREDENTIAL \(HTTP 403\)/);
-  expect(state.needsAttention?.message).toMatch(`continues by itself; at once: fileconv app ready --app ${app}`);
+  expect(state.needsAttention?.message).toMatch(`continues by itself; at once: fileconv app ready --app ${rig.app}`);
   expect(rig.stub.refused.length).toBeLessThanOrEqual(3);
   const details = await rig.details(run.name);
   expect(details).toContain('**Needs attention**: starts no job as long as one waits');
@@ -41,8 +38,7 @@ it('a refused account halts the batch: at most a window of requests is refused, 
   await sayReady(rig, handle);
   const { result, results } = await endBatch(handle, run);
   expect(result).toMatchObject({ status: 'completed', succeeded: 8, failed: 0, possiblyChargedTwice: 0 });
-  expect(result.needsAttention).toBeUndefined();
-  expect(rig.stub.conversions.size).toBe(8);
+  expect([result.needsAttention, rig.stub.conversions.size]).toEqual([undefined, 8]);
   expect(result.requests).toBe(rig.stub.requests.length);
   expect(results.map(({ status, charge }) => `${status} ${charge ?? ''}`)).toEqual(results.map(() => 'succeeded yes'));
 });

@@ -75,8 +75,7 @@ describe('a job whose earlier run was accepted as a task', () => {
       expect(await readdir(folder)).toEqual(['own.pdf']);
 
       await writeFile(path.join(folder, 'other.pdf'), 'another');
-      const other = await repeat('other.pdf').catch((error: unknown) => error);
-      expect(other).toMatchObject(
+      expect(await repeat('other.pdf').catch((error: unknown) => error)).toMatchObject(
         {
           fail: { code: 'DESTINATION_EXISTS' },
           skip: { status: 'skipped' },
@@ -92,7 +91,7 @@ describe('a job whose earlier run was accepted as a task', () => {
   ])('that the service no longer has, by %s', (endpoint, code) => {
     beforeEach(() => {
       rig.stub.on(endpoint, (seen, response) => {
-        if (seen.data['connector'] === 'task-of-before') answerError(response, 404, code);
+        if (seen.connector === 'task-of-before') answerError(response, 404, code);
         else rig.stub.answerAsAlways(seen, response);
       });
     });
@@ -113,8 +112,7 @@ describe('a job whose earlier run was accepted as a task', () => {
   });
 
   it('converts again without a mark when the service says that the task failed, which is free', async () => {
-    rig.stub.on('task/response', (seen, response) => {
-      const id = String(seen.data['connector']);
+    rig.stub.on('task/response', ({ connector: id }, response) => {
       const error = { code: 'INTERNAL_SERVER_ERROR', message: 'failed.' };
       answerCompleted(response, id, id === 'task-of-before' ? { error } : {});
     });
@@ -132,7 +130,7 @@ describe('a job whose earlier submit has an unknown outcome', () => {
   });
 
   it('stays open when the other submit is refused, which costs nothing', async () => {
-    rig.stub.on('convert/file', (_seen, response) => answerError(response, 400, 'INVALID_PARAMETER'));
+    rig.stub.fail('convert/file', 400, 'INVALID_PARAMETER');
     const { failure } = await convert({ charge: 'maybe' });
     expect(failure?.details).toMatchObject({ charge: 'maybe', possiblyChargedTwice: false });
   });
@@ -162,7 +160,7 @@ it('a second retry of a job knows what the first run was charged', async () => {
   await expect(job.result()).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
   expect(await decisionAbout(rig.temporal, job.workflowId)).toBe('keep');
 
-  rig.stub.on('convert/file', (_seen, response) => answerError(response, 400, 'INVALID_PARAMETER'));
+  rig.stub.fail('convert/file', 400, 'INVALID_PARAMETER');
   await expect((await retryJob(rig.temporal, job.workflowId, { resubmit: true })).result()).rejects.toMatchObject({
     code: 'INVALID_PARAMETER',
   });
@@ -176,7 +174,7 @@ it('a second retry of a job knows what the first run was charged', async () => {
 
 it('a job that was told of another run than the last one takes up the last: somebody was faster', async () => {
   const wanted = { ...(await request()), onExisting: 'overwrite' as const };
-  rig.stub.on('upload/file', (_seen, response) => answerError(response, 400, 'INVALID_PARAMETER'));
+  rig.stub.fail('upload/file', 400, 'INVALID_PARAMETER');
   const job = await rig.client.start(wanted);
   await expect(job.result()).rejects.toMatchObject({ code: 'INVALID_PARAMETER' });
   rig.stub.asAlways('upload/file');
@@ -193,7 +191,7 @@ it('a job that was told of another run than the last one takes up the last: some
 });
 
 it('jobs that look for later runs at once ask Temporal together, for whom lists are dear', async () => {
-  rig.stub.on('upload/file', (_seen, response) => answerError(response, 400, 'INVALID_PARAMETER'));
+  rig.stub.fail('upload/file', 400, 'INVALID_PARAMETER');
   const jobs = await Promise.all([1, 2, 3, 4].map(async () => rig.client.start(await request())));
   await Promise.allSettled(jobs.map((job) => job.result()));
   const runs = await Promise.all(jobs.map((job) => inspectJob(rig.temporal, job.workflowId)));
@@ -215,8 +213,7 @@ it('a job that was terminated behind its accepted submit is fetched by a retry, 
 
   const again = await retryJob(rig.temporal, job.workflowId);
   expect(await again.result()).toMatchObject({ status: 'succeeded', taskId });
-  expect(rig.stub.count('convert/file')).toBe(1);
-  expect(await readdir(folder)).toEqual(['report.pdf']);
+  expect([rig.stub.count('convert/file'), await readdir(folder)]).toEqual([1, ['report.pdf']]);
 });
 
 describe('a job that somebody resets by hand', () => {
@@ -226,7 +223,7 @@ describe('a job that somebody resets by hand', () => {
   }
 
   it('while it is parked goes on waiting, and continues by itself', async () => {
-    rig.stub.on('upload/file', (_seen, response) => answerError(response, 403, 'INVALID_CREDENTIAL'));
+    rig.stub.fail('upload/file', 403, 'INVALID_CREDENTIAL');
     const policies = { ...quickPolicies, onRefusedAccount: 'park' as const };
     const job = await rig.client.start({ ...(await request()), policies });
     await until('it is parked', async () => (await job.state()).phase === 'parked');
@@ -275,9 +272,7 @@ describe('a job that somebody resets by hand', () => {
 
   it('to what came while it submitted is marked: that submit is sent a second time', async () => {
     const answers: (() => void)[] = [];
-    rig.stub.on('convert/file', (seen, response) => {
-      answers.push(() => rig.stub.answerAsAlways(seen, response));
-    });
+    rig.stub.on('convert/file', (seen, response) => void answers.push(() => rig.stub.answerAsAlways(seen, response)));
     const policies = { ...quickPolicies, onUnknownOutcome: 'fail' as const };
     const job = await rig.client.start({ ...(await request()), policies });
     await until('it submits', () => answers.length === 1);

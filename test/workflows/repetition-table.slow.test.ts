@@ -52,8 +52,7 @@ const [head = [], ...body] = table;
 function cellsOf(title: string): Record<State, string> {
   const column = head.indexOf(title);
   return fromStates((state) => {
-    const row = body.find(([name]) => name === states[state]);
-    const said = row?.[column] ?? '';
+    const said = body.find(([name]) => name === states[state])?.[column] ?? '';
     return meanings[said] ?? `no meaning: ${said}`;
   });
 }
@@ -86,8 +85,7 @@ function playStates(occupy: (state: State) => Promise<void>) {
       cut(response);
     } else stub.answerAsAlways(seen, response);
   });
-  rig.stub.on('task/response', async (seen, response, stub) => {
-    const id = String(seen.data['connector']);
+  rig.stub.on('task/response', async ({ connector: id }, response, stub) => {
     const state = path.parse(stub.conversions.get(id) ?? '').name as State;
     if (state === 'failed') stub.conversions.delete(id);
     if (state === 'accepted' || state === 'lost') await occupy(state);
@@ -108,8 +106,7 @@ function playSuspect() {
 function playFair() {
   const lost = new Set([...rig.stub.conversions].flatMap(([id, file]) => (file === 'lost.md' ? [id] : [])));
   rig.stub.asAlways('convert/file', 'download/url', 'download/url/get');
-  rig.stub.on('task/response', (seen, response) => {
-    const id = String(seen.data['connector']);
+  rig.stub.on('task/response', ({ connector: id }, response) => {
     if (lost.has(id)) answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK');
     else answerCompleted(response, id);
   });
@@ -124,10 +121,8 @@ function fromStates<T>(value: (state: State) => T): Record<State, T> {
   return Object.fromEntries(names.map((state) => [state, value(state)])) as Record<State, T>;
 }
 
-it('are the rows and columns of the table in the documentation', () => {
-  expect(body.map(([name]) => name)).toEqual(Object.values(states));
-  expect(head.slice(1)).toEqual(Object.keys(columns));
-});
+it('are the rows and columns of the table in the documentation', () =>
+  expect([body.map(([name]) => name), head.slice(1)]).toEqual([Object.values(states), Object.keys(columns)]));
 
 describe.each(Object.entries(columns))('%s', (title, { policy, otherContent, ...options }) => {
   const cells = cellsOf(title);

@@ -84,8 +84,7 @@ describe('workflows of today', () => {
   beforeAll(async () => (outcomes = await replay(names, today)));
 
   it.each(names)('do again what the history %s says', (name) => {
-    expect(outcomes.has(name)).toBe(true);
-    expect(outcomes.get(name)).toBeUndefined();
+    expect([outcomes.has(name), outcomes.get(name)]).toEqual([true, undefined]);
   });
 });
 
@@ -111,9 +110,7 @@ describe('a replay', () => {
 });
 
 describe('the histories', () => {
-  it('are those of every kind of path, and no others', () => {
-    expect(listHistories()).toEqual(names);
-  });
+  it('are those of every kind of path, and no others', () => expect(listHistories()).toEqual(names));
 
   it.each(names)('%s is of the path that its name says', (name) => {
     expect(stepsOf(readHistory(name))).toMatch(paths[name] ?? /^$/);
@@ -131,8 +128,5 @@ describe('the histories', () => {
     }
   });
 
-  it('are small', () => {
-    const tooLarge = names.filter((name) => historyText(name).length > 64 * 1024);
-    expect(tooLarge).toEqual([]);
-  });
+  it('are small', () => expect(names.filter((name) => historyText(name).length > 64 * 1024)).toEqual([]));
 });

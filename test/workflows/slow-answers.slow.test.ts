@@ -20,9 +20,7 @@ function drip(response: ServerResponse): void {
 describe('a submit whose answer comes a byte at a time', () => {
   const rig = rigOfEachTest();
 
-  beforeEach(() => {
-    rig.stub.on('convert/file', (_seen, response) => drip(response));
-  });
+  beforeEach(() => rig.stub.on('convert/file', (_seen, response) => drip(response)));
 
   it('ends by submitTimeout, with an outcome that is unknown and the reason', async () => {
     const policies = { submitTimeout: '3 seconds', onUnknownOutcome: 'fail' } as const;
@@ -39,8 +37,7 @@ describe('a submit whose answer comes a byte at a time', () => {
     // The grace time of this worker is a second.
     await rig.stopWorker();
     const events = await rig.events(workflowId);
-    const failures = events.map(({ activityTaskFailedEventAttributes: failed }) => failed?.failure);
-    expect(failures).toContainEqual(
+    expect(events.map(({ activityTaskFailedEventAttributes: failed }) => failed?.failure)).toContainEqual(
       expect.objectContaining({
         message: expect.stringContaining('the worker was shut down') as string,
         applicationFailureInfo: expect.objectContaining({ type: 'OUTCOME_UNKNOWN' }) as object,
@@ -53,10 +50,7 @@ describe('a worker that serves two apps', () => {
   const rig = rigOfEachTest({ worker: false, app: 'slow' });
   let quick: StubService;
 
-  beforeEach(async () => {
-    quick = await startStubService();
-  });
-
+  beforeEach(async () => (quick = await startStubService()));
   afterEach(() => quick.close());
 
   it('converts for the one at once, though the submits of the other are never answered and more wait than there are slots', async () => {
@@ -97,17 +91,14 @@ describe('with one slot', () => {
 
   it('a step that no worker has taken by its deadline is tried once one is free', async () => {
     const answers: (() => void)[] = [];
-    rig.stub.on('upload/file', (seen, response) => {
-      answers.push(() => rig.stub.answerAsAlways(seen, response));
-    });
+    rig.stub.on('upload/file', (seen, response) => void answers.push(() => rig.stub.answerAsAlways(seen, response)));
     const start = async (policies: ConversionPolicies = {}) =>
       rig.client.start(await rig.request({ destination: undefined, policies }));
     const first = await start();
     await until('it holds the only slot', () => answers.length === 1);
     const second = await start({ uploadDeadline: 4_000 });
     await until('the deadline of the other has passed', async () => {
-      const events = await rig.events(second.workflowId);
-      return events.some((event) => event.activityTaskTimedOutEventAttributes);
+      return (await rig.events(second.workflowId)).some((event) => event.activityTaskTimedOutEventAttributes);
     });
     answers[0]?.();
     await until('its upload is tried', () => answers.length === 2);

@@ -10,12 +10,11 @@ it('of a job are its source, its destination and its app', () => {
   );
 });
 
-it('of a job say what is out of the ordinary', () => {
-  const source = { connector: '91f6240d', name: 'a' };
+it('of a job say what is out of the ordinary', () =>
   expect(
     jobDetails({
       app: 'x',
-      source,
+      source: { connector: '91f6240d', name: 'a' },
       output: 'pdf',
       input: 'txt-markdown',
       parameters: { dpi: 300, pages: '1-3' },
@@ -28,8 +27,7 @@ it('of a job say what is out of the ordinary', () => {
       '- **App**: `x`',
       '- **Mode**: the answer to the submit is the result',
     ].join('\n'),
-  );
-});
+  ));
 
 it('show a name with backticks word for word', () => {
   const job = { app: 'x', source: { uri: 'file:///in/a`b``c.md' }, output: 'pdf' };

@@ -29,12 +29,11 @@ async function convert(check: ResultCheck, { onExisting = 'fail', again = false 
   return rig.client.convert(asked, again ? { again: true } : {});
 }
 
-async function failureOf(...asked: Parameters<typeof convert>): Promise<ConversionFailedError> {
-  return convert(...asked).then(
+const failureOf = async (...asked: Parameters<typeof convert>): Promise<ConversionFailedError> =>
+  convert(...asked).then(
     () => Promise.reject(new Error('the job did not fail')),
     (error: unknown) => error as ConversionFailedError,
   );
-}
 
 it('gives a result its name when the program of the worker has found it good, in the steps of any job', async () => {
   rig.stub.output = good;
@@ -72,8 +71,7 @@ it('delivers a suspect result beside its destination, which stays as it was, and
 
   rig.stub.output = good;
   await (await retryJob(rig.temporal, workflowId, { again: true })).result();
-  expect(await readFile(out('report.docx'))).toEqual(good);
-  expect(rig.stub.count('convert/file')).toBe(2);
+  expect([await readFile(out('report.docx')), rig.stub.count('convert/file')]).toEqual([good, 2]);
 });
 
 it('is done when somebody has found it good, and given it its name', async () => {
@@ -127,8 +125,7 @@ it('tells a batch of each: the row, the counts, the report, the ledger and the r
   await rm(desk.output('a.pdf'));
   await desk.put('a.md', '# changed\n');
   expect((await desk.run()).rows['a.pdf']).toMatchObject({ status: 'succeeded' });
-  expect(rig.stub.count('convert/file')).toBe(2);
-  expect(await desk.problems()).toEqual([]);
+  expect([rig.stub.count('convert/file'), await desk.problems()]).toEqual([2, []]);
 });
 
 it('is no news to a schedule that told of it before', async () => {
@@ -152,8 +149,7 @@ describe('a worker that is given no program', () => {
   const poor = rigOfEachTest();
 
   it('fails a job that asks for one before it sends anything', async () => {
-    const request = await poor.request({ policies: { check: 'command' } });
-    await expect(poor.client.convert(request)).rejects.toMatchObject({
+    await expect(poor.client.convert(await poor.request({ policies: { check: 'command' } }))).rejects.toMatchObject({
       code: 'CHECK_UNAVAILABLE',
       message: expect.stringContaining('worker.check_command') as string,
     });

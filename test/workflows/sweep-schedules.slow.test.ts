@@ -14,8 +14,7 @@ describe('a schedule of sweeps', () => {
     await until('it converts', () => rig.stub.count('task/response') > 0);
     await schedules().trigger(name);
     await until('it was left out', async () => {
-      const { info } = await schedules().describe(name);
-      return info.numActionsSkippedOverlap === 1;
+      return (await schedules().describe(name)).info.numActionsSkippedOverlap === 1;
     });
     hold.letGo();
     expect(await first).toMatchObject({ succeeded: 1 });

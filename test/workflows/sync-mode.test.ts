@@ -6,9 +6,7 @@ import { answerJson, answerRunning } from '../support/stub-service';
 describe('a job in mode sync', () => {
   const rig = rigOfEachTest({ timeouts: { headersMs: 1_500 } });
 
-  beforeEach(() => {
-    rig.stub.on('convert/file', (_seen, response) => answerDone(response));
-  });
+  beforeEach(() => rig.stub.on('convert/file', (_seen, response) => answerDone(response)));
 
   function answerDone(response: Parameters<typeof answerJson>[0], error?: { code: string; message: string }): void {
     const id = '2f0c5f0e-6a0f-4d0c-9c65-3c8f3f0c7a11';

@@ -11,10 +11,7 @@ import { until } from '../support/until';
 let folder: string;
 let rig: ConversionRig;
 
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'fileconv-tokens-'));
-});
-
+beforeEach(async () => (folder = await mkdtemp(path.join(tmpdir(), 'fileconv-tokens-'))));
 afterEach(() => rig.close());
 
 function revoke(stub: StubService, ...tokens: string[]): void {
@@ -24,8 +21,7 @@ function revoke(stub: StubService, ...tokens: string[]): void {
 /** The service finishes so many conversions, and more when it is told so. */
 function letFinish(count: number) {
   const finished = new Set<string>();
-  rig.stub.on('task/response', (seen, response) => {
-    const id = String(seen.data['connector']);
+  rig.stub.on('task/response', ({ connector: id }, response) => {
     if (finished.size < count) finished.add(id);
     if (finished.has(id)) answerCompleted(response, id);
     else answerRunning(response, id);

@@ -43,16 +43,12 @@ it('an accepted submit with 12,000 warnings is recorded with the first 50 of the
     });
   });
 
-  const { submits, result } = (await convert('warnings', 'fail')) as {
-    submits: number;
-    result: { warnings: object };
-  };
+  const { submits, result } = (await convert('warnings', 'fail')) as { submits: number; result: { warnings: object } };
 
   expect(submits).toBe(1);
   const warnings = Object.entries(result.warnings);
   expect(warnings).toHaveLength(51);
-  expect(warnings[0]?.[0]).toBe('WARNING_0');
-  expect(warnings.at(-1)).toEqual(['MORE_WARNINGS', 'and 11950 more']);
+  expect([warnings[0]?.[0], warnings.at(-1)]).toEqual(['WARNING_0', ['MORE_WARNINGS', 'and 11950 more']]);
 });
 
 describe.each([
@@ -67,8 +63,7 @@ describe.each([
       submits: number;
       failure: ConversionFailedError;
     };
-    expect(submits).toBe(1);
-    expect(failure.code).toBe('OUTCOME_UNKNOWN');
+    expect([submits, failure.code]).toEqual([1, 'OUTCOME_UNKNOWN']);
     expect(failure.details).toMatchObject({ charge: 'maybe' });
   });
 

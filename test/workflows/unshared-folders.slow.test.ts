@@ -33,17 +33,15 @@ beforeEach(async () => {
   }
 });
 
-async function start(request: Partial<ConversionRequest> = {}, { client } = rig): Promise<ConversionHandle> {
-  return client.start(await rig.request({ destination: `${out}/`, ...request }));
-}
+const start = async (request: Partial<ConversionRequest> = {}, { client } = rig): Promise<ConversionHandle> =>
+  client.start(await rig.request({ destination: `${out}/`, ...request }));
 
 /** The worker that takes the step after this request is on another host. */
-function moveAt(endpoint: string, { stub } = rig): void {
+const moveAt = (endpoint: string, { stub } = rig): void =>
   stub.on(endpoint, (seen, response) => {
     moveTo('other');
     stub.answerAsAlways(seen, response);
   });
-}
 
 async function untilItWaits(job: ConversionHandle): Promise<void> {
   const waiting = () => inspectJob(rig.temporal, job.workflowId).then((found) => found.waiting);
@@ -56,8 +54,7 @@ async function untilItWaits(job: ConversionHandle): Promise<void> {
 
 async function expectInPlace(job: ConversionHandle, { stub } = rig): Promise<void> {
   expect(await job.result()).toMatchObject({ status: 'succeeded', charge: 'yes', possiblyChargedTwice: false });
-  expect(stub.conversions.size).toBe(1);
-  expect(await readdir(out)).toEqual(['report.pdf']);
+  expect([stub.conversions.size, await readdir(out)]).toEqual([1, ['report.pdf']]);
 }
 
 describe('a job that writes to a local folder, when another host takes its next step', () => {
@@ -73,12 +70,11 @@ describe('a job that writes to a local folder, when another host takes its next 
   it('fetches its result on the host of its upload and nowhere else', async () => {
     rig.stub.on('task/response', (seen, response) => {
       moveTo('other');
-      answerCompleted(response, String(seen.data['connector']));
+      answerCompleted(response, seen.connector);
     });
     const job = await start();
     await untilItWaits(job);
-    expect(rig.stub.count('download/url')).toBe(0);
-    expect(await readdir(out)).toEqual([]);
+    expect([rig.stub.count('download/url'), await readdir(out)]).toEqual([0, []]);
     moveTo('first');
     await expectInPlace(job);
   });

@@ -9,9 +9,8 @@ import { until } from '../support/until';
 
 const rig = rigOfEachTest();
 
-async function eventsOf(workflowId: string): Promise<number> {
-  return (await rig.temporal.workflow.getHandle(workflowId).describe()).historyLength;
-}
+const eventsOf = async (workflowId: string): Promise<number> =>
+  (await rig.temporal.workflow.getHandle(workflowId).describe()).historyLength;
 
 describe('a batch', () => {
   it('refuses what it cannot do, names the limit, and writes nothing of it into its history', async () => {
@@ -37,8 +36,7 @@ describe('a batch', () => {
 
   it('answers an Update with its state afterwards', async () => {
     rig.stub.hold();
-    const { request } = await planRun(rig.folder, 4, { request: { window: 2 } });
-    const batch = await startRun(rig.client, request);
+    const batch = await startRun(rig.client, (await planRun(rig.folder, 4, { request: { window: 2 } })).request);
     expect(await batch.pause()).toMatchObject({ status: 'paused', items: 4 });
     expect(await batch.setWindow(7)).toMatchObject({ status: 'paused', window: 7 });
     expect(await batch.resume()).toMatchObject({ status: 'running' });

@@ -8,7 +8,7 @@ import { createConversionWorker } from '../../src/worker';
 import { endBatch, planRun, runsOf, type Run, startRun } from '../support/batches';
 import { inThisThread, quickPolicies, rigOfAllTests } from '../support/conversion-worker';
 import { makeCurrent } from '../support/deployment';
-import { answerCompleted, answerError, answerNotYet, stubAppId, stubToken } from '../support/stub-service';
+import { answerCompleted, answerNotYet, stubAppId, stubToken } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 import { retryJob } from '../support/retry';
 import { until } from '../support/until';
@@ -38,14 +38,13 @@ let run: Run;
 beforeAll(async () => {
   connection = await NativeConnection.connect({ address: testTemporalAddress() });
   const { stub, temporal, client, folder } = rig;
-  stub.on('task/response', (seen, response) => {
-    const id = String(seen.data['connector']);
+  stub.on('task/response', ({ connector: id }, response) => {
     if (isHeld) answerNotYet(response, id);
     else answerCompleted(response, id);
   });
   await startWorker('1');
   await makeCurrent(temporal, deploymentName, '1');
-  stub.on('download/url', (_seen, response) => answerError(response, 403, 'FREE_PLAN_DISALLOWED'));
+  stub.fail('download/url', 403, 'FREE_PLAN_DISALLOWED');
   isHeld = false;
   lost = await startJob('lost.md', { parkedDeadline: '1 second' });
   await lost.result().catch(() => undefined);
@@ -93,12 +92,11 @@ async function startJob(name: string, policies: ConversionPolicies = {}): Promis
 }
 
 /** A job that is still to be started converts not yet. */
-async function converts(job: ConversionHandle): Promise<boolean> {
-  return job.state().then(
+const converts = async (job: ConversionHandle): Promise<boolean> =>
+  job.state().then(
     ({ phase }) => phase === 'converting',
     () => false,
   );
-}
 
 /** Build ids of the workers that ran the workflow's tasks, each once. */
 async function buildsOf(workflowId: string, runId?: string): Promise<string[]> {
@@ -109,23 +107,17 @@ async function buildsOf(workflowId: string, runId?: string): Promise<string[]> {
   return [...new Set(builds)];
 }
 
-it('ends a job that began on the old version there', async () => {
-  expect((await old.result()).status).toBe('succeeded');
-  expect(await buildsOf(old.workflowId)).toEqual(['1']);
-});
+it('ends a job that began on the old version there', async () =>
+  expect([(await old.result()).status, await buildsOf(old.workflowId)]).toEqual(['succeeded', ['1']]));
 
-it('begins jobs on the new version', async () => {
-  expect((await young.result()).status).toBe('succeeded');
-  expect(await buildsOf(young.workflowId)).toEqual(['2']);
-});
+it('begins jobs on the new version', async () =>
+  expect([(await young.result()).status, await buildsOf(young.workflowId)]).toEqual(['succeeded', ['2']]));
 
 it('lets a batch continue with the new version from one of its runs to the next, its new jobs too, and loses none', async () => {
-  const { result } = await endBatch(batch, run);
-  expect(result).toMatchObject({ status: 'completed', succeeded: batchItems });
+  expect((await endBatch(batch, run)).result).toMatchObject({ status: 'completed', succeeded: batchItems });
   const runs = await runsOf(rig.temporal, run.name);
   expect(await Promise.all(runs.map(({ runId }) => buildsOf(run.name, runId)))).toEqual([['1'], ['2']]);
-  expect(await buildsOf(run.jobId(1))).toEqual(['1']);
-  expect(await buildsOf(run.jobId(batchItems))).toEqual(['2']);
+  expect([await buildsOf(run.jobId(1)), await buildsOf(run.jobId(batchItems))]).toEqual([['1'], ['2']]);
 });
 
 it('retries a job of the old version on the new one, whose workers may be all that there are', async () => {

@@ -21,25 +21,23 @@ const picture = (format: 'png' | 'jpeg' | 'gif' | 'webp' | 'tiff') => {
 };
 const sample = (name: string) => readFile(path.resolve(__dirname, '../protection/samples', name));
 
-async function rightResults(): Promise<Record<string, Buffer>> {
-  return {
-    pdf: pdfOf(['', 'Hello']),
-    docx: office('word/document.xml'),
-    xlsx: office('xl/workbook.xml'),
-    pptx: office('ppt/presentation.xml'),
-    odt: open('application/vnd.oasis.opendocument.text'),
-    ods: open('application/vnd.oasis.opendocument.spreadsheet'),
-    epub: zipOf(
-      { mimetype: 'application/epub+zip', 'META-INF/container.xml': '<x/>', 'a.opf': '<x/>'.repeat(500) },
-      { isStored: true },
-    ),
-    png: await picture('png'),
-    jpeg: await picture('jpeg'),
-    gif: await picture('gif'),
-    webp: await picture('webp'),
-    tiff: await picture('tiff'),
-  };
-}
+const rightResults = async (): Promise<Record<string, Buffer>> => ({
+  pdf: pdfOf(['', 'Hello']),
+  docx: office('word/document.xml'),
+  xlsx: office('xl/workbook.xml'),
+  pptx: office('ppt/presentation.xml'),
+  odt: open('application/vnd.oasis.opendocument.text'),
+  ods: open('application/vnd.oasis.opendocument.spreadsheet'),
+  epub: zipOf(
+    { mimetype: 'application/epub+zip', 'META-INF/container.xml': '<x/>', 'a.opf': '<x/>'.repeat(500) },
+    { isStored: true },
+  ),
+  png: await picture('png'),
+  jpeg: await picture('jpeg'),
+  gif: await picture('gif'),
+  webp: await picture('webp'),
+  tiff: await picture('tiff'),
+});
 
 /** By what is wrong, the results of the formats that it can be wrong with. */
 async function wrongResults(right: Record<string, Buffer>): Promise<[what: string, format: string, bytes: Buffer][]> {
@@ -112,6 +110,5 @@ it('gives none of the wrong ones its name, and calls none of the right ones susp
   }
   const suspects = (await readdir(out)).filter((name) => name.endsWith('.suspect'));
   expect(suspects).toHaveLength(ends.get('suspect RESULT_SUSPECT')?.length ?? 0);
-  expect(suspects.filter((name) => !name.startsWith('wrong'))).toEqual([]);
-  expect(rig.stub.conversions.size).toBe(180);
+  expect([suspects.filter((name) => !name.startsWith('wrong')), rig.stub.conversions.size]).toEqual([[], 180]);
 });

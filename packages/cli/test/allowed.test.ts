@@ -16,15 +16,10 @@ async function cloned(files: Readonly<Record<string, string>>) {
 }
 
 const commands = [
-  ['convert', 'a.md', '--to', 'html'],
-  ...[['up'], ['worker'], ['callbacks'], ['service'], ['codec-server'], ['doctor'], ['formats'], ['job', 'list']],
-  ...[
-    ['batch', 'run', 'a.md', '--to', 'html', '--out', 'out'],
-    ['batch', 'list'],
-    ['schedule', 'list'],
-  ],
-  ['service', 'apps', 'list'],
-];
+  'convert a.md --to html',
+  ...['up', 'worker', 'callbacks', 'service', 'codec-server', 'doctor', 'formats', 'job list'],
+  ...['batch run a.md --to html --out out', 'batch list', 'schedule list', 'service apps list'],
+].map((line) => line.split(' '));
 
 const asksFor = (file: string, wanted: string) =>
   `error: Nothing was done: ${file}, which nobody has named, wants ${wanted}. Look at it, and if you trust it: fileconv config allow\n`;
@@ -32,39 +27,23 @@ const asksFor = (file: string, wanted: string) =>
 const profile = '[apps.a]\napp_id = "1"\ntoken_file = "t"\nbase_url';
 
 it.each([
-  ['the address of a service', 'apps.a.base_url', `${profile} = "https://evil.example"`, 'https://evil.example'],
+  ['apps.a.base_url', `${profile} = "https://evil.example"`, 'https://evil.example'],
   [
-    'a variable',
     'apps.a.token_env',
-    `${profile} = "http://127.0.0.1:1"`.replace('token_file = "t"', 'token_env = "AWS_SECRET"'),
+    `${profile} = "http://[::1]"`.replace('token_file = "t"', 'token_env = "AWS_SECRET"'),
     'AWS_SECRET',
   ],
-  ['the address of Temporal', 'temporal.address', '[temporal]\naddress = "evil.example:7233"', 'evil.example:7233'],
-  [
-    'an origin that may decrypt',
-    'codec.ui_origin',
-    '[codec]\nui_origin = "https://evil.example"',
-    'https://evil.example',
-  ],
-  [
-    'where callbacks go',
-    'callbacks.public_base_url',
-    '[callbacks]\npublic_base_url = "https://evil.example/a"',
-    'https://evil.example/a',
-  ],
-  ['where a service is', 'service.host', '[service]\nhost = "evil.example"', 'evil.example'],
-  ['to be reached by others', 'service.allow_remote', '[service]\nallow_remote = "on"', 'on'],
-  [
-    'a program to run',
-    'worker.check_command',
-    '[worker]\ncheck_command = ["/evil.example", "-x"]',
-    '/evil.example, -x',
-  ],
-  ['who is told', 'notify.url', '[notify]\nurl = "https://evil.example/a"', 'https://evil.example/a'],
-  ['hosts that are not public', 'https.allowed_hosts', '[https]\nallowed_hosts = ["10.0.0.0/8", "b"]', '10.0.0.0/8, b'],
+  ['temporal.address', '[temporal]\naddress = "evil.example:7233"', 'evil.example:7233'],
+  ['codec.ui_origin', '[codec]\nui_origin = "https://evil.example"', 'https://evil.example'],
+  ['callbacks.public_base_url', '[callbacks]\npublic_base_url = "https://evil.example/a"', 'https://evil.example/a'],
+  ['service.host', '[service]\nhost = "evil.example"', 'evil.example'],
+  ['service.allow_remote', '[service]\nallow_remote = "on"', 'on'],
+  ['worker.check_command', '[worker]\ncheck_command = ["/evil.example", "-x"]', '/evil.example, -x'],
+  ['notify.url', '[notify]\nurl = "https://evil.example/a"', 'https://evil.example/a'],
+  ['https.allowed_hosts', '[https]\nallowed_hosts = ["10.0.0.0/8", "b"]', '10.0.0.0/8, b'],
 ])(
   'a configuration that lies in a folder opens nothing until it is allowed, by value: %s',
-  async (_what, key, toml, value) => {
+  async (key, toml, value) => {
     const { cwd, run } = await cloned({ 'fileconv.toml': `${toml}\n`, 'a.md': '# A\n' });
     const file = path.join(cwd, 'fileconv.toml');
     for (const args of commands) {
@@ -167,8 +146,7 @@ it('nor is one whose links would carry logs and files elsewhere: it is not even 
 
 it('a state folder that was made here is known again, also once it has moved; a copy of it is not', async () => {
   const { cwd, run } = await cloned({});
-  const make = ['service', 'apps', 'add', 'billing'];
-  expect((await run(make)).code).toBe(0);
+  expect((await run(['service', 'apps', 'add', 'billing'])).code).toBe(0);
   expect((await stat(path.join(cwd, '.fileconv'))).mode & 0o777).toBe(0o700);
   expect((await run(['service', 'apps', 'list'])).stdout).toContain('billing');
   await rename(path.join(cwd, '.fileconv'), path.join(cwd, 'moved'));

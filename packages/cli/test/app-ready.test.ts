@@ -18,9 +18,7 @@ describe.each(['with', 'without'])('fileconv app ready in a namespace %s search 
     const connection = await Connection.connect({ address: testTemporalAddress() });
     namespace = await newNamespace(new Client({ connection }));
     const client = new Client({ connection, namespace });
-    if (attributes === 'with') {
-      await registerSearchAttributes(client);
-    }
+    if (attributes === 'with') await registerSearchAttributes(client);
     await connection.close();
     rig = await startRig({ app, temporal: { address: testTemporalAddress(), namespace } });
   });

@@ -39,9 +39,8 @@ it.each([
   expect(await parse(args)).toContain('It is given twice.');
 });
 
-it('formats may be named one by one', () => {
-  expect(formatNames('html,pdf', formatNames('pdf,docx'))).toEqual(['pdf', 'docx', 'html']);
-});
+it('formats may be named one by one', () =>
+  expect(formatNames('html,pdf', formatNames('pdf,docx'))).toEqual(['pdf', 'docx', 'html']));
 
 it.each(['1e3', '0x10', '0b11', '1.0', '+5', ' 5', '9007199254740991', '-1'])('%j is no whole number', async (text) => {
   expect(await parse(['service', 'credits', 'add', 'main', '--', text])).toContain(
@@ -53,6 +52,5 @@ it.each(['1e3', '0x10', '0b11', '1.0', '+5', ' 5', '9007199254740991', '-1'])('%
 it('a day begins at midnight in UTC, where the times of the tables are', () => {
   const before = new Date().toISOString().slice(0, 10);
   const today = pointInTime('today').toISOString();
-  const after = new Date().toISOString().slice(0, 10);
-  expect([`${before}T00:00:00.000Z`, `${after}T00:00:00.000Z`]).toContain(today);
+  expect([`${before}T00:00:00.000Z`, `${new Date().toISOString().slice(0, 10)}T00:00:00.000Z`]).toContain(today);
 });

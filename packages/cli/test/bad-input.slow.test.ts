@@ -25,15 +25,16 @@ function errorLines(ended: Ended): string[] {
 }
 
 describe('bad input is one clear line on stderr, an exit code, and nothing else:', () => {
-  for (const { title, prepare, args, env, exitCode, code, says, needsStack, skip } of badInputs) {
+  for (const { line, prepare, env, exitCode, code, says, needsStack, skip } of badInputs) {
     const reason = skip ? ` (skipped: ${skip})` : '';
-    (skip ? it.skip : it)(`${title}${reason}`, async () => {
+    (skip ? it.skip : it)(`${line}: ${says.source}${reason}`, async () => {
+      const args = line.split(' ');
       const folder = await folderWith(prepare);
       const before = await filesBelow(folder);
       // Without the stack's folder a command that looked for a stack would start one, and say so.
       const options = { cwd: folder, env: { ...(needsStack ? stack.env : {}), ...env?.(stack) } };
 
-      const isFirst = badInputs.find((other) => other.code === code)?.title === title;
+      const isFirst = badInputs.find((other) => other.code === code)?.says === says;
       const plain = await fileconv(args, options);
       // After it: beside it, it would join its job.
       const json = isFirst ? await fileconv([...args, '--json'], options) : undefined;
@@ -57,8 +58,7 @@ describe('bad input is one clear line on stderr, an exit code, and nothing else:
 });
 
 it('says what there is when nothing is asked for', async () => {
-  const folder = await newFolder();
-  const ended = await fileconv([], { cwd: folder });
+  const ended = await fileconv([], { cwd: await newFolder() });
   expect(ended.code).toBe(2);
   expect(linesOf(ended.stderr)).toEqual(['error: no command was named. See: fileconv --help']);
   expect(ended.stdout).toContain('Usage: fileconv');
@@ -81,8 +81,7 @@ describe('a disk that is full', () => {
   it('is waited out for as long as a job may park, and then one clear line and exit code 1 without a part of the file', async () => {
     if (!isMounted) return;
     const args = ['convert', 'big.png', '--to', 'tiff', '--out', 'small'];
-    const env = { ...stack.env, FILECONV_POLICIES_PARKED_DEADLINE: '3s' };
-    const ended = await fileconv(args, { cwd: folder, env });
+    const ended = await fileconv(args, { cwd: folder, env: { ...stack.env, FILECONV_POLICIES_PARKED_DEADLINE: '3s' } });
     expect(linesOf(ended.stderr).filter((line) => line.startsWith('error:'))).toEqual([
       expect.stringMatching(/^error: big\.png → tiff: .*Make room/),
     ]);

@@ -37,6 +37,5 @@ const tasksSchema = z.object({ tasks: z.array(z.object({ endpoint: z.string() })
 /** Convert requests that the service of a stack has accepted, in all. */
 export async function countConvertRequests(options: CommandOptions): Promise<number> {
   const { stdout } = await fileconv(['service', 'tasks', 'list', '--json', '--limit', '1000000'], options);
-  const { tasks } = tasksSchema.parse(parseJson(stdout));
-  return tasks.filter(({ endpoint }) => endpoint === 'v1/convert/file').length;
+  return tasksSchema.parse(parseJson(stdout)).tasks.filter(({ endpoint }) => endpoint === 'v1/convert/file').length;
 }

@@ -7,8 +7,7 @@ it('batch run whose stack ended with it, typed again after three sources changed
   const cwd = await folderWithPictures(total);
   const command = startProcess(args, { cwd });
   await convertedPictures(cwd, { total, wanted: 5 });
-  command.child.kill('SIGINT');
-  const ended = await command.ended;
+  const ended = await command.end();
   const converted = await convertedPictures(cwd, { total, wanted: 5 });
   expect(ended).toMatchObject({ code: 130, stdout: '' });
   expect(linesOf(ended.stderr).at(-1)).toBe(

@@ -19,15 +19,12 @@ beforeEach(async () => {
   release = () => (isHeld = false);
   rig.stub.on('task/response', (seen, response) => {
     if (!isHeld) rig.stub.answerAsAlways(seen, response);
-    else answerOutput(response, { entity: { id: seen.data['connector'], status: 'running' }, result: {} });
+    else answerOutput(response, { entity: { id: seen.connector, status: 'running' }, result: {} });
   });
 });
 afterEach(() => rig.close());
 
-const env = () => ({
-  ...envOfRig(rig),
-  FILECONV_POLICIES_MAX_CHECK_INTERVAL: `${quickPolicies.maxCheckInterval} ms`,
-});
+const env = () => ({ ...envOfRig(rig), FILECONV_POLICIES_MAX_CHECK_INTERVAL: `${quickPolicies.maxCheckInterval} ms` });
 const batch = (cwd: string, ...args: string[]) => fileconv(['batch', ...args], { cwd, env: env() });
 const toGif = (name: string) => ['in', '--to', 'gif', '--out', 'out', '--name', name];
 
@@ -70,8 +67,7 @@ it('starts nothing while it is paused, tells where it stands, and continues with
   expect(parseJson((await batch(cwd, 'status', 'pausing', '--json')).stdout)).toMatchObject({ window: 3 });
   expect(parseJson((await batch(cwd, 'resume', 'pausing', '--json')).stdout)).toMatchObject({ batch: 'pausing' });
   const ended = await command.ended;
-  expect(ended.code).toBe(0);
-  expect(linesOf(ended.stdout)[0]).toBe('All 4 files are converted.');
+  expect([ended.code, linesOf(ended.stdout)[0]]).toEqual([0, 'All 4 files are converted.']);
   const late = await batch(cwd, 'pause', 'pausing');
   expect(late).toMatchObject({ code: 2, stdout: '' });
   expect(late.stderr).toBe('error: Batch pausing has ended. See: fileconv batch report pausing\n');
@@ -134,21 +130,16 @@ it('that somebody terminates ends each command that asks for it with 3 and what 
 
 it('can be watched and left again: Ctrl-C ends the watching with 130, and the end of the batch with its exit code', async () => {
   const { cwd, command } = await pausedBatch('watched');
-  command.interrupt();
-  expect((await command.ended).code).toBe(130);
+  expect((await command.end()).code).toBe(130);
   const watching = startFileconv(['batch', 'watch', 'watched'], { cwd, env: env() });
   await watching.until(/Watching batch watched\./);
-  watching.interrupt();
-  const left = await watching.ended;
+  const left = await watching.end();
   expect(left).toMatchObject({ code: 130, stdout: '' });
   expect(linesOf(left.stderr).at(-1)).toBe(
     'Detached from batch watched. It continues without this command. Come back: fileconv batch watch watched',
   );
 
-  const toTheEnd = startFileconv(['batch', 'watch', 'watched', '--json'], {
-    cwd,
-    env: env(),
-  });
+  const toTheEnd = startFileconv(['batch', 'watch', 'watched', '--json'], { cwd, env: env() });
   expect((await batch(cwd, 'window', 'watched', '4')).code).toBe(0);
   expect((await batch(cwd, 'resume', 'watched')).code).toBe(0);
   release();

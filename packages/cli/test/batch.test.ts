@@ -3,7 +3,7 @@ import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { folderWithPictures, writePicture } from './batch-pictures';
-import { fileconv, linesOf, newFolder, parseJson, startFileconv } from './fileconv';
+import { fileconv, folderWith, linesOf, newFolder, parseJson, startFileconv } from './fileconv';
 import { hasScript, onScreen, screenOf } from './pseudo-terminal';
 import { sharedStackOfTests } from './running-stack';
 import { noisyPng } from './samples';
@@ -69,10 +69,9 @@ describe('batch run --dry-run', () => {
     };
     const { source, taskId, options } = delivered;
     const outcome = { status: 'suspect', code: 'RESULT_SUSPECT', charge: 'yes' };
-    const unresolved = { charge: 'yes', taskId, source, options, suspect: true, outcome };
     const ledger = [
       { run: 1, vcredits: 9 },
-      { ...row, status: 'suspect', unresolved },
+      { ...row, status: 'suspect', unresolved: { charge: 'yes', taskId, source, options, suspect: true, outcome } },
     ];
     await writeFile(file, ledger.map((each) => `${JSON.stringify(each)}\n`).join(''));
     const suspect = await run('--dry-run');
@@ -118,6 +117,28 @@ it('--runs names another folder for the runs, which a retry in any folder finds 
   expect(linesOf(retried.stdout)[0]).toBe(
     'All 3 files are done. 1 converted; 2 skipped: their results are there already.',
   );
+});
+
+describe('a manifest none of whose rows is good', () => {
+  async function runManifest(rows: string, ...flags: string[]) {
+    const cwd = await folderWith({ 'a.md': '# A\n', 'm.csv': `source,output,destination\n${rows}` });
+    return batch(cwd, 'run', 'm.csv', '--name', 'wrong', ...flags);
+  }
+
+  it('is a clear error, exit code 2, and no run', async () => {
+    const ended = await runManifest('a.md,html,\n"b.md,html,\n');
+    expect(ended).toMatchObject({ code: 2, stdout: '' });
+    const error = expect.stringMatching(/^error: m\.csv line 3: a quote .* never closed\./) as unknown;
+    expect(linesOf(ended.stderr)).toContainEqual(error);
+    expect(existsSync(path.join(stack.stateDir, 'batches/wrong/run-0001'))).toBe(false);
+  });
+
+  it('names every row that is wrong, not the first alone, and with --json in one document', async () => {
+    const ended = await runManifest('a.md,,\n,html,\nb.md,html,../x\n', '--json', '--dry-run');
+    expect([ended.code, linesOf(ended.stderr).length]).toEqual([2, 3]);
+    const message: unknown = expect.stringMatching(/line 2, column output.*\n.*line 3, column source.*\n.*line 4/);
+    expect(parseJson(ended.stdout)).toEqual({ error: { code: 'INPUT_UNUSABLE', message } });
+  });
 });
 
 describe('what can not be converted holds up nothing else', () => {
@@ -216,8 +237,7 @@ it.each([
   const cwd = await folderWithPictures(1);
   await mkdir(path.join(cwd, 'out'));
   await writeFile(path.join(cwd, 'out/p001.gif'), 'mine');
-  const ended = await batch(cwd, 'run', ...toGif(`existing-${what}`), '--on-existing', what);
-  expect(ended.code).toBe(code);
+  expect((await batch(cwd, 'run', ...toGif(`existing-${what}`), '--on-existing', what)).code).toBe(code);
   expect((await readFile(path.join(cwd, 'out/p001.gif'), 'latin1')).slice(0, 4)).toBe(kept);
   expect(existsSync(path.join(cwd, 'out/p001 (1).gif'))).toBe(what === 'rename');
 });
@@ -277,8 +297,7 @@ describe('exit codes', () => {
     const cwd = await folderWithPictures(1);
     const command = startFileconv(['batch', 'run', ...toGif('early')], { cwd });
     await command.until(/starting one for this command/);
-    command.interrupt();
-    const ended = await command.ended;
+    const ended = await command.end();
     expect(ended).toMatchObject({ code: 130, stdout: '' });
     expect(linesOf(ended.stderr).at(-1)).toBe('error: Interrupted before any job was started.');
     expect(existsSync(path.join(cwd, '.fileconv/batches/early/run-0001'))).toBe(false);

@@ -11,9 +11,7 @@ const unreachable = { TEMPORAL_ADDRESS: '127.0.0.1:1', FILECONV_CALLBACKS_PORT: 
 describe('fileconv callbacks', () => {
   let folder: string;
 
-  beforeEach(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'fileconv-callbacks-'));
-  });
+  beforeEach(async () => (folder = await mkdtemp(path.join(tmpdir(), 'fileconv-callbacks-'))));
 
   it('makes its key, takes callbacks below the public path, and ends when it is asked to', async () => {
     const env = {
@@ -32,8 +30,7 @@ describe('fileconv callbacks', () => {
     const callback = createCallbackUrl(`${url}/conversion`, submission, parseCallbackKeys(key).current);
     expect((await fetch(callback, { method: 'POST' })).status).toBe(204);
     expect((await fetch(callback.slice(0, -1), { method: 'POST' })).status).toBe(401);
-    running.child.kill('SIGTERM');
-    const ended = await running.ended;
+    const ended = await running.end('SIGTERM');
     expect(ended.code).toBe(0);
     for (const secret of [key.trim(), callback.slice(-43), submission.nonce]) {
       expect(ended.stdout + ended.stderr).not.toContain(secret);
@@ -46,8 +43,7 @@ describe('fileconv callbacks', () => {
   ])('warns that nobody calls it only if no service is asked to: %j', async (env, warnings) => {
     const running = startProcess(['callbacks'], { cwd: folder, env: { ...unreachable, ...env } });
     await until('it listens', () => (running.stdout() + running.stderr()).includes('Callbacks are taken at'));
-    running.child.kill('SIGTERM');
-    const { stdout, stderr } = await running.ended;
+    const { stdout, stderr } = await running.end('SIGTERM');
     expect(linesOf(stdout + stderr).filter((line) => line.includes('No service is asked'))).toHaveLength(warnings);
   });
 
@@ -59,8 +55,7 @@ describe('fileconv callbacks', () => {
     const { url } = JSON.parse(running.stdout()) as { url: string };
     const callback = createCallbackUrl(url, { workflowId: 'job', nonce: 'n' }, parseCallbackKeys(key).current);
     expect((await fetch(callback, { method: 'POST' })).status).toBe(503);
-    running.child.kill('SIGTERM');
-    const { code, stdout, stderr } = await running.ended;
+    const { code, stdout, stderr } = await running.end('SIGTERM');
     expect(code).toBe(0);
     for (const secret of [key, callback.slice(-43)]) expect(stdout + stderr).not.toContain(secret);
   });

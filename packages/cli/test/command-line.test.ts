@@ -8,9 +8,7 @@ import { linesToInterrupt, needsNoTemporal, needsTemporal, notInterrupted } from
 const commands = [[], ['up'], ['convert'], ['formats'], ['worker'], ['service'], ['config'], ['config', 'show']];
 
 let folder: string;
-beforeAll(async () => {
-  folder = await newFolder();
-});
+beforeAll(async () => (folder = await newFolder()));
 
 describe('help', () => {
   it.each(commands)('`fileconv %s %s --help` explains the command', async (...command) => {
@@ -61,8 +59,7 @@ describe('formats', () => {
     expect(lines).toContainEqual(expect.stringMatching(/^docx +yes +yes +\S/));
     expect(lines).toContainEqual(expect.stringMatching(/^pdf +yes +yes +\S/));
     expect(lines).toContainEqual(expect.stringMatching(/^md-gfm +yes +yes +\S/));
-    expect(lines.filter((line) => line.endsWith(' '))).toEqual([]);
-    expect(await filesBelow(folder)).toEqual([]);
+    expect([lines.filter((line) => line.endsWith(' ')), await filesBelow(folder)]).toEqual([[], []]);
   });
 
   it('lists what one format converts to', async () => {
@@ -83,8 +80,7 @@ describe('formats', () => {
 
   it('lists the engines with --engines: what is here, and what to run for the others', async () => {
     const env = { FILECONV_SERVICE_ENGINES: 'typst,sharp' };
-    const ended = await fileconv(['formats', '--engines'], { cwd: folder, env });
-    const lines = linesOf(ended.stdout);
+    const lines = linesOf((await fileconv(['formats', '--engines'], { cwd: folder, env })).stdout);
     expect(lines[0]).toMatch(/^ENGINE +HERE +PAIRS +WOULD ADD$/);
     expect(lines.slice(1).map((line) => line.split(' ')[0])).toEqual(['typst', 'sharp']);
     expect(lines[2]).toMatch(/^sharp +sharp \d+\.\d+\.\d+.* \d+ +- +pictures/);
@@ -115,14 +111,12 @@ describe('formats', () => {
     expect(await fileconv(args, { cwd: folder })).toMatchObject({ code: 2, stderr: `error: ${says}\n` });
   });
 
-  it('says that there is no such format', async () => {
-    const ended = await fileconv(['formats', 'nonsense'], { cwd: folder });
-    expect(ended).toMatchObject({
+  it('says that there is no such format', async () =>
+    expect(await fileconv(['formats', 'nonsense'], { cwd: folder })).toMatchObject({
       code: 2,
       stdout: '',
       stderr: 'error: The service knows no format nonsense. See: fileconv formats\n',
-    });
-  });
+    }));
 
   it('prints one JSON document with --json', async () => {
     const [all, ofDocx] = await Promise.all([

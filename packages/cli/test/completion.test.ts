@@ -4,9 +4,7 @@ import path from 'node:path';
 import { fileconv, linesOf, mainFile, newFolder } from './fileconv';
 
 let cwd: string;
-beforeAll(async () => {
-  cwd = await newFolder();
-});
+beforeAll(async () => (cwd = await newFolder()));
 
 it.each([
   { typed: ['ba'], is: ['batch'] },

@@ -75,9 +75,8 @@ afterAll(async () => {
 
 const inFolder = (name: string) => path.join(cwd, name);
 
-function withProfile(profile: string, ...args: string[]): Promise<Ended> {
-  return fileconv(args, { cwd, env: { TEMPORAL_CONFIG_FILE: 'temporal.toml', TEMPORAL_PROFILE: profile } });
-}
+const withProfile = (profile: string, ...args: string[]): Promise<Ended> =>
+  fileconv(args, { cwd, env: { TEMPORAL_CONFIG_FILE: 'temporal.toml', TEMPORAL_PROFILE: profile } });
 
 it('a profile with a certificate reaches the server: commands and workers show it', async () => {
   expect(await withProfile('mutual', 'job', 'list', '--status', 'failed')).toMatchObject({ code: 0 });
@@ -85,15 +84,10 @@ it('a profile with a certificate reaches the server: commands and workers show i
   mutual.clients.length = 0;
   const worker = startProcess(['worker'], {
     cwd,
-    env: {
-      TEMPORAL_CONFIG_FILE: 'temporal.toml',
-      TEMPORAL_PROFILE: 'mutual',
-      FILECONV_WORKER_TASK_QUEUE: 'mutual',
-    },
+    env: { TEMPORAL_CONFIG_FILE: 'temporal.toml', TEMPORAL_PROFILE: 'mutual', FILECONV_WORKER_TASK_QUEUE: 'mutual' },
   });
   await worker.until(/Worker on task queue mutual/);
-  worker.child.kill('SIGTERM');
-  await worker.ended;
+  await worker.end('SIGTERM');
   expect(mutual.clients).toContain('fileconv-client');
 });
 
@@ -111,25 +105,17 @@ it('an API key is sent with every request, over TLS', async () => {
   expect(new Set(keyed.authorizations)).toEqual(new Set([`Bearer ${apiKey}`]));
 });
 
+const unusable = "^error: Temporal's own configuration can't be used: ";
+const mend = "; correct Temporal's configuration file temporal\\.toml";
 it.each([
   [
     'without the certificate that the server asks for',
     'bare',
     1,
-    /^error: Temporal can't be reached at 127\.0\.0\.1:\d+/,
+    "^error: Temporal can't be reached at 127\\.0\\.0\\.1:\\d+",
   ],
-  [
-    'whose certificate is not there',
-    'gone',
-    2,
-    /^error: Temporal's own configuration can't be used: \/.*gone\.pem: there is no such file; correct Temporal's configuration file temporal\.toml/,
-  ],
-  [
-    'that the file does not have',
-    'prod',
-    2,
-    /^error: Temporal's own configuration can't be used: Profile 'prod' not found.*; correct Temporal's configuration file temporal\.toml/,
-  ],
+  ['whose certificate is not there', 'gone', 2, `${unusable}/.*gone\\.pem: there is no such file${mend}`],
+  ['that the file does not have', 'prod', 2, `${unusable}Profile 'prod' not found.*${mend}`],
 ])('a profile %s is one line', async (_what, profile, code, problem) => {
   const ended = await withProfile(profile, 'job', 'list');
   expect(ended).toMatchObject({ code, stdout: '' });
@@ -163,14 +149,12 @@ async function makeCertificates(): Promise<void> {
   }
 }
 
-function serverOptions() {
-  return {
-    key: readFileSync(inFolder('server.key')),
-    cert: readFileSync(inFolder('server.pem')),
-    ca: readFileSync(inFolder('ca.pem')),
-    ALPNProtocols: ['h2'],
-  };
-}
+const serverOptions = () => ({
+  key: readFileSync(inFolder('server.key')),
+  cert: readFileSync(inFolder('server.pem')),
+  ca: readFileSync(inFolder('ca.pem')),
+  ALPNProtocols: ['h2'],
+});
 
 /** Takes the encryption off and passes the bytes on. */
 async function startMutualFront(): Promise<Front> {

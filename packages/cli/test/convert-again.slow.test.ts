@@ -28,8 +28,7 @@ async function interruptedOne(): Promise<string> {
   // Long enough for the next command to be typed on a busy machine.
   const command = request(folder, '20 seconds');
   await until('an accepted task', async () => (await requests()) > before);
-  command.child.kill('SIGINT');
-  const { code, stderr } = await command.ended;
+  const { code, stderr } = await command.end();
   expect([code, stderr]).toEqual([
     130,
     expect.stringMatching(

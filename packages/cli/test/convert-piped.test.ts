@@ -23,13 +23,10 @@ const left = () => readdir(path.join(stack.stateDir, 'pipes')).catch(() => []);
 const toStdout = ['convert', '-', '--from', 'md', '--to', 'html', '--out', '-'];
 
 /** With a title: a page without one is titled by the name of its file. */
-function page(name: string): string {
-  return `---\ntitle: ${name}\n---\n\n# ${name}\n`;
-}
+const page = (name: string): string => `---\ntitle: ${name}\n---\n\n# ${name}\n`;
 
-function piping(args: readonly string[], { input, cwd, env }: { input: string; cwd: string; env?: object }) {
-  return startFileconv(args, { input, cwd, env: { ...stack.env, ...env } });
-}
+const piping = (args: readonly string[], { input, cwd, env }: { input: string; cwd: string; env?: object }) =>
+  startFileconv(args, { input, cwd, env: { ...stack.env, ...env } });
 
 it('writes to standard output, byte for byte, what it would write to a file, and leaves nothing behind', async () => {
   const cwd = await folderWith({ 'a.md': page('Same') });
@@ -40,8 +37,7 @@ it('writes to standard output, byte for byte, what it would write to a file, and
   expect(fromStdin.stderr).toMatch(/^standard input is converted \([\d.]+ kB, [\d.]+ s\)\n$/);
   const fromFile = await fileconv(['convert', 'a.md', '--to', 'html', '--out', '-'], { cwd, env: stack.env });
   expect(fromFile).toMatchObject({ code: 0, stdout: file });
-  expect(await left()).toEqual([]);
-  expect(await filesBelow(cwd)).toEqual(['a.html', 'a.md']);
+  expect([await left(), await filesBelow(cwd)]).toEqual([[], ['a.html', 'a.md']]);
 });
 
 it('writes the result of standard input to the file that --out names, which --on-existing protects', async () => {
@@ -116,40 +112,22 @@ it('fails with 1 and writes nothing to standard output when the conversion fails
   expect(await left()).toEqual([]);
 });
 
-const refusals: [string, string[], RegExp][] = [
-  ['no --from', ['-', '--to', 'pdf', '--out', '-'], /Say it: --from FORMAT/],
-  [
-    'an unknown --from',
-    ['-', '--from', 'foo', '--to', 'pdf', '--out', '-'],
-    /The input format foo is not known\. See: fileconv formats/,
-  ],
-  ['a pair that does not convert', ['-', '--from', 'png', '--to', 'docx', '--out', '-'], /png to docx/],
-  ['no --out', ['-', '--from', 'md', '--to', 'pdf'], /--out FILE, or --out -/],
-  ['a file beside standard input', ['-', 'a.md', '--from', 'md', '--to', 'pdf', '--out', '-'], /Name it alone/],
-  ['two files for standard output', ['a.md', 'b.md', '--to', 'pdf', '--out', '-'], /of one file, and 2 are named/],
-  ['an empty standard input', ['-', '--from', 'md', '--to', 'pdf', '--out', '-'], /standard input is empty/],
-  [
-    'a folder as the file of the result',
-    ['-', '--from', 'md', '--to', 'pdf', '--out', '.'],
-    /it is a folder\. Choose another/,
-  ],
-  [
-    'a folder for standard output',
-    ['.', '--to', 'pdf', '--out', '-'],
-    /^error: \. is a folder\. Name a file in it\.$/m,
-  ],
-  [
-    'a folder that is to be made',
-    ['-', '--from', 'md', '--to', 'pdf', '--out', 'new/'],
-    /is a folder.*new\/stdin\.pdf/,
-  ],
-];
-it.each(refusals)('refuses %s in one line, before anything is started', async (_what, args, message) => {
+it.each<[line: string, message: RegExp]>([
+  ['- --to pdf --out -', /Say it: --from FORMAT/],
+  ['- --from foo --to pdf --out -', /The input format foo is not known\. See: fileconv formats/],
+  ['- --from png --to docx --out -', /png to docx/],
+  ['- --from md --to pdf', /--out FILE, or --out -/],
+  ['- a.md --from md --to pdf --out -', /Name it alone/],
+  ['a.md b.md --to pdf --out -', /of one file, and 2 are named/],
+  ['- --from md --to pdf --out -', /standard input is empty/],
+  ['- --from md --to pdf --out .', /it is a folder\. Choose another/],
+  ['. --to pdf --out -', /^error: \. is a folder\. Name a file in it\.$/m],
+  ['- --from md --to pdf --out new/', /is a folder.*new\/stdin\.pdf/],
+])('refuses %s in one line, before anything is started', async (line, message) => {
   const cwd = await folderWith({ 'a.md': '# A', 'b.md': '# B' });
-  const ended = await piping(['convert', ...args], { input: '', cwd }).ended;
+  const ended = await piping(['convert', ...line.split(' ')], { input: '', cwd }).ended;
   expect(ended).toMatchObject({ code: 2, stdout: '' });
-  expect(linesOf(ended.stderr)).toEqual([expect.stringMatching(message)]);
-  expect(await left()).toEqual([]);
+  expect([linesOf(ended.stderr), await left()]).toEqual([[expect.stringMatching(message)], []]);
 });
 
 it('refuses --json with --out -, as a JSON document', async () => {

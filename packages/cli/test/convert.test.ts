@@ -78,8 +78,7 @@ describe('names that other tools trip over', () => {
   it('are converted to results of the same name', async () => {
     const folder = await folderWith(Object.fromEntries(names.map((name) => [name, `# ${name}`])));
     const ended = await convert(folder, ...names, '--to', 'html', '--out', 'out of #1?');
-    expect(ended.code).toBe(0);
-    expect(linesOf(ended.stdout)[0]).toBe(`All ${names.length} files are converted.`);
+    expect([ended.code, linesOf(ended.stdout)[0]]).toEqual([0, `All ${names.length} files are converted.`]);
     const results = names.map((name) => `${path.parse(name).name}.html`);
     expect((await filesBelow(path.join(folder, 'out of #1?'))).sort()).toEqual([...results].sort());
   });
@@ -94,8 +93,7 @@ describe('names that other tools trip over', () => {
   });
 
   it('may begin with a dash after --', async () => {
-    const folder = await folderWith({ '-x.md': '# X', '--json': 'x' });
-    const ended = await convert(folder, '--to', 'html', '--', '-x.md');
+    const ended = await convert(await folderWith({ '-x.md': '# X', '--json': 'x' }), '--to', 'html', '--', '-x.md');
     expect(ended).toMatchObject({ code: 0, stderr: '' });
     expect(ended.stdout).toMatch(/^-x\.md → -x\.html \(/);
   });
@@ -103,8 +101,7 @@ describe('names that other tools trip over', () => {
   it('may be links: the file behind is converted, and stays', async () => {
     const folder = await folderWith({ 'there/real.md': '# Real' });
     await symlink('there/real.md', path.join(folder, 'link.md'));
-    const ended = await convert(folder, 'link.md', '--to', 'html');
-    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    expect(await convert(folder, 'link.md', '--to', 'html')).toMatchObject({ code: 0, stderr: '' });
     expect(await filesBelow(folder)).toEqual(['link.html', 'link.md', 'there', 'there/real.md']);
     expect(await readFile(path.join(folder, 'there/real.md'), 'utf8')).toBe('# Real');
   });
@@ -127,8 +124,7 @@ describe('--on-existing', () => {
     const folder = await existing();
     const ended = await convert(folder, 'a.md', '--to', 'html', '--on-existing', 'fail');
     expect(ended).toMatchObject({ code: 2, stdout: '' });
-    expect(linesOf(ended.stderr)).toHaveLength(1);
-    expect(await read(folder, 'a.html')).toBe('old');
+    expect([linesOf(ended.stderr).length, await read(folder, 'a.html')]).toEqual([1, 'old']);
   });
 
   it('skip: the file stays, and that is a success', async () => {
@@ -150,8 +146,7 @@ describe('--on-existing', () => {
   it('comes from the configuration when nobody says it', async () => {
     const folder = await existing();
     await writeFile(path.join(folder, 'fileconv.toml'), '[policies]\non_existing = "skip"\n');
-    const ended = await convert(folder, 'a.md', '--to', 'html');
-    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    expect(await convert(folder, 'a.md', '--to', 'html')).toMatchObject({ code: 0, stderr: '' });
   });
 });
 

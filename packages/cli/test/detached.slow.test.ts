@@ -9,9 +9,7 @@ import { isAlive, untilDead } from './processes';
 /** A stack that nobody's terminal holds. */
 
 let cwd: string;
-beforeEach(async () => {
-  cwd = await newFolder();
-});
+beforeEach(async () => (cwd = await newFolder()));
 afterEach(() => fileconv(['down'], { cwd }));
 
 const recordSchema = z.object({ pid: z.int(), temporal: z.object({ address: z.string(), uiUrl: z.url() }) });
@@ -32,11 +30,8 @@ it('serves commands, is told by status, logs and open, and ends with down', asyn
   const { pid, temporal } = await startDetached();
   expect(await status()).toMatchObject({ code: 0, told: { running: true, pid, temporal } });
   const second = await fileconvProcess(['up', '--detach'], { cwd });
-  expect(second).toMatchObject({ code: 1, stdout: '' });
-  expect(linesOf(second.stderr)).toEqual([
-    expect.stringMatching(new RegExp(`^error: Process ${pid} has run the stack`)),
-  ]);
-
+  const refusal = expect.stringMatching(new RegExp(`^error: Process ${pid} has run the stack`)) as string;
+  expect([second.code, second.stdout, linesOf(second.stderr)]).toEqual([1, '', [refusal]]);
   await writeFile(path.join(cwd, 'a.md'), '# A\n');
   const converted = await fileconv(['convert', 'a.md', '--to', 'html', '--json'], { cwd });
   const { workflowId } = z.object({ workflowId: z.string() }).parse(parseJson(converted.stdout));
@@ -67,8 +62,7 @@ it('serves commands, is told by status, logs and open, and ends with down', asyn
   await follower.until(/Temporal UI/);
   expect(await fileconv(['down', '--json'], { cwd })).toMatchObject({ code: 0 });
   await follower.until(/^Stopping; /m);
-  follower.child.kill('SIGINT');
-  expect(await follower.ended).toMatchObject({ code: 0 });
+  expect(await follower.end()).toMatchObject({ code: 0 });
   await untilDead(pid);
   expect(await status()).toEqual({ code: 1, told: { running: false } });
 });
@@ -91,8 +85,7 @@ it('down leaves a process alone that only has the number of a stack which was ki
     `No stack runs in ${cwd}/.fileconv.\n`,
   );
   expect(isAlive(other)).toBe(true);
-  stranger.child.kill('SIGINT');
-  await stranger.ended;
+  await stranger.end();
   // The next one ends the Temporal that was left over.
   await startDetached();
 });
@@ -116,8 +109,7 @@ it('down does not wait for ever for a stack that hangs: it says how to end it', 
 it('one that can’t start says why, once, and leaves nothing that runs', async () => {
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
-  const { port } = taken.address() as AddressInfo;
-  const env = { FILECONV_WORKER_HEALTH_ADDRESS: `127.0.0.1:${port}` };
+  const env = { FILECONV_WORKER_HEALTH_ADDRESS: `127.0.0.1:${(taken.address() as AddressInfo).port}` };
   const ended = await fileconvProcess(['up', '--detach'], { cwd, env });
   taken.close();
   expect(ended).toMatchObject({ code: 1, stdout: '' });

@@ -10,9 +10,10 @@ import { until } from '../../../test/support/until';
 import { writeStackRecord } from '../src/stack/stack-record';
 import { startRig, type ConversionRig } from '../../../test/support/conversion-worker';
 import { newNamespace } from '../../../test/support/namespace';
-import { answerError, answerJson, stubAppId, stubToken } from '../../../test/support/stub-service';
+import { answerJson, stubToken } from '../../../test/support/stub-service';
 import { testTemporalAddress } from '../../../test/support/temporal';
 import { fileconvProcess as fileconv, linesOf, newFolder, parseJson, permissionsHold, startProcess } from './fileconv';
+import { envOfRig } from './running-stack';
 
 const schema = z.object({
   ok: z.boolean(),
@@ -29,15 +30,8 @@ describe('fileconv doctor', () => {
   beforeEach(async () => {
     rig = await startRig();
     cwd = await newFolder();
-    rig.stub.on('task/response', (_seen, response) => answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK'));
-    healthy = {
-      TEMPORAL_ADDRESS: testTemporalAddress(),
-      FILECONV_WORKER_TASK_QUEUE: rig.taskQueue,
-      FILECONV_DEFAULT_APP: 'billing',
-      FILECONV_APPS_BILLING_BASE_URL: rig.stub.url,
-      FILECONV_APPS_BILLING_APP_ID: stubAppId,
-      FILECONV_APPS_BILLING_TOKEN: stubToken,
-    };
+    rig.stub.fail('task/response', 404, 'NO_CONNECTOR_DEPENDENT_TASK');
+    healthy = envOfRig(rig, 'billing');
   });
   afterEach(() => rig.close());
 
@@ -216,9 +210,7 @@ describe('fileconv doctor', () => {
   });
 
   it('names the service that turns requests away', async () => {
-    rig.stub.on('task/response', (_seen, response) =>
-      answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '90' }),
-    );
+    rig.stub.fail('task/response', 429, 'TOO_MANY_REQUESTS', { 'retry-after': '90' });
     const found = await examine({});
     expect(found.parts).toEqual(['service of app billing']);
     expect(found.says).toContain('wait 90 s');
@@ -237,8 +229,7 @@ describe('fileconv doctor', () => {
       expect(otherKey).toMatchObject({ parts: ['callbacks'], says: expect.stringContaining('another key') as string });
       const other = await examine(at(rig.stub.url));
       expect(other).toMatchObject({ parts: ['callbacks'], says: expect.stringContaining('HTTP 404') as string });
-      receiver.child.kill('SIGTERM');
-      await receiver.ended;
+      await receiver.end('SIGTERM');
       const gone = await examine(at(url));
       expect(gone.parts).toEqual(['callbacks']);
       expect(gone.cure).toMatch(new RegExp(`fileconv callbacks.* callbacks\\.${kind}_base_url:`));

@@ -5,8 +5,7 @@ import { Client, Connection } from '@temporalio/client';
 import { chromium } from 'playwright-core';
 import { z } from 'zod';
 import { findBrowser } from '../../../test/support/browser';
-import type { Ended, RunningProcess } from './fileconv';
-import { fileconv, linesOf, newFolder, parseJson, startProcess } from './fileconv';
+import { type Ended, type RunningProcess, fileconv, linesOf, newFolder, parseJson, startProcess } from './fileconv';
 
 /** Encryption as an operator has it: by configuration, in every process of `fileconv up` and in every command. */
 
@@ -34,18 +33,11 @@ beforeAll(async () => {
   ({ workflowId } = z.object({ workflowId: z.string() }).parse(parseJson(converted.stdout)));
 });
 
-afterAll(async () => {
-  up.child.kill('SIGTERM');
-  await up.ended;
-});
+afterAll(async () => await up.end('SIGTERM'));
 
-function run(...args: string[]): Promise<Ended> {
-  return fileconv(args, { cwd });
-}
+const run = (...args: string[]): Promise<Ended> => fileconv(args, { cwd });
 
-function runWith(env: Record<string, string>, ...args: string[]): Promise<Ended> {
-  return fileconv(args, { cwd, env });
-}
+const runWith = (env: Record<string, string>, ...args: string[]): Promise<Ended> => fileconv(args, { cwd, env });
 
 it('converts with keys in a file; commands show what Temporal has in cipher', async () => {
   expect(workflowId).toMatch(/^[0-9a-f]{16}$/);
@@ -63,24 +55,12 @@ it('leaves no file, folder or name made of them in the database: of a job, a bat
   await writeFile(path.join(cwd, 'payroll', 'salary-gone.md'), '');
   const batch = await run('batch', 'run', 'payroll', '--to', 'html', '--out', 'payslips', '--json');
   expect(parseJson(batch.stdout)).toMatchObject({ counts: { succeeded: 1, failed: 1 } });
-  const created = await run(
-    'schedule',
-    'create',
-    '--every',
-    '1h',
-    '--from',
-    'payroll',
-    '--to',
-    'html',
-    '--out',
-    'takings',
-  );
+  const created = await run(...'schedule create --every 1h --from payroll --to html --out takings'.split(' '));
   expect(created).toMatchObject({ code: 0 });
   const files = (await readdir(path.join(cwd, '.fileconv'))).filter((name) => /^temporal\.db(-wal)?$/.test(name));
   const dump = Buffer.concat(await Promise.all(files.map((name) => readFile(path.join(cwd, '.fileconv', name)))));
   expect(dump.includes(workflowId)).toBe(true);
-  const names = ['budget-cuts', 'payroll', 'salary', 'payslips', 'takings'];
-  expect(names.filter((name) => dump.includes(name))).toEqual([]);
+  expect(['budget-cuts', 'payroll', 'salary', 'payslips', 'takings'].filter((name) => dump.includes(name))).toEqual([]);
 });
 
 it('says in one line which key a command lacks, or that encryption is off', async () => {
@@ -143,15 +123,13 @@ it('a worker without the key waits for it, and says so without a stack; the job 
   await writeFile(path.join(cwd, 'more-cuts.md'), '# Cuts\n');
   const converting = startProcess(['convert', 'more-cuts.md', '--to', 'html'], { cwd, env });
   await blind.until(/key 2026-11, which is not among the keys here \(other\)/);
-  blind.child.kill('SIGTERM');
-  const { stderr, stdout } = await blind.ended;
+  const { stderr, stdout } = await blind.end('SIGTERM');
   expect(stdout + stderr).not.toMatch(/encryption-codec\.[jt]s/);
   const [, key = 'no key'] = (await readFile(path.join(cwd, 'other.keys'), 'utf8')).trim().split(':');
   expect(stdout + stderr).not.toContain(key);
   const seeing = startProcess(['worker'], { cwd, env });
   expect(await converting.ended).toMatchObject({ code: 0 });
-  seeing.child.kill('SIGTERM');
-  await seeing.ended;
+  await seeing.end('SIGTERM');
 });
 
 describe('the codec server', () => {
@@ -200,8 +178,7 @@ describe('the codec server', () => {
       });
     expect((await ask('https://temporal.example.com')).status).toBe(200);
     expect((await ask(stack.temporal.uiUrl)).status).toBe(403);
-    server.child.kill('SIGTERM');
-    expect(await server.ended).toMatchObject({ code: 0, stderr: '' });
+    expect(await server.end('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
   });
 
   it.each([
@@ -221,8 +198,7 @@ describe('the codec server', () => {
       (): string => "The codec server's token: the file",
     ],
   ])('says what is wrong %s', async (_what, env, problem) => {
-    const port = new URL(stack.codec.url).port;
-    const ended = await runWith({ FILECONV_CODEC_PORT: port, ...env }, 'codec-server');
+    const ended = await runWith({ FILECONV_CODEC_PORT: new URL(stack.codec.url).port, ...env }, 'codec-server');
     expect(ended.code).not.toBe(0);
     expect(linesOf(ended.stderr)).toEqual([expect.stringContaining(problem())]);
   });
@@ -259,8 +235,7 @@ describe('the keys', () => {
     await writeFile(path.join(cwd, 'open.keys'), keys);
     await chmod(path.join(cwd, 'open.keys'), 0o644);
     const ended = await runWith({ FILECONV_ENCRYPTION_KEY_FILE: 'open.keys' }, 'doctor');
-    const warnings = linesOf(ended.stderr).filter((line) => line.includes('others can read the file'));
-    expect(warnings).toEqual([
+    expect(linesOf(ended.stderr).filter((line) => line.includes('others can read the file'))).toEqual([
       expect.stringMatching(/The encryption keys: others can read .*open\.keys; run: chmod 600/),
     ]);
   });

@@ -41,6 +41,8 @@ export interface RunningCommand {
   untilJson(): Promise<unknown>;
   /** Asks it to end: Ctrl-C by default. */
   interrupt(signal?: NodeJS.Signals): void;
+  /** Asks it to, and tells how it has ended. */
+  end(signal?: NodeJS.Signals): Promise<Ended>;
 }
 
 /** One that runs as a process of its own. */
@@ -159,6 +161,10 @@ function watched(
       return parseJson(texts.stdout);
     },
     interrupt: (signal = 'SIGINT') => interrupt(signal),
+    end(signal = 'SIGINT') {
+      interrupt(signal);
+      return inTime;
+    },
   };
 }
 
@@ -171,19 +177,15 @@ export function withoutEverydayWaits(stderr: string): string {
 }
 
 /** Runs `fileconv` to its end, in this process. */
-export function fileconv(args: readonly string[], options: CommandOptions): Promise<Ended> {
-  return startFileconv(args, options).ended;
-}
+export const fileconv = (args: readonly string[], options: CommandOptions): Promise<Ended> =>
+  startFileconv(args, options).ended;
 
 /** Runs `fileconv` to its end, as a process of its own. */
-export function fileconvProcess(args: readonly string[], options: CommandOptions): Promise<Ended> {
-  return startProcess(args, options).ended;
-}
+export const fileconvProcess = (args: readonly string[], options: CommandOptions): Promise<Ended> =>
+  startProcess(args, options).ended;
 
 /** A new folder, which is removed with that of the run. */
-export function newFolder(): Promise<string> {
-  return mkdtemp(path.join(tmpdir(), 'fileconv cli-'));
-}
+export const newFolder = (): Promise<string> => mkdtemp(path.join(tmpdir(), 'fileconv cli-'));
 
 /** A new folder with these files, by their paths in it. */
 export async function folderWith(files: Readonly<Record<string, string | Buffer>>): Promise<string> {
@@ -196,19 +198,15 @@ export async function folderWith(files: Readonly<Record<string, string | Buffer>
 }
 
 /** Every file below a folder, without the state of a stack. */
-export async function filesBelow(folder: string): Promise<string[]> {
-  const names = await readdir(folder, { recursive: true });
-  return names.filter((name) => !name.startsWith('.fileconv')).sort();
-}
+export const filesBelow = async (folder: string): Promise<string[]> =>
+  (await readdir(folder, { recursive: true })).filter((name) => !name.startsWith('.fileconv')).sort();
 
 export function parseJson(text: string): unknown {
   return JSON.parse(text);
 }
 
 /** Lines that hold something. */
-export function linesOf(text: string): string[] {
-  return text.split('\n').filter((line) => line !== '');
-}
+export const linesOf = (text: string): string[] => text.split('\n').filter((line) => line !== '');
 
 /** Every command, as it is typed: `batch run`. */
 export function commandNames(): string[] {

@@ -2,15 +2,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileconv, newFolder, parseJson } from './fileconv';
 
-const account = [
-  'init',
-  '--service',
-  'https://conversion.example.com',
-  '--app-id',
-  'c0a8f1de',
-  '--token-env',
-  'MY_TOKEN',
-];
+const line = 'init --service https://conversion.example.com --app-id c0a8f1de --token-env MY_TOKEN';
+const account = line.split(' ');
 
 async function userOf(more: Record<string, string> = {}) {
   const [cwd, home] = [await newFolder(), await newFolder()];

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { ConversionHandle } from '../../../src/client/conversion-handle';
 import type { ConversionRequest } from '../../../src/client/job-request';
 import { quickPolicies, startRig, type ConversionRig } from '../../../test/support/conversion-worker';
-import { answerCompleted, answerError, cut } from '../../../test/support/stub-service';
+import { answerCompleted, cut } from '../../../test/support/stub-service';
 import { testTemporalAddress } from '../../../test/support/temporal';
 import { until } from '../../../test/support/until';
 import { fileconv, linesOf, newFolder, parseJson, startFileconv, type Ended } from './fileconv';
@@ -37,26 +37,23 @@ async function startAndFail(request: Partial<ConversionRequest> = {}): Promise<s
 const polled = () => until('it is asked after', () => rig.stub.count('task/response') > 0);
 const asAlways = (endpoint: string) =>
   rig.stub.on(endpoint, (seen, response) => rig.stub.answerAsAlways(seen, response));
-const refuse = (endpoint: string, code = 'FREE_PLAN_DISALLOWED', status = 403) =>
-  rig.stub.on(endpoint, (_seen, response) => answerError(response, status, code));
+const refuse = (endpoint: string, code = 'FREE_PLAN_DISALLOWED', status = 403) => rig.stub.fail(endpoint, status, code);
 
 /** What stands behind a name in the first part of `job show`. */
-function shown({ stdout }: Ended, name: string): string | undefined {
-  return linesOf(stdout)
+const shown = ({ stdout }: Ended, name: string): string | undefined =>
+  linesOf(stdout)
     .find((line) => line.startsWith(`${name} `))
     ?.slice(14);
-}
 
 describe('fileconv job show', () => {
   it('tells that the workflow task fails, and why, and blames no worker that is gone', async () => {
     const { temporal } = rig;
     const { namespace } = temporal.options;
     const taskQueue = { name: `failing ${cwd}` };
-    const input = { app: 'billing', source: { uri: 'file:///in/a.md' }, output: 'pdf' };
     const job = await temporal.workflow.start('conversionJob', {
       workflowId: cwd,
       taskQueue: taskQueue.name,
-      args: [input],
+      args: [{ app: 'billing', source: { uri: 'file:///in/a.md' }, output: 'pdf' }],
     });
     for (let attempt = 1; attempt <= 2; attempt += 1) {
       const { taskToken } = await temporal.withDeadline(Date.now() + 20_000, () =>
@@ -77,9 +74,7 @@ describe('fileconv job show', () => {
     ['a cost beyond all numbers', { vcredits: 2 ** 63 }, { status: 'completed' }],
     ['a code without end', { error: { code: 'A'.repeat(5_000), message: 'no' } }, { status: 'failed' }],
   ])('%s of the service does not stop a job for ever', async (_what, outcome, expected) => {
-    rig.stub.on('task/response', (seen, response) =>
-      answerCompleted(response, String(seen.data['connector']), outcome),
-    );
+    rig.stub.on('task/response', (seen, response) => answerCompleted(response, seen.connector, outcome));
     const handle = await start();
     await handle.result().catch(() => undefined);
     const { stdout } = await run('show', handle.workflowId, '--json');
@@ -91,8 +86,7 @@ describe('fileconv job show', () => {
     const handle = await start();
     const { taskId, requests } = await handle.result();
     const ended = await run('show', handle.workflowId);
-    expect(ended.code).toBe(0);
-    expect(shown(ended, 'Job')).toBe(`${handle.workflowId} (report.md → pdf)`);
+    expect([ended.code, shown(ended, 'Job')]).toEqual([0, `${handle.workflowId} (report.md → pdf)`]);
     expect(shown(ended, 'State')).toMatch(/^completed since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/);
     expect(shown(ended, 'Output')).toMatch(/report\.pdf \(9 B, sha256 [0-9a-f]{64}\)$/);
     expect(shown(ended, 'Task')).toBe(taskId);
@@ -166,8 +160,7 @@ describe('fileconv job show', () => {
 
 describe('fileconv job watch', () => {
   it('waits for the job and ends as convert would: 0 with the file, 1 with the error', async () => {
-    const handle = await start();
-    const good = await run('watch', handle.workflowId);
+    const good = await run('watch', (await start()).workflowId);
     expect(good).toMatchObject({ code: 0 });
     expect(good.stdout).toBe(`report.md → pdf: ${path.join(rig.folder, 'report.pdf')} (9 B)\n`);
     refuse('upload/file');
@@ -184,8 +177,7 @@ describe('fileconv job watch', () => {
       env: { TEMPORAL_ADDRESS: testTemporalAddress() },
     });
     await watching.until(/waiting\./);
-    watching.interrupt();
-    const ended = await watching.ended;
+    const ended = await watching.end();
     expect(ended.code).toBe(130);
     expect(ended.stderr).toContain(`Come back: fileconv job watch ${handle.workflowId}`);
     asAlways('task/response');
@@ -223,8 +215,7 @@ describe('fileconv job retry', () => {
     asAlways('download/url');
     const ended = await run('retry', id, '--json');
     expect(parseJson(ended.stdout)).toMatchObject({ workflowId: id, from: 'converting', possiblyChargedTwice: false });
-    const result = await rig.client.get(id).result();
-    expect(result).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
+    expect(await rig.client.get(id).result()).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
     expect(await readFile(path.join(rig.folder, 'report.pdf'), 'utf8')).toBe('PK result');
     expect([rig.stub.count('upload/file'), rig.stub.count('convert/file')]).toEqual([1, 1]);
   });
@@ -267,9 +258,7 @@ describe('fileconv job retry', () => {
 
   it('takes a job that was terminated while it submitted for one that may have been charged', async () => {
     let answer = (): void => undefined;
-    rig.stub.on('convert/file', (_seen, response) => {
-      answer = () => cut(response);
-    });
+    rig.stub.on('convert/file', (_seen, response) => void (answer = () => cut(response)));
     const handle = await start();
     await until('it is submitted', () => rig.stub.count('convert/file') === 1);
     await rig.temporal.workflow.getHandle(handle.workflowId).terminate('by hand');
@@ -307,7 +296,6 @@ describe('fileconv job retry', () => {
     await writeFile(result, 'edited by hand');
     await run('retry', workflowId, '--again');
     await expect(rig.client.get(workflowId).result()).rejects.toMatchObject({ code: 'DESTINATION_EXISTS' });
-    expect(rig.stub.count('convert/file')).toBe(2);
-    expect(await readFile(result, 'utf8')).toBe('edited by hand');
+    expect([rig.stub.count('convert/file'), await readFile(result, 'utf8')]).toEqual([2, 'edited by hand']);
   });
 });

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { FileConversionClient } from '../../../src/client/file-conversion-client';
 import { quickPolicies, startRig, type ConversionRig } from '../../../test/support/conversion-worker';
 import { newNamespace } from '../../../test/support/namespace';
-import { answerCompleted, answerError, cut } from '../../../test/support/stub-service';
+import { answerCompleted, cut } from '../../../test/support/stub-service';
 import { testTemporalAddress } from '../../../test/support/temporal';
 import { until } from '../../../test/support/until';
 import { fileconv, fileconvProcess, linesOf, newFolder, parseJson } from './fileconv';
@@ -51,14 +51,12 @@ beforeAll(async () => {
   });
   await (await start(ids.twice)).result();
   const error = { code: 'INVALID_CONVERT_FORMAT', message: 'Not this one.' };
-  rig.stub.on('task/response', (seen, response) =>
-    answerCompleted(response, String(seen.data['connector']), { error }),
-  );
+  rig.stub.on('task/response', (seen, response) => answerCompleted(response, seen.connector, { error }));
   await expect((await start(ids.failed)).result()).rejects.toThrow('INVALID_CONVERT_FORMAT');
-  rig.stub.on('task/response', (_seen, response) => answerError(response, 500, 'INTERNAL_SERVER_ERROR'));
+  rig.stub.fail('task/response', 500, 'INTERNAL_SERVER_ERROR');
   await start(ids.running);
   await until('it is converted', () => rig.stub.count('task/response') > 3);
-  rig.stub.on('convert/file', (_seen, response) => answerError(response, 403, 'INSUFFICIENT_VCREDITS'));
+  rig.stub.fail('convert/file', 403, 'INSUFFICIENT_VCREDITS');
   await start(ids.parked, 'table.csv');
   await until('all are listed', async () => {
     const query = `ConversionApp = '${app}' AND (ExecutionStatus != 'Running' OR ConversionStatus = 'parked')`;
@@ -102,29 +100,20 @@ describe('fileconv job list', () => {
   });
 
   it.each([
-    [['--status', 'parked'], [ids.parked]],
-    [['--status', 'running'], [ids.running]],
-    [['--status', 'failed'], [ids.failed]],
-    [
-      ['--status', 'completed'],
-      [ids.twice, ids.completed],
-    ],
-    [['--status', 'cancelled'], []],
-    [['--code', 'INVALID_CONVERT_FORMAT'], [ids.failed]],
-    [['--code', 'POSSIBLY_CHARGED_TWICE'], [ids.twice]],
-    [['--batch', 'list', '--status', 'failed'], [ids.failed]],
-    [['--batch', "no'such"], []],
-    [
-      ['--since', '1h'],
-      [ids.parked, ids.running, ids.failed, ids.twice, ids.completed],
-    ],
-    [['--since', '2999-01-01'], []],
-    [
-      ['--limit', '2'],
-      [ids.parked, ids.running],
-    ],
-  ])('lists with %j what fits, and nothing else', async (args, expected) => {
-    expect(await listed(...args)).toEqual(expected);
+    ['--status parked', [ids.parked]],
+    ['--status running', [ids.running]],
+    ['--status failed', [ids.failed]],
+    ['--status completed', [ids.twice, ids.completed]],
+    ['--status cancelled', []],
+    ['--code INVALID_CONVERT_FORMAT', [ids.failed]],
+    ['--code POSSIBLY_CHARGED_TWICE', [ids.twice]],
+    ['--batch list --status failed', [ids.failed]],
+    ["--batch no'such", []],
+    ['--since 1h', [ids.parked, ids.running, ids.failed, ids.twice, ids.completed]],
+    ['--since 2999-01-01', []],
+    ['--limit 2', [ids.parked, ids.running]],
+  ])('lists with %s what fits, and nothing else', async (options, expected) => {
+    expect(await listed(...options.split(' '))).toEqual(expected);
   });
 
   it('says how many more there are', async () => {
@@ -151,8 +140,7 @@ describe('fileconv job list', () => {
       expect.stringMatching(`^${workflowId} +waiting +report\\.md → pdf`),
     ]);
     expect(linesOf(running.stderr)).toEqual([expect.stringMatching(/^warning: .*Run: fileconv namespace init$/)]);
-    const failed = await listIn('--status', 'failed', '--json');
-    expect(listSchema.parse(parseJson(failed.stdout)).jobs).toEqual([
+    expect(listSchema.parse(parseJson((await listIn('--status', 'failed', '--json')).stdout)).jobs).toEqual([
       expect.objectContaining({ workflowId: 'mine/2' }),
     ]);
 

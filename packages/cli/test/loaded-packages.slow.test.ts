@@ -8,8 +8,7 @@ const cli = path.resolve(__dirname, '../dist');
 /** The files that Node loads with a program that has the modules of the command line at hand. */
 async function filesOf(program: string): Promise<string[]> {
   const tell = "process.once('exit', () => process.stderr.write(JSON.stringify(Object.keys(require.cache))));";
-  const { stderr } = await run(process.execPath, ['-e', `${program}\n${tell}`], { cwd: cli });
-  return JSON.parse(stderr) as string[];
+  return JSON.parse((await run(process.execPath, ['-e', `${program}\n${tell}`], { cwd: cli })).stderr) as string[];
 }
 
 function packagesOf(files: readonly string[]): string[] {

@@ -16,9 +16,7 @@ describe('fileconv namespace init', () => {
   let cwd: string;
   let env: { TEMPORAL_ADDRESS: string; TEMPORAL_NAMESPACE: string };
 
-  beforeAll(async () => {
-    client = await testClient();
-  });
+  beforeAll(async () => (client = await testClient()));
   beforeEach(async () => {
     cwd = await newFolder();
     env = { TEMPORAL_ADDRESS: testTemporalAddress(), TEMPORAL_NAMESPACE: await newNamespace(client) };
@@ -63,13 +61,11 @@ describe('fileconv namespace init', () => {
     expect(linesOf(refused.stderr).at(-1)).toBe(
       `warning: Closed workflows are not kept for 30 days: Request unauthorized. Somebody who may can type: ${command.replace(env.TEMPORAL_ADDRESS, proxy.address)}`,
     );
-    const ended = await fileconv(['namespace', 'init'], { cwd, env });
-    expect(linesOf(ended.stderr).at(-1)).toBe(
+    expect(linesOf((await fileconv(['namespace', 'init'], { cwd, env })).stderr).at(-1)).toBe(
       `From now on, namespace ${namespace} keeps closed workflows for 30 days.`,
     );
     expect((await doctor())[1]).toBe(`ok       namespace: ${namespace}`);
-    const again = await fileconv(['namespace', 'init'], { cwd, env });
-    expect(again.stderr).not.toContain('30 days');
+    expect((await fileconv(['namespace', 'init'], { cwd, env })).stderr).not.toContain('30 days');
   });
 
   it('names the attribute that another type has taken, and adds nothing', async () => {

@@ -102,8 +102,7 @@ describe('--on-end', () => {
 
   it('runs it also when the batch itself could not work', async () => {
     const { ended, told, json } = await run('no-files', './tell me.sh', { from: 'in/*.nothing' });
-    expect(ended.code).toBe(2);
-    expect(told).toEqual(['2', 'no-files', 'failed']);
+    expect([ended.code, told]).toEqual([2, ['2', 'no-files', 'failed']]);
     expect(JSON.parse(json)).toMatchObject({ status: 'failed', code: expect.any(String) as string });
   });
 

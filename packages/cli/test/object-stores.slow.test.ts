@@ -54,11 +54,7 @@ const documentSchema = z.object({
 
 async function convert(cwd: string, ...args: string[]) {
   const ended = await fileconv(['convert', ...args, '--json'], { cwd, env: stack.env });
-  return {
-    code: ended.code,
-    text: ended.stdout + ended.stderr,
-    file: documentSchema.parse(parseJson(ended.stdout)),
-  };
+  return { code: ended.code, text: ended.stdout + ended.stderr, file: documentSchema.parse(parseJson(ended.stdout)) };
 }
 
 async function bucketWith(keys: Record<string, string>): Promise<string> {

@@ -63,8 +63,6 @@ it('all at once, ten times: one conversion a destination, and everybody gets the
       commands: commands.map(({ stderr }) => [0, stderr]),
     });
     expect([...rig.stub.conversions.values()].sort()).toEqual(files.map((name) => `${name}.md`));
-    for (const name of files) {
-      expect(await readFile(path.join(cwd, 'out', `${name}.html`))).toEqual(rig.stub.output);
-    }
+    for (const name of files) expect(await readFile(path.join(cwd, 'out', `${name}.html`))).toEqual(rig.stub.output);
   }
 });

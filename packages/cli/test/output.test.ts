@@ -66,8 +66,7 @@ describe('on a terminal', () => {
     const output = createOutput({ json: false, stdout, stderr, env: {} });
     output.live(['one']);
     output.print('done');
-    expect(stderr.written.slice(1)).toEqual([`\r${escape}[1A${escape}[J`]);
-    expect(stdout.text()).toBe('done\n');
+    expect([stderr.written.slice(1), stdout.text()]).toEqual([[`\r${escape}[1A${escape}[J`], 'done\n']);
   });
 
   it('shows no more than fits: a line that wrapped could not be taken back', () => {
@@ -75,8 +74,7 @@ describe('on a terminal', () => {
     const output = createOutput({ json: false, stdout: stream(), stderr, env: { NO_COLOR: '1' } });
     output.live(Array.from({ length: 9 }, (_, index) => `${index} ${'x'.repeat(40)}`));
     const lines = stderr.text().replace(eraseEcho, '').trimEnd().split('\n');
-    expect(lines).toHaveLength(4);
-    expect(Math.max(...lines.map((line) => line.length))).toBe(19);
+    expect([lines.length, Math.max(...lines.map((line) => line.length))]).toEqual([4, 19]);
   });
 
   it('colours what goes there', () => {
@@ -105,8 +103,7 @@ describe('elsewhere', () => {
     const stderr = stream({ isTTY });
     const output = createOutput({ json, stdout: stream(), stderr, env: { TERM } });
     output.live(['one']);
-    expect(output.isLive).toBe(false);
-    expect(stderr.text()).toBe('');
+    expect([output.isLive, stderr.text()]).toEqual([false, '']);
   });
 
   it('says nothing with --json but what went wrong', () => {

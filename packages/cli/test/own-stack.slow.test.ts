@@ -16,8 +16,7 @@ describe('fileconv convert with a stack of its own', () => {
     const accepted = () =>
       readIfThere(path.join(folder, '.fileconv/logs/service.log')).split('md → html: successful').length - 1;
     await until('a conversion', () => accepted() === 1);
-    first.child.kill('SIGKILL');
-    await first.ended;
+    await first.end('SIGKILL');
 
     const again = await fileconvProcess(args, { cwd: folder });
     expect(again).toMatchObject({ code: 0 });

@@ -52,9 +52,7 @@ export async function onScreen(
 }
 
 /** What stands on the screen after all this was written; understands no more than our own output needs. */
-export function screenOf(raw: string): string[] {
-  return drawn(raw).lines.filter((line) => line !== '');
-}
+export const screenOf = (raw: string): string[] => drawn(raw).lines.filter((line) => line !== '');
 
 /** What stands in the line of the cursor in the end, in front of it and behind it; spaces are nothing. */
 export function lineOfCursor(raw: string): string {

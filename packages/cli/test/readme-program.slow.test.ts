@@ -17,8 +17,7 @@ async function run(cwd: string, kind: 'cjs' | 'mjs'): Promise<string[]> {
   const { outputText } = ts.transpileModule(program, { compilerOptions: { module, target: ts.ScriptTarget.ES2022 } });
   await writeFile(path.join(cwd, `archive.${kind}`), outputText);
   const env = { ...process.env, TEMPORAL_ADDRESS: stack.record.temporal.address };
-  const { stdout } = await promisify(execFile)(process.execPath, [`archive.${kind}`], { cwd, env });
-  return linesOf(stdout);
+  return linesOf((await promisify(execFile)(process.execPath, [`archive.${kind}`], { cwd, env })).stdout);
 }
 
 it("the README's program of 25 lines converts a folder; run again, as a module of the other kind, it converts nothing", async () => {
@@ -31,12 +30,10 @@ it("the README's program of 25 lines converts a folder; run again, as a module o
   }
   await writeFile(path.join(cwd, 'invoices', 'empty.md'), '');
   const report = (number: number) => path.join(cwd, `.fileconv/batches/invoices/run-000${number}/report.html`);
-  const first = await run(cwd, 'cjs');
-  expect(first.slice(-3)).toEqual([
+  expect((await run(cwd, 'cjs')).slice(-3)).toEqual([
     '4 of 4',
     expect.stringMatching(/^1: .*empty/) as string,
     `3 converted, 0 done before: ${report(1)}`,
   ]);
-  const again = await run(cwd, 'mjs');
-  expect(again.at(-1)).toBe(`0 converted, 3 done before: ${report(2)}`);
+  expect((await run(cwd, 'mjs')).at(-1)).toBe(`0 converted, 3 done before: ${report(2)}`);
 });

@@ -27,9 +27,11 @@ const recordSchema = z.object({
   taskQueue: z.string(),
 });
 
+export type StackRecord = z.infer<typeof recordSchema>;
+
 /** A `fileconv up` that commands find by `env`. */
 export interface RunningStack {
-  record: z.infer<typeof recordSchema>;
+  record: StackRecord;
   up: RunningProcess;
   stateDir: string;
   /** What makes a command in any folder use this stack. */
@@ -49,27 +51,24 @@ export async function startStack(env: CommandOptions['env'] = {}): Promise<Runni
   const stateDir = path.join(cwd, 'state');
   const own = { FILECONV_STATE_DIR: stateDir };
   const up = startProcess(['up', '--json'], { cwd, env: { ...own, ...env }, timeoutMs: longestMs });
-  const record = recordOf(await up.untilJson());
   return {
-    record,
+    record: recordOf(await up.untilJson()),
     up,
     stateDir,
     env: own,
     async stop() {
-      up.interrupt();
-      await up.ended;
+      await up.end();
     },
   };
 }
 
 /** Such a stack for all tests of the file, or of the `describe`, that calls this. */
-export function stackOfAllTests(env?: CommandOptions['env']): RunningStack {
-  return whileTesting(
+export const stackOfAllTests = (env?: CommandOptions['env']): RunningStack =>
+  whileTesting(
     () => startStack(env),
     (stack) => stack.stop(),
     { before: beforeAll, after: afterAll },
   );
-}
 
 /**
  * The one stack of this run of jest, which the first file that asks for it starts and the end of the run stops. Its jobs poll: no callback ends
@@ -91,9 +90,8 @@ export async function sharedStack(): Promise<SharedStack> {
 }
 
 /** It is there in tests and hooks of the file that calls this. */
-export function sharedStackOfTests(): SharedStack {
-  return whileTesting(sharedStack, () => Promise.resolve(), { before: beforeAll, after: afterAll });
-}
+export const sharedStackOfTests = (): SharedStack =>
+  whileTesting(sharedStack, () => Promise.resolve(), { before: beforeAll, after: afterAll });
 
 /** It outlives this process, one of jest's workers; global-teardown ends it. */
 function startShared(cwd: string, env: Record<string, string>, said: string): void {
@@ -109,7 +107,7 @@ function startShared(cwd: string, env: Record<string, string>, said: string): vo
   closeSync(stderr);
 }
 
-function recordOf(said: unknown): RunningStack['record'] {
+export function recordOf(said: unknown): StackRecord {
   const { data, error } = recordSchema.safeParse(said);
   if (error) throw new Error(`fileconv up started no stack: ${JSON.stringify(said)}`, { cause: error });
   return data;
@@ -124,13 +122,12 @@ export async function startRigOfCommands(options?: RigOptions): Promise<Conversi
 }
 
 /** Such a rig for all tests of the file that calls this. */
-export function rigOfCommandsOfAllTests(options?: RigOptions): ConversionRig {
-  return whileTesting(
+export const rigOfCommandsOfAllTests = (options?: RigOptions): ConversionRig =>
+  whileTesting(
     () => startRigOfCommands(options),
     (rig) => rig.close(),
     { before: beforeAll, after: afterAll },
   );
-}
 
 /** What makes commands use the worker and the stub service of a rig, in which a test holds and releases what it likes. */
 export function envOfRig({ stub, taskQueue }: ConversionRig, app = 'stub'): Record<string, string> {

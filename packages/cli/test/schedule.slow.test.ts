@@ -10,10 +10,16 @@ describe('fileconv schedule', () => {
 
   beforeAll(async () => {
     cwd = await newFolder();
-    await mkdir(path.join(cwd, 'in'));
-    await writeFile(path.join(cwd, 'in', 'a.md'), '# A\n');
-    await utimes(path.join(cwd, 'in', 'a.md'), new Date('2026-01-01'), new Date('2026-01-01'));
+    await put('in/a.md', '# A\n');
   });
+
+  /** Of old: it has settled. */
+  async function put(name: string, content: string): Promise<void> {
+    const file = path.join(cwd, name);
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(file, content);
+    await utimes(file, new Date('2026-01-01'), new Date('2026-01-01'));
+  }
 
   const schedule = (...args: string[]) => fileconv(['schedule', ...args], { cwd, env: stack.env });
   const create = (...args: string[]) => {
@@ -102,16 +108,9 @@ describe('fileconv schedule', () => {
   });
 
   it('says in lists which files the last sweep has not converted, and why', async () => {
-    const folder = path.join(cwd, 'odd');
-    await mkdir(folder);
-    for (const name of ['one.md', 'one.txt', 'two.md']) {
-      await writeFile(path.join(folder, name), '# One\n');
-      await utimes(path.join(folder, name), new Date('2026-01-01'), new Date('2026-01-01'));
-    }
-    expect(
-      (await create('--every', '1h', '--settled', '1s', '--name', 'odd', '--from', 'odd', '--out', 'odd out')).code,
-    ).toBe(0);
-    expect((await schedule('trigger', 'odd')).code).toBe(0);
+    for (const name of ['one.md', 'one.txt', 'two.md']) await put(`odd/${name}`, '# One\n');
+    const asked = ['--every', '1h', '--settled', '1s', '--name', 'odd', '--from', 'odd', '--out', 'odd out'];
+    expect([(await create(...asked)).code, (await schedule('trigger', 'odd')).code]).toEqual([0, 0]);
     const told =
       /The last sweep of schedule odd has not converted all: 2 files not converted\. See: fileconv batch status odd\n {2}.*would both become/;
     await until('the list tells of it', async () => told.test((await schedule('list')).stdout));
@@ -122,12 +121,8 @@ describe('fileconv schedule', () => {
   });
 
   it('moves sources as --when-done and --when-failed say, and batch retry moves back what has failed', async () => {
-    const put = async (name: string, content: string) => {
-      await mkdir(path.join(cwd, 'hot'), { recursive: true });
-      await writeFile(path.join(cwd, 'hot', name), content);
-      await utimes(path.join(cwd, 'hot', name), new Date('2026-01-01'), new Date('2026-01-01'));
-    };
-    for (const [name, content] of Object.entries({ 'one.md': '# One\n', 'two.md': '' })) await put(name, content);
+    await put('hot/one.md', '# One\n');
+    await put('hot/two.md', '');
     const to = ['--from', 'hot', '--when-done', 'move:hot/done', '--when-failed', 'move:not done'];
     expect((await create('--every', '1h', '--name', 'hot', ...to)).code).toBe(0);
     const files = async () => (await filesBelow(cwd)).filter((name) => /^(hot|not done)\/(.*\/)?[^/]+\./.test(name));
@@ -136,7 +131,7 @@ describe('fileconv schedule', () => {
     await until('both are moved', async () => (await files()).join() === `hot/done/one.md,not done/two.md,${reason}`);
 
     await writeFile(path.join(cwd, 'not done', 'two.md'), '# Two\n');
-    await put('three.md', '# Three\n');
+    await put('hot/three.md', '# Three\n');
     const retried = await fileconv(['batch', 'retry', 'hot'], { cwd, env: stack.env });
     expect([retried.code, retried.stderr]).toEqual([0, expect.stringContaining('Batch hot: 2 files to convert.')]);
     expect(await files()).toEqual(['hot/done/one.md', 'hot/done/three.md', 'hot/done/two.md']);
@@ -147,18 +142,12 @@ describe('fileconv schedule', () => {
   });
 
   it('tells what a retry leaves out apart from what stays because its name is taken', async () => {
-    const put = async (name: string, content: string) => {
-      await mkdir(path.join(cwd, 'twice'), { recursive: true });
-      await writeFile(path.join(cwd, 'twice', name), content);
-      await utimes(path.join(cwd, 'twice', name), new Date('2026-01-01'), new Date('2026-01-01'));
-    };
-    await put('bad.md', '');
+    await put('twice/bad.md', '');
     const created = await create('--every', '1h', '--name', 'twice', '--from', 'twice', '--when-failed', 'move:stays');
-    expect(created.code).toBe(0);
-    expect((await schedule('trigger', 'twice')).code).toBe(0);
+    expect([created.code, (await schedule('trigger', 'twice')).code]).toEqual([0, 0]);
     const status = () => fileconv(['batch', 'status', 'twice'], { cwd, env: stack.env });
     await until('the sweep has ended', async () => (await status()).stdout.startsWith('Batch twice: completed.'));
-    await put('bad.md', '# Good\n');
+    await put('twice/bad.md', '# Good\n');
     await symlink('nowhere', path.join(cwd, 'twice', 'link.md'));
     const retried = await fileconv(['batch', 'retry', 'twice', '--json'], { cwd, env: stack.env });
     expect(retried.stderr).toContain('bad.md is there again. What has failed before stays');

@@ -13,9 +13,8 @@ const inShell = (lines: string): string =>
     encoding: 'utf8',
   }).trim();
 
-async function tokenIn(folder: string): Promise<string> {
-  return (await readFile(path.join(folder, '.fileconv/service/embedded-app.token'), 'utf8')).trim();
-}
+const tokenIn = async (folder: string): Promise<string> =>
+  (await readFile(path.join(folder, '.fileconv/service/embedded-app.token'), 'utf8')).trim();
 
 it('gives lines to paste, which read the token where the output is no terminal, and so does apps add', async () => {
   const folder = await newFolder();
@@ -27,8 +26,7 @@ it('gives lines to paste, which read the token where the output is no terminal, 
     .filter((line) => line.startsWith('export '));
   const added = await fileconv(['service', 'apps', 'add', 'billing'], { cwd: folder });
   expect(added.stderr).toContain(`base_url = "${/CONVERSION_URL=(\S+)/.exec(running.stdout())?.[1]}"`);
-  running.interrupt('SIGTERM');
-  await running.ended;
+  await running.end('SIGTERM');
   const token = await tokenIn(folder);
   expect(inShell(lines.join('\n'))).toMatch(new RegExp(`^http://127\\.0\\.0\\.1:\\d+ [0-9a-f-]{36} ${token}$`));
   expect(running.stdout()).not.toContain(token);

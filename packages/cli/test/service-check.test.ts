@@ -78,8 +78,7 @@ it('against a service that breaks a rule ends with 1, names the rule, says what 
   try {
     const ended = await check([], { baseUrl: proxy.url });
     expect(ended.code).toBe(1);
-    const failed = linesOf(ended.stdout).filter((line) => line.startsWith('fail'));
-    expect(failed).toEqual([
+    expect(linesOf(ended.stdout).filter((line) => line.startsWith('fail'))).toEqual([
       expect.stringMatching(/^fail +document: Entity keys +type is task +.*"task of \[token\]"/),
     ]);
     expect(ended.stdout + ended.stderr).not.toContain(token);
@@ -115,8 +114,7 @@ describe('what keeps it from checking', () => {
   it('is something else that listens there', async () => {
     const server = createServer((_request, response) => response.end('<html>'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const ended = await check([], { baseUrl: url });
+    const ended = await check([], { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
     server.close();
     expect(ended.code).toBe(1);
     expect(ended.stderr).toContain('not the answer of such a service');

@@ -8,9 +8,7 @@ import { envOfRig, rigOfCommandsOfAllTests } from './running-stack';
 
 const rig = rigOfCommandsOfAllTests();
 let env: Record<string, string>;
-beforeAll(() => {
-  env = envOfRig(rig);
-});
+beforeAll(() => void (env = envOfRig(rig)));
 
 const formatOf = (data: Record<string, unknown>) => (data['parameters'] as { output: string }).output;
 const submits = () =>
@@ -33,8 +31,7 @@ it('is one upload and three converts; when one fails it ends with 1 and two file
   expect(ended.stdout).toMatch(/^1 of 3 files failed\. 2 converted\.\n[^]* {2}1 {2}INVALID_OUTPUT_FORMAT: /);
 
   rig.stub.on('convert/file', (seen, response) => rig.stub.answerAsAlways(seen, response));
-  const again = await run();
-  expect(again).toMatchObject({
+  expect(await run()).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^All 3 files are done\. 1 converted;/) as unknown,
   });
@@ -77,8 +74,7 @@ it('is the same as batch run; the formats of a manifest are in its rows', async 
   await writeFile(path.join(cwd, 'm.csv'), 'source,output\na.md,\nb.md,html\n');
   const run = (...args: string[]) => fileconv(['batch', 'run', ...args, '--app', 'stub'], { cwd, env });
   const [uploads, before] = [rig.stub.count('upload/file'), submits().length];
-  const ended = await run('a.md', 'b.md', '--to', 'pdf,docx', '--json');
-  expect(ended).toMatchObject({ code: 0 });
+  expect(await run('a.md', 'b.md', '--to', 'pdf,docx', '--json')).toMatchObject({ code: 0 });
   expect([rig.stub.count('upload/file') - uploads, submits().length - before]).toEqual([2, 4]);
   expect(await filesBelow(cwd)).toEqual(['a.docx', 'a.md', 'a.pdf', 'b.docx', 'b.md', 'b.pdf', 'm.csv']);
   expect(await run('--manifest', 'm.csv', '--to', 'pdf,docx')).toMatchObject({
@@ -110,15 +106,13 @@ it('stops when so many vCredits are spent; a retry goes on with more, and anothe
   await writeFile(path.join(cwd, 'b.md'), '# Other\n');
   const other = (...args: string[]) => batch('run', 'b.md', '--app', 'stub', '--name', 'other', ...args);
   const dry = (...args: string[]) => other('--dry-run', ...args);
-  const { stdout } = await dry('--to', 'pdf,docx,epub3');
-  expect(stdout).toMatch(
+  expect((await dry('--to', 'pdf,docx,epub3')).stdout).toMatch(
     /^vCredits: about 2 \(from \d+ conversions of these pairs\)\. 1 file of other pairs not in it\.$/m,
   );
   expect((await dry('--to', 'epub3')).stdout).toContain('vCredits: not known;');
   const price = /^vCredits: .*\n/m;
   const foretold = price.exec((await dry('--to', 'pdf,docx')).stdout)?.[0];
-  const begun = await other('--to', 'pdf,docx');
-  expect(begun.stderr).toContain(`Batch other: 2 files to convert.\n${foretold}`);
+  expect((await other('--to', 'pdf,docx')).stderr).toContain(`Batch other: 2 files to convert.\n${foretold}`);
   await writeFile(path.join(cwd, 'b.md'), '# Changed\n');
   const { estimate } = JSON.parse((await other('--to', 'pdf,docx', '--dry-run', '--json')).stdout) as Estimated;
   expect(JSON.parse((await other('--to', 'pdf,docx', '--json')).stdout)).toMatchObject({ estimate });

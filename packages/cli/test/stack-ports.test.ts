@@ -9,9 +9,7 @@ describe('the ports of a stack', () => {
   let homeDir: string;
   const claimed: StackPorts[] = [];
 
-  beforeEach(async () => {
-    homeDir = await mkdtemp(path.join(tmpdir(), 'fileconv-ports-'));
-  });
+  beforeEach(async () => (homeDir = await mkdtemp(path.join(tmpdir(), 'fileconv-ports-'))));
 
   afterEach(() => {
     for (const ports of claimed.splice(0)) ports.release();
@@ -47,8 +45,7 @@ describe('the ports of a stack', () => {
   });
 
   it('are free ones where 0 is configured, which would tell nobody where to connect', async () => {
-    const variables = { FILECONV_SERVICE_PORT: '0', FILECONV_CALLBACKS_PORT: '0' };
-    const { service, callbacks } = await claim(variables);
+    const { service, callbacks } = await claim({ FILECONV_SERVICE_PORT: '0', FILECONV_CALLBACKS_PORT: '0' });
     expect(Math.min(service, callbacks)).toBeGreaterThan(0);
     expect(service).not.toBe(callbacks);
   });

@@ -25,8 +25,7 @@ it('a command that can not reach Temporal ends with 1, one of batch with 3, and 
 it.each(['worker', 'callbacks'])(
   '%s joins no stack of another folder, which may be at the usual port',
   async (part) => {
-    const cwd = await newFolder();
-    const ended = await fileconv([part], { cwd });
+    const ended = await fileconv([part], { cwd: await newFolder() });
     expect(ended).toMatchObject({ code: 1, stdout: '' });
     expect(ended.stderr).toMatch(/^error: No stack runs in .* Start it \(fileconv up\), or name a Temporal that runs/);
   },

@@ -2,12 +2,10 @@ import { columnsOf, fit, fitMiddle } from '../src/output/text';
 import { printable } from '../../../src/messages/wording';
 
 describe('printable', () => {
-  it('spells out what a terminal would act on', () => {
-    expect(printable('a\u001b[31mb\nc\u0007\u202edxa')).toBe('a\\x1b[31mb\\x0ac\\x07\\u202edxa');
-  });
-  it('leaves names of any language as they are', () => {
-    expect(printable('Grüße 请求 🙂 #1%.md')).toBe('Grüße 请求 🙂 #1%.md');
-  });
+  it('spells out what a terminal would act on', () =>
+    expect(printable('a\u001b[31mb\nc\u0007\u202edxa')).toBe('a\\x1b[31mb\\x0ac\\x07\\u202edxa'));
+  it('leaves names of any language as they are', () =>
+    expect(printable('Grüße 请求 🙂 #1%.md')).toBe('Grüße 请求 🙂 #1%.md'));
 });
 
 it.each([
@@ -28,9 +26,8 @@ describe('fit', () => {
 });
 
 describe('fitMiddle', () => {
-  it('keeps both ends, which tell names apart', () => {
-    expect(fitMiddle('invoice-of-the-year-2026-17.docx', 16)).toBe('invoice-…17.docx');
-  });
+  it('keeps both ends, which tell names apart', () =>
+    expect(fitMiddle('invoice-of-the-year-2026-17.docx', 16)).toBe('invoice-…17.docx'));
   it('never takes more than the room, also of wide characters', () => {
     for (let room = 3; room < 14; room += 1)
       expect(columnsOf(fitMiddle('请求请求请求.docx', room))).toBeLessThanOrEqual(room);

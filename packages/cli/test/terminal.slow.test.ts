@@ -38,15 +38,13 @@ onTerminal('convert on a terminal', () => {
     expect(raw).toMatch(/ \d s {2}long .*….*long \.png → gif {2}(uploading|converting)/);
     const shown = raw.split(/[\r\n]+/).filter((line) => / → gif {2}/.test(line));
     const sgr = new RegExp(`${escape}\\[[\\d;]*[A-Za-z]`, 'g');
-    const widths = shown.map((line) => line.replace(eraseEcho, '').replace(sgr, '').length);
-    expect(Math.max(...widths)).toBeLessThan(columns);
+    expect(Math.max(...shown.map((line) => line.replace(eraseEcho, '').replace(sgr, '').length))).toBeLessThan(columns);
     expect(screenOf(raw)).toEqual([expect.stringMatching(/ → .* \(/)]);
   });
 
   it('says on Ctrl-C what becomes of several files', async () => {
-    const cwd = await folderWithPictures();
     const { raw, code } = await onScreen(['convert', ...files, '--to', 'gif'], {
-      cwd,
+      cwd: await folderWithPictures(),
       env: slowly,
       interrupt: /2 in flight/,
     });

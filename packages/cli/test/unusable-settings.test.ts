@@ -9,9 +9,7 @@ import { testTemporalAddress } from '../../../test/support/temporal';
 
 let cwd: string;
 
-beforeAll(async () => {
-  cwd = await newFolder();
-});
+beforeAll(async () => (cwd = await newFolder()));
 
 const run = (command: string, env: CommandOptions['env']) =>
   fileconv(command.split(' '), { cwd, env: { TEMPORAL_ADDRESS: testTemporalAddress(), ...env } });
@@ -46,25 +44,23 @@ const unreadable = [
 ] as const;
 
 it.each([
-  ['job list', 'TEMPORAL_CONFIG_FILE', "Temporal's own configuration can't be used: WHY; correct "],
-  ...unreadable,
-] as const)('%s says that the file of %s is a folder', async (command, variable, says) => {
-  const folder = path.join(cwd, 'a folder');
-  await mkdir(folder, { recursive: true });
-  const ended = await run(command, { [variable]: folder });
-  const line = `error: ${says.replace('PLACE', folder).replace('WHY', 'it is a folder')}`;
-  expect(linesOf(ended.stderr)).toEqual([expect.stringContaining(line)]);
-  expect(ended.code).toBe(2);
-});
-
-it.each(unreadable)('%s says that the file of %s is a pipe, and waits for nobody to write', async (...each) => {
-  const [command, variable, says] = each;
-  const pipe = path.join(cwd, 'a pipe');
-  if (!existsSync(pipe)) execFileSync('mkfifo', [pipe]);
-  const ended = await run(command, { [variable]: pipe });
-  const line = `error: ${says.replace('PLACE', pipe).replace('WHY', 'it is a pipe, a socket or a device')}`;
-  expect(linesOf(ended.stderr)).toEqual([expect.stringContaining(line)]);
-  expect(ended.code).toBe(2);
+  [
+    'job list',
+    'TEMPORAL_CONFIG_FILE',
+    "Temporal's own configuration can't be used: WHY; correct ",
+    'a folder',
+  ] as const,
+  ...unreadable.map((row) => [...row, 'a folder'] as const),
+  ...unreadable.map((row) => [...row, 'a pipe'] as const),
+])('%s says of %s that it is no file, and waits for nobody to write: %s (%s)', async (...each) => {
+  const [command, variable, says, kind] = each;
+  const place = path.join(cwd, kind);
+  if (kind === 'a folder') await mkdir(place, { recursive: true });
+  else if (!existsSync(place)) execFileSync('mkfifo', [place]);
+  const ended = await run(command, { [variable]: place });
+  const why = kind === 'a folder' ? 'it is a folder' : 'it is a pipe, a socket or a device';
+  const line = `error: ${says.replace('PLACE', place).replace('WHY', why)}`;
+  expect([linesOf(ended.stderr), ended.code]).toEqual([[expect.stringContaining(line)], 2]);
 });
 
 it('what a command prints can be a configuration', () => {
@@ -75,8 +71,7 @@ it('what a command prints can be a configuration', () => {
 
 it('the null device is an empty configuration', async () => {
   const folder = await folderWith({ 'fileconv.toml': 'not = [valid' });
-  const ended = await fileconv(['config', 'show'], { cwd: folder, env: { FILECONV_CONFIG: '/dev/null' } });
-  expect(ended.code).toBe(0);
+  expect((await fileconv(['config', 'show'], { cwd: folder, env: { FILECONV_CONFIG: '/dev/null' } })).code).toBe(0);
 });
 
 it('the warning about a key file that others can read is given once, however many parts read the key', async () => {

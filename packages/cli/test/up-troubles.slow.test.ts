@@ -21,6 +21,5 @@ onLinux('its database is damaged: it ends with one line that names the file and 
   const says = `error: Temporal can't use its database ${database} (file is not a database). Put a backup in its place; or begin without the jobs that it holds: mkdir -p '${cwd}/.fileconv/damaged' && mv '${database}'* '${cwd}/.fileconv/damaged'`;
   expect(linesOf(stderr).at(-1)).toBe(says);
 
-  const next = startProcess(['up'], { cwd });
-  expect(linesOf((await next.ended).stderr)).toEqual([says]);
+  expect(linesOf((await startProcess(['up'], { cwd }).ended).stderr)).toEqual([says]);
 });

@@ -39,8 +39,7 @@ describe('fileconv up', () => {
 
     const parts = childrenOf(up.child.pid ?? 0);
     expect([...parts.keys()]).toEqual(['temporal']);
-    up.child.kill('SIGINT');
-    const ended = await up.ended;
+    const ended = await up.end();
     expect(ended.code).toBe(0);
     expect(linesOf(ended.stderr)).toEqual([expect.stringMatching(/^Stopping; .* next `fileconv up`/)]);
     expect([...parts.values()].filter(isAlive)).toEqual([]);
@@ -48,11 +47,9 @@ describe('fileconv up', () => {
   });
 
   it('prints one JSON document with --json', async () => {
-    const cwd = await newFolder();
-    const up = startProcess(['up', '--json'], { cwd });
+    const up = startProcess(['up', '--json'], { cwd: await newFolder() });
     await up.untilJson();
-    up.child.kill('SIGTERM');
-    const ended = await up.ended;
+    const ended = await up.end('SIGTERM');
     const url: unknown = expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/);
     expect(parseJson(ended.stdout)).toEqual({
       pid: up.child.pid,
@@ -70,8 +67,7 @@ describe('fileconv up', () => {
   it('runs without the Temporal UI, and says so nowhere, with --no-ui', async () => {
     const up = startProcess(['up', '--no-ui'], { cwd: await newFolder() });
     await up.until(/Ctrl-C stops everything/);
-    up.child.kill('SIGTERM');
-    const { code, stdout } = await up.ended;
+    const { code, stdout } = await up.end('SIGTERM');
     expect(code).toBe(0);
     expect(stdout).not.toContain('Temporal UI');
   });
@@ -124,8 +120,7 @@ describe('fileconv up', () => {
     const cwd = await newFolder();
     const first = startProcess(['up'], { cwd });
     await first.until(/Ctrl-C stops everything/);
-    first.child.kill('SIGINT');
-    await first.ended;
+    await first.end();
     const inTheWay = path.join(cwd, '.fileconv', file);
     await rm(inTheWay, { force: true });
     await mkdir(inTheWay);
@@ -148,8 +143,7 @@ describe('fileconv up', () => {
         `^error: Process ${first.child.pid ?? 0} has been starting the stack of .*\\.fileconv since ${time} \\(.*\\d UTC\\)\\. Use it as soon as it is there`,
       ),
     );
-    first.child.kill('SIGINT');
-    await first.ended;
+    await first.end();
   });
 
   (hasScript ? it : it.skip)('stops all of its parts when its terminal is closed', async () => {
@@ -166,13 +160,11 @@ describe('fileconv up', () => {
   });
 
   onLinux('stops what it has started when it is interrupted while it starts', async () => {
-    const cwd = await newFolder();
-    const up = startProcess(['up'], { cwd });
+    const up = startProcess(['up'], { cwd: await newFolder() });
     const pid = up.child.pid ?? 0;
     while (childrenOf(pid).size === 0) await sleep(10);
     const parts = childrenOf(pid);
-    up.child.kill('SIGINT');
-    const ended = await up.ended;
+    const ended = await up.end();
     expect(ended).toMatchObject({ code: 130, stdout: '' });
     expect(linesOf(ended.stderr)).toEqual(['error: Interrupted while it started.']);
     expect([...parts.values()].filter(isAlive)).toEqual([]);
@@ -183,10 +175,8 @@ describe('fileconv up', () => {
     const up = startProcess(['up'], { cwd });
     await up.until(/Ctrl-C stops everything/);
     const temporal = childrenOf(up.child.pid ?? 0).get('temporal') ?? 0;
-    up.child.kill('SIGKILL');
-    await up.ended;
-    const down = await fileconv(['down'], { cwd });
-    expect(down).toMatchObject({
+    await up.end('SIGKILL');
+    expect(await fileconv(['down'], { cwd })).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('The Temporal server of one that was killed is stopped.') as string,
     });

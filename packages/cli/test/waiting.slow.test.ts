@@ -2,10 +2,10 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { ConversionHandle } from '../../../src/client/conversion-handle';
 import { quickPolicies, startRig, type ConversionRig } from '../../../test/support/conversion-worker';
-import { answerError, answerRunning, stubAppId, stubToken } from '../../../test/support/stub-service';
-import { testTemporalAddress } from '../../../test/support/temporal';
+import { answerRunning } from '../../../test/support/stub-service';
 import { until } from '../../../test/support/until';
 import { fileconv, linesOf, newFolder, parseJson, startProcess, type RunningProcess } from './fileconv';
+import { envOfRig } from './running-stack';
 
 /** Commands that wait say why nothing moves, and what to type. */
 
@@ -18,23 +18,10 @@ let env: Record<string, string>;
 beforeEach(async () => {
   rig = await startRig({ app });
   cwd = await newFolder();
-  env = {
-    TEMPORAL_ADDRESS: testTemporalAddress(),
-    FILECONV_WORKER_TASK_QUEUE: rig.taskQueue,
-    FILECONV_DEFAULT_APP: app,
-    ...profileOf(rig.stub.url),
-  };
+  env = envOfRig(rig, app);
 });
 
 afterEach(() => rig.close());
-
-function profileOf(url: string): Record<string, string> {
-  return {
-    FILECONV_APPS_WAITING_BASE_URL: url,
-    FILECONV_APPS_WAITING_APP_ID: stubAppId,
-    FILECONV_APPS_WAITING_TOKEN: stubToken,
-  };
-}
 
 async function start(): Promise<ConversionHandle> {
   const source = await rig.source('report.md');
@@ -44,13 +31,11 @@ async function start(): Promise<ConversionHandle> {
 
 const command = (...args: string[]): RunningProcess => startProcess(args, { cwd, env });
 const refuse = (endpoint: string, status: number, code: string, headers = {}) =>
-  rig.stub.on(endpoint, (_seen, response) => answerError(response, status, code, headers));
-const neverDone = () =>
-  rig.stub.on('task/response', (seen, response) => answerRunning(response, String(seen.data['connector'])));
+  rig.stub.fail(endpoint, status, code, headers);
+const neverDone = () => rig.stub.on('task/response', (seen, response) => answerRunning(response, seen.connector));
 
 async function interrupted(running: RunningProcess): Promise<string> {
-  running.child.kill('SIGINT');
-  const { code, stderr } = await running.ended;
+  const { code, stderr } = await running.end();
   expect(code).toBe(130);
   return stderr;
 }
@@ -123,14 +108,14 @@ it('Ctrl-C ends a command whose question about formats the service does not answ
   silent('format/get', 'convert/graph');
   await mkdir(path.join(cwd, 'in'));
   await writeFile(path.join(cwd, 'in/a.md'), '# A\n');
-  const commands: [endpoint: string, args: string[], env: Record<string, string>, says: RegExp][] = [
-    ['format/get', ['convert', 'in/a.md', '--to', 'pdf'], env, /^error: Interrupted before any job was started\.$/],
+  const commands: [endpoint: string, line: string, says: RegExp][] = [
+    ['format/get', 'convert in/a.md --to pdf', /^error: Interrupted before any job was started\.$/],
     // A batch plans itself, and goes on.
-    ['convert/graph', ['batch', 'run', 'in', '--to', 'pdf'], env, /^Detached from batch /],
+    ['convert/graph', 'batch run in --to pdf', /^Detached from batch /],
   ];
-  for (const [endpoint, args, commandEnv, says] of commands) {
+  for (const [endpoint, line, says] of commands) {
     const seen = rig.stub.count(endpoint);
-    const running = startProcess(args, { cwd, env: commandEnv });
+    const running = command(...line.split(' '));
     await until('the question', () => rig.stub.count(endpoint) > seen);
     expect(linesOf(await interrupted(running)).at(-1)).toMatch(says);
   }
@@ -140,8 +125,7 @@ it('a service that does not answer: first the question about formats, then the u
   silent('format/get', 'upload/file');
   await writeFile(path.join(cwd, 'a.md'), '# A\n');
   const args = ['convert', 'a.md', '--to', 'pdf'];
-  const impatient = { ...env, FILECONV_TIMEOUTS_HEADERS_SECONDS: '1' };
-  const running = startProcess(args, { cwd, env: impatient });
+  const running = startProcess(args, { cwd, env: { ...env, FILECONV_TIMEOUTS_HEADERS_SECONDS: '1' } });
   const doctor = `fileconv doctor --app ${app}`;
   await running.until(
     new RegExp(`warning: The conversion service of app ${app} does not answer the question about formats .*${doctor}`),

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { BatchFailedError } from '../../../src/client/batch-handle';
+import { BatchFailedError, type BatchHandle } from '../../../src/client/batch-handle';
 import type { BatchState } from '../../../src/batch/model/state';
 import { progressText } from '../../../src/batch/model/progress';
 import { testTemporalAddress } from '../../../test/support/temporal';
@@ -10,7 +10,6 @@ import type { CommandContext } from '../src/command-context';
 import { loadConfig } from '../src/config/load-config';
 import type { StackInUse } from '../src/stack/open-temporal';
 import { removeStackRecord, writeStackRecord } from '../src/stack/stack-record';
-import type { BatchHandle } from '../../../src/client/batch-handle';
 
 const output = { isLive: false, live: () => undefined, say: () => undefined } as unknown as CommandContext['output'];
 const stack = { untilClosed: (run: () => Promise<unknown>) => run() } as unknown as StackInUse;
@@ -29,9 +28,7 @@ function endingBatch(): BatchHandle {
   return batch as unknown as BatchHandle;
 }
 
-function timers(): number {
-  return process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
-}
+const timers = (): number => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
 
 it('watching a batch leaves no timer when the batch has ended, which would keep the command from ending', async () => {
   const before = timers();
@@ -76,8 +73,7 @@ describe('a batch whose stack was stopped, while somebody else answers at its ad
   it('tells a command whose stack is started again elsewhere to begin anew, whatever is said at the old place', async () => {
     await writeStackRecord(dir(), recordOf(testTemporalAddress()));
     const batch = batchThat(() => Promise.resolve({ status: 'completed' }));
-    const watching = watchBatch(context, { stack: stackAt('127.0.0.1:1'), batch, signal });
-    await expect(watching).rejects.toThrow(
+    await expect(watchBatch(context, { stack: stackAt('127.0.0.1:1'), batch, signal })).rejects.toThrow(
       `was started again at another address (${testTemporalAddress()}). The same command again waits for the rest there.`,
     );
   });

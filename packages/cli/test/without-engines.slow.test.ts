@@ -16,10 +16,7 @@ it('the service that runs is asked what it converts; without one, what to instal
   const cwd = await newFolder();
   for (const name of ['a.md', 'b.mp4']) await writeFile(path.join(cwd, name), '# A\n');
   await writeFile(path.join(cwd, 'hide.cjs'), hide);
-  const without = {
-    FILECONV_SERVICE_ENGINES: 'pandoc',
-    NODE_OPTIONS: `--require="${path.join(cwd, 'hide.cjs')}"`,
-  };
+  const without = { FILECONV_SERVICE_ENGINES: 'pandoc', NODE_OPTIONS: `--require="${path.join(cwd, 'hide.cjs')}"` };
   const { env } = await sharedStack();
   const run = (args: string[], more: object = env) => fileconvProcess(args, { cwd, env: { ...more, ...without } });
   expect(await run(['convert', 'a.md', '--to', 'html'])).toMatchObject({ code: 0 });

@@ -31,18 +31,16 @@ describe('a worker with a version', () => {
 
   it('says how to give it new work, and gets none before; doctor says so', async () => {
     worker = startProcess(['worker'], { cwd, env: { ...env, FILECONV_WORKER_BUILD_ID: '0.2.0' } });
-    const address = testTemporalAddress();
     await worker.until(
       new RegExp(
-        `set-current-version --deployment-name ${deploymentName} --build-id 0.2.0 --address ${address} --namespace`,
+        `set-current-version --deployment-name ${deploymentName} --build-id 0.2.0 --address ${testTemporalAddress()} --namespace`,
       ),
     );
     const client = new FileConversionClient({ client: temporal, taskQueue: deploymentName });
     const job = await client.start({ source: '/no/such/file.md', output: 'pdf' });
     await until('it polls', async () => (await aliveWorkers(temporal, deploymentName)).length > 0);
     expect((await job.describe()).historyLength).toBe(2);
-    const before = await fileconv(['doctor'], { cwd, env });
-    expect(before.stdout).toMatch(
+    expect((await fileconv(['doctor'], { cwd, env })).stdout).toMatch(
       /^broken +workers: .* wait for workers without a version, and only build 0\.2\.0 polls/m,
     );
 

@@ -108,8 +108,7 @@ function withoutHopByHop(headers: IncomingHttpHeaders): Record<string, string | 
 }
 
 function readData(body: Buffer): Record<string, unknown> {
-  const text = body.toString('latin1');
-  return parseObject(/name="data"\r\n\r\n(.*)\r\n--/.exec(text)?.[1] ?? '') ?? {};
+  return parseObject(/name="data"\r\n\r\n(.*)\r\n--/.exec(body.toString('latin1'))?.[1] ?? '') ?? {};
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {

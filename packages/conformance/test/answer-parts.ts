@@ -10,18 +10,12 @@ export function part(holder: Record<string, unknown> | undefined, ...keys: strin
   return isObject(found) ? found : {};
 }
 
-export function errorOf({ json }: Pick<Answer, 'json'>): Record<string, unknown> {
-  return part(json, 'result', 'error');
-}
+export const errorOf = ({ json }: Pick<Answer, 'json'>): Record<string, unknown> => part(json, 'result', 'error');
 
 /** The monitored task in an answer to task/response. */
-export function monitored({ json }: Answer): Record<string, unknown> {
-  return part(json, 'result', 'output');
-}
+export const monitored = ({ json }: Answer): Record<string, unknown> => part(json, 'result', 'output');
 
-export function isEmpty(value: Record<string, unknown>): boolean {
-  return Object.keys(value).length === 0;
-}
+export const isEmpty = (value: Record<string, unknown>): boolean => Object.keys(value).length === 0;
 
 export function onError(code: string, alter: Alteration): Alteration {
   return (answer) => {

@@ -9,10 +9,7 @@ import { type EmbeddedTarget, startEmbeddedTarget } from './embedded-target';
 
 let running: EmbeddedTarget;
 
-beforeAll(async () => {
-  running = await startEmbeddedTarget();
-});
-
+beforeAll(async () => (running = await startEmbeddedTarget()));
 afterAll(() => running.stop());
 
 /** Rules that wait for something to expire; with them each run takes five seconds. */
@@ -32,19 +29,14 @@ async function runAltered(alter: Alteration, needed: readonly (Capability | unde
   }
 }
 
-function failedIn(outcomes: readonly Outcome[]): string[][] {
-  return outcomes.filter(({ status }) => status === 'fail').map(({ section, rule }) => [section, rule]);
-}
+const failedIn = (outcomes: readonly Outcome[]): string[][] =>
+  outcomes.filter(({ status }) => status === 'fail').map(({ section, rule }) => [section, rule]);
 
-it.each(together)('breaches %s, each by its name', async (_what, breaches) => {
-  const alterAll: Alteration = (answer) => breaches.forEach(({ alter }) => alter(answer));
-  const failed = failedIn(
-    await runAltered(
-      alterAll,
-      breaches.map(({ rule }) => needsOf(rule)),
-    ),
-  );
-  expect(failed.sort()).toEqual(breaches.map(({ section, rule }) => [section, rule]).sort());
+it.each(Object.entries(together))('breaches %s, each by its name', async (_what, breaches) => {
+  const broken = Object.keys(breaches);
+  const alterAll: Alteration = (answer) => Object.values(breaches).forEach((alter) => alter(answer));
+  const failed = failedIn(await runAltered(alterAll, broken.map(needsOf)));
+  expect(failed.map(([, rule]) => rule).sort()).toEqual(broken.sort());
 });
 
 /** Of a rule that waits for something to expire. */
@@ -73,8 +65,7 @@ it.each([[['v1/convert/file', 'v1/download/url/get']], [['v1/task/response']]])(
     );
     const outcomes = await runRules({ ...running.target, baseUrl: proxy.url, capabilities: {} });
     await proxy.close();
-    const failed = outcomes.filter(({ status }) => status === 'fail');
-    expect(failed.map(({ rule, why }) => [rule, why])).toEqual([
+    expect(outcomes.filter(({ status }) => status === 'fail').map(({ rule, why }) => [rule, why])).toEqual([
       [
         'A request without an Authorization header is refused, on every endpoint',
         `what takes no Authorization header is ${JSON.stringify(open)}, not []`,
@@ -95,8 +86,7 @@ it('the status and the type of each endpoint are looked at', async () => {
     if (answer.status === 200) answer.status = 201;
     answer.headers['content-type'] = 'text/html';
   }, []);
-  const failed = outcomes.filter(({ status }) => status === 'fail');
-  expect(failed.map(({ rule, why }) => [rule, why])).toEqual([
+  expect(outcomes.filter(({ status }) => status === 'fail').map(({ rule, why }) => [rule, why])).toEqual([
     ['Responses are JSON objects in the shape of the task response body', expect.stringContaining(lookedAt)],
     ['Success is HTTP 200', expect.stringContaining(lookedAt)],
   ]);
@@ -167,6 +157,5 @@ it.each<[string, Alteration, string[]]>([
   expect(failedIn(await runAltered(alter, [])).map(([, rule]) => rule)).toEqual(rules);
 });
 
-it('nothing is named when nothing is altered', async () => {
-  expect(failedIn(await runAltered(() => undefined, slow))).toEqual([]);
-});
+it('nothing is named when nothing is altered', async () =>
+  expect(failedIn(await runAltered(() => undefined, slow))).toEqual([]));

@@ -25,9 +25,8 @@ describe.each([...new Set(rules.map(({ section }) => section))])('%s', (section)
 });
 
 describe('the table of error codes', () => {
-  it('holds the 24 codes of the document and the 20 that public clients know beside them', () => {
-    expect(Object.keys(errorCodes)).toHaveLength(44);
-  });
+  it('holds the 24 codes of the document and the 20 that public clients know beside them', () =>
+    expect(Object.keys(errorCodes)).toHaveLength(44));
 
   it('has no code that no rule provokes, but for the one in whose place the document has another', () => {
     const provoked = rules.map(({ rule }) => rule).join('\n');

@@ -22,8 +22,7 @@ function account(name: string, settings: Partial<ServiceApp> = {}): TestAccount 
 }
 
 /** What cannot be given as an option, and the app whose settings change. */
-function accountsFile({ appId, app }: TestAccount, registeredHashes: readonly string[]): string {
-  return `
+const accountsFile = ({ appId, app }: TestAccount, registeredHashes: readonly string[]): string => `
 extra_api_versions = ["v2"]
 
 [free_app]
@@ -36,7 +35,6 @@ app_id = "${appId}"
 token_sha256 = "${app.tokenSha256.toString()}"
 development = { sha256 = ${JSON.stringify(registeredHashes)} }
 `;
-}
 
 const lifetimeSeconds = 0.01;
 const maxUploadBytes = 1024;

@@ -21,8 +21,7 @@ const fileconv = (...args: string[]) => runFileconv(args, { cwd: folder });
 const newAppSchema = z.object({ name: z.string(), appId: z.string(), token: z.string() });
 
 async function addApp(name: string, ...options: string[]) {
-  const { stdout } = await fileconv('service', 'apps', 'add', name, '--json', ...options);
-  return newAppSchema.parse(JSON.parse(stdout));
+  return newAppSchema.parse(JSON.parse((await fileconv('service', 'apps', 'add', name, '--json', ...options)).stdout));
 }
 
 const readCredits = async (app: string): Promise<unknown> =>
@@ -102,8 +101,7 @@ describe('a running service', () => {
     expect((await convert()).body.entity?.['vcredits']).toBe(1);
     expect((await convert()).error.code).toBe('INSUFFICIENT_VCREDITS');
     await fileconv('service', 'credits', 'add', 'billing', '1');
-    const last = await convert();
-    expect(last.output.status).toBe('successful');
+    expect((await convert()).output.status).toBe('successful');
     expect(await readCredits(appId)).toMatchObject({ app: 'billing', vcredits: 0 });
 
     const tasks = await fileconv('service', 'tasks', 'list', '--app', 'billing', '--status', 'completed');
@@ -119,8 +117,7 @@ describe('a running service', () => {
     await until('the new plan holds', async () => (await client.post('format/get')).status === 403);
     expect((await client.post('format/get')).error.code).toBe('FREE_PLAN_DISALLOWED');
 
-    running.child.kill('SIGTERM');
-    expect((await running.ended).code).toBe(0);
+    expect((await running.end('SIGTERM')).code).toBe(0);
   });
 
   it('calls back programs on this machine for its own app, again after a failure', async () => {
@@ -132,11 +129,9 @@ describe('a running service', () => {
     const [, appId = ''] = /App ID +(\S+)/.exec(running.stdout()) ?? [];
     const token = (await readFile(path.join(dataDir, 'embedded-app.token'), 'utf8')).trim();
     const client = new TestClient(url, { app: { name: 'embedded', appId, tokenSha256: '' }, token });
-    const data = { callback: receiver.url, include: ['entity'], parameters: { format: 'pdf' } };
-    await client.post('format/get', data);
+    await client.post('format/get', { callback: receiver.url, include: ['entity'], parameters: { format: 'pdf' } });
     await receiver.count(2);
-    running.child.kill('SIGTERM');
-    expect((await running.ended).code).toBe(0);
+    expect((await running.end('SIGTERM')).code).toBe(0);
     await receiver.close();
   });
 });

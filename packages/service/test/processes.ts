@@ -22,6 +22,4 @@ export function processesBelow(ancestor: number, like: RegExp): number[] {
 /** Node that converts, whatever it is wrapped in. */
 export const conversionProcess = /^\S*node [^]*conversion-process\.js/;
 
-export function isAlive(pid: number): boolean {
-  return allProcesses().some((each) => each.pid === pid);
-}
+export const isAlive = (pid: number): boolean => allProcesses().some((each) => each.pid === pid);

@@ -190,9 +190,7 @@ export async function parseAnswer(response: Response): Promise<Answer> {
   };
 }
 
-export async function createDataDir(): Promise<string> {
-  return mkdtemp(path.join(tmpdir(), 'fileconv-service-'));
-}
+export const createDataDir = async (): Promise<string> => mkdtemp(path.join(tmpdir(), 'fileconv-service-'));
 
 /** Starts a service on a new folder; `stop` closes it and removes the folder. */
 export async function startTestService(
@@ -232,9 +230,7 @@ export function serviceOfAllTests(options: Partial<ConversionServiceOptions> = {
     if (!running) throw new Error('The service does not run yet.');
     return running;
   };
-  beforeAll(async () => {
-    running = await startTestService(options, testApp);
-  });
+  beforeAll(async () => (running = await startTestService(options, testApp)));
   afterAll(() => running?.stop());
   return {
     client: new TestClient(() => started().service.url, testApp),
@@ -269,6 +265,4 @@ export function longMarkdown(kilobytes: number): string {
 }
 
 /** The names in a zip archive. */
-export function listZip(bytes: Buffer): string[] {
-  return entriesOf(bytes).map(({ name }) => name);
-}
+export const listZip = (bytes: Buffer): string[] => entriesOf(bytes).map(({ name }) => name);

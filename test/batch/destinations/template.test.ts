@@ -34,7 +34,5 @@ describe('a template', () => {
     ['', 'it ends with no name for the file. Add {name}.{ext}'],
     ['/out/{name}', 'it is absolute. Name the folder with --out, and the rest in the template.'],
     ['../{name}', 'it leaves the out folder. Leave out the dots.'],
-  ])('%j is refused', (template, problem) => {
-    expect(parseTemplate(template)).toEqual({ problem });
-  });
+  ])('%j is refused', (template, problem) => expect(parseTemplate(template)).toEqual({ problem }));
 });

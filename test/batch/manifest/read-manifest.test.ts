@@ -100,78 +100,51 @@ describe('a CSV manifest', () => {
   });
 
   it.each([
-    ['an empty file', '', 'm.csv is empty. Its first line names the columns: source,output'],
-    ['a header alone', 'source,output\n', 'm.csv has no rows below its header. Add one line for each file.'],
+    ['m.csv is empty. Its first line names the columns: source,output', ''],
+    ['m.csv has no rows below its header. Add one line for each file.', 'source,output\n'],
+    ['m.csv line 1: column output is missing. Add it, or name one format for all rows with --to.', 'source\na.md\n'],
+    ['m.csv line 1: there is no column "sorce". Did you mean source?', 'sorce,output\n'],
+    ['m.csv line 1: column source stands there twice. Remove one.', 'source,output,source\n'],
     [
-      'a missing column',
-      'source\na.md\n',
-      'm.csv line 1: column output is missing. Add it, or name one format for all rows with --to.',
-    ],
-    ['an unknown column', 'sorce,output\n', 'm.csv line 1: there is no column "sorce". Did you mean source?'],
-    ['a column twice', 'source,output,source\n', 'm.csv line 1: column source stands there twice. Remove one.'],
-    [
-      'columns separated by something else',
-      'source|output\na.md|pdf\n',
       'm.csv line 1: there is no column "source|output". Columns are source, output, input, parameters, destination.',
+      'source|output\na.md|pdf\n',
     ],
+    ['m.csv line 2: there is no column "sorce". Did you mean source?', 'sep=;\nsorce;output\n'],
+    ['m.csv is a spreadsheet. Save it as CSV in UTF-8.', 'PK\u0003\u0004rest'],
     [
-      'an unknown column below a line that names the separator',
-      'sep=;\nsorce;output\n',
-      'm.csv line 2: there is no column "sorce". Did you mean source?',
-    ],
-    ['a spreadsheet', 'PK\u0003\u0004rest', 'm.csv is a spreadsheet. Save it as CSV in UTF-8.'],
-    [
-      'a quote that is never closed',
-      `source,output\na,pdf\n"b,pdf\n${'c,pdf\n'.repeat(100)}`,
       'm.csv line 3: a quote that opens there, or soon after, is never closed. Close it, and write a quote inside of quotes twice. What follows was not checked.',
+      `source,output\na,pdf\n"b,pdf\n${'c,pdf\n'.repeat(100)}`,
     ],
     [
-      'a row that is too long',
-      `source,output\na,pdf\n${'b'.repeat(70_000)},pdf\n`,
       'm.csv line 3: the row is longer than 64 KiB. Shorten it, or close a quote that opens there, or soon after. What follows was not checked.',
+      `source,output\na,pdf\n${'b'.repeat(70_000)},pdf\n`,
     ],
     [
-      'text after a closing quote',
-      'source,output\n"a"b,pdf\n',
       'm.csv line 2: something follows a closing quote. Write a quote inside of quotes twice. What follows was not checked.',
+      'source,output\n"a"b,pdf\n',
     ],
     [
-      'a quote inside of a value',
-      'source,output\na"b,pdf\n',
       'm.csv line 2: there is a quote inside of a value. Put the whole value in quotes, and write the quote twice. What follows was not checked.',
+      'source,output\na"b,pdf\n',
     ],
-  ])('with %s is refused, with the line and what to do', async (_, content, message) => {
+  ])('is refused, with the line and what to do: %s', async (message, content) => {
     expect((await read(content)).messages).toEqual([message]);
   });
 
   it.each([
-    ['a NUL byte', 'source,output\na\0b,pdf\n', 'm.csv line 2, column source: there is a NUL byte in it. Remove it.'],
+    ['m.csv line 2, column source: there is a NUL byte in it. Remove it.', 'source,output\na\0b,pdf\n'],
+    ['m.csv line 3, column source: it is empty. Name the file to convert.', 'source,output\na,pdf\n,pdf\n'],
     [
-      'an empty value',
-      'source,output\na,pdf\n,pdf\n',
-      'm.csv line 3, column source: it is empty. Name the file to convert.',
-    ],
-    [
-      'no format',
-      'source,output\na,\n',
       'm.csv line 2, column output: it is empty. Name the format to convert to, for example pdf.',
+      'source,output\na,\n',
     ],
+    ['m.csv line 2, column output: "p/f" is not the name of a format. See: fileconv formats', 'source,output\na,p/f\n'],
+    ['m.csv line 2: there are 3 values for 2 columns. Put a value with a comma in quotes.', 'source,output\na,b,pdf\n'],
     [
-      'what is no format',
-      'source,output\na,p/f\n',
-      'm.csv line 2, column output: "p/f" is not the name of a format. See: fileconv formats',
-    ],
-    [
-      'too many values',
-      'source,output\na,b,pdf\n',
-      'm.csv line 2: there are 3 values for 2 columns. Put a value with a comma in quotes.',
-    ],
-    [
-      'too many values between semicolons',
-      'source;output\na;b;pdf\n',
       'm.csv line 2: there are 3 values for 2 columns. Put a value with a semicolon in quotes.',
+      'source;output\na;b;pdf\n',
     ],
-  ])('has a row that is none for %s, with the line and what to do', async (_, content, message) => {
+  ])('has a row that is none, with the line and what to do: %s', async (message, content) => {
     expect(await read(content)).toMatchObject({ bad: [message], messages: [] });
   });
 
@@ -199,13 +172,11 @@ describe('a CSV manifest', () => {
     expect(produced).toBeLessThan(50);
   });
 
-  it('tells all that is wrong with a row in one text', async () => {
-    const { bad } = await read('source,output\n,?\n,pdf\n');
-    expect(bad).toEqual([
+  it('tells all that is wrong with a row in one text', async () =>
+    expect((await read('source,output\n,?\n,pdf\n')).bad).toEqual([
       'm.csv line 2, column source: it is empty. Name the file to convert. m.csv line 2, column output: "?" is not the name of a format. See: fileconv formats',
       'm.csv line 3, column source: it is empty. Name the file to convert.',
-    ]);
-  });
+    ]));
 });
 
 describe('a JSON Lines manifest', () => {
@@ -238,8 +209,7 @@ describe('a JSON Lines manifest', () => {
       `{"source":"${'x'.repeat(70_000)}","output":"pdf"}`,
       '{"source":"\\u0000","output":"pdf"}',
     );
-    expect(rows).toHaveLength(1);
-    expect(messages).toEqual([]);
+    expect([rows.length, messages]).toEqual([1, []]);
     expect(bad).toEqual([
       expect.stringMatching(/^m\.jsonl line 2 is not JSON: .*\. Write one object a line\.$/),
       'm.jsonl line 3 is not an object. Write one object a line, for example {"source":"a.md","output":"pdf"}',

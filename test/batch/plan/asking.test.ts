@@ -3,8 +3,7 @@ import { askingOf, type FormatQuestions } from '../../../src/batch/plan/settle-r
 /** What is said of a row's formats, by the plan of a worker and by a dry run. */
 
 const service = (answer: Awaited<ReturnType<FormatQuestions['answerAboutPair']>>) => {
-  const answerAboutPair = jest.fn(() => Promise.resolve(answer));
-  return { answerAboutPair, targets: () => Promise.resolve(['webp', 'pdf']) };
+  return { answerAboutPair: jest.fn(() => Promise.resolve(answer)), targets: () => Promise.resolve(['webp', 'pdf']) };
 };
 const pair = { extension: 'md', output: 'wepb', exists: false };
 

@@ -58,8 +58,7 @@ describe('conflicts of files', () => {
     await plan(cwd);
     await writeParts(cwd, []);
     await addFiles(cwd, { 'in/e.md': 'no more empty' });
-    const retried = await retry(cwd);
-    expect(retried).toMatchObject({ rows: 4, todo: 2, bad: 2, failures: { DESTINATION_TAKEN: 2 } });
+    expect(await retry(cwd)).toMatchObject({ rows: 4, todo: 2, bad: 2, failures: { DESTINATION_TAKEN: 2 } });
     expect((await readItems(cwd, 2)).map(({ refused }) => refused?.isUnclear)).toEqual([
       true,
       true,
@@ -72,8 +71,7 @@ describe('conflicts of files', () => {
     ['case', 'in/A.md', 'in/a.md'],
     ['encoding of an accent', 'in/\u00e9.md', 'in/e\u0301.md'],
   ])('are names that differ in %s alone', async (_, one, two) => {
-    const cwd = await makeTree({ [one]: '1', [two]: '2' });
-    const [message = ''] = messagesOf((await plan(cwd)).problems);
+    const [message = ''] = messagesOf((await plan(await makeTree({ [one]: '1', [two]: '2' }))).problems);
     expect(message).toContain('which many file systems take for the same name). Rename one of them.');
     expect(message).toContain(one);
     expect(message).toContain(two);

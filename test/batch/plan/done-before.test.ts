@@ -44,8 +44,7 @@ describe('a batch that is planned again', () => {
       expect(await plan(cwd)).toMatchObject({ run: { number: run }, todo: 0, bad: 1, totals });
       await writeResults(cwd, await convertAll(cwd, { run }), run);
     }
-    const retried = await retry(cwd);
-    expect(retried).toMatchObject({ run: { number: 4 }, todo: 0, failures: { SOURCE_EMPTY: 1 } });
+    expect(await retry(cwd)).toMatchObject({ run: { number: 4 }, todo: 0, failures: { SOURCE_EMPTY: 1 } });
   });
 
   it('makes no run for a schedule while the same rows fail as in its last one', async () => {
@@ -129,10 +128,9 @@ describe('a batch that is planned again', () => {
     }
     const cwdOfRetry = await makeTree(files);
     await plan(cwdOfRetry);
-    const failed = await convertAll(cwdOfRetry, { fail: ['b.md'] });
     await writeResults(
       cwdOfRetry,
-      failed.map((each) => ({ ...each, warnings })),
+      (await convertAll(cwdOfRetry, { fail: ['b.md'] })).map((each) => ({ ...each, warnings })),
     );
     await retry(cwdOfRetry);
     expect((await readItems(cwdOfRetry, 2)).map(({ done }) => done?.warnings)).toEqual([warnings, undefined, warnings]);
@@ -279,8 +277,7 @@ describe('results that a killed worker left', () => {
     const cwd = await makeTree(files);
     await plan(cwd);
     const results = await convertAll(cwd);
-    const failed = results.map(({ item }) => ({ item, status: 'failed' as const }));
-    await writeParts(cwd, [...failed, ...results]);
+    await writeParts(cwd, [...results.map(({ item }) => ({ item, status: 'failed' as const })), ...results]);
     expect(await plan(cwd)).toMatchObject({ done: 3 });
   });
 

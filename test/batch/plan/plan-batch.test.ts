@@ -9,8 +9,7 @@ import { convertAll, listRuns, messagesOf, plan, readItems, runFolder, writeResu
 describe('a plan of folders', () => {
   it('is the manifest of a new run: a row for each file, and its result in the mirrored folder', async () => {
     const cwd = await makeTree({ 'in/a.md': 'a', 'in/sub/b.DOCX': 'bcd', 'in/sub/deep/c d.md': 'e' });
-    const planned = await plan(cwd);
-    expect(planned).toEqual({
+    expect(await plan(cwd)).toEqual({
       run: { number: 1, folder: folderUri(runFolder(cwd, 1)) },
       rows: 3,
       done: 0,
@@ -62,8 +61,7 @@ describe('a plan of folders', () => {
     expect((await plan(cwd, {})).problems.count).toBe(2);
     expect((await plan(cwd, { mayBeDone: true })).problems.count).toBe(2);
     await expect(plan(cwd, { signal: AbortSignal.abort(new Error('stopped')) })).rejects.toThrow('stopped');
-    expect(await readdir(cwd)).toEqual(['in']);
-    expect(await listRuns(cwd)).toEqual([]);
+    expect([await readdir(cwd), await listRuns(cwd)]).toEqual([['in'], []]);
   });
 
   it('takes a file once that is named more than once', async () => {
@@ -82,8 +80,7 @@ describe('a plan of folders', () => {
 
   it('never takes results for sources, when they go into the folder that is converted', async () => {
     const cwd = await makeTree({ 'in/a.md': 'a', 'in/out/a.pdf': 'result' });
-    const planned = await plan(cwd, { out: folderUri(cwd, 'in/out') });
-    expect(planned).toMatchObject({ rows: 1, existing: { count: 1 } });
+    expect(await plan(cwd, { out: folderUri(cwd, 'in/out') })).toMatchObject({ rows: 1, existing: { count: 1 } });
   });
 
   it('of nothing is a problem, unless nothing may be there', async () => {

@@ -28,8 +28,7 @@ describe('a plan of a manifest', () => {
       'm.csv': `source,output,destination\na,pdf,../../etc/x\nb,pdf,${elsewhere}/b.pdf\nc,pdf,x/../../c.pdf\nd,pdf,https://host/d.pdf\ne,pdf,${'x'.repeat(256)}\nf,pdf,"a\tb"\n`,
     });
     const out = path.join(cwd, 'out');
-    const { problems } = await planManifest(cwd, 'm.csv');
-    expect(messagesOf(problems)).toEqual([
+    expect(messagesOf((await planManifest(cwd, 'm.csv')).problems)).toEqual([
       `m.csv line 2, column destination: ../../etc/x is outside of ${out}. Name a file in there, or leave out --out.`,
       `m.csv line 3, column destination: ${elsewhere}/b.pdf is outside of ${out}. Name a file in there, or leave out --out.`,
       `m.csv line 4, column destination: x/../../c.pdf is outside of ${out}. Name a file in there, or leave out --out.`,
@@ -40,8 +39,7 @@ describe('a plan of a manifest', () => {
     await addFiles(cwd, {
       'n.csv': `source,output,destination\na,pdf,../../etc/x\nb,pdf,${elsewhere}/b.pdf\nc,pdf,file://host/c.pdf\ngs://in/d,pdf,d.pdf\ne,pdf,gs://out/e.pdf\n`,
     });
-    const free = await planManifest(cwd, 'n.csv', { out: null });
-    expect(messagesOf(free.problems)).toEqual([
+    expect(messagesOf((await planManifest(cwd, 'n.csv', { out: null })).problems)).toEqual([
       `n.csv line 2, column destination: ../../etc/x is outside of ${cwd}. Name a file in there, or an absolute path.`,
       'n.csv line 3, column source: b does not exist.',
       'n.csv line 4, column destination: file://host/c.pdf is no file. Name a path, or a URI such as file:///srv/report.md.',
@@ -55,8 +53,7 @@ describe('a plan of a manifest', () => {
       'm.csv': 'source,output,destination\nhttps://joe:SECRET@host/a.md,pdf,\na,pdf,s3://joe:SECRET@host/a.pdf\n',
       a: '',
     });
-    const { problems } = await planManifest(cwd, 'm.csv', { out: null });
-    expect(messagesOf(problems)).toEqual([
+    expect(messagesOf((await planManifest(cwd, 'm.csv', { out: null })).problems)).toEqual([
       'm.csv line 2, column source: https://host/a.md holds a user name or a password. Take them out.',
       'm.csv line 3, column destination: s3://host/a.pdf holds a user name or a password. Take them out.',
     ]);
@@ -66,13 +63,11 @@ describe('a plan of a manifest', () => {
     const cwd = await makeTree({ 'm.csv': 'source,output\nhttps://host/a b.md?sig=SECRET,pdf\n' });
     const look = () => Promise.resolve({ kind: 'none', reason: 'does not exist', isLink: false } as const);
     const files = new Stores({ file: createLocalFiles(), https: Object.assign(new MemoryFiles(), { look }) });
-    const { problems } = await planManifest(cwd, 'm.csv', { files, out: null });
-    expect(messagesOf(problems)).toEqual([
+    expect(messagesOf((await planManifest(cwd, 'm.csv', { files, out: null })).problems)).toEqual([
       'm.csv line 2, column destination: the web can only be read. Name a folder with --out.',
     ]);
     await addFiles(cwd, { good: 'a', 'm.csv': 'source,output\nhttps://host/a b.md?sig=SECRET,pdf\ngood,pdf\n' });
-    const { warnings } = await planManifest(cwd, 'm.csv', { files });
-    expect(messagesOf(warnings)).toEqual([
+    expect(messagesOf((await planManifest(cwd, 'm.csv', { files })).warnings)).toEqual([
       'm.csv line 2, column source: https://host/a b.md does not exist. Its item will fail.',
     ]);
     const [item] = await readItems(cwd);
@@ -139,10 +134,8 @@ describe('a plan of a manifest', () => {
     });
   });
 
-  it('that does not exist is a problem', async () => {
-    const cwd = await makeTree();
-    expect(messagesOf((await planManifest(cwd, 'm.csv')).problems)).toEqual([
+  it('that does not exist is a problem', async () =>
+    expect(messagesOf((await planManifest(await makeTree(), 'm.csv')).problems)).toEqual([
       'm.csv does not exist. Check the name and the folder.',
-    ]);
-  });
+    ]));
 });

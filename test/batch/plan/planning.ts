@@ -35,26 +35,20 @@ export function retry(cwd: string, options: Partial<PlanBatchOptions> = {}): Pro
 }
 
 /** Plans the rows of a manifest that lies in the folder. */
-export function planManifest(cwd: string, name: string, options: PlanChange = {}): Promise<PlannedBatch> {
-  return plan(cwd, {
+export const planManifest = (cwd: string, name: string, options: PlanChange = {}): Promise<PlannedBatch> =>
+  plan(cwd, {
     what: { manifest: pathToFileURL(path.join(cwd, name)).href, name, folder: folderUri(cwd) },
     ...options,
   });
-}
 
-export function messagesOf(list: PlannedBatch['problems']): string[] {
-  return list.listed.map(({ message }) => message);
-}
+export const messagesOf = (list: PlannedBatch['problems']): string[] => list.listed.map(({ message }) => message);
 
-export async function readItems(cwd: string, run = 1): Promise<BatchItem[]> {
-  return (await readJsonl(path.join(runFolder(cwd, run), runFiles.manifest))) as BatchItem[];
-}
+export const readItems = async (cwd: string, run = 1): Promise<BatchItem[]> =>
+  (await readJsonl(path.join(runFolder(cwd, run), runFiles.manifest))) as BatchItem[];
 
 /** The folders of the batch's runs. */
-export async function listRuns(cwd: string): Promise<string[]> {
-  const names = await readdir(path.join(cwd, '.batch')).catch(() => []);
-  return names.filter((name) => name.startsWith('run-'));
-}
+export const listRuns = async (cwd: string): Promise<string[]> =>
+  (await readdir(path.join(cwd, '.batch')).catch(() => [])).filter((name) => name.startsWith('run-'));
 
 export function runFolder(cwd: string, run: number): string {
   return path.join(cwd, '.batch', `run-${String(run).padStart(4, '0')}`);
@@ -76,9 +70,8 @@ export async function convertAll(
   return results;
 }
 
-export async function writeResults(cwd: string, results: readonly BatchItemResult[], run = 1): Promise<void> {
+export const writeResults = async (cwd: string, results: readonly BatchItemResult[], run = 1): Promise<void> =>
   await writeFile(path.join(runFolder(cwd, run), runFiles.results), results.map(lineOf).join(''));
-}
 
 /** Two results a part. */
 export async function writeParts(cwd: string, results: readonly BatchItemResult[], run = 1): Promise<void> {

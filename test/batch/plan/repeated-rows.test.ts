@@ -23,9 +23,8 @@ async function endedWith(first: Partial<BatchItemResult>, write = writeResults):
   return cwd;
 }
 
-function withFirst([first, ...others]: BatchItemResult[], change: Partial<BatchItemResult>): BatchItemResult[] {
-  return first ? [{ ...first, ...change }, ...others] : [];
-}
+const withFirst = ([first, ...others]: BatchItemResult[], change: Partial<BatchItemResult>): BatchItemResult[] =>
+  first ? [{ ...first, ...change }, ...others] : [];
 
 const itemOf = async (cwd: string, name: string, run = 2): Promise<BatchItem | undefined> =>
   (await readItems(cwd, run)).find((item) => item.source.endsWith(`/${name}`));
@@ -111,8 +110,7 @@ describe.each(['run', 'retry'] as const)('batch %s', (command) => {
     });
     expect(await itemOf(free, 'a.md')).toMatchObject({ refused: refusal });
     expect(await itemOf(free, 'c.txt')).not.toHaveProperty('refused');
-    const charged = await endedWith(accepted);
-    expect(await again(charged, { ask })).toMatchObject({ done: 1, todo: 1, refused: [] });
+    expect(await again(await endedWith(accepted), { ask })).toMatchObject({ done: 1, todo: 1, refused: [] });
   });
 
   it('leaves the mark with a row that is converted again, and with one that is done', async () => {

@@ -6,9 +6,8 @@ import { convertAll, listRuns, plan, readItems, retry, runFolder, sha256, writeP
 
 const files = { 'in/a.md': 'a', 'in/b.md': 'bb', 'in/c.md': 'ccc' };
 
-async function todoOf(cwd: string, run: number): Promise<[item: number, isReplaced: true | undefined][]> {
-  return (await readItems(cwd, run)).filter(({ done }) => !done).map(({ item, replaces }) => [item, replaces && true]);
-}
+const todoOf = async (cwd: string, run: number): Promise<[item: number, isReplaced: true | undefined][]> =>
+  (await readItems(cwd, run)).filter(({ done }) => !done).map(({ item, replaces }) => [item, replaces && true]);
 
 describe('a retry', () => {
   it('runs what failed again under the same numbers, and nothing that succeeded, even if its files changed', async () => {
@@ -116,8 +115,7 @@ describe('a retry', () => {
     await plan(cwd);
     await utimes(path.join(cwd, 'in/a.md'), 1, 1);
     expect((await retry(cwd, { dryRun: true })).run).toBeUndefined();
-    const signal = AbortSignal.abort(new Error('stopped'));
-    await expect(retry(cwd, { signal })).rejects.toThrow('stopped');
+    await expect(retry(cwd, { signal: AbortSignal.abort(new Error('stopped')) })).rejects.toThrow('stopped');
     expect(await listRuns(cwd)).toEqual(['run-0001']);
   });
 });

@@ -18,9 +18,7 @@ const files = new Stores({ file: createLocalFiles(), http: https });
 async function serve(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onCleanUp(() => {
-    server.close().closeAllConnections();
-  });
+  onCleanUp(() => server.close().closeAllConnections());
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/b.md`;
 }
 
@@ -49,8 +47,7 @@ async function convertAll(cwd: string, contents: readonly string[], run = 1): Pr
 
 it('one host that does not answer stops no other file, and its file is tried by a job', async () => {
   const cwd = await makeTree({ 'a.md': 'a' });
-  const what = { sources: ['a.md', 'http://127.0.0.1:1/b.md'], to: 'pdf' };
-  const planned = await plan(cwd, { files, what });
+  const planned = await plan(cwd, { files, what: { sources: ['a.md', 'http://127.0.0.1:1/b.md'], to: 'pdf' } });
   expect(planned).toMatchObject({ rows: 2, todo: 2, problems: { count: 0 } });
   expect(messagesOf(planned.warnings)).toEqual([
     expect.stringMatching(
@@ -93,15 +90,13 @@ it('other content of the same length is seen also where a server tells no versio
   const what = { sources: [url], to: 'pdf' };
   await plan(cwd, { files, what });
   await convertAll(cwd, ['one']);
-  const again = await plan(cwd, { files, what, mayBeDone: true });
-  expect(again).toMatchObject({ done: 1, todo: 0, run: { number: 2 } });
+  expect(await plan(cwd, { files, what, mayBeDone: true })).toMatchObject({ done: 1, todo: 0, run: { number: 2 } });
   await convertAll(cwd, ['one'], 2);
   content = 'two';
   expect(await plan(cwd, { files, what })).toMatchObject({ done: 0, todo: 1 });
 });
 
 it('the web is no place for results', async () => {
-  const cwd = await makeTree({ 'in/a.md': 'a' });
-  const planned = await plan(cwd, { files, out: 'https://example.com/out/' });
+  const planned = await plan(await makeTree({ 'in/a.md': 'a' }), { files, out: 'https://example.com/out/' });
   expect(messagesOf(planned.problems)).toEqual(['The web can only be read. Name a folder elsewhere with --out.']);
 });

@@ -69,8 +69,7 @@ describe('what is named', () => {
   });
 
   it('is looked into one folder deep unless recursive, and a folder without files is told of', async () => {
-    const cwd = await makeTree({ 'in/a/1.md': '1' });
-    const { shown, warnings } = await find(cwd, { sources: ['in'] });
+    const { shown, warnings } = await find(await makeTree({ 'in/a/1.md': '1' }), { sources: ['in'] });
     expect(shown).toEqual([]);
     expect(warnings).toEqual(['in holds no files to convert. To look into its folders too, add --recursive.']);
   });
@@ -95,8 +94,7 @@ describe('what is named', () => {
       'x[1].md': '',
       'x1.md': '',
     });
-    const { found } = await find(cwd, { sources: ['in/**/*.{md,rst}'] });
-    expect(found.map(({ shown, dir }) => [shown, dir])).toEqual([
+    expect((await find(cwd, { sources: ['in/**/*.{md,rst}'] })).found.map(({ shown, dir }) => [shown, dir])).toEqual([
       ['in/3.md', ''],
       ['in/a/1.md', 'a'],
     ]);
@@ -125,8 +123,7 @@ describe('what is left out', () => {
     });
     const options = { skipped: ['in/out'] };
     const { shown, warnings } = await find(cwd, { sources: ['in'], recursive: true }, options);
-    expect(shown).toEqual(['in/a.md', 'in/run-0002/no-batch.md']);
-    expect(warnings).toEqual([]);
+    expect([shown, warnings]).toEqual([['in/a.md', 'in/run-0002/no-batch.md'], []]);
     expect((await find(cwd, { sources: ['in/.*'] }, options)).shown).toEqual(['in/.hidden.md']);
     expect((await find(cwd, { sources: ['in/out'] }, options)).shown).toEqual(['in/out/a.pdf']);
   });
@@ -238,8 +235,7 @@ describe('what is left out', () => {
     await chmod(path.join(cwd, 'in/closed'), 0o000);
     const { shown, warnings, unread } = await withoutPrivileges(() => find(cwd, { sources: ['in'], recursive: true }));
     await chmod(path.join(cwd, 'in/closed'), 0o755);
-    expect(shown).toEqual(['in/a.md']);
-    expect(warnings).toEqual([]);
+    expect([shown, warnings]).toEqual([['in/a.md'], []]);
     expect(unread).toEqual([
       'in/broken.md is a symbolic link that leads nowhere. It is left out.',
       'in/null.md is a pipe, a socket or a device. It is left out.',
@@ -280,15 +276,13 @@ describe('a list of files', () => {
 
   it('leaves out a name that is not UTF-8 with a warning, and takes the others', async () => {
     const list = Buffer.concat([Buffer.from('a.md\n'), Buffer.from('\xe4.md\n', 'latin1'), Buffer.from('b.md\n')]);
-    const cwd = await makeTree({ list });
-    const { shown, refused, unread } = await find(cwd, { sources: [], filesFrom: 'list' });
+    const { shown, refused, unread } = await find(await makeTree({ list }), { sources: [], filesFrom: 'list' });
     expect([shown, refused]).toEqual([['a.md', 'b.md'], []]);
     expect(unread).toEqual(['list line 2 (ä.md) is not UTF-8. It is left out: rename the file.']);
   });
 
   it('with what is no path is refused with its line', async () => {
-    const list = Buffer.from(`a.md\n${'x'.repeat(20_000)}\n`);
-    const cwd = await makeTree({ list });
+    const cwd = await makeTree({ list: Buffer.from(`a.md\n${'x'.repeat(20_000)}\n`) });
     const { shown, refused } = await find(cwd, { sources: [], filesFrom: 'list' });
     expect(shown).toEqual(['a.md']);
     expect(refused).toEqual(['list line 2 is longer than a path can be. Write one path a line.']);

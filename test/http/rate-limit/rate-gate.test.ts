@@ -53,8 +53,7 @@ it('serves a lower priority number first, and equals in the order in which they 
 it('turns away at once whoever cannot wait that long, and says when to come back', async () => {
   const gate = new RateGate({ now: () => 0 });
   (await gate.enter(endpoint)).answered({ ...told(0, 60), throttled: true, retryAfterSeconds: 7 });
-  const { retryAfterMs } = await waitError(gate.enter(endpoint, { maxWaitMs: 5_000 }));
-  expect(retryAfterMs).toBe(7_000);
+  expect((await waitError(gate.enter(endpoint, { maxWaitMs: 5_000 }))).retryAfterMs).toBe(7_000);
 });
 
 describe('whoever is turned away', () => {
@@ -79,8 +78,7 @@ describe('whoever is turned away', () => {
     for (const since of [1, 2, 3]) waits.push((await ask(since)).waitMs);
     expect(waits).toEqual([10_000, 20_000, 30_000]);
     clock.nowMs += 1_000;
-    expect((await ask(2)).waitMs).toBe(19_000);
-    expect((await ask(4)).waitMs).toBe(39_000);
+    expect([(await ask(2)).waitMs, (await ask(4)).waitMs]).toEqual([19_000, 39_000]);
   });
 
   it('is not waited for once it is overdue', async () => {
@@ -104,13 +102,11 @@ describe('whoever is turned away', () => {
 });
 
 it('sends nothing of a class that was blocked by a message, also after a new start', async () => {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-rate-'));
-  const memory = createRateMemory(path.join(folder, 'app.json'));
+  const memory = createRateMemory(path.join(await mkdtemp(path.join(os.tmpdir(), 'fileconv-rate-')), 'app.json'));
   const gate = new RateGate({ memory });
   gate.block(endpoint, 7_200);
   for (const each of [gate, new RateGate({ memory })]) {
-    const { retryAfterMs } = await waitError(each.enter(endpoint, { maxWaitMs: 5_000 }));
-    expect(retryAfterMs).toBeGreaterThan(7_190_000);
+    expect((await waitError(each.enter(endpoint, { maxWaitMs: 5_000 }))).retryAfterMs).toBeGreaterThan(7_190_000);
     await each.enter(endpoints.uploadFile, { maxWaitMs: 0 });
   }
 });
@@ -182,8 +178,7 @@ it('holds all classes back after a 429 as long as they may share its window, and
   const clock = { nowMs: 0 };
   const gate = new RateGate({ now: () => clock.nowMs });
   (await gate.enter(endpoint)).answered({ throttled: true, retryAfterSeconds: 7_200 });
-  const { retryAfterMs } = await waitError(gate.enter(endpoints.taskResponse, { maxWaitMs: 0 }));
-  expect(retryAfterMs).toBe(60_000);
+  expect((await waitError(gate.enter(endpoints.taskResponse, { maxWaitMs: 0 }))).retryAfterMs).toBe(60_000);
   clock.nowMs = 60_000;
   await gate.enter(endpoints.taskResponse, { maxWaitMs: 0 });
 });
@@ -199,9 +194,7 @@ it('a pause of one class that only a message tells is none of those that share i
 
 describe('the memory of a RETRY-AFTER', () => {
   let folder: string;
-  beforeEach(async () => {
-    folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-rate-'));
-  });
+  beforeEach(async () => (folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-rate-'))));
 
   it('makes a gate that starts again wait for the rest of it', async () => {
     const file = path.join(folder, 'state', 'app.json');

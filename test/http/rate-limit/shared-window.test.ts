@@ -1,5 +1,4 @@
-import { type Endpoint, endpoints } from '../../../src/contract/endpoints';
-import { classOfEndpoint } from '../../../src/contract/endpoints';
+import { type Endpoint, endpoints, classOfEndpoint } from '../../../src/contract/endpoints';
 import { RateGate, RateLimitWaitError } from '../../../src/http/rate-limit/rate-gate';
 import { SimulatedService } from './simulated-service';
 
@@ -64,12 +63,8 @@ function wait(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-beforeEach(() => {
-  jest.useFakeTimers();
-});
-afterEach(() => {
-  jest.useRealTimers();
-});
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => jest.useRealTimers());
 
 describe('one window over all endpoints', () => {
   it('is found out: each class is refused once at most, and never after its first answer', async () => {
@@ -91,8 +86,7 @@ describe('one window over all endpoints', () => {
 
   it('has all classes take turns', async () => {
     const { seen } = await run(20, () => 'all');
-    const half = seen.slice(0, seen.length / 2).map(({ endpoint }) => classOfEndpoint(endpoint));
-    expect(half).toContain('download');
+    expect(seen.slice(0, seen.length / 2).map(({ endpoint }) => classOfEndpoint(endpoint))).toContain('download');
   });
 });
 

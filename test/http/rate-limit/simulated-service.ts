@@ -134,8 +134,7 @@ export class EagerWorker {
     const { simulation, service, options } = this;
     simulation.at(simulation.nowMs + options.latencyMs(), () => {
       const admitted = service.answer(simulation.nowMs);
-      const takesMs = admitted.throttled ? 0 : (options.takesMs ?? 0);
-      simulation.at(simulation.nowMs + takesMs, () => {
+      simulation.at(simulation.nowMs + (admitted.throttled ? 0 : (options.takesMs ?? 0)), () => {
         const headers = options.writesHeadersLate === true ? service.answerLate(simulation.nowMs, admitted) : admitted;
         simulation.at(simulation.nowMs + options.latencyMs(), () => {
           this.#underWay -= 1;

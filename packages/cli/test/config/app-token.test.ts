@@ -6,9 +6,7 @@ import { readAppToken } from '../../src/config/app-token';
 
 let folder: string;
 
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'token-test-'));
-});
+beforeEach(async () => (folder = await mkdtemp(path.join(os.tmpdir(), 'token-test-'))));
 
 const inVariable = { name: 'main', token: { from: 'environment', variable: 'MAIN_TOKEN' } } as const;
 
@@ -19,14 +17,12 @@ async function inFile(content: string, mode: number) {
 }
 
 describe('readAppToken', () => {
-  it('reads the variable and trims it', async () => {
-    expect(await readAppToken(inVariable, { MAIN_TOKEN: ' hush\n' })).toBe('hush');
-  });
+  it('reads the variable and trims it', async () =>
+    expect(await readAppToken(inVariable, { MAIN_TOKEN: ' hush\n' })).toBe('hush'));
 
   it('reads the file and says nothing when only its owner can', async () => {
     const warnings: string[] = [];
-    const app = await inFile('hush\n', 0o600);
-    expect(await readAppToken(app, {}, (message) => warnings.push(message))).toBe('hush');
+    expect(await readAppToken(await inFile('hush\n', 0o600), {}, (message) => warnings.push(message))).toBe('hush');
     expect(warnings).toEqual([]);
   });
 

@@ -11,9 +11,7 @@ export const mainApp = '[apps.main]\nbase_url = "https://api.example.com/"\napp_
 export function useConfigFolder() {
   let cwd: string;
 
-  beforeEach(async () => {
-    cwd = await mkdtemp(path.join(os.tmpdir(), 'config-test-'));
-  });
+  beforeEach(async () => (cwd = await mkdtemp(path.join(os.tmpdir(), 'config-test-'))));
 
   /** `toml` becomes the folder's fileconv.toml. */
   async function load(toml?: string, env: Environment = {}, file?: string): Promise<LoadedConfig> {

@@ -8,9 +8,7 @@ describe('parseDurationMs', () => {
     ['90 s', 90_000],
     ['10 Minutes', 600_000],
     ['250ms', 250],
-  ])('reads %s', (text, ms) => {
-    expect(parseDurationMs(text)).toBe(ms);
-  });
+  ])('reads %s', (text, ms) => expect(parseDurationMs(text)).toBe(ms));
 
   it.each([
     '',
@@ -23,9 +21,7 @@ describe('parseDurationMs', () => {
     '0.0001 ms',
     '9e9 days',
     '99999999999999 days',
-  ])('takes "%s" for no time', (text) => {
-    expect(parseDurationMs(text)).toBeUndefined();
-  });
+  ])('takes "%s" for no time', (text) => expect(parseDurationMs(text)).toBeUndefined());
 });
 
 it.each([

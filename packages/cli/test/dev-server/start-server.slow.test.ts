@@ -27,10 +27,7 @@ beforeAll(async () => {
   cliPath = await obtainTemporalCli({ env: process.env, cacheDir });
 });
 
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'server-test-'));
-});
-
+beforeEach(async () => (folder = await mkdtemp(path.join(os.tmpdir(), 'server-test-'))));
 afterEach(() => Promise.all(started.splice(0).map((server) => server.stop())));
 
 async function start(changes: Partial<StartOptions> = {}): Promise<RunningTemporalServer> {
@@ -88,8 +85,7 @@ describe('a Temporal server with a database file', () => {
     await first.stop();
     expect(isAlive(first.pid)).toBe(false);
 
-    const second = await start({ dbFilename });
-    await withClient(second.address, async ({ workflow, connection }) => {
+    await withClient((await start({ dbFilename })).address, async ({ workflow, connection }) => {
       expect((await workflow.getHandle('kept').describe()).status.name).toBe('RUNNING');
       const { namespaceInfo } = await connection.workflowService.describeNamespace({ namespace: 'invoices' });
       expect(namespaceInfo?.name).toBe('invoices');
@@ -102,19 +98,6 @@ describe('a Temporal server with a database file', () => {
         typedSearchAttributes: [{ key: defineSearchAttributeKey('ConversionApp', 'KEYWORD'), value: 'main' }],
       });
     });
-  });
-
-  it('keeps workflows when it was killed with -9', async () => {
-    const dbFilename = path.join(folder, 'temporal.db');
-    const first = await start({ dbFilename });
-    await withClient(first.address, async ({ workflow }) => {
-      await workflow.start('conversionJob', { workflowId: 'kept', taskQueue: 'nobody', args: [] });
-    });
-    process.kill(first.pid, 'SIGKILL');
-    expect(await first.exited).toEqual({ code: null, signal: 'SIGKILL' });
-    const second = await start({ dbFilename });
-    const status = await withClient(second.address, ({ workflow }) => workflow.getHandle('kept').describe());
-    expect(status.status.name).toBe('RUNNING');
   });
 
   it('ends the one that was left over by a process that was killed, and no other program of that id', async () => {
@@ -162,8 +145,7 @@ describe('a Temporal server with a database file', () => {
         await endLeftOverServer(dbFilename);
         await server.exited;
       }
-      expect(await readdir(folder)).toEqual([name]);
-      expect((await stat(dbFilename)).mode & 0o777).toBe(0o600);
+      expect([await readdir(folder), (await stat(dbFilename)).mode & 0o777]).toEqual([[name], 0o600]);
     },
   );
 
@@ -218,8 +200,7 @@ describe('a Temporal server', () => {
     const asked = await start();
     await asked.stop();
     await asked.stop();
-    expect(await asked.exited).toEqual({ code: null, signal: 'SIGKILL' });
-    expect(isAlive(asked.pid)).toBe(false);
+    expect([await asked.exited, isAlive(asked.pid)]).toEqual([{ code: null, signal: 'SIGKILL' }, false]);
   });
 
   it.each(['port', 'uiPort'] as const)('is not even started when the %s that was asked for is taken', async (name) => {
@@ -248,15 +229,13 @@ exec ${cliPath} "$@"
     await writeFile(impostor, script, { mode: 0o755 });
     const [port, uiPort] = [await freePort(), await freePort()];
     for (const ports of [{}, { port, uiPort }]) {
-      const server = await start({ cliPath: impostor, ...ports });
-      expect(isAlive(server.pid)).toBe(true);
+      expect(isAlive((await start({ cliPath: impostor, ...ports })).pid)).toBe(true);
       await rm(path.join(folder, 'tried'), { recursive: true });
     }
   });
 
-  it('fails when the binary cannot be started', async () => {
-    await expect(start({ cliPath: path.join(folder, 'none') })).rejects.toMatchObject({ code: 'START_FAILED' });
-  });
+  it('fails when the binary cannot be started', async () =>
+    await expect(start({ cliPath: path.join(folder, 'none') })).rejects.toMatchObject({ code: 'START_FAILED' }));
 
   /** A server that never answers; it writes its process id into a file. */
   async function sleepingServer(): Promise<string> {
@@ -268,8 +247,7 @@ exec ${cliPath} "$@"
   }
 
   it('is ended again when it does not answer in time', async () => {
-    const sleeper = await sleepingServer();
-    await expect(start({ cliPath: sleeper, timeoutMs: 500 })).rejects.toThrow(
+    await expect(start({ cliPath: await sleepingServer(), timeoutMs: 500 })).rejects.toThrow(
       /did not answer on 127\.0\.0\.1:\d+ in 0\.5 s:\n {2}waiting for godot$/,
     );
     expect(isAlive(Number(await readFile(path.join(folder, 'pid'), 'utf8')))).toBe(false);

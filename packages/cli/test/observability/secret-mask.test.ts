@@ -23,9 +23,8 @@ describe('a secret that the mask was told of', () => {
     expect(new SecretTraces(secret).find(masked)).toBeUndefined();
   });
 
-  it('leaves JSON that is still JSON', () => {
-    expect(JSON.parse(mask.apply(JSON.stringify({ a: `x ${secret} y`, b: 1 })))).toEqual({ a: 'x ******** y', b: 1 });
-  });
+  it('leaves JSON that is still JSON', () =>
+    expect(JSON.parse(mask.apply(JSON.stringify({ a: `x ${secret} y`, b: 1 })))).toEqual({ a: 'x ******** y', b: 1 }));
 
   it('is masked whole when a part of it is a secret too', () => {
     const both = new SecretMask();
@@ -66,9 +65,7 @@ describe('what looks like a secret', () => {
       'GET https://files.example.com/a.pdf?******** 403',
     ],
     ['a password in a URL', 'https://me:hush@example.com/', 'https://********@example.com/'],
-  ])('is masked: %s', (_what, line, masked) => {
-    expect(mask.apply(line)).toBe(masked);
-  });
+  ])('is masked: %s', (_what, line, masked) => expect(mask.apply(line)).toBe(masked));
 
   it('is no id, address, version or path', () => {
     const line =

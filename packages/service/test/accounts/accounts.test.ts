@@ -49,9 +49,8 @@ describe('vCredits', () => {
     await configure('vcredits = 10\n[apps.test.prices]\n"svg to png" = 3\n"svg to *" = 2\n"*" = 7');
     expect((await convertTo('png')).body.entity?.['vcredits']).toBe(3);
     expect((await convertTo('webp')).body.entity?.['vcredits']).toBe(2);
-    const connector = await client.upload('cut.svg', '<svg xmlns="http://www.w3.org/2000/svg"><rect');
     const failed = await client.post('convert/file', {
-      connector,
+      connector: await client.upload('cut.svg', '<svg xmlns="http://www.w3.org/2000/svg"><rect'),
       include: ['entity', 'result'],
       parameters: { output: 'png' },
     });
@@ -80,8 +79,7 @@ it('development takes files with a registered hash, and converts nothing else th
   await configure(
     `[apps.test.prices]\n"*" = 0\n[apps.test.development]\nsha256 = ["${sha256(tinySvg).toUpperCase()}"]`,
   );
-  const registered = await convertTo('png');
-  expect((await client.download(registered.output.connector ?? '')).bytes.length).toBeGreaterThan(0);
+  expect((await client.download((await convertTo('png')).output.connector ?? '')).bytes.length).toBeGreaterThan(0);
   const late = await client.post('download/url', { connector: output.connector });
   expect([late.status, late.error.code]).toEqual([403, 'ONLY_DEVELOPMENT_REQUEST']);
   await configure('[apps.test.prices]\n"*" = 0');
@@ -100,15 +98,13 @@ it.each([
   ['not a url', 'INVALID_CALLBACK'],
 ])('callback domains decide whether %s may be called back (%s)', async (callback, code) => {
   await configure('callback_domains = ["example.com", "*.hooks.example.org"]');
-  const { error } = await client.post('format/get', { callback, parameters: { format: 'pdf' } });
-  expect(error.code).toBe(code);
+  expect((await client.post('format/get', { callback, parameters: { format: 'pdf' } })).error.code).toBe(code);
 });
 
 describe('limits', () => {
   it('of an app for uploads: size and extensions', async () => {
     await configure('[apps.test.limits]\nmax_upload_bytes = 2048\nallowed_extensions = ["TXT"]');
-    const big = await client.post('upload/file', {}, { name: 'a.txt', data: 'x'.repeat(2049) });
-    expect(big.error).toEqual({
+    expect((await client.post('upload/file', {}, { name: 'a.txt', data: 'x'.repeat(2049) })).error).toEqual({
       code: 'LIMIT_UPLOAD_SIZE',
       message: expect.stringMatching(/^The uploaded file is larger than 2 KB: the request has 2\.\d KB\.$/) as string,
     });

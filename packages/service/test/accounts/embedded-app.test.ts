@@ -10,9 +10,7 @@ const compiledAdministration = path.resolve(__dirname, '../../dist/administratio
 
 let dataDir: string;
 
-beforeEach(async () => {
-  dataDir = await createDataDir();
-});
+beforeEach(async () => (dataDir = await createDataDir()));
 
 describe('ensureEmbeddedApp', () => {
   it('makes an app whose token only its owner can read', async () => {
@@ -22,9 +20,8 @@ describe('ensureEmbeddedApp', () => {
     expect(app).toEqual({ name: 'embedded', appId, tokenSha256: createHash('sha256').update(token).digest('hex') });
   });
 
-  it('gives the same app every time', async () => {
-    expect(await ensureEmbeddedApp(dataDir)).toEqual(await ensureEmbeddedApp(dataDir));
-  });
+  it('gives the same app every time', async () =>
+    expect(await ensureEmbeddedApp(dataDir)).toEqual(await ensureEmbeddedApp(dataDir)));
 
   it('gives the same app to processes that ask at once, and leaves nothing else in the folder', async () => {
     const script = `require(${JSON.stringify(compiledAdministration)}).ensureEmbeddedApp(${JSON.stringify(dataDir)})

@@ -83,8 +83,7 @@ describe('the ledger', () => {
   });
 
   it('lets a balance be made unlimited, and limited again, while conversions are under way', async () => {
-    const dataDir = await createDataDir();
-    const store = new TaskStore(openDatabase(path.join(dataDir, 'service.db')));
+    const store = new TaskStore(openDatabase(path.join(await createDataDir(), 'service.db')));
     const complete = (id: string) =>
       store.complete({ id, result: '{}', errorCode: null, fileSize: 1, expiresAt: 2, completedAt: 2 });
     const [paid, free] = [newTask('app'), newTask('app')];
@@ -108,8 +107,7 @@ it('a balance is not overdrawn by conversions at the same time', async () => {
     { apps: [{ ...testApp.app, vcredits: 5, prices: { '*': 2 } }] },
     testApp,
   );
-  const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>';
-  const connector = await client.upload('a.svg', svg);
+  const connector = await client.upload('a.svg', '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>');
   const answers = await Promise.all(
     Array.from({ length: 10 }, () =>
       client.post('convert/file', { connector, mode: 'async', include: ['entity'], parameters: { output: 'png' } }),

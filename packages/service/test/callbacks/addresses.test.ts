@@ -47,22 +47,17 @@ describe('an address', () => {
     await expect(judge(v4('93.184.215.14'), { url })).rejects.toThrow('which is not called');
   });
 
-  it('that is private refuses the public ones beside it', async () => {
-    await expect(judge(v4('93.184.215.14', '10.0.0.1'))).rejects.toThrow('10.0.0.1');
-  });
+  it('that is private refuses the public ones beside it', async () =>
+    await expect(judge(v4('93.184.215.14', '10.0.0.1'))).rejects.toThrow('10.0.0.1'));
 
-  it('is needed', async () => {
-    await expect(judge([])).rejects.toThrow('no address');
-  });
+  it('is needed', async () => await expect(judge([])).rejects.toThrow('no address'));
 });
 
 describe('the service', () => {
   const ends: (() => Promise<void>)[] = [];
   let receiver: Receiver;
 
-  beforeEach(async () => {
-    receiver = await startReceiver();
-  });
+  beforeEach(async () => (receiver = await startReceiver()));
 
   afterEach(async () => {
     for (const end of ends.splice(0)) await end();
@@ -77,8 +72,7 @@ describe('the service', () => {
     const running = await startTestService(options, testApp);
     ends.push(running.stop);
     const data = { callback: url, include: ['entity'], parameters: { format: 'pdf' } };
-    const { body } = await running.client.post('format/get', data);
-    return { ...running, id: body.entity?.id ?? '' };
+    return { ...running, id: (await running.client.post('format/get', data)).body.entity?.id ?? '' };
   }
 
   it('does not call loopback by default, though its address is verified', async () => {
@@ -109,15 +103,13 @@ describe('the service', () => {
   });
 
   it('waits no longer for a name than for an answer', async () => {
-    const resolveHost = () => new Promise<never>(() => undefined);
-    const callbacks = { resolveHost, timeoutMs: 100, maxAttempts: 1 };
+    const callbacks = { resolveHost: () => new Promise<never>(() => undefined), timeoutMs: 100, maxAttempts: 1 };
     const { id, dataDir } = await callBack('http://slow.test/', { callbacks }, createCallbackApp(['slow.test']));
     expect(await endedDelivery(dataDir, id)).toMatchObject({ state: 'failed', problem: 'no answer within 100 ms' });
   });
 
   it('resolves names with the system unless told otherwise', async () => {
-    const url = `http://localhost:${receiver.port}/`;
-    const { id, dataDir } = await callBack(url, {}, createCallbackApp(['localhost']));
+    const { id, dataDir } = await callBack(`http://localhost:${receiver.port}/`, {}, createCallbackApp(['localhost']));
     expect(await endedDelivery(dataDir, id)).toMatchObject({ state: 'delivered' });
   });
 

@@ -21,9 +21,8 @@ describe('the pause before the next attempt', () => {
     expect(planRedelivery({ ...failed, retryAfterSeconds: 0 }, schedule, () => 1)).toBe(1_000);
   });
 
-  it('does not come after the last attempt', () => {
-    expect(planRedelivery({ ...failed, attempts: 10 }, schedule)).toBeUndefined();
-  });
+  it('does not come after the last attempt', () =>
+    expect(planRedelivery({ ...failed, attempts: 10 }, schedule)).toBeUndefined());
 
   it('does not reach beyond the deadline', () => {
     expect(planRedelivery({ ...failed, now: 599_000 }, schedule, () => 1)).toBe(600_000);

@@ -7,9 +7,7 @@ import { createCallbackApp, endedDelivery, type Receiver, startReceiver } from '
 let receiver: Receiver;
 let running: Awaited<ReturnType<typeof startTestService>> | undefined;
 
-beforeEach(async () => {
-  receiver = await startReceiver();
-});
+beforeEach(async () => (receiver = await startReceiver()));
 
 afterEach(async () => {
   await running?.stop();
@@ -19,9 +17,8 @@ afterEach(async () => {
 async function convertWith(faults: NonNullable<NonNullable<Parameters<typeof startTestService>[0]>['faults']>) {
   running = await startTestService({ faults }, createCallbackApp());
   const { client, dataDir } = running;
-  const connector = await client.upload('dot.png', tinyPng);
   const { output } = await client.post('convert/file', {
-    connector,
+    connector: await client.upload('dot.png', tinyPng),
     callback: receiver.url,
     parameters: { output: 'webp' },
   });

@@ -71,8 +71,7 @@ it.each([
 });
 
 it('gives up at once when RETRY-AFTER is later than the deadline', async () => {
-  const receiver = await firstly(503, { 'retry-after': '90000' });
-  const { ended } = await start(receiver);
+  const { ended } = await start(await firstly(503, { 'retry-after': '90000' }));
   expect(await ended()).toMatchObject({ state: 'failed', attempts: 1 });
 });
 
@@ -103,8 +102,7 @@ it('gives up after the last attempt, and says so in one line without path, query
   expect(await ended('hook/s3cret?key=s3cret')).toMatchObject({ state: 'failed', attempts: 4, problem: 'HTTP 500' });
   await sleep(300);
   expect(receiver.received).toHaveLength(4);
-  const lines = logged.filter((line) => line.includes('callback'));
-  expect(lines).toEqual([
+  expect(logged.filter((line) => line.includes('callback'))).toEqual([
     expect.stringMatching(
       /^callback of task \S{36} to http:\/\/127\.0\.0\.1:\d+ failed after 4 attempt\(s\): HTTP 500$/,
     ),
@@ -138,8 +136,7 @@ describe('a receiver that', () => {
       if (count > 1) answerOk(response, count, receiver.received[0] as never);
     });
     const { dataDir, callBack } = await start(receiver, impatient);
-    const id = await callBack();
-    expect(await endedDelivery(dataDir, id)).toMatchObject({ state: 'delivered', attempts: 2 });
+    expect(await endedDelivery(dataDir, await callBack())).toMatchObject({ state: 'delivered', attempts: 2 });
   });
 
   it('sends an endless answer has been delivered to all the same, and is cut off', async () => {

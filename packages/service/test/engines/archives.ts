@@ -9,12 +9,13 @@ export interface ZipEntry {
   crc: number;
 }
 
-export function zipEntry(name: string, data: string | Buffer): ZipEntry {
+export function zipEntry(name: string, data: string | Buffer, { isStored = false } = {}): ZipEntry {
   const bytes = Buffer.from(data);
-  return { name, deflated: deflateRawSync(bytes), size: bytes.length, crc: crc32(bytes) };
+  return { name, deflated: isStored ? bytes : deflateRawSync(bytes), size: bytes.length, crc: crc32(bytes) };
 }
 
-export function zip(entries: readonly ZipEntry[]): Buffer {
+/** `flags` and `method`: what it says of each, whether that is so or not. */
+export function zip(entries: readonly ZipEntry[], { flags = 0, method = 8 } = {}): Buffer {
   const files: Buffer[] = [];
   const directory: Buffer[] = [];
   let offset = 0;
@@ -22,11 +23,12 @@ export function zip(entries: readonly ZipEntry[]): Buffer {
     // What the local and the central header have in common: versions, flags, method, time, CRC, sizes, lengths.
     const common = Buffer.alloc(26);
     common.writeUInt16LE(20, 0);
-    common.writeUInt16LE(8, 4);
+    common.writeUInt16LE(flags, 2);
+    common.writeUInt16LE(method, 4);
     common.writeUInt32LE(crc, 10);
     common.writeUInt32LE(deflated.length, 14);
     common.writeUInt32LE(Math.min(size, 0xfffffffe), 18);
-    common.writeUInt16LE(name.length, 22);
+    common.writeUInt16LE(Buffer.byteLength(name), 22);
     const file = Buffer.concat([Buffer.from('PK\x03\x04'), common, Buffer.from(name), deflated]);
     const tail = Buffer.alloc(14);
     tail.writeUInt32LE(offset, 10);
@@ -46,13 +48,11 @@ export function zip(entries: readonly ZipEntry[]): Buffer {
 const packaged = 'http://schemas.openxmlformats.org/package/2006';
 export const office = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 
-export function relation(id: string, type: string, target: string): string {
-  return `<Relationship Id="${id}" Type="${office}/${type}" Target="${target}"/>`;
-}
+export const relation = (id: string, type: string, target: string): string =>
+  `<Relationship Id="${id}" Type="${office}/${type}" Target="${target}"/>`;
 
-export function relationsOf(relations: readonly string[]): string {
-  return `<Relationships xmlns="${packaged}/relationships">${relations.join('')}</Relationships>`;
-}
+export const relationsOf = (relations: readonly string[]): string =>
+  `<Relationships xmlns="${packaged}/relationships">${relations.join('')}</Relationships>`;
 
 interface Part {
   /** Below that of its kind (`worksheet`), or whole. */

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { until } from '../../../../test/support/until';
 import { conversionProcess, processesBelow } from '../processes';
-import { startTestService, type TestClient, tinyPng, tinySvg } from '../support';
+import { serviceOfAllTests, startTestService, tinyPng, tinySvg } from '../support';
 import { docxBomb, entitySvg, hugePng, longGif, nestedUseSvg, svgWithImage } from './bombs';
 import { xlsx } from './xlsx';
 
@@ -11,13 +11,10 @@ import { xlsx } from './xlsx';
 
 const conversionTimeoutMs = 3_000;
 
-let running: Awaited<ReturnType<typeof startTestService>>;
-let client: TestClient;
+const limits = { conversionTimeoutMs, conversionConcurrency: 2, maxConversionMemoryBytes: 640 * 1024 * 1024 };
+const { client } = serviceOfAllTests(limits);
 
 beforeAll(async () => {
-  const limits = { conversionTimeoutMs, conversionConcurrency: 2, maxConversionMemoryBytes: 640 * 1024 * 1024 };
-  running = await startTestService(limits);
-  client = running.client;
   // Both processes load the engines, so that nothing within a time limit waits for that.
   const warm = async () => {
     await client.convert({ name: 'warm.svg', data: tinySvg }, 'png');
@@ -25,8 +22,6 @@ beforeAll(async () => {
   };
   await Promise.all([warm(), warm()]);
 });
-
-afterAll(() => running.stop());
 
 const overTime = /longer than 3 s and was ended/;
 const dataUri = (type: string, data: Buffer): string => `data:${type};base64,${data.toString('base64')}`;
@@ -68,8 +63,7 @@ describe('a bomb ends with FAILED_CONVERT, and another conversion continues besi
   it.each(bombs)('%s', async (_title, name, create, output, message) => {
     const connector = await client.upload(name, create());
     const exploding = client.post('convert/file', { connector, include: ['entity', 'result'], parameters: { output } });
-    const beside = await client.convert({ name: 'fine.svg', data: tinySvg }, 'png');
-    expect(beside.output.status).toBe('successful');
+    expect((await client.convert({ name: 'fine.svg', data: tinySvg }, 'png')).output.status).toBe('successful');
     const { status, body, error } = await exploding;
     expect([status, body.entity?.status, error.code]).toEqual([200, 'completed', 'FAILED_CONVERT']);
     expect(error.message).toMatch(message);
@@ -145,11 +139,9 @@ it('the processes of a service are gone when it is closed, whatever they were do
   const before = converting();
   await Promise.all(['a.svg', 'b.svg'].map((name) => busy.convert({ name, data: tinySvg }, 'png')));
   expect(converting().length).toBeGreaterThan(before.length);
-  const connector = await busy.upload('slow.png', hugePng(11_000));
-  const id = await busy.startConversion(connector, 'avif');
+  const id = await busy.startConversion(await busy.upload('slow.png', hugePng(11_000)), 'avif');
   await until('it is being converted', async () => {
-    const { output } = await busy.post('convert/status', { connector: id });
-    return output.status === 'pending';
+    return (await busy.post('convert/status', { connector: id })).output.status === 'pending';
   });
   await stop();
   expect(converting()).toEqual(before);

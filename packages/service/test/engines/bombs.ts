@@ -23,9 +23,8 @@ export function entitySvg(): string {
   return `<?xml version="1.0"?><!DOCTYPE svg [<!ENTITY e0 "laugh">${entities}]>${svgOpen} width="9" height="9"><text>&e10;</text></svg>`;
 }
 
-export function svgWithImage(source: string): string {
-  return `${svgOpen} width="9" height="9"><image width="9" height="9" xlink:href="${source}"/></svg>`;
-}
+export const svgWithImage = (source: string): string =>
+  `${svgOpen} width="9" height="9"><image width="9" height="9" xlink:href="${source}"/></svg>`;
 
 /** A valid header that promises so many pixels, and data for all of them when they are all black. */
 export function hugePng(side: number, { rows = side }: { rows?: number } = {}): Buffer {
@@ -35,16 +34,15 @@ export function hugePng(side: number, { rows = side }: { rows?: number } = {}): 
   // One bit a pixel, grey.
   header[8] = 1;
   const data = deflateSync(Buffer.alloc(rows * (1 + Math.ceil(side / 8))));
-  const signature = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
   return Buffer.concat([
-    signature,
+    Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
     pngChunk('IHDR', header),
     pngChunk('IDAT', data),
     pngChunk('IEND', Buffer.alloc(0)),
   ]);
 }
 
-function pngChunk(type: string, data: Buffer): Buffer {
+export function pngChunk(type: string, data: Buffer): Buffer {
   const named = Buffer.concat([Buffer.from(type, 'latin1'), data]);
   const framed = Buffer.alloc(named.length + 8);
   framed.writeUInt32BE(data.length, 0);

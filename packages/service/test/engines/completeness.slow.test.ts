@@ -49,8 +49,7 @@ describe('without the programs of a machine', () => {
   it.each(['txt', 'html', 'md', 'rst', 'tex', 'odt', 'epub', 'pdf'])(
     'a Word document with one of everything is all in its %s, or warned of',
     async (format) => {
-      const data = everything();
-      const { bytes, warning } = await running.client.convertToBytes({ name: 'a.docx', data }, format);
+      const { bytes, warning } = await running.client.convertToBytes({ name: 'a.docx', data: everything() }, format);
       const text = await textIn(running.client, bytes, format);
       expect(shown.filter((word) => !text.includes(word))).toEqual([]);
       expect(warning['HEADERS_LOST']).toMatch(/2 word\(s\) \(HEADEDCONFIDENTIAL, FOOTEDPAGE\)/);
@@ -131,8 +130,7 @@ describe('without the programs of a machine', () => {
   it('what was deleted of an RTF document while its changes were tracked is in no result', async () => {
     const rtf = String.raw`{\rtf1\ansi{\fonttbl{\f0 Times;}}Kept {\deleted\revauthdel1 OLD100}{\revised NEW200} \deleted OLD300\deleted0 end\par}`;
     for (const format of ['md', 'txt', 'html']) {
-      const { bytes } = await running.client.convertToBytes({ name: 'a.rtf', data: rtf }, format);
-      const text = bytes.toString('utf8');
+      const text = (await running.client.convertToBytes({ name: 'a.rtf', data: rtf }, format)).bytes.toString('utf8');
       expect([format, text.includes('Kept NEW200 end'), text.includes('OLD')]).toEqual([format, true, false]);
     }
   });
@@ -173,9 +171,7 @@ describe('without the programs of a machine', () => {
     const cells = String.raw`\trowd\cellx9\intbl Outer\par\itap2 Inner\nestcell{\*\nesttableprops\trowd\cellx5\nestrow}\intbl\cell\row`;
     const rtf = String.raw`{\rtf1{\info{\title Kept}}${box}{\mmath{\*\moMath{\mr kinetic}}}${cells}\pard{\listtext 1.}Kept{\footnote \chftn Noted} \u8217?s\endash Dashed\par}`;
     const { warning } = await running.client.convertToBytes({ name: 'a.rtf', data: rtf }, 'txt');
-    expect(warning).toEqual({
-      TEXT_LOST: 'Not in the result: 3 word(s) (BOXED, KINETIC, OUTER) of the document.',
-    });
+    expect(warning).toEqual({ TEXT_LOST: 'Not in the result: 3 word(s) (BOXED, KINETIC, OUTER) of the document.' });
   });
 
   it.each([
@@ -304,8 +300,7 @@ withPrograms(['writer', 'calc', 'impress'], () => {
       .replace('<table:table>', '<table:table table:is-sub-table="true">')
       .replace('Kept', 'Nested')
       .replace('SUB', '');
-    const nested = odf({ kind: 'text', body: table.replace('SUB', inner) });
-    expect((await convert('a.odt', nested, 'docx')).warning).toEqual({
+    expect((await convert('a.odt', odf({ kind: 'text', body: table.replace('SUB', inner) }), 'docx')).warning).toEqual({
       TEXT_LOST: 'Not in the result: 1 word(s) (NESTED) of the document.',
     });
     await stop();

@@ -12,9 +12,8 @@ import { inline, xlsx } from './xlsx';
 
 /** What the pages of a program do not show of an office file: pages written by hand in place of the program's. */
 
-async function unprinted(reader: string, file: Buffer, line: string) {
-  return describeUnprinted(requestOf(reader, 'pdf'), file, printed(line));
-}
+const unprinted = async (reader: string, file: Buffer, line: string) =>
+  describeUnprinted(requestOf(reader, 'pdf'), file, printed(line));
 
 const equation = (text: string) => `<m:oMath><m:r><m:t>${text}</m:t></m:r></m:oMath>`;
 const mathObject = {
@@ -42,8 +41,7 @@ describe('what a program does not print', () => {
     async (reader) => {
       const sheet = xlsx([{ rows: `<row r="1">${inline('A1', 'Rated ###')}<c r="B1"><v>1234567.5</v></c></row>` }]);
       const data = reader === 'xlsx' ? sheet : Buffer.from('of an old program');
-      const line = reader === 'xlsx' ? 'Rated ### ### ###' : '### ###';
-      expect(await unprinted(reader, data, line)).toEqual({
+      expect(await unprinted(reader, data, reader === 'xlsx' ? 'Rated ### ### ###' : '### ###')).toEqual({
         CELLS_TOO_NARROW: expect.stringMatching(/^2 cell\(s\) show ### in place of a number or a date/) as string,
       });
     },
@@ -145,8 +143,7 @@ describe('what a program does not print', () => {
     expect(await unprinted('docx', styled, 'Kept Shown Open')).toEqual({
       HIDDEN_TEXT_LOST: hidden('2 word(s) (SECRET, PRICE)'),
     });
-    const readable = textOfPart(readableWord(styled), 'word/document.xml');
-    expect(readable.replace(/<[^<>]*>/g, '')).toBe('KeptShownOpen');
+    expect(textOfPart(readableWord(styled), 'word/document.xml').replace(/<[^<>]*>/g, '')).toBe('KeptShownOpen');
     const rtf = Buffer.from(String.raw`{\rtf1{\stylesheet{\s1\v Style;}}Kept {\v Sec{\b ret} }{\v\f0\v0 Shown}\par}`);
     expect(await unprinted('rtf', rtf, 'Kept')).toEqual({ HIDDEN_TEXT_LOST: hidden('1 word(s) (SECRET)') });
     const slides = pptx([{ shapes: ['Kept'] }, { shapes: ['Unseen'], isHidden: true }]);
@@ -154,16 +151,14 @@ describe('what a program does not print', () => {
     const away = shape('Away').replace('<p:cNvPr ', '<p:cNvPr hidden="1" ');
     const group = (attributes: string, shapes: string) =>
       `<p:grpSp><p:nvGrpSpPr><p:cNvPr id="9" name=""${attributes}/></p:nvGrpSpPr>${shapes}</p:grpSp>`;
-    const drawn = group('', shape('Also') + away) + group(' hidden="1"', shape('Grouped') + away);
     const shapes = pptx([
-      { shapes: ['Kept'], drawn },
+      { shapes: ['Kept'], drawn: group('', shape('Also') + away) + group(' hidden="1"', shape('Grouped') + away) },
       { shapes: ['Unseen'], isHidden: true },
     ]);
     expect(await unprinted('pptx', shapes, 'Kept Also')).toEqual({
       HIDDEN_TEXT_LOST: hidden('3 word(s) (AWAY, GROUPED) and 1 slide(s)'),
     });
-    const shown = textOfPart(readableSlides(shapes), 'ppt/slides/slide1.xml');
-    expect(shown.replace(/<[^<>]*>/g, '')).toBe('KeptAlso');
+    expect(textOfPart(readableSlides(shapes), 'ppt/slides/slide1.xml').replace(/<[^<>]*>/g, '')).toBe('KeptAlso');
     const page = (style: string, word: string) =>
       `<draw:page draw:style-name="${style}"><text:p>${word}</text:p></draw:page>`;
     const notes = '<presentation:notes><text:p>Spoken</text:p></presentation:notes>';
@@ -191,11 +186,10 @@ describe('what a program does not print', () => {
       HIDDEN_TEXT_LOST: hidden('2 word(s) (SECRETINNER, PRICE)'),
     });
     expect(textOfPart(readableOpenText(hiddenText), 'content.xml').replace(/<[^<>]*>/g, '')).toBe('KeptOpen too');
-    const rows = `<row r="1">${inline('A1', 'Kept')}${inline('B1', 'Covered')}${inline('C1', 'Column')}</row><row r="2" hidden="1">${inline('A2', 'Row')}</row>`;
     const sheet = {
       name: 'Shown',
       before: '<cols><col min="3" max="3" hidden="1"/></cols>',
-      rows,
+      rows: `<row r="1">${inline('A1', 'Kept')}${inline('B1', 'Covered')}${inline('C1', 'Column')}</row><row r="2" hidden="1">${inline('A2', 'Row')}</row>`,
       after: '<mergeCells><mergeCell ref="A1:B1"/></mergeCells>',
     };
     const book = xlsx([sheet, { name: 'Away', state: 'hidden', rows: `<row r="1">${inline('A1', 'Unseen')}</row>` }]);
@@ -253,8 +247,7 @@ describe('what a program does not print', () => {
 
   it.each(['Symbol', 'Wingdings', 'Wingdings 2', 'Webdings'])('is no word in signs of the font %s', async (font) => {
     const signs = run('abg', `<w:rFonts w:ascii="${font}" w:hAnsi="${font}"/>`);
-    const words = run('Lost', '<w:rFonts w:ascii="Arial"/>');
-    expect(await unprinted('docx', docx(para(signs + words)), 'αβγ')).toEqual({
+    expect(await unprinted('docx', docx(para(signs + run('Lost', '<w:rFonts w:ascii="Arial"/>'))), 'αβγ')).toEqual({
       TEXT_LOST: 'Not on the pages of the PDF: 1 word(s) (LOST) of the document.',
     });
   });
@@ -266,11 +259,10 @@ describe('what a program does not print', () => {
     });
   });
 
-  it('is a file of another format within the document', async () => {
+  it('is a file of another format within the document', async () =>
     expect(await unprinted('docx', docx(`${para('Kept')}<w:altChunk r:id="a"/>`), 'Kept')).toEqual({
       INSERTED_FILES_LOST: expect.stringMatching(/^1 file\(s\)/) as string,
-    });
-  });
+    }));
 });
 
 describe('what a program does not keep in another office file', () => {
@@ -279,12 +271,10 @@ describe('what a program does not keep in another office file', () => {
 
   it('are words of a document, of its headers and its equations', async () => {
     const file = docx(para(run('Kept') + equation('kinetic')), { header1: para('Headed') });
-    const none = odf({ kind: 'text', body: '<text:p>Kept</text:p>' });
-    const lost = await unkept('docx', file, 'odt', none);
+    const lost = await unkept('docx', file, 'odt', odf({ kind: 'text', body: '<text:p>Kept</text:p>' }));
     expect(lost['TEXT_LOST']).toContain(isHere(programs.math) ? '(KINETIC, HEADED)' : '(HEADED)');
     const art = '<w:r><w:pict><v:shape><v:textpath string="Kept"/></v:shape></w:pict></w:r>';
-    const code = '<w:r><w:instrText>PAGE</w:instrText></w:r>';
-    const written = docx(para(run('Hea') + code + run('ded') + art));
+    const written = docx(para(run('Hea') + '<w:r><w:instrText>PAGE</w:instrText></w:r>' + run('ded') + art));
     expect(await unkept('docx', docx(para('Kept'), { header1: para('Headed') }), 'docx', written)).toEqual({});
     const all = odf({ kind: 'text', body: '<text:p>Kept</text:p><text:p>Headed</text:p>', more: mathObject });
     expect((await unkept('docx', file, 'odt', all))['TEXT_LOST']).toBeUndefined();
@@ -341,9 +331,8 @@ describe('what is not read of slides', () => {
     });
 
   it('is where their links lead', async () => {
-    const links = ['https://example.com/?a=1&amp;b=2', 'mailto:a@example.com'];
     const slides = pptx([
-      { shapes: ['Kept'], links },
+      { shapes: ['Kept'], links: ['https://example.com/?a=1&amp;b=2', 'mailto:a@example.com'] },
       { shapes: ['Unseen'], isHidden: true, links: ['https://no.example'] },
     ]);
     const { LINKS_LOST: lost } = await unread(slides, 'Kept');

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -11,11 +11,6 @@ import { withPackages } from './with-packages';
 const folder = mkdtempSync(path.join(tmpdir(), 'confined-'));
 const beside = path.join(tmpdir(), `beside-${path.basename(folder)}`);
 writeFileSync(beside, 'a file of the server');
-
-afterAll(() => {
-  rmSync(folder, { recursive: true });
-  rmSync(beside);
-});
 
 function run({ wrap }: Confinement, script: string): { status: number | null; stdout: string } {
   const [program = '', ...parameters] = wrap([process.execPath, '-e', script], folder);
@@ -29,14 +24,11 @@ const here = confinements()
   .filter((each) => each !== none)
   .map((each) => [each.name, each] as const);
 
-it('reaches the network without any, so that what follows proves something', async () => {
-  expect(await connects(none)).toBe(true);
-});
+it('reaches the network without any, so that what follows proves something', async () =>
+  expect(await connects(none)).toBe(true));
 
 describe.each(here)('a conversion in %s', (name, confinement) => {
-  it('reaches no network', async () => {
-    expect(await connects(confinement)).toBe(false);
-  });
+  it('reaches no network', async () => expect(await connects(confinement)).toBe(false));
 
   it('writes to its own folder', () => {
     const script = `fs.writeFileSync(${JSON.stringify(path.join(folder, name))}, 'own'); console.log(fs.readFileSync(${JSON.stringify(path.join(folder, name))}, 'utf8'))`;
@@ -55,10 +47,9 @@ withPackages(new Map([['bubblewrap', strongest.name === 'bubblewrap']]), () => {
 async function connects(confinement: Confinement): Promise<boolean> {
   const server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
   const { stdout } = run(
     confinement,
-    `require('net').connect(${port}, '127.0.0.1').on('connect', () => { console.log('connected'); process.exit(); }).on('error', () => process.exit())`,
+    `require('net').connect(${(server.address() as AddressInfo).port}, '127.0.0.1').on('connect', () => { console.log('connected'); process.exit(); }).on('error', () => process.exit())`,
   );
   server.close();
   return stdout.includes('connected');

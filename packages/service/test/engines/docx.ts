@@ -41,8 +41,7 @@ export function docx(
   const others = names.map(
     (name) => [`word/${name}.xml`, { type: kindOf(name), xml: xml(name, parts[name] ?? '') }] as const,
   );
-  const all = new Map([['word/document.xml', document], ...others]);
-  return zip(openXml('word/document.xml', 'wordprocessingml', all));
+  return zip(openXml('word/document.xml', 'wordprocessingml', new Map([['word/document.xml', document], ...others])));
 }
 
 export const run = (text: string, properties = '') =>

@@ -26,10 +26,8 @@ async function killTheOneThat(client: TestClient, connector: string): Promise<nu
   return pid ?? 0;
 }
 
-async function submit(client: TestClient, file = slow, output = 'avif'): Promise<string> {
-  const connector = await client.upload(file.name, file.data);
-  return client.startConversion(connector, output);
-}
+const submit = async (client: TestClient, file = slow, output = 'avif'): Promise<string> =>
+  client.startConversion(await client.upload(file.name, file.data), output);
 
 describe('a conversion process that something kills', () => {
   it('in the middle of a conversion, ten times: each time the file is converted', async () => {
@@ -73,8 +71,7 @@ describe('a conversion process that something kills', () => {
 });
 
 it('a conversion that does not end in time is tried once more, and converted if it was the machine that was slow', async () => {
-  const limits = { conversionConcurrency: 1, conversionTimeoutMs: 10_000 };
-  const { client, logged, stop } = await startTestService(limits);
+  const { client, logged, stop } = await startTestService({ conversionConcurrency: 1, conversionTimeoutMs: 10_000 });
   const small = { name: 'small.png', data: hugePng(10) };
   await client.convert(small, 'avif');
   // The next conversion is given to the process of the first one.

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import sharp from 'sharp';
@@ -74,7 +74,6 @@ withPrograms(['writer', 'calc', 'impress'], () => {
     await Promise.all([...files].map(compare));
     expect(files.size).toBe(12);
     await stop();
-    rmSync(folder, { recursive: true });
   });
 });
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { EngineRequest } from '../../src/engines/conversion';
@@ -30,21 +30,16 @@ describe('the kind of a file', () => {
     ['tsv', Buffer.from('a\tb\r\n1\t2')],
     ['tsv', Buffer.from('\ufeffa\tb', 'utf16le')],
     ['txt', Buffer.from('for whom it may concern')],
-  ])('is told by its contents: %s', (kind, data) => {
-    expect(fileKindOf(data, 'xls')).toBe(kind);
-  });
+  ])('is told by its contents: %s', (kind, data) => expect(fileKindOf(data, 'xls')).toBe(kind));
 
   it.each([Buffer.from('# text'), Buffer.from('PK'), Buffer.alloc(0), Buffer.from('<html>', 'utf16le')])(
     'is nobody knows what otherwise',
-    (data) => {
-      expect(fileKindOf(data, 'md')).toBeUndefined();
-    },
+    (data) => expect(fileKindOf(data, 'md')).toBeUndefined(),
   );
 });
 
 describe('a file with the extension of another format', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'kinds-'));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   async function read(data: Buffer, [engineName, inputFormat, reader, writer]: [string, string, string, string]) {
     const inputPath = path.join(folder, `input.${inputFormat}`);
@@ -79,13 +74,9 @@ describe('a file with the extension of another format', () => {
     [tinyPng, ['pandoc', 'txt', 'plain-text', 'html5'], /^The file is named txt, but it is of the format png /],
   ] as [Buffer, [string, string, string, string], RegExp][])(
     'that its engine does not read fails with what it is: %#',
-    async (data, route, message) => {
-      await expect(read(data, route)).rejects.toThrow(message);
-    },
+    async (data, route, message) => await expect(read(data, route)).rejects.toThrow(message),
   );
 
-  it('of a text is not looked for', async () => {
-    const { warnings } = await read(Buffer.from('<html>'), ['pandoc', 'md', 'github-markdown', 'html5']);
-    expect(warnings).toEqual({});
-  });
+  it('of a text is not looked for', async () =>
+    expect((await read(Buffer.from('<html>'), ['pandoc', 'md', 'github-markdown', 'html5'])).warnings).toEqual({}));
 });

@@ -1,27 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { tracksSchema } from '../../src/engines/film-tracks';
-import { startTestService, type TestClient } from '../support';
+import { serviceOfAllTests } from '../support';
 import { withPrograms } from './with-packages';
 
 /** FFmpeg leaves out what it does not hold and says nothing of it; we do. */
 
 withPrograms(['ffmpeg'], () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'film-'));
-  let running: Awaited<ReturnType<typeof startTestService>>;
-  let client: TestClient;
-
-  beforeAll(async () => {
-    running = await startTestService({ conversionConcurrency: 1, engines: ['ffmpeg'] });
-    client = running.client;
-  });
-
-  afterAll(async () => {
-    await running.stop();
-    rmSync(folder, { recursive: true });
-  });
+  const { client } = serviceOfAllTests({ conversionConcurrency: 1, engines: ['ffmpeg'] });
 
   const pictures = (size = '64x48') => ['-f', 'lavfi', '-i', `testsrc=size=${size}:rate=5:duration=1`];
   const sound = (source = 'sine=duration=1') => ['-f', 'lavfi', '-i', source];
@@ -85,8 +74,7 @@ withPrograms(['ffmpeg'], () => {
     const cut = { name: 'cut.mkv', data: whole.data.subarray(0, whole.data.length * 0.7) };
     expect((await client.convertToBytes(cut, 'mp4')).warning).toHaveProperty('INPUT_DAMAGED');
     const mp4 = made('whole.mp4', ...pictures());
-    const { error } = await client.convert({ name: 'cut.mp4', data: mp4.data.subarray(0, 1_000) }, 'mkv');
-    expect(error.message).toBe(
+    expect((await client.convert({ name: 'cut.mp4', data: mp4.data.subarray(0, 1_000) }, 'mkv')).error.message).toBe(
       'The mp4 file is damaged, cut off, or of another kind: it has no sound and no pictures that FFmpeg can find.',
     );
     const silent = await client.convert(mp4, 'mp3');

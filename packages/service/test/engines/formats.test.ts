@@ -3,9 +3,8 @@ import { formatRows } from '../../src/engines/formats-table';
 
 const all = new FormatCatalog({ isHere: () => true });
 
-function without(...packages: string[]): FormatCatalog {
-  return new FormatCatalog({ isHere: (need) => 'npm' in need && !packages.includes(need.npm) });
-}
+const without = (...packages: string[]): FormatCatalog =>
+  new FormatCatalog({ isHere: (need) => 'npm' in need && !packages.includes(need.npm) });
 
 function row(catalog: FormatCatalog, name: string) {
   const found = catalog.find(name);
@@ -27,8 +26,7 @@ describe('the format table', () => {
 
   it('reads an extension as its plain format, not as a variant', () => {
     const read = ['md', 'txt', 'html', 'JPEG', 'tif', 'xml', 'json', 'tex', 'pdf'].map((name) => {
-      const format = all.ofExtension(name);
-      return format?.name;
+      return all.ofExtension(name)?.name;
     });
     expect(read).toEqual(['md', 'txt', 'html', 'jpg', 'tiff', 'xml-docbook', 'json-csl', 'tex', 'pdf']);
     expect(all.ofExtension('')).toBeUndefined();
@@ -71,11 +69,10 @@ describe('the engines that may be used', () => {
     expect(engineFor(['typst', 'libreoffice'])).toBe('typst');
   });
 
-  it('are known by their names', () => {
+  it('are known by their names', () =>
     expect(() => new FormatCatalog({ engines: ['typst', 'pandok'] })).toThrow(
       /^There is no engine pandok; there are libreoffice, chromium, sharp, tesseract/,
-    );
-  });
+    ));
 });
 
 describe('a machine without programs', () => {
@@ -87,11 +84,10 @@ describe('a machine without programs', () => {
     expect(['doc', 'mp4', 'mp3', 'ppt'].filter((name) => listed.has(name))).toEqual([]);
   });
 
-  it('names the package of Debian that brings what a pair needs', () => {
+  it('names the package of Debian that brings what a pair needs', () =>
     expect(() => requireRoute(bare, row(bare, 'doc'), row(bare, 'pdf'))).toThrow(
       'There is no converter for doc to pdf here. Run: apt-get install --no-install-recommends libreoffice-writer-nogui',
-    );
-  });
+    ));
 });
 
 describe('parameters', () => {

@@ -18,9 +18,7 @@ it.each([
   ['<!-- <p hidden> --><textarea><p hidden></textarea>a', '<!-- <p hidden> --><textarea><p hidden></textarea>a'],
   ['<p hidden="until-found">a</p>', '<p hidden="until-found">a</p>'],
   ['<p data-a="<p hidden>">a</p>', '<p data-a="<p hidden>">a</p>'],
-])('of %s is left %s', (body, left) => {
-  expect(withoutHiddenElements(page(body)).html).toBe(page(left));
-});
+])('of %s is left %s', (body, left) => expect(withoutHiddenElements(page(body)).html).toBe(page(left)));
 
 it.each([
   ['.a{display:none}', true],

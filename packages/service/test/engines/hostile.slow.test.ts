@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -41,22 +41,16 @@ const server = http.createServer((request, response) => {
 beforeAll(async () => {
   writeFileSync(secretText, `${secret}\n`);
   writeFileSync(secretTable, `${secret},2\n`);
-  const red = { r: 255, g: 0, b: 0 };
-  await sharp({ create: { width: 400, height: 200, channels: 3, background: red } })
+  await sharp({ create: { width: 400, height: 200, channels: 3, background: { r: 255, g: 0, b: 0 } } })
     .png()
     .toFile(secretPicture);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 });
 
-beforeEach(() => {
-  requests = [];
-});
+beforeEach(() => void (requests = []));
 
-afterAll(() => {
-  server.close();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => void server.close());
 
 let conversions = 0;
 
@@ -200,13 +194,10 @@ function documentWithMacro(): Buffer {
   const basic = `Sub Main\nOpen "${proof}" For Output As #1\nPrint #1, "ran"\nClose #1\nEnd Sub`;
   const script = 'vnd.sun.star.script:Standard.Module1.Main?language=Basic&amp;location=document';
   const scripts = `<office:scripts><office:event-listeners><script:event-listener script:language="ooo:script" script:event-name="dom:load" xlink:href="${script}" xlink:type="simple"/></office:event-listeners></office:scripts>`;
-  const module = `<?xml version="1.0"?><!DOCTYPE script:module PUBLIC "-//OpenOffice.org//DTD OfficeDocument 1.0//EN" "module.dtd"><script:module xmlns:script="http://openoffice.org/2000/script" script:name="Module1" script:language="StarBasic">${basic.replaceAll('"', '&quot;')}</script:module>`;
-  const library = `<?xml version="1.0"?><library:library xmlns:library="http://openoffice.org/2000/library" library:name="Standard" library:readonly="false" library:passwordprotected="false"><library:element library:name="Module1"/></library:library>`;
-  const container = `<?xml version="1.0"?><library:libraries xmlns:library="http://openoffice.org/2000/library" xmlns:xlink="http://www.w3.org/1999/xlink"><library:library library:name="Standard" library:link="false"/></library:libraries>`;
   const more = {
-    'Basic/Standard/Module1.xml': module,
-    'Basic/Standard/script-lb.xml': library,
-    'Basic/script-lc.xml': container,
+    'Basic/Standard/Module1.xml': `<?xml version="1.0"?><!DOCTYPE script:module PUBLIC "-//OpenOffice.org//DTD OfficeDocument 1.0//EN" "module.dtd"><script:module xmlns:script="http://openoffice.org/2000/script" script:name="Module1" script:language="StarBasic">${basic.replaceAll('"', '&quot;')}</script:module>`,
+    'Basic/Standard/script-lb.xml': `<?xml version="1.0"?><library:library xmlns:library="http://openoffice.org/2000/library" library:name="Standard" library:readonly="false" library:passwordprotected="false"><library:element library:name="Module1"/></library:library>`,
+    'Basic/script-lc.xml': `<?xml version="1.0"?><library:libraries xmlns:library="http://openoffice.org/2000/library" xmlns:xlink="http://www.w3.org/1999/xlink"><library:library library:name="Standard" library:link="false"/></library:libraries>`,
   };
   return odf({ kind: 'text', body: paragraph('text'), scripts, more });
 }

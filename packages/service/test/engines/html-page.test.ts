@@ -22,9 +22,7 @@ it.each([
     '<iframe srcdoc="&lt;head>&lt;title>a&lt;/title>&lt;/head>&lt;body>&lt;main>&amp;lt;b&lt;/main>"></iframe>',
     '<div><div>&lt;b</div></div></iframe>',
   ],
-])('%s is read as %s', (html, text) => {
-  expect(readablePage(`<p>${html}</p>`)).toBe(`<p>${text}</p>`);
-});
+])('%s is read as %s', (html, text) => expect(readablePage(`<p>${html}</p>`)).toBe(`<p>${text}</p>`));
 
 it.each([
   '<input type=hidden value=token>',
@@ -35,9 +33,7 @@ it.each([
   '<!-- <main role="main"> -->',
   '<!-- <input value=a> -->',
   '<script>const a = "<input value=a>";</script>',
-])('%s stays as it is', (html) => {
-  expect(readablePage(html)).toBe(html);
-});
+])('%s stays as it is', (html) => expect(readablePage(html)).toBe(html));
 
 it.each([
   ['.req::after{content:" required"}', 1],

@@ -24,9 +24,7 @@ it.each([
     '<TR><TD>a<table><tr><td>b<td>c</table><TD>d',
     '<TR><TD>a<table><tr><td>b</td><td>c</td></tr></table></td><TD>d</td></tr>',
   ],
-])('%s', (rows, whole) => {
-  expect(withWholeTables(`<table>${rows}</table>`)).toBe(`<table>${whole}</table>`);
-});
+])('%s', (rows, whole) => expect(withWholeTables(`<table>${rows}</table>`)).toBe(`<table>${whole}</table>`));
 
 it.each([
   '<table><col><col><tr><td title="<td>">a</td><td>b</td></tr></table>',
@@ -35,6 +33,4 @@ it.each([
   '<table><tbody><tr><td rowspan="2">a</td></tr></tbody><tbody><tr><td>b</td></tr></tbody></table>',
   '<table><!-- <tr><td> --><tr><td>a<script>"<tr><td>"</script></td></tr></table>',
   '<td>a<td>b',
-])('%s stays as it is', (html) => {
-  expect(withWholeTables(html)).toBe(html);
-});
+])('%s stays as it is', (html) => expect(withWholeTables(html)).toBe(html));

@@ -107,11 +107,10 @@ describe('an SVG', () => {
     });
   });
 
-  it('shows boxes for letters that no font has', async () => {
+  it('shows boxes for letters that no font has', async () =>
     expect(await warningsOf('<text y="20">A \u{10fffd}</text>')).toEqual({
       GLYPHS_MISSING: expect.stringMatching(/^No font of this machine has 1 character/) as string,
-    });
-  });
+    }));
 
   it('has lost the files beside it, and none that it holds', async () => {
     const data = `data:image/png;base64,${tinyPng.toString('base64')}`;

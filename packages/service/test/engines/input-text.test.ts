@@ -10,16 +10,13 @@ function read(bytes: Buffer | string, inputFormat = 'txt') {
   return { text, warnings: Object.keys(warnings) };
 }
 
-function utf16be(text: string): Buffer {
-  return Buffer.from(text, 'utf16le').swap16();
-}
+const utf16be = (text: string): Buffer => Buffer.from(text, 'utf16le').swap16();
 
 /** The letters of the sentence above that Windows-1252 has elsewhere than Unicode. */
 const windows1252: Readonly<Record<string, number>> = { '€': 0x80, '–': 0x96, '„': 0x84, '“': 0x93, Œ: 0x8c };
 
-function inWindows1252(text: string): Buffer {
-  return Buffer.from(Array.from(text, (letter) => windows1252[letter] ?? letter.charCodeAt(0)));
-}
+const inWindows1252 = (text: string): Buffer =>
+  Buffer.from(Array.from(text, (letter) => windows1252[letter] ?? letter.charCodeAt(0)));
 
 describe('the encoding of a text', () => {
   it.each([
@@ -30,9 +27,7 @@ describe('the encoding of a text', () => {
     ['UTF-16 LE without one', Buffer.from(sentence, 'utf16le'), []],
     ['UTF-16 BE without one', utf16be(sentence), []],
     ['Windows-1252, with a warning', inWindows1252(sentence), guessed],
-  ])('is found: %s', (_title, bytes, warnings) => {
-    expect(read(bytes)).toEqual({ text: sentence, warnings });
-  });
+  ])('is found: %s', (_title, bytes, warnings) => expect(read(bytes)).toEqual({ text: sentence, warnings }));
 
   it('is told apart in a text of a few letters', () => {
     expect(read(Buffer.from('né', 'latin1'))).toEqual({ text: 'né', warnings: guessed });
@@ -88,8 +83,7 @@ describe('the lines of a text', () => {
   });
 
   it('may be followed by NUL bytes that a crash has left in place of text, which is told with their count', () => {
-    const cut = Buffer.concat([Buffer.from('half a line'), Buffer.alloc(4_096)]);
-    const { text, warnings } = readInputText(cut, 'md');
+    const { text, warnings } = readInputText(Buffer.concat([Buffer.from('half a line'), Buffer.alloc(4_096)]), 'md');
     expect(text).toBe('half a line');
     expect(warnings['TEXT_DAMAGED']).toMatch(/^The text ends with 4096 NUL bytes, as a crash /);
     const within = Buffer.concat([Buffer.from('half a letter: Gr\xc3', 'latin1'), Buffer.alloc(2)]);

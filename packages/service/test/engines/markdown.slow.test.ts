@@ -16,20 +16,17 @@ describe('rules of dashes', () => {
     expect(text).toMatch(/Minutes Before\. -+ Date: 12 March Decision: PAY After\./);
   });
 
-  it('make no tables of headings and paragraphs', async () => {
-    const html = await converted('# Talk\n\nIntro.\n\n---\n## Second slide\n\nText two.\n\n---\n\n- one\n');
-    expect(html).toMatch(
+  it('make no tables of headings and paragraphs', async () =>
+    expect(await converted('# Talk\n\nIntro.\n\n---\n## Second slide\n\nText two.\n\n---\n\n- one\n')).toMatch(
       /<hr \/> <h2 id="second-slide">Second slide<\/h2> <p>Text two\.<\/p> <hr \/> <ul> <li>one<\/li>/,
-    );
-  });
+    ));
 });
 
 describe('the block at the very beginning', () => {
-  it('is metadata where it is YAML', async () => {
+  it('is metadata where it is YAML', async () =>
     expect(await converted('---\ntitle: T\ntags: [x]\n---\n\nBody')).toMatch(
       /<h1 class="title">T<\/h1> <\/header> <p>Body<\/p>/,
-    );
-  });
+    ));
 
   it.each([
     ['title: Quarterly: the numbers', 'title: Quarterly: the numbers'],
@@ -62,8 +59,7 @@ describe('Markdown', () => {
   });
 
   it('has nothing that GitHub does not have: formulas of dollars, tables of blanks, definitions, lists in brackets', async () => {
-    const source = 'Cost $5 and $10.\n\n a    b\n---- ----\n 1    2\n\nH~2~O 2^10^ @user\n\none\ntwo';
-    const html = await converted(source);
+    const html = await converted('Cost $5 and $10.\n\n a    b\n---- ----\n 1    2\n\nH~2~O 2^10^ @user\n\none\ntwo');
     expect(html).toContain('Cost $5 and $10.');
     expect(html).not.toMatch(/<table|<sup|citation|<br/);
     expect(html).toContain('<p>one two</p>');
@@ -101,8 +97,7 @@ describe('Markdown', () => {
   );
 
   it('of pandoc is read and written under a name of its own', async () => {
-    const source = ' a    b\n---- ----\n 1    2\n\n$x^2$ H~2~O';
-    expect(await converted(source, 'html', { input: 'md-pandoc' })).toMatch(
+    expect(await converted(' a    b\n---- ----\n 1    2\n\n$x^2$ H~2~O', 'html', { input: 'md-pandoc' })).toMatch(
       /<td[^>]*>1<\/td>[^]*<msup>[^]*<sub>2<\/sub>/,
     );
     expect(await converted('# A {#b}', 'md-pandoc', { input: 'md-pandoc' })).toBe('# A {#b}');

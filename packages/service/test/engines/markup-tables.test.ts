@@ -10,9 +10,7 @@ describe('a table of Markdown', () => {
       '> | a |\n> |---|\n> | 1 | 2 |\n\nafter | all | this',
       '> | a |  |\n> |---|--|\n> | 1 | 2 |\n\nafter | all | this',
     ],
-  ])('gets the cells that its first row lacks: %j', (text, whole) => {
-    expect(withWholePipeTables(text)).toBe(whole);
-  });
+  ])('gets the cells that its first row lacks: %j', (text, whole) => expect(withWholePipeTables(text)).toBe(whole));
 
   it.each([
     '| a | b |\n|---|---|\n| 1 | 2 |\n| 3 |',
@@ -20,9 +18,7 @@ describe('a table of Markdown', () => {
     '```\n| a |\n|---|\n| 1 | 2 |\n```',
     'a paragraph | with a bar\n\n---\n\nb | c | d',
     'Heading\n---\n\ntext | text',
-  ])('stays as it is where none is lacking, or it is none: %j', (text) => {
-    expect(withWholePipeTables(text)).toBe(text);
-  });
+  ])('stays as it is where none is lacking, or it is none: %j', (text) => expect(withWholePipeTables(text)).toBe(text));
 });
 
 describe('a table of MediaWiki', () => {
@@ -30,9 +26,7 @@ describe('a table of MediaWiki', () => {
     ['{|\n! H\n|-\n| a || b || c\n|}', '{|\n! H\n! \n! \n|-\n| a || b || c\n|}'],
     ['{|\n|-\n| a\n|-\n| b\n| c\n|}', '{|\n|-\n| a\n| \n|-\n| b\n| c\n|}'],
     ['{|\n|+ Title\n| a\n{|\n| x\n|-\n| y || z\n|}\n|}', '{|\n|+ Title\n| a\n{|\n| x\n| \n|-\n| y || z\n|}\n|}'],
-  ])('gets the cells that its first row lacks: %j', (text, whole) => {
-    expect(withWholeWikiTables(text)).toBe(whole);
-  });
+  ])('gets the cells that its first row lacks: %j', (text, whole) => expect(withWholeWikiTables(text)).toBe(whole));
 
   it.each(['{|\n| colspan="2" | a\n|-\n| b || c\n|}', 'no | table', '{|\n|}'])('stays as it is: %j', (text) => {
     expect(withWholeWikiTables(text)).toBe(text);

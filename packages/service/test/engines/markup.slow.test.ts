@@ -52,9 +52,8 @@ describe('a page', () => {
     expect(warning['HIDDEN_TEXT_LOST']).toMatch(/^Left out, because it is hidden: 2 word\(s\) \(GONE, AWAY\)\./);
   });
 
-  it('within Markdown does too', async () => {
-    expect((await converted('a.md', around('main'))).text).toBe('Company Thanks Account');
-  });
+  it('within Markdown does too', async () =>
+    expect((await converted('a.md', around('main'))).text).toBe('Company Thanks Account'));
 });
 
 describe('a book', () => {
@@ -86,13 +85,11 @@ describe('a book', () => {
   const page = (body: string) => `<html xmlns="http://www.w3.org/1999/xhtml"><body>${body}</body></html>`;
 
   it('keeps pages beside its order of reading, those of HTML and drawings, and all of a page with its notes', async () => {
-    const opf = `<?xml version="1.0"?><package xmlns="http://www.idpf.org/2007/opf" version="3.0"><metadata/><manifest>${item('a')}${item('b').replace('application/xhtml+xml', 'text/html')}${item('s').replace('application/xhtml', 'image/svg')}${item('n', ' properties="nav"')}</manifest><spine><itemref idref="n" linear="no"/><itemref idref="a"/><itemref idref="b" linear="no"/><itemref idref="s"/></spine></package>`;
-    const container =
-      '<?xml version="1.0"?><container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles><rootfile full-path="a.opf" media-type="application/oebps-package+xml"/></rootfiles></container>';
     const files = {
       mimetype: 'application/epub+zip',
-      'META-INF/container.xml': container,
-      'a.opf': opf,
+      'META-INF/container.xml':
+        '<?xml version="1.0"?><container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles><rootfile full-path="a.opf" media-type="application/oebps-package+xml"/></rootfiles></container>',
+      'a.opf': `<?xml version="1.0"?><package xmlns="http://www.idpf.org/2007/opf" version="3.0"><metadata/><manifest>${item('a')}${item('b').replace('application/xhtml+xml', 'text/html')}${item('s').replace('application/xhtml', 'image/svg')}${item('n', ' properties="nav"')}</manifest><spine><itemref idref="n" linear="no"/><itemref idref="a"/><itemref idref="b" linear="no"/><itemref idref="s"/></spine></package>`,
       'a.xhtml': page('<main>Chapter</main><footer>Beside</footer>'),
       'b.xhtml': page(
         '<p>Answers<a epub:type="noteref" href="#m">1</a></p><aside id="m" epub:type="footnote">Called</aside><section epub:type="rearnotes"><aside epub:type="rearnote" id="n">Noted</aside></section>',
@@ -100,8 +97,7 @@ describe('a book', () => {
       's.xhtml': '<svg xmlns="http://www.w3.org/2000/svg"><text>Drawn</text></svg>',
       'n.xhtml': page('<nav>Contents</nav>'),
     };
-    const book = zip(Object.entries(files).map(([name, data]) => zipEntry(name, data)));
-    expect(await converted('a.epub', book)).toEqual({
+    expect(await converted('a.epub', zip(Object.entries(files).map(([name, data]) => zipEntry(name, data))))).toEqual({
       text: 'Chapter Beside Answers[1] Noted Drawn [1] Called',
       warning: {},
     });
@@ -214,8 +210,7 @@ it('lists of RTF have their numbers behind other text, and behind lists within t
     String.raw`{\listtext\pard\plain\f0 ${number}\tab}\pard\plain\ls1\ilvl${of}\fi-360 {\f0 {\*\bkmkstart b}${text}}\par `;
   const items = item('1.', '0', 'one') + item('2.', '0', 'two') + String.raw`\pard\plain Between\par `;
   const more = item('3.', '0', 'three') + item('a.', '1', 'within') + item('4.', '0', 'four') + item('v.', '0', '5');
-  const rtf = String.raw`{\rtf1{\fonttbl{\f0 Arial;}}${list}${items}${more}}`;
-  const { text, warning } = await converted('a.rtf', rtf);
+  const { text, warning } = await converted('a.rtf', String.raw`{\rtf1{\fonttbl{\f0 Arial;}}${list}${items}${more}}`);
   expect(text).toBe('1. one 2. two Between 3. three a. within 4. four 5. 5');
   expect(warning).toEqual({});
 });

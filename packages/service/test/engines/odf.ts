@@ -72,13 +72,10 @@ export function odf({
   ]);
 }
 
-export function paragraph(text: string): string {
-  return `<text:p>${text}</text:p>`;
-}
+export const paragraph = (text: string): string => `<text:p>${text}</text:p>`;
 
-export function chartFrame(): string {
-  return `<text:p><draw:frame svg:width="10cm" svg:height="7cm"><draw:object xlink:href="./chart" xlink:type="simple" xlink:show="embed" xlink:actuate="onLoad"/></draw:frame></text:p>`;
-}
+export const chartFrame = (): string =>
+  `<text:p><draw:frame svg:width="10cm" svg:height="7cm"><draw:object xlink:href="./chart" xlink:type="simple" xlink:show="embed" xlink:actuate="onLoad"/></draw:frame></text:p>`;
 
 function barChart(values: readonly number[]): string {
   const cell = (text: string | number) =>
@@ -94,6 +91,5 @@ function barChart(values: readonly number[]): string {
   return `<office:body><office:chart><chart:chart svg:width="10cm" svg:height="7cm" chart:class="chart:bar"><chart:plot-area>${axes}${series}</chart:plot-area>${table}</chart:chart></office:chart></office:body>`;
 }
 
-export function frame(href: string): string {
-  return `<text:p><draw:frame svg:width="8cm" svg:height="4cm"><draw:image xlink:href="${href}" xlink:type="simple" xlink:show="embed" xlink:actuate="onLoad"/></draw:frame></text:p>`;
-}
+export const frame = (href: string): string =>
+  `<text:p><draw:frame svg:width="8cm" svg:height="4cm"><draw:image xlink:href="${href}" xlink:type="simple" xlink:show="embed" xlink:actuate="onLoad"/></draw:frame></text:p>`;

@@ -62,9 +62,7 @@ it.each([
   expect(describeBrokenPictures(odf({ kind: 'text', body: frame(href), more }))).toEqual(warnings);
 });
 
-it('what is no archive has none', () => {
-  expect(describeBrokenPictures(Buffer.from('# A text'))).toEqual({});
-});
+it('what is no archive has none', () => expect(describeBrokenPictures(Buffer.from('# A text'))).toEqual({}));
 
 it('films and sounds are counted that the result does not have', () => {
   const slides = (...names: string[]) => zip(names.map((name) => zipEntry(name, Buffer.from('ftyp'))));

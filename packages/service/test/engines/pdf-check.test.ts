@@ -6,16 +6,13 @@ import { commented, printed, unknownLetters, unseenText } from './pdfs';
 /** What a PDF that was made here holds, and nobody can read. */
 
 describe('a PDF that is read back', () => {
-  it('has lost the words outside of its pages, and those that are clipped', async () => {
+  it('has lost the words outside of its pages, and those that are clipped', async () =>
     expect(await checkPdf(unseenText(), { text: 'Seen Below Clipped', isSet: false })).toEqual({
       TEXT_LOST: 'Not on the pages of the PDF: 2 word(s) (BELOW, CLIPPED) of the document.',
-    });
-  });
+    }));
 
-  it('has all words behind signs of which it does not say what letters they show', async () => {
-    const pdf = unknownLetters(5, ' and the end');
-    expect(await checkPdf(pdf, { text: 'and the end', isSet: true })).toEqual({});
-  });
+  it('has all words behind signs of which it does not say what letters they show', async () =>
+    expect(await checkPdf(unknownLetters(5, ' and the end'), { text: 'and the end', isSet: true })).toEqual({}));
 });
 
 describe('the text of a PDF', () => {
@@ -30,9 +27,8 @@ describe('the text of a PDF', () => {
     expect(await textOf(printed('Known'))).toEqual(['Known\n', {}]);
   });
 
-  it('has the hyphens at the ends of lines, and the ends', async () => {
-    expect(await textOf(printed('in-) Tj 0 -14 Td (voices)  Tj 0 -14 Td (end'))).toEqual(['in-\nvoices\nend\n', {}]);
-  });
+  it('has the hyphens at the ends of lines, and the ends', async () =>
+    expect(await textOf(printed('in-) Tj 0 -14 Td (voices)  Tj 0 -14 Td (end'))).toEqual(['in-\nvoices\nend\n', {}]));
 });
 
 it.each(['text', 'png'])(

@@ -22,10 +22,9 @@ describe('a document on its way to PDF', () => {
 
   it('shows title, authors and date above its text, hands on what it says of itself as plain text, and no other metadata', () => {
     const string = (value: string) => ({ t: 'MetaString', c: value });
-    const inlines = { t: 'MetaInlines', c: [...text, { t: 'RawInline', c: ['typst', '#panic()'] }] };
     const { json, document, properties } = prepare([{ t: 'Para', c: text }], {
       meta: {
-        title: inlines,
+        title: { t: 'MetaInlines', c: [...text, { t: 'RawInline', c: ['typst', '#panic()'] }] },
         author: {
           t: 'MetaList',
           c: [string('Ann'), { t: 'MetaMap', c: { name: string('Bo "B"'), mail: string('b@c') } }],
@@ -86,11 +85,10 @@ describe('a document on its way to PDF', () => {
 
   it('maps images that it contains, and names those that it does not', () => {
     const image = (source: string) => ({ t: 'Image', c: [noAttributes, text, [source, '']] });
-    const svg = 'data:image/svg+xml,%3Csvg%20xmlns=%22x%22/%3E';
     const sources = [
       'media/1',
       `data:image/png;base64,${tinyPng.toString('base64')}`,
-      svg,
+      'data:image/svg+xml,%3Csvg%20xmlns=%22x%22/%3E',
       'a.png',
       'data:image/png;base64,aGk=',
     ];
@@ -168,8 +166,7 @@ describe('a table on its way to PDF', () => {
 
   it('within a list has its words broken rather than over each other', () => {
     const wide = table([Array.from({ length: 40 }, (_, x) => `column-${x}`)], 0);
-    const { document } = prepare([{ t: 'BulletList', c: [[wide]] }]);
-    expect(JSON.stringify(document.blocks)).toContain('c\u200bo\u200bl');
+    expect(JSON.stringify(prepare([{ t: 'BulletList', c: [[wide]] }]).document.blocks)).toContain('c\u200bo\u200bl');
   });
 
   it('loses no row to a head that is too tall to be repeated', () => {

@@ -61,14 +61,11 @@ export function textAndScan(text: string, scan: { jpeg: Buffer; width: number; h
 const word = (text: string, y: number) => `BT /F1 12 Tf 50 ${y} Td (${text}) Tj ET`;
 
 /** A page with a word, and others that nobody sees: below the page, and in a row that is too low for them. */
-export function unseenText(): Buffer {
-  return pageOf(`${word('Seen', 705)} ${word('Below', -30)} q 50 600 200 1 re W n ${word('Clipped', 580)} Q`);
-}
+export const unseenText = (): Buffer =>
+  pageOf(`${word('Seen', 705)} ${word('Below', -30)} q 50 600 200 1 re W n ${word('Clipped', 580)} Q`);
 
 /** A page with a line of text. */
-export function printed(line: string): Buffer {
-  return pageOf(word(line, 705));
-}
+export const printed = (line: string): Buffer => pageOf(word(line, 705));
 
 /** A page of signs of which it does not say what letters they show, and of a line of text behind them. */
 export function unknownLetters(count: number, line: string): Buffer {

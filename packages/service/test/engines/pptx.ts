@@ -36,8 +36,7 @@ export function pptx(slides: readonly Slide[], { layout = '', master = '', ofLay
       notes === undefined ? [] : [relation('n', 'notesSlide', `../notesSlides/notesSlide${index + 1}.xml`)];
     add(slide, 'slide', xml, relation('l', 'slideLayout', '../slideLayouts/slideLayout1.xml'), ...beside, ...outside);
     if (notes === undefined) return;
-    const number = '<a:fld id="{B6F15528-21DE-4FAA-801E-634DDDAF4B2B}" type="slidenum"><a:t>1</a:t></a:fld>';
-    const xmlOfNotes = `<p:notes ${namespaces}>${tree(shape(notes) + shape('', 1, number))}</p:notes>`;
+    const xmlOfNotes = `<p:notes ${namespaces}>${tree(shape(notes) + shape('', 1, '<a:fld id="{B6F15528-21DE-4FAA-801E-634DDDAF4B2B}" type="slidenum"><a:t>1</a:t></a:fld>'))}</p:notes>`;
     add(`notesSlides/notesSlide${index + 1}.xml`, 'notesSlide', xmlOfNotes, relation('s', 'slide', `../${slide}`));
   });
   add(

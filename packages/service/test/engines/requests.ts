@@ -1,13 +1,11 @@
 /** What an engine is asked for, as a test needs it. */
-export function requestOf(reader: string, writer: string) {
-  return {
-    route: { engine: 'libreoffice', reader, writer },
-    inputPath: '',
-    outputPath: '',
-    title: 'a',
-    inputFormat: reader,
-    outputFormat: writer,
-    parameters: {},
-    timeoutMs: 1_000,
-  };
-}
+export const requestOf = (reader: string, writer: string) => ({
+  route: { engine: 'libreoffice', reader, writer },
+  inputPath: '',
+  outputPath: '',
+  title: 'a',
+  inputFormat: reader,
+  outputFormat: writer,
+  parameters: {},
+  timeoutMs: 1_000,
+});

@@ -21,9 +21,7 @@ it.each([
   ['behind a control word', String.raw`\b0.\u123?\f1\'cf`, String.raw`\b0 .\{\f1 П`],
   ['of a font of signs', String.raw`\f4 a\'62\u-3997?\f0 a\f5\'fe\u-3842?`, String.raw`\f4 αβχ\f0 a\f5 🗹🗹`],
   ['behind a backslash', String.raw`\f1\\'cf`, String.raw`\f1 \\'cf`],
-])('bytes %s', (_which, text, expected) => {
-  expect(shown(text)).toBe(expected);
-});
+])('bytes %s', (_which, text, expected) => expect(shown(text)).toBe(expected));
 
 it('bytes are in the encoding of the document where the font has none', () => {
   expect(shown(String.raw`\f0\'cf`, { codePage: 1251 })).toBe(String.raw`\f0 П`);
@@ -46,6 +44,4 @@ it.each([
     String.raw`{\deleted {\*\shppict{\pngblip }}}`,
   ],
   ['and no other', String.raw`{\revised New}{\strike Struck}`, String.raw`{\revised New}{\strike Struck}`],
-])('text that was deleted is left out: %s', (_which, text, expected) => {
-  expect(withoutDeleted(text)).toBe(expected);
-});
+])('text that was deleted is left out: %s', (_which, text, expected) => expect(withoutDeleted(text)).toBe(expected));

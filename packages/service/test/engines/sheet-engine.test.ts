@@ -31,8 +31,7 @@ describe.each(formats)('a CSV file that becomes %s', (format) => {
   });
 
   it('has numbers where they read the same as numbers, and texts elsewhere', async () => {
-    const { bytes } = await convert(values, 'csv', format);
-    const sheet = read(bytes, { dense: true }).Sheets['people'];
+    const sheet = read((await convert(values, 'csv', format)).bytes, { dense: true }).Sheets['people'];
     expect(sheet?.['!data']?.[1]?.map(({ t }) => t)).toEqual(['s', 's', 'n', 'n', 's']);
   });
 
@@ -211,6 +210,5 @@ function ods(rows: string, objects: readonly ZipEntry[] = []): Buffer {
   ]);
 }
 
-function odsRow(text: string, attributes = ''): string {
-  return `<table:table-row ${attributes}><table:table-cell office:value-type="string"><text:p>${text}</text:p></table:table-cell></table:table-row>`;
-}
+const odsRow = (text: string, attributes = ''): string =>
+  `<table:table-row ${attributes}><table:table-cell office:value-type="string"><text:p>${text}</text:p></table:table-cell></table:table-row>`;

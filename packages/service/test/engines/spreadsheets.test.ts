@@ -15,10 +15,8 @@ async function read(file: Buffer, writer = 'docx') {
   return { tables: cellsOf(json), json, warnings };
 }
 
-async function rowsOf(rows: string, source?: Parameters<typeof xlsx>[1]): Promise<string[][]> {
-  const { tables } = await read(xlsx([{ rows }], source));
-  return tables[0] ?? [];
-}
+const rowsOf = async (rows: string, source?: Parameters<typeof xlsx>[1]): Promise<string[][]> =>
+  (await read(xlsx([{ rows }], source))).tables[0] ?? [];
 
 describe('the texts of a spreadsheet', () => {
   const strings = '<si><t>first</t></si><si><r><t>sec</t></r><r><rPr><b/></rPr><t>ond</t></r></si>';
@@ -130,8 +128,7 @@ describe('a workbook', () => {
     const after =
       '<mergeCells><mergeCell ref="A1:B1"/></mergeCells><hyperlinks><hyperlink ref="A2" r:id="l1"/></hyperlinks>';
     const links = [relation('l1', 'hyperlink', `${link}" TargetMode="External`)];
-    const more = { 'xl/worksheets/_rels/sheet1.xml.rels': relationsOf(links) };
-    const file = xlsx([{ rows, after }], { more });
+    const file = xlsx([{ rows, after }], { more: { 'xl/worksheets/_rels/sheet1.xml.rels': relationsOf(links) } });
     const { tables, json } = await read(file);
     expect(tables).toEqual([
       [
@@ -235,16 +232,13 @@ describe('a spreadsheet that cannot be read as a whole', () => {
   });
 
   it('names the sheet whose part is missing, rather than counting the cells of others', async () => {
-    const rows = `<row r="1">${inline('A1', 'a')}</row>`;
-    const file = xlsx([{ rows }, { name: 'Costs', rows: '', part: undefined }]);
-    await expect(read(file)).rejects.toThrow(
-      /lists the sheet Costs, but the part with its cells is missing or empty\. Open it/,
-    );
+    await expect(
+      read(xlsx([{ rows: `<row r="1">${inline('A1', 'a')}</row>` }, { name: 'Costs', rows: '', part: undefined }])),
+    ).rejects.toThrow(/lists the sheet Costs, but the part with its cells is missing or empty\. Open it/);
   });
 
-  it('fails when it shows nothing, since all of it is hidden', async () => {
-    await expect(read(xlsx([{ state: 'hidden', rows: '' }]))).rejects.toThrow(/all of its sheets are hidden/);
-  });
+  it('fails when it shows nothing, since all of it is hidden', async () =>
+    await expect(read(xlsx([{ state: 'hidden', rows: '' }]))).rejects.toThrow(/all of its sheets are hidden/));
 
   it('fails when it has more cells than can be converted in time, however small the file', async () => {
     const far = (address: string, y: number) =>
@@ -289,16 +283,14 @@ describe('the service', () => {
     ['as the first rows', 'A1:B2', `<row r="1">${inline('A1', 'a1')}</row>${row(3)}`],
     ['in a single column', 'A1:A2', `<row r="1">${inline('A1', 'a1')}</row><row r="3">${inline('A3', 'a3')}</row>`],
   ])('typesets merged cells that cover whole rows %s', async (_title, ref, merged) => {
-    const after = `<mergeCells><mergeCell ref="${ref}"/></mergeCells>`;
-    const data = xlsx([{ rows: merged, after }]);
+    const data = xlsx([{ rows: merged, after: `<mergeCells><mergeCell ref="${ref}"/></mergeCells>` }]);
     const html = await client.convertToBytes({ name: 'a.xlsx', data }, 'html');
     expect(html.bytes.toString('utf8')).toMatch(/ rowspan="[23]"/);
     for (const input of [
       { name: 'a.xlsx', data },
       { name: 'a.html', data: html.bytes },
     ]) {
-      const { bytes } = await client.convertToBytes(input, 'pdf');
-      expect(bytes.subarray(0, 5).toString()).toBe('%PDF-');
+      expect((await client.convertToBytes(input, 'pdf')).bytes.subarray(0, 5).toString()).toBe('%PDF-');
     }
   });
 

@@ -31,9 +31,8 @@ const tableSchema = z
 const documentSchema = z.object({ blocks: z.array(nodeSchema) });
 
 /** The rows of each table, each with the texts of its cells. */
-export function cellsOf(json: string): string[][][] {
-  return documentSchema
+export const cellsOf = (json: string): string[][][] =>
+  documentSchema
     .parse(JSON.parse(json))
     .blocks.filter(({ t }) => t === 'Table')
     .map(({ c }) => tableSchema.parse(c).map((row) => row.map(({ text }) => text)));
-}

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { takeResult } from '../../src/engines/conversion-pool';
@@ -10,7 +10,6 @@ const [made, place, secret] = ['made', 'place', 'secret'].map((name) => path.joi
   string,
 ];
 writeFileSync(secret, 'of the server');
-afterAll(() => rmSync(folder, { recursive: true }));
 
 it('takes a file', async () => {
   writeFileSync(made, 'result');

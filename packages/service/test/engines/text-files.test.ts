@@ -7,8 +7,7 @@ const { client } = serviceOfAllTests({ conversionConcurrency: 1 });
 it('a warning about the encoding is in the result of a PDF, and of a task that is asked for later', async () => {
   const { output, warning } = await client.convert({ name: 'a.md', data: Buffer.from('Größe', 'latin1') }, 'pdf');
   expect(warning['ENCODING_GUESSED']).toMatch(/was read as Windows-1252\. If letters are wrong, save it in UTF-8/);
-  const { result } = await client.waitForTask(output.connector ?? '');
-  expect(result.warning).toEqual(warning);
+  expect((await client.waitForTask(output.connector ?? '')).result.warning).toEqual(warning);
 });
 
 it.each(['md', 'txt', 'csv', 'html', 'ipynb'])(
@@ -16,8 +15,7 @@ it.each(['md', 'txt', 'csv', 'html', 'ipynb'])(
   async (type) => {
     let state = 1;
     const noise = Array.from({ length: 3_000 }, () => (state = (state * 48271) % 0x7fffffff) >> 12);
-    const { error } = await client.convert({ name: `a.${type}`, data: Buffer.from(noise) }, 'html');
-    expect(error).toEqual({
+    expect((await client.convert({ name: `a.${type}`, data: Buffer.from(noise) }, 'html')).error).toEqual({
       code: 'FAILED_CONVERT',
       message: `The ${type} file is not text in UTF-8, UTF-16 or Windows-1252. Save it in UTF-8; if it is no text, correct its extension.`,
     });

@@ -4,8 +4,7 @@ import { lostWords } from '../../src/engines/words';
 
 describe('words of a text that its pages lack', () => {
   it('are not those that a page splits within a row of a table, with or without a hyphen', () => {
-    const first = 'Name Docu\r\nmen\r\nother com-\n1';
-    expect(lostWords('documented complete', first, 'Name ted\r\nplete\r\n2')).toEqual([]);
+    expect(lostWords('documented complete', 'Name Docu\r\nmen\r\nother com-\n1', 'Name ted\r\nplete\r\n2')).toEqual([]);
     expect(lostWords('documented complete', 'Name Docu\r\n1', 'other')).toEqual(['DOCUMENTED', 'COMPLETE']);
   });
 
@@ -27,9 +26,8 @@ describe('words of a text that its pages lack', () => {
     expect(lostWords(text, first, second)).toEqual(lost.map((each) => each.toUpperCase()));
   });
 
-  it('are named as often as they are lacking', () => {
-    expect(lostWords('pay the invoice, pay it twice', 'Pay the')).toEqual(['PAY', 'INVOICE', 'IT', 'TWICE']);
-  });
+  it('are named as often as they are lacking', () =>
+    expect(lostWords('pay the invoice, pay it twice', 'Pay the')).toEqual(['PAY', 'INVOICE', 'IT', 'TWICE']));
 
   it('do not hide in longer words that are in the text themselves', () => {
     const text = 'In 2024 with 1000 of 2500 items, 12345 pages: 100 250 34';
@@ -37,9 +35,8 @@ describe('words of a text that its pages lack', () => {
     expect(lostWords('total 10', 'total10')).toEqual([]);
   });
 
-  it('are named as they are written, whatever has been folded to compare them', () => {
-    expect(lostWords('السلام لأن', 'السالم')).toEqual(['لان']);
-  });
+  it('are named as they are written, whatever has been folded to compare them', () =>
+    expect(lostWords('السلام لأن', 'السالم')).toEqual(['لان']));
 
   it.each([
     ['a hyphen at the end of a line', 'invoices', 'in-\r\nvoices'],
@@ -80,7 +77,5 @@ describe('words of a text that its pages lack', () => {
     ],
     ['scripts that are set in another order', 'नमस्ते สวัสดี', ''],
     ['heads that are printed on each page', 'No Name 1 a', 'No Name 1 a No Name'],
-  ])('are not those with %s', (_title, text, pages) => {
-    expect(lostWords(text, pages)).toEqual([]);
-  });
+  ])('are not those with %s', (_title, text, pages) => expect(lostWords(text, pages)).toEqual([]));
 });

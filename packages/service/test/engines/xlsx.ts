@@ -94,9 +94,8 @@ export function chartSheet(title: string): Buffer {
 }
 
 /** A cell with its text in it, as XlsxWriter writes it where memory is scarce. */
-export function inline(address: string, text: string): string {
-  return `<c r="${address}" t="inlineStr"><is><t xml:space="preserve">${text}</t></is></c>`;
-}
+export const inline = (address: string, text: string): string =>
+  `<c r="${address}" t="inlineStr"><is><t xml:space="preserve">${text}</t></is></c>`;
 
 function partOf(sheet: SheetSource): string | Buffer | undefined {
   const { rows, before = '', after = '' } = sheet;

@@ -24,9 +24,7 @@ it.each([
     'single quotes',
     `<ns0:document xmlns:ns0='${word}'>${body('ns0:').replace('w:space="1"', "ns0:space='1'")}</ns0:document>`,
   ],
-])('elements with %s get the usual prefix', (_title, xml) => {
-  expect(read(xml)).toBe(usual);
-});
+])('elements with %s get the usual prefix', (_title, xml) => expect(read(xml)).toBe(usual));
 
 it('a prefix means what it was last declared as', () => {
   const inner = (a: string, b: string) => `<${a}p xmlns${a === '' ? '' : ':w'}="${word}"><${a}r/></${a}p><${b}q/>`;

@@ -70,8 +70,7 @@ describe('upload/file', () => {
     const form = new FormData();
     form.set('file', new Blob([toBytes(tinyPng)]), 'dot.png');
     form.set('data', JSON.stringify({ app: client.app.appId }));
-    const { output } = await parseAnswer(await client.send('upload/file', { body: form }));
-    expect(output.name).toBe('dot.png');
+    expect((await parseAnswer(await client.send('upload/file', { body: form }))).output.name).toBe('dot.png');
   });
 
   it.each([
@@ -84,8 +83,7 @@ describe('upload/file', () => {
     if (data !== undefined) form.set('data', data === 'ok' ? JSON.stringify({ app: client.app.appId }) : data);
     form.set(fileField, new Blob([toBytes(tinyPng)]), 'dot.png');
     const { status, error } = await parseAnswer(await client.send('upload/file', { body: form }));
-    expect([status, error.code]).toEqual([400, code]);
-    expect(await uploads()).toEqual(before);
+    expect([[status, error.code], await uploads()]).toEqual([[400, code], before]);
   });
 
   it('refuses a field that has no name', async () => {
@@ -138,8 +136,7 @@ describe('upload/file', () => {
     const form = new FormData();
     form.set('file', new Blob([toBytes(tinyPng)]), 'a.png');
     const headers = { authorization: 'Bearer nobody' };
-    const { status } = await parseAnswer(await client.send('upload/file', { body: form, headers }));
-    expect(status).toBe(403);
+    expect((await parseAnswer(await client.send('upload/file', { body: form, headers }))).status).toBe(403);
     expect(await uploads()).toEqual(before);
   });
 });

@@ -160,8 +160,8 @@ const contentTypes: Readonly<Record<string, (boundary: string) => string>> = {
   mixed: () => 'multipart/mixed; boundary=b',
 };
 
-function multipartOf(text: string, path: string): fc.Arbitrary<{ type: string; body: Buffer }> {
-  return fc
+const multipartOf = (text: string, path: string): fc.Arbitrary<{ type: string; body: Buffer }> =>
+  fc
     .record({
       parts: partsWith(text, path),
       boundary: fc.oneof({ weight: 6, arbitrary: fc.constantFrom('b', '----x') }, fc.constantFrom('a b', '"')),
@@ -179,7 +179,6 @@ function multipartOf(text: string, path: string): fc.Arbitrary<{ type: string; b
       const body = Buffer.concat([...chunks, Buffer.from(`--${boundary}${ending}`)]);
       return { type: contentTypes[type]?.(boundary) ?? type, body };
     });
-}
 
 function bodyOf(text: string, path: string): fc.Arbitrary<{ type: string; body: Buffer }> {
   const urlencoded = fc.constant({

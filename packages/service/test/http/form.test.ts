@@ -47,17 +47,13 @@ describe('a multipart form', () => {
     expect(await read(part, { contentType })).toEqual([dataField('{}')]);
   });
 
-  it('keeps line ends and dashes of the value', async () => {
-    expect(await read(`${data('a\r\n--c\r\n\r\nb')}--b--`)).toEqual([dataField('a\r\n--c\r\n\r\nb')]);
-  });
+  it('keeps line ends and dashes of the value', async () =>
+    expect(await read(`${data('a\r\n--c\r\n\r\nb')}--b--`)).toEqual([dataField('a\r\n--c\r\n\r\nb')]));
 
-  it('has no field when there is no part', async () => {
-    expect(await read('--b--\r\n')).toEqual([]);
-  });
+  it('has no field when there is no part', async () => expect(await read('--b--\r\n')).toEqual([]));
 
-  it('shows a field that is sent twice as two values', async () => {
-    expect(await read(`${data('1')}${data('2')}--b--`)).toEqual([dataField('1'), dataField('2')]);
-  });
+  it('shows a field that is sent twice as two values', async () =>
+    expect(await read(`${data('1')}${data('2')}--b--`)).toEqual([dataField('1'), dataField('2')]));
 
   it('reads a text in the character set that it names', async () => {
     const head =
@@ -88,9 +84,8 @@ describe('a multipart form', () => {
     expect(fieldsOf(many, type, limits)).toHaveLength(limits.maxFormFields + 1);
   });
 
-  it('is refused without a boundary', async () => {
-    await expect(read('--b--', { contentType: 'multipart/form-data' })).rejects.toThrow(/names no boundary/);
-  });
+  it('is refused without a boundary', async () =>
+    await expect(read('--b--', { contentType: 'multipart/form-data' })).rejects.toThrow(/names no boundary/));
 });
 
 it.each([

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { request as send } from 'undici';
 import { lookUpErrorCode } from '../../../../src/contract/error-codes';
 import { isObject, Reply } from '../../../conformance/src/reply';
-import { startTestService, tinyPng } from '../support';
+import { serviceOfAllTests, tinyPng } from '../support';
 import { type Known, rawBytes, type RawRequest, rawRequests } from './arbitrary-requests';
 
 /** Whatever is sent, the service answers in the document's words, fails in nothing, and continues serving. */
@@ -12,11 +12,10 @@ import { type Known, rawBytes, type RawRequest, rawRequests } from './arbitrary-
 /** `npm run fuzz` looks longer. */
 const runs = Number(process.env['FUZZ_RUNS'] ?? 200);
 
-let running: Awaited<ReturnType<typeof startTestService>>;
+const running = serviceOfAllTests();
 let known: Known;
 
 beforeAll(async () => {
-  running = await startTestService();
   const { client } = running;
   const upload = await client.upload('dot.png', tinyPng);
   const { output } = await client.post('convert/file', { connector: upload, parameters: { output: 'webp' } });
@@ -25,11 +24,8 @@ beforeAll(async () => {
   known = { appId: client.app.appId, token: client.token, connectors: [upload, converted, link] };
 });
 
-afterAll(() => running.stop());
-
 afterEach(async () => {
-  const { error } = await running.client.post('convert/formats', { parameters: { sublist: 'inputs' } });
-  expect(error).toEqual({});
+  expect((await running.client.post('convert/formats', { parameters: { sublist: 'inputs' } })).error).toEqual({});
   expect(running.logged.filter((line) => line.includes(' failed: '))).toEqual([]);
 });
 
@@ -64,7 +60,7 @@ it('a request of whatever shape is answered in the shape of the document, and ne
   expect(seen.get('accepted')).toBeGreaterThan(0);
 });
 
-it('bytes that are no whole request take nothing down', async () => {
+it('bytes that are no whole request take nothing down', async () =>
   await fc.assert(
     fc.asyncProperty(rawBytes(known), async (bytes) => {
       const socket = createConnection({ port: running.service.port, host: '127.0.0.1' });
@@ -75,5 +71,4 @@ it('bytes that are no whole request take nothing down', async () => {
       await closed;
     }),
     { numRuns: Math.ceil(runs / 3) },
-  );
-});
+  ));

@@ -23,9 +23,7 @@ describe('the service of one machine', () => {
     '[::1]',
     'files.localhost',
     'localhost.',
-  ])('answers as %s', async (host) => {
-    expect(await ask(running.client, host)).toMatch(/^200 /);
-  });
+  ])('answers as %s', async (host) => expect(await ask(running.client, host)).toMatch(/^200 /));
 
   it.each([
     'attacker.example',

@@ -16,9 +16,8 @@ beforeAll(async () => {
 
 afterAll(() => running.stop());
 
-function clientOf(name: ClientName, account = { app: own.app.appId, token: own.token }): PublicClient {
-  return new PublicClient(name, { url: running.service.url, ...account });
-}
+const clientOf = (name: ClientName, account = { app: own.app.appId, token: own.token }): PublicClient =>
+  new PublicClient(name, { url: running.service.url, ...account });
 
 const files: [string, { name: string; data: string | Buffer }, string][] = [
   ['a picture', { name: 'dot.png', data: tinyPng }, 'webp'],

@@ -62,8 +62,7 @@ describe('a rate limiter', () => {
 
 describe('the service', () => {
   const testApp = createApp();
-  const other = createApp('other');
-  const running = serviceOfAllTests({ apps: [other.app, testApp.app] }, testApp);
+  const running = serviceOfAllTests({ apps: [createApp('other').app, testApp.app] }, testApp);
   const { client } = running;
 
   /** The file has no app of its own: what it says of limits holds for apps of the file only. */
@@ -144,8 +143,7 @@ describe('the service', () => {
       statuses.push((await parseAnswer(response)).status);
     }
     // What other tests of this file sent from this address counts as well.
-    expect(statuses.slice(-2)).toEqual([429, 429]);
-    expect((await client.post('format/get', formats)).status).toBe(200);
+    expect([statuses.slice(-2), (await client.post('format/get', formats)).status]).toEqual([[429, 429], 200]);
   });
 
   it('does not wait for the file of an upload that is one too many', async () => {

@@ -59,9 +59,7 @@ it('a client that sends its whole body before it reads gets the refusal, also on
   const socket = net.connect(Number(new URL(running.service.url).port), '127.0.0.1').pause();
   const length = 20 * 1024 * 1024;
   socket.write(`${post(close)}content-length: ${length}\r\n\r\n`);
-  await new Promise<void>((sent, failed) => {
-    socket.once('error', failed).write(Buffer.alloc(length), () => sent());
-  });
+  await new Promise<void>((sent, failed) => socket.once('error', failed).write(Buffer.alloc(length), () => sent()));
   const chunks = await socket.toArray();
   expect(Buffer.concat(chunks as Buffer[]).toString()).toMatch(/^HTTP\/1\.1 403 [^]*MISSING_AUTHORIZATION_HEADER/);
 });

@@ -49,8 +49,7 @@ describe.each(Object.entries(apps))('an app refused with %s', (code, app) => {
     const before = receiver.received.length;
     const data = { parameters: { format: 'pdf' }, callback: `${receiver.url}${code}` };
     await clientOf().post('format/get', data);
-    const received = await receiver.count(before + 1);
-    expect(received.at(-1)).toMatchObject({
+    expect((await receiver.count(before + 1)).at(-1)).toMatchObject({
       path: `/${code}`,
       body: expect.stringContaining(`"code":"${code}"`) as string,
     });
@@ -103,8 +102,7 @@ it('a task of monitoring, of a format, of a refusal, and one that named its conn
   await first.service.close();
   const second = await startTestService({ dataDir }, app);
   for (const entity of entities) {
-    const { output } = await second.client.post('task/response', { connector: entity?.id });
-    expect(output.entity).toEqual(entity);
+    expect((await second.client.post('task/response', { connector: entity?.id })).output.entity).toEqual(entity);
   }
   await second.stop();
 });
@@ -139,7 +137,6 @@ it('a failure of the service is a task as well', async () => {
   const { client, stop } = await startTestService({ maxStoredBytes: 1 });
   const { status, body } = await client.post('upload/file', { include }, { name: 'dot.png', data: tinyPng });
   expect([status, body.code]).toEqual([500, 'INTERNAL_SERVER_ERROR']);
-  const { output } = await client.post('task/response', { connector: body.entity?.id });
-  expect(output.entity).toEqual(body.entity);
+  expect((await client.post('task/response', { connector: body.entity?.id })).output.entity).toEqual(body.entity);
   await stop();
 });

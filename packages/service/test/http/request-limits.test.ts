@@ -52,9 +52,7 @@ describe('the JSON of the field data', () => {
       await client.post('upload/file', { later: tooMuch }, { name: 'a.txt', data: 'a' }),
     ];
     const message = 'The field data is invalid: it is larger than 512 KiB.';
-    for (const { status, error } of answers) {
-      expect([status, error]).toEqual([400, { code: 'INVALID_FIELD', message }]);
-    }
+    for (const { status, error } of answers) expect([status, error]).toEqual([400, { code: 'INVALID_FIELD', message }]);
   });
 });
 
@@ -104,8 +102,7 @@ describe('a client whose body comes byte by byte', () => {
       }
       raw.complete = true;
       jest.advanceTimersByTime(3_600_000);
-      expect(refused).toEqual([]);
-      expect(jest.getTimerCount()).toBe(0);
+      expect([refused, jest.getTimerCount()]).toEqual([[], 0]);
     });
 
     it('is one whose upload brings less than 64 KiB in the time', () => {

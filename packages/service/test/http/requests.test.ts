@@ -9,9 +9,8 @@ const { client } = running;
 const unknownConnector = '00000000-0000-4000-8000-000000000000';
 const field = () => JSON.stringify({ app: client.app.appId });
 
-it('a GET of a known path is told of POST', async () => {
-  expect((await fetch(`${client.url}/v1/convert/file?x=1`)).headers.get('allow')).toBe('POST');
-});
+it('a GET of a known path is told of POST', async () =>
+  expect((await fetch(`${client.url}/v1/convert/file?x=1`)).headers.get('allow')).toBe('POST'));
 
 describe('the field data', () => {
   it.each<[string, RequestInit, string, string]>([
@@ -152,8 +151,7 @@ describe('the answer', () => {
 
   it('of mode async without the entity warns that nothing tells the ID, and what to send', async () => {
     const connector = await client.upload('report.md', '# Later');
-    const data = { connector, mode: 'async', parameters: { output: 'html' } };
-    const { warning } = await client.post('convert/file', data);
+    const { warning } = await client.post('convert/file', { connector, mode: 'async', parameters: { output: 'html' } });
     expect(warning['ENTITY_NOT_INCLUDED']).toContain('include: ["entity", "result"]');
   });
 });
@@ -178,8 +176,7 @@ describe('formats', () => {
   it('are described by name, alias and variant, with or without a connector, which plays no role', async () => {
     const get = async (format: string, more = {}) =>
       (await client.post('format/get', { parameters: { format }, ...more })).output;
-    const names = ['jpeg', 'JPG', 'tif', 'htm', 'markdown-gfm', 'text'];
-    const found = await Promise.all(names.map((name) => get(name)));
+    const found = await Promise.all(['jpeg', 'JPG', 'tif', 'htm', 'markdown-gfm', 'text'].map((name) => get(name)));
     expect(found.map(({ format }) => format)).toEqual(['jpg', 'jpg', 'tiff', 'html', 'md-gfm', 'txt']);
     const gfm = { format: 'md-gfm', extension: 'md', type: 'gfm', name: 'Markdown (GitHub)' };
     expect(await get('md-gfm', { connector: unknownConnector })).toMatchObject(gfm);

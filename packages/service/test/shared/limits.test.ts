@@ -38,8 +38,7 @@ describe('startConversionService', () => {
 
   it('names the address when the port is taken, and lets go of the folder', async () => {
     const { service, stop } = await startTestService();
-    const dataDir = await createDataDir();
-    const options = { dataDir, apps: [app] };
+    const options = { dataDir: await createDataDir(), apps: [app] };
     await expect(startConversionService({ ...options, port: service.port })).rejects.toThrow(/EADDRINUSE/);
     const second = await startConversionService(options);
     await second.close();

@@ -48,8 +48,7 @@ async function prepareFiles() {
 describe('expired files', () => {
   it('are removed at the start, and the others stay', async () => {
     const { first, second } = await prepareFiles();
-    const past = Date.now() - hourMs;
-    changeTasks('UPDATE tasks SET expires_at = ? WHERE id IN (?, ?)', past, first.upload, first.output);
+    changeTasks('UPDATE tasks SET expires_at = ? WHERE id IN (?, ?)', Date.now() - hourMs, first.upload, first.output);
     const { client, service, logged } = await start();
     expect([await files('uploads'), await files('outputs')]).toEqual([[second.upload], [second.output]]);
     expect(logged).toEqual(['cleaned up: 2 file(s), 0 old task(s)']);
@@ -73,8 +72,7 @@ describe('expired files', () => {
     changeTasks('UPDATE tasks SET expires_at = ? WHERE id = ?', Date.now() - hourMs, upload);
     // A file is gone a moment before its room is counted as free.
     await until('they are gone', () => logged.includes('cleaned up: 1 file(s), 0 old task(s)'));
-    expect(await files('uploads')).toEqual([]);
-    expect((await client.post('upload/file', {}, next)).error).toEqual({});
+    expect([await files('uploads'), (await client.post('upload/file', {}, next)).error]).toEqual([[], {}]);
     await service.close();
   });
 
@@ -91,8 +89,7 @@ describe('expired files', () => {
     changeTasks('UPDATE tasks SET expires_at = ? WHERE id = ?', Date.now() - hourMs, first.upload);
     changeTasks(`UPDATE tasks SET status = 'running', expires_at = NULL WHERE id = ?`, first.output);
     const { client, service } = await start({ cleanupIntervalMs: 30 });
-    const { result } = await client.waitForTask(first.output);
-    expect(result.output.status).toBe('successful');
+    expect((await client.waitForTask(first.output)).result.output.status).toBe('successful');
     await until('it is gone', async () => !(await files('uploads')).includes(first.upload));
     await service.close();
   });
@@ -146,8 +143,7 @@ describe('old tasks', () => {
     const ask = async (connector: string) => (await client.post('task/response', { connector })).error.code;
     expect(await ask(first.upload)).toBe('NO_CONNECTOR_DEPENDENT_TASK');
     expect(await ask(first.output)).toBe('NO_CONNECTOR_DEPENDENT_TASK');
-    const { result } = await client.waitForTask(second.output);
-    expect(result.output.status).toBe('successful');
+    expect((await client.waitForTask(second.output)).result.output.status).toBe('successful');
     await service.close();
   });
 
@@ -199,8 +195,7 @@ describe('what somebody else has put there', () => {
       await expect(start()).rejects.toThrow(
         `${dataDir} is no data folder of this service: it has files in ${name}, and no service.db.`,
       );
-      expect(await readdir(dataDir)).toEqual([name]);
-      expect(existsSync(mine)).toBe(true);
+      expect([await readdir(dataDir), existsSync(mine)]).toEqual([[name], true]);
     },
   );
 

@@ -14,10 +14,7 @@ import { createApp, createDataDir, listZip, longMarkdown, startTestService, Test
 let dataDir: string;
 const testApp = createApp();
 
-beforeEach(async () => {
-  dataDir = await createDataDir();
-});
-
+beforeEach(async () => (dataDir = await createDataDir()));
 afterEach(() => killServices());
 
 it('a service killed with kill -9 runs running and waiting conversions again, keeps the finished ones, charges each once, and leaves no partial output', async () => {
@@ -30,8 +27,7 @@ it('a service killed with kill -9 runs running and waiting conversions again, ke
   const accepted: string[] = [];
   for (const output of ['docx', 'odt', 'epub', 'html']) accepted.push(await before.startConversion(upload, output));
   await until('it is being converted', async () => {
-    const { output } = await before.post('convert/status', { connector: accepted[0] });
-    return output.status === 'pending';
+    return (await before.post('convert/status', { connector: accepted[0] })).output.status === 'pending';
   });
   await kill();
   await writeFile(
@@ -43,8 +39,7 @@ it('a service killed with kill -9 runs running and waiting conversions again, ke
   const { client, service, logged } = await startTestService({ dataDir, apps }, testApp);
   expect(logged).toContainEqual(expect.stringMatching(/^4 conversion/));
   for (const id of accepted) {
-    const { result } = await client.waitForTask(id);
-    expect(result.output).toMatchObject({ connector: id, status: 'successful' });
+    expect((await client.waitForTask(id)).result.output).toMatchObject({ connector: id, status: 'successful' });
   }
   const administration = await openAdministration({ dataDir });
   expect(administration.balanceOf(testApp.app.appId)).toEqual({ vcredits: 100 - 5 * 3, reserved: 0 });
@@ -61,8 +56,7 @@ it('a service killed with kill -9 runs running and waiting conversions again, ke
 it('the conversion of a service killed with kill -9 ends at once, instead of working on for nobody', async () => {
   const { url, kill, pid: parent = 0 } = await spawnService({ dataDir, apps: [testApp.app] });
   const client = new TestClient(url, testApp);
-  const connector = await client.upload('slow.png', hugePng(11_000));
-  await client.startConversion(connector, 'avif');
+  await client.startConversion(await client.upload('slow.png', hugePng(11_000)), 'avif');
   let pid = 0;
   await until('it is being converted', () => {
     [pid = 0] = processesBelow(parent, conversionProcess);
@@ -91,12 +85,10 @@ describe('a service that is closed', () => {
     await first.service.close();
     // That the conversion has not ended shows that nobody waited for it.
     await waiting;
-    const { error } = await open;
-    const id = /conversion ([0-9a-f-]{36}) continues/.exec(error.message ?? '')?.[1] ?? '';
+    const id = /conversion ([0-9a-f-]{36}) continues/.exec((await open).error.message ?? '')?.[1] ?? '';
 
     const second = await startTestService({ dataDir }, testApp);
-    const { result } = await second.client.waitForTask(id);
-    expect(result.output.status).toBe('successful');
+    expect((await second.client.waitForTask(id)).result.output.status).toBe('successful');
     await second.service.close();
   });
 

@@ -17,8 +17,7 @@ beforeEach(async () => {
 afterEach(() => store.close());
 
 function newTask(app = 'mine'): NewTask {
-  const id = randomUUID();
-  return { id, app, endpoint: 'v1/convert/file', status: 'running', payload: '{}', createdAt: 1 };
+  return { id: randomUUID(), app, endpoint: 'v1/convert/file', status: 'running', payload: '{}', createdAt: 1 };
 }
 
 const completion = { result: '{"output":{}}', errorCode: null, fileSize: 1, expiresAt: 3, completedAt: 2 };

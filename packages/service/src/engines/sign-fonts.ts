@@ -22,12 +22,11 @@ export function readInFont(text: string, font: string | undefined): string {
   });
 }
 
-const written = /[\uf020-\uf0ff]/;
-const piece = /<(\/?)text:(?:p|h|span)(?=[\s>])[^<>]*(?<!\/)>|[^<>]*[\uf020-\uf0ff][^<>]*(?=<)/g;
+const piece = /<(\/?)text:(?:p|h|span)(?=[\s>])[^<>]*(?<!\/)>|[\uf020-\uf0ff]+/g;
 
 /** The content of an OpenDocument text with these signs as they are read; `styles`: its other styles. */
 export function withOpenSigns(content: string, styles: string): string {
-  if (!written.test(content)) return content;
+  if (!/[\uf020-\uf0ff]/.test(content)) return content;
   const fontOf = fontsOfStyles(`${styles}${content}`);
   const fonts: (string | undefined)[] = [];
   return content.replace(piece, (found, closing: string | undefined) => {

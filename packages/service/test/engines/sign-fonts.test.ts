@@ -8,11 +8,11 @@ const styles = style('Greek', font('S1')) + style('T2', font('W')) + style('T3',
 const own = style('T1', 'style:parent-style-name="Greek">') + style('T4', 'style:parent-style-name="T4">');
 
 it.each([
-  ['of a style by its parent', '<text:span text:style-name="T1">\uf061b\uf0a5</text:span>', 'αβ∞'],
+  ['of a style by its parent', '<text:span text:style-name="T1">\uf061&lt;\uf0a5\uf062</text:span>', 'α&lt;∞β'],
   ['of another', '<text:span text:style-name="T2">\uf0fe</text:span>', '🗹'],
   [
     'around a span that says nothing',
-    '<text:p text:style-name="T1"><text:span>\uf067</text:span>\uf071</text:p>',
+    '<text:p text:style-name="T1"><text:span>\uf067</text:span><text:tab text:tab-ref="1"/>\uf071</text:p>',
     'γθ',
   ],
   [
@@ -29,4 +29,5 @@ it.each([
   const content = `${faces}${own}<office:text>${text}</office:text>`;
   const [, shown = ''] = /<office:text>(.*)</.exec(withOpenSigns(content, styles)) ?? [];
   expect(shown.replace(/<[^<>]*>/g, '')).toBe(expected);
+  expect(shown.match(/<[^<>]*>/g)).toEqual(text.match(/<[^<>]*>/g));
 });

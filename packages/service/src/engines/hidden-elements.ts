@@ -1,3 +1,4 @@
+import { saidByStyle, stylesOf } from './open-styles';
 import { attributeOf } from './xml';
 
 /** Parts of documents that nobody sees: shapes of slides, and texts of OpenDocument. */
@@ -18,30 +19,16 @@ export function withoutHiddenShapes(slide: string): Seen {
 
 const ownStyles = /<office:automatic-styles(?=[\s>])[^]*?<\/office:automatic-styles>/g;
 
-/** The same of the content of an OpenDocument file, in which styles hide text; `styles`: its other styles. */
-export function withoutHiddenTexts(content: string, styles: string): Seen {
-  if (!`${content}${styles}`.includes('text:display="none"')) return { xml: content, hidden: '' };
+/** The same of the content of an OpenDocument file, in which styles hide text; `more`: its other styles. */
+export function withoutHiddenTexts(content: string, more: string): Seen {
+  if (!`${content}${more}`.includes('text:display="none"')) return { xml: content, hidden: '' };
   // Those of headers have names of their own, such as P1.
-  const hiding = hidingStyles(`${styles.replace(ownStyles, '')}${content}`);
+  const styles = stylesOf(`${more.replace(ownStyles, '')}${content}`, ['paragraph', 'text', 'section']);
+  const displayOf = (style: string | undefined) =>
+    saidByStyle(styles, style, ({ inside }) => attributeOf(inside, 'text:display'));
   return withoutHidden(content, openTexts, (start) => {
-    return hiding.has(attributeOf(start, 'text:style-name') ?? '') || start.includes('text:display="none"');
+    return (attributeOf(start, 'text:display') ?? displayOf(attributeOf(start, 'text:style-name'))) === 'none';
   });
-}
-
-/** The names of styles that hide their text, or have it from one that does. */
-function hidingStyles(xml: string): ReadonlySet<string> {
-  const hiding = new Set<string>();
-  const all = Array.from(xml.matchAll(/<style:style(\s[^<>]*?)(?:\/>|>([^]*?)<\/style:style>)/g));
-  for (let count = -1; count !== hiding.size;) {
-    count = hiding.size;
-    for (const [, attributes = '', properties = ''] of all) {
-      const parent = attributeOf(attributes, 'style:parent-style-name') ?? '';
-      const display = attributeOf(properties, 'text:display');
-      if (display !== 'none' && (display !== undefined || !hiding.has(parent))) continue;
-      hiding.add(attributeOf(attributes, 'style:name') ?? '');
-    }
-  }
-  return hiding;
 }
 
 /** `tag`: its first group is what closes an element; without it, the element around it is hidden. */

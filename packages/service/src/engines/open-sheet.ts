@@ -1,4 +1,5 @@
 import { editParts, textOfPart, withEntries } from './archive';
+import { saidByStyle, stylesOf } from './open-styles';
 import { attributeOf } from './xml';
 
 /**
@@ -75,7 +76,6 @@ function columnsFor(content: string): string {
   ).join('');
 }
 
-const style = /<style:style(?=\s)([^<>]*\sstyle:family="table-cell"[^<>]*?)(?:\/>|>([^]*?)<\/style:style>)/g;
 const moment = /\soffice:date-value="[^"]*T/;
 const wideValue = /\soffice:(?:date-value="[^"]*T|currency=")/;
 const valueCell =
@@ -86,18 +86,9 @@ export function withFormatsOfValues(archive: Buffer): Buffer {
   const content = textOfPart(archive, 'content.xml');
   // Rows and columns that have styles for their cells may have formats.
   if (/\stable:default-cell-style-name="(?!Default")/.test(content)) return archive;
-  const styles = new Map(
-    Array.from((textOfPart(archive, 'styles.xml') + content).matchAll(style), ([, attributes = '', inside = '']) => [
-      attributeOf(attributes, 'style:name') ?? '',
-      { attributes, inside },
-    ]),
-  );
-  const hasFormat = (name: string | undefined, depth = 0): boolean => {
-    const { attributes } = styles.get(name ?? 'Default') ?? { attributes: '' };
-    const parent = attributeOf(attributes, 'style:parent-style-name');
-    if (attributeOf(attributes, 'style:data-style-name') !== undefined) return true;
-    return parent !== undefined && depth < 20 && hasFormat(parent, depth + 1);
-  };
+  const styles = stylesOf(textOfPart(archive, 'styles.xml') + content, ['table-cell']);
+  const hasFormat = (name = 'Default') =>
+    saidByStyle(styles, name, ({ attributes }) => attributeOf(attributes, 'style:data-style-name')) !== undefined;
   const added = new Map<string, string>();
   const cells = content.replace(valueCell, (whole, attributes: string, type: string) => {
     const base = attributeOf(attributes, 'table:style-name');

@@ -93,17 +93,17 @@ export function withUnicodeLetters(rtf: string): string {
       return text;
     }
     if (!text.startsWith("\\'")) {
-      const [, signs] = /^\s*(Symbol|Wingdings);/.exec(text) ?? [];
-      if (group.isFontTable && signs !== undefined) signFonts.set(group.font, signs);
+      const [, signs] = (group.isFontTable ? /^\s*(Symbol|Wingdings);/.exec(text) : undefined) ?? [];
+      if (signs !== undefined) signFonts.set(group.font, signs);
       if (toSkip === 0) return group.isFontTable || text.startsWith('\\') ? text : asText(readInFont(text, signFont()));
       return skip(text.startsWith('\\') ? [text] : text.replace(/^\n+/, '').split(''));
     }
     const left = skip(text.match(/.{4}/g) ?? []);
     const encoding = fonts.get(group.font === -1 ? usualFont : group.font) ?? document;
-    const bytes = Array.from(left.matchAll(/[\da-f]{2}/gi), ([hex]) => Number.parseInt(hex, 16));
-    if (signFont() !== undefined) return asText(readInFont(String.fromCharCode(...bytes), signFont()));
-    if (encoding === usual) return left;
-    return asText(new TextDecoder(encoding).decode(Uint8Array.from(bytes)));
+    if (signFont() === undefined && encoding === usual) return left;
+    const bytes = Uint8Array.from(left.matchAll(/[\da-f]{2}/gi), ([hex]) => Number.parseInt(hex, 16));
+    if (signFont() === undefined) return asText(new TextDecoder(encoding).decode(bytes));
+    return asText(readInFont(String.fromCharCode(...bytes), signFont()));
   });
 }
 

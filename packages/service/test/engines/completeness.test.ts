@@ -174,11 +174,11 @@ describe('what a program does not print', () => {
       NOTES_LOST: "The speaker's notes of 1 slide(s) are not in the result.",
     });
     const display = (name: string, value: string, parent = 'Standard') =>
-      `<style:style style:name="${name}" style:parent-style-name="${parent}"><style:text-properties text:display="${value}"/></style:style>`;
+      `<style:style style:family="text" style:name="${name}" style:parent-style-name="${parent}"><style:text-properties text:display="${value}"/></style:style>`;
     const hiddenText = odf({
       kind: 'text',
       body: '<text:p>Kept<text:span text:style-name="A">Secret<text:span>Inner</text:span></text:span><text:p text:style-name="B">Price</text:p><text:p text:style-name="C"/><text:span text:style-name="C">Open</text:span></text:p><text:p text:style-name="D"> too</text:p>',
-      automaticStyles: `${display('A', 'none')}<style:style style:name="B" style:parent-style-name="A"/>${display('C', 'true', 'A')}`,
+      automaticStyles: `${display('A', 'none')}<style:style style:family="text" style:name="B" style:parent-style-name="A"/>${display('C', 'true', 'A')}`,
       // Of headers.
       styles: `<office:automatic-styles>${display('D', 'none')}</office:automatic-styles>`,
     });

@@ -1,6 +1,7 @@
 import { withOpenSigns } from '../../src/engines/sign-fonts';
 
-const style = (name: string, rest: string) => `<style:style style:name="${name}" ${rest}</style:style>`;
+const style = (name: string, rest: string) =>
+  `<style:style style:family="text" style:name="${name}" ${rest}</style:style>`;
 const face = (name: string, family: string) => `<style:font-face style:name="${name}" svg:font-family="${family}"/>`;
 const faces = face('S1', 'Symbol') + face('W', 'Wingdings') + face('L', '&apos;Liberation Sans&apos;');
 const font = (name: string) => `><style:text-properties style:font-name="${name}"/>`;

@@ -1,0 +1,36 @@
+import { attributeOf } from './xml';
+
+export interface OpenStyle {
+  /** Attributes of its tag, and what is in it. */
+  readonly attributes: string;
+  readonly inside: string;
+}
+
+/** Styles of OpenDocument by name. */
+export type OpenStyles = ReadonlyMap<string, OpenStyle>;
+
+/** Those of some families, such as `text`. */
+export function stylesOf(xml: string, families: readonly string[]): OpenStyles {
+  const all = xml.matchAll(/<style:style(\s[^<>]*?)(?:\/>|>([^]*?)<\/style:style>)/g);
+  return new Map(
+    Array.from(all, ([, attributes = '', inside = '']) => ({ attributes, inside }))
+      .filter(({ attributes }) => families.includes(attributeOf(attributes, 'style:family') ?? ''))
+      .map((style) => [attributeOf(style.attributes, 'style:name') ?? '', style]),
+  );
+}
+
+/** What a style says, or the nearest one that says it of those on which it is based. */
+export function saidByStyle<T>(
+  styles: OpenStyles,
+  name: string | undefined,
+  says: (style: OpenStyle) => T | undefined,
+): T | undefined {
+  let style = styles.get(name ?? '');
+  // One may be based on itself.
+  for (let depth = 0; style && depth < 20; depth += 1) {
+    const said = says(style);
+    if (said !== undefined) return said;
+    style = styles.get(attributeOf(style.attributes, 'style:parent-style-name') ?? '');
+  }
+  return undefined;
+}

@@ -120,6 +120,8 @@ const scenes: Record<string, Scene> = {
         else answerError(response, 403, 'INSUFFICIENT_VCREDITS');
       }),
     reached: async ({ handle }) => (await handle.state()).phase === 'parked',
+    // No probe is under way at the kill.
+    policies: { retryInitialInterval: '8 seconds', retryMaximumInterval: '8 seconds' },
   },
   'before-fence': { hold: 'beforeFence', reached: isHeld('before-fence') },
   'before-second-fence': {

@@ -14,7 +14,7 @@ import type { SourceUpload } from './upload-source';
 
 /** Uploads, then submits until a conversion is done. Each reason to submit again has its own limit. */
 export async function convertSource(job: JobParts, upload: SourceUpload): Promise<TaskReport | 'skipped'> {
-  const { policies, progress, waits, park } = job;
+  const { policies, progress, park } = job;
   const resubmissions = new Resubmissions(job);
   let uploaded = await upload.run();
   let deadline = Date.now() + policies.submitDeadlineMs;
@@ -25,9 +25,6 @@ export async function convertSource(job: JobParts, upload: SourceUpload): Promis
     if (!('failure' in attempt)) return attempt.report;
     const { failure } = attempt;
     switch (failure.reaction) {
-      case 'submitAfterLoss':
-        if (Date.now() >= deadline + waits.waitedMs) throw progress.failed(failure);
-        break;
       case 'park':
         upload.forgive();
         park.enter(failure);
@@ -83,7 +80,7 @@ async function submitOnce(
     failure = checked.failure;
   } catch (error) {
     if (isCancellation(error)) throw error;
-    failure = job.park.read(error, failureCodes.submitDeadline, { isSubmit: true });
+    failure = job.park.read(error, failureCodes.submitDeadline);
   }
   noteFailure(job, failure);
   if (failure.reaction !== 'outcomeUnknown' || !failure.callback) return { failure };

@@ -10,14 +10,16 @@ import {
   workflowInfo,
   type ActivityOptions,
 } from '@temporalio/workflow';
-import type {
-  CheckTaskInput,
-  ConversionActivities,
-  ConvertFileInput,
-  DiscardDownloadInput,
-  DownloadFileInput,
-  RecallJobInput,
-  UploadFileInput,
+import {
+  readAccepted,
+  readFence,
+  type CheckTaskInput,
+  type ConversionActivities,
+  type ConvertFileInput,
+  type DiscardDownloadInput,
+  type DownloadFileInput,
+  type RecallJobInput,
+  type UploadFileInput,
 } from '../../job/activities';
 import { lastSegment } from '../../job/types';
 import { detailsOf } from './job-failure';
@@ -50,14 +52,10 @@ export function createJobActivities(policies: ResolvedPolicies, waits: OrderedWa
   const step = <T>(
     { deadlineMs, ...options }: ActivityOptions & { deadlineMs: number },
     run: (proxy: ConversionActivities, isAgain: boolean) => Promise<T>,
-    explain?: (error: unknown) => unknown,
   ) =>
-    waits.obey(
-      deadlineMs,
-      (scheduleToCloseTimeout, isAgain) => run(activities({ ...options, scheduleToCloseTimeout }), isAgain),
-      explain,
+    waits.obey(deadlineMs, (scheduleToCloseTimeout, isAgain) =>
+      run(activities({ ...options, scheduleToCloseTimeout }), isAgain),
     );
-  const whenRepeatSafe = (error: unknown) => asCancellation(error, { isRepeatSafe: true });
 
   return {
     recallJob: (input: RecallJobInput) =>
@@ -66,11 +64,7 @@ export function createJobActivities(policies: ResolvedPolicies, waits: OrderedWa
       ](input),
 
     uploadFile: (input: UploadFileInput, deadlineMs: number) =>
-      step(
-        { ...transfer, summary: lastSegment(input.uri), deadlineMs },
-        (run) => run['conversion.uploadFile'](input),
-        whenRepeatSafe,
-      ),
+      step({ ...transfer, summary: lastSegment(input.uri), deadlineMs }, (run) => run['conversion.uploadFile'](input)),
 
     convertFile: (input: ConvertFileInput, { summary, deadlineMs }: StepOptions) =>
       step(
@@ -79,13 +73,12 @@ export function createJobActivities(policies: ResolvedPolicies, waits: OrderedWa
           deadlineMs,
           heartbeatTimeout: input.mode === 'sync' ? syncHeartbeatTimeout : heartbeatTimeout,
           startToCloseTimeout: policies.submitTimeoutMs,
-          // A lost worker may have sent the request: the workflow decides, the server must not retry.
-          retry: { ...retry, nonRetryableErrorTypes: ['TemporalTimeout:StartToClose', 'TemporalTimeout:Heartbeat'] },
+          // If a worker was lost that may have sent the request, the next attempt finds its fence.
+          retry,
           // A request in flight is completed, so that a cancelled job still knows its task.
           cancellationType,
         },
         (run) => run['conversion.convertFile'](input),
-        (error) => asCancellation(error, { isRepeatSafe: false }),
       ),
 
     checkTask: (input: CheckTaskInput, deadlineMs: number) =>
@@ -95,10 +88,8 @@ export function createJobActivities(policies: ResolvedPolicies, waits: OrderedWa
       ),
 
     downloadFile: (input: DownloadFileInput, { summary, deadlineMs }: StepOptions) =>
-      step(
-        { ...transfer, summary, deadlineMs },
-        (run, isAgain) => run['conversion.downloadFile'](isAgain ? { ...input, mayBeDelivered: true } : input),
-        whenRepeatSafe,
+      step({ ...transfer, summary, deadlineMs }, (run, isAgain) =>
+        run['conversion.downloadFile'](isAgain ? { ...input, mayBeDelivered: true } : input),
       ),
 
     /** Removes what a job without a result left at the destination. */
@@ -121,14 +112,16 @@ function activities(options: ActivityOptions): ConversionActivities {
 
 /**
  * Temporal does not retry a cancelled activity whose last attempt failed, but reports that failure. If it was
- * retryable, or a lost worker whose step is safe to repeat, the job was cancelled and has not failed.
+ * retryable, or a lost worker that had sent no convert request, the job was cancelled and has not failed.
  */
-function asCancellation(error: unknown, { isRepeatSafe }: { isRepeatSafe: boolean }): unknown {
+function asCancellation(error: unknown): unknown {
   if (!(error instanceof ActivityFailure) || !CancellationScope.current().consideredCancelled) return error;
   const { cause, retryState } = error;
   const wouldBeRetried =
     retryState === 'CANCEL_REQUESTED' && cause instanceof ApplicationFailure && cause.nonRetryable !== true;
-  if (!wouldBeRetried && !(isRepeatSafe && cause instanceof TimeoutFailure)) return error;
+  const details: unknown = cause instanceof TimeoutFailure ? cause.lastHeartbeatDetails : undefined;
+  const isLost = cause instanceof TimeoutFailure && !readFence(details) && !readAccepted(details);
+  if (!wouldBeRetried && !isLost) return error;
   return new CancelledFailure(`cancelled; last: ${cause.message}`, [], error);
 }
 
@@ -150,20 +143,16 @@ export class OrderedWaits {
 
   /**
    * Runs a step within its deadline, and again after each ordered wait that did not fit into it; once more if no worker
-   * took it by then, since there is one now. `explain` maps the error that is thrown. Each promise in a workflow costs the SDK a stack trace, so the steps use few layers of them.
+   * took it by then, since there is one now. Each promise in a workflow costs the SDK a stack trace, so the steps use few layers of them.
    */
-  obey<T>(
-    deadlineMs: number,
-    run: (deadlineMs: number, isAgain: boolean) => Promise<T>,
-    explain: (error: unknown) => unknown = (error) => error,
-  ): Promise<T> {
+  obey<T>(deadlineMs: number, run: (deadlineMs: number, isAgain: boolean) => Promise<T>): Promise<T> {
     const deadline = Date.now() + deadlineMs;
     const waitedBefore = this.waitedMs;
     const attempt = (leftMs: number, isAgain: boolean): Promise<T> =>
       run(leftMs, isAgain).catch(async (error: unknown) => {
         if (!isAgain && wasNeverTaken(error)) return attempt(leftMs, true);
         const order = readOrder(error);
-        if (!order || this.waitedMs + order.waitMs > this.longestMs) throw explain(error);
+        if (!order || this.waitedMs + order.waitMs > this.longestMs) throw asCancellation(error);
         this.onWait?.(Date.now() + order.waitMs, order.message);
         await sleep(order.waitMs, { summary: 'the service wants a pause' });
         this.waitedMs += order.waitMs;

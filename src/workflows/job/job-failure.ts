@@ -7,25 +7,22 @@ import {
   readLast,
   type AcceptedSubmit,
   type ActivityFailureDetails,
-  type JobReaction,
 } from '../../job/activities';
 import { formatDuration } from '../../messages/wording';
 
 /** Why a step of a job failed. */
-export interface JobFailure extends Omit<ActivityFailureDetails, 'unlisted' | 'reaction'> {
+export interface JobFailure extends Omit<ActivityFailureDetails, 'unlisted'> {
   /** The code is only known to the service. */
   unlisted?: boolean;
   message: string;
-  /** `submitAfterLoss`: the worker was lost before it sent anything. */
-  reaction: JobReaction | 'submitAfterLoss';
   requests: number;
   error?: Error;
 }
 
 /** Converts what an activity threw; `deadlineCode` names the deadline of this activity. */
-export function readFailure(error: unknown, deadlineCode: string, { isSubmit = false } = {}): JobFailure {
+export function readFailure(error: unknown, deadlineCode: string): JobFailure {
   const failure = error instanceof ActivityFailure ? error.cause : error;
-  if (failure instanceof TimeoutFailure) return readTimeout(failure, deadlineCode, isSubmit);
+  if (failure instanceof TimeoutFailure) return readTimeout(failure, deadlineCode);
   if (failure instanceof ApplicationFailure) {
     const details = readDetails(failure);
     if (error instanceof ActivityFailure && error.retryState === 'TIMEOUT') {
@@ -53,30 +50,21 @@ export function acceptedBeforeLoss(error: unknown): AcceptedSubmit {
   return accepted;
 }
 
-/** A lost worker or a timeout: the fence in the heartbeat tells whether a convert request may have been sent. */
-function readTimeout(failure: TimeoutFailure, deadlineCode: string, isSubmit: boolean): JobFailure {
+/** A worker that was lost while its job was cancelled, or a deadline; with a fence, a convert request may have been sent. */
+function readTimeout(failure: TimeoutFailure, deadlineCode: string): JobFailure {
   const base = { code: deadlineCode, origin: 'worker', requests: 0, error: failure } as const;
-  if (isSubmit) {
-    const fence = readFence(failure.lastHeartbeatDetails);
-    if (fence) {
-      return {
-        ...base,
-        code: failureCodes.outcomeUnknown,
-        message:
-          'the worker was lost after it began to send the convert request, so it is not known whether the conversion runs.',
-        reaction: 'outcomeUnknown',
-        requests: 1,
-        ...(fence.callback && { callback: true }),
-        ...(fence.afterReset && { afterReset: true }),
-      };
-    }
-    if (failure.timeoutType !== 'SCHEDULE_TO_CLOSE') {
-      return {
-        ...base,
-        message: 'the worker was lost before it sent the convert request.',
-        reaction: 'submitAfterLoss',
-      };
-    }
+  const fence = readFence(failure.lastHeartbeatDetails);
+  if (fence) {
+    return {
+      ...base,
+      code: failureCodes.outcomeUnknown,
+      message:
+        'the worker was lost after it began to send the convert request, so it is not known whether the conversion runs.',
+      reaction: 'outcomeUnknown',
+      requests: 1,
+      ...(fence.callback && { callback: true }),
+      ...(fence.afterReset && { afterReset: true }),
+    };
   }
   const last = failure.cause?.message ?? readLast(failure.lastHeartbeatDetails);
   const why = last === undefined ? 'no worker took it, or the one that did is gone or too slow.' : `last: ${last}`;

@@ -113,14 +113,13 @@ export class Park {
   }
 
   /** What `run` threw. Reaction `park`: `enter` it; any other ends the park. `deadlineCode` is the step's own. */
-  read(error: unknown, deadlineCode: string, options?: { isSubmit: boolean }): JobFailure {
+  read(error: unknown, deadlineCode: string): JobFailure {
     const { parked } = this;
-    const failure = readFailure(error, parked?.code ?? deadlineCode, options);
+    const failure = readFailure(error, parked?.code ?? deadlineCode);
     const isOverdue = parked && failure.reaction === 'fail' && failure.code === parked.code;
     if (isOverdue || (failure.reaction === 'park' && Date.now() >= this.deadline)) return this.gaveUp(failure);
     const isRefused = failure.reaction === 'park' && failure.origin !== 'task';
-    // A worker that was lost before it asked has learned nothing.
-    if (!isRefused && failure.reaction !== 'submitAfterLoss') this.over();
+    if (!isRefused) this.over();
     return failure;
   }
 

@@ -25,10 +25,7 @@ export const temporalWheel: Wheel = {
 };
 const { version } = temporalWheel;
 
-/**
- * From this server on `nonRetryableErrorTypes: ['TemporalTimeout:…']` is known to be honoured. An older one would
- * retry a submit of unknown outcome, and a conversion could be paid for twice without a word.
- */
+/** An older server lacks priorities and worker deployments, or has them switched off. */
 const oldestServer = [1, 29] as const;
 
 export interface ObtainOptions {

@@ -54,7 +54,7 @@ describe('TEMPORAL_CLI_PATH', () => {
     ],
     ['that is another program', (file) => writeFakeCli(file, 'git version 2'), 'is not the Temporal CLI'],
     [
-      'whose server is too old to honour our retry policy',
+      'whose server is too old',
       (file) => writeFakeCli(file, versionAnswer.replace('1.32', '1.28')),
       'holds server 1.28; 1.29 or newer is needed',
     ],

@@ -1,0 +1,39 @@
+import { ApplicationFailure } from '@temporalio/common';
+import type { ConvertFileResult } from '../job/activities';
+import type { ActivityAttempt } from './activity-attempt';
+import { UnknownSubmitError } from './failure';
+
+/** More than a worker's attempts at one time. */
+const mostOutcomes = 1_000;
+
+/** What becomes of attempts that send something, for those that follow them since Temporal was not told of it in time. */
+export class SentOutcomes {
+  readonly #kept = new Map<string, { outcome: Promise<ConvertFileResult>; failure: ActivityAttempt['failure'] }>();
+
+  keep(attempt: ActivityAttempt, outcome: Promise<ConvertFileResult>): void {
+    this.#kept.set(keyOf(attempt, 0), { outcome, failure: attempt.failure });
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size > mostOutcomes && oldest !== undefined) this.#kept.delete(oldest);
+  }
+
+  /**
+   * Told only once, since Temporal may be unable to take it.
+   * @throws UnknownSubmitError when another process has sent it, and as that attempt.
+   */
+  async ofLastAttempt(attempt: ActivityAttempt): Promise<ConvertFileResult> {
+    const key = keyOf(attempt, 1);
+    const kept = this.#kept.get(key);
+    this.#kept.delete(key);
+    if (!kept) throw new UnknownSubmitError();
+    return kept.outcome.catch(async (error: unknown) => {
+      const hasRun = kept.failure.sentUnrepeatable !== false;
+      if (!hasRun) await attempt.heartbeat.record({ phase: 'waiting' });
+      if (error instanceof ApplicationFailure) throw error;
+      throw hasRun ? new UnknownSubmitError() : new Error('the service refused the last attempt.');
+    });
+  }
+}
+
+function keyOf({ context: { info }, number }: ActivityAttempt, before: number): string {
+  return [info.workflowExecution?.runId, info.activityId, number - before].join('/');
+}

@@ -45,7 +45,10 @@ export const conversionWorkerOptions = {
   maxHeartbeatThrottleInterval: '2 seconds',
   // Time that a job woken by a callback waits for a lost worker. The default of 10 s is meant for long histories.
   stickyQueueScheduleToStartTimeout: '2 seconds',
-} as const satisfies Partial<WorkerOptions>;
+  // Not documented. After the SDK's 5 s, a process that was stopped in the middle of a workflow task (a machine that slept, a paused
+  // container) ends workflow code as soon as it wakes, which can end Node with "async hook stack has become corrupted".
+  isolateExecutionTimeout: '1 day',
+} as const satisfies Partial<WorkerOptions> & { isolateExecutionTimeout: string };
 
 /** Effectively unlimited, but not the 100,000 that the server lists for workers without a limit. */
 const noLimitPerSecond = 90_000;

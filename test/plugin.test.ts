@@ -144,7 +144,7 @@ it('refuses to offer an app to Nexus callers that the worker does not have', () 
     'nexus.apps names payroll, but apps has only: stub.',
   ));
 
-it('leaves the throttle of heartbeats, sticky queue and grace time of a host as they are; a conversion worker has its own', async () => {
+it('leaves the throttle of heartbeats, sticky queue, grace time and limit of workflow code of a host as they are; a conversion worker has its own', async () => {
   const hosts = await Promise.all([createHost([]), createHost([createPlugin()])]);
   const own = await inThisThread(() =>
     createConversionWorker({ connection, plugin: createPlugin(), taskQueue: `own-${randomUUID()}` }),
@@ -154,10 +154,11 @@ it('leaves the throttle of heartbeats, sticky queue and grace time of a host as 
     options.defaultHeartbeatThrottleIntervalMs,
     options.stickyQueueScheduleToStartTimeoutMs,
     options.shutdownGraceTimeMs,
+    options.isolateExecutionTimeoutMs,
   ]);
   for (const each of [...hosts, own]) await each.runUntil(Promise.resolve());
   expect(told[1]).toEqual(told[0]);
-  expect(told[2]).toEqual([2_000, told[0]?.[1], 2_000, 30_000]);
+  expect(told[2]).toEqual([2_000, told[0]?.[1], 2_000, 30_000, 86_400_000]);
 });
 
 it('closes its connections with the last worker that uses it, and opens them again for a later one', async () => {

@@ -1,9 +1,11 @@
 import { mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import type { OnExisting } from '../../src/job/types';
 import { quickPolicies } from '../support/conversion-worker';
 import { workersOfAllTests } from '../support/killable-workers';
+import type { SeenRequest } from '../support/stub-service';
 import { until } from '../support/until';
 
 /**
@@ -59,5 +61,42 @@ describe('a worker that wakes after another one has done its work', () => {
     ['rename', ['later.pdf', 'report.pdf']],
   ] as const)('makes no second result, and leaves nothing behind (%s)', async (choice, left) => {
     expect((await readdir(outFolder(choice))).sort()).toEqual(left);
+  });
+});
+
+describe('a worker that is stopped for longer than its heartbeats may take', () => {
+  const workers = workersOfAllTests();
+
+  it('goes on with the conversions that it had submitted: none is made twice', async () => {
+    const { stub } = workers;
+    const held: (() => void)[] = [];
+    stub.first(
+      'convert/file',
+      ...Array.from({ length: 6 }, (_, index) => (response: ServerResponse, seen: SeenRequest) => {
+        const answer = () => stub.answerAsAlways(seen, response);
+        // Some answers have come before, and wait in the sockets of the worker.
+        if (index < 3) answer();
+        held.push(index < 3 ? () => undefined : answer);
+      }),
+    );
+    const worker = await workers.startWorker();
+    const jobs = await Promise.all(
+      [1, 2, 3, 4, 5, 6].map(async (number) =>
+        workers.client.start({
+          source: await workers.source(`${number}.md`),
+          output: 'pdf',
+          destination: path.join(workers.folder, `${number}.pdf`),
+          policies: { ...quickPolicies, onUnknownOutcome: 'fail' },
+        }),
+      ),
+    );
+    await until('all are submitted', () => held.length === jobs.length);
+    worker.pause();
+    await setTimeout(12_000);
+    for (const answer of held) answer();
+    worker.resume();
+    const results = await Promise.all(jobs.map((job) => job.result()));
+    expect(results.map(({ possiblyChargedTwice }) => possiblyChargedTwice)).toEqual(jobs.map(() => false));
+    expect(stub.count('convert/file')).toBe(jobs.length);
   });
 });

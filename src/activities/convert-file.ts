@@ -101,92 +101,97 @@ export function createConvertFile(dependencies: ActivityDependencies) {
     return known;
   }
 
+  /** `onFence` is told before the fence may stand. */
+  async function submit(
+    input: ConvertFileInput,
+    attempt: ActivityAttempt,
+    onFence: () => void,
+  ): Promise<ConvertFileResult> {
+    const { requests, heartbeat, turn, previousDetails, run, failure } = attempt;
+    const known = readAccepted(previousDetails);
+    if (known) return known;
+    const fence = readFence(previousDetails);
+    if (fence) {
+      failure.callback = fence.callback === true;
+      failure.afterReset = fence.afterReset === true;
+      heartbeat.start();
+      return outcomes.ofLastAttempt(attempt);
+    }
+    failure.neededBytes = input.neededBytes;
+    if (input.destination !== undefined) {
+      const plan = await planDestination(files, { ...input, destination: input.destination }, failure);
+      if (plan.kind === 'skip') return { skipped: true };
+      await checks.assertPossible(input, attempt.signal);
+    }
+    failure.afterReset = input.originalRunId !== run?.runId && input.originalRunId !== undefined;
+    const service = api(input.app);
+    const { nonce } = input;
+    const submission = run && nonce !== undefined ? { workflowId: run.workflowId, nonce } : undefined;
+    const callback = submission && callbackUrl?.(input.app, submission);
+    failure.callback = callback !== undefined;
+    const marks = {
+      ...(failure.callback && { callback: true as const }),
+      ...(failure.afterReset && { afterReset: true as const }),
+    };
+    const accepted = (report: TaskReport) => ({ skipped: false as const, report, requests, ...marks });
+    let credits: Probe | undefined;
+    const raiseFence = async () => {
+      const { parked, readyAt } = input;
+      const { isLast: anyway, firstProbeMs: firstPauseMs } = attempt;
+      credits = refusals.ask({ key: kindOf(input), readyAt, isParked: parked !== undefined, firstPauseMs, anyway });
+      onFence();
+      try {
+        await heartbeat.record({ phase: 'sending', ...marks } satisfies SendingFence);
+      } catch (error) {
+        // Temporal may have stored the fence, though it did not say so. Nothing was sent.
+        await heartbeat.record({ phase: 'waiting' }).catch(() => heartbeat.beat());
+        throw error;
+      }
+      heartbeat.start();
+      if (attempt.ageMs() > longAgeMs) heartbeat.beat();
+      failure.requests = requests;
+      failure.sentUnrepeatable = true;
+    };
+    let snapshot;
+    try {
+      // Cancellation only ends the wait in the queue; a request in flight runs on: its response is the only proof.
+      snapshot = await service.convertFile({
+        connector: input.connector,
+        output: input.output,
+        input: input.input,
+        parameters: input.parameters,
+        callback,
+        mode: input.mode,
+        signal: whenGraceIsOver(),
+        turn: { ...turn, beforeSend: raiseFence },
+      });
+    } catch (error) {
+      if (!(error instanceof ConversionApiError)) throw error;
+      const { taskId } = error;
+      if (taskId !== undefined) return accepted({ taskId, connector: taskId, finished: false, warnings: {} });
+      const { code, message } = error;
+      if (code === 'INSUFFICIENT_VCREDITS') {
+        failure.probeAfterMs = credits?.refused({ code, message: withAdvice(message, code, failure) });
+      }
+      if (failure.sentUnrepeatable === true && !error.mayHaveExecuted) {
+        failure.sentUnrepeatable = false;
+        await heartbeat.record({ phase: 'waiting' });
+      }
+      throw error;
+    } finally {
+      credits?.ended();
+    }
+    if (credits?.accepted()) void tellParked(attempt.context, input.app);
+    const taskId = snapshot.taskId ?? snapshot.connector;
+    if (taskId === undefined && snapshot.error === undefined) throw nameless();
+    if (taskId !== undefined) failure.taskId = taskId;
+    const submit = accepted(reportTask(snapshot, taskId ?? '', failure));
+    return submit.report.finished || snapshot.error ? submit : awaitQuick(submit, input, attempt, submission);
+  }
+
   return (input: ConvertFileInput): Promise<ConvertFileResult> => {
-    const outcome: Promise<ConvertFileResult> = runAttempt(
-      dependencies,
-      { step: 'submit', app: input.app, parking: input },
-      async (attempt) => {
-        const { requests, heartbeat, turn, previousDetails, run, failure } = attempt;
-        const known = readAccepted(previousDetails);
-        if (known) return known;
-        const fence = readFence(previousDetails);
-        if (fence) {
-          failure.callback = fence.callback === true;
-          failure.afterReset = fence.afterReset === true;
-          heartbeat.start();
-          return outcomes.ofLastAttempt(attempt);
-        }
-        failure.neededBytes = input.neededBytes;
-        if (input.destination !== undefined) {
-          const plan = await planDestination(files, { ...input, destination: input.destination }, failure);
-          if (plan.kind === 'skip') return { skipped: true };
-          await checks.assertPossible(input, attempt.signal);
-        }
-        failure.afterReset = input.originalRunId !== run?.runId && input.originalRunId !== undefined;
-        const service = api(input.app);
-        const { nonce } = input;
-        const submission = run && nonce !== undefined ? { workflowId: run.workflowId, nonce } : undefined;
-        const callback = submission && callbackUrl?.(input.app, submission);
-        failure.callback = callback !== undefined;
-        const marks = {
-          ...(failure.callback && { callback: true as const }),
-          ...(failure.afterReset && { afterReset: true as const }),
-        };
-        const accepted = (report: TaskReport) => ({ skipped: false as const, report, requests, ...marks });
-        let credits: Probe | undefined;
-        const raiseFence = async () => {
-          const { parked, readyAt } = input;
-          const { isLast: anyway, firstProbeMs: firstPauseMs } = attempt;
-          credits = refusals.ask({ key: kindOf(input), readyAt, isParked: parked !== undefined, firstPauseMs, anyway });
-          try {
-            await heartbeat.record({ phase: 'sending', ...marks } satisfies SendingFence);
-          } catch (error) {
-            // Temporal may have stored the fence, though it did not say so. Nothing was sent.
-            await heartbeat.record({ phase: 'waiting' }).catch(() => heartbeat.beat());
-            throw error;
-          }
-          heartbeat.start();
-          if (attempt.ageMs() > longAgeMs) heartbeat.beat();
-          failure.requests = requests;
-          failure.sentUnrepeatable = true;
-          outcomes.keep(attempt, outcome);
-        };
-        let snapshot;
-        try {
-          // Cancellation only ends the wait in the queue; a request in flight runs on: its response is the only proof.
-          snapshot = await service.convertFile({
-            connector: input.connector,
-            output: input.output,
-            input: input.input,
-            parameters: input.parameters,
-            callback,
-            mode: input.mode,
-            signal: whenGraceIsOver(),
-            turn: { ...turn, beforeSend: raiseFence },
-          });
-        } catch (error) {
-          if (!(error instanceof ConversionApiError)) throw error;
-          const { taskId } = error;
-          if (taskId !== undefined) return accepted({ taskId, connector: taskId, finished: false, warnings: {} });
-          const { code, message } = error;
-          if (code === 'INSUFFICIENT_VCREDITS') {
-            failure.probeAfterMs = credits?.refused({ code, message: withAdvice(message, code, failure) });
-          }
-          if (failure.sentUnrepeatable === true && !error.mayHaveExecuted) {
-            failure.sentUnrepeatable = false;
-            await heartbeat.record({ phase: 'waiting' });
-          }
-          throw error;
-        } finally {
-          credits?.ended();
-        }
-        if (credits?.accepted()) void tellParked(attempt.context, input.app);
-        const taskId = snapshot.taskId ?? snapshot.connector;
-        if (taskId === undefined && snapshot.error === undefined) throw nameless();
-        if (taskId !== undefined) failure.taskId = taskId;
-        const submit = accepted(reportTask(snapshot, taskId ?? '', failure));
-        return submit.report.finished || snapshot.error ? submit : awaitQuick(submit, input, attempt, submission);
-      },
+    const outcome = runAttempt(dependencies, { step: 'submit', app: input.app, parking: input }, (attempt) =>
+      submit(input, attempt, () => outcomes.keep(attempt, outcome)),
     );
     return outcome;
   };

@@ -19,12 +19,12 @@ import { classOf, isGone, maxUnreadableAnswers, orderedWaitOf, reactionTo } from
 import { KnownRefusalError } from './refusal-watch';
 import { shortCause, shortStack } from './short-error';
 
-/** An earlier attempt sent a request that must not be repeated, and its outcome was not recorded. */
+/** An earlier attempt sent a request that must not be repeated, and nobody knows its outcome. */
 export class UnknownSubmitError extends Error {
   override readonly name = 'UnknownSubmitError';
 
   constructor() {
-    super('an earlier attempt sent the convert request, and its answer could not be recorded.');
+    super('the convert request was sent, and its answer is lost: the worker stopped, or Temporal could not take it.');
   }
 }
 

@@ -6,7 +6,7 @@ import { UnknownSubmitError } from './failure';
 /** More than a worker's attempts at one time. */
 const mostOutcomes = 1_000;
 
-/** What becomes of attempts that send something, for those that follow them since Temporal was not told of it in time. */
+/** What becomes of attempts with a fence, for those that follow them since Temporal was not told of it in time. */
 export class SentOutcomes {
   readonly #kept = new Map<string, { outcome: Promise<ConvertFileResult>; failure: ActivityAttempt['failure'] }>();
 
@@ -26,10 +26,10 @@ export class SentOutcomes {
     this.#kept.delete(key);
     if (!kept) throw new UnknownSubmitError();
     return kept.outcome.catch(async (error: unknown) => {
-      const hasRun = kept.failure.sentUnrepeatable !== false;
+      const hasRun = kept.failure.sentUnrepeatable === true;
       if (!hasRun) await attempt.heartbeat.record({ phase: 'waiting' });
       if (error instanceof ApplicationFailure) throw error;
-      throw hasRun ? new UnknownSubmitError() : new Error('the service refused the last attempt.');
+      throw hasRun ? new UnknownSubmitError() : new Error('nothing came of the last attempt.');
     });
   }
 }

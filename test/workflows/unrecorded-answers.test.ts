@@ -125,11 +125,27 @@ describe('on a bad link to Temporal', () => {
   });
 
   /** Until the server has given an attempt up, which it does after two seconds. */
-  const cut = (methods: readonly string[]) => {
-    const refusal: Refusal = { status: 14, message: 'the link is down' };
+  const cut = (methods: readonly string[], refusal: Refusal = { status: 14, message: 'the link is down' }) => {
     for (const method of methods) refused[method] = refusal;
     setTimeout(() => (refusal.times = 0), 3_000);
   };
+
+  it('a fence that stands though its attempt sent nothing, and was given up, is none', async () => {
+    let asked = 0;
+    through.stub.on('upload/file', (seen, response) => {
+      cut(['RespondActivityTaskFailed']);
+      cut(['RecordActivityTaskHeartbeat'], {
+        status: 3,
+        message: 'lost on the way back, and then on the way there',
+        get isPassedOn() {
+          return (asked += 1) === 1;
+        },
+      });
+      through.stub.answerAsAlways(seen, response);
+    });
+    await expectOneSubmit({ submitTimeout: '2 seconds' });
+    expect(asked).toBeGreaterThan(1);
+  });
 
   it('an accepted submit of which Temporal is told too late is known to the next attempt', async () => {
     through.stub.on('convert/file', (seen, response) => {

@@ -2,6 +2,7 @@ import { entriesOf, textOfEntry } from './archive';
 import { type EngineRequest, fewOf, type Warnings } from './conversion';
 import { readInputText } from './input';
 import { captionsOf } from './latex';
+import { textOfBook, textOfMarkup } from './marked-texts';
 import { describeMissingGlyphs } from './missing-glyphs';
 import { type OfficeTexts, officeTexts, undrawnCharts } from './office-texts';
 import { shownText } from './pandoc-document';
@@ -14,6 +15,8 @@ import { lostWords, someWords } from './words';
 
 /** Markup whose tables pandoc reads as wide as their first row. */
 const tabular = /^(dokuwiki|tikiwiki|twiki|vimwiki|jira|creole|textile|org|muse|t2t)$/;
+/** Documents of XML. */
+const marked = /^(docbook|fb2|jats)$/;
 const tableLine = /^[ \t]*[|^].*$/gm;
 /** What of a line is no text of a cell: attributes, macros, pictures, and where links lead. */
 const noText = /\b\w+\s*=\s*("[^"]*"|\w+)|\{\{?[^{}]*\}\}?|\[\[[^\]|]*(?:\||\]\[)?|!\S+!|\bhttps?:\S+/g;
@@ -41,6 +44,8 @@ export async function describeUnread(
   if (reader === 'latex') {
     return unread(captionsOf(readInputText(input, request.inputFormat).text), (json) => shownText(JSON.parse(json)));
   }
+  if (reader === 'epub') return unread(textOfBook(input), (json) => json);
+  if (marked.test(reader)) return unread(textOfMarkup(readInputText(input, request.inputFormat).text), (json) => json);
   const texts = officeTexts(reader, input);
   if (!texts) return {};
   const warnings = {

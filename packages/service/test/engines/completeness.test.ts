@@ -55,6 +55,16 @@ describe('what a program does not print', () => {
     const unknown = xlsx([{ rows: '<row r="1"><c r="A1" t="e"><f>OWN()</f><v>#NAME?</v></c></row>' }]);
     expect(await unprinted('xlsx', sheet('Kept'), 'Kept #NAME?')).toEqual(error);
     expect(await unprinted('xlsx', unknown, '#NAME?')).toEqual({});
+    const absent = (value: string) =>
+      xlsx([{ rows: `<row r="1">${inline('A1', 'Kept')}<c r="B1" t="e"><f>NA()</f><v>${value}</v></c></row>` }]);
+    for (const value of ['#N/A', '#REF!', '#DIV/0!']) {
+      expect(await unprinted('xlsx', absent(value), `Kept ${value}`)).toEqual({});
+      expect(await unprinted('xlsx', sheet('Kept'), `Kept ${value}`)).toEqual(error);
+      const data = absent(value);
+      expect(await describeUnkept(requestOf('xlsx', 'xlsx'), data, { format: 'xlsx', data })).toEqual({});
+      expect(await describeUnkept(requestOf('xlsx', 'xlsx'), sheet('Kept'), { format: 'xlsx', data })).toEqual(error);
+    }
+    expect(await unprinted('xls', Buffer.from('of an old program'), 'Kept #N/A')).toEqual({});
     const result = { format: 'xlsx', data: sheet('Kept Err:509') };
     expect(await describeUnkept(requestOf('xlsx', 'xlsx'), sheet('Kept'), result)).toEqual(error);
   });

@@ -48,8 +48,13 @@ export async function checkPdf(
 
 const noRoom = /###/g;
 /** What LibreOffice alone shows for the result of a formula that it does not know, and what each program shows for one without a value. */
-const ownError = /\bErr:5\d\d\b|#NAME\?/g;
-const error = /\bErr:5\d\d\b|#(?:N\/A|(?:NULL|DIV\/0|VALUE|REF|NUM)!|NAME\?)/g;
+const ownError = /\bErr:5\d\d\b|#(?:NAME|MACRO)\?/g;
+const error = /\bErr:5\d\d\b|#(?:N\/A|(?:NULL|DIV\/0|VALUE|REF|NUM)!|(?:NAME|MACRO)\?)/g;
+
+/** The text of a spreadsheet that LibreOffice has made itself of an old one, which had no such errors as far as is known. */
+export function withoutErrors(text: string): string {
+  return text.replace(ownError, ' ');
+}
 
 /** `text`: what a spreadsheet holds, or nothing where that is not known; `shown`: what LibreOffice has made of it. */
 export function describeErrors(text: string, ...shown: string[]): Warnings {

@@ -64,7 +64,12 @@ describe('what a program does not print', () => {
       expect(await describeUnkept(requestOf('xlsx', 'xlsx'), data, { format: 'xlsx', data })).toEqual({});
       expect(await describeUnkept(requestOf('xlsx', 'xlsx'), sheet('Kept'), { format: 'xlsx', data })).toEqual(error);
     }
-    expect(await unprinted('xls', Buffer.from('of an old program'), 'Kept #N/A')).toEqual({});
+    const [old, copy] = [Buffer.from('of an old program'), { ...requestOf('xlsx', 'pdf'), inputFormat: 'xls' }];
+    expect(await unprinted('xls', old, 'Kept #N/A')).toEqual({});
+    expect(await describeUnprinted(copy, unknown, printed('#MACRO?'))).toEqual(error);
+    const own = { format: 'xlsx', data: unknown };
+    expect(await describeUnkept(copy, unknown, own)).toEqual(error);
+    expect(await describeUnkept(requestOf('xls', 'xlsx'), old, own)).toEqual(error);
     const result = { format: 'xlsx', data: sheet('Kept Err:509') };
     expect(await describeUnkept(requestOf('xlsx', 'xlsx'), sheet('Kept'), result)).toEqual(error);
   });

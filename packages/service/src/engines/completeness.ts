@@ -2,10 +2,11 @@ import { entriesOf, textOfEntry } from './archive';
 import { type EngineRequest, fewOf, type Warnings } from './conversion';
 import { readInputText } from './input';
 import { captionsOf } from './latex';
+import { textOfBook, textOfMarkup } from './marked-texts';
 import { describeMissingGlyphs } from './missing-glyphs';
 import { type OfficeTexts, officeTexts, undrawnCharts } from './office-texts';
 import { shownText } from './pandoc-document';
-import { checkPdf, describeErrors } from './pdf-check';
+import { checkPdf, describeErrors, withoutErrors } from './pdf-check';
 import { installCommand, isHere, programs } from './programs';
 import { plainRichText, richTextOf } from './rtf-text';
 import { lostWords, someWords } from './words';
@@ -14,6 +15,8 @@ import { lostWords, someWords } from './words';
 
 /** Markup whose tables pandoc reads as wide as their first row. */
 const tabular = /^(dokuwiki|tikiwiki|twiki|vimwiki|jira|creole|textile|org|muse|t2t)$/;
+/** Documents of XML. */
+const marked = /^(docbook|fb2|jats)$/;
 const tableLine = /^[ \t]*[|^].*$/gm;
 /** What of a line is no text of a cell: attributes, macros, pictures, and where links lead. */
 const noText = /\b\w+\s*=\s*("[^"]*"|\w+)|\{\{?[^{}]*\}\}?|\[\[[^\]|]*(?:\||\]\[)?|!\S+!|\bhttps?:\S+/g;
@@ -41,6 +44,8 @@ export async function describeUnread(
   if (reader === 'latex') {
     return unread(captionsOf(readInputText(input, request.inputFormat).text), (json) => shownText(JSON.parse(json)));
   }
+  if (reader === 'epub') return unread(textOfBook(input), (json) => json);
+  if (marked.test(reader)) return unread(textOfMarkup(readInputText(input, request.inputFormat).text), (json) => json);
   const texts = officeTexts(reader, input);
   if (!texts) return {};
   const warnings = {
@@ -172,11 +177,12 @@ export function describeUnwritten({ route: { reader } }: EngineRequest, input: B
 
 /** What of an office file is not in another that a program has made of it. */
 export async function describeUnkept(
-  { route: { reader, writer } }: EngineRequest,
+  request: EngineRequest,
   input: Buffer,
   result: { format: string; data: Buffer },
 ): Promise<Warnings> {
-  if (isTable(reader)) return isTable(result.format) ? describeUnkeptCells({ reader, writer }, input, result) : {};
+  const { reader } = request.route;
+  if (isTable(reader)) return isTable(result.format) ? describeUnkeptCells(request, input, result) : {};
   const [texts, kept] = [officeTexts(reader, input), officeTexts(result.format, result.data)];
   if (!texts || !kept) return {};
   // Headers may be in a file once for each of its sections.
@@ -208,7 +214,8 @@ async function describeUnprintedCells(request: EngineRequest, input: Buffer, pdf
     ? await (await import('./sheet-texts.js')).shownTexts(input, reader as 'xlsx' | 'ods')
     : undefined;
   const undrawn = describeCounted({ undrawnCount: undrawnCharts(input) }, 'undrawnCount');
-  return { ...cells?.warnings, ...undrawn, ...(await describePages(request, cells?.text ?? '', pdf, true)) };
+  const text = request.inputFormat === 'xls' ? withoutErrors(cells?.text ?? '') : (cells?.text ?? '');
+  return { ...cells?.warnings, ...undrawn, ...(await describePages(request, text, pdf, true)) };
 }
 
 function isTable(format: string): boolean {
@@ -216,7 +223,7 @@ function isTable(format: string): boolean {
 }
 
 async function describeUnkeptCells(
-  { reader, writer }: { reader: string; writer: string },
+  { inputFormat, route: { reader, writer } }: EngineRequest,
   input: Buffer,
   result: { format: string; data: Buffer },
 ): Promise<Warnings> {
@@ -225,7 +232,7 @@ async function describeUnkeptCells(
     textsOfCells(input, reader as 'xlsx' | 'ods', { isForOld: writer === 'xls' }),
     textsOfCells(result.data, result.format as 'xlsx' | 'ods'),
   ]);
-  if (!cells) return {};
+  if (!cells) return describeErrors('', kept?.shown ?? '');
   const undrawn = describeCounted({ undrawnCount: undrawnCharts(input) }, 'undrawnCount');
   const warnings: Warnings = { ...undrawn };
   if (cells.beyond > 0) {
@@ -236,7 +243,11 @@ async function describeUnkeptCells(
   const comments = cells.commentCount - kept.commentCount;
   if (comments > 0) warnings['COMMENTS_LOST'] = `Comments of ${comments} cell(s) are not in the result.`;
   const lost = describeLost(lostWords(cells.typed, kept.shown));
-  return { ...warnings, ...describeErrors(cells.shown, kept.shown), ...lost };
+  return {
+    ...warnings,
+    ...describeErrors(inputFormat === 'xls' ? withoutErrors(cells.shown) : cells.shown, kept.shown),
+    ...lost,
+  };
 }
 
 /** The text of a result, or more than that. */

@@ -1,13 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ConversionFailure, type EngineRequest, type ConvertedFile, type Warnings } from './conversion';
-import { trackName, planTracks, type Track, type TrackPlan, tracksSchema } from './film-tracks';
+import { type Film, filmSchema, lostTags, trackName, planTracks, type TrackPlan } from './film-tracks';
 import { lastLine, pathOf, programs, runProgram, workFolderOf } from './programs';
 
 /** Sound and film, with the codecs that FFmpeg itself chooses for a container. */
 export async function convertFilm(request: EngineRequest): Promise<ConvertedFile> {
-  const tracks = await readTracks(request);
-  const plan = planTracks(request, tracks);
+  const film = await readFilm(request, inputOf(request));
+  if (film.streams.length === 0) {
+    throw new ConversionFailure(
+      `The ${request.inputFormat} file is damaged, cut off, or of another kind: it has no sound and no pictures that FFmpeg can find.`,
+    );
+  }
+  const plan = planTracks(request, film.streams);
   const result = path.join(workFolderOf(request), 'result');
   const ended = await runProgram(
     pathOf(programs.ffmpeg),
@@ -18,7 +23,10 @@ export async function convertFilm(request: EngineRequest): Promise<ConvertedFile
     ],
     request,
   );
-  if (ended.code === 0) return { file: result, warnings: describeLosses(request, plan, ended.says) };
+  if (ended.code === 0) {
+    const untold = describeUntold(request, film, await readFilm(request, ['-i', result]));
+    return { file: result, warnings: { ...describeLosses(request, plan, ended.says), ...untold } };
+  }
   throw new ConversionFailure(
     `FFmpeg could not convert the ${request.inputFormat} file to ${request.outputFormat}: ${reasonIn(ended.says, request)}`,
   );
@@ -29,18 +37,32 @@ function inputOf({ route: { reader }, inputPath }: EngineRequest): string[] {
   return ['-protocol_whitelist', 'file', '-f', reader, '-i', inputPath];
 }
 
-async function readTracks(request: EngineRequest): Promise<Track[]> {
+/** Without any track: a file that cannot be read. */
+async function readFilm(request: EngineRequest, input: readonly string[]): Promise<Film> {
   const list = path.join(workFolderOf(request), 'tracks.json');
+  const shown = ['-show_streams', '-show_chapters', '-show_format', '-of', 'json', '-o', list];
   const ended = await runProgram(
     pathOf(programs.ffprobe),
-    ['-hide_banner', '-v', 'error', ...inputOf(request), '-show_streams', '-of', 'json', '-o', list],
+    ['-hide_banner', '-v', 'error', ...input, ...shown],
     request,
   );
-  const tracks = ended.code === 0 ? tracksSchema.parse(JSON.parse(await readFile(list, 'utf8'))).streams : [];
-  if (tracks.length > 0) return tracks;
-  throw new ConversionFailure(
-    `The ${request.inputFormat} file is damaged, cut off, or of another kind: it has no sound and no pictures that FFmpeg can find.`,
-  );
+  return filmSchema.parse(ended.code === 0 ? JSON.parse(await readFile(list, 'utf8')) : {});
+}
+
+/** FFmpeg leaves out what a container has no place for. */
+function describeUntold({ outputFormat }: EngineRequest, film: Film, result: Film): Warnings {
+  const warnings: Warnings = {};
+  const tags = lostTags(film, result);
+  const chapters = film.chapters.length - result.chapters.length;
+  if (tags.length > 0) {
+    warnings['TAGS_LOST'] =
+      `What the file says of itself is not in the result, because ${outputFormat} cannot hold it: ${tags.join(', ')}. Convert to m4a, mp3 or mkv to keep it.`;
+  }
+  if (chapters > 0) {
+    warnings['CHAPTERS_LOST'] =
+      `${chapters} chapter(s) are not in the result, because ${outputFormat} cannot hold them. Convert to m4a, mp3 or mkv to keep them.`;
+  }
+  return warnings;
 }
 
 function describeLosses(

@@ -9,11 +9,16 @@ const trackSchema = z.object({
   codec_name: z.string().default('unknown'),
   channels: z.number().default(0),
   pix_fmt: z.string().default(''),
-  tags: z.object({ language: z.string(), title: z.string() }).partial().default({}),
+  tags: z.record(z.string(), z.string()).default({}),
   disposition: z.object({ attached_pic: z.number() }).partial().default({}),
 });
 export type Track = z.infer<typeof trackSchema>;
-export const tracksSchema = z.object({ streams: z.array(trackSchema).default([]) });
+export const filmSchema = z.object({
+  streams: z.array(trackSchema).default([]),
+  chapters: z.array(z.unknown()).default([]),
+  format: z.object({ tags: z.record(z.string(), z.string()).default({}) }).default({ tags: {} }),
+});
+export type Film = z.infer<typeof filmSchema>;
 
 /** What a container holds beside its first track of pictures and its first of sound. */
 interface Container {
@@ -84,6 +89,9 @@ export function planTracks({ inputFormat, outputFormat }: EngineRequest, tracks:
       ...covers.flatMap(() => [`-c:v:${pictures.length}`, 'copy', `-disposition:v:${pictures.length}`, 'attached_pic']),
       ...subtitles.flatMap(({ codec }, at) => [`-c:s:${at}`, codec]),
       ...(sounds.length > 0 ? soundParameters(container) : []),
+      ...(outputFormat === 'aiff' ? ['-write_id3v2', '1'] : []),
+      // Here title, artist and their like are of the sound, not of the file.
+      ...(/^(ogg|opus)$/.test(inputFormat) ? ['-map_metadata', `0:s:${sounds[0]?.index ?? 0}`] : []),
     ],
     // Tracks without pictures, sound or text are for the program that made the file.
     lost: wanted.filter((track) => !kept.includes(track) && track.codec_type !== 'data'),
@@ -113,6 +121,18 @@ const kinds: Readonly<Record<string, string>> = { audio: 'sound', video: 'pictur
 /** `sound 2 (deu, Commentary)`: its number in the file, from 1 on. */
 export function trackName({ index, codec_type: type, codec_name: codec, tags, disposition }: Track): string {
   const kind = disposition.attached_pic === 1 ? 'cover' : (kinds[type] ?? type);
-  const details = [tags.language === 'und' ? undefined : tags.language, tags.title].filter(Boolean);
+  const { language, title } = tags;
+  const details = [language === 'und' ? undefined : language, title].filter(Boolean);
   return `${kind} ${index + 1} (${details.length > 0 ? details.join(', ') : codec})`;
+}
+
+const told = /^(title|artist|album|album_artist|composer|date|genre|track|comment|description|lyrics|copyright)$/i;
+
+/** Names of what a file says of itself, and another that was made of it does not, under any name. */
+export function lostTags(from: Film, to: Film): string[] {
+  const { tags: ofSound = {} } = from.streams.find(({ codec_type: type }) => type === 'audio') ?? {};
+  const kept = new Set([to.format, ...to.streams].flatMap(({ tags }) => Object.values(tags)));
+  const all = Object.entries({ ...ofSound, ...from.format.tags });
+  const lost = all.filter(([name, value]) => told.test(name) && !kept.has(value));
+  return [...new Set(lost.map(([name]) => name.toLowerCase()))];
 }

@@ -61,27 +61,54 @@ export function readableBook(book: Buffer): Buffer {
   );
 }
 
-/** pandoc reads no notes but those to which a sign on the same page leads; the others, as of a page of their own, are text. */
+/** pandoc reads no title pages, and no notes but those to which a sign on the same page leads; the others are text. */
 function withAllNotes(page: string): string {
   const signs = page.match(/<a(?=\s)[^<>]*\sepub:type\s*=\s*["']noteref["'][^<>]*>/g) ?? [];
   const called = new Set(signs.map((sign) => attribute(sign, 'href')));
   return page.replace(
-    /(<\w[^<>]*?)\s(?:epub:)?type\s*=\s*["'](?:foot|rear)notes?["']([^<>]*>)/g,
+    /(<\w[^<>]*?)\s(?:epub:)?type\s*=\s*["'](?:(?:foot|rear)notes?|titlepage)["']([^<>]*>)/g,
     (tag, start: string, end: string) => (called.has(`#${attribute(tag, 'id')}`) ? tag : start + end),
   );
 }
 
+const pageOfList = /<(?:\w+:)?itemref\s[^<>]*>/g;
+
+function itemsOf(list: string): ReadonlyMap<string | undefined, string> {
+  return new Map(Array.from(list.matchAll(/<(?:\w+:)?item\s[^<>]*>/g), ([item]) => [attribute(item, 'id'), item]));
+}
+
+function isContents(item = ''): boolean {
+  return /\bnav\b/.test(attribute(item, 'properties') ?? '');
+}
+
 function withAllPages(list: string): string {
-  const items = Array.from(list.matchAll(/<(?:\w+:)?item\s[^<>]*>/g), ([item]) => item);
-  const contents = items.filter((item) => /\bnav\b/.test(attribute(item, 'properties') ?? ''));
-  const ids = contents.map((item) => attribute(item, 'id'));
   const pages = list.replace(
     /(\smedia-type\s*=\s*["'])(?:text\/html|image\/svg\+xml)(?=["'])/g,
     '$1application/xhtml+xml',
   );
-  return pages.replace(/<(?:\w+:)?itemref\s[^<>]*>/g, (page) =>
-    ids.includes(attribute(page, 'idref')) ? page : page.replace(/\slinear\s*=\s*["']no["']/, ''),
-  );
+  const items = itemsOf(pages);
+  // What is neither a page nor a picture names one to be shown in its place.
+  const shownFor = (id: string, depth = 0): string => {
+    const item = items.get(id) ?? '';
+    const other = attribute(item, 'fallback');
+    const isShown = /xhtml|^image/.test(attribute(item, 'media-type') ?? '') || other === undefined || depth > 9;
+    return isShown ? id : shownFor(other, depth + 1);
+  };
+  return pages.replace(pageOfList, (page) => {
+    const id = attribute(page, 'idref') ?? '';
+    if (isContents(items.get(id))) return page;
+    return page.replace(/\slinear\s*=\s*["']no["']/, '').replace(`"${id}"`, `"${shownFor(id)}"`);
+  });
+}
+
+/** Where the pages of a book are that have a place in its order of reading, but for its contents. */
+export function pagesOf(list: string): string[] {
+  const whole = withAllPages(list);
+  const items = itemsOf(whole);
+  const shown = (whole.match(pageOfList) ?? []).map((page) => items.get(attribute(page, 'idref')) ?? '');
+  return shown
+    .filter((item) => !isContents(item) && attribute(item, 'media-type') === 'application/xhtml+xml')
+    .map((item) => decodeXml(attribute(item, 'href') ?? ''));
 }
 
 function withoutMain(tag: string): string {

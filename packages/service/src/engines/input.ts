@@ -31,15 +31,15 @@ const byteOrderMarks: readonly { bytes: Buffer; encoding: string }[] = [
 ];
 
 /** Where formats name their encoding, at their beginning and in ASCII. */
-const xmlDeclaration = /^\s*<\?xml[^>]*\sencoding\s*=\s*["'](?!utf-16)([\w.:-]+)/i;
+const xmlDeclaration = /^\s*<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]+)/i;
 const declarations: Readonly<Record<string, RegExp>> = {
   fb2: xmlDeclaration,
-  html: /(?:<meta[^>]+charset|<\?xml[^>]*\sencoding)\s*=\s*["']?\s*(?!utf-16)([\w.:-]+)/i,
+  html: /(?:<meta[^<>]+charset|<\?xml[^<>]*\sencoding)\s*=\s*["']?\s*([\w.:-]+)/i,
   opml: xmlDeclaration,
   rtf: /\\ansi(cpg\d+)/,
   xml: xmlDeclaration,
 };
-const declarationBytes = 4096;
+const declarationBytes = 65_536;
 
 /** Control characters but tab, line ends, form feed and the escapes of terminals. */
 // eslint-disable-next-line no-control-regex
@@ -99,7 +99,9 @@ function declaredEncoding(bytes: Buffer, inputFormat: string): string | undefine
   const name = pattern?.exec(bytes.toString('latin1', 0, declarationBytes))?.[1]?.replace(/^cpg/, 'windows-');
   if (name === undefined) return undefined;
   try {
-    return new TextDecoder(name).encoding;
+    const { encoding } = new TextDecoder(name);
+    // One whose name can be read in ASCII is something else.
+    return encoding.startsWith('utf-16') ? undefined : encoding;
   } catch {
     return undefined;
   }

@@ -15,6 +15,7 @@ import {
 import { readInput, requireArchive } from './input';
 import { hasChanges, officeFileName, readableOffice } from './office-input';
 import { describeBrokenPictures, describeLostMedia } from './office-pictures';
+import { describeErrors } from './pdf-check';
 import { homeOf, lastLine, pathOf, programs, runProgram, workFolderOf } from './programs';
 
 /** LibreOffice, one start for each file, as printed: `soffice` of the machine with a profile of its own for each process. */
@@ -61,7 +62,9 @@ export async function convertOffice(request: EngineRequest): Promise<Converted |
   if (writer === 'csv') {
     // Its own CSV has the first sheet, and says nothing of the others.
     const { convertSheets } = await import('./sheet-engine.js');
-    return convertSheets({ ...request, route: { ...request.route, reader: format } }, await readFile(result));
+    const read = { ...request, route: { ...request.route, reader: format } };
+    const { data, warnings } = await convertSheets(read, await readFile(result));
+    return { data, warnings: { ...warnings, ...describeErrors('', Buffer.from(data).toString('utf8')) } };
   }
   const isSlow = Date.now() - started > request.timeoutMs / 4;
   return { file: result, warnings: await describeResult(request, source, { format, file: result, isSlow }) };

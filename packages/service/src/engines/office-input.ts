@@ -1,5 +1,6 @@
-import { editParts, entriesOf, textOfEntry } from './archive';
+import { editParts, entriesOf, textOfEntry, textOfPart, withEntries } from './archive';
 import { withFormatsOfValues } from './open-sheet';
+import { attributeOf } from './xml';
 
 /** What LibreOffice would not show as it is meant, put right in the file that it opens. */
 
@@ -25,7 +26,7 @@ export function officeFileName({ title, inputFormat }: { title: string; inputFor
 
 /** The same file if there is nothing to put right in it. */
 export function readableOffice(reader: string, writer: string, file: Buffer): Buffer {
-  if (reader === 'xlsx') return withChartSheets(file);
+  if (reader === 'xlsx') return withChartSheets(withTruths(file, writer));
   if (reader === 'ods') return withFormatsOfValues(file);
   return writer === 'pdf' || writer === 'txt' ? withChangesAccepted(reader, file) : file;
 }
@@ -67,4 +68,43 @@ function withChartSheets(file: Buffer): Buffer {
   return editParts(file, /^xl\/drawings\/drawing\d*\.xml$/, (xml) =>
     xml.replace(sheetOfChart, '$1 cx="9300000" cy="6000000"'),
   );
+}
+
+const truth = /<c(?=\s)([^<>]*\st="b"[^<>]*)>/g;
+const formatOfTruths = '<numFmt numFmtId="4095" formatCode="&quot;TRUE&quot;;&quot;TRUE&quot;;&quot;FALSE&quot;"/>';
+
+/**
+ * A spreadsheet with its TRUE and FALSE. LibreOffice makes formulas of them, which are 0 in a file that is calculated when somebody asks
+ * for it; and shows 1 and 0 where a cell has no format for them, as none of Excel needs.
+ */
+function withTruths(book: Buffer, writer: string): Buffer {
+  const file = editParts(book, /^xl\/workbook\.xml$/, (xml) =>
+    xml.replace(/(<calcPr(?=\s)[^<>]*?)\scalcMode="manual"/, '$1'),
+  );
+  return writer === 'pdf' || writer === 'ods' ? withFormatOfTruths(file) : file;
+}
+
+function withFormatOfTruths(file: Buffer): Buffer {
+  const styles = textOfPart(file, 'xl/styles.xml').replace(/<numFmts(?:\s[^<>]*)?\/>/, '');
+  const [formats = ''] = /<cellXfs[\s>][^]*?(?=<\/cellXfs>)/.exec(styles) ?? [];
+  const all = formats.match(/<xf(?=[\s/>])(?:[^<>]*\/>|[^]*?<\/xf>)/g) ?? [];
+  const own = new Map<string, number>();
+  const edited = editParts(file, /^xl\/worksheets\/[^/]+\.xml$/, (xml) =>
+    xml.replace(truth, (whole, attributes: string) => {
+      const style = attributeOf(attributes, 's') ?? '0';
+      if (all[Number(style)] === undefined) return whole;
+      if (!own.has(style)) own.set(style, all.length + own.size);
+      return `<c${attributes.replace(/\ss="\d+"/, '')} s="${own.get(style)}">`;
+    }),
+  );
+  if (own.size === 0) return file;
+  const added = Array.from(own.keys(), (style) =>
+    (all[Number(style)] ?? '')
+      .replace(/\s(?:numFmtId|applyNumberFormat)="[^"]*"/g, '')
+      .replace('<xf', '<xf numFmtId="4095" applyNumberFormat="1"'),
+  );
+  const named = /<numFmts[\s>]/.test(styles)
+    ? styles.replace(/<numFmts(?:\s[^<>]*)?>/, `$&${formatOfTruths}`)
+    : styles.replace(/<styleSheet(?:\s[^<>]*)?>/, `$&<numFmts count="1">${formatOfTruths}</numFmts>`);
+  return withEntries(edited, new Map([['xl/styles.xml', named.replace('</cellXfs>', `${added.join('')}$&`)]]));
 }

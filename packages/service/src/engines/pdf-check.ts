@@ -47,14 +47,21 @@ export async function checkPdf(
 }
 
 const noRoom = /###/g;
-/** What LibreOffice shows for the result of a formula, or of a function in it, that it does not know. */
-const error = /\bErr:5\d\d\b|#NAME\?/g;
+/** What LibreOffice alone shows for the result of a formula that it does not know, and what each program shows for one without a value. */
+const ownError = /\bErr:5\d\d\b|#(?:NAME|MACRO)\?/g;
+const error = /\bErr:5\d\d\b|#(?:N\/A|(?:NULL|DIV\/0|VALUE|REF|NUM)!|(?:NAME|MACRO)\?)/g;
 
-/** `text`: what a spreadsheet holds; `shown`: what LibreOffice has made of it. */
+/** The text of a spreadsheet that LibreOffice has made itself of an old one, which had no such errors as far as is known. */
+export function withoutErrors(text: string): string {
+  return text.replace(ownError, ' ');
+}
+
+/** `text`: what a spreadsheet holds, or nothing where that is not known; `shown`: what LibreOffice has made of it. */
 export function describeErrors(text: string, ...shown: string[]): Warnings {
-  const errors = shown.reduce((sum, each) => sum + count(each, error), -count(text, error));
+  const signs = text === '' ? ownError : error;
+  const errors = shown.reduce((sum, each) => sum + count(each, signs), -count(text, signs));
   if (errors <= 0) return {};
-  const message = `${errors} cell(s) show an error (Err:5..., #NAME?) in place of the result of a formula that LibreOffice does not know. Put values in place of formulas, or save the file as PDF in Excel.`;
+  const message = `${errors} cell(s) show an error (such as Err:508 or #NAME?) in place of the result of a formula that LibreOffice does not know, or that asks another file. Put values in place of formulas, or save the file as PDF in Excel.`;
   return { FORMULAS_NOT_CALCULATED: message };
 }
 

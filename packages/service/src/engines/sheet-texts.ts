@@ -107,7 +107,7 @@ function readSheet(sheet: WorkSheet, { isPrinted, isOutside }: PrintAreas, isKno
       if (!isPrinted(y, x)) continue;
       if (isKnown(cell)) texts.push(String(cell.v));
       // What nobody knows is no error of the program that prints it.
-      else if (cell.w === '#NAME?') texts.push(cell.w);
+      else if (cell.t === 'e') texts.push(textOfCell(cell));
     }
   }
   return { texts, unseen, outside };

@@ -1,7 +1,7 @@
 import type { EngineRequest } from '../../src/engines/conversion';
-import { trackName, planTracks, tracksSchema } from '../../src/engines/film-tracks';
+import { trackName, planTracks, filmSchema } from '../../src/engines/film-tracks';
 
-const { streams } = tracksSchema.parse({
+const { streams } = filmSchema.parse({
   streams: [
     { index: 0, codec_type: 'video', codec_name: 'h264', pix_fmt: 'yuv444p' },
     { index: 1, codec_type: 'audio', codec_name: 'aac', channels: 6, tags: { language: 'eng' } },

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { tracksSchema } from '../../src/engines/film-tracks';
+import { filmSchema } from '../../src/engines/film-tracks';
 import { serviceOfAllTests } from '../support';
 import { withPrograms } from './with-packages';
 
@@ -25,7 +25,15 @@ withPrograms(['ffmpeg'], () => {
     const file = path.join(folder, 'result');
     writeFileSync(file, bytes);
     const json = execFileSync('ffprobe', ['-v', 'error', '-show_streams', '-of', 'json', file], { encoding: 'utf8' });
-    return tracksSchema.parse(JSON.parse(json)).streams;
+    return filmSchema.parse(JSON.parse(json)).streams;
+  }
+
+  function tagsOf(bytes: Buffer) {
+    const file = path.join(folder, 'result');
+    writeFileSync(file, bytes);
+    const shown = ['-show_entries', 'format_tags:stream_tags', '-of', 'json', file];
+    const json = execFileSync('ffprobe', ['-v', 'error', ...shown], { encoding: 'utf8' });
+    return ['Song', 'Somebody'].filter((value) => json.includes(`"${value}"`));
   }
 
   it('a film of odd size is of even size, with the colours that players show', async () => {
@@ -61,6 +69,27 @@ withPrograms(['ffmpeg'], () => {
     const { bytes, warning } = await client.convertToBytes(made('a.mp3', ...sound(), ...pictures(), ...cover), 'm4a');
     expect(tracksOf(bytes)).toMatchObject([{ codec_type: 'audio' }, { disposition: { attached_pic: 1 } }]);
     expect(warning).toEqual({});
+  });
+
+  it('what a file says of itself is in each result that can hold it, and named as lost of others, as chapters are', async () => {
+    const told = ['-metadata', 'title=Song', '-metadata', 'artist=Somebody'];
+    for (const input of ['a.ogg', 'a.opus', 'a.m4a']) {
+      const source = made(input, ...sound(), ...told);
+      for (const output of ['mp3', 'flac', 'aiff', 'wav', 'ogg']) {
+        const { bytes, warning } = await client.convertToBytes(source, output);
+        expect([input, output, tagsOf(bytes), warning]).toEqual([input, output, ['Song', 'Somebody'], {}]);
+      }
+      const { warning } = await client.convertToBytes(source, 'aac');
+      expect(warning['TAGS_LOST']).toMatch(/aac cannot hold it: (title, artist|artist, title)\./);
+    }
+    const list = path.join(folder, 'chapters');
+    const chapter = (from: number) => `[CHAPTER]\nTIMEBASE=1/10\nSTART=${from}\nEND=${from + 5}\ntitle=Part\n`;
+    writeFileSync(list, `;FFMETADATA1\n${chapter(0)}${chapter(5)}`);
+    const book = made('a.m4a', ...sound(), '-i', list, '-map_chapters', '1');
+    expect((await client.convertToBytes(book, 'mp3')).warning).toEqual({});
+    expect((await client.convertToBytes(book, 'flac')).warning).toEqual({
+      CHAPTERS_LOST: expect.stringMatching(/^2 chapter\(s\) .* flac cannot hold them\./) as string,
+    });
   });
 
   it('sound of many channels, or of a high rate, becomes what the target can hold', async () => {

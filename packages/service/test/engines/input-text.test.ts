@@ -45,6 +45,7 @@ describe('the encoding of a text', () => {
   it.each([
     ['html', '<html><head><meta charset="iso-8859-2"></head>Ł</html>', 0xa3],
     ['html', '<meta http-equiv="Content-Type" content="text/html; charset=windows-1251">Ł', 0x57, 'W'],
+    ['html', `<html><!-- ${'-'.repeat(9_000)} --><meta charset="windows-1251"></head>Ł</html>`, 0xd7, 'Ч'],
     ['xml-docbook', '<?xml version="1.0" encoding="ISO-8859-2"?><para>Ł</para>', 0xa3],
     ['rtf', '{\\rtf1\\ansi\\ansicpg1250 Ł}', 0xa3],
   ])('is the one that the file names (%s)', (inputFormat, source, byte, letter = 'Ł') => {
@@ -55,6 +56,8 @@ describe('the encoding of a text', () => {
   it('is UTF-8 when the bytes are, whatever the file names', () => {
     const page = '<meta charset="iso-8859-1"><p>Köln</p>';
     expect(read(page, 'html')).toEqual({ text: page, warnings: [] });
+    const wide = '<meta http-equiv="Content-Type" content="text/html; charset=unicode"><p>Plain</p>';
+    expect(read(wide, 'html')).toEqual({ text: wide, warnings: [] });
   });
 
   it('is not looked for in the text of formats that do not name one', () => {

@@ -84,24 +84,45 @@ describe('a book', () => {
     `<item id="${id}" href="${id}.xhtml" media-type="application/xhtml+xml"${more}/>`;
   const page = (body: string) => `<html xmlns="http://www.w3.org/1999/xhtml"><body>${body}</body></html>`;
 
-  it('keeps pages beside its order of reading, those of HTML and drawings, and all of a page with its notes', async () => {
+  it('keeps its title page, pages beside its order of reading, those of HTML and drawings, those in place of others, and all of a page with its notes', async () => {
     const files = {
       mimetype: 'application/epub+zip',
       'META-INF/container.xml':
         '<?xml version="1.0"?><container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles><rootfile full-path="a.opf" media-type="application/oebps-package+xml"/></rootfiles></container>',
-      'a.opf': `<?xml version="1.0"?><package xmlns="http://www.idpf.org/2007/opf" version="3.0"><metadata/><manifest>${item('a')}${item('b').replace('application/xhtml+xml', 'text/html')}${item('s').replace('application/xhtml', 'image/svg')}${item('n', ' properties="nav"')}</manifest><spine><itemref idref="n" linear="no"/><itemref idref="a"/><itemref idref="b" linear="no"/><itemref idref="s"/></spine></package>`,
+      'a.opf': `<?xml version="1.0"?><package xmlns="http://www.idpf.org/2007/opf" version="3.0"><metadata/><manifest>${item('a')}${item('b').replace('application/xhtml+xml', 'text/html')}${item('s').replace('application/xhtml', 'image/svg')}${item('n', ' properties="nav"')}${item('j', ' fallback="t"').replace('application/xhtml+xml', 'application/json')}${item('t')}</manifest><spine><itemref idref="n" linear="no"/><itemref idref="j"/><itemref idref="a"/><itemref idref="b" linear="no"/><itemref idref="s"/></spine></package>`,
       'a.xhtml': page('<main>Chapter</main><footer>Beside</footer>'),
       'b.xhtml': page(
         '<p>Answers<a epub:type="noteref" href="#m">1</a></p><aside id="m" epub:type="footnote">Called</aside><section epub:type="rearnotes"><aside epub:type="rearnote" id="n">Noted</aside></section>',
       ),
       's.xhtml': '<svg xmlns="http://www.w3.org/2000/svg"><text>Drawn</text></svg>',
       'n.xhtml': page('<nav>Contents</nav>'),
+      'j.xhtml': '{}',
+      't.xhtml': page('<section epub:type="titlepage"><p>Title</p></section>'),
     };
     expect(await converted('a.epub', zip(Object.entries(files).map(([name, data]) => zipEntry(name, data))))).toEqual({
-      text: 'Chapter Beside Answers[1] Noted Drawn [1] Called',
+      text: 'Title Chapter Beside Answers[1] Noted Drawn [1] Called',
       warning: {},
     });
   });
+});
+
+it.each([
+  [
+    'a.fb2',
+    '<FictionBook xmlns="http://www.gribuser.ru/xml/fictionbook/2.0" xmlns:l="http://www.w3.org/1999/xlink"><body><section><p>Kept<a type="note" l:href="#n">7</a></p>$</section></body><body name="notes"><section id="n"><title><p>7</p></title><p>Note</p></section></body></FictionBook>',
+    '<table><tr><td>First</td><td>Second</td></tr></table>',
+  ],
+  [
+    'a.dbk',
+    '<article><!-- aside --><title>Kept</title><para>Caf&eacute; <![CDATA[a<b]]></para><informalequation><math><mi>x</mi></math></informalequation>$</article>',
+    '<procedure><title>First second</title><step><para>Kept</para></step></procedure>',
+  ],
+])('of %s, what pandoc does not know is named, and nothing else', async (name, document, unknown) => {
+  const lost = { TEXT_LOST: 'Not in the result: 2 word(s) (FIRST, SECOND) of the document.' };
+  for (const output of ['html', 'docx', 'pdf', 'txt']) {
+    expect([output, (await converted(name, document.replace('$', unknown), output)).warning]).toEqual([output, lost]);
+    expect([output, (await converted(name, document.replace('$', ''), output)).warning]).toEqual([output, {}]);
+  }
 });
 
 describe('a page of a wiki', () => {

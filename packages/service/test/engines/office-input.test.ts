@@ -43,6 +43,21 @@ describe('changes that were tracked are accepted where a document is printed', (
   });
 });
 
+it('TRUE and FALSE have a format where a spreadsheet is printed, beside all that their cells had', () => {
+  const rows =
+    '<row r="1"><c r="A1" t="b"><v>1</v></c><c r="B1" s="1" t="b"><f>A1</f><v>1</v></c><c r="C1"><v>1</v></c></row>';
+  const book = xlsx([{ rows }], { formats: ['0.00'], after: '<calcPr calcMode="manual"/>' });
+  const printed = readableOffice('xlsx', 'pdf', book);
+  const styles = [...textOfPart(printed, 'xl/worksheets/sheet1.xml').matchAll(/<c [^>]*?s="(\d)"/g)].map(([, s]) => s);
+  const formats = textOfPart(printed, 'xl/styles.xml').match(/(?<=<cellXfs.*)<xf [^>]*>/g) ?? [];
+  expect(styles.map((style) => formats[Number(style)])).toEqual(Array(2).fill(expect.stringContaining('"4095"')));
+  expect(textOfPart(printed, 'xl/styles.xml')).toMatch(/<numFmts[^>]*><numFmt numFmtId="4095" formatCode="&quot;TRUE/);
+  for (const writer of ['pdf', 'xls']) {
+    expect(textOfPart(readableOffice('xlsx', writer, book), 'xl/workbook.xml')).toContain('<calcPr/>');
+  }
+  expect(textOfPart(readableOffice('xlsx', 'xls', book), 'xl/worksheets/sheet1.xml')).toContain(rows);
+});
+
 it('a chart that is a whole sheet of a spreadsheet gets a size', () => {
   const drawing = (name: string, size: string) =>
     `<xdr:${name}><xdr:pos x="0" y="0"/><xdr:ext ${size}/><xdr:graphicFrame><a:ext cx="0" cy="0"/></xdr:graphicFrame></xdr:${name}>`;

@@ -85,6 +85,18 @@ withPrograms(['calc'], () => {
 });
 
 withPrograms(['calc'], () => {
+  it('keeps TRUE and FALSE of a spreadsheet, also of one that is calculated by hand', async () => {
+    const rows = '<row r="1"><c r="A1" t="b"><v>1</v></c><c r="B1" t="b"><v>0</v></c></row>';
+    for (const how of ['fullCalcOnLoad="1"', 'calcMode="manual"']) {
+      const data = xlsx([{ rows }], { after: `<calcPr calcId="191029" ${how}/>` });
+      expect(await textOf(await converted('a.xlsx', data, 'pdf'))).toMatch(/TRUE\s+FALSE/);
+      for (const output of ['ods', 'xls']) {
+        const file = await converted('a.xlsx', data, output);
+        expect((await converted(`a.${output}`, file, 'csv')).toString()).toMatch(/TRUE,FALSE/);
+      }
+    }
+  });
+
   it('prints dates, times and shares of an ODS spreadsheet of a library, which has no formats for them', async () => {
     const cells = [
       'date" office:date-value="2024-03-05"',

@@ -85,10 +85,10 @@ function killGroup(leader = 0): void {
   }
 }
 
-/** Reads to the end, so that nobody waits for a reader, and keeps the beginning. */
-function beginningOf(stream: Readable): () => string {
+/** Reads to the end, so that nobody waits for a reader, and keeps the beginning. There is no stream where no more files can be opened. */
+function beginningOf(stream: Readable | undefined): () => string {
   let kept = Buffer.alloc(0);
-  stream.on('data', (chunk: Buffer) => {
+  stream?.on('data', (chunk: Buffer) => {
     if (kept.length < keptBytes) kept = Buffer.concat([kept, chunk]).subarray(0, keptBytes);
   });
   return () => kept.toString('utf8');

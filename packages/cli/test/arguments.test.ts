@@ -30,6 +30,11 @@ it.each([
   expect(await parse(args.map((each) => each.replace(/^$|=$/, '$&x')))).toBe('runs');
 });
 
+it('the default of an option may be given', async () => {
+  const schedule = ['schedule', 'create', '--every', '1h', '--from', 'in', '--to', 'pdf', '--out', 'out'];
+  expect(await parse([...schedule, '--when-done', 'keep', '--when-failed', 'keep'])).toBe('runs');
+});
+
 it.each([
   [['batch', 'run', '--manifest', 'a.csv', '--manifest', 'b.csv']],
   [['batch', 'run', '--to', 'pdf', '--files-from', 'a', '--files-from', 'b']],

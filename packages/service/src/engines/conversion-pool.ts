@@ -170,7 +170,7 @@ export class ConversionPool {
       return { ...failed(message), end: 'crashed' };
     }
     return broken(
-      `The conversion process ended unexpectedly (${ending.reason}); the service may have to be installed again.`,
+      `The conversion process ended unexpectedly (${ending.reason}): the machine may be short of files, memory or processes, or the service may have to be installed again.`,
     );
   }
 }
@@ -266,8 +266,9 @@ class ConversionProcess {
       // happens to its conversions.
       detached: true,
     });
-    const said = endOf(this.#child.stderr);
-    const word = endOf(this.#child.stdio[watchdogChannel]);
+    // Where the machine can open no more files, a process that did not start has none.
+    const { stderr, stdio } = this.#child as Partial<ChildProcess>;
+    const [said, word] = [endOf(stderr), endOf(stdio?.[watchdogChannel])];
     this.#exited = new Promise((resolve) => {
       const end = (reason: string, signal: NodeJS.Signals | null = null): void => {
         this.#ended ??= { by: 'exit', signal, reason, said: said(), word: wordIn(word()) };

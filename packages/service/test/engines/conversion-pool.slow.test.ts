@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { engineNamesOfNpm } from '../../src/engines/engine';
 import { ConversionPool } from '../../src/engines/conversion-pool';
 import { FormatCatalog, requireFormat, requireRoute, wordFor } from '../../src/engines/formats';
+import { tellOutOfFiles } from '../../../../test/support/out-of-files';
 import { startTestService } from '../support';
 
 const contents = {
@@ -82,6 +83,29 @@ it('of processes whose time to wait is over at the same moment, one stays for th
       jest.useRealTimers();
     }
   }));
+
+it('a service that can open no more files lives, and converts again when it can', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'pool-'));
+  writeFileSync(path.join(folder, 'a.md'), contents.md);
+  const told = tellOutOfFiles({
+    // For the copy of the source, but for no process.
+    free: 4,
+    before: `
+      const { ConversionPool } = load('packages/service/dist/engines/conversion-pool.js');
+      const folder = ${JSON.stringify(folder)};
+      const limits = { maxMemoryBytes: 2 ** 31, maxWrittenBytes: 2 ** 31 };
+      const pool = new ConversionPool({ ...limits, folder: folder + '/conversions' });
+      load('packages/service/dist/engines/confinement.js').confinements();
+      const request = {
+        route: { engine: 'pandoc', reader: 'gfm', writer: 'html' },
+        ...{ inputPath: folder + '/a.md', outputPath: folder + '/a.html', title: 'a' },
+        ...{ inputFormat: 'md', outputFormat: 'html', parameters: {}, timeoutMs: 100_000 },
+      };`,
+    told: 'pool.convert(request)',
+  });
+  const broken = { status: 'broken', message: expect.stringContaining('EMFILE') as string };
+  expect(told).toMatchObject([broken, { status: 'successful' }]);
+});
 
 it('a process is there before a conversion that is expected, and takes it', async () => {
   const { client, dataDir, stop } = await startTestService({ expects: { input: 'markdown', output: 'html' } });

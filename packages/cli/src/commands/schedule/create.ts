@@ -28,9 +28,9 @@ export interface CreateFlags extends Pick<RunFlags, OfBatch | 'unconvertible' | 
   to: string;
   out: string;
   overlap: SweepOverlap;
-  /** A folder as it was typed; absent: sources stay. */
-  whenDone?: string;
-  whenFailed?: string;
+  /** A folder as it was typed; false or absent: sources stay. */
+  whenDone?: string | false;
+  whenFailed?: string | false;
   /** Milliseconds. */
   settled?: number;
 }
@@ -64,8 +64,8 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
       recursive: flags.recursive === true,
       exclude: flags.exclude,
       settledForMs: flags.settled,
-      moveDoneTo: whenDone && folderUri(context, whenDone),
-      moveFailedTo: whenFailed && folderUri(context, whenFailed),
+      moveDoneTo: whenDone ? folderUri(context, whenDone) : undefined,
+      moveFailedTo: whenFailed ? folderUri(context, whenFailed) : undefined,
       unconvertible: flags.unconvertible ?? config.values.policies.unconvertible,
       maxVcredits: flags.maxVcredits,
       overlap: flags.overlap,

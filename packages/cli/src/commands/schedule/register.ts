@@ -93,9 +93,10 @@ function duration(text: string): number {
   throw new InvalidArgumentError('It must be a time of at most 12h, such as 30s or 5m.');
 }
 
-function movedTo(text: string): string | undefined {
-  const [, folder] = /^move:(.+)$/s.exec(text) ?? [];
-  if (folder !== undefined || text === 'keep') return folder;
+function movedTo(text: string): string | false {
+  const [, folder = false] = /^move:(.+)$/s.exec(text) ?? [];
+  // Not undefined, which the parser would make an empty text.
+  if (folder !== false || text === 'keep') return folder;
   throw new InvalidArgumentError('It must be keep or move:DIR, such as move:done.');
 }
 

@@ -7,7 +7,7 @@ import { decodeXml } from './xml';
 
 /** What holds no words, or other ones: CDATA is as it stands, formulas and drawings are written anew, and lists of contents are made. */
 const apart =
-  /<!\[CDATA\[([^]*?)\]\]>|<!--[^]*?(?:-->|$)|<\?[^]*?\?>|<!DOCTYPE(?:[^[>]|\[[^\]]*\])*>|<((?:\w+:)?(?:math|tex-math|head|script|style|stylesheet|svg|binary|description|nav))(?=[\s>])[^]*?<\/\2\s*>/gi;
+  /<!\[CDATA\[([^]*?)\]\]>|<!--[^]*?(?:-->|$)|<\?[^]*?\?>|<!DOCTYPE(?:[^[>]|\[[^\]]*\])*>|<((?:\w+:)?(?:math|tex-math|head|script|style|stylesheet|svg|binary|description|nav))(?=[\s>])[^]*?(?:<\/\2\s*>|$)/gi;
 /** Signs of notes, which are numbered anew, and their numbers where they stand as titles. */
 const sign = /<a(?=\s)[^<>]*\s(?:epub:)?type\s*=\s*["']note(?:ref)?["'][^<>]*>[^]*?<\/a\s*>/g;
 const notes = /<body\s[^<>]*\bname\s*=\s*["'](?:notes|comments)["'][^]*?<\/body\s*>/g;

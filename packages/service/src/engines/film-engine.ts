@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ConversionFailure, type EngineRequest, type ConvertedFile, type Warnings } from './conversion';
-import { type Film, filmSchema, lostTags, trackName, planTracks, type TrackPlan } from './film-tracks';
+import { type Film, filmSchema, lostTags, planTracks, secondsOf, trackName, type TrackPlan } from './film-tracks';
 import { lastLine, pathOf, programs, runProgram, workFolderOf } from './programs';
 
 /** Sound and film, with the codecs that FFmpeg itself chooses for a container. */
@@ -24,7 +24,8 @@ export async function convertFilm(request: EngineRequest): Promise<ConvertedFile
     request,
   );
   if (ended.code === 0) {
-    const untold = describeUntold(request, film, await readFilm(request, ['-i', result]));
+    const made = await readFilm(request, ['-i', result]);
+    const untold = describeUntold(request, { film, plan, made });
     return { file: result, warnings: { ...describeLosses(request, plan, ended.says), ...untold } };
   }
   throw new ConversionFailure(
@@ -43,17 +44,26 @@ async function readFilm(request: EngineRequest, input: readonly string[]): Promi
   const shown = ['-show_streams', '-show_chapters', '-show_format', '-of', 'json', '-o', list];
   const ended = await runProgram(
     pathOf(programs.ffprobe),
-    ['-hide_banner', '-v', 'error', ...input, ...shown],
+    ['-hide_banner', '-v', 'warning', ...input, ...shown],
     request,
   );
-  return filmSchema.parse(ended.code === 0 ? JSON.parse(await readFile(list, 'utf8')) : {});
+  const told = ended.code === 0 ? (JSON.parse(await readFile(list, 'utf8')) as object) : {};
+  return filmSchema.parse({ ...told, isTimeGuessed: ended.says.includes('Estimating duration') });
 }
 
 /** FFmpeg leaves out what a container has no place for. */
-function describeUntold({ outputFormat }: EngineRequest, film: Film, result: Film): Warnings {
+function describeUntold(
+  { outputFormat }: EngineRequest,
+  { film, plan, made }: { film: Film; plan: TrackPlan; made: Film },
+): Warnings {
   const warnings: Warnings = {};
-  const tags = lostTags(film, result);
-  const chapters = film.chapters.length - result.chapters.length;
+  const tags = lostTags(film, made);
+  const chapters = film.chapters.length - made.chapters.length;
+  const [told, kept] = [secondsOf(film, plan.kept), secondsOf(made, made.streams)];
+  if (told !== undefined && kept !== undefined && told - kept > Math.max(1, told / 10)) {
+    warnings['INPUT_DAMAGED'] =
+      `The file says that it lasts ${Math.round(told)} s, and FFmpeg has found ${Math.round(kept)} s: it is cut off.`;
+  }
   if (tags.length > 0) {
     warnings['TAGS_LOST'] =
       `What the file says of itself is not in the result, because ${outputFormat} cannot hold it: ${tags.join(', ')}. Convert to m4a, mp3 or mkv to keep it.`;

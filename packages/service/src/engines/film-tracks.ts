@@ -9,6 +9,7 @@ const trackSchema = z.object({
   codec_name: z.string().default('unknown'),
   channels: z.number().default(0),
   pix_fmt: z.string().default(''),
+  duration: z.coerce.number().optional(),
   tags: z.record(z.string(), z.string()).default({}),
   disposition: z.object({ attached_pic: z.number() }).partial().default({}),
 });
@@ -16,7 +17,11 @@ export type Track = z.infer<typeof trackSchema>;
 export const filmSchema = z.object({
   streams: z.array(trackSchema).default([]),
   chapters: z.array(z.unknown()).default([]),
-  format: z.object({ tags: z.record(z.string(), z.string()).default({}) }).default({ tags: {} }),
+  format: z
+    .object({ tags: z.record(z.string(), z.string()).default({}), duration: z.coerce.number().optional() })
+    .default({ tags: {} }),
+  /** Its time is made of its size and its bit rate. */
+  isTimeGuessed: z.boolean().default(false),
 });
 export type Film = z.infer<typeof filmSchema>;
 
@@ -56,6 +61,7 @@ const textSubtitles = /^(subrip|ass|ssa|webvtt|mov_text|text)$/;
 
 export interface TrackPlan {
   readonly parameters: readonly string[];
+  readonly kept: readonly Track[];
   readonly lost: readonly Track[];
   readonly losesAlpha: boolean;
   readonly mixedDown: readonly Track[];
@@ -93,6 +99,7 @@ export function planTracks({ inputFormat, outputFormat }: EngineRequest, tracks:
       // Here title, artist and their like are of the sound, not of the file.
       ...(/^(ogg|opus)$/.test(inputFormat) ? ['-map_metadata', `0:s:${sounds[0]?.index ?? 0}`] : []),
     ],
+    kept,
     // Tracks without pictures, sound or text are for the program that made the file.
     lost: wanted.filter((track) => !kept.includes(track) && track.codec_type !== 'data'),
     losesAlpha: hasAlpha && !keepsAlpha,
@@ -135,4 +142,15 @@ export function lostTags(from: Film, to: Film): string[] {
   const all = Object.entries({ ...ofSound, ...from.format.tags });
   const lost = all.filter(([name, value]) => told.test(name) && !kept.has(value));
   return [...new Set(lost.map(([name]) => name.toLowerCase()))];
+}
+
+/** How many seconds a file says that these of its tracks last, if it says so. */
+export function secondsOf({ streams, format, isTimeGuessed }: Film, tracks: readonly Track[]): number | undefined {
+  if (isTimeGuessed) return undefined;
+  const isShown = ({ codec_type: type, disposition }: Track) =>
+    /^(audio|video)$/.test(type) && disposition.attached_pic !== 1;
+  const known = tracks.filter(isShown).flatMap(({ duration }) => duration ?? []);
+  if (known.length > 0) return Math.max(...known);
+  // Else it is the time of the longest track, whichever that is.
+  return streams.every((track) => tracks.includes(track)) ? format.duration : undefined;
 }

@@ -109,4 +109,16 @@ withPrograms(['ffmpeg'], () => {
     const silent = await client.convert(mp4, 'mp3');
     expect(silent.error.message).toBe('The mp4 file has no sound, so that no mp3 can be made of it.');
   });
+
+  it.each([
+    ['mp3', 'wav', sound('sine=duration=6')],
+    ['flv', 'mp4', [...pictures(), ...sound()].map((each) => each.replace('duration=1', 'duration=6'))],
+  ])('of %s that is cut off, what is there is converted to %s, and the rest told', async (format, output, inputs) => {
+    const whole = made(`whole.${format}`, ...inputs);
+    expect((await client.convertToBytes(whole, output)).warning).toEqual({});
+    const cut = { ...whole, data: whole.data.subarray(0, whole.data.length / 2) };
+    expect((await client.convertToBytes(cut, output)).warning).toMatchObject({
+      INPUT_DAMAGED: expect.stringMatching(/^The file says that it lasts 6 s, and FFmpeg has found [234] s/) as string,
+    });
+  });
 });

@@ -214,8 +214,16 @@ async function describeUnprintedCells(request: EngineRequest, input: Buffer, pdf
     ? await (await import('./sheet-texts.js')).shownTexts(input, reader as 'xlsx' | 'ods')
     : undefined;
   const undrawn = describeCounted({ undrawnCount: undrawnCharts(input) }, 'undrawnCount');
-  const text = request.inputFormat === 'xls' ? withoutErrors(cells?.text ?? '') : (cells?.text ?? '');
-  return { ...cells?.warnings, ...undrawn, ...(await describePages(request, text, pdf, true)) };
+  return {
+    ...cells?.warnings,
+    ...undrawn,
+    ...(await describePages(request, ownText(request, cells?.text), pdf, true)),
+  };
+}
+
+/** An old spreadsheet is read as LibreOffice has copied it, with errors that may be of its making. */
+function ownText({ inputFormat }: EngineRequest, text = ''): string {
+  return inputFormat === 'xls' ? withoutErrors(text) : text;
 }
 
 function isTable(format: string): boolean {
@@ -223,10 +231,11 @@ function isTable(format: string): boolean {
 }
 
 async function describeUnkeptCells(
-  { inputFormat, route: { reader, writer } }: EngineRequest,
+  request: EngineRequest,
   input: Buffer,
   result: { format: string; data: Buffer },
 ): Promise<Warnings> {
+  const { reader, writer } = request.route;
   const { textsOfCells } = await import('./sheet-texts.js');
   const [cells, kept] = await Promise.all([
     textsOfCells(input, reader as 'xlsx' | 'ods', { isForOld: writer === 'xls' }),
@@ -243,11 +252,7 @@ async function describeUnkeptCells(
   const comments = cells.commentCount - kept.commentCount;
   if (comments > 0) warnings['COMMENTS_LOST'] = `Comments of ${comments} cell(s) are not in the result.`;
   const lost = describeLost(lostWords(cells.typed, kept.shown));
-  return {
-    ...warnings,
-    ...describeErrors(inputFormat === 'xls' ? withoutErrors(cells.shown) : cells.shown, kept.shown),
-    ...lost,
-  };
+  return { ...warnings, ...describeErrors(ownText(request, cells.shown), kept.shown), ...lost };
 }
 
 /** The text of a result, or more than that. */

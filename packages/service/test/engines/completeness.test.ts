@@ -47,33 +47,6 @@ describe('what a program does not print', () => {
     },
   );
 
-  it('are results of formulas that LibreOffice does not know', async () => {
-    const error = { FORMULAS_NOT_CALCULATED: expect.stringMatching(/^1 cell\(s\) show an error/) as string };
-    const sheet = (text: string) => xlsx([{ rows: `<row r="1">${inline('A1', text)}</row>` }]);
-    expect(await unprinted('xlsx', sheet('Kept'), 'Kept Err:509')).toEqual(error);
-    expect(await unprinted('xlsx', sheet('About Err:509'), 'About Err:509')).toEqual({});
-    const unknown = xlsx([{ rows: '<row r="1"><c r="A1" t="e"><f>OWN()</f><v>#NAME?</v></c></row>' }]);
-    expect(await unprinted('xlsx', sheet('Kept'), 'Kept #NAME?')).toEqual(error);
-    expect(await unprinted('xlsx', unknown, '#NAME?')).toEqual({});
-    const absent = (value: string) =>
-      xlsx([{ rows: `<row r="1">${inline('A1', 'Kept')}<c r="B1" t="e"><f>NA()</f><v>${value}</v></c></row>` }]);
-    for (const value of ['#N/A', '#REF!', '#DIV/0!']) {
-      expect(await unprinted('xlsx', absent(value), `Kept ${value}`)).toEqual({});
-      expect(await unprinted('xlsx', sheet('Kept'), `Kept ${value}`)).toEqual(error);
-      const data = absent(value);
-      expect(await describeUnkept(requestOf('xlsx', 'xlsx'), data, { format: 'xlsx', data })).toEqual({});
-      expect(await describeUnkept(requestOf('xlsx', 'xlsx'), sheet('Kept'), { format: 'xlsx', data })).toEqual(error);
-    }
-    const [old, copy] = [Buffer.from('of an old program'), { ...requestOf('xlsx', 'pdf'), inputFormat: 'xls' }];
-    expect(await unprinted('xls', old, 'Kept #N/A')).toEqual({});
-    expect(await describeUnprinted(copy, unknown, printed('#MACRO?'))).toEqual(error);
-    const own = { format: 'xlsx', data: unknown };
-    expect(await describeUnkept(copy, unknown, own)).toEqual(error);
-    expect(await describeUnkept(requestOf('xls', 'xlsx'), old, own)).toEqual(error);
-    const result = { format: 'xlsx', data: sheet('Kept Err:509') };
-    expect(await describeUnkept(requestOf('xlsx', 'xlsx'), sheet('Kept'), result)).toEqual(error);
-  });
-
   it('are cells of an area that is to be printed, and of the others it is said that they are not', async () => {
     const rows = `<row r="1">${inline('A1', 'Lost')}${inline('B1', 'Kept')}${inline('C1', 'Outside')}</row><row r="2">${inline('A2', 'Below')}</row>`;
     const after =

@@ -249,8 +249,7 @@ class ConversionProcess {
     this.#seenAs = isSealed ? '/conversions' : this.#folder;
     // Half of it for JavaScript: most of the memory of engines is outside its heap.
     const heapMiB = Math.max(64, Math.floor(maxMemoryBytes / 2 / 1024 / 1024));
-    // V8 treats each growth of a large WebAssembly memory as memory pressure and marks the whole heap, and pandoc's memory grows in
-    // small steps: with concurrent marking the first conversions take some 30 collections instead of 8.
+    // A long document makes pandoc's memory grow, for which V8 marks the whole heap: in another thread that takes a fifth more CPU.
     const node = [process.execPath, `--max-old-space-size=${heapMiB}`, '--no-concurrent-marking'];
     const limited = [...limitOfFiles(Math.max(maxWrittenBytes, leastFileBytes)), ...node];
     const [execPath = '', ...execArgv] = wrap(limited, this.#folder, this.#seenAs);

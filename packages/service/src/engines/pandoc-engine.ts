@@ -27,6 +27,7 @@ import { readableOpenText, readableSlides } from './office-texts';
 import { breakStyle, plainTextDocument } from './plain-text';
 import { embedImages, type Node, type PandocRun, pageWriters, part } from './pandoc-document';
 import { filterFor } from './pandoc-filter';
+import { loadPandoc } from './pandoc-start';
 import { withListNumbers, withNotes, withoutDeleted, withUnicodeLetters } from './rtf-text';
 import { readableWord } from './word-document';
 import { withUsualNames } from './xml-names';
@@ -227,7 +228,7 @@ export async function runPandoc({
   options = {},
   filter,
 }: PandocRun): Promise<PandocOutput> {
-  const pandoc = await loadEngine('pandoc-wasm', () => import('pandoc-wasm'));
+  const pandoc = await loadEngine('pandoc-wasm', loadPandoc);
   const allOptions = {
     ...{ from, to, 'input-files': [inputName], 'output-file': outputName, ...options },
     // Formulas that a page shows as a reader knows them.

@@ -25,3 +25,13 @@ declare module 'pandoc-wasm' {
     files: Record<string, Blob>,
   ): Promise<PandocResult>;
 }
+
+/** Of what Node has no types for, the part that loads pandoc. */
+declare namespace WebAssembly {
+  interface Exports {
+    readonly memory: { readonly buffer: ArrayBuffer };
+    hs_init_with_rtsopts(argc: number, argv: number): void;
+  }
+
+  let instantiate: (binary: Uint8Array, imports: object) => Promise<{ instance: { exports: Exports } }>;
+}

@@ -3,13 +3,13 @@ import { ApplicationFailure, WorkflowIdReusePolicy, executeChild } from '@tempor
 import { defined } from '../job/defined';
 import { jobIdOf } from '../job/job-id';
 import { conversionJobType } from '../job/names';
-import { defaultPolicies } from '../job/policies';
 import { type ConversionJobInput, type ConversionJobResult, jobSummary, type Recall } from '../job/types';
 import { startingAttributes } from '../job/search-attributes';
 import { jobDetails } from '../job/temporal-ui';
 import { fileSteps, waitSteps } from './batch/batch-activities';
 import { takenBy } from './batch/item-job';
 import type { conversionJob } from './job/conversion-job';
+import { resolvePolicies } from './job/policies';
 
 interface ChildListing {
   /** False in a namespace without the search attributes (`fileconv namespace init`): your workflow would wait for them. Default: true. */
@@ -22,14 +22,14 @@ interface ChildListing {
  * (docs/repetition.md).
  *
  * @param options.workflowId default: as above. Without a destination a new one, which knows of no earlier job.
- * @throws ChildWorkflowFailure; ApplicationFailure `DESTINATION_TAKEN` while a job makes something else there
+ * @throws ChildWorkflowFailure; ApplicationFailure `DESTINATION_TAKEN` while a job makes something else there, `INVALID_JOB` about the input
  */
 export async function executeConversion(
   input: ConversionJobInput,
   { workflowId, isListed }: ChildListing & { workflowId?: string } = {},
 ): Promise<ConversionJobResult> {
+  const { onUnknownOutcome } = resolvePolicies(input);
   const id = workflowId ?? (await idOf(input));
-  const { onUnknownOutcome = defaultPolicies.onUnknownOutcome } = input.policies ?? {};
   let recall: Recall | undefined;
   for (;;) {
     try {

@@ -176,6 +176,15 @@ describe('a job of executeConversion', () => {
     await expect(own).resolves.toMatchObject({ message: expect.stringMatching(/it is a convertOnce/) as string });
     await expect(convertOnce(input, { jobId })).resolves.toMatchObject({ status: 'succeeded' });
   });
+
+  it('whose input is invalid fails with the name of the field', async () => {
+    const input = { ...(await jobTo('invalid')), source: 'report.md' } as never;
+    const failed = convertOnce(input).catch((error: unknown) => (error as WorkflowFailedError).cause);
+    await expect(failed).resolves.toMatchObject({
+      type: 'INVALID_JOB',
+      message: expect.stringMatching(/source/) as string,
+    });
+  });
 });
 
 it('a batch of inline items is a child whose result tells how each of them ended', async () => {

@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { readBatchItems } from '../batch/batch-steps';
 import { restoreFailed } from '../batch/move-sources';
 import { Findings, RefusedPlanError } from '../batch/plan/findings';
 import { planBatch } from '../batch/plan/plan-batch';
@@ -14,7 +15,7 @@ import { answerAboutPair } from '../http/pair-answer';
 import { eventsOf, type NotifySettings } from '../notices/send-notice';
 import { defined } from '../job/defined';
 import type { SourceMoves } from '../batch/model/types';
-import type { NamesTold, PlanBatchInput, PlanBatchResult } from '../batch/model/activities';
+import { firstRead, type NamesTold, type PlanBatchInput, type PlanBatchResult } from '../batch/model/activities';
 import type { Stores } from '../storage/stores';
 import { batchStep, type ActivityDependencies } from './activity-attempt';
 
@@ -60,7 +61,13 @@ export function createPlanBatch({ files, api, notify }: Pick<ActivityDependencie
         ...defined({ spent }),
         ...lookAtNames(client, notify),
       };
-      return { ...(run && { run: { folder: run.folder, rows } }), ...told };
+      if (!run) return told;
+      const { folder } = run;
+      return {
+        run: { folder, rows },
+        first: await readBatchItems(files, { folder, ...firstRead }, signal),
+        ...told,
+      };
     },
     asPlan,
   );

@@ -31,19 +31,18 @@ const paths: Record<string, RegExp> = {
   'job-cancelled-downloading': /^uploadFile convertFile checkTask downloadFile cancel discardDownload cancelled$/,
   'job-failed': /^uploadFile convertFile failed$/,
   'job-source-missing': /^uploadFile failed$/,
-  'batch-continued-first-run': /^planBatch readBatchItems( child)+( child| timer)+ continued$/,
+  'batch-continued-first-run': /^planBatch( child)+( child| timer)+ continued$/,
   'batch-continued-middle-run': /^awaitJobs readBatchItems( child| awaitJobs| timer)+ continued$/,
   'batch-continued-last-run':
-    /^awaitJobs readBatchItems (child )?(awaitJobs )+.*mergeBatchResults writeBatchReport completed$/,
-  'batch-failed-item': /^planBatch readBatchItems child child child mergeBatchResults writeBatchReport completed$/,
-  'batch-stopped': /^planBatch readBatchItems child child mergeBatchResults writeBatchReport completed$/,
+    /^awaitJobs readBatchItems (child |awaitJobs )+mergeBatchResults writeBatchReport completed$/,
+  'batch-failed-item': /^planBatch child child child mergeBatchResults writeBatchReport completed$/,
+  'batch-stopped': /^planBatch child child mergeBatchResults writeBatchReport completed$/,
   'batch-paused-cancelled':
     /batchPause timer batchWindow batchResume child batchCancel .*mergeBatchResults writeBatchReport completed$/,
   'batch-account-refused':
-    /^planBatch readBatchItems child child conversionItemWaits conversionItemWaits timer batchCancel .*mergeBatchResults writeBatchReport completed$/,
+    /^planBatch child child (conversionItemWaits |timer ){3}batchCancel .*mergeBatchResults writeBatchReport completed$/,
   // The first child is the one that was there already: looked at, and recalled by the third.
-  'batch-run-again':
-    /^planBatch readBatchItems child child awaitJobs child mergeBatchResults writeBatchReport completed$/,
+  'batch-run-again': /^planBatch child child awaitJobs child mergeBatchResults writeBatchReport completed$/,
   sweep: /^child completed$/,
   'sweep-cancelled': /^child completed$/,
 };

@@ -18,6 +18,8 @@ export interface ManifestPosition {
   item: number;
 }
 
+export const firstRead = { from: { byte: 0, item: 0 }, limit: 200 };
+
 export interface ReadBatchItemsInput {
   folder: string;
   from: ManifestPosition;
@@ -170,6 +172,8 @@ export interface NamesTold extends Pick<NoticeWishes, 'notifies'> {
 export interface PlanBatchResult extends NamesTold {
   /** The new run; absent when there is nothing to do. */
   run?: PlannedRun;
+  /** The first items of the run, which saves a small batch an activity. */
+  first?: ReadBatchItemsResult;
   planned: PlannedRows;
   /** Counts the rows for which no job is started. */
   totals: BatchTotals;

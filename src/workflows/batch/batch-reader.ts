@@ -1,8 +1,7 @@
 import type { BatchItem } from '../../batch/model/types';
-import type { ManifestPosition, PlacedItem } from '../../batch/model/activities';
+import { firstRead } from '../../batch/model/activities';
+import type { ManifestPosition, PlacedItem, ReadBatchItemsResult } from '../../batch/model/activities';
 import { fileSteps } from './batch-activities';
-
-const itemsAtATime = 200;
 
 /** Reads the items that still have to be started from the manifest, as they are needed. */
 export class BatchReader {
@@ -14,14 +13,16 @@ export class BatchReader {
   private isEnd = false;
   private reading: Promise<void> | undefined;
 
-  /** `from`: where the previous run stopped reading. */
+  /** `from`: where the previous run stopped reading. `first`: what the plan has read. */
   constructor(
     private readonly folder: string,
     private readonly onRead: () => void,
-    from: ManifestPosition = { byte: 0, item: 0 },
+    from: ManifestPosition = firstRead.from,
+    first?: ReadBatchItemsResult,
   ) {
     this.position = from;
     this.readTo = from;
+    if (first) this.add(first);
   }
 
   get isExhausted(): boolean {
@@ -37,7 +38,7 @@ export class BatchReader {
 
   /** Starts the next read before the items run out. */
   prefetch(): void {
-    if (this.reading || this.isEnd || this.failure || this.items.length > itemsAtATime / 2) return;
+    if (this.reading || this.isEnd || this.failure || this.items.length > firstRead.limit / 2) return;
     this.reading = this.read()
       .catch((error: unknown) => {
         this.failure = error;
@@ -54,11 +55,14 @@ export class BatchReader {
   }
 
   private async read(): Promise<void> {
-    const asked = { folder: this.folder, from: this.readTo, limit: itemsAtATime };
-    const read = await fileSteps['conversion.readBatchItems'](asked);
-    this.items.push(...read.items);
-    this.readTo = read.next;
-    this.isEnd = read.isEnd;
+    const asked = { ...firstRead, folder: this.folder, from: this.readTo };
+    this.add(await fileSteps['conversion.readBatchItems'](asked));
+  }
+
+  private add({ items, next, isEnd }: ReadBatchItemsResult): void {
+    this.items.push(...items);
+    this.readTo = next;
+    this.isEnd = isEnd;
   }
 }
 

@@ -125,7 +125,7 @@ class ConversionBatch implements ControlledBatch {
     this.listedAs = this.attention.listed(this.status());
   }
 
-  private open({ run, position: from, results = [], parts = 0, page }: Partial<CarriedBatch>) {
+  private open({ run, first, position: from, results = [], parts = 0, page }: Partial<CarriedBatch>) {
     if (!run) {
       const reader = new InlineItems(this.input.items ?? [], from);
       return { reader, results: new InlineResults(results), rows: reader };
@@ -134,7 +134,7 @@ class ConversionBatch implements ControlledBatch {
     const written = new BatchResults(folder, results, parts, () => this.wake());
     const pages = { folder, uiUrl: this.input.uiUrl, flush: () => written.flush(), onDue: () => this.wake() };
     return {
-      reader: new BatchReader(folder, () => this.wake(), from),
+      reader: new BatchReader(folder, () => this.wake(), from, first),
       results: written,
       rows: new BatchRows(folder),
       page: new LivePage(pages, page ?? noPage(this.carried.startedAt, this.tally.ended)),

@@ -13,7 +13,6 @@ export interface ManifestRow extends Pick<BatchItem, 'source' | 'output' | 'inpu
   destination?: string;
 }
 
-/** A row that can't be read. */
 export interface BadRow {
   line: number;
   problem: string;

@@ -56,7 +56,6 @@ function isJsonl(name: string, head: Buffer): boolean {
 
 const maxLineBytes = 64 * 1024;
 
-/** The rows of a manifest with one JSON object per line. */
 async function* readJsonlManifest(
   chunks: AsyncIterable<Buffer>,
   reading: ManifestReading,

@@ -78,7 +78,7 @@ export interface Fingerprint {
   stamp: string;
   /** The content that was refused; absent if it was never uploaded whole. */
   source?: SourceContent;
-  /** How often the service has refused this content. Default: once. */
+  /** How often the service has refused this content. */
   times?: number;
 }
 

@@ -21,7 +21,7 @@ export class Conflicts {
   readonly #sources = new KeyTable();
   readonly #sharedSources = new KeyTable();
   readonly #destinations = new KeyTable();
-  /** The second row of each destination that several rows have. */
+  /** The second row of each destination that several rows share. */
   readonly #sharedDestinations = new KeyTable();
   readonly #folders = new KeyTable();
   /** Cache of `#fileAbove` by folder; 0: none. */
@@ -47,7 +47,6 @@ export class Conflicts {
     return twin !== undefined;
   }
 
-  /** The first conflict of a row. */
   of(asked: DraftRow): Conflict | undefined {
     const { row, destination, replaced } = asked;
     const key = comparable(destination);
@@ -102,7 +101,6 @@ function conversionOf({ source, output, input = '', parameters }: DraftRow): str
   return `${output} ${input}${parametersKey(parameters)}\0${source}`;
 }
 
-/** Why a row fails that conflicts with another. */
 export function explainConflict(kind: Conflict['kind'], row: DraftRow, other: DraftRow): Finding {
   const { shown, place, output, term } = row;
   const destination = shownPath(row.destination);

@@ -111,7 +111,7 @@ class PlanCounts {
     return Object.values(this.failures).reduce((sum, count) => sum + count, 0) === this.told.rows;
   }
 
-  /** A plan without a good row is refused if a source is missing or unreadable, or if not `mayBeAll`. */
+  /** A plan without a good row is refused if a source is missing or unreadable, or without `mayBeAll`. */
   isRefused(mayBeAll: boolean): boolean {
     const isNowhere = ['SOURCE_NOT_FOUND', 'SOURCE_UNREADABLE'].some((code) => this.failures[code] !== undefined);
     return this.told.rows > 0 && this.isNoneGood && (isNowhere || !mayBeAll);

@@ -57,7 +57,6 @@ export interface BatchReport {
   counts: Omit<BatchCounts, 'inFlight' | 'waiting'>;
   vcredits: number;
   requests: number;
-  /** Receipt of this run. */
   receipt: Receipt;
   /** How many files of each pair of formats there were, and how many of them failed: at most 20 pairs, the rest under `other`. */
   formats: Record<string, { files: number; failed: number }>;

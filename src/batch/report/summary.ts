@@ -3,7 +3,7 @@ import { counted, formatCount, formatDuration, shellWord } from '../../messages/
 import type { BatchReport } from './report';
 
 const maxCodes = 5;
-/** Names of failed files, over all codes. */
+/** Maximum number of file names, over all codes. */
 const maxNames = 20;
 
 /** The result of a batch, for a terminal. Codes and messages contain foreign text: print it through `printable`. */

@@ -83,7 +83,7 @@ export function costText(estimate: CostEstimate): string {
   return `vCredits: about ${formatCount(vcredits)} (from ${counted(from, 'conversion')} of these pairs).${others}`;
 }
 
-/** `--dry-run`: what would be done. `estimate`: where prices are known. Ends as the run would, as far as that is known. */
+/** `--dry-run`: prints what would be done. `estimate`: set if prices are known. Exits as the run would, as far as that is known. */
 export function tellDryRun(
   { output }: CommandContext,
   {

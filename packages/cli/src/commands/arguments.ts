@@ -44,7 +44,7 @@ export function examples(...lines: string[]): string {
 type CommandFunction = (context: CommandContext, ...args: never[]) => Ending;
 type Ending = Promise<ExitCode> | Promise<void>;
 
-/** Makes the action of a command, which loads the implementation when it runs. */
+/** Makes a command's action, which loads the implementation only when it runs. */
 export type Act = (
   load: () => Promise<CommandFunction>,
   rules?: Pick<CommonOptions, 'mayBeUnallowed'>,

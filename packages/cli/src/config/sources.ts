@@ -65,7 +65,7 @@ const controllerVariables = {
 const appVariable = /^FILECONV_APPS_(.+)_(BASE_URL|APP_ID|TOKEN_ENV|TOKEN_FILE|TOKEN)$/;
 
 /**
- * Overrides values of the file by those of variables. An empty variable counts as unset, as with Temporal's own.
+ * Overrides values of the file with those of variables. An empty variable counts as unset, as with Temporal's own.
  * @returns warnings
  */
 export function takeEnvironment({ values, origins }: Draft, env: Environment): string[] {

@@ -159,7 +159,7 @@ export function isLoopbackAddress(address: string): boolean {
   return isIP(host) !== 6 && isLoopback(host);
 }
 
-/** Replaces `localhost` in an address or origin by `127.0.0.1`. */
+/** Replaces `localhost` in an address or origin with `127.0.0.1`. */
 export function byLoopbackNumber(address: string): string {
   return address.replace(/(?<=^|:\/\/)localhost(?=:|$)/i, '127.0.0.1');
 }

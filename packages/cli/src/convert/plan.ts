@@ -57,7 +57,7 @@ export async function checkInput(typed: string, cwd: string): Promise<TypedInput
   return { file, location, extension: path.extname(nameOf(location)).slice(1).toLowerCase() };
 }
 
-/** An absolute path; of a URI in another store, the URI. @throws CommandError for a `file:` URI that names no path. */
+/** The absolute path or, for a URI of another store, the URI. @throws CommandError for a `file:` URI that names no path. */
 export function toLocation(typed: string, cwd: string): string {
   if (!isUri(typed)) return path.resolve(cwd, typed);
   const uri = escapeQuerySigns(typed);

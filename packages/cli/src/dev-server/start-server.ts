@@ -97,7 +97,7 @@ async function startOnce(options: ServerOptions): Promise<RunningTemporalServer>
 
   // A bare name is looked up on PATH; a path is relative to this process, not to the database's folder.
   const program = options.cliPath.includes(path.sep) ? path.resolve(options.cliPath) : options.cliPath;
-  // The database holds file names and failures, so only its owner may read it. It can't be created first: the server refuses that.
+  // The database holds file names and failures, so only its owner may read it. By umask, because the server must create it itself.
   const umask = process.umask(0o077);
   const child = spawn(program, argumentsOf(options, { port, uiPort, dbFilename }), {
     stdio: ['ignore', log.handle.fd, log.handle.fd],

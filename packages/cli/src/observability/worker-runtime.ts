@@ -59,7 +59,7 @@ function prometheusAt(bindAddress: string) {
 }
 
 const intervalMs = 15_000;
-/** Workers that count. More than one, because one may be dying, or serve no metrics. */
+/** Number of workers that report the count. More than one, because one may be dying, or serve no metrics. */
 const counters = 3;
 
 const none = { running: 0, parked: 0 };

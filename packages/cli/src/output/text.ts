@@ -6,7 +6,7 @@ export function printableLines(text: string): string {
 
 const escape = '\u001b';
 
-/** The same for lines with our own colours. */
+/** Like `printableLines`, but keeps our own colours. */
 export function printableColored(text: string): string {
   const parts = text.split(new RegExp(`(${escape}\\[\\d+m)`));
   return parts.map((part, index) => (index % 2 === 0 ? printableLines(part) : part)).join('');

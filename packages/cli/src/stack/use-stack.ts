@@ -95,7 +95,7 @@ async function connectTo(
   return connect(context, { connection: own, namespace: temporal.namespace, isNamed }, { taskQueue, stack: record });
 }
 
-/** Otherwise the worker could not read the job, which would wait forever, or the command not the result, which is paid for. */
+/** Prevents a job that its worker can't read, which would wait forever, and a paid result that the command can't read. */
 function requireSameEncryption(context: CommandContext, { codec }: StackRecord): void {
   const isOn = isEncrypting(context);
   if (isOn === (codec !== undefined)) return;

@@ -94,7 +94,7 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
   });
 }
 
-/** Replaces field names of the client by our flags. */
+/** Replaces field names of the client with our flags. */
 function inFlags(message: string): string {
   return message
     .replace('moveDoneTo:', '--when-done')
